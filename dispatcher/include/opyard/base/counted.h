@@ -1,0 +1,122 @@
+// opyard/base/counted.h: objects that count their owners, and the pointer that does it.
+//
+// The count is atomic and is touched by CountedPtr alone. An object is born with one
+// owner, make_counted() returns it, and the last owner to let go destroys it, on
+// whatever thread that happens.
+//
+//   CountedPtr<T>::steal(p)   takes over an owner that someone else gave up
+//   CountedPtr<T>::share(p)   adds an owner
+//   pointer.release()         gives the owner up without counting
+//
+// Depends on: base/alloc.h.
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "opyard/base/alloc.h"
+#include "opyard/base/export.h"
+
+namespace opyard {
+
+template <typename T>
+class CountedPtr;
+
+// Base of everything that is shared. Neither copied nor moved.
+class OPYARD_API Counted {
+ public:
+  Counted() noexcept = default;
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+  // How many owners there are at this moment. Another thread may change it at once.
+  std::uint32_t owner_count() const noexcept { return owners_.load(std::memory_order_relaxed); }
+
+  static void* operator new(std::size_t bytes) { return allocate(bytes); }
+  static void operator delete(void* memory, std::size_t bytes) noexcept {
+    deallocate(memory, bytes);
+  }
+
+ protected:
+  virtual ~Counted();
+
+ private:
+  template <typename T>
+  friend class CountedPtr;
+  friend struct CountedAccess;
+
+  void retain() noexcept { owners_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  std::atomic<std::uint32_t> owners_{1};
+};
+
+// For the few places that keep an owner in bytes of their own: Value and the C API.
+struct CountedAccess {
+  static void retain(Counted* object) noexcept { object->retain(); }
+  static void release(Counted* object) noexcept { object->release(); }
+};
+
+template <typename T>
+class CountedPtr {
+ public:
+  constexpr CountedPtr() noexcept = default;
+  constexpr CountedPtr(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor)
+  CountedPtr(const CountedPtr& other) noexcept : object_(other.object_) { retain(); }
+  CountedPtr(CountedPtr&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  template <std::derived_from<T> U>
+    requires(!std::same_as<T, U>)
+  CountedPtr(CountedPtr<U> other) noexcept  // NOLINT(google-explicit-constructor)
+      : object_(other.release()) {}
+  ~CountedPtr() { drop(); }
+
+  CountedPtr& operator=(CountedPtr other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+
+  static CountedPtr steal(T* object) noexcept {
+    CountedPtr pointer;
+    pointer.object_ = object;
+    return pointer;
+  }
+  static CountedPtr share(T* object) noexcept {
+    CountedPtr pointer = steal(object);
+    pointer.retain();
+    return pointer;
+  }
+
+  T* get() const noexcept { return object_; }
+  T& operator*() const noexcept { return *object_; }
+  T* operator->() const noexcept { return object_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  bool operator==(const CountedPtr& other) const noexcept { return object_ == other.object_; }
+
+  void reset() noexcept {
+    drop();
+    object_ = nullptr;
+  }
+  [[nodiscard]] T* release() noexcept { return std::exchange(object_, nullptr); }
+
+ private:
+  void retain() noexcept {
+    if (object_ != nullptr) CountedAccess::retain(object_);
+  }
+  void drop() noexcept {
+    if (object_ != nullptr) CountedAccess::release(object_);
+  }
+
+  T* object_ = nullptr;
+};
+
+template <std::derived_from<Counted> T, typename... Args>
+CountedPtr<T> make_counted(Args&&... args) {
+  return CountedPtr<T>::steal(new T(std::forward<Args>(args)...));
+}
+
+}  // namespace opyard

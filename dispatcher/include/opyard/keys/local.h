@@ -1,0 +1,109 @@
+// opyard/keys/local.h: the keys a thread adds to, and takes from, every call it makes.
+//
+// A call's key set is ((keys of the arguments) | include) - exclude; include comes first,
+// so exclude wins. Guards change the two sets for a scope and undo exactly what they
+// changed, so nested guards on one key restore correctly.
+//
+// The block below is thread-local with the initial-exec model: one move instruction on the
+// call path. It is 24 bytes and has to stay tiny, since an engine that Python loads gets its
+// block from a small reserve.
+//
+// [Thread entry] A thread's include set is born with ThreadEntry, the highest layer. Its slot
+// leads to a stub that makes the thread known to the registry, takes the key out of the
+// set and calls again. So the call path needs no branch to find out whether it is a thread's
+// first call. The key never shows: accessors hide it, and setters keep it as it was.
+//
+// Depends on: keys/dispatch_key_set.h.
+#pragma once
+
+#include <cstdint>
+
+#include "opyard/keys/dispatch_key_set.h"
+
+namespace opyard {
+
+struct LocalKeys {
+  DispatchKeySet include;
+  DispatchKeySet exclude;
+  bool operator==(const LocalKeys&) const = default;
+};
+
+inline constexpr LocalKeys kDefaultLocalKeys{
+    {DispatchKey::BackendSelect, DispatchKey::ADInplaceOrView},
+    {DispatchKey::AutocastCPU, DispatchKey::AutocastCUDA}};
+
+namespace detail {
+
+// `call_depth` counts the dispatched calls this thread is inside of; the registry reads it.
+struct LocalBlock {
+  std::uint64_t include;
+  std::uint64_t exclude;
+  std::uint64_t call_depth;
+};
+
+extern OPYARD_API __thread LocalBlock local_block __attribute__((tls_model("initial-exec")));
+
+inline constexpr std::uint64_t kThreadEntryBit = std::uint64_t{1} << 63;
+
+}  // namespace detail
+
+// This thread's sets, without ThreadEntry.
+inline LocalKeys local_keys() noexcept {
+  return {{DispatchKeySet::RAW, detail::local_block.include & ~detail::kThreadEntryBit},
+          {DispatchKeySet::RAW, detail::local_block.exclude}};
+}
+
+// Replaces both sets.
+inline void set_local_keys(LocalKeys keys) noexcept {
+  const std::uint64_t entry = detail::local_block.include & detail::kThreadEntryBit;
+  detail::local_block.include = (keys.include.raw() & ~detail::kThreadEntryBit) | entry;
+  detail::local_block.exclude = keys.exclude.raw() & ~detail::kThreadEntryBit;
+}
+
+// Adds keys to this thread's include set for a scope. Neither copied nor moved, and left on
+// the thread it was made on.
+class IncludeDispatchKeyGuard {
+ public:
+  explicit IncludeDispatchKeyGuard(DispatchKeySet keys) noexcept
+      : added_(keys.raw() & ~detail::local_block.include & ~detail::kThreadEntryBit) {
+    detail::local_block.include |= added_;
+  }
+  IncludeDispatchKeyGuard(const IncludeDispatchKeyGuard&) = delete;
+  IncludeDispatchKeyGuard& operator=(const IncludeDispatchKeyGuard&) = delete;
+  ~IncludeDispatchKeyGuard() { detail::local_block.include &= ~added_; }
+
+ private:
+  std::uint64_t added_;
+};
+
+// Adds keys to this thread's exclude set for a scope.
+class ExcludeDispatchKeyGuard {
+ public:
+  explicit ExcludeDispatchKeyGuard(DispatchKeySet keys) noexcept
+      : added_(keys.raw() & ~detail::local_block.exclude & ~detail::kThreadEntryBit) {
+    detail::local_block.exclude |= added_;
+  }
+  ExcludeDispatchKeyGuard(const ExcludeDispatchKeyGuard&) = delete;
+  ExcludeDispatchKeyGuard& operator=(const ExcludeDispatchKeyGuard&) = delete;
+  ~ExcludeDispatchKeyGuard() { detail::local_block.exclude &= ~added_; }
+
+ private:
+  std::uint64_t added_;
+};
+
+// Replaces both sets for a scope, and puts the former ones back.
+class ForceDispatchKeyGuard {
+ public:
+  ForceDispatchKeyGuard(DispatchKeySet include, DispatchKeySet exclude) noexcept
+      : former_(local_keys()) {
+    set_local_keys({include, exclude});
+  }
+  ForceDispatchKeyGuard(const ForceDispatchKeyGuard&) = delete;
+  ForceDispatchKeyGuard& operator=(const ForceDispatchKeyGuard&) = delete;
+  ~ForceDispatchKeyGuard() { set_local_keys(former_); }
+
+ private:
+  LocalKeys former_;
+};
+
+}  // namespace opyard

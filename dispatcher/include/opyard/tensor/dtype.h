@@ -1,0 +1,74 @@
+// opyard/tensor/dtype.h: the element types of tensors.
+//
+// Half and BFloat16 are storage formats here: 16 bits without arithmetic. Kernels that
+// compute in them bring their own conversion.
+//
+// Depends on: base/error.h, tensor/dtypes.def.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "opyard/base/error.h"
+#include "opyard/base/export.h"
+
+namespace opyard {
+
+struct Half {
+  std::uint16_t bits;
+};
+struct BFloat16 {
+  std::uint16_t bits;
+};
+
+enum class DType : std::uint8_t {
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) name = code,
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+};
+
+// Bytes of one element.
+constexpr std::size_t item_size(DType dtype) {
+  switch (dtype) {
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) \
+  case DType::name:                                          \
+    return (bits) / 8;
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+  }
+  return 0;
+}
+
+constexpr bool is_floating_point(DType dtype) {
+  return dtype == DType::Half || dtype == DType::BFloat16 || dtype == DType::Float32 ||
+         dtype == DType::Float64;
+}
+constexpr bool is_complex(DType dtype) {
+  return dtype == DType::ComplexFloat || dtype == DType::ComplexDouble;
+}
+// Integers, Bool not among them.
+constexpr bool is_integral(DType dtype) { return int(dtype) <= int(DType::Int64); }
+
+// The DType of a C++ element type; a type that is none does not compile.
+template <typename T>
+struct DTypeOf;
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) \
+  template <>                                                \
+  struct DTypeOf<type> {                                     \
+    static constexpr DType value = DType::name;              \
+  };
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+template <typename T>
+inline constexpr DType dtype_of = DTypeOf<T>::value;
+
+// "float32", "int64", "bool", …
+OPYARD_API const char* name_of(DType dtype) noexcept;
+OPYARD_API std::optional<DType> find_dtype(std::string_view name) noexcept;
+// The dtype with this number in schemas. Raises BadValue for a number that is none.
+OPYARD_API DType require_dtype(std::int64_t code);
+
+}  // namespace opyard

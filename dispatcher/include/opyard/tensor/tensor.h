@@ -1,0 +1,93 @@
+// opyard/tensor/tensor.h: the handle through which everyone holds a tensor.
+//
+// A Tensor is one counted pointer. Copying counts, moving does not. A default Tensor is
+// undefined: it has no keys, no shape and no data, and asking it for them raises BadValue.
+//
+// Depends on: tensor/tensor_impl.h.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "opyard/tensor/tensor_impl.h"
+
+namespace opyard {
+
+class OPYARD_API Tensor {
+ public:
+  Tensor() noexcept = default;
+  explicit Tensor(CountedPtr<TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
+
+  // A new tensor of uninitialised elements, contiguous. Keys: the device's own and its
+  // autograd key. Raises BadShape, Unsupported (no allocator for the device), bad_alloc.
+  static Tensor empty(IntSpan sizes, DType dtype = DType::Float32, Device device = {});
+  // A tensor on memory of someone else; see Storage::adopt. `strides` in elements.
+  static Tensor adopt(void* data, IntSpan sizes, IntSpan strides, DType dtype, Device device,
+                      void* context, Storage::Deleter deleter, bool read_only = false);
+
+  bool defined() const noexcept { return bool(impl_); }
+  // The keys that this tensor adds to a call; none where it is undefined.
+  DispatchKeySet keys() const noexcept { return impl_ ? impl_->keys() : DispatchKeySet(); }
+
+  IntSpan sizes() const { return require().sizes(); }
+  IntSpan strides() const { return require().strides(); }
+  // A negative dimension counts from the end. Raises BadIndex.
+  std::int64_t size(std::int64_t dim) const;
+  std::int64_t stride(std::int64_t dim) const;
+  std::int64_t dim() const { return require().dim(); }
+  std::int64_t numel() const { return require().numel(); }
+  std::int64_t storage_offset() const { return require().storage_offset(); }
+  DType dtype() const { return require().dtype(); }
+  Device device() const { return require().device(); }
+  Layout layout() const { return require().layout(); }
+  bool is_contiguous() const { return require().is_contiguous(); }
+
+  // The first element, to read or to write. Raises BadArgument where T is not the tensor's
+  // dtype; the writing form also where the memory is read-only, and it bumps the version.
+  template <typename T>
+  const T* data() const {
+    require_dtype_is(dtype_of<T>);
+    return static_cast<const T*>(impl_->data());
+  }
+  template <typename T>
+  T* mutable_data() const {
+    require_dtype_is(dtype_of<T>);
+    return static_cast<T*>(mutable_raw());
+  }
+  const void* raw() const { return require().data(); }
+  void* mutable_raw() const;
+
+  // A view: the same storage under another geometry, `offset` in elements from the start of
+  // the storage. Raises BadShape where it leaves the storage.
+  Tensor as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const;
+  // A view with the same geometry, without an interpreter tag.
+  Tensor alias() const;
+
+  bool same(const Tensor& other) const noexcept { return impl_ == other.impl_; }
+  const CountedPtr<TensorImpl>& impl() const noexcept { return impl_; }
+  [[nodiscard]] TensorImpl* release_impl() noexcept { return impl_.release(); }
+
+ private:
+  const TensorImpl& require() const {
+    if (__builtin_expect(!impl_, 0)) refuse_undefined();
+    return *impl_;
+  }
+  void require_dtype_is(DType dtype) const {
+    if (__builtin_expect(require().dtype() != dtype, 0)) refuse_dtype(dtype);
+  }
+  [[noreturn]] static void refuse_undefined();
+  [[noreturn]] void refuse_dtype(DType wanted) const;
+
+  CountedPtr<TensorImpl> impl_;
+};
+
+static_assert(sizeof(Tensor) == sizeof(void*));
+
+// "float32[2, 3]", "undefined": dtype and sizes, for messages.
+OPYARD_API std::string describe(const Tensor& tensor);
+// "[2, 3]"
+OPYARD_API std::string describe_sizes(IntSpan sizes);
+
+}  // namespace opyard

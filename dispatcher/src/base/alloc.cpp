@@ -1,0 +1,51 @@
+// base/alloc.cpp: the default allocator, the replacement of it, and the live count.
+#include "opyard/base/alloc.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace opyard {
+namespace {
+
+void* default_allocate(std::size_t bytes, std::size_t alignment) {
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
+  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+void default_deallocate(void* memory, std::size_t, std::size_t) { std::free(memory); }
+
+constexpr Allocator kDefault{default_allocate, default_deallocate};
+
+constinit std::atomic<const Allocator*> current{&kDefault};
+constinit std::atomic<std::size_t> live_bytes{0};
+constinit std::atomic<std::size_t> live_blocks{0};
+
+}  // namespace
+
+const Allocator* set_allocator(const Allocator* allocator) noexcept {
+  return current.exchange(allocator == nullptr ? &kDefault : allocator, std::memory_order_acq_rel);
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (bytes == 0) bytes = 1;
+  void* memory = current.load(std::memory_order_acquire)->allocate(bytes, alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  live_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  live_blocks.fetch_add(1, std::memory_order_relaxed);
+  return memory;
+}
+
+void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
+  if (memory == nullptr) return;
+  if (bytes == 0) bytes = 1;
+  live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  live_blocks.fetch_sub(1, std::memory_order_relaxed);
+  current.load(std::memory_order_acquire)->deallocate(memory, bytes, alignment);
+}
+
+AllocationCount live_allocations() noexcept {
+  return {live_bytes.load(std::memory_order_relaxed), live_blocks.load(std::memory_order_relaxed)};
+}
+
+}  // namespace opyard

@@ -1,0 +1,51 @@
+// keys/dispatch_key_set.cpp: walking and printing key sets.
+#include "opyard/keys/dispatch_key_set.h"
+
+namespace opyard {
+
+DispatchKeySet::Iterator::Iterator(std::uint64_t bits, int layer) : bits_(bits), layer_(layer) {
+  settle();
+}
+
+DispatchKey DispatchKeySet::Iterator::operator*() const noexcept {
+  return instance_of(DispatchKey(1 + layer_), Backend(backend_));
+}
+
+DispatchKeySet::Iterator& DispatchKeySet::Iterator::operator++() {
+  if (layer_ >= kLayerCount) {
+    fail(ErrorKind::BadIndex, "a dispatch key set was stepped through past its end");
+  }
+  if (detail::per_backend_index(layer_) >= 0) {
+    ++backend_;
+  } else {
+    ++layer_;
+  }
+  settle();
+  return *this;
+}
+
+// Moves forward to the next position that names a member, if this one does not.
+void DispatchKeySet::Iterator::settle() {
+  while (layer_ < kLayerCount) {
+    const bool present = ((bits_ >> (16 + layer_)) & 1) != 0;
+    if (present && detail::per_backend_index(layer_) < 0) break;
+    while (present && backend_ < kBackendCount && ((bits_ >> backend_) & 1) == 0) ++backend_;
+    if (present && backend_ < kBackendCount) return;
+    ++layer_;
+    backend_ = 0;
+  }
+  backend_ = 0;
+}
+
+std::string to_string(DispatchKeySet set) {
+  std::string text = "DispatchKeySet(";
+  const char* separator = "";
+  for (const DispatchKey key : set) {
+    text += separator;
+    text += to_string(key);
+    separator = ", ";
+  }
+  return text + ")";
+}
+
+}  // namespace opyard
