@@ -1,0 +1,26 @@
+# tools/_common.sh: what the tools share. Sourced, never run.
+#
+# Gives: $root (the repository, also the current folder), say, fail, primary (the version of the Python that runs
+# Meson and the tools' own programs), venv_python.
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$root"
+mkdir -p build/logs build/results
+
+say() { printf '== %s\n' "$*"; }
+fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# build/pythons.txt is written by tools/setup: one line a CPython, "3.11 /path/of/the/interpreter".
+versions() { cut -d' ' -f1 build/pythons.txt; }
+primary() { if versions | grep -qx 3.11; then echo 3.11; else versions | tail -n 1; fi; }
+venv_python() { echo "$root/build/venv-$1/bin/python"; }
+
+# quietly <name> <command...>: the output goes to build/logs/<name>.log, and is shown only on failure.
+quietly() {
+  local log="build/logs/$1.log"
+  shift
+  if ! "$@" >"$log" 2>&1 </dev/null; then
+    tail -n 60 "$log" >&2
+    fail "this failed: $* (the whole output is in $log)"
+  fi
+}
