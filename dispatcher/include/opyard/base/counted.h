@@ -48,18 +48,18 @@ class OPYARD_API Counted {
   friend class CountedPtr;
   friend struct CountedAccess;
 
-  void retain() noexcept { owners_.fetch_add(1, std::memory_order_relaxed); }
-  void release() noexcept {
+  void retain() const noexcept { owners_.fetch_add(1, std::memory_order_relaxed); }
+  void release() const noexcept {
     if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  std::atomic<std::uint32_t> owners_{1};
+  mutable std::atomic<std::uint32_t> owners_{1};
 };
 
 // For the few places that keep an owner in bytes of their own: Value and the C API.
 struct CountedAccess {
-  static void retain(Counted* object) noexcept { object->retain(); }
-  static void release(Counted* object) noexcept { object->release(); }
+  static void retain(const Counted* object) noexcept { object->retain(); }
+  static void release(const Counted* object) noexcept { object->release(); }
 };
 
 template <typename T>
@@ -69,8 +69,8 @@ class CountedPtr {
   constexpr CountedPtr(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor)
   CountedPtr(const CountedPtr& other) noexcept : object_(other.object_) { retain(); }
   CountedPtr(CountedPtr&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  template <std::derived_from<T> U>
-    requires(!std::same_as<T, U>)
+  template <typename U>
+    requires(std::convertible_to<U*, T*> && !std::same_as<T, U>)
   CountedPtr(CountedPtr<U> other) noexcept  // NOLINT(google-explicit-constructor)
       : object_(other.release()) {}
   ~CountedPtr() { drop(); }
