@@ -1,0 +1,283 @@
+"""tools/run_tests.py: runs every suite, counts what ran, and says so in one last line.
+
+`tools/test` calls this after the build; call that. A suite is a function that returns its tally:
+
+    C++             each program of `meson introspect --tests`, suite cpp; GoogleTest's XML
+    Python          test/python on each CPython found; pytest's XML
+    wheel           test/consumer against the installed wheel; pytest's XML
+    sanitizers      the C++ programs again, built otherwise: the same tests must run
+    behaviours      which numbered behaviours the results cover
+
+Results go to build/results/*.xml, which tools/behaviours reads; those of the sanitizers go to folders
+below it, because they say nothing about behaviours that the plain run has not said.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+RESULTS = BUILD / "results"
+PROGRAM_SECONDS = 600
+
+# Every report ends the program, and leaks count.
+ASAN_ENVIRONMENT = {
+    "ASAN_OPTIONS": "halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1:"
+    "strict_init_order=1:check_initialization_order=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    "LSAN_OPTIONS": "report_objects=1",
+}
+TSAN_ENVIRONMENT = {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"}
+
+
+@dataclass
+class Tally:
+    """What one suite did. `names` are the tests that ran, by program, to compare two runs."""
+
+    suite: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    closing: list[str] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+
+    def line(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def count(path: Path, tally: Tally, program: str) -> int:
+    """Adds one XML file to the tally; returns the failures in it."""
+    failures = 0
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        tally.names.add(f"{program}: {case.get('classname')}.{case.get('name')}")
+        if case.find("failure") is not None or case.find("error") is not None:
+            failures += 1
+        elif case.find("skipped") is not None or case.get("status") == "notrun":
+            tally.skipped += 1
+        else:
+            tally.passed += 1
+    tally.failed += failures
+    return failures
+
+
+def cpp_programs(folder: Path, wanted: Callable[[str], bool]) -> list[dict]:
+    tests = json.loads((folder / "meson-info/intro-tests.json").read_text())
+    tests = [test for test in tests if any(s.split(":")[-1] == "cpp" for s in test["suite"])]
+    return [test for test in tests if wanted(Path(test["cmd"][0]).name)]
+
+
+def run_program(test: dict, xml: Path, environment: dict[str, str], wrapper: list[str]) -> tuple[int, str]:
+    command = [*wrapper, *test["cmd"], f"--gtest_output=xml:{xml}", "--gtest_brief=1"]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=test.get("workdir") or ROOT,
+            env={**os.environ, **test.get("env", {}), **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PROGRAM_SECONDS,
+        )
+    except subprocess.TimeoutExpired as late:
+        said = (late.stdout or b"").decode(errors="replace")
+        return 1, f"{said}\nended after {PROGRAM_SECONDS} seconds without an end"
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+def run_cpp(
+    suite: str,
+    folder: Path,
+    results: Path,
+    environment: dict[str, str] | None = None,
+    wanted: Callable[[str], bool] = lambda name: True,
+    wrapper: list[str] | None = None,
+) -> Tally:
+    """Runs C++ test programs, one process each, as many at once as there are processors."""
+    tally = Tally(suite)
+    results.mkdir(parents=True, exist_ok=True)
+    programs = cpp_programs(folder, wanted)
+    jobs = []
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        for test in programs:
+            xml = results / f"cpp-{Path(test['cmd'][0]).name}.xml"
+            xml.unlink(missing_ok=True)
+            jobs.append((test, xml, pool.submit(run_program, test, xml, environment or {}, wrapper or [])))
+        for test, xml, job in jobs:
+            code, output = job.result()
+            name = Path(test["cmd"][0]).name
+            before = len(tally.names)
+            failures = count(xml, tally, name) if xml.exists() else 0
+            if code != 0 and failures == 0:
+                tally.failed += 1  # it crashed, or a sanitizer spoke after the last test
+                output += f"\n{name} ended with code {code}"
+            if code != 0:
+                say(output.rstrip())
+            say(f"  {'failed' if code else 'ok':6}  {name} ({len(tally.names) - before} tests)")
+    tally.closing.append(f"{suite}: {len(programs)} programs, {tally.line()}")
+    return tally
+
+
+def run_pytest(suite: str, python: Path, folder: Path, xml: Path, environment: dict[str, str]) -> Tally:
+    """Runs a folder with pytest, showing its lines as they come."""
+    tally = Tally(suite)
+    xml.unlink(missing_ok=True)
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder), f"--junitxml={xml}"]
+    last = ""
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            last = line.strip() or last
+    failures = count(xml, tally, "pytest") if xml.exists() else 0
+    if process.returncode != 0 and failures == 0:
+        tally.failed += 1
+        last += f" (pytest ended with code {process.returncode})"
+    tally.closing.append(f"{suite}: {last.strip('= ')}")
+    return tally
+
+
+def pythons() -> list[str]:
+    return [line.split()[0] for line in (BUILD / "pythons.txt").read_text().splitlines()]
+
+
+def primary() -> str:
+    return "3.11" if "3.11" in pythons() else pythons()[-1]
+
+
+def run_tool(*command: str) -> bool:
+    return subprocess.run([str(ROOT / command[0]), *command[1:]], stdin=subprocess.DEVNULL).returncode == 0
+
+
+def python_suites(versions: list[str]) -> list[Tally]:
+    tallies = []
+    for version in versions:
+        say(f"== Python suite, CPython {version}")
+        tallies.append(
+            run_pytest(
+                f"Python {version}",
+                BUILD / f"venv-{version}/bin/python",
+                ROOT / "test/python",
+                RESULTS / f"pytest-{version}.xml",
+                {"PYTHONPATH": str(BUILD / "main/pyfallback"), "OPYARD_BUILD": str(BUILD / "main")},
+            )
+        )
+    return tallies
+
+
+def wheel_suite() -> Tally:
+    say("== the installed wheel")
+    if not run_tool("tools/wheel"):
+        return Tally("wheel", failed=1, closing=["wheel: it could not be built or installed"])
+    return run_pytest(
+        "wheel",
+        BUILD / f"venv-{primary()}/bin/python",
+        ROOT / "test/consumer",
+        RESULTS / "pytest-consumer.xml",
+        {"OPYARD_WHEEL_PYTHON": str(BUILD / "venv-demo/bin/python"), "OPYARD_BUILD": str(BUILD / "main")},
+    )
+
+
+def without_randomised_addresses() -> list[str]:
+    """The thread sanitizer of GCC 12 does not know the mappings of newer kernels: run it without, where allowed."""
+    wrapper = ["setarch", "--addr-no-randomize"]
+    allowed = shutil.which("setarch") and subprocess.run([*wrapper, "true"], capture_output=True).returncode == 0
+    return wrapper if allowed else []
+
+
+def planted(name: str) -> bool:
+    return name.startswith("test_planted")
+
+
+def sanitizer_suites(plain: Tally) -> list[Tally]:
+    tallies = []
+    say("== C++ suite under the address and undefined-behaviour sanitizers")
+    if run_tool("tools/setup", "--sanitize=address,undefined"):
+        asan = run_cpp("C++ with ASan+UBSan", BUILD / "asan", RESULTS / "asan", ASAN_ENVIRONMENT)
+        ours = {name for name in asan.names if not planted(name)}
+        if ours != plain.names:
+            asan.failed += 1
+            only = sorted(plain.names ^ ours)
+            asan.closing.append(f"{asan.suite}: other tests ran than without it: {', '.join(only)}")
+        else:
+            asan.closing.append(f"{asan.suite}: the same {len(ours)} tests as without")
+        tallies.append(asan)
+    else:
+        tallies.append(Tally("C++ with ASan+UBSan", failed=1, closing=["C++ with ASan+UBSan: it did not build"]))
+
+    say("== concurrency under the thread sanitizer")
+    if run_tool("tools/setup", "--sanitize=thread"):
+        tallies.append(
+            run_cpp(
+                "C++ with TSan",
+                BUILD / "tsan",
+                RESULTS / "tsan",
+                TSAN_ENVIRONMENT,
+                lambda name: name.startswith("test_concurrency") or planted(name),
+                without_randomised_addresses(),
+            )
+        )
+    else:
+        tallies.append(Tally("C++ with TSan", failed=1, closing=["C++ with TSan: it did not build"]))
+    return tallies
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser("tools/test")
+    parser.add_argument("--quick", action="store_true", help="no sanitizers, no wheel, one CPython")
+    quick = parser.parse_args().quick
+    started = time.monotonic()
+    shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir(parents=True)
+
+    say("== C++ suite")
+    plain = run_cpp("C++", BUILD / "main", RESULTS)
+    tallies = [plain, *python_suites([primary()] if quick else pythons())]
+    if not quick:
+        tallies.append(wheel_suite())
+        tallies.extend(sanitizer_suites(plain))
+
+    say("== behaviours")
+    if subprocess.run([sys.executable, str(ROOT / "tools/behaviours")]).returncode != 0:
+        tallies.append(Tally("behaviours", failed=1, closing=["behaviours: tools/behaviours found something wrong"]))
+
+    say("\n== closing lines")
+    total = Tally("all")
+    for tally in tallies:
+        total.passed += tally.passed
+        total.failed += tally.failed
+        total.skipped += tally.skipped
+        for line in tally.closing:
+            say(line)
+    empty = [tally.suite for tally in tallies if tally.passed + tally.failed == 0]
+    for suite in empty:
+        say(f"{suite}: no test ran, which counts as a failure")
+    total.failed += len(empty)
+    say(f"took {time.monotonic() - started:.0f} s")
+    say(total.line())
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
