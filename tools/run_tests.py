@@ -8,8 +8,8 @@
     sanitizers      the C++ programs again, built otherwise: the same tests must run
     behaviours      which numbered behaviours the results cover
 
-Results go to build/results/*.xml, which tools/behaviours reads; those of the sanitizers go to folders
-below it, because they say nothing about behaviours that the plain run has not said.
+Results go to build/results/*.xml, which tools/behaviours reads; those of the sanitizers go to
+folders below it, because they say nothing about behaviours that the plain run has not said.
 """
 
 import argparse
@@ -80,7 +80,9 @@ def cpp_programs(folder: Path, wanted: Callable[[str], bool]) -> list[dict]:
     return [test for test in tests if wanted(Path(test["cmd"][0]).name)]
 
 
-def run_program(test: dict, xml: Path, environment: dict[str, str], wrapper: list[str]) -> tuple[int, str]:
+def run_program(
+    test: dict, xml: Path, environment: dict[str, str], wrapper: list[str]
+) -> tuple[int, str]:
     command = [*wrapper, *test["cmd"], f"--gtest_output=xml:{xml}", "--gtest_brief=1"]
     try:
         done = subprocess.run(
@@ -115,7 +117,9 @@ def run_cpp(
         for test in programs:
             xml = results / f"cpp-{Path(test['cmd'][0]).name}.xml"
             xml.unlink(missing_ok=True)
-            jobs.append((test, xml, pool.submit(run_program, test, xml, environment or {}, wrapper or [])))
+            jobs.append(
+                (test, xml, pool.submit(run_program, test, xml, environment or {}, wrapper or []))
+            )
         for test, xml, job in jobs:
             code, output = job.result()
             name = Path(test["cmd"][0]).name
@@ -131,11 +135,22 @@ def run_cpp(
     return tally
 
 
-def run_pytest(suite: str, python: Path, folder: Path, xml: Path, environment: dict[str, str]) -> Tally:
+def run_pytest(
+    suite: str, python: Path, folder: Path, xml: Path, environment: dict[str, str]
+) -> Tally:
     """Runs a folder with pytest, showing its lines as they come."""
     tally = Tally(suite)
     xml.unlink(missing_ok=True)
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder), f"--junitxml={xml}"]
+    command = [
+        str(python),
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        str(folder),
+        f"--junitxml={xml}",
+    ]
     last = ""
     with subprocess.Popen(
         command,
@@ -167,7 +182,10 @@ def primary() -> str:
 
 
 def run_tool(*command: str) -> bool:
-    return subprocess.run([str(ROOT / command[0]), *command[1:]], stdin=subprocess.DEVNULL).returncode == 0
+    return (
+        subprocess.run([str(ROOT / command[0]), *command[1:]], stdin=subprocess.DEVNULL).returncode
+        == 0
+    )
 
 
 def python_suites(versions: list[str]) -> list[Tally]:
@@ -195,14 +213,20 @@ def wheel_suite() -> Tally:
         BUILD / f"venv-{primary()}/bin/python",
         ROOT / "test/consumer",
         RESULTS / "pytest-consumer.xml",
-        {"OPYARD_WHEEL_PYTHON": str(BUILD / "venv-demo/bin/python"), "OPYARD_BUILD": str(BUILD / "main")},
+        {
+            "OPYARD_WHEEL_PYTHON": str(BUILD / "venv-demo/bin/python"),
+            "OPYARD_BUILD": str(BUILD / "main"),
+        },
     )
 
 
 def without_randomised_addresses() -> list[str]:
-    """The thread sanitizer of GCC 12 does not know the mappings of newer kernels: run it without, where allowed."""
+    """GCC 12's thread sanitizer does not know how newer kernels spread mappings: go without."""
     wrapper = ["setarch", "--addr-no-randomize"]
-    allowed = shutil.which("setarch") and subprocess.run([*wrapper, "true"], capture_output=True).returncode == 0
+    allowed = (
+        shutil.which("setarch")
+        and subprocess.run([*wrapper, "true"], capture_output=True).returncode == 0
+    )
     return wrapper if allowed else []
 
 
@@ -224,7 +248,11 @@ def sanitizer_suites(plain: Tally) -> list[Tally]:
             asan.closing.append(f"{asan.suite}: the same {len(ours)} tests as without")
         tallies.append(asan)
     else:
-        tallies.append(Tally("C++ with ASan+UBSan", failed=1, closing=["C++ with ASan+UBSan: it did not build"]))
+        tallies.append(
+            Tally(
+                "C++ with ASan+UBSan", failed=1, closing=["C++ with ASan+UBSan: it did not build"]
+            )
+        )
 
     say("== concurrency under the thread sanitizer")
     if run_tool("tools/setup", "--sanitize=thread"):
@@ -239,7 +267,9 @@ def sanitizer_suites(plain: Tally) -> list[Tally]:
             )
         )
     else:
-        tallies.append(Tally("C++ with TSan", failed=1, closing=["C++ with TSan: it did not build"]))
+        tallies.append(
+            Tally("C++ with TSan", failed=1, closing=["C++ with TSan: it did not build"])
+        )
     return tallies
 
 
@@ -260,7 +290,13 @@ def main() -> int:
 
     say("== behaviours")
     if subprocess.run([sys.executable, str(ROOT / "tools/behaviours")]).returncode != 0:
-        tallies.append(Tally("behaviours", failed=1, closing=["behaviours: tools/behaviours found something wrong"]))
+        tallies.append(
+            Tally(
+                "behaviours",
+                failed=1,
+                closing=["behaviours: tools/behaviours found something wrong"],
+            )
+        )
 
     say("\n== closing lines")
     total = Tally("all")

@@ -1,6 +1,6 @@
 """`python -m opyard`: says where the parts of an installed Opyard lie, one answer a line.
 
-    PKG_CONFIG_PATH=$(python -m opyard --pkgconfigdir) pkg-config --cflags --libs opyard
+PKG_CONFIG_PATH=$(python -m opyard --pkgconfigdir) pkg-config --cflags --libs opyard
 """
 
 import argparse
@@ -10,13 +10,19 @@ from opyard import _build_info
 
 def main() -> None:
     """Prints the answer to each option that was given, in the order of this list."""
-    parser = argparse.ArgumentParser(prog="python -m opyard", description="Where Opyard's parts lie.")
+    parser = argparse.ArgumentParser(
+        prog="python -m opyard", description="Where Opyard's parts lie."
+    )
     parser.add_argument("--version", action="store_true", help="the version of the package")
     parser.add_argument("--pkgconfigdir", action="store_true", help="the folder of opyard.pc")
     parser.add_argument("--includedir", action="store_true", help="the folders of the C++ headers")
     parser.add_argument("--library", action="store_true", help="the file of libopyard.so")
-    parser.add_argument("--kernels", action="store_true", help="the file of the CPU operator plugin")
-    parser.add_argument("--build-info", action="store_true", help="compiler, build type and options")
+    parser.add_argument(
+        "--kernels", action="store_true", help="the file of the CPU operator plugin"
+    )
+    parser.add_argument(
+        "--build-info", action="store_true", help="compiler, build type and options"
+    )
     asked = parser.parse_args()
     if not any(vars(asked).values()):
         parser.print_help()
