@@ -37,9 +37,9 @@ OPYARD_API std::string to_string(const OperatorName& name);
 // list the element's sets stand in `contained`.
 struct AliasInfo {
   bool is_write = false;
-  std::vector<std::string> before;    // in source order; "*" is the wildcard
-  std::vector<std::string> after;     // equal to `before` where no arrow was written
-  std::vector<AliasInfo> contained;   // of the element types, where one of them has sets
+  std::vector<std::string> before;   // in source order; "*" is the wildcard
+  std::vector<std::string> after;    // equal to `before` where no arrow was written
+  std::vector<AliasInfo> contained;  // of the element types, where one of them has sets
   bool operator==(const AliasInfo&) const = default;
 };
 
@@ -50,7 +50,10 @@ struct Argument {
   bool keyword_only = false;
   std::optional<AliasInfo> alias;
 
-  bool is_write() const { return alias && (alias->is_write || (!alias->contained.empty() && alias->contained.front().is_write)); }
+  bool is_write() const {
+    return alias &&
+           (alias->is_write || (!alias->contained.empty() && alias->contained.front().is_write));
+  }
   OPYARD_API bool operator==(const Argument& other) const;
 };
 

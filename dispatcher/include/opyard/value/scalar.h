@@ -13,10 +13,10 @@ namespace opyard {
 
 class OPYARD_API Scalar {
  public:
-  Scalar(bool value) : value_(value) {}                       // NOLINT
-  Scalar(int value) : value_(std::int64_t{value}) {}          // NOLINT
-  Scalar(std::int64_t value) : value_(value) {}               // NOLINT
-  Scalar(double value) : value_(value) {}                     // NOLINT
+  Scalar(bool value) : value_(value) {}               // NOLINT
+  Scalar(int value) : value_(std::int64_t{value}) {}  // NOLINT
+  Scalar(std::int64_t value) : value_(value) {}       // NOLINT
+  Scalar(double value) : value_(value) {}             // NOLINT
   // Raises BadArgument where the value is no number.
   explicit Scalar(const Value& value);
 

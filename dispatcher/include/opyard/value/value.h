@@ -9,8 +9,8 @@
 // who outlives it ("lent"). A lent value is passed down a call without counting. Copying or
 // moving it makes an owner, so that nothing lent can escape from the stack it was lent to.
 //
-// Three ways out: is<T>() asks, as<T>() takes exactly this kind or raises BadArgument
-// ("expected Tensor but got Int"), unchecked accessors trust the caller.
+// Three ways out: is_int() asks, to_int() takes exactly this kind or raises BadArgument
+// ("expected Int but got Tensor"), int_unchecked() trusts the caller.
 //
 // Depends on: tensor/tensor.h, base/counted.h.
 #pragma once
@@ -49,6 +49,7 @@ class OPYARD_API StringObject final : public Counted {
 class OPYARD_API ListObject final : public Counted {
  public:
   explicit ListObject(std::vector<Value> values);
+  // Nested lists are taken apart one after another, so depth costs no stack.
   ~ListObject() override;
   std::vector<Value> items;
 };
@@ -67,15 +68,15 @@ class OPYARD_API ForeignObject final : public Counted {
 class OPYARD_API Value {
  public:
   Value() noexcept : kind_(Kind::None), hold_(Hold::Nothing) { payload_.integer = 0; }
-  Value(bool value) noexcept : Value(Kind::Bool) { payload_.boolean = value; }           // NOLINT
-  Value(std::int64_t value) noexcept : Value(Kind::Int) { payload_.integer = value; }    // NOLINT
-  Value(int value) noexcept : Value(std::int64_t{value}) {}                              // NOLINT
-  Value(double value) noexcept : Value(Kind::Double) { payload_.real = value; }          // NOLINT
-  Value(Device value) noexcept : Value(Kind::Device) { payload_.device = value; }        // NOLINT
-  Value(Tensor value) noexcept : Value(Kind::Tensor) { own(value.release_impl()); }      // NOLINT
-  Value(std::string_view text);                                                          // NOLINT
-  Value(const char* text) : Value(std::string_view(text)) {}                             // NOLINT
-  Value(CountedPtr<ForeignObject> object) noexcept : Value(Kind::PyObject) {             // NOLINT
+  Value(bool value) noexcept : Value(Kind::Bool) { payload_.boolean = value; }         // NOLINT
+  Value(std::int64_t value) noexcept : Value(Kind::Int) { payload_.integer = value; }  // NOLINT
+  Value(int value) noexcept : Value(std::int64_t{value}) {}                            // NOLINT
+  Value(double value) noexcept : Value(Kind::Double) { payload_.real = value; }        // NOLINT
+  Value(Device value) noexcept : Value(Kind::Device) { payload_.device = value; }      // NOLINT
+  Value(Tensor value) noexcept : Value(Kind::Tensor) { own(value.release_impl()); }    // NOLINT
+  Value(std::string_view text);                                                        // NOLINT
+  Value(const char* text) : Value(std::string_view(text)) {}                           // NOLINT
+  Value(CountedPtr<ForeignObject> object) noexcept : Value(Kind::PyObject) {           // NOLINT
     own(object.release());
   }
   static Value list(std::vector<Value> items);
@@ -93,18 +94,15 @@ class OPYARD_API Value {
   ~Value() {
     if (hold_ == Hold::Owned) CountedAccess::release(payload_.object);
   }
+  // The old content dies last: `other` may be an element of it.
   Value& operator=(const Value& other) noexcept {
-    if (this != &other) {
-      this->~Value();
-      copy(other);
-    }
+    Value fresh(other);
+    exchange_with(fresh);
     return *this;
   }
   Value& operator=(Value&& other) noexcept {
-    if (this != &other) {
-      this->~Value();
-      take(other);
-    }
+    Value fresh(std::move(other));
+    exchange_with(fresh);
     return *this;
   }
 
@@ -155,7 +153,8 @@ class OPYARD_API Value {
   bool identical(const Value& other) const noexcept {
     return kind_ == other.kind_ && payload_.integer == other.payload_.integer;
   }
-  // Equal in kind and content, lists and tuples by element. Tensors only where identical.
+  // Equal in kind and content, lists and tuples by element. Tensors and objects of an
+  // interpreter only where they are the same one; floats as numbers, so NaN equals nothing.
   bool operator==(const Value& other) const;
 
  private:
@@ -200,11 +199,18 @@ class OPYARD_API Value {
     other.hold_ = Hold::Nothing;
     other.payload_.integer = 0;
   }
+  void exchange_with(Value& other) noexcept {
+    std::swap(kind_, other.kind_);
+    std::swap(hold_, other.hold_);
+    std::swap(payload_.integer, other.payload_.integer);
+  }
   const Value& require(Kind kind) const {
     if (__builtin_expect(kind_ != kind, 0)) refuse(kind);
     return *this;
   }
-  [[noreturn]] void refuse(Kind wanted) const;
+  [[noreturn]] OPYARD_COLD void refuse(Kind wanted) const;
+
+  friend class ListObject;  // takes nested lists apart without recursion
 
   Kind kind_;
   Hold hold_;
@@ -215,7 +221,12 @@ class OPYARD_API Value {
 static_assert(sizeof(Value) == 16 && alignof(Value) == 8);
 
 // As a person would write it: 2., True, None, (1, 2.5), [1, 2], text without quotes,
-// "float32[2, 3]" for a tensor.
+// "float32[2, 3]" for a tensor, "[ Tensor (undefined) ]" for one that is not there. Lists
+// that lie deeper than 64 levels are printed as [...].
 OPYARD_API std::string to_string(const Value& value);
+
+// The shortest decimal text that reads back as the same number, with a point or an exponent
+// so that it cannot be taken for an integer: "1.", "0.5", "1e-05", "-inf", "nan".
+OPYARD_API std::string float_text(double value);
 
 }  // namespace opyard
