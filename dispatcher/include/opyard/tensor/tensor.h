@@ -45,7 +45,7 @@ class OPYARD_API Tensor {
   bool is_contiguous() const { return require().is_contiguous(); }
 
   // The first element, to read or to write. Raises BadArgument where T is not the tensor's
-  // dtype; the writing form also where the memory is read-only, and it bumps the version.
+  // dtype. The writing form bumps the version; it raises BadValue where the memory is read-only.
   template <typename T>
   const T* data() const {
     require_dtype_is(dtype_of<T>);
@@ -60,7 +60,8 @@ class OPYARD_API Tensor {
   void* mutable_raw() const;
 
   // A view: the same storage under another geometry, `offset` in elements from the start of
-  // the storage. Raises BadShape where it leaves the storage.
+  // the storage. It has this tensor's keys but for Python's, which stand for an object that a
+  // view does not have. Raises BadShape where it leaves the storage.
   Tensor as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const;
   // A view with the same geometry, without an interpreter tag.
   Tensor alias() const;

@@ -1,0 +1,55 @@
+// tensor/storage.cpp: taking bytes and giving them back exactly once.
+//
+// Memory of our own carries `own_memory` as its deleter. It is never called: it marks bytes
+// that go back through the allocator seam, which wants to know their number.
+#include "opyard/tensor/storage.h"
+
+#include <fmt/format.h>
+
+namespace opyard {
+namespace {
+
+constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
+
+void own_memory(void*) {}
+
+}  // namespace
+
+CountedPtr<Storage> Storage::allocate(std::size_t bytes, Device device) {
+  if (device.backend != Backend::CPU && device.backend != Backend::Meta) {
+    fail(ErrorKind::Unsupported,
+         fmt::format("there is no allocator for device {}; memory can be taken on cpu, and tensors "
+                     "without memory can be made on meta",
+                     to_string(device)));
+  }
+  void* memory = nullptr;
+  if (device.is_cpu() && bytes != 0) memory = opyard::allocate(bytes, kAlignment);
+  try {
+    return CountedPtr<Storage>::steal(new Storage(memory, bytes, device, nullptr,
+                                                  memory == nullptr ? nullptr : own_memory, false));
+  } catch (...) {
+    opyard::deallocate(memory, bytes, kAlignment);
+    throw;
+  }
+}
+
+CountedPtr<Storage> Storage::adopt(void* data, std::size_t bytes, Device device, void* context,
+                                   Deleter deleter, bool read_only) {
+  try {
+    return CountedPtr<Storage>::steal(
+        new Storage(data, bytes, device, context, deleter, read_only));
+  } catch (...) {
+    if (deleter != nullptr) deleter(context);
+    throw;
+  }
+}
+
+Storage::~Storage() {
+  if (deleter_ == own_memory) {
+    opyard::deallocate(data_, bytes_, kAlignment);
+  } else if (deleter_ != nullptr) {
+    deleter_(context_);
+  }
+}
+
+}  // namespace opyard

@@ -1,0 +1,157 @@
+// tensor/tensor.cpp: making tensors and views, and the refusals of the handle.
+#include "opyard/tensor/tensor.h"
+
+#include <fmt/format.h>
+
+#include "tensor/geometry.h"
+
+namespace opyard {
+namespace {
+
+// What a plain tensor on a device adds to a call.
+DispatchKeySet keys_for(Device device) {
+  return {instance_of(DispatchKey::Dense, device.backend), DispatchKey::ADInplaceOrView,
+          instance_of(DispatchKey::AutogradFunctionality, device.backend)};
+}
+
+// A view is a plain tensor: the layers that stand for an object of Python do not pass to it.
+DispatchKeySet keys_of_view(DispatchKeySet keys) {
+  return keys - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot};
+}
+
+// Bytes of `count` elements. Raises BadShape where they pass int64.
+std::size_t count_bytes(std::int64_t count, DType dtype, IntSpan sizes) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, std::int64_t(item_size(dtype)), &bytes)) {
+    fail(ErrorKind::BadShape, fmt::format("sizes {} of {} need more bytes than fit in 64 bits",
+                                          describe_sizes(sizes), name_of(dtype)));
+  }
+  return std::size_t(bytes);
+}
+
+// Where in memory a geometry lies around its first element at `data`.
+struct Block {
+  void* begin = nullptr;
+  std::size_t bytes = 0;
+  std::int64_t first = 0;  // the offset of the first element
+};
+
+// Raises BadShape where the block would leave the address space.
+Block find_block(void* data, IntSpan sizes, IntSpan strides, DType dtype) {
+  if (count_elements(sizes) == 0) return {data, 0, 0};
+  const auto item = std::int64_t(item_size(dtype));
+  std::int64_t below = 0, above = 0, bytes = 0;
+  std::uintptr_t begin = 0, end = 0;
+  const std::optional<Extent> extent = find_extent(sizes, strides);
+  if (!extent || __builtin_mul_overflow(extent->lowest, item, &below) ||
+      __builtin_mul_overflow(extent->highest, item, &above) ||
+      __builtin_add_overflow(above, item, &above) || __builtin_sub_overflow(above, below, &bytes) ||
+      (data != nullptr &&
+       (__builtin_add_overflow(reinterpret_cast<std::uintptr_t>(data), below, &begin) ||
+        __builtin_add_overflow(begin, bytes, &end)))) {
+    fail(ErrorKind::BadShape,
+         fmt::format("sizes {} with strides {} of {} leave the address space",
+                     describe_sizes(sizes), describe_sizes(strides), name_of(dtype)));
+  }
+  return {reinterpret_cast<void*>(begin), std::size_t(bytes), -extent->lowest};
+}
+
+// Memory of someone else until a storage has taken it over.
+struct Lent {
+  void* context;
+  Storage::Deleter deleter;
+
+  Lent(void* c, Storage::Deleter d) noexcept : context(c), deleter(d) {}
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() {
+    if (deleter != nullptr) deleter(context);
+  }
+};
+
+// A dimension as given, counted from the front. Raises BadIndex.
+std::size_t require_dim(std::int64_t dim, std::int64_t count) {
+  if (dim >= -count && dim < count) return std::size_t(dim < 0 ? dim + count : dim);
+  if (count == 0) {
+    fail(ErrorKind::BadIndex,
+         fmt::format("dimension {} was asked for, and the tensor has no dimensions", dim));
+  }
+  fail(ErrorKind::BadIndex,
+       fmt::format("dimension {} is out of range for a tensor of {} dimension{}; "
+                   "accepted are {} to {}",
+                   dim, count, count == 1 ? "" : "s", -count, count - 1));
+}
+
+}  // namespace
+
+Tensor Tensor::empty(IntSpan sizes, DType dtype, Device device) {
+  const std::size_t bytes = count_bytes(count_elements(sizes), dtype, sizes);
+  const DimVector strides = contiguous_strides(sizes);
+  return Tensor(make_counted<TensorImpl>(Storage::allocate(bytes, device), dtype, sizes, strides, 0,
+                                         keys_for(device)));
+}
+
+// `data` is the first element. With negative strides the storage begins below it.
+Tensor Tensor::adopt(void* data, IntSpan sizes, IntSpan strides, DType dtype, Device device,
+                     void* context, Storage::Deleter deleter, bool read_only) {
+  Lent lent(context, deleter);
+  require_same_length(sizes, strides);
+  const Block block = find_block(data, sizes, strides, dtype);
+  CountedPtr<Storage> storage = Storage::adopt(block.begin, block.bytes, device, lent.context,
+                                               std::exchange(lent.deleter, nullptr), read_only);
+  return Tensor(make_counted<TensorImpl>(std::move(storage), dtype, sizes, strides, block.first,
+                                         keys_for(device)));
+}
+
+std::int64_t Tensor::size(std::int64_t dim) const {
+  const IntSpan all = sizes();
+  return all[require_dim(dim, std::int64_t(all.size()))];
+}
+
+std::int64_t Tensor::stride(std::int64_t dim) const {
+  const IntSpan all = strides();
+  return all[require_dim(dim, std::int64_t(all.size()))];
+}
+
+void* Tensor::mutable_raw() const {
+  const TensorImpl& impl = require();
+  Storage& storage = *impl.storage();
+  if (__builtin_expect(storage.read_only(), 0)) {
+    fail(ErrorKind::BadValue,
+         fmt::format("the memory of {} is read-only and cannot be written; write to a copy, as "
+                     "clone() makes one",
+                     describe(*this)));
+  }
+  storage.bump_version();
+  return impl.data();
+}
+
+Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const {
+  const TensorImpl& impl = require();
+  return Tensor(make_counted<TensorImpl>(impl.storage(), impl.dtype(), sizes, strides, offset,
+                                         keys_of_view(impl.keys())));
+}
+
+Tensor Tensor::alias() const {
+  const TensorImpl& impl = require();
+  return as_strided(impl.sizes(), impl.strides(), impl.storage_offset());
+}
+
+void Tensor::refuse_undefined() {
+  fail(ErrorKind::BadValue,
+       "an undefined tensor has no dtype, shape or data; check defined() before asking for them");
+}
+
+void Tensor::refuse_dtype(DType wanted) const {
+  fail(ErrorKind::BadArgument,
+       fmt::format("the elements of {} were asked for as {}; its dtype is {}, and data is never "
+                   "converted in place",
+                   describe(*this), name_of(wanted), name_of(dtype())));
+}
+
+std::string describe(const Tensor& tensor) {
+  if (!tensor.defined()) return "undefined";
+  return fmt::format("{}{}", name_of(tensor.dtype()), describe_sizes(tensor.sizes()));
+}
+
+}  // namespace opyard

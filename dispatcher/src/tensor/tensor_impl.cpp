@@ -1,0 +1,80 @@
+// tensor/tensor_impl.cpp: what a tensor checks when it is made, and lets go of at its end.
+//
+// [Extent] of geometry.cpp says which elements a geometry touches; all of them must lie in
+// the storage. A geometry without elements touches none and fits any storage, from any
+// offset whose address can be computed.
+#include "opyard/tensor/tensor_impl.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tensor/geometry.h"
+
+namespace opyard {
+namespace {
+
+[[noreturn]] OPYARD_COLD void refuse_extent(IntSpan sizes, IntSpan strides, std::int64_t offset,
+                                            DType dtype, std::size_t bytes) {
+  fail(ErrorKind::BadShape,
+       fmt::format("sizes {} with strides {} from offset {} leave the storage, which holds {} "
+                   "elements of {} ({} bytes)",
+                   describe_sizes(sizes), describe_sizes(strides), offset, bytes / item_size(dtype),
+                   name_of(dtype), bytes));
+}
+
+// See [Extent].
+bool fits(IntSpan sizes, IntSpan strides, std::int64_t offset, std::int64_t numel,
+          std::size_t bytes, std::size_t item) {
+  constexpr std::size_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (offset < 0) return false;
+  if (numel == 0) return offset <= std::int64_t(kMost / item);
+  const auto capacity = std::int64_t(std::min(bytes, kMost) / item);
+  const std::optional<Extent> extent = find_extent(sizes, strides);
+  return extent && offset < capacity && offset + extent->lowest >= 0 &&
+         extent->highest < capacity - offset;
+}
+
+// Whether in row-major order without gaps: dimensions of size 1 may have any stride.
+bool is_row_major(IntSpan sizes, IntSpan strides, std::int64_t numel) {
+  if (numel == 0) return true;
+  std::int64_t expected = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+TensorImpl::TensorImpl(CountedPtr<Storage> storage, DType dtype, IntSpan sizes, IntSpan strides,
+                       std::int64_t storage_offset, DispatchKeySet keys)
+    : keys_(keys),
+      storage_(std::move(storage)),
+      storage_offset_(storage_offset),
+      numel_(count_elements(sizes)),
+      sizes_(sizes),
+      strides_(strides),
+      dtype_(dtype) {
+  OPYARD_CHECK(storage_, BadValue,
+               "a tensor was given no storage; one without data still needs a storage, which knows "
+               "its device");
+  require_same_length(sizes, strides);
+  if (!fits(sizes, strides, storage_offset, numel_, storage_->bytes(), item_size(dtype))) {
+    refuse_extent(sizes, strides, storage_offset, dtype, storage_->bytes());
+  }
+  contiguous_ = is_row_major(sizes, strides, numel_);
+}
+
+// An object still in the slot is one this tensor owns: a wrapper that owned the tensor would
+// have kept it alive. Where the interpreter is gone the slot's decref does nothing.
+TensorImpl::~TensorImpl() {
+  Interpreter* const interpreter = object_slot_.tag();
+  if (interpreter == nullptr) return;
+  if (void* const object = object_slot_.object(interpreter)) (*interpreter)->decref(object);
+}
+
+}  // namespace opyard
