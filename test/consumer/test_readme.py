@@ -1,0 +1,29 @@
+"""Protects the README: its C++ is compiled and its Python is run, as a stranger would do it.
+
+The C++ blocks become one plugin, lib<namespace>.so, in an empty folder; the Python blocks are run
+there as one program.
+"""
+
+import re
+from pathlib import Path
+
+from conftest import run
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_the_examples_of_the_readme_work(wheel_python, build_info, tmp_path):
+    cpp, python = "\n".join(blocks("cpp")), "\n".join(blocks("python"))
+    namespace = re.search(r"OPYARD_LIBRARY\((\w+)", cpp)[1]
+    (tmp_path / "plugin.cpp").write_text(cpp)
+    (tmp_path / "program.py").write_text(python)
+
+    found = {"PKG_CONFIG_PATH": build_info["pkgconfig_dir"]}
+    flags = run("pkg-config", "--cflags", "--libs", "opyard", cwd=tmp_path, **found).split()
+    command = ["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    run(*command, "plugin.cpp", "-o", f"lib{namespace}.so", *flags, cwd=tmp_path)
+    assert run(wheel_python, "program.py", cwd=tmp_path), "the example prints what it computes"
