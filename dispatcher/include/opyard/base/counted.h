@@ -97,10 +97,8 @@ class CountedPtr {
   explicit operator bool() const noexcept { return object_ != nullptr; }
   bool operator==(const CountedPtr& other) const noexcept { return object_ == other.object_; }
 
-  void reset() noexcept {
-    drop();
-    object_ = nullptr;
-  }
+  // Empty before the object dies, so that its destructor may look at this pointer.
+  void reset() noexcept { CountedPtr(std::move(*this)); }
   [[nodiscard]] T* release() noexcept { return std::exchange(object_, nullptr); }
 
  private:

@@ -101,11 +101,11 @@ Status guarded(Body&& body) {
 }  // namespace opyard
 
 // The caller is wrong: throws Error of the given kind. The message is built only on failure.
-#define OPYARD_CHECK(condition, kind, message)           \
-  do {                                                   \
-    if (__builtin_expect(!(condition), 0)) {             \
+#define OPYARD_CHECK(condition, kind, message)            \
+  do {                                                    \
+    if (__builtin_expect(!(condition), 0)) {              \
       ::opyard::fail(::opyard::ErrorKind::kind, message); \
-    }                                                    \
+    }                                                     \
   } while (false)
 
 // We are wrong. Checked in every build that is not a release.

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <new>
 #include <span>
 #include <type_traits>
 
@@ -70,8 +71,9 @@ class SmallVector {
     data()[size_++] = copy;
   }
   void resize(std::size_t count, const T& value = T{}) {
+    const T copy = value;  // it may lie in the memory that growing gives back
     reserve(count);
-    if (count > size_) std::fill(data() + size_, data() + count, value);
+    if (count > size_) std::fill(data() + size_, data() + count, copy);
     size_ = static_cast<std::uint32_t>(count);
   }
   void assign(std::span<const T> values) {
@@ -81,7 +83,8 @@ class SmallVector {
   }
   void reserve(std::size_t count) {
     if (count <= capacity_) return;
-    const std::size_t grown = std::max(count, std::size_t{capacity_} * 2);
+    if (count > kMostElements) throw std::bad_alloc();
+    const std::size_t grown = std::min(std::max(count, std::size_t{capacity_} * 2), kMostElements);
     T* fresh = static_cast<T*>(allocate(grown * sizeof(T), alignof(T)));
     std::memcpy(static_cast<void*>(fresh), data(), size_ * sizeof(T));
     drop();
@@ -90,6 +93,8 @@ class SmallVector {
   }
 
  private:
+  static constexpr std::size_t kMostElements = UINT32_MAX;
+
   bool in_place() const noexcept { return capacity_ == N; }
   void drop() noexcept {
     if (!in_place()) deallocate(heap_, capacity_ * sizeof(T), alignof(T));

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ enum class Backend : std::uint8_t {
 #undef OPYARD_X
 };
 
+// clang-format off
 enum class DispatchKey : std::uint16_t {
   Undefined = 0,
 #define OPYARD_X(index, position, name, prefix) name = 1 + position,
@@ -53,6 +55,7 @@ enum class DispatchKey : std::uint16_t {
   OPYARD_ALIAS_KEYS(OPYARD_X)
 #undef OPYARD_X
 };
+// clang-format on
 
 namespace detail {
 
@@ -65,6 +68,38 @@ inline constexpr int kPerBackendPositions[kPerBackendLayerCount] = {
     OPYARD_PER_BACKEND_LAYERS(OPYARD_X)
 #undef OPYARD_X
 };
+
+// [Consistent keys] Every number is from 0 to below the limit and none occurs twice.
+constexpr bool distinct_below(int limit, std::initializer_list<int> numbers) {
+  std::uint64_t seen = 0;
+  for (const int number : numbers) {
+    if (number < 0 || number >= limit || ((seen >> number) & 1) != 0) return false;
+    seen |= std::uint64_t{1} << number;
+  }
+  return true;
+}
+
+#define OPYARD_X(unused, position, name) position,
+static_assert(distinct_below(kBackendCount, {OPYARD_BACKENDS(OPYARD_X, _)}),
+              "keys.def: two backends at one position, or more than 16");
+#undef OPYARD_X
+#define OPYARD_X(index, position, name, prefix) index,
+static_assert(distinct_below(kPerBackendLayerCount, {OPYARD_PER_BACKEND_LAYERS(OPYARD_X)}),
+              "keys.def: the per-backend layers are not counted from 0");
+#undef OPYARD_X
+#define OPYARD_X(index, position, name, prefix) position,
+#define OPYARD_Y(position, name) position,
+static_assert(distinct_below(kLayerCount,
+                             {OPYARD_PER_BACKEND_LAYERS(OPYARD_X) OPYARD_SINGLE_LAYERS(OPYARD_Y)}),
+              "keys.def: two layers at one position, or a position past 47");
+#undef OPYARD_Y
+#undef OPYARD_X
+#define OPYARD_X(index, position, name, prefix)                                                    \
+  static_assert(                                                                                   \
+      kPerBackendPositions[index] == position && int(DispatchKey::prefix##CPU) == 64 + 16 * index, \
+      "dispatch_key.h: the instances of " #name " do not follow keys.def");
+OPYARD_PER_BACKEND_LAYERS(OPYARD_X)
+#undef OPYARD_X
 
 // -1 where the layer at `position` is not per backend.
 constexpr int per_backend_index(int position) {

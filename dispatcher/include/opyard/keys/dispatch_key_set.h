@@ -43,8 +43,8 @@ class DispatchKeySet {
   constexpr explicit DispatchKeySet(std::initializer_list<Backend> backends) noexcept {
     for (const Backend backend : backends) bits_ |= DispatchKeySet(backend).bits_;
   }
-  // Every key but ThreadEntry, which never leaves the call path.
-  constexpr explicit DispatchKeySet(FullTag) noexcept : bits_(~(std::uint64_t{1} << 63)) {}
+  // Every key in keys.def but ThreadEntry, which never leaves the call path.
+  constexpr explicit DispatchKeySet(FullTag) noexcept : bits_(below(DispatchKey::ThreadEntry)) {}
   // Every layer strictly below the layer of `key`, and all backends.
   constexpr DispatchKeySet(FullAfterTag, DispatchKey key) : bits_(below(key)) {}
   constexpr DispatchKeySet(RawTag, std::uint64_t bits) noexcept : bits_(bits) {}
@@ -68,9 +68,15 @@ class DispatchKeySet {
   }
   constexpr bool is_superset_of(DispatchKeySet other) const noexcept { return has_all(other); }
 
-  constexpr DispatchKeySet operator|(DispatchKeySet o) const noexcept { return {RAW, bits_ | o.bits_}; }
-  constexpr DispatchKeySet operator&(DispatchKeySet o) const noexcept { return {RAW, bits_ & o.bits_}; }
-  constexpr DispatchKeySet operator^(DispatchKeySet o) const noexcept { return {RAW, bits_ ^ o.bits_}; }
+  constexpr DispatchKeySet operator|(DispatchKeySet o) const noexcept {
+    return {RAW, bits_ | o.bits_};
+  }
+  constexpr DispatchKeySet operator&(DispatchKeySet o) const noexcept {
+    return {RAW, bits_ & o.bits_};
+  }
+  constexpr DispatchKeySet operator^(DispatchKeySet o) const noexcept {
+    return {RAW, bits_ ^ o.bits_};
+  }
   // Takes layers away, never backends: {CPU, AutogradCPU} - {AutogradCPU} still has CPU.
   constexpr DispatchKeySet operator-(DispatchKeySet o) const noexcept {
     return {RAW, bits_ & (kBackendBits | ~o.bits_)};
@@ -117,7 +123,18 @@ class DispatchKeySet {
   static constexpr std::uint64_t below(DispatchKey key) {
     if (key == DispatchKey::Undefined) return 0;
     if (is_alias(key)) fail(ErrorKind::BadValue, alias_message());
-    return (std::uint64_t{1} << (15 + int(layer_of(key)))) - 1;
+    return ((std::uint64_t{1} << (15 + int(layer_of(key)))) - 1) & named_bits();
+  }
+  // All backends and the layers that have a name; a free position is no key yet.
+  static constexpr std::uint64_t named_bits() noexcept {
+    std::uint64_t layers = 0;
+#define OPYARD_X(index, position, name, prefix) layers |= std::uint64_t{1} << position;
+    OPYARD_PER_BACKEND_LAYERS(OPYARD_X)
+#undef OPYARD_X
+#define OPYARD_X(position, name) layers |= std::uint64_t{1} << position;
+    OPYARD_SINGLE_LAYERS(OPYARD_X)
+#undef OPYARD_X
+    return layers << 16 | kBackendBits;
   }
   static constexpr const char* alias_message() {
     return "an alias key stands for several keys and cannot be a member of a key set; "

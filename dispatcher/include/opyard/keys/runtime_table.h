@@ -68,7 +68,8 @@ inline constexpr int kSlotCount = detail::kRuntimeLayout.slots;
 // The slot that a call with this set reads.
 constexpr unsigned runtime_index(DispatchKeySet set) noexcept {
   const std::uint64_t bits = set.raw();
-  const detail::RuntimeEntry entry = detail::kRuntimeLayout.entries[63 - std::countl_zero(bits | 1)];
+  const detail::RuntimeEntry entry =
+      detail::kRuntimeLayout.entries[63 - std::countl_zero(bits | 1)];
   const auto backends = std::uint32_t(bits & DispatchKeySet::kBackendBits);
   const auto column = unsigned(31 - std::countl_zero((backends << 1) | 1));
   return entry.offset + (column & entry.backend_mask);

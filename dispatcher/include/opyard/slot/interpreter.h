@@ -28,7 +28,9 @@ class OPYARD_API Interpreter {
   static Interpreter* create(const InterpreterVTable* vtable);
 
   // The table to call through now. Safe in any thread, before and after the disarming.
-  const InterpreterVTable& operator*() const noexcept { return *vtable_.load(std::memory_order_acquire); }
+  const InterpreterVTable& operator*() const noexcept {
+    return *vtable_.load(std::memory_order_acquire);
+  }
   const InterpreterVTable* operator->() const noexcept { return &**this; }
 
   // From now on every slot is the disarmed one. Threads inside a slot finish it.

@@ -37,7 +37,8 @@ class OPYARD_API ObjectSlot {
   // InterpreterGone, naming both, for an object of another interpreter.
   void* object(const Interpreter* us) const {
     const Interpreter* tag = tag_.load(std::memory_order_acquire);
-    if (tag != us && tag != nullptr) refuse(us, tag);
+    if (tag == nullptr) return nullptr;
+    if (tag != us) refuse(us, tag);
     return object_;
   }
 

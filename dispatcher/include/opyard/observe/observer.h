@@ -1,0 +1,48 @@
+// opyard/observe/observer.h: seeing the calls of a thread.
+//
+// Observing is a layer. While an ObserverGuard lives, the key Observe is in its thread's
+// include set; its kernel tells the observers and goes on below. A thread that observes
+// nothing pays nothing: its calls never reach that layer.
+//
+// Depends on: keys/local.h.
+#pragma once
+
+#include "opyard/keys/local.h"
+
+namespace opyard {
+
+class Operator;
+class Stack;
+
+// Told of each operator call of the threads it is installed on. Both functions are called
+// with observing switched off, on the calling thread, and must not throw.
+class OPYARD_API Observer {
+ public:
+  virtual ~Observer();
+  // `keys` is what the call takes below the Observe layer. The arguments lie on the stack.
+  virtual void on_enter(const Operator& op, DispatchKeySet keys, const Stack& stack) noexcept = 0;
+  // The call returned (the results lie on the stack) or threw.
+  virtual void on_exit(const Operator& op, bool threw) noexcept = 0;
+};
+
+// Installs an observer on this thread for a scope. Guards nest: an inner call is told to all
+// of them, the outermost first.
+class OPYARD_API ObserverGuard {
+ public:
+  explicit ObserverGuard(Observer& observer) noexcept;
+  ObserverGuard(const ObserverGuard&) = delete;
+  ObserverGuard& operator=(const ObserverGuard&) = delete;
+  ~ObserverGuard();
+
+  Observer& observer() const noexcept { return observer_; }
+  const ObserverGuard* outer() const noexcept { return outer_; }
+  // The innermost guard of this thread, or null.
+  static const ObserverGuard* innermost() noexcept;
+
+ private:
+  Observer& observer_;
+  const ObserverGuard* const outer_;
+  IncludeDispatchKeyGuard include_;
+};
+
+}  // namespace opyard

@@ -1,0 +1,200 @@
+// opyard/registry/kernel.h: one implementation of an operator, ready to be registered.
+//
+//   Kernel::from(&scaled_add)          a function; a call goes through a thunk of one jump
+//   Kernel::from<&scaled_add>()        the same, called without that jump
+//   Kernel::from([](…) { … })          a lambda or function object, captures included
+//   Kernel::boxed(&fn)                 void fn(const Operator&, DispatchKeySet, Stack&)
+//   Kernel::fallthrough()              this key is not handled here: dispatch goes on below
+//
+// A C++ function that takes a DispatchKeySet first receives the set its call was dispatched
+// with, and the parameter is no part of the operator's signature.
+//
+// Depends on: registry/types.h, registry/record.h, registry/operator.h.
+#pragma once
+
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "opyard/registry/operator.h"
+#include "opyard/registry/record.h"
+#include "opyard/registry/types.h"
+
+namespace opyard {
+
+using BoxedKernel = void (*)(const Operator&, DispatchKeySet, Stack&);
+
+namespace detail {
+
+// Runs `f(record, keys, arguments...)` with the arguments of a boxed call and puts its result
+// in their place. Arguments are borrowed from the stack, so they stay alive for the kernel.
+template <typename R, typename... A>
+struct Unboxed {
+  using Typed = R (*)(const Record&, DispatchKeySet, A...);
+
+  template <std::size_t... I>
+  static void run(const Record& record, DispatchKeySet keys, Stack& stack,
+                  std::index_sequence<I...>) {
+    [[maybe_unused]] const std::span<Value> arguments = stack.top(sizeof...(A));
+    const auto typed = reinterpret_cast<Typed>(record.typed);
+    // What an argument is unboxed into lives until the kernel has returned. A kernel that
+    // takes Tensor& gets a handle of its own to change.
+    [[maybe_unused]] std::tuple<Held<A>...> held{Argument<A>::unbox(arguments[I])...};
+    if constexpr (std::is_void_v<R>) {
+      typed(record, keys, pass<A>(std::get<I>(held))...);
+      stack.drop(sizeof...(A));
+    } else {
+      // A returned reference is one of the arguments: it is counted before they are dropped.
+      std::remove_cvref_t<R> result(typed(record, keys, pass<A>(std::get<I>(held))...));
+      stack.drop(sizeof...(A));
+      ResultOf<std::remove_cvref_t<R>>::push(stack, std::move(result));
+    }
+  }
+
+  static void boxed(const Record& record, const Operator&, DispatchKeySet keys, Stack& stack) {
+    run(record, keys, stack, std::index_sequence_for<A...>());
+  }
+
+  static InferredTypes infer() {
+    InferredTypes types;
+    (types.arguments.push_back(Argument<A>::type()), ...);
+    ResultOf<std::remove_cvref_t<R>>::types(types.results);
+    return types;
+  }
+
+ private:
+  template <typename P>
+  using Unboxing = decltype(Argument<P>::unbox(std::declval<const Value&>()));
+  template <typename P>
+  using Held = std::conditional_t<std::is_same_v<P, Tensor&>, Tensor, Unboxing<P>>;
+
+  template <typename P, typename H>
+  static decltype(auto) pass(H& held) {
+    if constexpr (std::is_reference_v<P> || !std::is_convertible_v<H&&, P>) {
+      return (held);
+    } else {
+      return P(std::move(held));
+    }
+  }
+};
+
+// Takes a callable's signature apart, and sets a leading DispatchKeySet aside.
+template <typename Function>
+struct CallableOf : CallableOf<decltype(&Function::operator())> {};
+template <typename R, typename... A>
+struct CallableOf<R (*)(A...)> {
+  using Signature = R(A...);
+  using Shape = Unboxed<R, A...>;
+  static constexpr bool takes_keys = false;
+  template <typename F>
+  static R invoke(F& function, DispatchKeySet, A... arguments) {
+    return function(std::forward<A>(arguments)...);
+  }
+};
+template <typename R, typename... A>
+struct CallableOf<R (*)(DispatchKeySet, A...)> {
+  using Signature = R(A...);
+  using Shape = Unboxed<R, A...>;
+  static constexpr bool takes_keys = true;
+  template <typename F>
+  static R invoke(F& function, DispatchKeySet keys, A... arguments) {
+    return function(keys, std::forward<A>(arguments)...);
+  }
+};
+template <typename C, typename R, typename... A>
+struct CallableOf<R (C::*)(A...) const> : CallableOf<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct CallableOf<R (C::*)(A...)> : CallableOf<R (*)(A...)> {};
+template <typename R, typename... A>
+struct CallableOf<R (*)(A...) noexcept> : CallableOf<R (*)(A...)> {};
+
+// The typed functions that stand in a record, by how the callable is reached.
+template <typename F, typename Shape>
+struct ThunkOf;
+template <typename F, typename R, typename... A>
+struct ThunkOf<F, Unboxed<R, A...>> {
+  using Callable = CallableOf<F>;
+
+  // The context is the function's address.
+  static R through_pointer(const Record& record, DispatchKeySet keys, A... arguments) {
+    const auto function = reinterpret_cast<F>(record.context);
+    return Callable::invoke(function, keys, std::forward<A>(arguments)...);
+  }
+  // The context is the function object.
+  static R through_object(const Record& record, DispatchKeySet keys, A... arguments) {
+    return Callable::invoke(*static_cast<F*>(record.context), keys, std::forward<A>(arguments)...);
+  }
+  // The function is a constant.
+  template <auto function>
+  static R direct(const Record&, DispatchKeySet keys, A... arguments) {
+    constexpr auto constant = function;
+    return Callable::invoke(constant, keys, std::forward<A>(arguments)...);
+  }
+};
+
+}  // namespace detail
+
+// Movable, not copyable: it owns the context of its function until it is registered.
+class Kernel {
+ public:
+  template <typename R, typename... A>
+  static Kernel from(R (*function)(A...)) {
+    using F = R (*)(A...);
+    Kernel kernel = shaped<F>();
+    using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
+    kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::through_pointer);
+    kernel.record_->context = reinterpret_cast<void*>(function);
+    return kernel;
+  }
+
+  template <auto function>
+  static Kernel from() {
+    using F = std::remove_const_t<decltype(function)>;
+    Kernel kernel = shaped<F>();
+    using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
+    kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::template direct<function>);
+    return kernel;
+  }
+
+  template <typename F>
+    requires std::is_class_v<std::remove_cvref_t<F>>
+  static Kernel from(F&& object) {
+    using Object = std::remove_cvref_t<F>;
+    Kernel kernel = shaped<Object>();
+    using Thunk = detail::ThunkOf<Object, typename detail::CallableOf<Object>::Shape>;
+    kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::through_object);
+    kernel.record_->context = new Object(std::forward<F>(object));
+    kernel.record_->destroy = [](void* context) { delete static_cast<Object*>(context); };
+    return kernel;
+  }
+
+  OPYARD_API static Kernel boxed(BoxedKernel function);
+  OPYARD_API static Kernel fallthrough();
+  // A boxed function with a context of its own, destroyed once no call can use it.
+  OPYARD_API static Kernel with_context(BoxedFunction function, void* context,
+                                        void (*destroy)(void*));
+
+  Kernel(Kernel&&) noexcept = default;
+  Kernel& operator=(Kernel&&) noexcept = default;
+
+  const Record& record() const noexcept { return *record_; }
+  std::unique_ptr<Record> release() && { return std::move(record_); }
+
+ private:
+  Kernel() : record_(new Record) {}
+
+  template <typename F>
+  static Kernel shaped() {
+    using Callable = detail::CallableOf<F>;
+    Kernel kernel;
+    kernel.record_->boxed = &Callable::Shape::boxed;
+    kernel.record_->signature = &typeid(typename Callable::Signature);
+    kernel.record_->infer = &Callable::Shape::infer;
+    return kernel;
+  }
+
+  std::unique_ptr<Record> record_;
+};
+
+}  // namespace opyard

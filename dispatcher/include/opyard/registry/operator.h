@@ -1,0 +1,125 @@
+// opyard/registry/operator.h: an operator, as its callers hold it.
+//
+// An operator belongs to its name and schema and is never freed, so a reference to one is
+// good for ever. When its definition is taken back its slots lead to a stub that raises
+// OperatorGone; the same definition made again brings the same object back to life.
+//
+//   op.typed<Tensor(const Tensor&, double)>().call(x, 2.0)     registry/typed.h
+//   op.call_boxed(stack)
+//
+// A call takes ((keys of its arguments | include) - exclude) & mask, where the mask leaves
+// out the layers that fall through for this operator; the highest key names the slot.
+//
+// Threads: slots and mask are atomic and written under the registry's lock; the schema and
+// what is derived from it are written once, before anyone can see the operator.
+//
+// Depends on: keys/runtime_table.h, keys/local.h, schema/schema.h, registry/record.h.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opyard/keys/local.h"
+#include "opyard/keys/runtime_table.h"
+#include "opyard/registry/record.h"
+#include "opyard/schema/schema.h"
+
+namespace opyard {
+
+template <typename Signature>
+class TypedOperator;
+
+namespace detail {
+
+// Says that this thread is inside a dispatched call, so that nothing it can have read is
+// freed. A plain store on entry, a plain store on exit; see registry/reclaim.cpp.
+class CallDepth {
+ public:
+  CallDepth() noexcept {
+    __atomic_store_n(&local_block.call_depth, local_block.call_depth + 1, __ATOMIC_RELAXED);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  CallDepth(const CallDepth&) = delete;
+  CallDepth& operator=(const CallDepth&) = delete;
+  ~CallDepth() {
+    __atomic_store_n(&local_block.call_depth, local_block.call_depth - 1, __ATOMIC_RELEASE);
+  }
+};
+
+// Makes this thread known to the registry. Idempotent; called once a thread.
+OPYARD_API OPYARD_COLD void enter_thread();
+
+}  // namespace detail
+
+class OPYARD_API Operator {
+ public:
+  Operator(Schema schema, const Record& initial);
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+
+  const Schema& schema() const noexcept { return schema_; }
+  const OperatorName& name() const noexcept { return schema_.name; }
+  // The schema as text, made once.
+  const std::string& declaration() const noexcept { return declaration_; }
+
+  // Calls with the arguments on top of the stack, which the results replace. Every argument
+  // is checked against the schema first. Raises BadArgument (operator, position, what came,
+  // what is accepted), NoKernel, OperatorGone, and whatever the kernel throws.
+  void call_boxed(Stack& stack) const;
+  // Like call_boxed from the given set on; looks neither at the arguments nor at the thread.
+  void redispatch_boxed(DispatchKeySet keys, Stack& stack) const;
+  // For callers whose arguments were made from this schema.
+  void call_boxed_unchecked(Stack& stack) const;
+
+  // The handle for calls from C++ without boxing. Raises BadSignature where a kernel's C++
+  // signature, or the schema, is another one.
+  template <typename Signature>
+  TypedOperator<Signature> typed() const;
+
+  // The key set a call with these arguments is dispatched with.
+  DispatchKeySet call_keys(std::span<const Value> arguments) const;
+  // The same from the union of the arguments' keys.
+  DispatchKeySet call_keys(DispatchKeySet arguments) const noexcept {
+    const std::uint64_t set = (arguments.raw() | detail::local_block.include) &
+                              ~(detail::local_block.exclude & ~DispatchKeySet::kBackendBits);
+    return {DispatchKeySet::RAW, set & mask_.load(std::memory_order_relaxed)};
+  }
+  // The keys that these arguments carry.
+  DispatchKeySet argument_keys(std::span<const Value> arguments) const;
+
+  const Record& record(DispatchKeySet keys) const noexcept {
+    return *slots_[runtime_index(keys)].load(std::memory_order_acquire);
+  }
+  DispatchKeySet mask() const noexcept {
+    return {DispatchKeySet::RAW,
+            mask_.load(std::memory_order_relaxed) & ~detail::kThreadEntryBit};
+  }
+
+  // Follows stubs that pass a call on (ThreadEntry, Fallthrough) to the record that takes it,
+  // and leaves the set it takes it with in `keys`. Inside a CallDepth.
+  const Record& settle(DispatchKeySet& keys) const;
+
+  // Runs a record's boxed function. When it throws, the arguments are gone from the stack.
+  void run_boxed(const Record& record, DispatchKeySet keys, Stack& stack) const;
+
+  // Raises BadSignature unless `signature` is the C++ signature this operator is called with.
+  void check_signature(const std::type_info& signature, InferredTypes (*infer)()) const;
+
+ private:
+  friend class Entry;
+
+  alignas(64) std::atomic<std::uint64_t> mask_;
+  std::array<std::atomic<const Record*>, kSlotCount> slots_;
+
+  const Schema schema_;
+  const std::string declaration_;
+  const std::vector<std::uint16_t> key_positions_;  // arguments that carry keys
+  // The C++ signature of the kernels, once one of them has one. Written under the registry's
+  // lock.
+  std::atomic<const std::type_info*> signature_{nullptr};
+};
+
+}  // namespace opyard

@@ -1,0 +1,73 @@
+// opyard/registry/record.h: what a table slot points to.
+//
+// A slot of an operator's table is one atomic pointer to a record. A record is immutable
+// while a slot can lead to it and is freed only when no thread can be inside a call that
+// read it (registry/reclaim.cpp). A null `typed` function means "box".
+//
+// The calling conventions
+//   typed   R f(const Record&, DispatchKeySet, A...)      for the operator's C++ signature R(A...)
+//   boxed   void f(const Record&, const Operator&, DispatchKeySet, Stack&)
+//
+// The key set that a kernel receives is the one its call was dispatched with, so that a
+// kernel can mask it and redispatch.
+//
+// Depends on: value/stack.h, schema/type.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <typeinfo>
+#include <vector>
+
+#include "opyard/keys/dispatch_key_set.h"
+#include "opyard/schema/type.h"
+#include "opyard/value/stack.h"
+
+namespace opyard {
+
+class Operator;
+struct Record;
+
+using TypedFunction = void (*)();
+using BoxedFunction = void (*)(const Record&, const Operator&, DispatchKeySet, Stack&);
+
+// What a record does with a call.
+enum class RecordRole : std::uint8_t {
+  Kernel,       // runs a kernel
+  Fallthrough,  // goes on below its key
+  Missing,      // raises: no kernel
+  Ambiguous,    // raises: AutogradOther cannot choose between a composite and a backend kernel
+  Gone,         // raises: the definition was taken back
+  ThreadEntry,  // makes the thread known, then goes on; see keys/local.h [Thread entry]
+};
+
+// The types of a kernel's C++ signature.
+struct InferredTypes {
+  std::vector<TypePtr> arguments;
+  std::vector<TypePtr> results;
+};
+
+struct Record {
+  // Read by calls.
+  TypedFunction typed = nullptr;
+  BoxedFunction boxed = nullptr;
+  void* context = nullptr;
+  RecordRole role = RecordRole::Kernel;
+
+  // Read by people and by registration.
+  void (*destroy)(void* context) = nullptr;
+  const std::type_info* signature = nullptr;  // R(A...), or null for a boxed kernel
+  InferredTypes (*infer)() = nullptr;
+  std::string provenance;                     // "registered at demo.cpp:12"
+
+  Record() = default;
+  Record(const Record&) = delete;
+  Record& operator=(const Record&) = delete;
+  ~Record() {
+    if (destroy != nullptr) destroy(context);
+  }
+  static void* operator new(std::size_t bytes) { return allocate(bytes); }
+  static void operator delete(void* memory, std::size_t bytes) noexcept { deallocate(memory, bytes); }
+};
+
+}  // namespace opyard

@@ -1,0 +1,104 @@
+// opyard/registry/typed.h: calling an operator from C++ without boxing.
+//
+//   auto add = require_operator("demo::scaled_add").typed<Tensor(const Tensor&, double)>();
+//   Tensor y = add.call(x, 2.0);
+//
+// A handle is two words, is made once, and is good for ever. A call is: or the key sets of
+// the tensor arguments, join and cut the thread's sets, mask, take the highest key, load the
+// slot, call through the record. It takes no lock, allocates nothing and counts nothing.
+//
+// Depends on: registry/operator.h, registry/types.h.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "opyard/registry/kernel.h"
+#include "opyard/registry/operator.h"
+#include "opyard/registry/types.h"
+
+namespace opyard {
+
+template <typename R, typename... A>
+class TypedOperator<R(A...)> {
+ public:
+  explicit TypedOperator(const Operator& op) noexcept : op_(&op) {}
+
+  // Raises NoKernel, OperatorGone, and whatever the kernel throws.
+  R call(A... arguments) const {
+    const detail::CallDepth depth;
+    const DispatchKeySet keys = op_->call_keys((DispatchKeySet() | ... | keys_of<A>(arguments)));
+    return run(op_->record(keys), keys, std::forward<A>(arguments)...);
+  }
+  R operator()(A... arguments) const { return call(std::forward<A>(arguments)...); }
+
+  // From the given set on: looks neither at the arguments nor at the thread. For kernels,
+  // which mask the set they received.
+  R redispatch(DispatchKeySet keys, A... arguments) const {
+    if (__builtin_expect(detail::local_block.call_depth == 0, 0)) {
+      detail::enter_thread();
+      const detail::CallDepth depth;
+      return run(op_->record(keys), keys, std::forward<A>(arguments)...);
+    }
+    return run(op_->record(keys), keys, std::forward<A>(arguments)...);
+  }
+
+  const Operator& op() const noexcept { return *op_; }
+
+ private:
+  using Typed = R (*)(const Record&, DispatchKeySet, A...);
+
+  template <typename P>
+  static DispatchKeySet keys_of(const std::remove_reference_t<P>& argument) noexcept {
+    if constexpr (detail::Argument<P>::carries_keys) {
+      return detail::Argument<P>::keys(argument);
+    } else {
+      return DispatchKeySet();
+    }
+  }
+
+  R run(const Record& record, DispatchKeySet keys, A... arguments) const {
+    if (__builtin_expect(record.typed == nullptr, 0)) {
+      return run_otherwise(keys, std::forward<A>(arguments)...);
+    }
+    return reinterpret_cast<Typed>(record.typed)(record, keys, std::forward<A>(arguments)...);
+  }
+
+  // The slot held a stub, or a kernel that only takes boxes.
+  [[gnu::noinline]] R run_otherwise(DispatchKeySet keys, A... arguments) const {
+    const Record& record = op_->settle(keys);
+    if (record.typed != nullptr) {
+      return reinterpret_cast<Typed>(record.typed)(record, keys, std::forward<A>(arguments)...);
+    }
+    InlineStack<sizeof...(A) + 4> stack;
+    (detail::Argument<A>::box(stack, arguments), ...);
+    op_->run_boxed(record, keys, stack);
+    if constexpr (std::is_reference_v<R>) {
+      return first_tensor(arguments...);
+    } else if constexpr (!std::is_void_v<R>) {
+      return ResultOf<R>::take(stack.top(ResultOf<R>::count));
+    }
+  }
+
+  // An in-place or out signature returns the tensor it was given to write to.
+  template <typename First, typename... Rest>
+  static R first_tensor(First& first, Rest&... rest) {
+    if constexpr (std::is_convertible_v<First&, R>) {
+      return first;
+    } else {
+      return first_tensor(rest...);
+    }
+  }
+
+  const Operator* op_;
+};
+
+template <typename Signature>
+TypedOperator<Signature> Operator::typed() const {
+  using Shape = typename detail::CallableOf<Signature*>::Shape;
+  check_signature(typeid(Signature), &Shape::infer);
+  return TypedOperator<Signature>(*this);
+}
+
+}  // namespace opyard

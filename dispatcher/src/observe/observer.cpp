@@ -1,0 +1,22 @@
+// observe/observer.cpp: the chain of observers of a thread.
+#include "opyard/observe/observer.h"
+
+namespace opyard {
+namespace {
+
+constinit thread_local const ObserverGuard* innermost_guard = nullptr;
+
+}  // namespace
+
+Observer::~Observer() = default;
+
+ObserverGuard::ObserverGuard(Observer& observer) noexcept
+    : observer_(observer), outer_(innermost_guard), include_(DispatchKey::Observe) {
+  innermost_guard = this;
+}
+
+ObserverGuard::~ObserverGuard() { innermost_guard = outer_; }
+
+const ObserverGuard* ObserverGuard::innermost() noexcept { return innermost_guard; }
+
+}  // namespace opyard
