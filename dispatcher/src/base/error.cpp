@@ -25,6 +25,10 @@ struct Error::State final : Counted {
 Error::Error(ErrorKind kind, std::string message, CountedPtr<CarriedException> carried)
     : state_(make_counted<State>(kind, std::move(message), std::move(carried))) {}
 
+Error::Error(const Error& other) noexcept = default;
+Error& Error::operator=(const Error& other) noexcept = default;
+Error::~Error() = default;
+
 ErrorKind Error::kind() const noexcept { return state_->kind; }
 const char* Error::what() const noexcept { return state_->message.c_str(); }
 const CountedPtr<CarriedException>& Error::carried() const noexcept { return state_->carried; }

@@ -47,6 +47,9 @@ class OPYARD_API CarriedException : public Counted {};
 class OPYARD_API Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string message, CountedPtr<CarriedException> carried = {});
+  Error(const Error& other) noexcept;
+  Error& operator=(const Error& other) noexcept;
+  ~Error() override;
 
   ErrorKind kind() const noexcept;
   const char* what() const noexcept override;

@@ -1,0 +1,148 @@
+// test_local.cpp: protects the thread's include and exclude sets, and the guards that change them.
+#include "opyard/keys/local.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+namespace opyard {
+namespace {
+
+using K = DispatchKey;
+
+// The set of a call whose operator has kernels at the keys in `mask`.
+DispatchKeySet call_keys(DispatchKeySet arguments, DispatchKeySet mask) {
+  const LocalKeys local = local_keys();
+  return ((arguments | local.include) - local.exclude) & mask;
+}
+
+TEST(LocalKeys, A27_TheDefaultsOfANewThread) {
+  LocalKeys seen;
+  std::thread([&] { seen = local_keys(); }).join();
+  EXPECT_EQ(to_string(seen.include), "DispatchKeySet(BackendSelect, ADInplaceOrView)");
+  EXPECT_EQ(to_string(seen.exclude), "DispatchKeySet(AutocastCPU, AutocastCUDA)");
+  EXPECT_EQ(seen, kDefaultLocalKeys);
+}
+
+TEST(LocalKeys, A28_IncludeIsAddedBeforeExcludeIsTakenAwaySoExcludeWins) {
+  const DispatchKeySet full(DispatchKeySet::FULL);
+  IncludeDispatchKeyGuard include(DispatchKeySet{K::Tracer, K::AboveAutograd1});
+  ExcludeDispatchKeyGuard exclude(DispatchKeySet{K::Tracer, K::AutogradFunctionality});
+  const DispatchKeySet keys = call_keys({K::CPU, K::AutogradCPU}, full);
+  EXPECT_FALSE(keys.has(K::Tracer)) << "included and excluded";
+  EXPECT_FALSE(keys.has(K::AutogradCPU)) << "of an argument and excluded";
+  EXPECT_TRUE(keys.has(K::AboveAutograd1));
+  EXPECT_TRUE(keys.has(K::CPU)) << "excluding an autograd layer keeps the backend";
+  const DispatchKeySet mask{K::CPU, K::AutogradCPU};
+  EXPECT_EQ(call_keys({K::CPU, K::AutogradCPU}, mask), DispatchKeySet(K::CPU));
+}
+
+TEST(LocalKeys, A30_AGuardRestoresOnlyWhatItChanged) {
+  {
+    IncludeDispatchKeyGuard outer(DispatchKeySet(K::Tracer));
+    {
+      IncludeDispatchKeyGuard inner(DispatchKeySet{K::Tracer, K::Batched});
+      EXPECT_TRUE(local_keys().include.has(K::Batched));
+    }
+    EXPECT_TRUE(local_keys().include.has(K::Tracer)) << "the inner guard did not add it";
+    EXPECT_FALSE(local_keys().include.has(K::Batched));
+  }
+  EXPECT_EQ(local_keys(), kDefaultLocalKeys);
+  {
+    ExcludeDispatchKeyGuard outer(DispatchKeySet(K::Python));
+    {
+      ExcludeDispatchKeyGuard inner(DispatchKeySet{K::Python, K::AutocastCPU});
+    }
+    EXPECT_TRUE(local_keys().exclude.has(K::Python));
+    EXPECT_TRUE(local_keys().exclude.has(K::AutocastCPU)) << "it is excluded by default";
+  }
+  EXPECT_EQ(local_keys(), kDefaultLocalKeys);
+  {
+    IncludeDispatchKeyGuard guard(DispatchKeySet(K::BackendSelect));
+  }
+  EXPECT_TRUE(local_keys().include.has(K::BackendSelect)) << "it is included by default";
+}
+
+TEST(LocalKeys, A30_ForcingReplacesBothSetsForAScope) {
+  {
+    IncludeDispatchKeyGuard outer(DispatchKeySet(K::Tracer));
+    {
+      ForceDispatchKeyGuard force(DispatchKeySet(K::Batched), DispatchKeySet());
+      EXPECT_EQ(local_keys(), (LocalKeys{DispatchKeySet(K::Batched), DispatchKeySet()}));
+    }
+    EXPECT_TRUE(local_keys().include.has(K::Tracer));
+    EXPECT_TRUE(local_keys().exclude.has(K::AutocastCUDA));
+  }
+  EXPECT_EQ(local_keys(), kDefaultLocalKeys);
+}
+
+// Guards in random order and depth; each must leave the sets as it found them.
+void nest(std::mt19937& random, int depth) {
+  const LocalKeys before = local_keys();
+  const DispatchKeySet keys(DispatchKeySet::RAW, (std::uint64_t{random()} << 32) | random());
+  if (depth > 0) {
+    switch (random() % 3) {
+      case 0: {
+        IncludeDispatchKeyGuard guard(keys);
+        EXPECT_TRUE(local_keys().include.is_superset_of(keys.remove(K::ThreadEntry)));
+        nest(random, depth - 1);
+        break;
+      }
+      case 1: {
+        ExcludeDispatchKeyGuard guard(keys);
+        EXPECT_TRUE(local_keys().exclude.is_superset_of(keys.remove(K::ThreadEntry)));
+        nest(random, depth - 1);
+        break;
+      }
+      default: {
+        ForceDispatchKeyGuard guard(keys, keys);
+        nest(random, depth - 1);
+      }
+    }
+  }
+  EXPECT_EQ(local_keys(), before);
+}
+
+TEST(LocalKeys, A30_GuardsNestInAnyOrder) {
+  std::mt19937 random(30);
+  for (int run = 0; run < 500; ++run) nest(random, 8);
+}
+
+TEST(LocalKeys, A33_ANewThreadDoesNotInheritTheSetsOfItsMaker) {
+  ForceDispatchKeyGuard force(DispatchKeySet(K::Tracer), DispatchKeySet(K::Python));
+  LocalKeys seen;
+  std::thread([&] { seen = local_keys(); }).join();
+  EXPECT_EQ(seen, kDefaultLocalKeys);
+}
+
+TEST(LocalKeys, ThreadEntryNeverShowsAndNoSetterTouchesIt) {
+  std::thread([] {
+    const auto entry = [] { return (detail::local_block.include & detail::kThreadEntryBit) != 0; };
+    EXPECT_TRUE(entry()) << "a thread is born with it";
+    EXPECT_FALSE(local_keys().include.has(K::ThreadEntry));
+    set_local_keys({DispatchKeySet(), DispatchKeySet(K::ThreadEntry)});
+    EXPECT_TRUE(entry());
+    EXPECT_FALSE(local_keys().exclude.has(K::ThreadEntry)) << "it cannot be excluded";
+    {
+      ExcludeDispatchKeyGuard guard(DispatchKeySet(K::ThreadEntry));
+    }
+    {
+      IncludeDispatchKeyGuard guard(DispatchKeySet(K::ThreadEntry));
+    }
+    EXPECT_TRUE(entry());
+    {
+      ForceDispatchKeyGuard force((DispatchKeySet()), DispatchKeySet());
+      detail::local_block.include &= ~detail::kThreadEntryBit;  // as the first call does
+    }
+    EXPECT_FALSE(entry()) << "a guard does not bring it back";
+    {
+      IncludeDispatchKeyGuard guard(DispatchKeySet(K::ThreadEntry));
+    }
+    set_local_keys({DispatchKeySet(K::ThreadEntry), DispatchKeySet()});
+    EXPECT_FALSE(entry());
+  }).join();
+}
+
+}  // namespace
+}  // namespace opyard
