@@ -33,13 +33,21 @@ struct OperatorName {
 // "ns::name" or "ns::name.overload".
 OPYARD_API std::string to_string(const OperatorName& name);
 
-// The alias sets of one argument or result: (a), (a!), (a|b), (a! -> b|c), (a -> *). For a
-// list the element's sets stand in `contained`.
+// The alias sets of one argument or result: (a), (a!), (a|b), (a! -> b|c), (a -> *).
+//
+//   Tensor(a!)         before {a}, written
+//   Tensor(a!)?        the same: an optional has the sets of what is in it
+//   Tensor(a!)[]       nothing itself; contained {before {a}, written}
+//   Tensor[](a!)       before {a}, written: the list itself
+//   Tensor!            before {$0}, written; every such mark makes a set of its own
 struct AliasInfo {
   bool is_write = false;
   std::vector<std::string> before;   // in source order; "*" is the wildcard
   std::vector<std::string> after;    // equal to `before` where no arrow was written
-  std::vector<AliasInfo> contained;  // of the element types, where one of them has sets
+  std::vector<AliasInfo> contained;  // one for each element type, where any of them has sets
+
+  // Sets stand here, not only in `contained`.
+  bool has_sets() const { return !before.empty() || !after.empty(); }
   bool operator==(const AliasInfo&) const = default;
 };
 
@@ -50,10 +58,10 @@ struct Argument {
   bool keyword_only = false;
   std::optional<AliasInfo> alias;
 
-  bool is_write() const {
-    return alias &&
-           (alias->is_write || (!alias->contained.empty() && alias->contained.front().is_write));
-  }
+  // A write set stands on the type or inside it.
+  OPYARD_API bool is_write() const;
+  // Takes the result of the call: keyword-only and written to.
+  bool is_out() const { return keyword_only && is_write(); }
   OPYARD_API bool operator==(const Argument& other) const;
 };
 

@@ -28,7 +28,8 @@ enum class TypeKind : std::uint8_t {
   Tuple,     // any number of element types
   Dict,      // key and value
   Future,    // one element type
-  Union,     // two or more members
+  RRef,      // one element type
+  Union,     // two or more members, in canonical order
   Variable,  // a type variable such as t or t1, by name
   Class,     // a class registered by its user, by qualified name
 };
@@ -61,8 +62,13 @@ class OPYARD_API Type final : public Counted {
 // The one object of a base type. Raises Internal for a compound kind.
 OPYARD_API TypePtr base_type(TypeKind kind);
 OPYARD_API TypePtr list_of(TypePtr element, std::int64_t size_hint = 0);
+// An optional of an optional is that optional.
 OPYARD_API TypePtr optional_of(TypePtr element);
+// A Tuple, Dict, Future, RRef or Union. The members of a union are flattened, sorted and
+// made unique, so that equal unions print alike. Raises Internal for a wrong number of
+// elements (a union of fewer than two different ones among them) and for other kinds.
 OPYARD_API TypePtr compound_type(TypeKind kind, std::vector<TypePtr> elements);
+// A Variable or Class. Raises Internal for other kinds.
 OPYARD_API TypePtr named_type(TypeKind kind, std::string name);
 
 // Equal by structure; size hints count.
@@ -74,8 +80,13 @@ OPYARD_API std::string to_string(const Type& type);
 // The type a kernel sees at run time: ScalarType is int, SymInt[] is int[], size hints go.
 OPYARD_API TypePtr runtime_type(const Type& type);
 
+// The name of that type: "int" for ScalarType, "int[]" for SymInt[2], "number" for Scalar.
+OPYARD_API std::string runtime_text(const Type& type);
+
 // Whether a value may stand for an argument of this type on a boxed call. None is accepted
-// for an optional, and for a Tensor as the undefined one. A Scalar is a bool, int or float.
+// for an optional, and for a Tensor as the undefined one (not as an element of a Tensor[]). A
+// Scalar is a bool, int or float; nothing else is converted: an int is no float. A type
+// variable and Any accept every value. Types that no kind of value exists for accept none.
 OPYARD_API bool accepts(const Type& type, const Value& value);
 
 // Whether dispatch looks for keys in arguments of this type: Tensor, Tensor[], Tensor?,
