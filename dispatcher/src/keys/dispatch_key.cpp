@@ -53,7 +53,9 @@ std::string to_string(DispatchKey key) {
   return fmt::format("DispatchKey({})", int(key));
 }
 
-std::string to_string(Backend backend) { return to_string(instance_of(DispatchKey::Dense, backend)); }
+std::string to_string(Backend backend) {
+  return to_string(instance_of(DispatchKey::Dense, backend));
+}
 
 DispatchKey parse_dispatch_key(std::string_view name) {
   for (const Named& entry : names()) {

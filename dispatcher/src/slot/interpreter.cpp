@@ -23,7 +23,9 @@ constexpr InterpreterVTable kDisarmed{
 
 const InterpreterVTable& disarmed_vtable() noexcept { return kDisarmed; }
 
-Interpreter* Interpreter::create(const InterpreterVTable* vtable) { return new Interpreter(vtable); }
+Interpreter* Interpreter::create(const InterpreterVTable* vtable) {
+  return new Interpreter(vtable);
+}
 
 void Interpreter::disarm() noexcept { vtable_.store(&kDisarmed, std::memory_order_release); }
 

@@ -81,6 +81,7 @@ class Registrar {
 }  // namespace detail
 }  // namespace opyard
 
+#ifndef OPYARD_BUILDING_LIBOPYARD
 // In every plugin once, whichever of its files include this header.
 extern "C" __attribute__((weak, used, visibility("default"))) const opyard::detail::PluginV1*
 opyard_plugin_v1() {
@@ -89,3 +90,4 @@ opyard_plugin_v1() {
       OPYARD_VERSION_PATCH, &opyard::detail::registrar_list};
   return &plugin;
 }
+#endif

@@ -105,11 +105,13 @@ class OPYARD_API Operator {
   // Runs a record's boxed function. When it throws, the arguments are gone from the stack.
   void run_boxed(const Record& record, DispatchKeySet keys, Stack& stack) const;
 
-  // Raises BadSignature unless `signature` is the C++ signature this operator is called with.
+  // Fixes the C++ signature, or finds it to be this one; false where it is another.
+  bool fix_signature(const std::type_info& signature) const noexcept;
+  // Raises BadSignature where the schema or the fixed signature is another.
   void check_signature(const std::type_info& signature, InferredTypes (*infer)()) const;
 
  private:
-  friend class Entry;
+  friend struct Entry;
 
   alignas(64) std::atomic<std::uint64_t> mask_;
   std::array<std::atomic<const Record*>, kSlotCount> slots_;
@@ -117,9 +119,9 @@ class OPYARD_API Operator {
   const Schema schema_;
   const std::string declaration_;
   const std::vector<std::uint16_t> key_positions_;  // arguments that carry keys
-  // The C++ signature of the kernels, once one of them has one. Written under the registry's
-  // lock.
-  std::atomic<const std::type_info*> signature_{nullptr};
+  // The C++ signature of this operator, fixed for ever by its first unboxed kernel or handle:
+  // a handle made then calls through every record that comes later.
+  mutable std::atomic<const std::type_info*> signature_{nullptr};
 };
 
 }  // namespace opyard

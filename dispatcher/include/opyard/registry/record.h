@@ -59,6 +59,7 @@ struct Record {
   const std::type_info* signature = nullptr;  // R(A...), or null for a boxed kernel
   InferredTypes (*infer)() = nullptr;
   std::string provenance;                     // "registered at demo.cpp:12"
+  Record* next_retired = nullptr;             // registry/reclaim.cpp
 
   Record() = default;
   Record(const Record&) = delete;

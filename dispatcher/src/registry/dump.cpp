@@ -1,0 +1,81 @@
+// registry/dump.cpp: registrations and tables as text.
+//
+// People and their tools read these lines, so their form is kept to the letter:
+//
+//   name: ns::op.overload
+//   schema: ns::op.overload(Tensor x) -> Tensor
+//   debug: registered at demo.cpp:12
+//   alias analysis kind: FROM_SCHEMA
+//   CPU: registered at demo.cpp:13 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]
+//   Autograd[alias] (inactive): …
+//
+// Keys stand in enum order, aliases last; a table stands in priority order, Undefined first.
+#include <fmt/format.h>
+
+#include "registry/entry.h"
+#include "registry/signature.h"
+
+namespace opyard {
+namespace {
+
+const char* name_of(AliasAnalysis kind) {
+  switch (kind) {
+    case AliasAnalysis::FromSchema:
+      return "FROM_SCHEMA";
+    case AliasAnalysis::Conservative:
+      return "CONSERVATIVE";
+    case AliasAnalysis::PureFunction:
+      return "PURE_FUNCTION";
+  }
+  return "";
+}
+
+std::string describe(const Record& record) {
+  const std::string types =
+      record.infer == nullptr ? "(none)" : to_string(schema_of(record.infer()));
+  const bool fallthrough = record.role == RecordRole::Fallthrough;
+  return fmt::format("{} :: {} [ {}{}{}]", record.provenance, types,
+                     fallthrough ? "fallthrough " : "", record.boxed != nullptr ? "boxed " : "",
+                     record.typed != nullptr ? "unboxed " : "");
+}
+
+}  // namespace
+
+std::string Entry::dump() const {
+  if (!exists()) return "";
+  std::string text = fmt::format("name: {}\n", to_string(name));
+  if (definition) {
+    text += fmt::format("schema: {}\ndebug: {}\nalias analysis kind: {}{}\n", op->declaration(),
+                        definition->provenance, name_of(definition->alias_analysis),
+                        definition->alias_analysis_is_default ? " (default)" : "");
+  } else {
+    text += "schema: (none)\n";
+  }
+  for (const auto& [key, stack] : kernels) {
+    for (auto kernel = stack.rbegin(); kernel != stack.rend(); ++kernel) {
+      text += fmt::format("{}{}{}: {}\n", to_string(key), is_alias(key) ? "[alias]" : "",
+                          kernel == stack.rbegin() ? "" : " (inactive)", describe(*kernel->record));
+    }
+  }
+  return text;
+}
+
+std::string Entry::dump_table(const Fallbacks& fallbacks) const {
+  std::string text;
+  const auto add = [&](DispatchKey key) {
+    const Resolved resolved = resolve(key, fallbacks);
+    if (resolved.record->role == RecordRole::Missing) return;
+    text += fmt::format("{}: {}{} [{}]\n", to_string(key),
+                        resolved.record->role == RecordRole::Fallthrough ? "fallthrough " : "",
+                        resolved.record->provenance, resolved.rule);
+  };
+  if (!exists()) return text;
+  add(DispatchKey::Undefined);
+  for (unsigned slot = 1; slot < unsigned(kSlotCount); ++slot) {
+    const DispatchKey key = key_of_slot(slot);
+    if (key != DispatchKey::Undefined && key != DispatchKey::ThreadEntry) add(key);
+  }
+  return text;
+}
+
+}  // namespace opyard

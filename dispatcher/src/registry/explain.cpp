@@ -1,0 +1,124 @@
+// registry/explain.cpp: following a call without making it.
+//
+// The walk reads the operator's own mask and slots, as a call does; the registry is asked only
+// for the words: by which rule a record stands in a slot, and where it was registered.
+#include "opyard/registry/explain.h"
+
+#include <fmt/format.h>
+
+#include "opyard/registry/registry.h"
+
+namespace opyard {
+namespace {
+
+std::string describe(const Registry::Resolution& resolution, RecordRole role) {
+  switch (role) {
+    case RecordRole::Missing:
+      return "no kernel";
+    case RecordRole::Gone:
+      return "definition taken back";
+    case RecordRole::Fallthrough:
+      return "falls through";
+    default:
+      return resolution.rule;
+  }
+}
+
+// Walks down from `keys`, which the mask has not cut yet, to the key that takes the call.
+std::vector<ConsideredKey> walk(const Operator& op, DispatchKeySet keys) {
+  std::vector<ConsideredKey> considered;
+  for (;;) {
+    const DispatchKey key = keys.highest();
+    const DispatchKey layer = keys.highest_layer();
+    const bool masked = layer != DispatchKey::Undefined && !op.mask().has(layer);
+    const RecordRole role = masked ? RecordRole::Fallthrough : op.record(keys).role;
+    const Registry::Resolution resolution = Registry::instance().resolve(op, key);
+    const bool passed = role == RecordRole::Fallthrough;
+    const bool nothing = role == RecordRole::Missing || role == RecordRole::Gone;
+    considered.push_back(
+        {key, !passed, describe(resolution, role), nothing ? "" : resolution.provenance});
+    if (!passed) return considered;
+    keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, layer);
+  }
+}
+
+std::string list_kernels(const Operator& op) {
+  std::string text;
+  for (const DispatchKey key : Registry::instance().keys_with_kernel(op)) {
+    text += (text.empty() ? "" : ", ") + to_string(key);
+  }
+  return text.empty() ? "It has no kernel at all." : "Kernels stand at: " + text + ".";
+}
+
+std::string lines_of(const std::vector<ConsideredKey>& considered) {
+  std::string text;
+  for (const ConsideredKey& at : considered) {
+    text += fmt::format("  {} {:<22} {}{}{}\n", at.taken ? "->" : "  ", to_string(at.key),
+                        at.reason, at.provenance.empty() ? "" : ", ", at.provenance);
+  }
+  return text;
+}
+
+}  // namespace
+
+Explanation explain(const Operator& op, std::span<const Value> arguments) {
+  const Schema& schema = op.schema();
+  if (arguments.size() != schema.arguments.size()) {
+    fail(ErrorKind::BadArgument,
+         fmt::format("{}: {} values were given, but the call takes {}.\nDeclaration: {}",
+                     to_string(op.name()), arguments.size(), schema.arguments.size(),
+                     op.declaration()));
+  }
+  detail::enter_thread();
+  const detail::CallDepth depth;  // what the walk reads stays alive, as in a call
+  Explanation explanation;
+  explanation.op = to_string(op.name());
+  explanation.declaration = op.declaration();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Argument& argument = schema.arguments[i];
+    if (!carries_keys(*argument.type)) continue;
+    DispatchKeySet keys;
+    if (arguments[i].is_tensor()) keys = arguments[i].tensor_unchecked().keys();
+    if (arguments[i].is_list()) {
+      for (const Value& item : arguments[i].items_unchecked()) {
+        if (item.is_tensor()) keys = keys | item.tensor_unchecked().keys();
+      }
+    }
+    explanation.arguments.push_back({i, argument.name, keys});
+  }
+  const LocalKeys local = local_keys();
+  explanation.include = local.include;
+  explanation.exclude = local.exclude;
+  explanation.mask = op.mask();
+  explanation.keys = (op.argument_keys(arguments) | local.include) - local.exclude;
+  explanation.considered = walk(op, explanation.keys);
+  const ConsideredKey& taken = explanation.considered.back();
+  explanation.key = taken.key;
+  explanation.has_kernel = !taken.provenance.empty();
+  explanation.kernel = taken.provenance.empty() ? taken.reason : taken.provenance;
+  return explanation;
+}
+
+std::string to_string(const Explanation& explanation) {
+  std::string text = explanation.declaration + "\n";
+  for (const ArgumentKeys& argument : explanation.arguments) {
+    text += fmt::format("  argument {} '{}': {}\n", argument.position, argument.name,
+                        to_string(argument.keys));
+  }
+  text += fmt::format("  thread includes:  {}\n  thread excludes:  {}\n  keys of the call: {}\n",
+                      to_string(explanation.include), to_string(explanation.exclude),
+                      to_string(explanation.keys));
+  text += lines_of(explanation.considered);
+  if (explanation.has_kernel) {
+    text += fmt::format("  runs at {}: {}\n", to_string(explanation.key), explanation.kernel);
+  } else {
+    text += fmt::format("  no kernel at {}\n", to_string(explanation.key));
+  }
+  return text;
+}
+
+std::string explain_route(const Operator& op, DispatchKeySet keys) {
+  return lines_of(walk(op, keys)) + list_kernels(op);
+}
+
+}  // namespace opyard

@@ -1,0 +1,165 @@
+// registry/library.cpp: a batch of registrations, and what each kind of batch may hold.
+#include "opyard/registry/library.h"
+
+#include <fmt/format.h>
+
+namespace opyard {
+namespace {
+
+constexpr const char* kEveryNamespace = "_";
+
+const char* macro_of(LibraryKind kind) {
+  switch (kind) {
+    case LibraryKind::Def:
+      return "OPYARD_LIBRARY";
+    case LibraryKind::Fragment:
+      return "OPYARD_LIBRARY_FRAGMENT";
+    case LibraryKind::Impl:
+      return "OPYARD_LIBRARY_IMPL";
+  }
+  return "";
+}
+
+}  // namespace
+
+Library::Library(LibraryKind kind, std::string name_space, std::optional<DispatchKey> key,
+                 std::string file, int line)
+    : kind_(kind),
+      name_space_(std::move(name_space)),
+      key_(key),
+      place_(file.empty() ? "" : fmt::format("{}:{}", file, line)),
+      owner_(std::make_unique<char>()) {
+  if (name_space_.empty()) {
+    fail(ErrorKind::BadRegistration, "a library needs the namespace it registers operators in");
+  }
+  if (kind_ == LibraryKind::Impl) return;
+  if (name_space_ == kEveryNamespace) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("{}(_): the namespace _ stands for all operators and can only hold fallbacks; "
+                     "use OPYARD_LIBRARY_IMPL(_, Key, m) for those",
+                     macro_of(kind_)));
+  }
+  if (key_) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("{}({}): a library that defines operators takes no dispatch key, but got {}; "
+                     "use OPYARD_LIBRARY_IMPL for kernels of one key",
+                     macro_of(kind_), name_space_, to_string(*key_)));
+  }
+  if (kind_ == LibraryKind::Def) {
+    registrations_.push_back(Registry::instance().claim_namespace(name_space_, provenance()));
+  }
+}
+
+Library::~Library() { reset(); }
+
+void Library::reset() noexcept {
+  while (!registrations_.empty()) registrations_.pop_back();
+}
+
+std::string Library::provenance() const {
+  return place_.empty() ? "registered at run time" : "registered at " + place_;
+}
+
+OperatorName Library::qualified(OperatorName name, std::string_view function) const {
+  if (name.name_space().empty()) {
+    name.name = name_space_ + "::" + name.name;
+  } else if (name.name_space() != name_space_) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("{}(\"{}\", ...): Explicitly provided namespace ({}) in operator name does not "
+                     "match namespace of enclosing {} block ({}).",
+                     function, to_string(name), name.name_space(), macro_of(kind_), name_space_));
+  }
+  return name;
+}
+
+OperatorName Library::def(std::string_view text, std::vector<std::string> tags) {
+  Definition definition;
+  definition.schema = parse_schema(text);
+  if (kind_ == LibraryKind::Impl) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("def(\"{}\"): Cannot define an operator inside of an {} block; put it into the "
+                     "OPYARD_LIBRARY block of its namespace. ({})",
+                     text, macro_of(kind_), provenance()));
+  }
+  definition.schema.name = qualified(std::move(definition.schema.name), "def");
+  definition.alias_analysis_is_default = false;
+  definition.tags = std::move(tags);
+  definition.provenance = provenance();
+  const OperatorName name = definition.schema.name;
+  registrations_.reserve(registrations_.size() + 1);
+  registrations_.push_back(Registry::instance().define(std::move(definition)));
+  return name;
+}
+
+OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
+  const bool is_schema = text.find('(') != std::string_view::npos;
+  OperatorName name;
+  if (is_schema) {
+    name = def(text);
+  } else {
+    if (kernel.record().infer == nullptr) {
+      fail(ErrorKind::BadRegistration,
+           fmt::format("def(\"{}\"): a boxed kernel has no C++ types to make a schema from; write "
+                       "the whole schema",
+                       text));
+    }
+    if (kind_ == LibraryKind::Impl) return def(text);  // says why not
+    Definition definition;
+    const InferredTypes types = kernel.record().infer();
+    definition.schema.name = qualified(parse_operator_name(text), "def");
+    const auto add = [](std::vector<Argument>& to, const std::vector<TypePtr>& from) {
+      for (const TypePtr& type : from) {
+        Argument argument;
+        argument.name = fmt::format("_{}", to.size());
+        argument.type = type;
+        to.push_back(std::move(argument));
+      }
+    };
+    add(definition.schema.arguments, types.arguments);
+    add(definition.schema.results, types.results);
+    definition.alias_analysis = AliasAnalysis::Conservative;
+    definition.provenance = provenance();
+    name = definition.schema.name;
+    registrations_.reserve(registrations_.size() + 1);
+    registrations_.push_back(Registry::instance().define(std::move(definition)));
+  }
+  try {
+    implement(to_string(name), std::nullopt, std::move(kernel), false);
+  } catch (...) {
+    registrations_.pop_back();  // the definition alone is not what was asked for
+    throw;
+  }
+  return name;
+}
+
+void Library::implement(std::string_view text, std::optional<DispatchKey> key, Kernel kernel,
+                        bool override) {
+  const OperatorName name = qualified(parse_operator_name(text), "impl");
+  if (key && key_ && *key != *key_) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("impl(\"{}\", ...): Explicitly provided dispatch key ({}) is inconsistent with "
+                     "the dispatch key of the enclosing {} block ({}).",
+                     text, to_string(*key), macro_of(kind_), to_string(*key_)));
+  }
+  registrations_.reserve(registrations_.size() + 1);
+  registrations_.push_back(Registry::instance().implement(name, key ? key : key_,
+                                                          std::move(kernel), provenance(),
+                                                          owner_.get(), override));
+}
+
+void Library::fallback(Kernel kernel) {
+  if (kind_ != LibraryKind::Impl || name_space_ != kEveryNamespace) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("fallback(...): a fallback serves all operators, not those of the namespace {}; "
+                     "register it in OPYARD_LIBRARY_IMPL(_, Key, m)",
+                     name_space_));
+  }
+  if (!key_) {
+    fail(ErrorKind::BadRegistration, "fallback(...): this library has no dispatch key to serve");
+  }
+  registrations_.reserve(registrations_.size() + 1);
+  registrations_.push_back(
+      Registry::instance().implement_fallback(*key_, std::move(kernel), provenance()));
+}
+
+}  // namespace opyard

@@ -1,0 +1,412 @@
+// registry/registry.cpp: the one registry, its lock, and what every change does.
+//
+// [Change] Each change takes the lock, checks everything that can be refused, does what can
+// fail for want of memory, and only then alters what calls see; so a change that throws has
+// changed nothing. It ends by publishing the tables concerned. What was taken out is retired,
+// and what may be freed is destroyed after the lock is released: contexts may run a user's
+// code. Warnings, too, are given without the lock.
+//
+// The lock is a plain mutex that calls never take. It is held across fork() and is free in
+// the child.
+#include "opyard/registry/registry.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+
+#include "opyard/base/warning.h"
+#include "opyard/schema/parse.h"
+#include "registry/entry.h"
+#include "registry/reclaim.h"
+#include "registry/signature.h"
+#include "registry/stubs.h"
+
+namespace opyard {
+
+struct Registry::State {
+  enum class What { Definition, Kernel, Fallback, Namespace };
+  struct Target {
+    What what;
+    Entry* entry = nullptr;
+    DispatchKey key = DispatchKey::Undefined;
+    std::string name_space;
+  };
+  struct Claim {
+    std::string provenance;
+    std::uint64_t id;
+  };
+
+  mutable std::mutex mutex;  // guards everything below
+  std::map<OperatorName, std::unique_ptr<Entry>> entries;
+  Fallbacks fallbacks;
+  std::map<std::string, Claim> claims;
+  std::unordered_map<std::uint64_t, Target> targets;  // by registration
+  std::uint64_t last_id = 0;
+
+  const Entry* find(const OperatorName& name) const {
+    const auto found = entries.find(name);
+    return found == entries.end() ? nullptr : found->second.get();
+  }
+  Entry& entry(const OperatorName& name) {
+    auto& slot = entries[name];
+    if (slot == nullptr) {
+      slot = std::make_unique<Entry>();
+      slot->name = name;
+    }
+    return *slot;
+  }
+  std::uint64_t add_target(Target target) {
+    const std::uint64_t id = last_id + 1;
+    targets.emplace(id, std::move(target));
+    last_id = id;
+    return id;
+  }
+  void publish_all() const {
+    for (const auto& [name, entry] : entries) entry->publish(fallbacks);
+  }
+};
+
+namespace {
+
+[[noreturn]] OPYARD_COLD void refuse_signature(const Entry& entry, const Record& known,
+                                               DispatchKey known_key, const Record& added) {
+  fail(ErrorKind::BadRegistration,
+       fmt::format("Mismatch in kernel C++ signatures\n  operator: {}\n"
+                   "  kernel 1: {}\n    dispatch key: {}\n    {}\n  kernel 2: {}\n    {}",
+                   entry.op != nullptr ? entry.op->declaration() : to_string(entry.name),
+                   readable(*known.signature), to_string(known_key), known.provenance,
+                   readable(*added.signature), added.provenance));
+}
+
+// Raises where a kernel's C++ types are not those of a schema.
+void check_types(const Schema& schema, const std::string& schema_provenance, const Record& kernel) {
+  if (kernel.infer == nullptr) return;
+  const Schema inferred = schema_of(kernel.infer());
+  if (const auto difference = find_difference(schema, inferred)) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("A kernel's C++ types do not match the operator's schema.\n"
+                     "  operator: {}\n  schema: {}\n    {}\n  kernel: {}\n    {}\n  reason: {}",
+                     to_string(schema.name), to_string(schema), schema_provenance,
+                     to_string(inferred), kernel.provenance, *difference));
+  }
+}
+
+std::string describe_override(const Entry& entry, DispatchKey key, const Record& former,
+                              const Record& fresh) {
+  return fmt::format("Overriding a previously registered kernel for the same operator and the same "
+                     "dispatch key\n  operator: {}\n  dispatch key: {}\n  previous kernel: {}\n"
+                     "  new kernel: {}",
+                     entry.op != nullptr ? entry.op->declaration() : to_string(entry.name),
+                     to_string(key), former.provenance, fresh.provenance);
+}
+
+// Registry::State's mutex, for the fork handlers.
+std::mutex* registry_mutex = nullptr;
+
+}  // namespace
+
+Registry::Registry() : state_(new State) {
+  registry_mutex = &state_->mutex;
+  pthread_atfork([] { registry_mutex->lock(); }, [] { registry_mutex->unlock(); },
+                 [] { registry_mutex->unlock(); });
+}
+
+Registry& Registry::instance() {
+  static auto* const registry = new Registry;  // outlives every library and thread
+  return *registry;
+}
+
+Registration Registry::define(Definition definition) {
+  RecordChain freed;
+  const std::lock_guard lock(state_->mutex);
+  Entry& entry = state_->entry(definition.schema.name);
+  if (entry.definition) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("Tried to register an operator ({}) with the same name and overload name "
+                     "multiple times. Duplicate registration: {}. Original registration: {}",
+                     to_string(definition.schema), definition.provenance,
+                     entry.definition->provenance));
+  }
+  for (const auto& [key, stack] : entry.kernels) {
+    for (const RegisteredKernel& kernel : stack) {
+      check_types(definition.schema, definition.provenance, *kernel.record);
+    }
+  }
+  Operator& op = entry.operator_for(definition.schema);
+  if (const auto [known, key] = entry.first_signature(); known != nullptr) {
+    if (!op.fix_signature(*known->signature)) {
+      fail(ErrorKind::BadRegistration,
+           fmt::format("{} had another C++ signature when it was defined before, and handles to it "
+                       "may still be in use; its kernel {} now has {}",
+                       op.declaration(), known->provenance, readable(*known->signature)));
+    }
+  }
+  const std::uint64_t id = state_->add_target({State::What::Definition, &entry, {}, {}});
+  entry.definition.emplace(std::move(definition));
+  entry.definition_id = id;
+  entry.op = &op;
+  entry.publish(state_->fallbacks);
+  return Registration(id);
+}
+
+Registration Registry::implement(OperatorName name, std::optional<DispatchKey> at, Kernel kernel,
+                                 std::string provenance, Owner owner, bool override) {
+  DispatchKey key = at.value_or(DispatchKey::CompositeImplicitAutograd);
+  if (key == DispatchKey::Undefined) key = DispatchKey::CompositeImplicitAutograd;
+  if (!is_alias(key) && (!is_runtime_key(key) || key == DispatchKey::ThreadEntry)) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("{}: a kernel cannot stand at {}, which is a layer of many keys; name the key "
+                     "of one backend, or an alias key",
+                     to_string(name), to_string(key)));
+  }
+  std::unique_ptr<Record> record = std::move(kernel).release();
+  record->provenance = std::move(provenance);
+
+  std::string warning;
+  RecordChain freed;  // destroyed after the lock is released
+  Registration registration;
+  {
+    const std::lock_guard lock(state_->mutex);
+    Entry& entry = state_->entry(name);
+    if (record->signature != nullptr) {
+      const auto [known, known_key] = entry.first_signature();
+      if (known != nullptr && *known->signature != *record->signature) {
+        refuse_signature(entry, *known, known_key, *record);
+      }
+    }
+    if (entry.definition) {
+      check_types(entry.op->schema(), entry.definition->provenance, *record);
+      if (record->signature != nullptr && !entry.op->fix_signature(*record->signature)) {
+        fail(ErrorKind::BadRegistration,
+             fmt::format("{}: this operator is called from C++ with another signature than that of "
+                         "the kernel {}, which is {}",
+                         to_string(name), record->provenance, readable(*record->signature)));
+      }
+    }
+    auto& stack = entry.kernels[key];
+    const bool replaces = owner != nullptr && !stack.empty() && stack.back().owner == owner;
+    try {
+      if (!stack.empty() && !replaces && !override) {
+        warning = describe_override(entry, key, *stack.back().record, *record);
+      }
+      stack.reserve(stack.size() + 1);
+      const std::uint64_t id = state_->add_target({State::What::Kernel, &entry, key, {}});
+      registration = Registration(id);
+      if (replaces) {
+        state_->targets.erase(stack.back().id);
+        std::swap(stack.back().record, record);
+        stack.back().id = id;
+      } else {
+        stack.push_back({std::move(record), id, owner});
+      }
+    } catch (...) {
+      if (stack.empty()) entry.kernels.erase(key);
+      throw;
+    }
+    entry.publish(state_->fallbacks);
+    if (record != nullptr) retire(std::move(record));
+    freed = collect_retired();
+  }
+  if (!warning.empty()) warn(warning);
+  return registration;
+}
+
+Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::string provenance) {
+  if (!is_runtime_key(key) || key == DispatchKey::Undefined || key == DispatchKey::ThreadEntry) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("a fallback cannot stand at {}: it needs one runtime key", to_string(key)));
+  }
+  std::unique_ptr<Record> record = std::move(kernel).release();
+  record->provenance = std::move(provenance);
+  if (record->typed != nullptr) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("the fallback for {} serves every operator and must be a boxed kernel or "
+                     "Kernel::fallthrough()",
+                     to_string(key)));
+  }
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->fallbacks.registered.find(key);
+  if (found != state_->fallbacks.registered.end()) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("Tried to register multiple backend fallbacks for the same dispatch key {}; "
+                     "previous registration {}, new registration {}",
+                     to_string(key), found->second.record->provenance, record->provenance));
+  }
+  const std::uint64_t id = state_->add_target({State::What::Fallback, nullptr, key, {}});
+  try {
+    state_->fallbacks.registered.emplace(key, Fallbacks::Registered{std::move(record), id});
+  } catch (...) {
+    state_->targets.erase(id);
+    throw;
+  }
+  state_->publish_all();
+  return Registration(id);
+}
+
+Registration Registry::claim_namespace(std::string name_space, std::string provenance) {
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->claims.find(name_space);
+  if (found != state_->claims.end()) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("Only one OPYARD_LIBRARY block can define the namespace {}; put all definitions "
+                     "into one block, or use OPYARD_LIBRARY_FRAGMENT for the others. Previous "
+                     "registration was {}; latest registration was {}",
+                     name_space, found->second.provenance, provenance));
+  }
+  const std::uint64_t id = state_->add_target({State::What::Namespace, nullptr, {}, name_space});
+  try {
+    state_->claims.emplace(std::move(name_space), State::Claim{std::move(provenance), id});
+  } catch (...) {
+    state_->targets.erase(id);
+    throw;
+  }
+  return Registration(id);
+}
+
+void Registry::undo(std::uint64_t id) noexcept {
+  RecordChain freed;
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->targets.find(id);
+  if (found == state_->targets.end()) return;  // replaced since
+  const auto node = state_->targets.extract(found);
+  const State::Target& target = node.mapped();
+  switch (target.what) {
+    case State::What::Definition:
+      Entry::bury(*target.entry->op);
+      target.entry->op = nullptr;
+      target.entry->definition.reset();
+      break;
+    case State::What::Kernel: {
+      const auto at = target.entry->kernels.find(target.key);
+      auto& stack = at->second;
+      const auto kernel = std::find_if(stack.begin(), stack.end(),
+                                       [&](const RegisteredKernel& k) { return k.id == id; });
+      std::unique_ptr<Record> record = std::move(kernel->record);
+      stack.erase(kernel);
+      if (stack.empty()) target.entry->kernels.erase(at);
+      target.entry->publish(state_->fallbacks);
+      retire(std::move(record));
+      break;
+    }
+    case State::What::Fallback: {
+      const auto fallback = state_->fallbacks.registered.find(target.key);
+      std::unique_ptr<Record> record = std::move(fallback->second.record);
+      state_->fallbacks.registered.erase(fallback);
+      state_->publish_all();
+      retire(std::move(record));
+      break;
+    }
+    case State::What::Namespace:
+      state_->claims.erase(target.name_space);
+      break;
+  }
+  freed = collect_retired();
+}
+
+void Registration::undo() noexcept {
+  if (id_ != 0) Registry::instance().undo(std::exchange(id_, 0));
+}
+
+const Operator* Registry::find(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry == nullptr ? nullptr : entry->op;
+}
+
+const Operator& Registry::require(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  if (entry != nullptr && entry->op != nullptr) return *entry->op;
+  const bool has_kernels = entry != nullptr && entry->exists();
+  fail(ErrorKind::NotFound,
+       fmt::format("Could not find schema for {}.{}", to_string(name),
+                   has_kernels ? " Kernels are registered for it, but no definition; is a def() "
+                                 "missing, or the library that has it?"
+                               : " Is the library that defines it loaded?"));
+}
+
+const Operator& Registry::require(std::string_view name) const {
+  return require(parse_operator_name(name));
+}
+
+std::vector<OperatorName> Registry::names() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<OperatorName> names;
+  for (const auto& [name, entry] : state_->entries) {
+    if (entry->definition) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> Registry::overloads(std::string_view name) const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<std::pair<std::uint64_t, std::string>> found;
+  for (auto at = state_->entries.lower_bound(OperatorName{std::string(name), ""});
+       at != state_->entries.end() && at->first.name == name; ++at) {
+    if (at->second->definition) found.emplace_back(at->second->definition_id, at->first.overload);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> overloads;
+  for (auto& [order, overload] : found) overloads.push_back(std::move(overload));
+  return overloads;
+}
+
+std::vector<std::string> Registry::tags(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry != nullptr && entry->definition ? entry->definition->tags : std::vector<std::string>();
+}
+
+std::string Registry::dump(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry == nullptr ? "" : entry->dump();
+}
+
+std::string Registry::dump_table(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry == nullptr ? "" : entry->dump_table(state_->fallbacks);
+}
+
+void Registry::check_invariants() const {
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& [name, entry] : state_->entries) {
+    const std::string drift = entry->find_drift(state_->fallbacks);
+    if (drift.empty()) continue;
+    fail(ErrorKind::Internal, fmt::format("{}\nCanonical state\n{}Computed table:\n{}", drift,
+                                          entry->dump(), entry->dump_table(state_->fallbacks)));
+  }
+}
+
+Registry::Resolution Registry::resolve(const Operator& op, DispatchKey key) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(op.name());
+  if (entry == nullptr || entry->op != &op) {
+    return {&gone_stub(), "definition taken back", gone_stub().provenance};
+  }
+  const Resolved resolved = entry->resolve(key, state_->fallbacks);
+  return {resolved.record, resolved.rule, resolved.record->provenance};
+}
+
+std::vector<DispatchKey> Registry::keys_with_kernel(const Operator& op) const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<DispatchKey> keys;
+  const Entry* entry = state_->find(op.name());
+  if (entry == nullptr || entry->op != &op) return keys;
+  for (const auto& [key, stack] : entry->kernels) keys.push_back(key);
+  return keys;
+}
+
+void Registry::reclaim() {
+  RecordChain freed;
+  const std::lock_guard lock(state_->mutex);
+  freed = collect_retired();
+}
+
+std::size_t Registry::retired_count() const { return retired_record_count(); }
+
+}  // namespace opyard

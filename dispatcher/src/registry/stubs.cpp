@@ -1,0 +1,142 @@
+// registry/stubs.cpp: what runs where no kernel does.
+#include "registry/stubs.h"
+
+#include <fmt/format.h>
+
+#include "opyard/observe/observer.h"
+#include "opyard/registry/explain.h"
+#include "opyard/registry/operator.h"
+
+namespace opyard {
+namespace {
+
+const Record& make_stub(RecordRole role, BoxedFunction boxed, const char* provenance) {
+  auto* record = new Record;  // for ever
+  record->role = role;
+  record->boxed = boxed;
+  record->provenance = provenance;
+  return *record;
+}
+
+void run_missing(const Record&, const Operator& op, DispatchKeySet keys, Stack&) {
+  const DispatchKey key = keys.highest();
+  const std::string name = to_string(op.name());
+  const std::string sentence =
+      key == DispatchKey::Undefined
+          ? fmt::format("{} was called without a tensor that carries dispatch keys, and it has no "
+                        "kernel for calls without one.",
+                        name)
+          : fmt::format("{} has no kernel at {}, where this call goes.", name, to_string(key));
+  fail(ErrorKind::NoKernel, sentence + "\n" + explain_route(op, keys));
+}
+
+void run_ambiguous(const Record&, const Operator& op, DispatchKeySet keys, Stack&) {
+  fail(ErrorKind::NoKernel,
+       fmt::format("{} has a kernel at CompositeImplicitAutograd and one for a backend that shares "
+                   "AutogradOther, so AutogradOther cannot tell which to differentiate. Register "
+                   "the composite kernel at CompositeExplicitAutograd, or a kernel at "
+                   "AutogradOther.\n{}",
+                   to_string(op.name()), explain_route(op, keys)));
+}
+
+void run_gone(const Record&, const Operator& op, DispatchKeySet, Stack&) {
+  fail(ErrorKind::OperatorGone,
+       fmt::format("{} is gone: the library that defined it was taken back. Load the library "
+                   "again, or look the operator up anew.",
+                   op.declaration()));
+}
+
+void run_thread_entry(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const Record& record = op.settle(keys);
+  record.boxed(record, op, keys, stack);
+}
+
+// Tells a chain of guards, the outermost first.
+template <typename Tell>
+void tell(const ObserverGuard* guard, const Tell& what) {
+  if (guard == nullptr) return;
+  tell(guard->outer(), what);
+  what(guard->observer());
+}
+
+void run_observe(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const DispatchKeySet below = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Observe);
+  const ObserverGuard* const guards = ObserverGuard::innermost();
+  {
+    const ExcludeDispatchKeyGuard quiet(DispatchKey::Observe);
+    tell(guards, [&](Observer& observer) { observer.on_enter(op, below, stack); });
+  }
+  struct Exit {
+    const Operator& op;
+    const ObserverGuard* guards;
+    bool threw = true;
+    ~Exit() {
+      const ExcludeDispatchKeyGuard quiet(DispatchKey::Observe);
+      tell(guards, [&](Observer& observer) { observer.on_exit(op, threw); });
+    }
+  } exit{op, guards};
+  op.redispatch_boxed(below, stack);
+  exit.threw = false;
+}
+
+}  // namespace
+
+void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const Record& record = op.settle(keys);
+  record.boxed(record, op, keys, stack);
+}
+
+const Record& missing_stub() {
+  static const Record& stub = make_stub(RecordRole::Missing, &run_missing, "no kernel");
+  return stub;
+}
+
+const Record& ambiguous_stub() {
+  static const Record& stub =
+      make_stub(RecordRole::Ambiguous, &run_ambiguous, "ambiguous_autogradother");
+  return stub;
+}
+
+const Record& gone_stub() {
+  static const Record& stub = make_stub(RecordRole::Gone, &run_gone, "definition taken back");
+  return stub;
+}
+
+const Record& thread_entry_stub() {
+  static const Record& stub =
+      make_stub(RecordRole::ThreadEntry, &run_thread_entry, "a thread's first call");
+  return stub;
+}
+
+const Record* built_in_fallback(DispatchKey key) {
+  static const Record& fallthrough =
+      make_stub(RecordRole::Fallthrough, &run_fallthrough, "built in");
+  static const Record& observe = make_stub(RecordRole::Kernel, &run_observe, "built in");
+  switch (layer_of(key)) {
+    case DispatchKey::Observe:
+      return &observe;
+    case DispatchKey::BackendSelect:
+    case DispatchKey::AboveBackendSelect1:
+    case DispatchKey::AboveBackendSelect2:
+    case DispatchKey::ADInplaceOrView:
+    case DispatchKey::AboveADInplaceOrView1:
+    case DispatchKey::AboveADInplaceOrView2:
+    case DispatchKey::AutogradOther:
+    case DispatchKey::AutogradFunctionality:
+    case DispatchKey::AutogradNestedTensor:
+    case DispatchKey::AboveAutograd1:
+    case DispatchKey::AboveAutograd2:
+    case DispatchKey::Tracer:
+    case DispatchKey::AutocastCPU:
+    case DispatchKey::AutocastCUDA:
+    case DispatchKey::PythonTLSSnapshot:
+    case DispatchKey::OnTop1:
+    case DispatchKey::OnTop2:
+    case DispatchKey::PythonDispatcher:
+      return &fallthrough;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace opyard

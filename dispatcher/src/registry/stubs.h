@@ -1,0 +1,29 @@
+// registry/stubs.h: the records that stand where no kernel does.
+//
+// Every slot leads to a record, so the call path asks no questions: where there is no kernel
+// the record's function raises, or passes the call on. The stubs live as long as the process.
+//
+// Depends on: registry/record.h.
+#pragma once
+
+#include "opyard/registry/record.h"
+
+namespace opyard {
+
+// Raises NoKernel with the route of the call.
+const Record& missing_stub();
+// Raises NoKernel: AutogradOther has a composite kernel and a backend kernel below it.
+const Record& ambiguous_stub();
+// Raises OperatorGone.
+const Record& gone_stub();
+// Makes the thread known and goes on; see keys/local.h [Thread entry].
+const Record& thread_entry_stub();
+
+// The records that serve a layer where nobody registered anything for it: layers that mean
+// nothing to most operators fall through, Observe tells the observers. Null for the others.
+const Record* built_in_fallback(DispatchKey key);
+
+// The boxed function of every fallthrough record: goes on below the layer it stands at.
+void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack);
+
+}  // namespace opyard
