@@ -1,0 +1,35 @@
+// test/cpp/fake_interpreter.h: two interpreters without a language, which count what is asked of them.
+#pragma once
+
+#include <atomic>
+
+#include "opyard/slot/interpreter.h"
+
+namespace opyard {
+
+// Owners that were added and taken, of any object. Threads may count at once.
+template <char kLetter>
+struct Fake {
+  static constexpr char kName[] = {kLetter, '\0'};
+  static inline std::atomic<int> increfs{0};
+  static inline std::atomic<int> decrefs{0};
+
+  static const InterpreterVTable& vtable() {
+    static const InterpreterVTable table = [] {
+      InterpreterVTable slots = disarmed_vtable();
+      slots.name = [] { return static_cast<const char*>(kName); };
+      slots.incref = [](void*) { increfs.fetch_add(1); };
+      slots.decref = [](void*) { decrefs.fetch_add(1); };
+      return slots;
+    }();
+    return table;
+  }
+
+  // A new tag each time. Like all tags it is never freed.
+  static Interpreter* create() { return Interpreter::create(&vtable()); }
+};
+
+using FakeA = Fake<'A'>;
+using FakeB = Fake<'B'>;
+
+}  // namespace opyard

@@ -1,0 +1,380 @@
+// test_tensor.cpp: protects a tensor's geometry, its hold on memory, and what it refuses.
+//
+// Geometry is compared with the plain meaning of sizes and strides: all offsets, one by one.
+#include "opyard/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <limits>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "failing_allocator.h"
+#include "fake_interpreter.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+using K = DispatchKey;
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr Device kCpu{Backend::CPU, -1};
+
+void count(void* counter) { ++*static_cast<int*>(counter); }
+
+Dims dims(IntSpan span) { return {span.begin(), span.end()}; }
+
+// The offsets of all elements, the last dimension fastest.
+Dims offsets(const Dims& sizes, const Dims& strides, std::int64_t first) {
+  Dims all = {first};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Dims next;
+    for (const std::int64_t offset : all) {
+      for (std::int64_t k = 0; k < sizes[i]; ++k) next.push_back(offset + k * strides[i]);
+    }
+    all = next;
+  }
+  return all;
+}
+
+TEST(Tensor, AnEmptyTensorIsContiguousAndHasTheKeysOfItsDevice) {
+  const Tensor tensor = Tensor::empty(Dims{2, 3, 4}, DType::Int64);
+  EXPECT_EQ(dims(tensor.sizes()), (Dims{2, 3, 4}));
+  EXPECT_EQ(dims(tensor.strides()), (Dims{12, 4, 1}));
+  EXPECT_EQ(tensor.dim(), 3);
+  EXPECT_EQ(tensor.numel(), 24);
+  EXPECT_EQ(tensor.storage_offset(), 0);
+  EXPECT_EQ(tensor.dtype(), DType::Int64);
+  EXPECT_EQ(tensor.device(), kCpu);
+  EXPECT_EQ(tensor.layout(), Layout::Strided);
+  EXPECT_TRUE(tensor.is_contiguous());
+  EXPECT_EQ(to_string(tensor.keys()), "DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU)");
+  EXPECT_EQ(tensor.impl()->storage()->bytes(), 192u);
+  EXPECT_EQ(Tensor::empty({}).numel(), 1) << "no dimensions, one element";
+  EXPECT_EQ(Tensor::empty({}).dtype(), DType::Float32);
+}
+
+TEST(Tensor, J13_AMetaTensorHasAStorageWithoutDataAndADevice) {
+  const Tensor tensor = Tensor::empty(Dims{1000, 1000}, DType::Float64, {Backend::Meta, -1});
+  EXPECT_TRUE(tensor.impl()->storage());
+  EXPECT_EQ(tensor.raw(), nullptr);
+  EXPECT_EQ(tensor.device().backend, Backend::Meta);
+  EXPECT_EQ(to_string(tensor.keys()), "DispatchKeySet(Meta, ADInplaceOrView, AutogradMeta)");
+  const Tensor view = tensor.as_strided(Dims{10}, Dims{1000}, 5);
+  EXPECT_EQ(view.raw(), nullptr);
+  EXPECT_EQ(view.device().backend, Backend::Meta);
+}
+
+TEST(Tensor, J13_ATensorWithoutAStorageIsRefused) {
+  EXPECT_THROWN(make_counted<TensorImpl>(CountedPtr<Storage>(), DType::Float32, Dims{}, Dims{}, 0,
+                                         DispatchKeySet()),
+                BadValue,
+                "a tensor was given no storage; one without data still needs a storage, which "
+                "knows its device");
+}
+
+TEST(Tensor, SizesThatDoNotWorkAreRefused) {
+  EXPECT_THROWN(Tensor::empty(Dims{2, -1}), BadShape,
+                "sizes [2, -1] are negative in dimension 1; a size is 0 or more");
+  EXPECT_THROWN(Tensor::empty(Dims{0, -1}), BadShape,
+                "sizes [0, -1] are negative in dimension 1; a size is 0 or more");
+  EXPECT_THROWN(Tensor::empty(Dims{kMost, 2}), BadShape,
+                "sizes [9223372036854775807, 2] have more elements than fit in 64 bits");
+  EXPECT_THROWN(Tensor::empty(Dims{kMost / 2}, DType::Int64), BadShape,
+                "sizes [4611686018427387903] of int64 need more bytes than fit in 64 bits");
+  EXPECT_THROWN(Tensor::empty(Dims{0, kMost, 4}), BadShape,
+                "sizes [0, 9223372036854775807, 4] need a stride that does not fit in 64 bits");
+  EXPECT_EQ(Tensor::empty(Dims{kMost, 4, 0}).numel(), 0);
+  EXPECT_EQ(thrown_by([] { Tensor::empty(Dims{1}, DType::Bool, {Backend::CUDA, 0}); }).kind,
+            ErrorKind::Unsupported);
+}
+
+TEST(Tensor, AGeometryStandsExactlyWhereAllItsElementsLieInTheStorage) {
+  std::mt19937 random(7);
+  const CountedPtr<Storage> storage = Storage::allocate(12 * sizeof(float), kCpu);
+  int standing = 0;
+  for (int run = 0; run < 20000; ++run) {
+    Dims sizes;
+    Dims strides;
+    for (unsigned i = random() % 4; i > 0; --i) {
+      sizes.push_back(std::int64_t(random() % 5));
+      strides.push_back(std::int64_t(random() % 9) - 3);
+    }
+    const std::int64_t first = std::int64_t(random() % 15) - 1;
+    const Dims all = offsets(sizes, strides, first);
+    bool fits = first >= 0;
+    bool in_order = true;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      fits = fits && all[i] >= 0 && all[i] < 12;
+      in_order = in_order && all[i] == first + std::int64_t(i);
+    }
+    try {
+      const auto impl = make_counted<TensorImpl>(storage, DType::Float32, sizes, strides, first,
+                                                 DispatchKeySet());
+      ASSERT_TRUE(fits) << describe_sizes(sizes) << describe_sizes(strides) << first;
+      ASSERT_EQ(impl->is_contiguous(), in_order)
+          << describe_sizes(sizes) << describe_sizes(strides);
+      ASSERT_EQ(impl->numel(), std::int64_t(all.size()));
+      ++standing;
+    } catch (const Error& error) {
+      ASSERT_FALSE(fits) << error.what();
+      ASSERT_EQ(error.kind(), ErrorKind::BadShape);
+    }
+  }
+  EXPECT_GT(standing, 1000) << "both outcomes are covered";
+  EXPECT_LT(standing, 19000);
+}
+
+TEST(Tensor, AGeometryThatLeavesTheStorageIsRefused) {
+  const Tensor base = Tensor::empty(Dims{2, 3});
+  EXPECT_THROWN(base.as_strided(Dims{2, 3}, Dims{3, 1}, 1), BadShape,
+                "sizes [2, 3] with strides [3, 1] from offset 1 leave the storage, which holds 6 "
+                "elements of float32 (24 bytes)");
+  EXPECT_THROWN(base.as_strided(Dims{2}, Dims{1, 1}, 0), BadShape,
+                "1 sizes were given with 2 strides: [2] and [1, 1]; there must be one stride for "
+                "each size");
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  for (const std::int64_t stride : {kMost, kMost - 1, least, least + 1}) {
+    for (const std::int64_t offset : {std::int64_t{0}, std::int64_t{5}, kMost, least}) {
+      EXPECT_EQ(thrown_by([&] { base.as_strided(Dims{2}, Dims{stride}, offset); }).kind,
+                ErrorKind::BadShape);
+      EXPECT_EQ(thrown_by([&] { base.as_strided(Dims{3, 3}, Dims{stride, stride}, offset); }).kind,
+                ErrorKind::BadShape);
+    }
+    EXPECT_NO_THROW(base.as_strided(Dims{1}, Dims{stride}, 5)) << "a stride that is never taken";
+    EXPECT_NO_THROW(base.as_strided(Dims{0, 7}, Dims{stride, stride}, 5)) << "no elements";
+  }
+  EXPECT_EQ(thrown_by([&] { base.as_strided(Dims{0}, Dims{1}, kMost); }).kind, ErrorKind::BadShape);
+}
+
+TEST(Tensor, SizesAndStridesCountFromBothEnds) {
+  const Tensor tensor = Tensor::empty(Dims{2, 3, 4});
+  EXPECT_EQ(tensor.size(0), 2);
+  EXPECT_EQ(tensor.size(-1), 4);
+  EXPECT_EQ(tensor.size(-3), 2);
+  EXPECT_EQ(tensor.stride(1), 4);
+  EXPECT_EQ(tensor.stride(-2), 4);
+  EXPECT_THROWN(tensor.size(3), BadIndex,
+                "dimension 3 is out of range for a tensor of 3 dimensions; accepted are -3 to 2");
+  EXPECT_THROWN(tensor.stride(-4), BadIndex,
+                "dimension -4 is out of range for a tensor of 3 dimensions; accepted are -3 to 2");
+  EXPECT_THROWN(Tensor::empty(Dims{5}).size(1), BadIndex,
+                "dimension 1 is out of range for a tensor of 1 dimension; accepted are -1 to 0");
+  EXPECT_THROWN(Tensor::empty({}).size(0), BadIndex,
+                "dimension 0 was asked for, and the tensor has no dimensions");
+}
+
+TEST(Tensor, DataIsReachedOnlyUnderItsOwnType) {
+  const Tensor tensor = Tensor::empty(Dims{2, 3});
+  float* const data = tensor.mutable_data<float>();
+  for (int i = 0; i < 6; ++i) data[i] = float(i);
+  EXPECT_EQ(tensor.data<float>()[5], 5.0f);
+  EXPECT_EQ(tensor.raw(), data);
+  EXPECT_THROWN(
+      tensor.data<double>(), BadArgument,
+      "the elements of float32[2, 3] were asked for as float64; its dtype is float32, and "
+      "data is never converted in place");
+  EXPECT_EQ(thrown_by([&] { tensor.mutable_data<std::int32_t>(); }).kind, ErrorKind::BadArgument);
+}
+
+TEST(Tensor, ReachingForDataToWriteCountsAWriteForAllViews) {
+  const Tensor tensor = Tensor::empty(Dims{4});
+  const Tensor view = tensor.as_strided(Dims{2}, Dims{2}, 1);
+  const auto version = [&] { return tensor.impl()->storage()->version(); };
+  EXPECT_EQ(version(), 0u);
+  static_cast<void>(tensor.data<float>());
+  EXPECT_EQ(version(), 0u);
+  tensor.mutable_data<float>()[3] = 9;
+  EXPECT_EQ(version(), 1u);
+  EXPECT_EQ(view.data<float>()[2], 9.0f);
+  static_cast<void>(view.mutable_raw());
+  EXPECT_EQ(version(), 2u);
+  EXPECT_EQ(thrown_by([&] { tensor.mutable_data<double>(); }).kind, ErrorKind::BadArgument);
+  EXPECT_EQ(version(), 2u) << "a refusal is no write";
+}
+
+TEST(Tensor, ReadOnlyMemoryIsNotHandedOutToWrite) {
+  float memory[4] = {1, 2, 3, 4};
+  const Tensor tensor =
+      Tensor::adopt(memory, Dims{2, 2}, Dims{2, 1}, DType::Float32, kCpu, nullptr, nullptr, true);
+  EXPECT_EQ(tensor.data<float>()[3], 4.0f);
+  EXPECT_THROWN(tensor.mutable_data<float>(), BadValue,
+                "the memory of float32[2, 2] is read-only and cannot be written; write to a copy, "
+                "as clone() makes one");
+  EXPECT_EQ(thrown_by([&] { tensor.alias().mutable_raw(); }).kind, ErrorKind::BadValue);
+  EXPECT_EQ(tensor.impl()->storage()->version(), 0u);
+}
+
+TEST(Tensor, AViewSharesMemoryAndKeepsItAlive) {
+  int deleted = 0;
+  float memory[6] = {0, 1, 2, 3, 4, 5};
+  Tensor tensor =
+      Tensor::adopt(memory, Dims{2, 3}, Dims{3, 1}, DType::Float32, kCpu, &deleted, count);
+  Tensor column = tensor.as_strided(Dims{2}, Dims{3}, 1);
+  EXPECT_FALSE(column.same(tensor));
+  EXPECT_FALSE(column.is_contiguous());
+  EXPECT_EQ(column.data<float>(), memory + 1);
+  EXPECT_EQ(column.impl()->storage(), tensor.impl()->storage());
+  tensor = Tensor();
+  EXPECT_EQ(deleted, 0);
+  EXPECT_EQ(column.data<float>()[3], 4.0f);
+  column = Tensor();
+  EXPECT_EQ(deleted, 1);
+}
+
+TEST(Tensor, MemoryMayBeWalkedBackwards) {
+  float memory[6] = {0, 1, 2, 3, 4, 5};
+  const Tensor reversed =
+      Tensor::adopt(memory + 5, Dims{6}, Dims{-1}, DType::Float32, kCpu, nullptr, nullptr);
+  EXPECT_EQ(reversed.data<float>(), memory + 5);
+  EXPECT_EQ(reversed.impl()->storage()->data(), memory);
+  EXPECT_EQ(reversed.storage_offset(), 5);
+  EXPECT_FALSE(reversed.is_contiguous());
+  const Tensor forwards = reversed.as_strided(Dims{6}, Dims{1}, 0);
+  EXPECT_EQ(forwards.data<float>(), memory);
+  const Tensor mixed =
+      Tensor::adopt(memory + 3, Dims{2, 3}, Dims{-3, 1}, DType::Float32, kCpu, nullptr, nullptr);
+  EXPECT_EQ(mixed.impl()->storage()->data(), memory);
+  EXPECT_EQ(mixed.impl()->storage()->bytes(), sizeof(memory));
+}
+
+TEST(Tensor, AdoptedMemoryGoesBackOnceWhenTheGeometryIsRefused) {
+  float memory[4] = {};
+  int deleted = 0;
+  const auto adopt = [&](const Dims& sizes, const Dims& strides) {
+    return thrown_by([&] {
+             Tensor::adopt(memory, sizes, strides, DType::Float32, kCpu, &deleted, count);
+           })
+        .kind;
+  };
+  EXPECT_EQ(adopt({2, -2}, {2, 1}), ErrorKind::BadShape);
+  EXPECT_EQ(deleted, 1);
+  EXPECT_EQ(adopt({2, 2}, {1}), ErrorKind::BadShape);
+  EXPECT_EQ(deleted, 2);
+  EXPECT_EQ(adopt({kMost, kMost}, {1, 1}), ErrorKind::BadShape);
+  EXPECT_EQ(deleted, 3);
+  EXPECT_EQ(adopt({2, 2}, {kMost, 1}), ErrorKind::BadShape);
+  EXPECT_EQ(deleted, 4);
+  EXPECT_EQ(adopt({3}, {-(kMost / 16)}), ErrorKind::BadShape) << "below address 0";
+  EXPECT_EQ(deleted, 5);
+}
+
+TEST(Tensor, AdoptingReachesOutsideTheAddressSpaceInNoDirection) {
+  float memory[4] = {};
+  EXPECT_THROWN(
+      Tensor::adopt(memory, Dims{2}, Dims{kMost / 2}, DType::Float32, kCpu, nullptr, nullptr),
+      BadShape, "sizes [2] with strides [4611686018427387903] of float32 leave the address space");
+}
+
+TEST(Tensor, AnyAllocationMayFail) {
+  const Dims sizes = {1, 2, 3, 1, 2, 3};
+  EXPECT_EQ(fail_every_allocation([&] { Tensor::empty(sizes); }), 6)
+      << "strides, bytes, storage, tensor, its sizes, its strides";
+  const Tensor base = Tensor::empty(Dims{4});
+  EXPECT_EQ(fail_every_allocation([&] { base.alias(); }), 1);
+  int deleted = 0;
+  float memory[2] = {};
+  const int requests = fail_every_allocation(
+      [&] { Tensor::adopt(memory, Dims{2}, Dims{1}, DType::Float32, kCpu, &deleted, count); });
+  EXPECT_EQ(requests, 2) << "storage and tensor";
+  EXPECT_EQ(deleted, 3) << "once in each of three runs, two of which failed";
+}
+
+TEST(Tensor, AnAliasIsUntaggedAndWithoutTheKeysOfPython) {
+  Interpreter* const a = FakeA::create();
+  const Tensor tensor = Tensor::empty(Dims{2, 3});
+  tensor.impl()->object_slot().claim(a);
+  tensor.impl()->set_keys(tensor.keys().add(K::Python).add(K::PythonTLSSnapshot).add(K::OnTop1));
+  const Tensor alias = tensor.alias();
+  EXPECT_FALSE(alias.same(tensor));
+  EXPECT_EQ(alias.impl()->object_slot().tag(), nullptr);
+  EXPECT_EQ(alias.keys(), Tensor::empty({}).keys().add(K::OnTop1));
+  EXPECT_EQ(alias.raw(), tensor.raw());
+  EXPECT_EQ(dims(alias.sizes()), dims(tensor.sizes()));
+  EXPECT_EQ(dims(alias.strides()), dims(tensor.strides()));
+}
+
+TEST(Tensor, AnObjectInTheSlotIsGivenBackToItsInterpreter) {
+  Interpreter* const a = FakeA::create();
+  int object = 0;
+  const int before = FakeA::decrefs;
+  const auto make = [&](void* in_slot) {
+    const Tensor tensor = Tensor::empty({});
+    tensor.impl()->object_slot().claim(a);
+    tensor.impl()->object_slot().set_object_with_lock_held(in_slot);
+  };
+  make(nullptr);
+  EXPECT_EQ(FakeA::decrefs, before) << "nothing was owned";
+  make(&object);
+  EXPECT_EQ(FakeA::decrefs, before + 1);
+  a->disarm();
+  make(&object);
+  EXPECT_EQ(FakeA::decrefs, before + 1) << "the interpreter is gone";
+}
+
+TEST(Tensor, E18_TensorsMayDieWhileTheirInterpreterIsDisarmed) {
+  Interpreter* const a = FakeA::create();
+  int object = 0;
+  std::atomic<int> made{0};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        const Tensor tensor = Tensor::empty({});
+        tensor.impl()->object_slot().claim(a);
+        tensor.impl()->object_slot().set_object_with_lock_held(&object);
+        made.fetch_add(1);
+      }
+    });
+  }
+  while (made < 300) std::this_thread::yield();
+  const int before = FakeA::decrefs;
+  EXPECT_GT(before, 0);
+  a->disarm();
+  const int so_far = made;
+  while (made < so_far + 300) std::this_thread::yield();
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(FakeA::decrefs, before + so_far) << "of the tensors that died later, none called it";
+}
+
+TEST(Tensor, AnUndefinedTensorHasNoKeysAndNothingToAskFor) {
+  const Tensor tensor;
+  EXPECT_FALSE(tensor.defined());
+  EXPECT_TRUE(tensor.keys().empty());
+  EXPECT_EQ(describe(tensor), "undefined");
+  EXPECT_TRUE(tensor.same(Tensor()));
+  constexpr const char* kMessage =
+      "an undefined tensor has no dtype, shape or data; check defined() before asking for them";
+  EXPECT_THROWN(tensor.sizes(), BadValue, kMessage);
+  EXPECT_THROWN(tensor.size(0), BadValue, kMessage);
+  EXPECT_THROWN(tensor.data<float>(), BadValue, kMessage);
+  EXPECT_THROWN(tensor.mutable_raw(), BadValue, kMessage);
+  EXPECT_THROWN(tensor.as_strided({}, {}, 0), BadValue, kMessage);
+  EXPECT_THROWN(tensor.alias(), BadValue, kMessage);
+}
+
+TEST(Tensor, AHandleIsOnePointerAndMovingItDoesNotCount) {
+  Tensor tensor = Tensor::empty({});
+  TensorImpl* const impl = tensor.impl().get();
+  const Tensor moved = std::move(tensor);
+  EXPECT_EQ(impl->owner_count(), 1u);
+  EXPECT_FALSE(tensor.defined());  // NOLINT(bugprone-use-after-move)
+  const Tensor copy = moved;
+  EXPECT_EQ(impl->owner_count(), 2u);
+  EXPECT_TRUE(copy.same(moved));
+}
+
+TEST(Tensor, DescriptionsNameDtypeAndSizes) {
+  EXPECT_EQ(describe(Tensor::empty(Dims{2, 3}, DType::BFloat16)), "bfloat16[2, 3]");
+  EXPECT_EQ(describe(Tensor::empty({})), "float32[]");
+  EXPECT_EQ(describe_sizes(Dims{7}), "[7]");
+}
+
+}  // namespace
+}  // namespace opyard
