@@ -1,0 +1,311 @@
+// test_value.cpp: protects who owns what is in a value, and what a value says of itself.
+#include "opyard/value/value.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "failing_allocator.h"
+#include "fake_interpreter.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+constexpr std::int64_t kTwo[] = {2};
+
+Tensor two_floats() { return Tensor::empty(kTwo); }
+
+std::uint32_t owners(const Tensor& tensor) { return tensor.impl()->owner_count(); }
+
+// One value of every kind.
+std::vector<Value> one_of_each(Interpreter* interpreter) {
+  int object = 0;
+  return {Value(),
+          Value(true),
+          Value(7),
+          Value(2.5),
+          Value(Device{}),
+          Value(two_floats()),
+          Value("text"),
+          Value::list({Value(1)}),
+          Value::tuple({Value(1)}),
+          Value(make_counted<ForeignObject>(interpreter, &object))};
+}
+
+TEST(Value, TakesSixteenBytesAndKnowsItsKind) {
+  EXPECT_EQ(sizeof(Value), 16u);
+  const std::vector<Value> values = one_of_each(FakeA::create());
+  const Kind kinds[] = {
+#define OPYARD_VALUE_KIND(tag, name, printed) Kind::name,
+#include "opyard/value/kinds.def"
+#undef OPYARD_VALUE_KIND
+  };
+  ASSERT_EQ(values.size(), std::size(kinds));
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i].kind(), kinds[i]);
+}
+
+TEST(Value, OnlyHeapKindsHoldAPointer) {
+  for (const Value& value : one_of_each(FakeA::create())) {
+    const bool heap = value.is_tensor() || value.is_string() || value.is_list() ||
+                      value.is_tuple() || value.is_foreign();
+    EXPECT_EQ(is_heap(value.kind()), heap) << name_of(value.kind());
+  }
+}
+
+TEST(Value, MovedFromIsNone) {
+  for (Value& value : one_of_each(FakeA::create())) {
+    const Kind kind = value.kind();
+    const Value taken = std::move(value);
+    EXPECT_EQ(taken.kind(), kind);
+    EXPECT_TRUE(value.is_none()) << name_of(kind);  // NOLINT(bugprone-use-after-move)
+  }
+}
+
+TEST(Value, CopiesCountAndMovesDoNot) {
+  const Tensor tensor = two_floats();
+  {
+    Value value(tensor);
+    EXPECT_EQ(owners(tensor), 2u);
+    const Value copied = value;
+    EXPECT_EQ(owners(tensor), 3u);
+    const Value moved = std::move(value);
+    EXPECT_EQ(owners(tensor), 3u);
+  }
+  EXPECT_EQ(owners(tensor), 1u);
+}
+
+TEST(Value, AssignmentReleasesTheOldContent) {
+  const Tensor tensor = two_floats();
+  Value value(tensor);
+  value = Value(1);
+  EXPECT_EQ(owners(tensor), 1u);
+  value = Value(tensor);
+  const Value other(2);
+  value = other;
+  EXPECT_EQ(owners(tensor), 1u);
+  EXPECT_EQ(value.to_int(), 2);
+}
+
+TEST(Value, MayBeAssignedAnElementOfItself) {
+  Value value = Value::list({Value("inner")});
+  value = value.to_list()[0];
+  EXPECT_EQ(value.to_string_view(), "inner");
+}
+
+TEST(Value, AssignmentToItselfChangesNothing) {
+  const Tensor tensor = two_floats();
+  Value value(tensor);
+  Value& same = value;
+  value = same;
+  value = std::move(same);
+  EXPECT_TRUE(value.to_tensor().same(tensor));
+  EXPECT_EQ(owners(tensor), 2u);
+}
+
+TEST(Value, ALentTensorIsNotCounted) {
+  const Tensor tensor = two_floats();
+  const std::uint32_t before = owners(tensor);
+  {
+    alignas(Value) std::byte memory[sizeof(Value)];
+    auto* lent = new (memory) Value(Value::lend(tensor));  // built in place: it stays lent
+    EXPECT_EQ(owners(tensor), before);
+    EXPECT_TRUE(lent->to_tensor().same(tensor));
+    lent->~Value();
+  }
+  EXPECT_EQ(owners(tensor), before);
+}
+
+TEST(Value, CopyingOrMovingALentTensorMakesAnOwner) {
+  const Tensor tensor = two_floats();
+  alignas(Value) std::byte memory[sizeof(Value)];
+  auto* lent = new (memory) Value(Value::lend(tensor));
+  {
+    const Value copied = *lent;
+    EXPECT_EQ(owners(tensor), 2u);
+    const Value moved = std::move(*lent);
+    EXPECT_EQ(owners(tensor), 3u);
+    EXPECT_TRUE(lent->is_tensor()) << "a lent value is still there after the move";
+  }
+  EXPECT_EQ(owners(tensor), 1u);
+  lent->~Value();
+}
+
+TEST(Value, TakingATensorOutLeavesNone) {
+  const Tensor tensor = two_floats();
+  Value owned(tensor);
+  const Tensor taken = owned.take_tensor();
+  EXPECT_TRUE(taken.same(tensor));
+  EXPECT_EQ(owners(tensor), 2u) << "an owner moves without counting";
+  EXPECT_TRUE(owned.is_none());
+
+  alignas(Value) std::byte memory[sizeof(Value)];
+  auto* lent = new (memory) Value(Value::lend(tensor));
+  const Tensor shared = lent->take_tensor();
+  EXPECT_EQ(owners(tensor), 3u) << "what was lent is counted when it is taken";
+  EXPECT_TRUE(lent->is_none());
+  lent->~Value();
+  EXPECT_EQ(owners(tensor), 3u);
+
+  Value number(1);
+  EXPECT_THROWN(number.take_tensor(), BadArgument, "expected Tensor but got Int");
+  EXPECT_EQ(number.to_int(), 1);
+}
+
+TEST(Value, D2_AnUndefinedTensorIsATensorWithoutKeys) {
+  const Value value{Tensor()};
+  EXPECT_TRUE(value.is_tensor());
+  EXPECT_FALSE(value.is_none());
+  EXPECT_FALSE(value.to_tensor().defined());
+  EXPECT_TRUE(value.to_tensor().keys().empty());
+  EXPECT_EQ(to_string(value), "[ Tensor (undefined) ]");
+  EXPECT_EQ(value, Value(Tensor()));
+  EXPECT_FALSE(value == Value());
+  EXPECT_TRUE(Value::lend(Tensor()).is_tensor());
+  Value moved = value;
+  EXPECT_FALSE(moved.take_tensor().defined());
+}
+
+TEST(Value, AWrongKindIsNamedWithTheRightOne) {
+  const Value number(1);
+  EXPECT_THROWN(number.to_tensor(), BadArgument, "expected Tensor but got Int");
+  EXPECT_THROWN(number.to_string_view(), BadArgument, "expected String but got Int");
+  EXPECT_THROWN(number.to_list(), BadArgument, "expected GenericList but got Int");
+  EXPECT_THROWN(number.to_tuple(), BadArgument, "expected Tuple but got Int");
+  EXPECT_THROWN(number.to_bool(), BadArgument, "expected Bool but got Int");
+  EXPECT_THROWN(number.to_double(), BadArgument, "expected Double but got Int");
+  EXPECT_THROWN(number.to_device(), BadArgument, "expected Device but got Int");
+  EXPECT_THROWN(number.to_foreign(), BadArgument, "expected PyObject but got Int");
+  EXPECT_THROWN(Value().to_int(), BadArgument, "expected Int but got None");
+  EXPECT_THROWN(Value::list({}).to_tuple(), BadArgument, "expected Tuple but got GenericList");
+}
+
+TEST(Value, PrintsAsAPersonWouldWriteIt) {
+  EXPECT_EQ(to_string(Value()), "None");
+  EXPECT_EQ(to_string(Value(true)), "True");
+  EXPECT_EQ(to_string(Value(false)), "False");
+  EXPECT_EQ(to_string(Value(-3)), "-3");
+  EXPECT_EQ(to_string(Value(2.0)), "2.");
+  EXPECT_EQ(to_string(Value("as is")), "as is");
+  EXPECT_EQ(to_string(Value(Device{Backend::CUDA, 1})), "cuda:1");
+  EXPECT_EQ(to_string(Value::tuple({Value(1), Value(2.5)})), "(1, 2.5)");
+  EXPECT_EQ(to_string(Value::tuple({Value(1)})), "(1,)");
+  EXPECT_EQ(to_string(Value::list({Value(1), Value(2)})), "[1, 2]");
+  EXPECT_EQ(to_string(Value::list({})), "[]");
+  EXPECT_EQ(to_string(Value(two_floats())), "float32[2]");
+  int object = 0;
+  const Value foreign(make_counted<ForeignObject>(FakeA::create(), &object));
+  EXPECT_EQ(to_string(foreign), "<object of A>");
+}
+
+TEST(Value, FloatTextIsShortAndReadsBackAsTheSameNumber) {
+  const double numbers[] = {0.0,  -0.0,  1.0,    -2.5,          0.1,
+                            1e-5, 1e10,  1e15,   1e16,          1e22,
+                            1e23, 1e300, 5e-324, 123456789.125, std::numeric_limits<double>::max()};
+  for (const double number : numbers) {
+    const std::string text = float_text(number);
+    const double back = std::strtod(text.c_str(), nullptr);
+    EXPECT_EQ(std::memcmp(&back, &number, sizeof(number)), 0) << text;
+    EXPECT_NE(text.find_first_of(".e"), std::string::npos) << text << " reads as an integer";
+  }
+  EXPECT_EQ(float_text(0.1), "0.1");
+  EXPECT_EQ(float_text(1e-5), "1e-05");
+  EXPECT_EQ(float_text(-std::numeric_limits<double>::infinity()), "-inf");
+  EXPECT_EQ(float_text(-std::numeric_limits<double>::quiet_NaN()), "nan");
+}
+
+TEST(Value, EqualityIsByContentAndIdentityByObject) {
+  const Value list = Value::list({Value(1), Value::tuple({Value("a"), Value(2.0)})});
+  const Value same = list;
+  const Value alike = Value::list({Value(1), Value::tuple({Value("a"), Value(2.0)})});
+  EXPECT_TRUE(list == alike);
+  EXPECT_FALSE(list.identical(alike));
+  EXPECT_TRUE(list.identical(same));
+  EXPECT_FALSE(list == Value::list({Value(1), Value::tuple({Value("a"), Value(2.5)})}));
+  EXPECT_FALSE(list == Value::list({Value(1)}));
+  EXPECT_FALSE(Value::list({}) == Value::tuple({}));
+  EXPECT_FALSE(Value(1) == Value(1.0));
+  EXPECT_FALSE(Value(1) == Value(true));
+  EXPECT_TRUE(Value(0.0) == Value(-0.0));
+  EXPECT_FALSE(Value(0.0).identical(Value(-0.0)));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(Value(nan) == Value(nan));
+  EXPECT_TRUE(Value(Device{Backend::CPU, 1}).identical(Value(Device{Backend::CPU, 1})));
+  EXPECT_FALSE(Value(Device{Backend::CPU, 1}) == Value(Device{Backend::CUDA, 1}));
+}
+
+TEST(Value, TensorsAndForeignObjectsAreEqualOnlyToThemselves) {
+  const Tensor tensor = two_floats();
+  EXPECT_TRUE(Value(tensor) == Value(tensor));
+  EXPECT_TRUE(Value(tensor) == Value::lend(tensor));
+  EXPECT_FALSE(Value(tensor) == Value(two_floats()));
+  Interpreter* const a = FakeA::create();
+  int object = 0;
+  int other = 0;
+  const Value first(make_counted<ForeignObject>(a, &object));
+  EXPECT_TRUE(first == Value(make_counted<ForeignObject>(a, &object)));
+  EXPECT_FALSE(first == Value(make_counted<ForeignObject>(a, &other)));
+  EXPECT_FALSE(first == Value(make_counted<ForeignObject>(FakeB::create(), &object)));
+}
+
+TEST(Value, AForeignObjectIsReleasedOnce) {
+  Interpreter* const interpreter = FakeA::create();
+  const int before = FakeA::decrefs;
+  int object = 0;
+  {
+    Value value(make_counted<ForeignObject>(interpreter, &object));
+    const Value copy = value;
+    value = Value();
+    EXPECT_EQ(FakeA::decrefs, before);
+    EXPECT_EQ(copy.to_foreign().object, &object);
+  }
+  EXPECT_EQ(FakeA::decrefs, before + 1);
+}
+
+TEST(Value, ListsAreSharedByTheirCopies) {
+  const Value list = Value::list({Value(1)});
+  const Value copy = list;
+  EXPECT_EQ(&list.to_list(), &copy.to_list());
+}
+
+TEST(Value, AMillionLevelsOfListsAreComparedPrintedAndDestroyed) {
+  const auto deep = [] {
+    Value value = Value::list({Value(1)});
+    for (int i = 0; i < 1'000'000; ++i) {
+      value = i % 2 == 0 ? Value::tuple({std::move(value)}) : Value::list({std::move(value)});
+    }
+    return value;
+  };
+  const AllocationCount before = live_allocations();
+  {
+    const Value a = deep();
+    const Value b = deep();
+    EXPECT_TRUE(a == b);
+    EXPECT_LT(to_string(a).size(), 400u);
+    EXPECT_NE(to_string(a).find("..."), std::string::npos);
+  }
+  EXPECT_EQ(live_allocations().blocks, before.blocks);
+}
+
+TEST(Value, AListThatOthersStillHoldSurvivesItsOuterOne) {
+  const Value inner = Value::list({Value("kept")});
+  {
+    const Value outer = Value::list({inner, Value::tuple({inner})});
+  }
+  EXPECT_EQ(to_string(inner), "[kept]");
+}
+
+TEST(Value, MakingOneLosesNothingWhenMemoryRunsOut) {
+  const Tensor tensor = two_floats();
+  const int requests = fail_every_allocation([&] {
+    const Value list = Value::list({Value(tensor), Value("text"), Value::tuple({Value(1)})});
+    EXPECT_EQ(list.to_list().size(), 3u);
+  });
+  EXPECT_EQ(requests, 3);
+  EXPECT_EQ(owners(tensor), 1u);
+}
+
+}  // namespace
+}  // namespace opyard
