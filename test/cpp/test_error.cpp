@@ -127,6 +127,8 @@ TEST(Guarded, AThreadThatIsEndedIsUnwoundThroughIt) {
 }
 
 struct Object final : CarriedException {
+  bool restore_with_lock_held() const noexcept override { return true; }
+  bool restore_with_lock_held() const noexcept override { return false; }
   ~Object() override { ++destroyed; }
   static inline int destroyed = 0;
 };

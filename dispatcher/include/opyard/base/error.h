@@ -41,7 +41,12 @@ OPYARD_API const char* name_of(ErrorKind kind) noexcept;
 // An exception object of another language that travels inside an Error, so that the
 // one that comes out at the far border is the one that went in. Only the language
 // plugin that made it looks inside.
-class OPYARD_API CarriedException : public Counted {};
+class OPYARD_API CarriedException : public Counted {
+ public:
+  // Raises the exception again in its language, whose lock the caller holds. False where that
+  // language has ended since.
+  virtual bool restore_with_lock_held() const noexcept = 0;
+};
 
 // The one exception type that Opyard throws. Copying shares the text; it never throws.
 class OPYARD_API Error : public std::exception {
@@ -79,11 +84,15 @@ OPYARD_API OPYARD_COLD Status remember_error(ErrorKind kind, const char* message
 
 }  // namespace detail
 
+// For every function with a handler for abi::__forced_unwind: the exception has no object, so the
+// reference that the handler binds is null, and the sanitizer of undefined behaviour says so.
+#define OPYARD_CATCHES_FORCED_UNWIND __attribute__((no_sanitize("null")))
+
 // Runs `body` and turns whatever it throws into a status and this thread's error.
 // Not noexcept: before Python 3.14 a thread that takes the GIL while Python ends is
 // unwound by force, and that unwinding must pass through here untouched.
 template <typename Body>
-Status guarded(Body&& body) {
+OPYARD_CATCHES_FORCED_UNWIND Status guarded(Body&& body) {
   try {
     std::forward<Body>(body)();
     return Status::Ok;

@@ -1,0 +1,34 @@
+// objects/convert.h: values to Python objects and back, as a schema type says.
+//
+//   schema type   from Python                                  to Python
+//   Tensor        Tensor; None is the undefined tensor         Tensor, or None
+//   int           int, bool, __index__, 0-dim integer Tensor   int
+//   float         float, int, bool                             float
+//   bool          bool                                         bool
+//   str           str                                          str
+//   Scalar        bool, int, float, 0-dim Tensor               bool, int or float
+//   Device        device, str                                  device
+//   ScalarType    dtype                                        dtype
+//   T?            T or None                                    T or None
+//   T[], T[N]     list, tuple, any sequence; one T for T[N]    list
+//   Any           any of the above, else the object itself     what it is
+//
+// Depends on: objects/tensor.h, schema/type.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include "opyard/schema/type.h"
+#include "opyard/value/value.h"
+
+namespace opyard::python {
+
+// Converts `object` to a value of this type; false where the type does not accept it, and then
+// no exception is set. Throws where the conversion itself fails (an __index__ that raises, an
+// int past 64 bits). With the GIL held.
+bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value);
+
+// The Python object for a value of this type. With the GIL held.
+Owned to_python(Runtime& runtime, const Type& type, const Value& value);
+
+}  // namespace opyard::python

@@ -1,0 +1,72 @@
+// runtime/errors.cpp: carrying Python exceptions through C++, and naming C++ ones in Python.
+#include "runtime/errors.h"
+
+#include "runtime/gil.h"
+
+namespace opyard::python {
+namespace {
+
+// A Python exception object on its way through C++. Dropped through the tag, so that it may
+// die on any thread.
+class PythonException final : public CarriedException {
+ public:
+  PythonException(Runtime& runtime, PyObject* exception) noexcept
+      : runtime_(runtime), exception_(exception) {}
+  ~PythonException() override { (*runtime_.tag)->decref(exception_); }
+
+  bool restore_with_lock_held() const noexcept override {
+    if (!holds_gil()) return false;
+    Py_INCREF(exception_);
+    restore_exception(exception_);
+    return true;
+  }
+
+ private:
+  Runtime& runtime_;
+  PyObject* const exception_;
+};
+
+// "ValueError: text", for C++ callers that only see what().
+std::string describe(PyObject* exception) {
+  std::string text = Py_TYPE(exception)->tp_name;
+  const Owned message = Owned::steal(PyObject_Str(exception));
+  const char* const utf8 = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
+  if (utf8 == nullptr) {
+    PyErr_Clear();  // an exception whose __str__ raises still has its type's name
+  } else if (*utf8 != '\0') {
+    text += ": ";
+    text += utf8;
+  }
+  return text;
+}
+
+PyObject* type_of(ErrorKind kind) noexcept {
+  switch (kind) {
+#define OPYARD_ERROR_KIND(name, python, meaning) \
+  case ErrorKind::name:                          \
+    return PyExc_##python;
+#include "opyard/base/error_kinds.def"
+#undef OPYARD_ERROR_KIND
+  }
+  return PyExc_RuntimeError;
+}
+
+}  // namespace
+
+void throw_python_error(Runtime& runtime) {
+  PyObject* const exception = take_exception();
+  if (exception == nullptr) {
+    fail(ErrorKind::BadReturn,
+         "a Python function reported an error without setting an exception");
+  }
+  std::string text = describe(exception);
+  throw Error(ErrorKind::Python, std::move(text),
+              make_counted<PythonException>(runtime, exception));
+}
+
+void set_python_error(const Error& error) noexcept {
+  if (error.carried() && error.carried()->restore_with_lock_held()) return;
+  PyErr_SetString(type_of(error.kind()), error.what());
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,65 @@
+// runtime/errors.h: exceptions across the border, both ways, as themselves.
+//
+//   Python -> C++   throw_python_error() takes the exception that is set and throws an Error
+//                   of kind Python that carries the very object.
+//   C++ -> Python   entry_from_python() runs a body and turns what it throws into the Python
+//                   exception of its kind (base/error_kinds.def); a carried object is set again
+//                   as it was, with its traceback.
+//
+// Depends on: runtime/runtime.h, base/error.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include <cxxabi.h>
+
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "opyard/base/error.h"
+
+namespace opyard::python {
+
+// Says that a Python exception is set already: what the body of a border function throws to
+// leave. Never crosses into libopyard.
+struct PythonErrorSet {};
+
+// Turns the Python exception that is set into a C++ one. With the GIL held.
+[[noreturn]] void throw_python_error(Runtime& runtime);
+
+// A result of a Python API call that must not be null. With the GIL held.
+inline Owned require(Runtime& runtime, PyObject* result) {
+  if (result == nullptr) throw_python_error(runtime);
+  return Owned::steal(result);
+}
+
+// Sets the Python exception of an Error. With the GIL held.
+void set_python_error(const Error& error) noexcept;
+
+// Runs the body of a function that Python calls; gives `failed` with an exception set where
+// it throws. The forced unwinding of a thread passes through.
+template <typename Result, typename Body>
+Result entry_from_python(Result failed, Body&& body) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (abi::__forced_unwind&) {
+    throw;
+  } catch (const PythonErrorSet&) {
+  } catch (const Error& error) {
+    set_python_error(error);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "something was thrown that is no std::exception");
+  }
+  return failed;
+}
+template <typename Body>
+PyObject* entry_from_python(Body&& body) {
+  return entry_from_python<PyObject*>(nullptr, std::forward<Body>(body));
+}
+
+}  // namespace opyard::python

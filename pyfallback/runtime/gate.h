@@ -1,0 +1,47 @@
+// runtime/gate.h: the way into an interpreter, and its closing.
+//
+// A thread that takes the GIL while Python shuts down is ended or crashes. So threads that
+// come from outside pass a gate first. Closing it turns later ones away with an error and
+// waits, two seconds at most, for those that are between the check and holding the GIL.
+//
+// Depends on: nothing of ours.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace opyard::python {
+
+class Gate {
+ public:
+  // True: the thread is inside and must leave() once it holds the GIL. False: closed.
+  bool enter() noexcept {
+    entering_.fetch_add(1, std::memory_order_seq_cst);
+    if (!closed_.load(std::memory_order_seq_cst)) return true;
+    leave();
+    return false;
+  }
+  void leave() noexcept { entering_.fetch_sub(1, std::memory_order_seq_cst); }
+
+  bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+
+  // Turns away whoever comes from now on. Never waits.
+  void close() noexcept { closed_.store(true, std::memory_order_seq_cst); }
+
+  // Waits until nobody is between enter() and leave(). Without the GIL, since that is what
+  // they wait for.
+  void wait_until_quiet() const noexcept {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (entering_.load(std::memory_order_seq_cst) != 0 &&
+           std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  std::atomic<int> entering_{0};
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace opyard::python

@@ -1,0 +1,33 @@
+// runtime/gil.cpp: taking the GIL through the gate.
+#include "runtime/gil.h"
+
+#include "opyard/base/error.h"
+
+namespace opyard::python {
+
+bool holds_gil() noexcept {
+  if (Py_IsInitialized() == 0) return false;
+  const PyThreadState* const mine = PyGILState_GetThisThreadState();
+  return mine != nullptr && mine == current_thread_state();
+}
+
+HoldGil::HoldGil(Runtime& runtime) {
+  if (!runtime.gate.closed() || Py_IsInitialized() != 0) {
+    if (holds_gil()) return;  // also the thread that is ending the interpreter
+  }
+  if (!runtime.gate.enter()) {
+    fail(ErrorKind::InterpreterGone,
+         "a Python kernel or object was needed, but the Python interpreter has ended; C++ operators "
+         "still work");
+  }
+  state_ = PyGILState_Ensure();
+  runtime.gate.leave();
+  taken_ = true;
+  if (runtime.drops.pending()) runtime.drops.drain_with_gil_held();
+}
+
+HoldGil::~HoldGil() {
+  if (taken_) PyGILState_Release(state_);
+}
+
+}  // namespace opyard::python

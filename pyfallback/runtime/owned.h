@@ -1,0 +1,47 @@
+// runtime/owned.h: a Python reference that this code must give back.
+//
+//   Owned::steal(f())      for API functions that return a new reference
+//   Owned::share(borrowed) for API functions that lend one
+//
+// The destructor needs the GIL, so an Owned lives in a scope that holds it. References that
+// C++ objects keep go through the interpreter tag instead (slot/interpreter.h).
+//
+// Depends on: runtime/python.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <utility>
+
+namespace opyard::python {
+
+class Owned {
+ public:
+  Owned() noexcept = default;
+  Owned(Owned&& other) noexcept : object_(other.release()) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(Owned other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Owned() { Py_XDECREF(object_); }
+
+  static Owned steal(PyObject* object) noexcept {
+    Owned owned;
+    owned.object_ = object;
+    return owned;
+  }
+  static Owned share(PyObject* object) noexcept {
+    Py_XINCREF(object);
+    return steal(object);
+  }
+
+  PyObject* get() const noexcept { return object_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  [[nodiscard]] PyObject* release() noexcept { return std::exchange(object_, nullptr); }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+}  // namespace opyard::python

@@ -1,0 +1,68 @@
+// runtime/python.h: the one place that includes Python.h, and the one table of CPython versions.
+//
+// Everything that differs between CPython 3.10 and 3.13 is here under a name of our own; there
+// is no PY_VERSION_HEX elsewhere. Include this first: Python.h sets feature macros that the C
+// library's headers look at.
+//
+// Depends on: nothing of ours.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#if PY_VERSION_HEX < 0x030A0000 || PY_VERSION_HEX >= 0x030E0000
+#error "Opyard's Python plugin knows CPython 3.10 to 3.13"
+#endif
+
+namespace opyard::python {
+
+// The current thread state, or null where this thread has none or does not hold the GIL. On
+// 3.10 and 3.11 it may be the state of another thread, which does: compare before trusting it.
+inline PyThreadState* current_thread_state() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyThreadState_GetUnchecked();
+#else
+  return _PyThreadState_UncheckedGet();
+#endif
+}
+
+// Whether the interpreter is being torn down. With the GIL held.
+inline bool is_finalizing() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
+// Takes the exception that is set, normalised and with its traceback attached; null where
+// none is set. The inverse is PyErr_SetRaisedException's job, under restore_exception().
+inline PyObject* take_exception() noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyErr_GetRaisedException();
+#else
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (type == nullptr) return nullptr;
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+#endif
+}
+
+// Sets an exception object as the current one; takes over the reference.
+inline void restore_exception(PyObject* exception) noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyErr_SetRaisedException(exception);
+#else
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(exception));
+  Py_INCREF(type);
+  PyErr_Restore(type, exception, PyException_GetTraceback(exception));
+#endif
+}
+
+}  // namespace opyard::python

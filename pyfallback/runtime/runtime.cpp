@@ -1,0 +1,95 @@
+// runtime/runtime.cpp: the life of a runtime, and what C++ may ask of it through the tag.
+//
+// [Life] _C's import makes the runtime. An atexit function of the interpreter closes it; a
+// static destructor closes the gate too, for hosts that just exit. The runtime and its tag are
+// never freed. The tag's slots take no argument that leads back here, so they find the live
+// runtime through one atomic pointer: in this version one interpreter is served at a time.
+#include "runtime/runtime.h"
+
+#include "opyard/base/error.h"
+#include "runtime/gil.h"
+
+namespace opyard::python {
+namespace {
+
+constinit std::atomic<Runtime*> live{nullptr};
+
+struct CloseAtExit {
+  ~CloseAtExit() {
+    if (Runtime* runtime = live.load()) runtime->gate.close();
+  }
+};
+
+const char* slot_name() { return "CPython " PY_VERSION; }
+
+void slot_incref(void* object) {
+  Runtime* const runtime = live.load(std::memory_order_acquire);
+  if (runtime == nullptr) return;
+  const HoldGil gil(*runtime);
+  Py_INCREF(static_cast<PyObject*>(object));
+}
+
+int drain_pending(void* runtime) {
+  static_cast<Runtime*>(runtime)->drops.drain_with_gil_held();
+  return 0;
+}
+
+void slot_decref(void* object) {
+  Runtime* const runtime = live.load(std::memory_order_acquire);
+  if (runtime == nullptr) return;  // the interpreter is gone: leaked on purpose
+  if (holds_gil()) {
+    Py_DECREF(static_cast<PyObject*>(object));
+    return;
+  }
+  runtime->drops.push(static_cast<PyObject*>(object));
+  // Asks the main thread to drop it soon. Where its queue is full, the next entry does.
+  if (!runtime->gate.closed()) static_cast<void>(Py_AddPendingCall(drain_pending, runtime));
+}
+
+constexpr InterpreterVTable kVTable{slot_name, slot_incref, slot_decref};
+
+}  // namespace
+
+Runtime& create_runtime() {
+  static const CloseAtExit close_at_exit;
+  static_cast<void>(close_at_exit);
+  auto runtime = std::make_unique<Runtime>();
+  runtime->tag = Interpreter::create(&kVTable);
+  Runtime* expected = nullptr;
+  if (!live.compare_exchange_strong(expected, runtime.get())) {
+    runtime->tag->disarm();
+    fail(ErrorKind::Unsupported,
+         "opyard is already imported by another interpreter of this process, and this version "
+         "serves one interpreter at a time");
+  }
+  return *runtime.release();  // never freed: tags lead to it
+}
+
+Runtime* find_runtime() noexcept { return live.load(std::memory_order_acquire); }
+
+void close_runtime(Runtime& runtime) noexcept {
+  runtime.gate.close();
+  {
+    const ReleaseGil release;
+    runtime.gate.wait_until_quiet();
+  }
+  runtime.drops.drain_with_gil_held();
+}
+
+void retire_runtime(Runtime& runtime) noexcept {
+  runtime.tag->disarm();
+  Runtime* expected = &runtime;
+  live.compare_exchange_strong(expected, nullptr);
+}
+
+PyObject* require_hook(const Runtime& runtime, const char* name) {
+  PyObject* const hook =
+      runtime.hooks == nullptr ? nullptr : PyDict_GetItemString(runtime.hooks, name);
+  if (hook == nullptr) {
+    fail(ErrorKind::Internal, std::string("the package opyard gave no '") + name +
+                                  "' to its extension module; is opyard._C imported on its own?");
+  }
+  return hook;
+}
+
+}  // namespace opyard::python

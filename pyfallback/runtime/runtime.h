@@ -1,0 +1,81 @@
+// runtime/runtime.h: everything Opyard keeps for one interpreter.
+//
+// One Runtime is made when `_C` is imported into an interpreter and is never freed: C++ objects
+// may lead to it through the interpreter tag for ever. It holds no static Python object; what
+// it holds is borrowed from, or dropped with, the module.
+//
+//   _C module state ── Runtime ── Interpreter tag (libopyard)
+//                              ├─ gate, drop list
+//                              └─ types, interned names, free list
+//
+// Threads: the Python members are used with this interpreter's GIL held; gate and drop list by
+// anyone.
+//
+// Depends on: runtime/{python,gate,drop_list,owned}.h, slot/interpreter.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <memory>
+#include <string>
+
+#include "opyard/slot/interpreter.h"
+#include "runtime/drop_list.h"
+#include "runtime/gate.h"
+#include "runtime/owned.h"
+
+namespace opyard::python {
+
+struct TensorObject;
+
+struct Runtime {
+  // Where the tag's vtable finds the runtime again.
+  Interpreter* tag = nullptr;
+  Gate gate;
+  DropList drops;
+
+  // Heap types of _C; strong references until the module is cleared.
+  PyTypeObject* tensor_type = nullptr;
+  PyTypeObject* overload_type = nullptr;
+  PyTypeObject* packet_type = nullptr;
+  PyTypeObject* library_type = nullptr;
+  PyTypeObject* dtype_type = nullptr;
+  PyTypeObject* device_type = nullptr;
+  PyTypeObject* key_set_type = nullptr;
+
+  // Python functions and objects that opyard/__init__.py hands over with _C.configure(): a
+  // dictionary of names; see require_hook().
+  PyObject* hooks = nullptr;
+  // dtype objects by code; null where a code is none.
+  PyObject* dtypes[16] = {};
+
+  // Tensor wrappers that died, for the next ones; exact type only.
+  static constexpr int kFreeListSize = 64;
+  TensorObject* free_tensors[kFreeListSize] = {};
+  int free_tensor_count = 0;
+};
+
+// The runtime behind a heap type or module of _C.
+inline Runtime& runtime_of(PyTypeObject* type) noexcept {
+  return **static_cast<Runtime**>(PyType_GetModuleState(type));
+}
+inline Runtime& runtime_of_module(PyObject* module) noexcept {
+  return **static_cast<Runtime**>(PyModule_GetState(module));
+}
+
+// Makes the runtime of this interpreter. Raises Unsupported where another interpreter of this
+// process has a live one: in this version one interpreter is served at a time.
+Runtime& create_runtime();
+// The live runtime, or null. Any thread.
+Runtime* find_runtime() noexcept;
+// Closes the gate and waits for those inside. With the GIL held, from atexit: Python code
+// still runs afterwards, on this thread.
+void close_runtime(Runtime& runtime) noexcept;
+// Disarms the tag: from here on nothing of this interpreter is touched. From the module's end.
+void retire_runtime(Runtime& runtime) noexcept;
+
+// A Python object that the package gave under this name, borrowed. Raises Internal where it
+// gave none.
+PyObject* require_hook(const Runtime& runtime, const char* name);
+
+}  // namespace opyard::python
