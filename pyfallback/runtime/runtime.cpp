@@ -2,7 +2,7 @@
 //
 // [Life] _C's import makes the runtime. An atexit function of the interpreter closes it; a
 // static destructor closes the gate too, for hosts that just exit. The runtime and its tag are
-// never freed. The tag's slots take no argument that leads back here, so they find the live
+// never freed; an interpreter that is made later gets its own. The tag's slots take no argument that leads back here, so they find the live
 // runtime through one atomic pointer: in this version one interpreter is served at a time.
 #include "runtime/runtime.h"
 
@@ -55,7 +55,13 @@ Runtime& create_runtime() {
   static_cast<void>(close_at_exit);
   auto runtime = std::make_unique<Runtime>();
   runtime->tag = Interpreter::create(&kVTable);
-  Runtime* expected = nullptr;
+  // An interpreter that has ended leaves its runtime behind, closed: a new one takes its place.
+  Runtime* expected = live.load(std::memory_order_acquire);
+  if (expected != nullptr && expected->gate.closed()) {
+    expected->tag->disarm();
+  } else {
+    expected = nullptr;
+  }
   if (!live.compare_exchange_strong(expected, runtime.get())) {
     runtime->tag->disarm();
     fail(ErrorKind::Unsupported,
@@ -74,12 +80,6 @@ void close_runtime(Runtime& runtime) noexcept {
     runtime.gate.wait_until_quiet();
   }
   runtime.drops.drain_with_gil_held();
-}
-
-void retire_runtime(Runtime& runtime) noexcept {
-  runtime.tag->disarm();
-  Runtime* expected = &runtime;
-  live.compare_exchange_strong(expected, nullptr);
 }
 
 PyObject* require_hook(const Runtime& runtime, const char* name) {

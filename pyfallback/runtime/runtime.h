@@ -71,8 +71,6 @@ Runtime* find_runtime() noexcept;
 // Closes the gate and waits for those inside. With the GIL held, from atexit: Python code
 // still runs afterwards, on this thread.
 void close_runtime(Runtime& runtime) noexcept;
-// Disarms the tag: from here on nothing of this interpreter is touched. From the module's end.
-void retire_runtime(Runtime& runtime) noexcept;
 
 // A Python object that the package gave under this name, borrowed. Raises Internal where it
 // gave none.

@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
@@ -39,7 +40,8 @@ struct Registry::State {
     std::uint64_t id;
   };
 
-  mutable std::mutex mutex;  // guards everything below
+  std::atomic<std::uint64_t> generation{1};  // written under the mutex
+  mutable std::mutex mutex;                  // guards everything below
   std::map<OperatorName, std::unique_ptr<Entry>> entries;
   Fallbacks fallbacks;
   std::map<std::string, Claim> claims;
@@ -149,6 +151,7 @@ Registration Registry::define(Definition definition) {
   entry.definition_id = id;
   entry.op = &op;
   entry.publish(state_->fallbacks);
+  state_->generation.fetch_add(1, std::memory_order_release);
   return Registration(id);
 }
 
@@ -278,6 +281,7 @@ void Registry::undo(std::uint64_t id) noexcept {
       Entry::bury(*target.entry->op);
       target.entry->op = nullptr;
       target.entry->definition.reset();
+      state_->generation.fetch_add(1, std::memory_order_release);
       break;
     case State::What::Kernel: {
       const auto at = target.entry->kernels.find(target.key);
@@ -330,6 +334,10 @@ const Operator& Registry::require(const OperatorName& name) const {
 
 const Operator& Registry::require(std::string_view name) const {
   return require(parse_operator_name(name));
+}
+
+std::uint64_t Registry::generation() const noexcept {
+  return state_->generation.load(std::memory_order_acquire);
 }
 
 std::vector<OperatorName> Registry::names() const {

@@ -84,9 +84,10 @@ OPYARD_API OPYARD_COLD Status remember_error(ErrorKind kind, const char* message
 
 }  // namespace detail
 
-// For every function with a handler for abi::__forced_unwind: the exception has no object, so the
+// For every function with a handler for abi::__forced_unwind. That exception has no object, so the
 // reference that the handler binds is null, and the sanitizer of undefined behaviour says so.
-#define OPYARD_CATCHES_FORCED_UNWIND __attribute__((no_sanitize("null")))
+// (GCC 12 makes this check under either name, so both are needed.)
+#define OPYARD_CATCHES_FORCED_UNWIND __attribute__((no_sanitize("null", "alignment")))
 
 // Runs `body` and turns whatever it throws into a status and this thread's error.
 // Not noexcept: before Python 3.14 a thread that takes the GIL while Python ends is

@@ -77,6 +77,10 @@ class OPYARD_API Registry {
   const Operator& require(const OperatorName& name) const;
   const Operator& require(std::string_view name) const;
 
+  // Changes whenever an operator is defined or a definition is taken back: who keeps what a
+  // name led to looks again when this number is another. One load.
+  std::uint64_t generation() const noexcept;
+
   // All defined operators, by name; and the overloads of one "ns::name" in order of definition.
   std::vector<OperatorName> names() const;
   std::vector<std::string> overloads(std::string_view name) const;

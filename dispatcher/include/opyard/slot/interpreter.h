@@ -41,6 +41,7 @@ class OPYARD_API Interpreter {
   explicit Interpreter(const InterpreterVTable* vtable) : vtable_(vtable) {}
 
   std::atomic<const InterpreterVTable*> vtable_;
+  Interpreter* older_ = nullptr;  // written once by create(): all tags stay reachable
 };
 
 // The table whose slots do nothing or raise InterpreterGone.

@@ -1,0 +1,204 @@
+// module.cpp: the extension module opyard._C.
+//
+// Multi-phase initialisation with a module state of one pointer, the Runtime. The package
+// calls configure() with the Python functions that the types call, and registers close() with
+// atexit.
+#include "runtime/python.h"
+
+#include "objects/dtype.h"
+#include "objects/key_set.h"
+#include "objects/library.h"
+#include "objects/overload.h"
+#include "objects/packet.h"
+#include "objects/tensor.h"
+#include "objects/tensor_functions.h"
+#include "opyard/base/warning.h"
+#include "opyard/keys/local.h"
+#include "opyard/registry/registry.h"
+#include "runtime/gil.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+// configure(hooks): a dictionary of Python objects that the types of _C use, by name.
+PyObject* configure(PyObject* module, PyObject* hooks) {
+  return entry_from_python([&]() -> PyObject* {
+    if (!PyDict_Check(hooks)) fail(ErrorKind::BadArgument, "configure() takes a dictionary");
+    Runtime& runtime = runtime_of_module(module);
+    Py_INCREF(hooks);
+    Py_XSETREF(runtime.hooks, hooks);
+    Py_RETURN_NONE;
+  });
+}
+
+// close(): the interpreter is about to end; native threads are turned away from now on.
+PyObject* close(PyObject* module, PyObject*) {
+  return entry_from_python([&]() -> PyObject* {
+    set_warning_handler(nullptr);
+    close_runtime(runtime_of_module(module));
+    Py_RETURN_NONE;
+  });
+}
+
+// dispatch_keys(): [(name, number), …] of every dispatch key.
+PyObject* dispatch_keys(PyObject*, PyObject*) {
+  return entry_from_python([&] {
+    Owned list = checked(PyList_New(0));
+    for (const DispatchKey key : all_dispatch_keys()) {
+      if (key == DispatchKey::ThreadEntry) continue;
+      const Owned pair = checked(Py_BuildValue("si", to_string(key).c_str(), int(key)));
+      if (PyList_Append(list.get(), pair.get()) < 0) throw PythonErrorSet();
+    }
+    return list.release();
+  });
+}
+
+// local_keys(): (include, exclude) of this thread.
+PyObject* get_local_keys(PyObject* module, PyObject*) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_module(module);
+    const LocalKeys keys = local_keys();
+    const Owned include = wrap(runtime, keys.include);
+    const Owned exclude = wrap(runtime, keys.exclude);
+    return PyTuple_Pack(2, include.get(), exclude.get());
+  });
+}
+
+// set_local_keys(include, exclude)
+PyObject* put_local_keys(PyObject* module, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* include = nullptr;
+    PyObject* exclude = nullptr;
+    if (PyArg_ParseTuple(args, "OO", &include, &exclude) == 0) throw PythonErrorSet();
+    const Runtime& runtime = runtime_of_module(module);
+    set_local_keys({to_key_set(runtime, include), to_key_set(runtime, exclude)});
+    Py_RETURN_NONE;
+  });
+}
+
+// tensor_keys(tensor): the key set a tensor adds to a call.
+PyObject* tensor_keys(PyObject* module, PyObject* object) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_module(module);
+    if (!is_tensor(runtime, object)) {
+      fail(ErrorKind::BadArgument,
+           std::string("expected a Tensor, not ") + Py_TYPE(object)->tp_name);
+    }
+    return wrap(runtime, tensor_unchecked(object).keys()).release();
+  });
+}
+
+// packet(name): a new packet for "ns::name".
+PyObject* new_packet(PyObject* module, PyObject* name) {
+  return entry_from_python([&] {
+    return make_packet(runtime_of_module(module), std::string(require_text(name, "an operator name")))
+        .release();
+  });
+}
+
+// overloads(name): the overloads defined for "ns::name", "" for the unnamed one.
+PyObject* overloads(PyObject*, PyObject* name) {
+  return entry_from_python([&] {
+    Owned list = checked(PyList_New(0));
+    for (const std::string& overload :
+         Registry::instance().overloads(require_text(name, "an operator name"))) {
+      if (PyList_Append(list.get(), to_text(overload).get()) < 0) throw PythonErrorSet();
+    }
+    return list.release();
+  });
+}
+
+// A warning of the registry becomes a UserWarning, and obeys Python's filters.
+void warn_in_python(const std::string& message) {
+  Runtime* const runtime = find_runtime();
+  if (runtime == nullptr) return;
+  const HoldGil gil(*runtime);
+  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) < 0) throw_python_error(*runtime);
+}
+
+PyMethodDef functions[] = {
+    {"configure", configure, METH_O, "configure(hooks)"},
+    {"close", close, METH_NOARGS, "close()"},
+    {"dispatch_keys", dispatch_keys, METH_NOARGS, "dispatch_keys() -> [(name, number)]"},
+    {"local_keys", get_local_keys, METH_NOARGS, "local_keys() -> (include, exclude)"},
+    {"set_local_keys", put_local_keys, METH_VARARGS, "set_local_keys(include, exclude)"},
+    {"tensor_keys", tensor_keys, METH_O, "tensor_keys(tensor) -> DispatchKeySet"},
+    {"packet", new_packet, METH_O, "packet(name) -> OpOverloadPacket"},
+    {"overloads", overloads, METH_O, "overloads(name) -> [str]"},
+    {nullptr, nullptr, 0, nullptr}};
+
+int execute(PyObject* module) {
+  return entry_from_python(-1, [&] {
+    Runtime& runtime = create_runtime();
+    *static_cast<Runtime**>(PyModule_GetState(module)) = &runtime;
+    add_key_set_type(runtime, module);
+    add_dtype_type(runtime, module);
+    add_device_type(runtime, module);
+    add_tensor_type(runtime, module);
+    add_overload_type(runtime, module);
+    add_packet_type(runtime, module);
+    add_library_type(runtime, module);
+    if (PyModule_AddFunctions(module, tensor_functions) < 0) throw PythonErrorSet();
+    set_warning_handler(warn_in_python);
+    return 0;
+  });
+}
+
+// Every Python reference of a runtime.
+template <typename Visit>
+int each_reference(Runtime& runtime, const Visit& visit) {
+  for (PyTypeObject** type : {&runtime.tensor_type, &runtime.overload_type, &runtime.packet_type,
+                              &runtime.library_type, &runtime.dtype_type, &runtime.device_type,
+                              &runtime.key_set_type}) {
+    if (const int stop = visit(reinterpret_cast<PyObject*&>(*type))) return stop;
+  }
+  for (PyObject*& dtype : runtime.dtypes) {
+    if (const int stop = visit(dtype)) return stop;
+  }
+  return visit(runtime.hooks);
+}
+
+Runtime* state_of(PyObject* module) {
+  auto* const state = static_cast<Runtime**>(PyModule_GetState(module));
+  return state == nullptr ? nullptr : *state;
+}
+
+int traverse(PyObject* module, visitproc visit, void* arg) {
+  Runtime* const runtime = state_of(module);
+  if (runtime == nullptr) return 0;
+  return each_reference(*runtime, [&](PyObject*& object) {
+    return object == nullptr ? 0 : visit(object, arg);
+  });
+}
+
+// The types stay until the process ends: objects of theirs may be used by finalisers that run
+// later, and find the runtime through them.
+int clear(PyObject* module) {
+  if (Runtime* const runtime = state_of(module)) Py_CLEAR(runtime->hooks);
+  return 0;
+}
+
+PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, slot(execute)},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "opyard._C",
+                          "The types and functions of Opyard that are written in C++.",
+                          sizeof(Runtime*),
+                          functions,
+                          module_slots,
+                          traverse,
+                          clear,
+                          nullptr};
+
+}  // namespace
+}  // namespace opyard::python
+
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
+  return PyModuleDef_Init(&opyard::python::definition);
+}

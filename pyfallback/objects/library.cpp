@@ -1,0 +1,148 @@
+// objects/library.cpp: registering from Python.
+#include "objects/library.h"
+
+#include "objects/key_set.h"
+#include "opyard/registry/library.h"
+#include "protocol/python_kernel.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+struct LibraryObject {
+  PyObject_HEAD
+  Library* library;  // owned; null once reset
+};
+
+Library& library_of(PyObject* self) {
+  Library* const library = reinterpret_cast<LibraryObject*>(self)->library;
+  OPYARD_CHECK(library != nullptr, BadRegistration, "this library was taken back already");
+  return *library;
+}
+
+LibraryKind parse_kind(std::string_view kind) {
+  if (kind == "DEF") return LibraryKind::Def;
+  if (kind == "FRAGMENT") return LibraryKind::Fragment;
+  if (kind == "IMPL") return LibraryKind::Impl;
+  fail(ErrorKind::BadValue,
+       "Unsupported kind: " + std::string(kind) + "; a library is DEF, FRAGMENT or IMPL");
+}
+
+std::optional<DispatchKey> parse_key(PyObject* key) {
+  const bool none = key == nullptr || key == Py_None ||
+                    (PyUnicode_Check(key) && PyUnicode_GET_LENGTH(key) == 0);
+  if (none) return std::nullopt;
+  return to_dispatch_key(key);
+}
+
+// Library(ns, kind, key, place)
+PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
+  return entry_from_python([&]() -> PyObject* {
+    const char* name_space = nullptr;
+    const char* kind = nullptr;
+    PyObject* key = nullptr;
+    const char* place = nullptr;
+    if (PyArg_ParseTuple(args, "ssOs", &name_space, &kind, &key, &place) == 0) throw PythonErrorSet();
+    auto library = std::make_unique<Library>(parse_kind(kind), name_space, parse_key(key));
+    library->set_place(place);
+    const Owned object = checked(type->tp_alloc(type, 0));
+    reinterpret_cast<LibraryObject*>(object.get())->library = library.release();
+    return Owned::share(object.get()).release();
+  });
+}
+
+// define(schema, tags, place) -> full name
+PyObject* define(PyObject* self, PyObject* args) {
+  return entry_from_python([&] {
+    const char* schema = nullptr;
+    Py_ssize_t size = 0;
+    PyObject* tags = nullptr;
+    const char* place = nullptr;
+    if (PyArg_ParseTuple(args, "s#Os", &schema, &size, &tags, &place) == 0) throw PythonErrorSet();
+    std::vector<std::string> names;
+    const Owned items = checked(PySequence_Fast(tags, "tags must be a sequence of str"));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      names.emplace_back(require_text(PySequence_Fast_GET_ITEM(items.get(), i), "a tag"));
+    }
+    Library& library = library_of(self);
+    library.set_place(place);
+    const OperatorName name = library.def({schema, std::size_t(size)}, std::move(names));
+    return to_text(to_string(name)).release();
+  });
+}
+
+// impl(name, function or None for fallthrough, key, with_keyset, override, place)
+PyObject* implement(PyObject* self, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    const char* name = nullptr;
+    PyObject* function = nullptr;
+    PyObject* key = nullptr;
+    int with_keyset = 0;
+    int override = 0;
+    const char* place = nullptr;
+    if (PyArg_ParseTuple(args, "sOOpps", &name, &function, &key, &with_keyset, &override, &place) == 0) {
+      throw PythonErrorSet();
+    }
+    Library& library = library_of(self);
+    library.set_place(place);
+    Kernel kernel = function == Py_None
+                        ? Kernel::fallthrough()
+                        : make_python_kernel(runtime_of(Py_TYPE(self)), function,
+                                             {.with_keyset = with_keyset != 0});
+    library.implement(name, parse_key(key), std::move(kernel), override != 0);
+    Py_RETURN_NONE;
+  });
+}
+
+// fallback(function or None for fallthrough, with_keyset, place)
+PyObject* fallback(PyObject* self, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* function = nullptr;
+    int with_keyset = 0;
+    const char* place = nullptr;
+    if (PyArg_ParseTuple(args, "Ops", &function, &with_keyset, &place) == 0) throw PythonErrorSet();
+    Library& library = library_of(self);
+    library.set_place(place);
+    library.fallback(function == Py_None
+                         ? Kernel::fallthrough()
+                         : make_python_kernel(runtime_of(Py_TYPE(self)), function,
+                                              {.with_keyset = with_keyset != 0, .with_op = true}));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* reset(PyObject* self, PyObject*) {
+  return entry_from_python([&]() -> PyObject* {
+    delete std::exchange(reinterpret_cast<LibraryObject*>(self)->library, nullptr);
+    Py_RETURN_NONE;
+  });
+}
+
+void deallocate(PyObject* self) {
+  delete std::exchange(reinterpret_cast<LibraryObject*>(self)->library, nullptr);
+  free_object(self);
+}
+
+PyMethodDef methods[] = {{"define", define, METH_VARARGS, "define(schema, tags, place)"},
+                         {"impl", implement, METH_VARARGS,
+                          "impl(name, function, key, with_keyset, override, place)"},
+                         {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
+                         {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},
+                         {nullptr, nullptr, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("Library(ns, kind, key, place): see opyard.library.Library.")},
+    {Py_tp_new, slot(make)},
+    {Py_tp_dealloc, slot(deallocate)},
+    {Py_tp_methods, methods},
+    {0, nullptr}};
+
+PyType_Spec spec = {"opyard._C.Library", sizeof(LibraryObject), 0, Py_TPFLAGS_DEFAULT, slots};
+
+}  // namespace
+
+void add_library_type(Runtime& runtime, PyObject* module) {
+  runtime.library_type = add_type(module, spec);
+}
+
+}  // namespace opyard::python

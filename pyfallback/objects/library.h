@@ -1,0 +1,15 @@
+// objects/library.h: _C.Library, the C++ Library in Python's hands.
+//
+// opyard.library.Library wraps it; this type only forwards, and ends the registrations when it
+// dies.
+//
+// Depends on: runtime/runtime.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+namespace opyard::python {
+
+void add_library_type(Runtime& runtime, PyObject* module);
+
+}  // namespace opyard::python

@@ -1,0 +1,201 @@
+// objects/overload.cpp: calling one operator from Python.
+#include "objects/overload.h"
+
+#include <structmember.h>
+
+#include "objects/explanation.h"
+#include "objects/key_set.h"
+#include "opyard/registry/registry.h"
+#include "runtime/gil.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+OverloadObject& overload_of(PyObject* self) { return *reinterpret_cast<OverloadObject*>(self); }
+const Operator& op_of(PyObject* self) { return overload_of(self).plan->op(); }
+Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime; }
+
+PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    if (__builtin_expect(runtime.drops.pending(), 0)) runtime.drops.drain_with_gil_held();
+    const CallPlan& plan = plan_of(self);
+    CallStack stack;
+    plan.require(runtime, args, PyVectorcall_NARGS(flags), names, stack);
+    plan.op().call_boxed_unchecked(stack);
+    return plan.take_results(runtime, stack);
+  });
+}
+
+// op.redispatch(keyset, *args, **kwargs)
+PyObject* redispatch(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    if (count < 1 || !is_key_set(runtime, args[0])) {
+      fail(ErrorKind::BadArgument, "redispatch() takes a DispatchKeySet first");
+    }
+    const DispatchKeySet keys = to_key_set(runtime, args[0]);
+    const CallPlan& plan = plan_of(self);
+    CallStack stack;
+    plan.require(runtime, args + 1, count - 1, names, stack);
+    plan.op().redispatch_boxed(keys, stack);
+    return plan.take_results(runtime, stack);
+  });
+}
+
+// op._explain(*args, **kwargs): a dictionary for opyard.dispatch.explain().
+PyObject* explain_call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    CallStack stack;
+    plan_of(self).require(runtime, args, count, names, stack);
+    const Explanation explanation =
+        explain(op_of(self), stack.top(op_of(self).schema().arguments.size()));
+    return to_python(runtime, explanation).release();
+  });
+}
+
+PyObject* has_kernel(PyObject* self, PyObject* key_object) {
+  return entry_from_python([&]() -> PyObject* {
+    const DispatchKey key = to_dispatch_key(key_object);
+    for (const DispatchKey at : Registry::instance().keys_with_kernel(op_of(self))) {
+      if (at == key) Py_RETURN_TRUE;
+    }
+    Py_RETURN_FALSE;
+  });
+}
+
+PyObject* full_name(PyObject* self, PyObject*) {
+  return entry_from_python([&] { return to_text(to_string(op_of(self).name())).release(); });
+}
+
+// "ns.name.overload", as it is reached from opyard.ops.
+std::string dotted(PyObject* self) {
+  const OperatorName& name = op_of(self).name();
+  return std::string(name.name_space()) + "." + std::string(name.base_name()) + "." +
+         (name.overload.empty() ? "default" : name.overload);
+}
+
+PyObject* show(PyObject* self) {
+  return entry_from_python([&] { return to_text(dotted(self)).release(); });
+}
+
+PyObject* represent(PyObject* self) {
+  return entry_from_python([&] {
+    const OperatorName& name = op_of(self).name();
+    return to_text("<OpOverload(op='" + std::string(name.name_space()) + "." +
+                   std::string(name.base_name()) + "', overload='" +
+                   (name.overload.empty() ? "default" : name.overload) + "')>")
+        .release();
+  });
+}
+
+PyObject* get_namespace(PyObject* self, void*) {
+  return entry_from_python([&] { return to_text(op_of(self).name().name_space()).release(); });
+}
+PyObject* get_overload_name(PyObject* self, void*) {
+  return entry_from_python([&] {
+    const std::string& overload = op_of(self).name().overload;
+    return to_text(overload.empty() ? "default" : overload).release();
+  });
+}
+PyObject* get_declaration(PyObject* self, void*) {
+  return entry_from_python([&] { return to_text(op_of(self).declaration()).release(); });
+}
+PyObject* get_is_view(PyObject* self, void*) {
+  return PyBool_FromLong(op_of(self).schema().is_view() ? 1 : 0);
+}
+PyObject* get_packet(PyObject* self, void*) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    return require(runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s",
+                                                  op_of(self).name().name.c_str()))
+        .release();
+  });
+}
+PyObject* get_tags(PyObject* self, void*) {
+  return entry_from_python([&] {
+    Owned list = checked(PyList_New(0));
+    for (const std::string& tag : Registry::instance().tags(op_of(self).name())) {
+      if (PyList_Append(list.get(), to_text(tag).get()) < 0) throw PythonErrorSet();
+    }
+    return list.release();
+  });
+}
+
+// Pickled by name, and found again by the hook "overload".
+PyObject* reduce(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    PyObject* const find = require_hook(runtime_of_overload(self), "overload");
+    return checked(Py_BuildValue("O(s)", find, to_string(op_of(self).name()).c_str())).release();
+  });
+}
+
+PyObject* same(PyObject* self, PyObject*) { return Owned::share(self).release(); }
+
+void deallocate(PyObject* self) {
+  if (overload_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  delete overload_of(self).plan;
+  free_object(self);
+}
+
+PyMethodDef methods[] = {
+    {"name", full_name, METH_NOARGS, "name(): 'ns::name' or 'ns::name.overload'"},
+    {"redispatch", method(redispatch), METH_FASTCALL | METH_KEYWORDS,
+     "redispatch(keyset, *args, **kwargs): calls from the given key set on"},
+    {"has_kernel_for_dispatch_key", has_kernel, METH_O,
+     "has_kernel_for_dispatch_key(key): whether a kernel is registered at exactly this key"},
+    {"_explain", method(explain_call), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"__copy__", same, METH_NOARGS, nullptr},
+    {"__deepcopy__", same, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {
+    {"namespace", get_namespace, nullptr, "the part of the name before '::'", nullptr},
+    {"overload_name", get_overload_name, nullptr, "the overload, 'default' for the unnamed one", nullptr},
+    {"declaration", get_declaration, nullptr, "the schema as text", nullptr},
+    {"is_view", get_is_view, nullptr, "whether a result is a view of an argument", nullptr},
+    {"overloadpacket", get_packet, nullptr, "the packet with all overloads of this name", nullptr},
+    {"tags", get_tags, nullptr, "the tags given with the definition, in order", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OverloadObject, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(OverloadObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("One operator: opyard.ops.<namespace>.<name>.<overload>.")},
+    {Py_tp_call, slot(PyVectorcall_Call)},
+    {Py_tp_dealloc, slot(deallocate)},
+    {Py_tp_str, slot(show)},
+    {Py_tp_repr, slot(represent)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_members, members},
+    {0, nullptr}};
+
+PyType_Spec spec = {"opyard.OpOverload", sizeof(OverloadObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+}  // namespace
+
+Owned make_overload(Runtime& runtime, const Operator& op) {
+  auto plan = std::make_unique<CallPlan>(op);
+  Owned object = require(runtime, runtime.overload_type->tp_alloc(runtime.overload_type, 0));
+  OverloadObject& overload = overload_of(object.get());
+  overload.vectorcall = call;
+  overload.runtime = &runtime;
+  overload.plan = plan.release();
+  return object;
+}
+
+void add_overload_type(Runtime& runtime, PyObject* module) {
+  runtime.overload_type = add_type(module, spec);
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,39 @@
+// objects/overload.h: one operator as a Python callable, ops.ns.name.overload.
+//
+// Instances have vectorcall; they hold the Operator, which lives for ever, and the plan that
+// was compiled from its schema. An overload whose definition was taken back raises when it is
+// called, and its packet gives a fresh one once there is one.
+//
+// Depends on: objects/call_plan.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include "objects/call_plan.h"
+
+namespace opyard::python {
+
+struct OverloadObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  Runtime* runtime;
+  CallPlan* plan;  // owned
+  PyObject* weak_references;
+};
+
+// A new overload object.
+Owned make_overload(Runtime& runtime, const Operator& op);
+
+inline bool is_overload(const Runtime& runtime, PyObject* object) noexcept {
+  return Py_TYPE(object) == runtime.overload_type;
+}
+inline const CallPlan& plan_of(PyObject* overload) noexcept {
+  return *reinterpret_cast<OverloadObject*>(overload)->plan;
+}
+
+// Room on the C stack for the arguments or results of most operators.
+using CallStack = InlineStack<12>;
+
+void add_overload_type(Runtime& runtime, PyObject* module);
+
+}  // namespace opyard::python

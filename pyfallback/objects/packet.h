@@ -1,0 +1,19 @@
+// objects/packet.h: all overloads of one name, ops.ns.name.
+//
+// Calling a packet tries its overloads in order of definition and calls the first whose schema
+// takes the arguments. The packet keeps its overload objects and looks again when the registry
+// has changed (one comparison a call).
+//
+// Depends on: objects/overload.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+namespace opyard::python {
+
+// A new packet; `name` is "ns::name". The package keeps one for each name.
+Owned make_packet(Runtime& runtime, const std::string& name);
+
+void add_packet_type(Runtime& runtime, PyObject* module);
+
+}  // namespace opyard::python

@@ -1,0 +1,64 @@
+// runtime/types.h: making heap types and calling conventions of the raw C API.
+//
+// Depends on: runtime/errors.h.
+#pragma once
+
+#include "runtime/errors.h"
+
+namespace opyard::python {
+
+// Makes a heap type of the module from its spec, adds it to the module, and gives a strong
+// reference. Throws PythonErrorSet.
+inline PyTypeObject* add_type(PyObject* module, PyType_Spec& spec) {
+  PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
+  if (type == nullptr) throw PythonErrorSet();
+  if (PyModule_AddType(module, reinterpret_cast<PyTypeObject*>(type)) < 0) {
+    Py_DECREF(type);
+    throw PythonErrorSet();
+  }
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+// A slot function of any signature, as PyType_Slot keeps it.
+template <typename Function>
+void* slot(Function* function) noexcept {
+  return reinterpret_cast<void*>(function);
+}
+
+// A method of any calling convention, as PyMethodDef keeps it.
+template <typename Function>
+PyCFunction method(Function* function) noexcept {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+// Frees an object of a heap type that was allocated by tp_alloc.
+inline void free_object(PyObject* self) noexcept {
+  PyTypeObject* const type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// The UTF-8 text of a str. Throws BadArgument, naming `what`, for anything else.
+inline std::string_view require_text(PyObject* object, const char* what) {
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &size) : nullptr;
+  if (text == nullptr) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    fail(ErrorKind::BadArgument, std::string(what) + " must be a str, not " + Py_TYPE(object)->tp_name);
+  }
+  return {text, std::size_t(size)};
+}
+
+inline Owned to_text(std::string_view text) {
+  PyObject* const object = PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  if (object == nullptr) throw PythonErrorSet();
+  return Owned::steal(object);
+}
+
+// A result that must not be null, in code that Python called.
+inline Owned checked(PyObject* object) {
+  if (object == nullptr) throw PythonErrorSet();
+  return Owned::steal(object);
+}
+
+}  // namespace opyard::python
