@@ -127,7 +127,6 @@ TEST(Guarded, AThreadThatIsEndedIsUnwoundThroughIt) {
 }
 
 struct Object final : CarriedException {
-  bool restore_with_lock_held() const noexcept override { return true; }
   bool restore_with_lock_held() const noexcept override { return false; }
   ~Object() override { ++destroyed; }
   static inline int destroyed = 0;
