@@ -1,0 +1,88 @@
+// schema/literal.cpp: reading default values, and the names that stand for numbers.
+#include "schema/literal.h"
+
+#include <span>
+
+namespace opyard::detail {
+namespace {
+
+// A name that stands for a number where a type knows it.
+struct Constant {
+  std::string_view name;
+  std::int64_t number;
+};
+constexpr Constant kDTypes[] = {
+    {"byte", std::int64_t(DType::UInt8)},          {"char", std::int64_t(DType::Int8)},
+    {"short", std::int64_t(DType::Int16)},         {"int", std::int64_t(DType::Int32)},
+    {"long", std::int64_t(DType::Int64)},          {"half", std::int64_t(DType::Half)},
+    {"float", std::int64_t(DType::Float32)},       {"double", std::int64_t(DType::Float64)},
+    {"cfloat", std::int64_t(DType::ComplexFloat)}, {"cdouble", std::int64_t(DType::ComplexDouble)},
+};
+constexpr Constant kLayouts[] = {
+    {"strided", std::int64_t(Layout::Strided)},
+    {"sparse", std::int64_t(Layout::Sparse)},
+    {"sparse_coo", std::int64_t(Layout::Sparse)},
+};
+constexpr Constant kMemoryFormats[] = {
+    {"contiguous_format", std::int64_t(MemoryFormat::Contiguous)},
+    {"preserve_format", std::int64_t(MemoryFormat::Preserve)},
+    {"channels_last", std::int64_t(MemoryFormat::ChannelsLast)},
+    {"channels_last_3d", std::int64_t(MemoryFormat::ChannelsLast3d)},
+};
+// What a loss function does with its elements.
+constexpr Constant kReductions[] = {{"Mean", 1}, {"Sum", 2}};
+
+std::optional<std::int64_t> find_constant(std::span<const Constant> constants,
+                                          std::string_view name) {
+  for (const Constant& constant : constants) {
+    if (constant.name == name) return constant.number;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Literal parse_literal(Cursor& cursor, std::size_t depth) {
+  cursor.count_node();
+  cursor.check_depth(depth);
+  Literal literal;
+  literal.begin = cursor.peek().offset;
+  literal.list = cursor.peek().is("[");
+  literal.negative = cursor.take_if("-");
+  literal.token = cursor.peek();
+  literal.end = literal.token.end();
+  if (!literal.list &&
+      (literal.token.kind == TokenKind::End || literal.token.kind == TokenKind::Symbol)) {
+    cursor.fail_expected("a default value");
+  }
+  cursor.take();
+  if (!literal.list) return literal;
+  if (!cursor.peek().is("]")) {
+    do {
+      literal.items.push_back(parse_literal(cursor, depth + 1));
+    } while (cursor.take_if(","));
+  }
+  literal.end = cursor.expect("]").end();
+  return literal;
+}
+
+std::optional<std::int64_t> find_constant(TypeKind type, std::string_view name) {
+  switch (type) {
+    case TypeKind::ScalarType:
+      // Here "float" and "int" are the short names of C types, not our names of dtypes.
+      if (const auto number = find_constant(kDTypes, name)) return number;
+      if (const auto dtype = find_dtype(name)) return std::int64_t(*dtype);
+      return std::nullopt;
+    case TypeKind::Layout:
+      return find_constant(kLayouts, name);
+    case TypeKind::MemoryFormat:
+      return find_constant(kMemoryFormats, name);
+    case TypeKind::Int:
+    case TypeKind::SymInt:
+      return find_constant(kReductions, name);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace opyard::detail
