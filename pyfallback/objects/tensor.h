@@ -35,5 +35,7 @@ Owned wrap(Runtime& runtime, Tensor tensor);
 
 // Makes the type and puts it into the runtime. With the GIL held; throws PythonErrorSet.
 void add_tensor_type(Runtime& runtime, PyObject* module);
+// Frees what the type keeps beside itself: dead wrappers, packets. When the module ends.
+void drop_tensor_caches(Runtime& runtime) noexcept;
 
 }  // namespace opyard::python

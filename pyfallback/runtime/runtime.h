@@ -53,6 +53,10 @@ struct Runtime {
   static constexpr int kFreeListSize = 64;
   TensorObject* free_tensors[kFreeListSize] = {};
   int free_tensor_count = 0;
+
+  // Packets behind Tensor's arithmetic, by AtenName (objects/aten.h); null until first used.
+  static constexpr int kMostAtenPackets = 48;
+  PyObject* aten_packets[kMostAtenPackets] = {};
 };
 
 // The runtime behind a heap type or module of _C.

@@ -1,0 +1,139 @@
+// objects/buffer_source.cpp: element types and strides of buffers, checked.
+#include "objects/buffer_source.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+std::string prefix(const char* what) { return std::string(what) + ": "; }
+
+// The view's own exception says why; it becomes the cause of one that says what to do.
+[[noreturn]] void refuse_object(PyObject* object, const char* what) {
+  PyObject* const cause = take_exception();
+  const std::string type = Py_TYPE(object)->tp_name;
+  const std::string text =
+      PyObject_CheckBuffer(object) != 0
+          ? prefix(what) + "the elements of this " + type +
+                " cannot be shown to others; convert it to numbers that tensors hold, such as "
+                "float32 or int64"
+          : prefix(what) + "a " + type +
+                " was given; accepted are NumPy arrays and other objects with the buffer protocol";
+  PyErr_SetString(PyExc_TypeError, text.c_str());
+  PyObject* const exception = take_exception();
+  PyException_SetCause(exception, cause);
+  restore_exception(exception);
+  throw PythonErrorSet();
+}
+
+std::optional<DType> integer_of(Py_ssize_t bytes) {
+  switch (bytes) {
+    case 1:
+      return DType::Int8;
+    case 2:
+      return DType::Int16;
+    case 4:
+      return DType::Int32;
+    case 8:
+      return DType::Int64;
+    default:
+      return std::nullopt;
+  }
+}
+
+// A format of the struct module, without its byte order.
+std::optional<DType> find_dtype_of(std::string_view format, Py_ssize_t bytes) {
+  if (format == "?" && bytes == 1) return DType::Bool;
+  if (format == "B") return DType::UInt8;
+  if (format.size() == 1 && std::string_view("bhilqn").find(format) != std::string_view::npos) {
+    return integer_of(bytes);
+  }
+  if (format == "e" && bytes == 2) return DType::Half;
+  if (format == "f" && bytes == 4) return DType::Float32;
+  if (format == "d" && bytes == 8) return DType::Float64;
+  if (format == "Zf" && bytes == 8) return DType::ComplexFloat;
+  if (format == "Zd" && bytes == 16) return DType::ComplexDouble;
+  return std::nullopt;
+}
+
+DType require_dtype_of(const Py_buffer& buffer, const char* what) {
+  const std::string_view full = buffer.format == nullptr ? "B" : buffer.format;
+  const std::string_view letters =
+      !full.empty() && std::string_view("@=<>!").find(full[0]) != std::string_view::npos
+          ? full.substr(1)
+          : full;
+  const std::optional<DType> dtype = find_dtype_of(letters, buffer.itemsize);
+  if (!dtype) {
+    fail(ErrorKind::BadValue,
+         prefix(what) + "the elements have the format '" + std::string(full) +
+             "'; accepted are bool, uint8, int8 to int64, float16 to float64 and complex numbers, "
+             "so convert them first, as array.astype does");
+  }
+  if (buffer.itemsize > 1 && (full[0] == '>' || full[0] == '!')) {
+    fail(ErrorKind::BadValue,
+         prefix(what) +
+             "the elements are in another byte order than this machine's; convert them "
+             "first, as array.astype(array.dtype.newbyteorder('=')) does");
+  }
+  return *dtype;
+}
+
+}  // namespace
+
+BufferSource::BufferSource(PyObject* object, const char* what)
+    : what_(what), view_(Owned::steal(PyMemoryView_FromObject(object))) {
+  if (!view_) refuse_object(object, what);
+  const Py_buffer& source = buffer();
+  geometry_.data = source.buf;
+  geometry_.dtype = require_dtype_of(source, what);
+  geometry_.read_only = source.readonly != 0;
+  geometry_.sizes.resize(std::size_t(source.ndim));
+  for (std::size_t i = 0; i < geometry_.sizes.size(); ++i) geometry_.sizes[i] = source.shape[i];
+}
+
+void BufferSource::require_shareable() {
+  const Py_buffer& source = buffer();
+  const Py_ssize_t item = source.itemsize;
+  OPYARD_CHECK(source.suboffsets == nullptr, BadValue,
+               prefix(what_) + "the elements are reached through pointers; copy them first");
+  if (source.len == 0) {
+    geometry_.strides = contiguous_strides(geometry_.sizes);
+    return;
+  }
+  geometry_.strides.resize(geometry_.sizes.size());
+  for (std::size_t i = 0; i < geometry_.sizes.size(); ++i) {
+    const Py_ssize_t stride = source.strides[i];
+    if (geometry_.sizes[i] > 1 && (stride < 0 || stride % item != 0)) {
+      const char* const fault = stride < 0 ? ", and tensors on foreign memory have none below zero"
+                                           : ", which is not a whole number of elements";
+      fail(ErrorKind::BadValue, prefix(what_) + "the stride of dimension " + std::to_string(i) +
+                                    " is " + std::to_string(stride) + " bytes" + fault +
+                                    "; copy the array first, as array.copy() does");
+    }
+    geometry_.strides[i] = geometry_.sizes[i] > 1 ? stride / item : 1;
+  }
+  const std::size_t alignment =
+      is_complex(geometry_.dtype) ? std::size_t(item) / 2 : std::size_t(item);
+  if (reinterpret_cast<std::uintptr_t>(source.buf) % alignment != 0) {
+    fail(ErrorKind::BadValue, prefix(what_) + "the elements are not aligned to their " +
+                                  std::to_string(alignment) +
+                                  " bytes in memory; copy the array first, as array.copy() does");
+  }
+}
+
+Tensor BufferSource::copy() const {
+  const Tensor tensor = Tensor::empty(geometry_.sizes, geometry_.dtype);
+  if (tensor.numel() == 0) return tensor;
+  // The API wants the view without const, and changes nothing.
+  auto* const source = const_cast<Py_buffer*>(&buffer());
+  if (PyBuffer_ToContiguous(tensor.mutable_raw(), source, source->len, 'C') < 0) {
+    throw PythonErrorSet();
+  }
+  return tensor;
+}
+
+}  // namespace opyard::python

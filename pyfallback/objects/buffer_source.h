@@ -1,0 +1,47 @@
+// objects/buffer_source.h: an object with the buffer protocol, seen as something like a tensor.
+//
+// Depends on: runtime/owned.h, tensor/tensor.h.
+#pragma once
+
+#include "runtime/owned.h"
+
+#include "opyard/tensor/tensor.h"
+
+namespace opyard::python {
+
+struct BufferGeometry {
+  void* data = nullptr;
+  DimVector sizes;
+  DimVector strides;  // in elements
+  DType dtype = DType::UInt8;
+  bool read_only = false;
+};
+
+// Holds a memoryview of the object. Everything with the GIL held.
+class BufferSource {
+ public:
+  // Raises, beginning with `what`: BadArgument for an object without the buffer protocol and for
+  // elements that it cannot show; BadValue for elements that are no dtype or lie in another byte
+  // order.
+  BufferSource(PyObject* object, const char* what);
+
+  // Raises BadValue for geometry that a tensor on the same memory cannot have: negative strides,
+  // strides between elements, unaligned data, pointers to pointers.
+  void require_shareable();
+  // Only after require_shareable().
+  const BufferGeometry& geometry() const noexcept { return geometry_; }
+
+  // A new row-major tensor with a copy of the elements, whatever their geometry.
+  Tensor copy() const;
+
+  [[nodiscard]] PyObject* release_view() noexcept { return view_.release(); }
+
+ private:
+  const Py_buffer& buffer() const noexcept { return *PyMemoryView_GET_BUFFER(view_.get()); }
+
+  const char* what_;
+  Owned view_;
+  BufferGeometry geometry_;
+};
+
+}  // namespace opyard::python

@@ -1,0 +1,82 @@
+// objects/tensor_attributes.cpp: attributes, and methods that are aten operators.
+//
+// [Lookup] A name is looked for where every Python object looks, and then among the aten
+// operators: t.relu is ops.aten.relu bound to t. The registry is asked each time, so an operator
+// that is defined or taken back shows at once. Names that begin with '_' are never operators:
+// Python, NumPy and others probe for many of them, and must not load the operators by that.
+#include "objects/aten.h"
+#include "objects/dtype.h"
+#include "objects/tensor_parts.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+bool may_be_operator(PyObject* name) noexcept {
+  return PyUnicode_Check(name) && PyUnicode_GET_LENGTH(name) > 0 &&
+         PyUnicode_READ_CHAR(name, 0) != '_';
+}
+
+PyObject* get_shape(PyObject* self, void*) {
+  return entry_from_python([&] { return to_tuple(tensor_unchecked(self).sizes()).release(); });
+}
+PyObject* get_ndim(PyObject* self, void*) {
+  return entry_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });
+}
+PyObject* get_dtype(PyObject* self, void*) {
+  return entry_from_python(
+      [&] { return wrap(runtime_of(Py_TYPE(self)), tensor_unchecked(self).dtype()).release(); });
+}
+PyObject* get_device(PyObject* self, void*) {
+  return entry_from_python(
+      [&] { return wrap(runtime_of(Py_TYPE(self)), tensor_unchecked(self).device()).release(); });
+}
+
+PyObject* get_transposed(PyObject* self, void*) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    if (tensor.dim() > 2) {
+      fail(ErrorKind::BadShape, "T: the tensor is " + describe(tensor) +
+                                    "; accepted are at most 2 dimensions, and permute(dims) "
+                                    "reorders any number of them");
+    }
+    return call_aten(runtime_of(Py_TYPE(self)), AtenName::t, {self}).release();
+  });
+}
+
+}  // namespace
+
+Owned to_tuple(IntSpan words) {
+  Owned tuple = checked(PyTuple_New(Py_ssize_t(words.size())));
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), checked(PyLong_FromLongLong(words[i])).release());
+  }
+  return tuple;
+}
+
+// See [Lookup]. The private function is the public one without the exception at a miss, which
+// would cost more than calling the operator.
+PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
+  return entry_from_python([&]() -> PyObject* {
+    if (!may_be_operator(name)) return PyObject_GenericGetAttr(self, name);
+    if (PyObject* const found = _PyObject_GenericGetAttrWithDict(self, name, nullptr, 1)) {
+      return found;
+    }
+    if (PyErr_Occurred() != nullptr) return nullptr;
+    const Owned packet = find_aten(runtime_of(Py_TYPE(self)), name);
+    return packet ? PyMethod_New(packet.get(), self) : PyObject_GenericGetAttr(self, name);
+  });
+}
+
+PyGetSetDef tensor_properties[] = {
+    {"shape", get_shape, nullptr, "The size of each dimension: a tuple of int.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"dtype", get_dtype, nullptr, "The type of the elements: an opyard.dtype.", nullptr},
+    {"device", get_device, nullptr, "Where the memory is: an opyard.device.", nullptr},
+    {"T", get_transposed, nullptr,
+     "The transpose of a matrix, as a view; a tensor with fewer dimensions as it is. Raises "
+     "ValueError for more than two dimensions.",
+     nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace opyard::python

@@ -1,0 +1,211 @@
+// objects/tensor_methods.cpp: questions about a tensor, and its values as Python objects.
+//
+// These look at the tensor itself and call no operator.
+#include "objects/element.h"
+#include "objects/tensor_parts.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+// The argument of size(dim=None) and stride(dim=None); None where it was left out.
+PyObject* parse_dim(PyObject* args, PyObject* kwargs, const char* format) {
+  static const char* const names[] = {"dim", nullptr};
+  PyObject* dim = Py_None;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, format, const_cast<char**>(names), &dim) == 0) {
+    throw PythonErrorSet();
+  }
+  return dim;
+}
+
+std::int64_t to_dim(PyObject* dim) {
+  const Owned number = checked(PyNumber_Index(dim));
+  const long long value = PyLong_AsLongLong(number.get());
+  if (value == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  return value;
+}
+
+PyObject* size(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    PyObject* const dim = parse_dim(args, kwargs, "|O:size");
+    if (dim == Py_None) return to_tuple(tensor.sizes()).release();
+    return PyLong_FromLongLong(tensor.size(to_dim(dim)));
+  });
+}
+
+PyObject* stride(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    PyObject* const dim = parse_dim(args, kwargs, "|O:stride");
+    if (dim == Py_None) return to_tuple(tensor.strides()).release();
+    return PyLong_FromLongLong(tensor.stride(to_dim(dim)));
+  });
+}
+
+PyObject* dim(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(tensor_unchecked(self).impl()->dim());
+}
+PyObject* numel(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(tensor_unchecked(self).impl()->numel());
+}
+PyObject* element_size(PyObject* self, PyObject*) {
+  return PyLong_FromSize_t(item_size(tensor_unchecked(self).impl()->dtype()));
+}
+PyObject* storage_offset(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(tensor_unchecked(self).impl()->storage_offset());
+}
+PyObject* is_contiguous(PyObject* self, PyObject*) {
+  return PyBool_FromLong(tensor_unchecked(self).impl()->is_contiguous() ? 1 : 0);
+}
+PyObject* data_ptr(PyObject* self, PyObject*) {
+  return PyLong_FromVoidPtr(tensor_unchecked(self).impl()->data());
+}
+
+PyObject* item(PyObject* self, PyObject*) {
+  return entry_from_python([&] { return only_element(self, "item").release(); });
+}
+
+// What a list of nested lists is made from. With `edge` < 0 everything is taken; else only so
+// many elements from both ends of a dimension, with an Ellipsis between them.
+struct Listing {
+  const Tensor& tensor;
+  std::int64_t edge;
+};
+
+Owned list_from(const Listing& listing, std::size_t dim, const std::byte* data);
+
+Owned list_dimension(const Listing& listing, std::size_t dim, const std::byte* data) {
+  const Tensor& tensor = listing.tensor;
+  const std::int64_t size = tensor.sizes()[dim];
+  const std::int64_t step = tensor.strides()[dim] * std::int64_t(item_size(tensor.dtype()));
+  const bool cut = listing.edge >= 0 && size / 2 > listing.edge;
+  Owned list = checked(PyList_New(cut ? 2 * listing.edge + 1 : size));
+  Py_ssize_t place = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    PyObject* entry = nullptr;
+    if (cut && i == listing.edge) {
+      i = size - listing.edge - 1;  // the next one is the first of the far end
+      entry = Owned::share(Py_Ellipsis).release();
+    } else {
+      entry = list_from(listing, dim + 1, data + i * step).release();
+    }
+    PyList_SET_ITEM(list.get(), place++, entry);
+  }
+  return list;
+}
+
+// Nothing limits the number of dimensions, so the depth is Python's to watch.
+Owned list_from(const Listing& listing, std::size_t dim, const std::byte* data) {
+  if (dim == listing.tensor.sizes().size()) return to_number(listing.tensor.dtype(), data);
+  if (Py_EnterRecursiveCall(" while a tensor becomes a list") != 0) throw PythonErrorSet();
+  struct Leave {
+    ~Leave() { Py_LeaveRecursiveCall(); }
+  } const leave;
+  return list_dimension(listing, dim, data);
+}
+
+PyObject* tolist(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    return list_from({tensor, -1}, 0, require_readable(tensor, "tolist")).release();
+  });
+}
+
+PyObject* list_edges(PyObject* self, PyObject* edge) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    const std::int64_t count = to_dim(edge);
+    OPYARD_CHECK(count >= 0, BadValue, "_edges: the number of elements is negative");
+    return list_from({tensor, count}, 0, require_readable(tensor, "_edges")).release();
+  });
+}
+
+// By way of a memoryview, which keeps the tensor alive as the array's base.
+Owned to_array(PyObject* self) {
+  const Tensor& tensor = tensor_unchecked(self);
+  require_readable(tensor, "numpy");
+  require_buffer_format(tensor, "numpy");
+  const Owned numpy = checked(PyImport_ImportModule("numpy"));
+  const Owned view = checked(PyMemoryView_FromObject(self));
+  return checked(PyObject_CallMethod(numpy.get(), "asarray", "O", view.get()));
+}
+
+PyObject* numpy(PyObject* self, PyObject*) {
+  return entry_from_python([&] { return to_array(self).release(); });
+}
+
+// For NumPy's own conversions, where the buffer protocol was refused: it says why.
+PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return entry_from_python([&]() -> PyObject* {
+    static const char* const names[] = {"dtype", "copy", nullptr};
+    PyObject* dtype = Py_None;
+    PyObject* copy = Py_None;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names),
+                                    &dtype, &copy) == 0) {
+      return nullptr;
+    }
+    const Owned shared = to_array(self);
+    if (dtype == Py_None && copy != Py_True) return Owned::share(shared.get()).release();
+    const Owned wanted = dtype == Py_None ? checked(PyObject_GetAttrString(shared.get(), "dtype"))
+                                          : Owned::share(dtype);
+    const Owned cast = checked(PyObject_GetAttrString(shared.get(), "astype"));
+    const Owned call_args = checked(PyTuple_Pack(1, wanted.get()));
+    const Owned call_names =
+        checked(Py_BuildValue("{s:O}", "copy", copy == Py_True ? Py_True : Py_False));
+    return PyObject_Call(cast.get(), call_args.get(), call_names.get());
+  });
+}
+
+}  // namespace
+
+Owned only_element(PyObject* self, const char* what) {
+  const Tensor& tensor = tensor_unchecked(self);
+  if (tensor.numel() != 1) {
+    fail(ErrorKind::BadValue, std::string(what) + ": the tensor is " + describe(tensor) + " with " +
+                                  std::to_string(tensor.numel()) +
+                                  " elements; only a tensor of one element is a number");
+  }
+  return to_number(tensor.dtype(), require_readable(tensor, what));
+}
+
+PyMethodDef tensor_methods[] = {
+    {"size", method(size), METH_VARARGS | METH_KEYWORDS,
+     "size(dim=None)\n--\n\nThe shape, or the size of one dimension. A negative dimension counts "
+     "from the end. Raises IndexError."},
+    {"stride", method(stride), METH_VARARGS | METH_KEYWORDS,
+     "stride(dim=None)\n--\n\nHow many elements lie between neighbours, for each dimension or for "
+     "one. Raises IndexError."},
+    {"dim", dim, METH_NOARGS, "dim()\n--\n\nThe number of dimensions."},
+    {"numel", numel, METH_NOARGS, "numel()\n--\n\nThe number of elements."},
+    {"element_size", element_size, METH_NOARGS, "element_size()\n--\n\nBytes of one element."},
+    {"storage_offset", storage_offset, METH_NOARGS,
+     "storage_offset()\n--\n\nThe first element's place in the memory, in elements."},
+    {"is_contiguous", is_contiguous, METH_NOARGS,
+     "is_contiguous()\n--\n\nWhether the elements lie in row-major order without gaps."},
+    {"data_ptr", data_ptr, METH_NOARGS,
+     "data_ptr()\n--\n\nThe address of the first element, as an int; 0 where there is no memory."},
+    {"item", item, METH_NOARGS,
+     "item()\n--\n\nThe only element as a Python number. Raises ValueError for any other number of "
+     "elements, NotImplementedError for a device that Python cannot read."},
+    {"tolist", tolist, METH_NOARGS,
+     "tolist()\n--\n\nThe elements as nested lists of numbers; one number for no dimensions. "
+     "Raises NotImplementedError for a device that Python cannot read."},
+    {"_edges", list_edges, METH_O,
+     "_edges(count)\n--\n\nLike tolist(), with an Ellipsis for all but `count` elements from both "
+     "ends of a long dimension."},
+    {"numpy", numpy, METH_NOARGS,
+     "numpy()\n--\n\nA NumPy array on the same memory; read-only where the tensor is. Raises "
+     "NotImplementedError for bfloat16, which NumPy does not have, and for other devices."},
+    {"__array__", method(array), METH_VARARGS | METH_KEYWORDS,
+     "__array__(dtype=None, copy=None)\n--\n\nnumpy(), converted and copied as NumPy asks."},
+    {"__dlpack__", method(export_dlpack), METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA DLPack "
+     "capsule on the same memory: versioned where max_version is (1, 0) or later. Raises "
+     "BufferError for what it cannot express: read-only memory without a version, another device."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS,
+     "__dlpack_device__()\n--\n\nDLPack's device type and number: (1, 0) for the cpu. Raises "
+     "NotImplementedError for other devices."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace opyard::python

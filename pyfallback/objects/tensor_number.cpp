@@ -1,0 +1,164 @@
+// objects/tensor_number.cpp: arithmetic: each symbol is a call of one aten operator.
+//
+// [Operands] The other operand is a Tensor or a number: bool, int, float, a scalar of NumPy.
+// For anything else the answer is NotImplemented, and Python asks the other operand.
+//
+// [Reflected] A number on the left meets a tensor on the right:
+//   +  *        the operands change places
+//   -           aten.rsub
+//   **          aten.pow takes a number as its base
+//   / // % & | ^   the number becomes a tensor without dimensions, which promotes as a number
+//               would, and the operator is called in the order that was written. Division through
+//               the reciprocal would round twice.
+#include "objects/aten.h"
+#include "objects/element.h"
+#include "objects/tensor_parts.h"
+#include "runtime/types.h"
+
+#include <string_view>
+
+namespace opyard::python {
+namespace {
+
+// Scalars of NumPy that are no Python numbers; an array of NumPy is none, whatever its size.
+bool is_numpy_scalar(PyObject* object) noexcept {
+  const PyTypeObject* const type = Py_TYPE(object);
+  const std::string_view name = type->tp_name;
+  return name.starts_with("numpy.") && name != "numpy.ndarray" && type->tp_as_number != nullptr &&
+         type->tp_as_number->nb_float != nullptr;
+}
+
+}  // namespace
+
+bool is_number(PyObject* object) noexcept {
+  return PyLong_Check(object) || PyFloat_Check(object) || is_numpy_scalar(object);
+}
+
+namespace {
+
+// A scalar of NumPy as the Python number it stands for; other numbers as they are.
+Owned plain_number(PyObject* number) {
+  if (PyLong_Check(number) || PyFloat_Check(number)) return Owned::share(number);
+  Owned plain = checked(PyObject_CallMethod(number, "item", nullptr));
+  if (!PyLong_Check(plain.get()) && !PyFloat_Check(plain.get())) {
+    fail(ErrorKind::BadArgument, std::string("a ") + Py_TYPE(number)->tp_name +
+                                     " meets a tensor; accepted are bool, int and float scalars");
+  }
+  return plain;
+}
+
+Number to_number_value(PyObject* plain) {
+  if (PyBool_Check(plain)) return Number::of_bool(plain == Py_True);
+  if (PyFloat_Check(plain)) return Number::of_float(PyFloat_AS_DOUBLE(plain));
+  const long long value = PyLong_AsLongLong(plain);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  return Number::of_int(value);
+}
+
+// The dtype in which a number meets tensors of `other`: the tensor's own, unless the number is
+// of a higher category (bool, int, float). Narrow types give way to the ones that hold any number.
+DType dtype_beside(Number::Kind number, DType other) {
+  if (other == DType::Float64 || is_complex(other)) return DType::Float64;
+  if (is_floating_point(other) || number == Number::Kind::Float) return DType::Float32;
+  return other == DType::Bool && number == Number::Kind::Bool ? DType::Bool : DType::Int64;
+}
+
+// See [Reflected].
+Owned number_as_tensor(Runtime& runtime, PyObject* number, const Tensor& other) {
+  const Number value = to_number_value(plain_number(number).get());
+  const Tensor tensor = Tensor::empty({}, dtype_beside(value.kind, other.dtype()));
+  store_number(tensor.dtype(), value, tensor.mutable_raw());  // these dtypes hold any number
+  return wrap(runtime, tensor);
+}
+
+enum class Reflect { Swap, Subtract, AsIs, AsTensor, Never };
+
+// a <symbol> b, where one or both are tensors. See [Operands].
+template <AtenName Name, Reflect How>
+PyObject* binary(PyObject* a, PyObject* b) {
+  return entry_from_python([&]() -> PyObject* {
+    Runtime* const runtime = find_runtime();
+    if (runtime == nullptr) Py_RETURN_NOTIMPLEMENTED;
+    if (is_tensor(*runtime, a)) {
+      if (is_tensor(*runtime, b)) return call_aten(*runtime, Name, {a, b}).release();
+      if (How == Reflect::Never || !is_number(b)) Py_RETURN_NOTIMPLEMENTED;
+      return call_aten(*runtime, Name, {a, b}).release();
+    }
+    if (How == Reflect::Never || !is_number(a)) Py_RETURN_NOTIMPLEMENTED;
+    if constexpr (How == Reflect::Swap) return call_aten(*runtime, Name, {b, a}).release();
+    if constexpr (How == Reflect::Subtract) {
+      return call_aten(*runtime, AtenName::rsub, {b, a}).release();
+    }
+    if constexpr (How == Reflect::AsIs) return call_aten(*runtime, Name, {a, b}).release();
+    const Owned left = number_as_tensor(*runtime, a, tensor_unchecked(b));
+    return call_aten(*runtime, Name, {left.get(), b}).release();
+  });
+}
+
+// Bitwise operators have no form with a number: it becomes a tensor on either side.
+template <AtenName Name>
+PyObject* bitwise(PyObject* a, PyObject* b) {
+  return entry_from_python([&]() -> PyObject* {
+    Runtime* const runtime = find_runtime();
+    if (runtime == nullptr) Py_RETURN_NOTIMPLEMENTED;
+    Owned left = Owned::share(a), right = Owned::share(b);
+    for (Owned* operand : {&left, &right}) {
+      if (is_tensor(*runtime, operand->get())) continue;
+      if (!is_number(operand->get()) || PyFloat_Check(operand->get())) Py_RETURN_NOTIMPLEMENTED;
+      PyObject* const other = operand == &left ? b : a;
+      *operand = number_as_tensor(*runtime, operand->get(), tensor_unchecked(other));
+    }
+    return call_aten(*runtime, Name, {left.get(), right.get()}).release();
+  });
+}
+
+template <AtenName Name>
+PyObject* unary(PyObject* self) {
+  return entry_from_python(
+      [&] { return call_aten(runtime_of(Py_TYPE(self)), Name, {self}).release(); });
+}
+
+PyObject* positive(PyObject* self) { return Owned::share(self).release(); }
+
+// The operator gives its first argument back, which has one wrapper: the very `self`.
+template <AtenName Name>
+PyObject* in_place(PyObject* self, PyObject* other) {
+  return entry_from_python([&]() -> PyObject* {
+    Runtime& runtime = runtime_of(Py_TYPE(self));
+    if (!is_tensor(runtime, other) && !is_number(other)) Py_RETURN_NOTIMPLEMENTED;
+    return call_aten(runtime, Name, {self, other}).release();
+  });
+}
+
+// pow(a, b, modulus) has no operator.
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary<AtenName::pow, Reflect::AsIs>(a, b);
+}
+
+PyType_Slot slots[] = {
+    {Py_nb_add, slot(binary<AtenName::add, Reflect::Swap>)},
+    {Py_nb_subtract, slot(binary<AtenName::sub, Reflect::Subtract>)},
+    {Py_nb_multiply, slot(binary<AtenName::mul, Reflect::Swap>)},
+    {Py_nb_true_divide, slot(binary<AtenName::div, Reflect::AsTensor>)},
+    {Py_nb_floor_divide, slot(binary<AtenName::floor_divide, Reflect::AsTensor>)},
+    {Py_nb_remainder, slot(binary<AtenName::remainder, Reflect::AsTensor>)},
+    {Py_nb_matrix_multiply, slot(binary<AtenName::matmul, Reflect::Never>)},
+    {Py_nb_power, slot(power)},
+    {Py_nb_and, slot(bitwise<AtenName::bitwise_and>)},
+    {Py_nb_or, slot(bitwise<AtenName::bitwise_or>)},
+    {Py_nb_xor, slot(bitwise<AtenName::bitwise_xor>)},
+    {Py_nb_negative, slot(unary<AtenName::neg>)},
+    {Py_nb_positive, slot(positive)},
+    {Py_nb_absolute, slot(unary<AtenName::abs>)},
+    {Py_nb_invert, slot(unary<AtenName::bitwise_not>)},
+    {Py_nb_inplace_add, slot(in_place<AtenName::add_>)},
+    {Py_nb_inplace_subtract, slot(in_place<AtenName::sub_>)},
+    {Py_nb_inplace_multiply, slot(in_place<AtenName::mul_>)},
+    {Py_nb_inplace_true_divide, slot(in_place<AtenName::div_>)}};
+
+}  // namespace
+
+TypeSlots number_slots() { return slots; }
+
+}  // namespace opyard::python
