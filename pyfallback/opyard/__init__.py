@@ -1,0 +1,85 @@
+"""Opyard: operators that are written in C++, called and overridden from Python.
+
+    opyard.load_library("libdemo.so")
+    x = opyard.tensor([1.0, 2.0, 3.0])         # or from_numpy(a), from_dlpack(t): no copy
+    opyard.ops.demo.twice(x)
+
+Tensor, tensor, from_numpy, from_dlpack, device and the element types are here; operators are
+below `ops`, registrations in `library`, keys and routes in `dispatch`, schemas in `schema`.
+Importing the package loads neither NumPy nor the operators of `aten`; what needs them does.
+"""
+
+import atexit as _atexit
+
+from . import _C, _hooks
+from ._C import (
+    Tensor,
+    bfloat16,
+    bool,  # the element type, as in NumPy
+    complex64,
+    complex128,
+    device,
+    dtype,
+    float16,
+    float32,
+    float64,
+    from_dlpack,
+    from_numpy,
+    int8,
+    int16,
+    int32,
+    int64,
+    tensor,
+    uint8,
+)
+from ._ops import load_library, loaded_libraries, ops, unload_library
+from ._version import __version__
+
+# Without bool: a star import must not take the built-in one away.
+__all__ = [
+    "Tensor",
+    "__version__",
+    "bfloat16",
+    "complex64",
+    "complex128",
+    "device",
+    "dispatch",
+    "dtype",
+    "float16",
+    "float32",
+    "float64",
+    "from_dlpack",
+    "from_numpy",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "library",
+    "load_library",
+    "loaded_libraries",
+    "ops",
+    "schema",
+    "tensor",
+    "uint8",
+    "unload_library",
+]
+
+_SUBMODULES = frozenset({"dispatch", "library", "schema"})
+
+
+def __getattr__(name: str) -> object:
+    """Submodules are imported when they are first named, so that importing the package is cheap."""
+    if name in _SUBMODULES:
+        __import__(f"{__name__}.{name}")
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SUBMODULES})
+
+
+_C.configure(_hooks.hooks)
+# Registered first, so it runs last: native threads are turned away once everything else that
+# runs at exit has run.
+_atexit.register(_C.close)

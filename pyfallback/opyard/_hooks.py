@@ -1,0 +1,54 @@
+"""What the types of `_C` ask of Python, by name: the dictionary that `_C.configure()` takes.
+
+Each of them imports the module that has the answer when it is first asked, and puts the function
+itself in its place. `_C` looks the name up each time, so later calls go straight there.
+
+    DispatchKey(number)              the member of the enum
+    packet(name)                     the packet of "ns::name"; always the same object
+    overload(name)                   the overload of "ns::name" or "ns::name.overload"
+    aten(name)                       the packet of that aten operator, or None
+    format_tensor(tensor)            its repr
+    get_item(tensor, index)          tensor[index]
+    set_item(tensor, index, value)   tensor[index] = value
+"""
+
+from . import _ops
+
+
+def _dispatch_key(number: int) -> object:
+    from .dispatch import DispatchKey
+
+    hooks["DispatchKey"] = DispatchKey
+    return DispatchKey(number)
+
+
+def _format_tensor(tensor: object) -> str:
+    from ._format import format_tensor
+
+    hooks["format_tensor"] = format_tensor
+    return format_tensor(tensor)
+
+
+def _get_item(tensor: object, index: object) -> object:
+    from ._indexing import get_item
+
+    hooks["get_item"] = get_item
+    return get_item(tensor, index)
+
+
+def _set_item(tensor: object, index: object, value: object) -> None:
+    from ._indexing import set_item
+
+    hooks["set_item"] = set_item
+    set_item(tensor, index, value)
+
+
+hooks = {
+    "DispatchKey": _dispatch_key,
+    "packet": _ops.packet_of,
+    "overload": _ops.overload_of,
+    "aten": _ops.find_aten,
+    "format_tensor": _format_tensor,
+    "get_item": _get_item,
+    "set_item": _set_item,
+}

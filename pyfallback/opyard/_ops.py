@@ -1,0 +1,194 @@
+"""opyard.ops: operators by name, and the plugins that bring them.
+
+`ops.demo` is a namespace, `ops.demo.twice` a packet (all operators of that name), and
+`ops.demo.twice.default` one operator. There is one packet for a name, kept for ever, so `is`
+compares them. A namespace keeps the packets that were asked for among its attributes, where
+finding them costs what any attribute costs; taking a library back removes those that then have
+no operator left.
+
+The operators of `aten` are a plugin that is loaded when one of them is first wanted.
+"""
+
+import os
+
+from . import _C
+
+_packets: dict = {}
+_aten_is_loaded = False
+
+
+def load_library(path: "str | os.PathLike[str]") -> None:
+    """Loads a plugin: a shared library with operators. Loading it again does nothing.
+
+    A name without a slash that is no file here is looked for where the system looks for
+    libraries. Raises OSError where the file cannot be opened or is no plugin for this Opyard,
+    and what its registrations raise; nothing of it is registered then.
+    """
+    from . import _bind
+
+    _bind.load_library(os.fspath(path))
+
+
+def unload_library(path: "str | os.PathLike[str]") -> int:
+    """Takes back all that a plugin registered; its code stays in memory.
+
+    Gives the number of kernels that calls still under way keep alive. Raises LookupError where
+    no plugin was loaded from this path.
+    """
+    from . import _bind
+
+    survivors = _bind.unload_library(os.fspath(path))
+    for packet in list(_packets.values()):
+        forget(packet.qualified_name)
+    return survivors
+
+
+def loaded_libraries() -> list[str]:
+    """The paths of the loaded plugins, absolute, in order of loading."""
+    from . import _bind
+
+    return _bind.loaded_libraries()
+
+
+def load_aten() -> None:
+    """Loads the operators of aten, once. Raises what load_library() raises."""
+    global _aten_is_loaded
+    if _aten_is_loaded:
+        return
+    from . import _build_info
+
+    if _build_info.options["kernels"] == "true":
+        load_library(_build_info.kernels)
+    _aten_is_loaded = True
+
+
+def load_for(name: str) -> None:
+    """Loads the operators of aten where a name is one of theirs."""
+    if name.startswith("aten::"):
+        load_aten()
+
+
+def packet_of(name: str) -> "_C.OpOverloadPacket":
+    """The one packet of "ns::name", whether or not there is an operator of that name now."""
+    packet = _packets.get(name)
+    if packet is None:
+        load_for(name)
+        packet = _packets.setdefault(name, _C.packet(name))
+    return packet
+
+
+def find_packet(name: str) -> "_C.OpOverloadPacket | None":
+    """The packet of "ns::name" where an operator of that name is defined."""
+    load_for(name)
+    return packet_of(name) if _C.overloads(name) else None
+
+
+def require_packet(name: str) -> "_C.OpOverloadPacket":
+    """As find_packet(), but raises LookupError where there is none."""
+    packet = find_packet(name)
+    if packet is None:
+        raise LookupError(f"no operator {name} is defined; is its library loaded?")
+    return packet
+
+
+def find_aten(name: str) -> "_C.OpOverloadPacket | None":
+    """The packet of "aten::<name>", or None where no library that is loaded has it."""
+    return getattr(ops.aten, name, None)
+
+
+def overload_of(name: str) -> "_C.OpOverload":
+    """The operator "ns::name" or "ns::name.overload". Raises LookupError where there is none."""
+    full_name, _, overload = name.partition(".")
+    packet = require_packet(full_name)
+    overload = overload or "default"
+    if overload not in packet.overloads():
+        has = ", ".join(packet.overloads())
+        raise LookupError(f"{full_name} has no overload {overload!r}; it has: {has}")
+    return getattr(packet, overload)
+
+
+def operator_of(op: "str | _C.OpOverload | _C.OpOverloadPacket") -> "_C.OpOverload":
+    """The operator that a name, an operator or a packet with one overload stands for.
+
+    Raises LookupError where there is none, TypeError for a packet with several overloads and for
+    other objects.
+    """
+    if isinstance(op, _C.OpOverload):
+        return op
+    if isinstance(op, str):
+        return overload_of(op)
+    if not isinstance(op, _C.OpOverloadPacket):
+        raise TypeError(
+            "an operator is given as a name or as an object of opyard.ops, not as "
+            f"{type(op).__name__}"
+        )
+    overloads = op.overloads()
+    if not overloads:
+        raise LookupError(f"no operator {op.qualified_name} is defined; is its library loaded?")
+    if len(overloads) > 1:
+        raise TypeError(f"{op} has several overloads, name one of: {', '.join(overloads)}")
+    return getattr(op, overloads[0])
+
+
+def forget(name: str) -> None:
+    """Drops the attribute of "ns::name" where no operator of that name is left."""
+    namespace, _, base = name.partition("::")
+    kept = vars(vars(ops).get(namespace, _nowhere))
+    if base in kept and not _C.overloads(name):
+        kept.pop(base, None)
+
+
+class _OpNamespace:
+    """The operators of one namespace, as attributes."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> "_C.OpOverloadPacket":
+        # Called only for what is not kept yet. Python and others probe for dunder names.
+        if not name.startswith("__"):
+            packet = find_packet(f"{self.__name__}::{name}")
+            if packet is not None:
+                vars(self)[name] = packet
+                return packet
+        raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        from . import _bind
+
+        if self.__name__ == "aten":
+            load_aten()
+        prefix = f"{self.__name__}::"
+        names = {
+            name[len(prefix) :].partition(".")[0]
+            for name in _bind.operator_names()
+            if name.startswith(prefix)
+        }
+        return sorted(names)
+
+    def __repr__(self) -> str:
+        return f"<opyard.ops.{self.__name__}>"
+
+
+class _Ops:
+    """All operators: ops.<namespace>.<name>. Every namespace exists; operators may not."""
+
+    load_library = staticmethod(load_library)
+
+    def __getattr__(self, name: str) -> _OpNamespace:
+        if name.startswith("__"):
+            raise AttributeError(f"'_Ops' object has no attribute '{name}'")
+        return vars(self).setdefault(name, _OpNamespace(name))
+
+    def __dir__(self) -> list[str]:
+        from . import _bind
+
+        names = {name.partition("::")[0] for name in _bind.operator_names()}
+        return sorted(names | {*vars(self), "aten", "load_library"})
+
+    def __repr__(self) -> str:
+        return "<opyard.ops>"
+
+
+_nowhere = _OpNamespace("")
+ops = _Ops()

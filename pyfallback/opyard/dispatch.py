@@ -1,0 +1,280 @@
+"""Where calls go: dispatch keys, key sets, what a thread adds to its calls, and explanations.
+
+    print(explain(opyard.ops.demo.twice, x))       # which kernel would run, and why
+    print(dump("demo::twice"))                     # which kernels are registered
+    with ExcludeDispatchKeyGuard(DispatchKey.AutogradCPU):
+        ...
+
+Where a key is asked for, a DispatchKey, its number or its name will do; where a key set is asked
+for, a DispatchKeySet or one key.
+"""
+
+from enum import IntEnum as _IntEnum
+
+from . import _C, _hooks, _ops
+from ._C import DispatchKeySet
+
+__all__ = [
+    "AutoDispatchBelowAutograd",
+    "DispatchKey",
+    "DispatchKeySet",
+    "ExcludeDispatchKeyGuard",
+    "Explanation",
+    "ForceDispatchKeyGuard",
+    "IncludeDispatchKeyGuard",
+    "PreserveDispatchKeyGuard",
+    "SetExcludeDispatchKeyGuard",
+    "check_invariants",
+    "dump",
+    "dump_table",
+    "explain",
+    "keys_of",
+    "tls_is_dispatch_key_excluded",
+    "tls_is_dispatch_key_included",
+    "tls_local_exclude_set",
+    "tls_local_include_set",
+    "tls_set_dispatch_key_excluded",
+    "tls_set_dispatch_key_included",
+]
+
+
+class _Key(_IntEnum):
+    """What a DispatchKey has beside its name and number: printing."""
+
+    def __repr__(self) -> str:
+        return f"DispatchKey.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+DispatchKey = _Key("DispatchKey", _C.dispatch_keys(), module=__name__)
+DispatchKey.__doc__ = "Every dispatch key, with aliases such as Autograd last."
+_hooks.hooks["DispatchKey"] = DispatchKey
+
+
+def __getattr__(name: str) -> object:
+    """Explanation stands in a module of its own, since dataclasses take long to import."""
+    if name == "Explanation":
+        from ._explanation import Explanation
+
+        return Explanation
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def keys_of(tensor: "_C.Tensor") -> DispatchKeySet:
+    """The keys that a tensor adds to a call. Raises TypeError for what is no Tensor."""
+    return _C.tensor_keys(tensor)
+
+
+# What is registered -----------------------------------------------------------------------
+
+
+def _names_of(op: object) -> list[str]:
+    if isinstance(op, str):
+        _ops.load_for(op)
+        return [op]
+    if isinstance(op, _C.OpOverloadPacket):
+        return [getattr(op, overload).name() for overload in op.overloads()]
+    return [_ops.operator_of(op).name()]
+
+
+def dump(op: object) -> str:
+    """The registered kernels of an operator, a line each; newest first, inactive ones marked.
+
+    `op` is a name, an operator, or a packet for all its overloads. An operator that is not
+    defined and has no kernels gives "". Raises ValueError for a text that is no operator's name.
+    """
+    from . import _bind
+
+    return "".join(_bind.dump(name) for name in _names_of(op))
+
+
+def dump_table(op: object) -> str:
+    """The kernel of each key of an operator, with the rule that put it there; as dump() does."""
+    from . import _bind
+
+    return "".join(_bind.dump_table(name) for name in _names_of(op))
+
+
+def check_invariants() -> None:
+    """Raises RuntimeError where the stored table of an operator is not the computed one."""
+    from . import _bind
+
+    _bind.check_invariants()
+
+
+def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":  # noqa: F821
+    """Where op(*args, **kwargs) would go, and why, without making the call.
+
+    `op` is an operator, a packet, or "ns::name". Raises what the call would raise for arguments
+    that do not fit; a call that finds no kernel is explained as well.
+    """
+    from ._explanation import Explanation
+
+    if isinstance(op, str):
+        op = _ops.overload_of(op) if "." in op else _ops.require_packet(op)
+    if isinstance(op, _C.OpOverloadPacket):
+        op = op._resolve(*args, **kwargs)
+    if not isinstance(op, _C.OpOverload):
+        raise TypeError(
+            "explain() takes an operator, as a name or as an object of opyard.ops, not "
+            f"{type(op).__name__}"
+        )
+    return Explanation.of(op._explain(*args, **kwargs))
+
+
+# What a thread adds to its calls ----------------------------------------------------------
+
+
+def _as_set(keys: object) -> DispatchKeySet:
+    return keys if isinstance(keys, DispatchKeySet) else DispatchKeySet(keys)
+
+
+def _joined(keys: DispatchKeySet, more: DispatchKeySet) -> DispatchKeySet:
+    return DispatchKeySet.from_raw_repr(keys.raw_repr() | more.raw_repr())
+
+
+def _without(keys: DispatchKeySet, fewer: DispatchKeySet) -> DispatchKeySet:
+    # Not keys - fewer, which leaves backends in.
+    return DispatchKeySet.from_raw_repr(keys.raw_repr() & ~fewer.raw_repr())
+
+
+class _Guard:
+    """Changes this thread's sets while a with block runs. May be entered again, also inside."""
+
+    def __init__(self) -> None:
+        self._undo: list = []
+
+    def _enter(self) -> object:
+        raise NotImplementedError
+
+    def _exit(self, what: object) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> "_Guard":
+        self._undo.append(self._enter())
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._exit(self._undo.pop())
+
+
+class IncludeDispatchKeyGuard(_Guard):
+    """Adds keys to the include set of this thread; the end removes those that were not there."""
+
+    def __init__(self, keys: object) -> None:
+        super().__init__()
+        self._keys = _as_set(keys)
+
+    def _enter(self) -> DispatchKeySet:
+        include, exclude = _C.local_keys()
+        added = _without(self._keys, include)
+        _C.set_local_keys(_joined(include, added), exclude)
+        return added
+
+    def _exit(self, added: DispatchKeySet) -> None:
+        include, exclude = _C.local_keys()
+        _C.set_local_keys(_without(include, added), exclude)
+
+
+class ExcludeDispatchKeyGuard(_Guard):
+    """Adds keys to the exclude set of this thread; the end removes those that were not there."""
+
+    def __init__(self, keys: object) -> None:
+        super().__init__()
+        self._keys = _as_set(keys)
+
+    def _enter(self) -> DispatchKeySet:
+        include, exclude = _C.local_keys()
+        added = _without(self._keys, exclude)
+        _C.set_local_keys(include, _joined(exclude, added))
+        return added
+
+    def _exit(self, added: DispatchKeySet) -> None:
+        include, exclude = _C.local_keys()
+        _C.set_local_keys(include, _without(exclude, added))
+
+
+class AutoDispatchBelowAutograd(ExcludeDispatchKeyGuard):
+    """Excludes the autograd keys of all backends."""
+
+    def __init__(self) -> None:
+        keys = [DispatchKey.AutogradFunctionality, DispatchKey.AutogradOther]
+        super().__init__(DispatchKeySet([*keys, DispatchKey.AutogradNestedTensor]))
+
+
+class PreserveDispatchKeyGuard(_Guard):
+    """Puts both sets back to what they were at its beginning, whatever has changed them."""
+
+    def _enter(self) -> tuple[DispatchKeySet, DispatchKeySet]:
+        return _C.local_keys()
+
+    def _exit(self, former: tuple[DispatchKeySet, DispatchKeySet]) -> None:
+        _C.set_local_keys(*former)
+
+
+class ForceDispatchKeyGuard(PreserveDispatchKeyGuard):
+    """Replaces both sets of this thread; the end puts the former ones back."""
+
+    def __init__(self, include: object, exclude: object) -> None:
+        super().__init__()
+        self._keys = _as_set(include), _as_set(exclude)
+
+    def _enter(self) -> tuple[DispatchKeySet, DispatchKeySet]:
+        former = super()._enter()
+        _C.set_local_keys(*self._keys)
+        return former
+
+
+class SetExcludeDispatchKeyGuard(_Guard):
+    """Puts one key into the exclude set of this thread, or takes it out; the end undoes that."""
+
+    def __init__(self, key: object, desired: bool) -> None:
+        super().__init__()
+        self._key, self._desired = key, desired
+
+    def _enter(self) -> bool:
+        former = tls_is_dispatch_key_excluded(self._key)
+        tls_set_dispatch_key_excluded(self._key, self._desired)
+        return former
+
+    def _exit(self, former: bool) -> None:
+        tls_set_dispatch_key_excluded(self._key, former)
+
+
+def tls_local_include_set() -> DispatchKeySet:
+    """The keys that this thread adds to every call."""
+    return _C.local_keys()[0]
+
+
+def tls_local_exclude_set() -> DispatchKeySet:
+    """The keys that this thread takes out of every call; they win over those it adds."""
+    return _C.local_keys()[1]
+
+
+def tls_is_dispatch_key_included(key: object) -> bool:
+    """Whether this thread adds the key to its calls."""
+    return tls_local_include_set().has(key)
+
+
+def tls_is_dispatch_key_excluded(key: object) -> bool:
+    """Whether this thread takes the key out of its calls."""
+    return tls_local_exclude_set().has(key)
+
+
+def _changed(keys: DispatchKeySet, key: object, desired: bool) -> DispatchKeySet:
+    # remove() leaves backends, which belong to other keys of the set as well.
+    return keys.add(key) if desired else keys.remove(key)
+
+
+def tls_set_dispatch_key_included(key: object, desired: bool) -> None:
+    """Puts the key into the include set of this thread, or takes it out, for good."""
+    include, exclude = _C.local_keys()
+    _C.set_local_keys(_changed(include, key, desired), exclude)
+
+
+def tls_set_dispatch_key_excluded(key: object, desired: bool) -> None:
+    """Puts the key into the exclude set of this thread, or takes it out, for good."""
+    include, exclude = _C.local_keys()
+    _C.set_local_keys(include, _changed(exclude, key, desired))

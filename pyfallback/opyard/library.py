@@ -1,0 +1,247 @@
+"""Registering operators and kernels from Python.
+
+    lib = Library("demo", "FRAGMENT")
+    lib.define("twice(Tensor x) -> Tensor")
+    lib.impl("twice", lambda x: x + x, "CPU")
+
+    with override("demo::twice", "CPU", lambda x: x * 2):
+        ...
+
+A registration is an object: it ends when its Library or override does, at the latest when nothing
+refers to that any more, and the registry is then as if it had never been. The kernel is kept
+alive by its registration; a kernel that refers to its own Library keeps both for ever.
+"""
+
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _C, _ops
+from ._ops import load_library, loaded_libraries, unload_library
+
+__all__ = [
+    "Library",
+    "fallthrough_kernel",
+    "load_library",
+    "loaded_libraries",
+    "override",
+    "unload_library",
+]
+
+_RESERVED_NAMESPACES = frozenset({"prim"})
+_ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
+
+# How many libraries have a Python kernel for an operator and key: ("ns::op.overload", "CPU").
+_python_kernels: Counter = Counter()
+
+
+def fallthrough_kernel(*args: object, **kwargs: object) -> None:
+    """Registered in place of a kernel: the key is not handled here, dispatch goes on below it."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+def _place() -> str:
+    """'file:line' of the nearest caller outside this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _is_ours(module: object) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] == "opyard"
+
+
+def _key_name(key: "str | int") -> str:
+    if isinstance(key, str):
+        return key
+    from .dispatch import DispatchKey
+
+    return DispatchKey(key).name
+
+
+def _function(fn: object) -> object:
+    """The kernel as `_C` takes it: None stands for falling through."""
+    if not callable(fn):
+        raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+    return None if fn is fallthrough_kernel else fn
+
+
+def _take_back(parts: "list[_C.Library]", defined: list[str], kernels: set) -> None:
+    """Ends the registrations of a Library. Not a method: it must not keep the Library alive."""
+    for part in reversed(parts):
+        part.reset()
+    for name in defined:
+        _ops.forget(name)
+    _python_kernels.subtract(kernels)
+    for at in kernels:
+        if _python_kernels[at] <= 0:
+            del _python_kernels[at]
+    kernels.clear()
+
+
+class Library:
+    """A batch of registrations with one lifetime.
+
+    kind "DEF" is the only definer of a namespace, "FRAGMENT" adds definitions to it, "IMPL"
+    registers kernels only, by default at `dispatch_key` (a name or a DispatchKey).
+
+    Raises ValueError for an unknown kind and for reserved namespaces, RuntimeError where another
+    library is the definer of this namespace, for a key with a kind that defines, and for the
+    namespace "_" with such a kind; LookupError for a key that does not exist.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: "str | int" = "") -> None:
+        if ns in _RESERVED_NAMESPACES and kind in ("DEF", "FRAGMENT"):
+            raise ValueError(
+                f"{ns} is a reserved namespace. Please try creating a library with another name."
+            )
+        if ns == "aten":
+            # Loaded later, its kernels would cover those of this library.
+            _ops.load_aten()
+        self.ns = ns
+        self.kind = kind
+        self.dispatch_key = _key_name(dispatch_key)
+        self._library = _C.Library(ns, kind, self.dispatch_key, _place())
+        self._parts = [self._library]
+        self._defined: list[str] = []
+        self._kernels: set[tuple[str, str]] = set()
+        self._end = weakref.finalize(self, _take_back, self._parts, self._defined, self._kernels)
+        # At exit operators stay: a daemon thread may still be calling them.
+        self._end.atexit = False
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
+
+    def define(
+        self, schema: str, alias_analysis: str = "", *, tags: "str | Sequence[str]" = ()
+    ) -> str:
+        """Defines an operator and gives its name, "ns::name" or "ns::name.overload".
+
+        `alias_analysis` is "FROM_SCHEMA" (as is "") or "CONSERVATIVE". Raises ValueError for a
+        schema that does not parse, RuntimeError where the operator is defined already, where its
+        kernels contradict the schema, and for an unknown alias analysis.
+        """
+        if alias_analysis not in _ALIAS_ANALYSES:
+            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        tags = (tags,) if isinstance(tags, str) else tuple(tags)
+        name = self._library.define(schema, alias_analysis == "CONSERVATIVE", tags, _place())
+        self._defined.append(name.partition(".")[0])
+        return name
+
+    def impl(
+        self,
+        op_name: "str | _C.OpOverload",
+        fn: Callable[..., Any],
+        dispatch_key: "str | int" = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = False,
+    ) -> None:
+        """Registers a kernel for an operator at a key, or fallthrough_kernel.
+
+        Without a key it is the library's; without that, CompositeImplicitAutograd. With
+        `with_keyset` the kernel gets the key set of the call first. A second kernel of this
+        library for the same operator and key replaces the first. One that covers another
+        library's kernel gives a warning, and where that kernel is a Python one too it is refused;
+        `allow_override` says that it is meant.
+
+        Raises TypeError where `fn` is not callable, RuntimeError for what cannot be registered.
+        """
+        function = _function(fn)
+        if isinstance(op_name, _C.OpOverload):
+            op_name = op_name.name()
+        elif not isinstance(op_name, str):
+            raise RuntimeError(
+                "impl should be passed either a name or an OpOverload object as the first argument"
+            )
+        if dispatch_key == "":
+            dispatch_key = self.dispatch_key
+        at = self._kernel_place(op_name, dispatch_key)
+        if _python_kernels[at] > (at in self._kernels) and not allow_override:
+            raise RuntimeError(
+                "This is not allowed since there's already a kernel registered from python "
+                f"overriding {op_name.rpartition('::')[2]}'s behavior for {at[1]} dispatch key "
+                f"and {self.ns} namespace."
+            )
+        self._library.impl(op_name, function, dispatch_key, with_keyset, allow_override, _place())
+        if at not in self._kernels:
+            self._kernels.add(at)
+            _python_kernels[at] += 1
+
+    def fallback(
+        self, fn: Callable[..., Any], dispatch_key: "str | int" = "", *, with_keyset: bool = False
+    ) -> None:
+        """Registers a kernel for every operator at one key, the library's or `dispatch_key`.
+
+        The function is called as fn(op, *args, **kwargs), with the key set of the call before
+        them if `with_keyset` says so. Only for libraries of the namespace "_". Raises TypeError
+        where `fn` is not callable, RuntimeError for another namespace, without a key, and where
+        the key has a fallback.
+        """
+        function = _function(fn)
+        if self.ns != "_":
+            raise RuntimeError(
+                "a fallback serves all operators, so it is registered in the global namespace "
+                f'"_", not in {self.ns}: use Library("_", "IMPL", key).fallback(fn)'
+            )
+        library = self._library
+        if dispatch_key != "" and _key_name(dispatch_key) != self.dispatch_key:
+            library = _C.Library("_", "IMPL", dispatch_key, _place())
+            self._parts.append(library)
+        library.fallback(function, with_keyset, _place())
+
+    def _destroy(self) -> None:
+        """Takes everything back now."""
+        self._end()
+
+    def _kernel_place(self, op_name: str, dispatch_key: "str | int") -> tuple[str, str]:
+        full_name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
+        return full_name, _key_name(dispatch_key) or "CompositeImplicitAutograd"
+
+
+class override:
+    """Puts a kernel on top of an operator's kernel at one key, until it is removed.
+
+        with override("demo::twice", "CPU", lambda x: x * 2):
+            ...
+
+        ov = override(opyard.ops.demo.twice.default, "CPU", faster)
+        ov.remove()
+
+    Dropping the object removes the kernel as well. Overrides may be removed in any order. Gives
+    no warning. `op` is "ns::name", "ns::name.overload", or an operator of opyard.ops; a packet
+    stands for its only overload.
+
+    Raises LookupError where there is no such operator, TypeError where `fn` is not callable.
+    """
+
+    def __init__(
+        self,
+        op: "str | _C.OpOverload | _C.OpOverloadPacket",
+        dispatch_key: "str | int",
+        fn: Callable[..., Any],
+        *,
+        with_keyset: bool = False,
+    ) -> None:
+        function = _function(fn)
+        name = _ops.operator_of(op).name()
+        place = _place()
+        self._live = True
+        self._library = _C.Library(name.partition("::")[0], "IMPL", dispatch_key, place)
+        self._library.impl(name, function, "", with_keyset, True, place)
+
+    def remove(self) -> None:
+        """Takes the kernel back; once is enough."""
+        self._live = False
+        self._library.reset()
+
+    def __enter__(self) -> "override":
+        if not self._live:
+            raise RuntimeError("this override was taken back already; make a new one")
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
