@@ -51,14 +51,17 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   });
 }
 
-// define(schema, tags, place) -> full name
+// define(schema, conservative, tags, place) -> full name
 PyObject* define(PyObject* self, PyObject* args) {
   return entry_from_python([&] {
     const char* schema = nullptr;
     Py_ssize_t size = 0;
+    int conservative = 0;
     PyObject* tags = nullptr;
     const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "s#Os", &schema, &size, &tags, &place) == 0) throw PythonErrorSet();
+    if (PyArg_ParseTuple(args, "s#pOs", &schema, &size, &conservative, &tags, &place) == 0) {
+      throw PythonErrorSet();
+    }
     std::vector<std::string> names;
     const Owned items = checked(PySequence_Fast(tags, "tags must be a sequence of str"));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
@@ -66,7 +69,9 @@ PyObject* define(PyObject* self, PyObject* args) {
     }
     Library& library = library_of(self);
     library.set_place(place);
-    const OperatorName name = library.def({schema, std::size_t(size)}, std::move(names));
+    const OperatorName name =
+        library.def({schema, std::size_t(size)}, std::move(names),
+                    conservative != 0 ? AliasAnalysis::Conservative : AliasAnalysis::FromSchema);
     return to_text(to_string(name)).release();
   });
 }
@@ -123,7 +128,7 @@ void deallocate(PyObject* self) {
   free_object(self);
 }
 
-PyMethodDef methods[] = {{"define", define, METH_VARARGS, "define(schema, tags, place)"},
+PyMethodDef methods[] = {{"define", define, METH_VARARGS, "define(schema, conservative, tags, place)"},
                          {"impl", implement, METH_VARARGS,
                           "impl(name, function, key, with_keyset, override, place)"},
                          {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},

@@ -72,7 +72,8 @@ OperatorName Library::qualified(OperatorName name, std::string_view function) co
   return name;
 }
 
-OperatorName Library::def(std::string_view text, std::vector<std::string> tags) {
+OperatorName Library::def(std::string_view text, std::vector<std::string> tags,
+                          AliasAnalysis alias_analysis) {
   Definition definition;
   definition.schema = parse_schema(text);
   if (kind_ == LibraryKind::Impl) {
@@ -82,6 +83,7 @@ OperatorName Library::def(std::string_view text, std::vector<std::string> tags) 
                      text, macro_of(kind_), provenance()));
   }
   definition.schema.name = qualified(std::move(definition.schema.name), "def");
+  definition.alias_analysis = alias_analysis;
   definition.alias_analysis_is_default = false;
   definition.tags = std::move(tags);
   definition.provenance = provenance();

@@ -38,7 +38,8 @@ class OPYARD_API Library {
 
   // Defines an operator. The text is a schema, with or without this library's namespace.
   // Gives the operator's full name.
-  OperatorName def(std::string_view schema, std::vector<std::string> tags = {});
+  OperatorName def(std::string_view schema, std::vector<std::string> tags = {},
+                   AliasAnalysis alias_analysis = AliasAnalysis::FromSchema);
   // Defines an operator and its kernel for all backends. The text is a schema, or a name
   // alone, and then the schema is made from the kernel's C++ signature.
   template <typename F>
