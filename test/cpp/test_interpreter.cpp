@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <thread>
-#include <vector>
 
 #include "fake_interpreter.h"
 
@@ -52,30 +50,6 @@ TEST(Interpreter, E13_TheTagOutlivesTheTableThatItsPluginBrought) {
   EXPECT_STREQ((*tag)->name(), "<unloaded interpreter>");
   tag->disarm();
   EXPECT_FALSE(tag->armed()) << "disarming twice is the same as once";
-}
-
-TEST(Interpreter, E18_DisarmingWhileOtherThreadsLetObjectsGo) {
-  Interpreter* const a = FakeA::create();
-  std::atomic<bool> stop{false};
-  std::atomic<int> calls{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i) {
-    threads.emplace_back([&] {
-      while (!stop) {
-        (*a)->decref(nullptr);
-        calls.fetch_add(1);
-      }
-    });
-  }
-  while (calls < 1000) std::this_thread::yield();
-  a->disarm();
-  const int so_far = calls;
-  while (calls < so_far + 1000) std::this_thread::yield();
-  stop = true;
-  for (std::thread& thread : threads) thread.join();
-  const int after = FakeA::decrefs;
-  (*a)->decref(nullptr);
-  EXPECT_EQ(FakeA::decrefs, after);
 }
 
 }  // namespace

@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <limits>
-#include <thread>
 #include <vector>
 
 #include "failing_allocator.h"
@@ -201,33 +199,6 @@ TEST(Tensor, AnObjectInTheSlotIsGivenBackToItsInterpreter) {
   a->disarm();
   make(&object);
   EXPECT_EQ(FakeA::decrefs, before + 1) << "the interpreter is gone";
-}
-
-TEST(Tensor, E18_TensorsMayDieWhileTheirInterpreterIsDisarmed) {
-  Interpreter* const a = FakeA::create();
-  int object = 0;
-  std::atomic<int> made{0};
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i) {
-    threads.emplace_back([&] {
-      while (!stop) {
-        const Tensor tensor = Tensor::empty({});
-        tensor.impl()->object_slot().claim(a);
-        tensor.impl()->object_slot().set_object_with_lock_held(&object);
-        made.fetch_add(1);
-      }
-    });
-  }
-  while (made < 300) std::this_thread::yield();
-  const int before = FakeA::decrefs;
-  EXPECT_GT(before, 0);
-  a->disarm();
-  const int so_far = made;
-  while (made < so_far + 300) std::this_thread::yield();
-  stop = true;
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_LE(FakeA::decrefs, before + so_far) << "of the tensors that died later, none called it";
 }
 
 TEST(Tensor, AnUndefinedTensorHasNoKeysAndNothingToAskFor) {
