@@ -147,19 +147,20 @@ class Reader {
   }
 
   // "data[1][0]"
-  std::string place() const {
+  static std::string place_at(IntSpan path) {
     std::string text = "data";
-    for (const std::int64_t index : path_) text += "[" + std::to_string(index) + "]";
+    for (const std::int64_t index : path)
+      text.append("[").append(std::to_string(index)).append("]");
     return text;
   }
+  std::string place() const { return place_at(path_); }
   std::string place_of(std::size_t flat) const {
-    std::string text;
-    for (std::size_t i = sizes_.size(); i-- > 0;) {
-      const auto size = std::size_t(sizes_[i]);
-      text = "[" + std::to_string(flat % size) + "]" + text;
-      flat /= size;
+    std::vector<std::int64_t> path(sizes_.size());
+    for (std::size_t i = path.size(); i-- > 0;) {
+      path[i] = std::int64_t(flat % std::size_t(sizes_[i]));
+      flat /= std::size_t(sizes_[i]);
     }
-    return "data" + text;
+    return place_at(path);
   }
 
   static std::string to_text_of(Number number) {
