@@ -36,9 +36,10 @@ std::pair<const Record*, DispatchKey> Entry::first_signature() const {
   return {nullptr, DispatchKey::Undefined};
 }
 
-Resolved Entry::resolve(DispatchKey key, const Fallbacks& fallbacks) const {
+Resolved Entry::look_up(DispatchKey key, const Fallbacks& fallbacks) const {
   const auto alias_kernel = [&](DispatchKey alias, bool serves_undefined) -> const Record* {
-    const bool serves = alias_includes(alias, key) || (serves_undefined && key == DispatchKey::Undefined);
+    const bool serves =
+        alias_includes(alias, key) || (serves_undefined && key == DispatchKey::Undefined);
     return serves ? active(alias) : nullptr;
   };
   const auto any_kernel_at = [&](DispatchKeySet keys) {
@@ -54,16 +55,16 @@ Resolved Entry::resolve(DispatchKey key, const Fallbacks& fallbacks) const {
                                   DispatchKey::CompositeExplicitAutograd}) {
     if (const Record* found = alias_kernel(alias, true)) return {found, "default backend kernel"};
   }
-  const DispatchKeySet below = backend_keys_of_autograd(key);
-  const bool backend_has_its_own = any_kernel_at(below) || explicit_kernel != nullptr;
+  const bool kernel_below = any_kernel_at(backend_keys_of_autograd(key));
+  // The explicit composite serves no nested tensors, so it does not stand in the way here.
   const Record* const nested =
       alias_kernel(DispatchKey::CompositeImplicitAutogradNestedTensor, false);
-  if (nested != nullptr && !backend_has_its_own) return {nested, "nested kernel"};
+  if (nested != nullptr && !kernel_below) return {nested, "nested kernel"};
   if (const Record* found = alias_kernel(DispatchKey::CompositeImplicitAutograd, true)) {
-    if (key == DispatchKey::AutogradOther && any_kernel_at(below)) {
+    if (key == DispatchKey::AutogradOther && kernel_below) {
       return {&ambiguous_stub(), "ambiguous autogradother"};
     }
-    if (!backend_has_its_own) return {found, "math kernel"};
+    if (!kernel_below && explicit_kernel == nullptr) return {found, "math kernel"};
   }
   if (const Record* found = alias_kernel(DispatchKey::Autograd, false)) {
     return {found, "autograd kernel"};
@@ -75,9 +76,18 @@ Resolved Entry::resolve(DispatchKey key, const Fallbacks& fallbacks) const {
   return {&missing_stub(), "missing"};
 }
 
+Resolved Entry::resolve(DispatchKey key, const Fallbacks& fallbacks) const {
+  const Resolved found = look_up(key, fallbacks);
+  // There is nothing below Undefined that a call could go on to.
+  if (key == DispatchKey::Undefined && found.record->role == RecordRole::Fallthrough) {
+    return {&missing_stub(), "missing"};
+  }
+  return found;
+}
+
 void Entry::publish(const Fallbacks& fallbacks) const {
   if (op == nullptr) return;
-  std::uint64_t stays = 0;  // layers with a slot that does not fall through
+  std::uint64_t stays = DispatchKeySet::kBackendBits;  // and layers with a slot that takes calls
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const DispatchKey key = key_of_slot(slot);
     const Record* record =
@@ -85,7 +95,7 @@ void Entry::publish(const Fallbacks& fallbacks) const {
     if (record->role != RecordRole::Fallthrough) stays |= DispatchKeySet(layer_of(key)).raw();
     op->slots_[slot].store(record, std::memory_order_release);
   }
-  op->mask_.store(stays | DispatchKeySet::kBackendBits, std::memory_order_release);
+  op->mask_.store(stays, std::memory_order_release);
 }
 
 void Entry::bury(Operator& op) {
@@ -97,19 +107,35 @@ void Entry::bury(Operator& op) {
 }
 
 std::string Entry::find_drift(const Fallbacks& fallbacks) const {
+  for (const auto& [key, stack] : kernels) {
+    if (stack.empty() || key == DispatchKey::Undefined) {
+      return fmt::format("{} has an empty or misplaced stack of kernels at {}", to_string(name),
+                         to_string(key));
+    }
+  }
   if (op == nullptr) return "";
+  if (op->name() != name) {
+    return fmt::format("{} holds the operator {}", to_string(name), to_string(op->name()));
+  }
+  std::uint64_t stays = DispatchKeySet::kBackendBits | detail::kThreadEntryBit;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const DispatchKey key = key_of_slot(slot);
-    if (key == DispatchKey::ThreadEntry) continue;
     const Record* stored = op->slots_[slot].load(std::memory_order_acquire);
-    const Resolved computed = resolve(key, fallbacks);
+    const Resolved computed = key == DispatchKey::ThreadEntry
+                                  ? Resolved{&thread_entry_stub(), "thread entry"}
+                                  : resolve(key, fallbacks);
     if (stored != computed.record) {
       return fmt::format("{} at {}: the table holds \"{}\", registrations make it \"{}\" [{}]",
                          to_string(name), to_string(key), stored->provenance,
                          computed.record->provenance, computed.rule);
     }
+    if (stored->role != RecordRole::Fallthrough) stays |= DispatchKeySet(layer_of(key)).raw();
   }
-  return "";
+  const std::uint64_t mask = op->mask_.load(std::memory_order_acquire);
+  if (mask == stays) return "";
+  return fmt::format("{}: the mask is {}, registrations make it {}", to_string(name),
+                     to_string(DispatchKeySet(DispatchKeySet::RAW, mask)),
+                     to_string(DispatchKeySet(DispatchKeySet::RAW, stays)));
 }
 
 Operator& Entry::operator_for(const Schema& schema) {

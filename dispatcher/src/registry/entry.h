@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "opyard/registry/registry.h"
@@ -52,6 +53,7 @@ struct Entry {
   std::uint64_t definition_id = 0;  // also the order of definition
   Operator* op = nullptr;
   std::vector<std::unique_ptr<Operator>> former;  // live one included
+  std::set<DispatchKey> warned;                   // where an override has been warned of
 
   bool exists() const { return definition.has_value() || !kernels.empty(); }
 
@@ -60,14 +62,16 @@ struct Entry {
   // The active kernel with a C++ signature, if any kernel has one; and its key.
   std::pair<const Record*, DispatchKey> first_signature() const;
 
-  // What serves a runtime key; the order is described in registry/registry.h.
+  // What serves a runtime key; the order is described in registry/registry.h. Never a
+  // fallthrough at Undefined.
   Resolved resolve(DispatchKey key, const Fallbacks& fallbacks) const;
 
   // Writes slots and mask of the live operator so that they equal what resolve() says.
   void publish(const Fallbacks& fallbacks) const;
   // Makes every call of an operator raise OperatorGone.
   static void bury(Operator& op);
-  // Where the stored table differs from the computed one, as text; empty where it agrees.
+  // Where the stored table or mask differs from the computed one, or the entry contradicts
+  // itself, as text; empty where all agrees.
   std::string find_drift(const Fallbacks& fallbacks) const;
 
   // The operator for this declaration: one of former times, or a new one.
@@ -75,6 +79,9 @@ struct Entry {
 
   std::string dump() const;
   std::string dump_table(const Fallbacks& fallbacks) const;
+
+ private:
+  Resolved look_up(DispatchKey key, const Fallbacks& fallbacks) const;
 };
 
 }  // namespace opyard

@@ -24,9 +24,15 @@ std::string describe(const Registry::Resolution& resolution, RecordRole role) {
   }
 }
 
-// Walks down from `keys`, which the mask has not cut yet, to the key that takes the call.
-std::vector<ConsideredKey> walk(const Operator& op, DispatchKeySet keys) {
+struct Route {
   std::vector<ConsideredKey> considered;
+  RecordRole end;  // what takes the call
+};
+
+// Walks down from `keys`, which the mask has not cut yet, to the key that takes the call.
+// Inside a CallDepth.
+Route walk(const Operator& op, DispatchKeySet keys) {
+  Route route;
   for (;;) {
     const DispatchKey key = keys.highest();
     const DispatchKey layer = keys.highest_layer();
@@ -34,10 +40,13 @@ std::vector<ConsideredKey> walk(const Operator& op, DispatchKeySet keys) {
     const RecordRole role = masked ? RecordRole::Fallthrough : op.record(keys).role;
     const Registry::Resolution resolution = Registry::instance().resolve(op, key);
     const bool passed = role == RecordRole::Fallthrough;
-    const bool nothing = role == RecordRole::Missing || role == RecordRole::Gone;
-    considered.push_back(
-        {key, !passed, describe(resolution, role), nothing ? "" : resolution.provenance});
-    if (!passed) return considered;
+    const bool names_one = passed || role == RecordRole::Kernel;
+    route.considered.push_back(
+        {key, !passed, describe(resolution, role), names_one ? resolution.provenance : ""});
+    if (!passed) {
+      route.end = role;
+      return route;
+    }
     keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, layer);
   }
 }
@@ -63,12 +72,7 @@ std::string lines_of(const std::vector<ConsideredKey>& considered) {
 
 Explanation explain(const Operator& op, std::span<const Value> arguments) {
   const Schema& schema = op.schema();
-  if (arguments.size() != schema.arguments.size()) {
-    fail(ErrorKind::BadArgument,
-         fmt::format("{}: {} values were given, but the call takes {}.\nDeclaration: {}",
-                     to_string(op.name()), arguments.size(), schema.arguments.size(),
-                     op.declaration()));
-  }
+  op.check_arguments(arguments);
   detail::enter_thread();
   const detail::CallDepth depth;  // what the walk reads stays alive, as in a call
   Explanation explanation;
@@ -91,11 +95,12 @@ Explanation explain(const Operator& op, std::span<const Value> arguments) {
   explanation.exclude = local.exclude;
   explanation.mask = op.mask();
   explanation.keys = (op.argument_keys(arguments) | local.include) - local.exclude;
-  explanation.considered = walk(op, explanation.keys);
+  Route route = walk(op, explanation.keys);
+  explanation.considered = std::move(route.considered);
   const ConsideredKey& taken = explanation.considered.back();
   explanation.key = taken.key;
-  explanation.has_kernel = !taken.provenance.empty();
-  explanation.kernel = taken.provenance.empty() ? taken.reason : taken.provenance;
+  explanation.has_kernel = route.end == RecordRole::Kernel;
+  explanation.kernel = explanation.has_kernel ? taken.provenance : taken.reason;
   return explanation;
 }
 
@@ -118,7 +123,14 @@ std::string to_string(const Explanation& explanation) {
 }
 
 std::string explain_route(const Operator& op, DispatchKeySet keys) {
-  return lines_of(walk(op, keys)) + list_kernels(op);
+  return lines_of(walk(op, keys).considered) + list_kernels(op);
+}
+
+std::string explain_route(const Operator& op, DispatchKeySet keys, DispatchKeySet arguments) {
+  const LocalKeys local = local_keys();
+  const Route whole = walk(op, (arguments | local.include) - local.exclude);
+  if (whole.considered.back().key != keys.highest()) return explain_route(op, keys);
+  return lines_of(whole.considered) + list_kernels(op);
 }
 
 }  // namespace opyard

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "registry/signature.h"
 
 namespace opyard {
@@ -39,7 +41,7 @@ DispatchKeySet keys_of_value(const Value& value) {
 
 [[noreturn]] OPYARD_COLD void refuse_count(const Operator& op, std::size_t count) {
   fail(ErrorKind::BadArgument,
-       fmt::format("{}: the stack holds {} values, but the call takes {}.\nDeclaration: {}",
+       fmt::format("{}: {} values were given, but the call takes {}.\nDeclaration: {}",
                    to_string(op.name()), count, op.schema().arguments.size(), op.declaration()));
 }
 
@@ -50,6 +52,20 @@ DispatchKeySet keys_of_value(const Value& value) {
                    "Declaration: {}",
                    to_string(op.name()), record.provenance, count, op.schema().results.size(),
                    op.declaration()));
+}
+
+// Raises where a kernel that puts its own results on the stack left other ones than the schema
+// has; what a C++ signature returns was checked when the kernel was registered.
+void check_results(const Operator& op, const Record& record, std::span<const Value> results) {
+  const std::vector<Argument>& wanted = op.schema().results;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (__builtin_expect(accepts(*wanted[i].type, results[i]), 1)) continue;
+    fail(ErrorKind::BadReturn,
+         fmt::format("{}: the kernel {} left {} ({}) as result {}, but the schema says {}.\n"
+                     "Declaration: {}",
+                     to_string(op.name()), record.provenance, name_of(results[i].kind()),
+                     to_string(results[i]), i, to_string(*wanted[i].type), op.declaration()));
+  }
 }
 
 // Takes what a call left above its caller's values off the stack, unless it went well.
@@ -83,14 +99,17 @@ Operator::Operator(Schema schema, const Record& initial)
   for (auto& slot : slots_) slot.store(&initial, std::memory_order_relaxed);
 }
 
+void Operator::check_arguments(std::span<const Value> arguments) const {
+  if (arguments.size() != schema_.arguments.size()) refuse_count(*this, arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!accepts(*schema_.arguments[i].type, arguments[i])) refuse_argument(*this, i, arguments[i]);
+  }
+}
+
 void Operator::call_boxed(Stack& stack) const {
   const std::size_t count = schema_.arguments.size();
   StackRestorer restorer(stack, values_below(stack, count));
-  if (stack.size() < count) refuse_count(*this, stack.size());
-  const std::span<const Value> arguments = stack.top(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!accepts(*schema_.arguments[i].type, arguments[i])) refuse_argument(*this, i, arguments[i]);
-  }
+  check_arguments(stack.top(std::min(count, stack.size())));
   restorer.done();
   call_boxed_unchecked(stack);
 }
@@ -114,10 +133,12 @@ void Operator::run_boxed(const Record& record, DispatchKeySet keys, Stack& stack
   const std::size_t below = values_below(stack, schema_.arguments.size());
   StackRestorer restorer(stack, below);
   record.boxed(record, *this, keys, stack);
-  const auto results = std::ptrdiff_t(stack.size()) - std::ptrdiff_t(below);
-  if (__builtin_expect(results != std::ptrdiff_t(schema_.results.size()), 0) &&
-      !schema_.variadic_results) {
-    refuse_results(*this, record, results);
+  if (__builtin_expect(!schema_.variadic_results, 1)) {
+    const auto results = std::ptrdiff_t(stack.size()) - std::ptrdiff_t(below);
+    if (__builtin_expect(results != std::ptrdiff_t(schema_.results.size()), 0)) {
+      refuse_results(*this, record, results);
+    }
+    if (record.typed == nullptr) check_results(*this, record, stack.top(schema_.results.size()));
   }
   restorer.done();
 }
@@ -168,8 +189,8 @@ void Operator::check_signature(const std::type_info& signature, InferredTypes (*
     fail(ErrorKind::BadSignature,
          fmt::format("Tried to call {} with a wrong C++ signature.\n"
                      "  correct signature: {}\n  called as:         {}",
-                     to_string(schema_.name),
-                     readable(*signature_.load(std::memory_order_acquire)), readable(signature)));
+                     to_string(schema_.name), readable(*signature_.load(std::memory_order_acquire)),
+                     readable(signature)));
   }
 }
 

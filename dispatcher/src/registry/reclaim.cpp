@@ -169,6 +169,8 @@ std::size_t RecordChain::count() const noexcept {
   return count;
 }
 
+void prepare_reclaimer() { Reclaimer::instance(); }
+
 void retire(std::unique_ptr<Record> record) noexcept {
   Reclaimer& reclaimer = Reclaimer::instance();
   const std::lock_guard lock(reclaimer.mutex);

@@ -34,6 +34,9 @@ class RecordChain {
   Record* first_ = nullptr;
 };
 
+// Makes what retiring needs. Raises bad_alloc.
+void prepare_reclaimer();
+
 // Takes records that no slot leads to any more. Never throws, never allocates.
 void retire(std::unique_ptr<Record> record) noexcept;
 

@@ -73,14 +73,29 @@ struct Registry::State {
 
 namespace {
 
+// Where a kernel stands, as people say it.
+std::string place_of(DispatchKey key) {
+  return key == DispatchKey::CompositeImplicitAutograd ? "(catch all)" : to_string(key);
+}
+
 [[noreturn]] OPYARD_COLD void refuse_signature(const Entry& entry, const Record& known,
-                                               DispatchKey known_key, const Record& added) {
+                                               DispatchKey known_key, const Record& added,
+                                               DispatchKey added_key) {
   fail(ErrorKind::BadRegistration,
        fmt::format("Mismatch in kernel C++ signatures\n  operator: {}\n"
-                   "  kernel 1: {}\n    dispatch key: {}\n    {}\n  kernel 2: {}\n    {}",
+                   "  kernel 1: {}\n    dispatch key: {}\n    {}\n"
+                   "  kernel 2: {}\n    dispatch key: {}\n    {}",
                    entry.op != nullptr ? entry.op->declaration() : to_string(entry.name),
-                   readable(*known.signature), to_string(known_key), known.provenance,
-                   readable(*added.signature), added.provenance));
+                   readable(*known.signature), place_of(known_key), known.provenance,
+                   readable(*added.signature), place_of(added_key), added.provenance));
+}
+
+[[noreturn]] OPYARD_COLD void refuse_key(const OperatorName& name, DispatchKey key) {
+  fail(ErrorKind::BadRegistration,
+       fmt::format("{}: a kernel cannot stand at {}, which {}", to_string(name), to_string(key),
+                   key == DispatchKey::ThreadEntry
+                       ? "belongs to the dispatcher"
+                       : "is a layer of many keys; name the key of one backend, or an alias key"));
 }
 
 // Raises where a kernel's C++ types are not those of a schema.
@@ -96,13 +111,38 @@ void check_types(const Schema& schema, const std::string& schema_provenance, con
   }
 }
 
+// Raises where a kernel may not join the operator at this key. Changes nothing.
+void check_kernel(const Entry& entry, DispatchKey key, const Record& kernel) {
+  if (kernel.signature != nullptr) {
+    const auto [known, known_key] = entry.first_signature();
+    if (known != nullptr && *known->signature != *kernel.signature) {
+      refuse_signature(entry, *known, known_key, kernel, key);
+    }
+  }
+  if (entry.definition) check_types(entry.op->schema(), entry.definition->provenance, kernel);
+}
+
+// Fixes the operator's C++ signature to that of the kernel. The last thing that may fail: it
+// cannot be undone.
+void fix_signature(const Entry& entry, const Record& kernel) {
+  if (entry.op == nullptr || kernel.signature == nullptr ||
+      entry.op->fix_signature(*kernel.signature)) {
+    return;
+  }
+  fail(ErrorKind::BadRegistration,
+       fmt::format("{}: this operator is called from C++ with another signature than that of the "
+                   "kernel {}, which is {}",
+                   to_string(entry.name), kernel.provenance, readable(*kernel.signature)));
+}
+
 std::string describe_override(const Entry& entry, DispatchKey key, const Record& former,
                               const Record& fresh) {
-  return fmt::format("Overriding a previously registered kernel for the same operator and the same "
-                     "dispatch key\n  operator: {}\n  dispatch key: {}\n  previous kernel: {}\n"
-                     "  new kernel: {}",
-                     entry.op != nullptr ? entry.op->declaration() : to_string(entry.name),
-                     to_string(key), former.provenance, fresh.provenance);
+  return fmt::format(
+      "Overriding a previously registered kernel for the same operator and the same "
+      "dispatch key\n  operator: {}\n  dispatch key: {}\n  previous kernel: {}\n"
+      "  new kernel: {}",
+      entry.op != nullptr ? entry.op->declaration() : to_string(entry.name), to_string(key),
+      former.provenance, fresh.provenance);
 }
 
 // Registry::State's mutex, for the fork handlers.
@@ -111,9 +151,17 @@ std::mutex* registry_mutex = nullptr;
 }  // namespace
 
 Registry::Registry() : state_(new State) {
+  std::unique_ptr<State> unless_done(state_);
+  make_stubs();
+  // Handlers of fork() run last one first, so the reclaimer's lock is taken after ours, as
+  // everywhere else.
+  prepare_reclaimer();
   registry_mutex = &state_->mutex;
-  pthread_atfork([] { registry_mutex->lock(); }, [] { registry_mutex->unlock(); },
-                 [] { registry_mutex->unlock(); });
+  if (pthread_atfork([] { registry_mutex->lock(); }, [] { registry_mutex->unlock(); },
+                     [] { registry_mutex->unlock(); }) != 0) {
+    throw std::bad_alloc();
+  }
+  static_cast<void>(unless_done.release());
 }
 
 Registry& Registry::instance() {
@@ -138,20 +186,21 @@ Registration Registry::define(Definition definition) {
     }
   }
   Operator& op = entry.operator_for(definition.schema);
-  if (const auto [known, key] = entry.first_signature(); known != nullptr) {
-    if (!op.fix_signature(*known->signature)) {
-      fail(ErrorKind::BadRegistration,
-           fmt::format("{} had another C++ signature when it was defined before, and handles to it "
-                       "may still be in use; its kernel {} now has {}",
-                       op.declaration(), known->provenance, readable(*known->signature)));
-    }
-  }
   const std::uint64_t id = state_->add_target({State::What::Definition, &entry, {}, {}});
+  if (const auto [known, key] = entry.first_signature();
+      known != nullptr && !op.fix_signature(*known->signature)) {
+    state_->targets.erase(id);
+    fail(ErrorKind::BadRegistration,
+         fmt::format("{} had another C++ signature when it was defined before, and handles to it "
+                     "may still be in use; its kernel {} now has {}",
+                     op.declaration(), known->provenance, readable(*known->signature)));
+  }
   entry.definition.emplace(std::move(definition));
   entry.definition_id = id;
   entry.op = &op;
   entry.publish(state_->fallbacks);
   state_->generation.fetch_add(1, std::memory_order_release);
+  freed = collect_retired();
   return Registration(id);
 }
 
@@ -160,10 +209,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
   DispatchKey key = at.value_or(DispatchKey::CompositeImplicitAutograd);
   if (key == DispatchKey::Undefined) key = DispatchKey::CompositeImplicitAutograd;
   if (!is_alias(key) && (!is_runtime_key(key) || key == DispatchKey::ThreadEntry)) {
-    fail(ErrorKind::BadRegistration,
-         fmt::format("{}: a kernel cannot stand at {}, which is a layer of many keys; name the key "
-                     "of one backend, or an alias key",
-                     to_string(name), to_string(key)));
+    refuse_key(name, key);
   }
   std::unique_ptr<Record> record = std::move(kernel).release();
   record->provenance = std::move(provenance);
@@ -171,49 +217,44 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
   std::string warning;
   RecordChain freed;  // destroyed after the lock is released
   Registration registration;
+  Entry* entry = nullptr;  // entries live for ever
   {
     const std::lock_guard lock(state_->mutex);
-    Entry& entry = state_->entry(name);
-    if (record->signature != nullptr) {
-      const auto [known, known_key] = entry.first_signature();
-      if (known != nullptr && *known->signature != *record->signature) {
-        refuse_signature(entry, *known, known_key, *record);
-      }
-    }
-    if (entry.definition) {
-      check_types(entry.op->schema(), entry.definition->provenance, *record);
-      if (record->signature != nullptr && !entry.op->fix_signature(*record->signature)) {
-        fail(ErrorKind::BadRegistration,
-             fmt::format("{}: this operator is called from C++ with another signature than that of "
-                         "the kernel {}, which is {}",
-                         to_string(name), record->provenance, readable(*record->signature)));
-      }
-    }
-    auto& stack = entry.kernels[key];
+    entry = &state_->entry(name);
+    check_kernel(*entry, key, *record);
+    const auto place = entry->kernels.try_emplace(key).first;
+    auto& stack = place->second;
     const bool replaces = owner != nullptr && !stack.empty() && stack.back().owner == owner;
+    std::uint64_t id = 0;
     try {
-      if (!stack.empty() && !replaces && !override) {
-        warning = describe_override(entry, key, *stack.back().record, *record);
+      if (!stack.empty() && !replaces && !override && !entry->warned.contains(key)) {
+        warning = describe_override(*entry, key, *stack.back().record, *record);
       }
       stack.reserve(stack.size() + 1);
-      const std::uint64_t id = state_->add_target({State::What::Kernel, &entry, key, {}});
-      registration = Registration(id);
-      if (replaces) {
-        state_->targets.erase(stack.back().id);
-        std::swap(stack.back().record, record);
-        stack.back().id = id;
-      } else {
-        stack.push_back({std::move(record), id, owner});
-      }
+      id = state_->add_target({State::What::Kernel, entry, key, {}});
+      fix_signature(*entry, *record);
     } catch (...) {
-      if (stack.empty()) entry.kernels.erase(key);
+      state_->targets.erase(id);
+      if (stack.empty()) entry->kernels.erase(place);
       throw;
     }
-    entry.publish(state_->fallbacks);
+    registration = Registration(id);
+    if (replaces) {
+      state_->targets.erase(stack.back().id);
+      std::swap(stack.back().record, record);
+      stack.back().id = id;
+    } else {
+      stack.push_back({std::move(record), id, owner});
+    }
+    entry->publish(state_->fallbacks);
     if (record != nullptr) retire(std::move(record));
     freed = collect_retired();
   }
-  if (!warning.empty()) warn(warning);
+  if (!warning.empty()) {
+    warn(warning);  // a handler that throws takes the registration back
+    const std::lock_guard lock(state_->mutex);
+    entry->warned.insert(key);
+  }
   return registration;
 }
 
@@ -230,6 +271,7 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
                      "Kernel::fallthrough()",
                      to_string(key)));
   }
+  RecordChain freed;
   const std::lock_guard lock(state_->mutex);
   const auto found = state_->fallbacks.registered.find(key);
   if (found != state_->fallbacks.registered.end()) {
@@ -246,6 +288,7 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
     throw;
   }
   state_->publish_all();
+  freed = collect_retired();
   return Registration(id);
 }
 
@@ -254,10 +297,11 @@ Registration Registry::claim_namespace(std::string name_space, std::string prove
   const auto found = state_->claims.find(name_space);
   if (found != state_->claims.end()) {
     fail(ErrorKind::BadRegistration,
-         fmt::format("Only one OPYARD_LIBRARY block can define the namespace {}; put all definitions "
-                     "into one block, or use OPYARD_LIBRARY_FRAGMENT for the others. Previous "
-                     "registration was {}; latest registration was {}",
-                     name_space, found->second.provenance, provenance));
+         fmt::format(
+             "Only one OPYARD_LIBRARY block can define the namespace {}; put all definitions "
+             "into one block, or use OPYARD_LIBRARY_FRAGMENT for the others. Previous "
+             "registration was {}; latest registration was {}",
+             name_space, found->second.provenance, provenance));
   }
   const std::uint64_t id = state_->add_target({State::What::Namespace, nullptr, {}, name_space});
   try {
@@ -365,7 +409,8 @@ std::vector<std::string> Registry::overloads(std::string_view name) const {
 std::vector<std::string> Registry::tags(const OperatorName& name) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
-  return entry != nullptr && entry->definition ? entry->definition->tags : std::vector<std::string>();
+  return entry != nullptr && entry->definition ? entry->definition->tags
+                                               : std::vector<std::string>();
 }
 
 std::string Registry::dump(const OperatorName& name) const {

@@ -18,25 +18,36 @@ const Record& make_stub(RecordRole role, BoxedFunction boxed, const char* proven
   return *record;
 }
 
-void run_missing(const Record&, const Operator& op, DispatchKeySet keys, Stack&) {
-  const DispatchKey key = keys.highest();
-  const std::string name = to_string(op.name());
-  const std::string sentence =
-      key == DispatchKey::Undefined
-          ? fmt::format("{} was called without a tensor that carries dispatch keys, and it has no "
-                        "kernel for calls without one.",
-                        name)
-          : fmt::format("{} has no kernel at {}, where this call goes.", name, to_string(key));
-  fail(ErrorKind::NoKernel, sentence + "\n" + explain_route(op, keys));
+std::string route_of(const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const std::size_t count = op.schema().arguments.size();
+  if (stack.size() < count) return explain_route(op, keys);
+  return explain_route(op, keys, op.argument_keys(stack.top(count)));
 }
 
-void run_ambiguous(const Record&, const Operator& op, DispatchKeySet keys, Stack&) {
+void run_missing(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const DispatchKey key = keys.highest();
+  std::string sentence = to_string(op.name());
+  if (key != DispatchKey::Undefined) {
+    sentence += fmt::format(" has no kernel at {}, where this call goes.", to_string(key));
+  } else if (keys.highest_backend()) {
+    sentence +=
+        " has no key left for this call: each one falls through or is excluded on this "
+        "thread, and there is no kernel for calls without a key.";
+  } else {
+    sentence +=
+        " was called without a tensor that carries dispatch keys, and it has no kernel for "
+        "calls without one.";
+  }
+  fail(ErrorKind::NoKernel, sentence + "\n" + route_of(op, keys, stack));
+}
+
+void run_ambiguous(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
   fail(ErrorKind::NoKernel,
        fmt::format("{} has a kernel at CompositeImplicitAutograd and one for a backend that shares "
                    "AutogradOther, so AutogradOther cannot tell which to differentiate. Register "
                    "the composite kernel at CompositeExplicitAutograd, or a kernel at "
                    "AutogradOther.\n{}",
-                   to_string(op.name()), explain_route(op, keys)));
+                   to_string(op.name()), route_of(op, keys, stack)));
 }
 
 void run_gone(const Record&, const Operator& op, DispatchKeySet, Stack&) {
@@ -60,7 +71,8 @@ void tell(const ObserverGuard* guard, const Tell& what) {
 }
 
 void run_observe(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  const DispatchKeySet below = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Observe);
+  const DispatchKeySet below =
+      keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Observe);
   const ObserverGuard* const guards = ObserverGuard::innermost();
   {
     const ExcludeDispatchKeyGuard quiet(DispatchKey::Observe);
@@ -80,6 +92,14 @@ void run_observe(const Record&, const Operator& op, DispatchKeySet keys, Stack& 
 }
 
 }  // namespace
+
+void make_stubs() {
+  missing_stub();
+  ambiguous_stub();
+  gone_stub();
+  thread_entry_stub();
+  built_in_fallback(DispatchKey::Observe);
+}
 
 void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const Record& record = op.settle(keys);

@@ -10,6 +10,9 @@
 
 namespace opyard {
 
+// Makes them all now, so that writing a table needs no memory. Raises bad_alloc.
+void make_stubs();
+
 // Raises NoKernel with the route of the call.
 const Record& missing_stub();
 // Raises NoKernel: AutogradOther has a composite kernel and a backend kernel below it.

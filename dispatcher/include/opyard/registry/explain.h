@@ -24,23 +24,23 @@ struct ArgumentKeys {
 
 struct ConsideredKey {
   DispatchKey key;
-  bool taken;               // the route stops here
-  std::string reason;       // "falls through", "kernel", "backend fallback", "no kernel", …
-  std::string provenance;   // where that was registered; empty where nothing was
+  bool taken;              // the route stops here
+  std::string reason;      // "falls through", "kernel", "backend fallback", "no kernel", …
+  std::string provenance;  // where that was registered; empty where nothing was
 };
 
 struct Explanation {
-  std::string op;           // "demo::scaled_add"
-  std::string declaration;  // its schema
+  std::string op;                       // "demo::scaled_add"
+  std::string declaration;              // its schema
   std::vector<ArgumentKeys> arguments;  // those that can carry keys
   DispatchKeySet include;
   DispatchKeySet exclude;
-  DispatchKeySet mask;      // the layers that do not fall through for this operator
-  DispatchKeySet keys;      // (arguments | include) - exclude
+  DispatchKeySet mask;                    // the layers that do not fall through for this operator
+  DispatchKeySet keys;                    // (arguments | include) - exclude
   std::vector<ConsideredKey> considered;  // highest first
-  DispatchKey key;          // where the call goes
-  bool has_kernel;          // whether it finds one there
-  std::string kernel;       // "kernel registered at …", or why there is none
+  DispatchKey key;                        // where the call goes
+  bool has_kernel;                        // whether it finds one there
+  std::string kernel;                     // "kernel registered at …", or why there is none
 };
 
 // `arguments` as call_boxed() takes them. Raises what it raises for wrong ones.
@@ -51,5 +51,9 @@ OPYARD_API std::string to_string(const Explanation& explanation);
 
 // The route of a call with this key set, as lines for an error message.
 OPYARD_API std::string explain_route(const Operator& op, DispatchKeySet keys);
+// The same for a call that came to `keys` and whose arguments carry `arguments`: with the keys
+// that were passed over before, unless it was redispatched there.
+OPYARD_API std::string explain_route(const Operator& op, DispatchKeySet keys,
+                                     DispatchKeySet arguments);
 
 }  // namespace opyard

@@ -106,6 +106,10 @@ template <typename C, typename R, typename... A>
 struct CallableOf<R (C::*)(A...) const> : CallableOf<R (*)(A...)> {};
 template <typename C, typename R, typename... A>
 struct CallableOf<R (C::*)(A...)> : CallableOf<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct CallableOf<R (C::*)(A...) const noexcept> : CallableOf<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct CallableOf<R (C::*)(A...) noexcept> : CallableOf<R (*)(A...)> {};
 template <typename R, typename... A>
 struct CallableOf<R (*)(A...) noexcept> : CallableOf<R (*)(A...)> {};
 

@@ -74,6 +74,9 @@ class OPYARD_API Operator {
   // For callers whose arguments were made from this schema.
   void call_boxed_unchecked(Stack& stack) const;
 
+  // What call_boxed() checks before it calls. Raises BadArgument.
+  void check_arguments(std::span<const Value> arguments) const;
+
   // The handle for calls from C++ without boxing. Raises BadSignature where a kernel's C++
   // signature, or the schema, is another one.
   template <typename Signature>
@@ -94,8 +97,7 @@ class OPYARD_API Operator {
     return *slots_[runtime_index(keys)].load(std::memory_order_acquire);
   }
   DispatchKeySet mask() const noexcept {
-    return {DispatchKeySet::RAW,
-            mask_.load(std::memory_order_relaxed) & ~detail::kThreadEntryBit};
+    return {DispatchKeySet::RAW, mask_.load(std::memory_order_relaxed) & ~detail::kThreadEntryBit};
   }
 
   // Follows stubs that pass a call on (ThreadEntry, Fallthrough) to the record that takes it,

@@ -60,7 +60,8 @@ class OPYARD_API Registry {
 
   // Adds a kernel at a key; without a key at CompositeImplicitAutograd. Raises BadRegistration
   // where its C++ signature differs from the operator's kernels or schema. Warns where it
-  // covers the active kernel of another owner, unless `override` says that this is meant.
+  // covers the active kernel of another owner, unless `override` says that this is meant; once
+  // for each operator and key.
   Registration implement(OperatorName name, std::optional<DispatchKey> key, Kernel kernel,
                          std::string provenance, Owner owner = nullptr, bool override = false);
 
@@ -90,7 +91,8 @@ class OPYARD_API Registry {
   std::string dump(const OperatorName& name) const;
   // The computed table, a line each slot with a kernel, in the format of B39.
   std::string dump_table(const OperatorName& name) const;
-  // Raises Internal where a stored table differs from the computed one.
+  // Raises Internal where a stored table differs from the computed one, or where registrations
+  // contradict themselves.
   void check_invariants() const;
 
   // Where the record came from, as "registered at …", and by which rule it serves this key:

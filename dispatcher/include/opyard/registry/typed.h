@@ -20,6 +20,21 @@
 
 namespace opyard {
 
+namespace detail {
+
+// How many tensors a result refers to that is a tuple of references to out arguments.
+template <typename R>
+struct WrittenTensors {
+  static constexpr std::size_t count = 0;
+};
+template <typename... T>
+  requires(sizeof...(T) > 0 && (std::is_same_v<T, Tensor&> && ...))
+struct WrittenTensors<std::tuple<T...>> {
+  static constexpr std::size_t count = sizeof...(T);
+};
+
+}  // namespace detail
+
 template <typename R, typename... A>
 class TypedOperator<R(A...)> {
  public:
@@ -75,21 +90,41 @@ class TypedOperator<R(A...)> {
     (detail::Argument<A>::box(stack, arguments), ...);
     op_->run_boxed(record, keys, stack);
     if constexpr (std::is_reference_v<R>) {
-      return first_tensor(arguments...);
+      return returned_argument(stack.peek(), arguments...);
+    } else if constexpr (kWritten > 0) {
+      return written_arguments(std::make_index_sequence<kWritten>(), arguments...);
     } else if constexpr (!std::is_void_v<R>) {
       return ResultOf<R>::take(stack.top(ResultOf<R>::count));
     }
   }
 
-  // An in-place or out signature returns the tensor it was given to write to.
+  // The argument that a result is. An in-place or out signature always returns the tensor it
+  // was given to write to.
   template <typename First, typename... Rest>
-  static R first_tensor(First& first, Rest&... rest) {
+  R returned_argument(const Value& result, First& first, Rest&... rest) const {
     if constexpr (std::is_convertible_v<First&, R>) {
-      return first;
+      constexpr bool writes = std::is_same_v<R, Tensor&>;
+      if (writes || (result.is_tensor() && result.tensor_unchecked().same(first))) return first;
+    }
+    if constexpr (sizeof...(Rest) > 0) {
+      return returned_argument(result, rest...);
     } else {
-      return first_tensor(rest...);
+      fail(ErrorKind::BadReturn,
+           to_string(op_->name()) +
+               ": the kernel returned a tensor that is none of its arguments, but this call was "
+               "made with a C++ signature that returns a reference to one.\nDeclaration: " +
+               op_->declaration());
     }
   }
+
+  // The last arguments, which a signature with several out arguments returns in order.
+  template <std::size_t... I, typename... B>
+  static R written_arguments(std::index_sequence<I...>, B&... arguments) {
+    const std::tuple<B&...> all(arguments...);
+    return R(std::get<sizeof...(B) - sizeof...(I) + I>(all)...);
+  }
+
+  static constexpr std::size_t kWritten = detail::WrittenTensors<R>::count;
 
   const Operator* op_;
 };

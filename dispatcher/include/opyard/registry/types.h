@@ -23,7 +23,7 @@
 //   Tensor[]        const std::vector<Tensor>&       std::vector<Tensor>
 //   Tensor?[]       const std::vector<std::optional<Tensor>>&
 //   Any             const Value&, Value              Value
-//   (A, B)          -                                std::tuple<A, B>
+//   (A, B)          -                                std::tuple<A, B>, std::tuple<Tensor&, …>
 //
 // Any other type does not compile, and the error says what to write instead.
 //
@@ -112,7 +112,9 @@ template <>
 struct ArgumentOf<std::string> : detail::PlainArgument<std::string> {
   static TypePtr type() { return base_type(TypeKind::Str); }
   static std::string unbox(const Value& value) { return std::string(value.to_string_view()); }
-  static void box(Stack& stack, const std::string& text) { stack.push(Value(std::string_view(text))); }
+  static void box(Stack& stack, const std::string& text) {
+    stack.push(Value(std::string_view(text)));
+  }
 };
 
 template <>
@@ -242,15 +244,25 @@ struct ArgumentOf<std::optional<IntSpan>> {
   }
 };
 
-// What a kernel returns. `push` puts it on the stack, `take` reads it back after a boxed call;
-// `first` is the call's first argument, which in-place signatures return.
+// What a kernel returns. `push` puts it on the stack as an owner, `take` reads it back after a
+// boxed call. A returned reference is one of the arguments, so nothing is read back for it.
 template <typename R>
 struct ResultOf {
+  static_assert(!std::is_same_v<R, std::string_view>,
+                "a kernel cannot return std::string_view; write std::string");
+  static_assert(!std::is_same_v<R, IntSpan>,
+                "a kernel cannot return IntSpan; write std::vector<std::int64_t>");
+  static_assert(!std::is_reference_v<R>,
+                "a tuple of results can hold values and Tensor&, no other references");
   static void types(std::vector<TypePtr>& out) { out.push_back(detail::Argument<R>::type()); }
   static constexpr std::size_t count = 1;
   static void push(Stack& stack, R result) {
     if constexpr (std::is_same_v<R, Tensor>) {
       stack.push(Value(std::move(result)));
+    } else if constexpr (detail::Argument<R>::carries_keys) {
+      InlineStack<1> lent;  // box() lends what dies here; popping it makes an owner
+      detail::Argument<R>::box(lent, result);
+      stack.push(lent.pop());
     } else {
       detail::Argument<R>::box(stack, result);
     }
@@ -262,6 +274,13 @@ struct ResultOf {
       return R(detail::Argument<R>::unbox(results[0]));
     }
   }
+};
+
+template <>
+struct ResultOf<Tensor&> {
+  static void types(std::vector<TypePtr>& out) { out.push_back(detail::Argument<Tensor>::type()); }
+  static constexpr std::size_t count = 1;
+  static void push(Stack& stack, const Tensor& result) { stack.push(Value(result)); }
 };
 
 template <>
