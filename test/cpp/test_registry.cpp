@@ -1,0 +1,231 @@
+// test_registry.cpp: protects definitions, lookups, and what may be registered with what.
+#include "opyard/registry/registry.h"
+
+#include <gtest/gtest.h>
+
+#include "registering.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+using K = DispatchKey;
+
+TEST(Registry, B13_ASecondLiveDefinitionIsRefusedAndNamesBoth) {
+  const Registration first = define("t::f(Tensor x) -> Tensor", "registered at a.cpp:1");
+  EXPECT_THROWN(
+      define("t::f(Tensor(a!) x) -> Tensor(a!)", "registered at b.cpp:2"), BadRegistration,
+      "Tried to register an operator (t::f(Tensor(a!) x) -> Tensor(a!)) with the same name "
+      "and overload name multiple times. Duplicate registration: registered at b.cpp:2. "
+      "Original registration: registered at a.cpp:1");
+  const Registration overload = define("t::f.out(Tensor x) -> Tensor");
+  EXPECT_TRUE(overload) << "another overload is another operator";
+}
+
+TEST(Registry, B20_LookupsSayWhatIsMissing) {
+  EXPECT_EQ(registry().find(parse_operator_name("t::nope")), nullptr);
+  EXPECT_THROWN(registry().require("t::nope"), NotFound,
+                "Could not find schema for t::nope. Is the library that defines it loaded?");
+  const Registration kernel = implement("t::dangling", K::CPU, echo("cpu"));
+  EXPECT_EQ(registry().find(parse_operator_name("t::dangling")), nullptr);
+  EXPECT_THROWN(registry().require("t::dangling"), NotFound,
+                "Could not find schema for t::dangling. Kernels are registered for it, but no "
+                "definition; is a def() missing, or the library that has it?");
+  const Registration op = define("t::there.over(Tensor x) -> Tensor");
+  EXPECT_EQ(to_string(registry().require("t::there.over").schema()),
+            "t::there.over(Tensor x) -> Tensor");
+  EXPECT_EQ(registry().find({"t::there", "over"}), &registry().require("t::there.over"));
+  EXPECT_THROWN(registry().require("t::there"), NotFound,
+                "Could not find schema for t::there. Is the library that defines it loaded?");
+}
+
+TEST(Registry, NamesAndOverloadsAreThoseDefinedNow) {
+  const Registration second = define("t::g.second(Tensor x) -> Tensor");
+  Registration first = define("t::g(Tensor x) -> Tensor");
+  const Registration third = define("t::g.a_third(Tensor x) -> Tensor");
+  const Registration kernel = implement("t::g.undefined", K::CPU, echo("cpu"));
+  const Registration longer = define("t::gg(Tensor x) -> Tensor");
+  EXPECT_EQ(registry().overloads("t::g"), (std::vector<std::string>{"second", "", "a_third"}))
+      << "in order of definition";
+  EXPECT_EQ(registry().names().size(), 4u) << "by name, kernels alone do not count";
+  EXPECT_EQ(to_string(registry().names().front()), "t::g");
+  first.undo();
+  EXPECT_EQ(registry().overloads("t::g"), (std::vector<std::string>{"second", "a_third"}));
+  EXPECT_TRUE(registry().overloads("t::nope").empty());
+}
+
+TEST(Registry, TagsAreKeptInOrder) {
+  Definition definition;
+  definition.schema = parse_schema("t::tagged(Tensor x) -> Tensor");
+  definition.tags = {"pointwise", "core", "a"};
+  const Registration op = registry().define(std::move(definition));
+  EXPECT_EQ(registry().tags({"t::tagged", ""}),
+            (std::vector<std::string>{"pointwise", "core", "a"}));
+  EXPECT_TRUE(registry().tags({"t::nope", ""}).empty());
+}
+
+TEST(Registry, B2_ANamespaceIsClaimedOnce) {
+  Registration first = registry().claim_namespace("mine", "registered at a.cpp:1");
+  EXPECT_THROWN(static_cast<void>(registry().claim_namespace("mine", "registered at b.cpp:2")),
+                BadRegistration,
+                "Only one OPYARD_LIBRARY block can define the namespace mine; put all definitions "
+                "into one block, or use OPYARD_LIBRARY_FRAGMENT for the others. Previous "
+                "registration was registered at a.cpp:1; latest registration was registered at "
+                "b.cpp:2");
+  first.undo();
+  const Registration again = registry().claim_namespace("mine", "registered at b.cpp:2");
+  EXPECT_TRUE(again);
+}
+
+TEST(Registry, B21_KernelsComeBeforeOrAfterTheDefinitionOrWithoutOne) {
+  const Registration early = implement("t::early", K::CPU, echo("early"));
+  EXPECT_EQ(dump("t::early"),
+            "name: t::early\nschema: (none)\n"
+            "CPU: registered at impl.cpp:1 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]\n");
+  const Registration op = define("t::early(Tensor x) -> Tensor");
+  EXPECT_EQ(who_ran("t::early", {K::CPU}), "early");
+  const Registration late = implement("t::early", K::Meta, echo("late"));
+  EXPECT_EQ(who_ran("t::early", {K::Meta}), "late");
+}
+
+TEST(Registry, B21_NoKeyAndUndefinedMeanTheCatchAll) {
+  const Registration op = define("t::all(Tensor x) -> Tensor");
+  {
+    const Registration kernel = implement("t::all", std::nullopt, echo("all"));
+    EXPECT_EQ(who_ran("t::all", {}), "all");
+    EXPECT_EQ(who_ran("t::all", {K::SparseXLA}), "all");
+    EXPECT_EQ(registry().keys_with_kernel(registry().require("t::all")),
+              std::vector<K>{K::CompositeImplicitAutograd});
+  }
+  const Registration kernel = implement("t::all", K::Undefined, echo("undefined"));
+  EXPECT_EQ(who_ran("t::all", {K::CPU}), "undefined");
+}
+
+TEST(Registry, AKernelStandsAtARuntimeKeyOrAnAlias) {
+  const Registration op = define("t::at(Tensor x) -> Tensor");
+  EXPECT_THROWN(
+      implement("t::at", K::Dense, echo("")), BadRegistration,
+      "t::at: a kernel cannot stand at Dense, which is a layer of many keys; name the key "
+      "of one backend, or an alias key");
+  EXPECT_THROWN(implement("t::at", K::ThreadEntry, echo("")), BadRegistration,
+                "t::at: a kernel cannot stand at ThreadEntry, which belongs to the dispatcher");
+  EXPECT_EQ(dump("t::at").find("Dense"), std::string::npos);
+}
+
+TEST(Registry, B22_KernelsOfOneKeyStackAndUncoverEachOther) {
+  const CaughtWarnings warnings;
+  const Registration op = define("t::stack(Tensor x) -> Tensor");
+  Registration a = implement("t::stack", K::CPU, echo("a"), "registered at a.cpp:1");
+  Registration b = implement("t::stack", K::CPU, echo("b"), "registered at b.cpp:1");
+  Registration c = implement("t::stack", K::CPU, echo("c"), "registered at c.cpp:1");
+  EXPECT_EQ(who_ran("t::stack", {K::CPU}), "c");
+  b.undo();
+  EXPECT_EQ(who_ran("t::stack", {K::CPU}), "c") << "removing a middle one leaves the top";
+  EXPECT_EQ(
+      dump("t::stack"),
+      "name: t::stack\nschema: t::stack(Tensor x) -> Tensor\ndebug: registered at def.cpp:1\n"
+      "alias analysis kind: FROM_SCHEMA\n"
+      "CPU: registered at c.cpp:1 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]\n"
+      "CPU (inactive): registered at a.cpp:1 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]\n");
+  c.undo();
+  EXPECT_EQ(who_ran("t::stack", {K::CPU}), "a") << "removing the newest uncovers the former";
+  a.undo();
+  EXPECT_EQ(who_ran("t::stack", {K::CPU}), "no kernel");
+}
+
+TEST(Registry, TheSameOwnerReplacesAndAnotherStacks) {
+  const CaughtWarnings warnings;
+  const char owner = 0;
+  const Registration op = define("t::own(Tensor x) -> Tensor");
+  Registration first = implement("t::own", K::CPU, echo("first"), "", &owner);
+  Registration second = implement("t::own", K::CPU, echo("second"), "", &owner);
+  EXPECT_EQ(who_ran("t::own", {K::CPU}), "second");
+  EXPECT_TRUE(warnings.texts().empty()) << "replacing one's own is no surprise";
+  first.undo();
+  EXPECT_EQ(who_ran("t::own", {K::CPU}), "second") << "the replaced registration undoes nothing";
+  second.undo();
+  EXPECT_EQ(who_ran("t::own", {K::CPU}), "no kernel") << "nothing is left below";
+}
+
+TEST(Registry, B23_OverridingWarnsAndNamesTheKernelReallyReplaced) {
+  const CaughtWarnings warnings;
+  const Registration op = define("t::over(Tensor x) -> Tensor");
+  const Registration meta = implement("t::over", K::Meta, echo(""), "registered at first.cpp:1");
+  const Registration a = implement("t::over", K::CPU, echo(""), "registered at a.cpp:1");
+  EXPECT_TRUE(warnings.texts().empty()) << "another key is no override";
+  const Registration b = implement("t::over", K::CPU, echo(""), "registered at b.cpp:2");
+  ASSERT_EQ(warnings.texts().size(), 1u);
+  EXPECT_EQ(warnings.texts()[0],
+            "Overriding a previously registered kernel for the same operator and the same dispatch "
+            "key\n  operator: t::over(Tensor x) -> Tensor\n  dispatch key: CPU\n"
+            "  previous kernel: registered at a.cpp:1\n  new kernel: registered at b.cpp:2");
+}
+
+TEST(Registry, B23_TheWarningComesOnceForAnOperatorAndKey) {
+  const CaughtWarnings warnings;
+  const Registration f = define("t::once(Tensor x) -> Tensor");
+  const Registration g = define("t::once.other(Tensor x) -> Tensor");
+  for (int i = 0; i < 3; ++i) {
+    const Registration a = implement("t::once", K::CPU, echo(""));
+    const Registration b = implement("t::once", K::CPU, echo(""));
+    const Registration c = implement("t::once", K::CPU, echo(""));
+  }
+  EXPECT_EQ(warnings.texts().size(), 1u);
+  const Registration a = implement("t::once", K::Meta, echo(""));
+  const Registration b = implement("t::once", K::Meta, echo(""));
+  EXPECT_EQ(warnings.texts().size(), 2u) << "another key";
+  const Registration c = implement("t::once.other", K::CPU, echo(""));
+  const Registration d = implement("t::once.other", K::CPU, echo(""));
+  EXPECT_EQ(warnings.texts().size(), 3u) << "another operator";
+}
+
+TEST(Registry, AnOverrideThatIsMeantDoesNotWarn) {
+  const CaughtWarnings warnings;
+  const Registration op = define("t::meant(Tensor x) -> Tensor");
+  const Registration a = implement("t::meant", K::CPU, echo("a"));
+  const Registration b =
+      registry().implement({"t::meant", ""}, K::CPU, echo("b"), "", nullptr, true);
+  EXPECT_EQ(who_ran("t::meant", {K::CPU}), "b");
+  EXPECT_TRUE(warnings.texts().empty());
+}
+
+TEST(Registry, AWarningThatBecomesAnErrorTakesTheRegistrationBack) {
+  const Registration op = define("t::strict(Tensor x) -> Tensor");
+  const Registration a = implement("t::strict", K::CPU, echo("a"), "registered at a.cpp:1");
+  const std::string before = dump("t::strict");
+  const WarningHandler former =
+      set_warning_handler([](const std::string& text) { fail(ErrorKind::BadRegistration, text); });
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(thrown_by([] { implement("t::strict", K::CPU, echo("b")); }).kind,
+              ErrorKind::BadRegistration)
+        << "a warning that nobody saw has not been given";
+    EXPECT_EQ(dump("t::strict"), before);
+  }
+  set_warning_handler(former);
+  EXPECT_EQ(who_ran("t::strict", {K::CPU}), "a");
+}
+
+TEST(Registry, B30_OneFallbackAKeySeenByOldAndNewOperators) {
+  const Registration old_op = define("t::old(Tensor x) -> Tensor");
+  Registration fallback =
+      registry().implement_fallback(K::XLA, boxed_echo("fallback"), "registered at a.cpp:1");
+  const Registration new_op = define("t::new(Tensor x) -> Tensor");
+  EXPECT_EQ(who_ran("t::old", {K::XLA}), "fallback");
+  EXPECT_EQ(who_ran("t::new", {K::XLA}), "fallback");
+  EXPECT_THROWN(
+      registry().implement_fallback(K::XLA, boxed_echo(""), "registered at b.cpp:2"),
+      BadRegistration,
+      "Tried to register multiple backend fallbacks for the same dispatch key XLA; previous "
+      "registration registered at a.cpp:1, new registration registered at b.cpp:2");
+  EXPECT_THROWN(registry().implement_fallback(K::Meta, echo(""), ""), BadRegistration,
+                "the fallback for Meta serves every operator and must be a boxed kernel or "
+                "Kernel::fallthrough()");
+  EXPECT_THROWN(registry().implement_fallback(K::Autograd, boxed_echo(""), ""), BadRegistration,
+                "a fallback cannot stand at Autograd: it needs one runtime key");
+  fallback.undo();
+  EXPECT_EQ(who_ran("t::old", {K::XLA}), "no kernel");
+  EXPECT_EQ(who_ran("t::new", {K::XLA}), "no kernel");
+}
+
+}  // namespace
+}  // namespace opyard
