@@ -6,7 +6,7 @@
 //   reductions           sum, extremes, truth, softmax
 //   matrices             linear, matmul
 //   geometry             view, reshape, slice
-//   positions, lists     index, join
+//   positions, lists     index, gather, join
 //   making, converting   factory, arange, like, conversion, number
 #include <opyard/library.h>
 

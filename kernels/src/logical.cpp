@@ -59,8 +59,8 @@ Tensor logical(const char* op, const Tensor& self, const Tensor& other) {
   const DType dtype = call.common();
   return call.run({call.choose(kLogical<Op>, dtype), dtype, DType::Bool});
 }
-template <template <typename> typename Op>
-Tensor bitwise(const char* op, const Tensor& self, const Tensor& other) {
+template <template <typename> typename Op, typename Other>
+Tensor bitwise(const char* op, const Tensor& self, const Other& other) {
   const Elementwise call(op, self, other);
   const DType dtype = call.common();
   return call.run({call.choose(kBitwise<Op>, dtype), dtype, dtype});
@@ -92,6 +92,15 @@ Tensor bitwise_or(const Tensor& self, const Tensor& other) {
 Tensor bitwise_xor(const Tensor& self, const Tensor& other) {
   return bitwise<BitwiseXor>("aten::bitwise_xor.Tensor", self, other);
 }
+Tensor bitwise_and_scalar(const Tensor& self, const Scalar& other) {
+  return bitwise<BitwiseAnd>("aten::bitwise_and.Scalar", self, other);
+}
+Tensor bitwise_or_scalar(const Tensor& self, const Scalar& other) {
+  return bitwise<BitwiseOr>("aten::bitwise_or.Scalar", self, other);
+}
+Tensor bitwise_xor_scalar(const Tensor& self, const Scalar& other) {
+  return bitwise<BitwiseXor>("aten::bitwise_xor.Scalar", self, other);
+}
 
 }  // namespace
 
@@ -102,8 +111,11 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("logical_xor(Tensor self, Tensor other) -> Tensor");
   m.def("bitwise_not(Tensor self) -> Tensor");
   m.def("bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor");
+  m.def("bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor");
   m.def("bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor");
+  m.def("bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor");
   m.def("bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor");
+  m.def("bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor");
 }
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
@@ -113,8 +125,11 @@ OPYARD_LIBRARY_IMPL(aten, CPU, m) {
   m.impl("logical_xor", &logical_xor);
   m.impl("bitwise_not", &bitwise_not);
   m.impl("bitwise_and.Tensor", &bitwise_and);
+  m.impl("bitwise_and.Scalar", &bitwise_and_scalar);
   m.impl("bitwise_or.Tensor", &bitwise_or);
+  m.impl("bitwise_or.Scalar", &bitwise_or_scalar);
   m.impl("bitwise_xor.Tensor", &bitwise_xor);
+  m.impl("bitwise_xor.Scalar", &bitwise_xor_scalar);
 }
 
 }  // namespace opyard::kernels

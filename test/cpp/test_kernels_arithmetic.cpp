@@ -157,6 +157,9 @@ TEST(Logic, OfAnyDtypeIsBoolAndBitwiseKeepsIntegers) {
   EXPECT_EQ(aten("bitwise_and.Tensor", {a, b}), "int64[2] 8 5");
   EXPECT_EQ(aten("bitwise_or.Tensor", {a, b}), "int64[2] 14 -1");
   EXPECT_EQ(aten("bitwise_xor.Tensor", {a, b}), "int64[2] 6 -6");
+  EXPECT_EQ(aten("bitwise_and.Scalar", {a, 4}), "int64[2] 4 4");
+  EXPECT_EQ(aten("bitwise_or.Scalar", {a, 1}), "int64[2] 13 -1");
+  EXPECT_EQ(aten("bitwise_xor.Scalar", {b8({1}, {true}), true}), "bool[1] False");
   EXPECT_EQ(aten("bitwise_not", {a}), "int64[2] -13 0");
   EXPECT_EQ(aten("bitwise_not", {b8({2}, {true, false})}), "bool[2] False True");
   EXPECT_THROWN(aten("bitwise_and.Tensor", {x, y}), Unsupported,

@@ -77,6 +77,40 @@ TEST(Index, WorksOnEveryDType) {
   EXPECT_EQ(describe(aten_tensor("index_select", {half, 0, i64({1}, {2})})), "float16[1, 2]");
 }
 
+TEST(IndexPut, WritesToPositionsAndMasks) {
+  const auto put = [](const Tensor& self, std::vector<Value> indices, const Tensor& values,
+                      bool accumulate) {
+    return aten("index_put_", {self, Value::list(std::move(indices)), values, accumulate});
+  };
+  EXPECT_EQ(put(matrix(), {i64({2}, {2, 0})}, f32({2, 2}, {10, 20, 30, 40}), false),
+            "float32[3, 2] 30 40 3 4 10 20");
+  EXPECT_EQ(put(matrix(), {Value(), i64({1}, {-1})}, f32({}, {9}), false),
+            "float32[3, 2] 1 9 3 9 5 9");
+  EXPECT_EQ(
+      put(matrix(), {b8({3, 2}, {true, false, false, false, false, true})}, f32({}, {0}), false),
+      "float32[3, 2] 0 2 3 4 5 0");
+  EXPECT_EQ(put(matrix(), {i64({3}, {1, 1, 1})}, f32({3, 1}, {7, 8, 9}), false),
+            "float32[3, 2] 1 2 9 9 5 6");
+  EXPECT_EQ(put(matrix(), {i64({3}, {1, 1, 0})}, f32({}, {10}), true),
+            "float32[3, 2] 11 12 23 24 5 6");
+  const Tensor x = matrix(), turned = aten_tensor("t", {x});
+  put(turned, {i64({1}, {1})}, f32({3}, {-1, -2, -3}), false);
+  EXPECT_EQ(show(x), "float32[3, 2] 1 -1 3 -2 5 -3");
+  EXPECT_EQ(x.impl()->storage()->version(), 1U);
+  EXPECT_EQ(
+      put(cube(), {Value(), Value(), i64({1}, {0})}, i64({}, {100}), true),
+      "int64[2, 3, 4] 100 1 2 3 104 5 6 7 108 9 10 11 112 13 14 15 116 17 18 19 120 21 22 23");
+}
+
+TEST(IndexPut, RefusesWhatDoesNotFit) {
+  const Value places = Value::list({Value(i64({2}, {0, 1}))});
+  EXPECT_THROWN(aten("index_put_", {matrix(), places, f32({3}, {1, 2, 3})}), BadShape,
+                "aten::index_put_: values is float32[3] and the indexed part of self has sizes "
+                "[2, 2]; the sizes of values must broadcast to those");
+  EXPECT_THROWN(aten("index_put_", {matrix(), places, i64({}, {1})}), BadArgument,
+                "aten::index_put_: values is int64[]; its dtype must be float32");
+}
+
 TEST(IndexSelect, TakesRows) {
   EXPECT_EQ(aten("index_select", {matrix(), 0, i64({3}, {2, 2, 0})}), "float32[3, 2] 5 6 5 6 1 2");
   EXPECT_EQ(aten("index_select", {matrix(), 1, i64({1}, {1})}), "float32[3, 1] 2 4 6");
