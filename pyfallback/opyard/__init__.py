@@ -15,7 +15,7 @@ from . import _C, _hooks
 from ._C import (
     Tensor,
     bfloat16,
-    bool,  # the element type, as in NumPy
+    bool as bool,  # the element type, as in NumPy
     complex64,
     complex128,
     device,

@@ -7,6 +7,7 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     packet(name)                     the packet of "ns::name"; always the same object
     overload(name)                   the overload of "ns::name" or "ns::name.overload"
     aten(name)                       the packet of that aten operator, or None
+    schema(text)                     the schema that a text says
     format_tensor(tensor)            its repr
     get_item(tensor, index)          tensor[index]
     set_item(tensor, index, value)   tensor[index] = value
@@ -20,6 +21,13 @@ def _dispatch_key(number: int) -> object:
 
     hooks["DispatchKey"] = DispatchKey
     return DispatchKey(number)
+
+
+def _schema(text: str) -> object:
+    from .schema import parse
+
+    hooks["schema"] = parse
+    return parse(text)
 
 
 def _format_tensor(tensor: object) -> str:
@@ -48,6 +56,7 @@ hooks = {
     "packet": _ops.packet_of,
     "overload": _ops.overload_of,
     "aten": _ops.find_aten,
+    "schema": _schema,
     "format_tensor": _format_tensor,
     "get_item": _get_item,
     "set_item": _set_item,

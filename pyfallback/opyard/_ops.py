@@ -26,7 +26,7 @@ def load_library(path: "str | os.PathLike[str]") -> None:
     """
     from . import _bind
 
-    _bind.load_library(os.fspath(path))
+    _bind.load_library(os.fsencode(path))
 
 
 def unload_library(path: "str | os.PathLike[str]") -> int:
@@ -37,7 +37,7 @@ def unload_library(path: "str | os.PathLike[str]") -> int:
     """
     from . import _bind
 
-    survivors = _bind.unload_library(os.fspath(path))
+    survivors = _bind.unload_library(os.fsencode(path))
     for packet in list(_packets.values()):
         forget(packet.qualified_name)
     return survivors

@@ -19,7 +19,7 @@ __all__ = [
     "DispatchKey",
     "DispatchKeySet",
     "ExcludeDispatchKeyGuard",
-    "Explanation",
+    "Explanation",  # noqa: F822
     "ForceDispatchKeyGuard",
     "IncludeDispatchKeyGuard",
     "PreserveDispatchKeyGuard",

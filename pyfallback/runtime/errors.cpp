@@ -40,17 +40,6 @@ std::string describe(PyObject* exception) {
   return text;
 }
 
-PyObject* type_of(ErrorKind kind) noexcept {
-  switch (kind) {
-#define OPYARD_ERROR_KIND(name, python, meaning) \
-  case ErrorKind::name:                          \
-    return PyExc_##python;
-#include "opyard/base/error_kinds.def"
-#undef OPYARD_ERROR_KIND
-  }
-  return PyExc_RuntimeError;
-}
-
 }  // namespace
 
 void throw_python_error(Runtime& runtime) {
@@ -62,11 +51,6 @@ void throw_python_error(Runtime& runtime) {
   std::string text = describe(exception);
   throw Error(ErrorKind::Python, std::move(text),
               make_counted<PythonException>(runtime, exception));
-}
-
-void set_python_error(const Error& error) noexcept {
-  if (error.carried() && error.carried()->restore_with_lock_held()) return;
-  PyErr_SetString(type_of(error.kind()), error.what());
 }
 
 }  // namespace opyard::python

@@ -3,10 +3,10 @@
 //   Python -> C++   throw_python_error() takes the exception that is set and throws an Error
 //                   of kind Python that carries the very object.
 //   C++ -> Python   entry_from_python() runs a body and turns what it throws into the Python
-//                   exception of its kind (base/error_kinds.def); a carried object is set again
-//                   as it was, with its traceback.
+//                   exception of its kind; a carried object is set again as it was, with its
+//                   traceback.
 //
-// Depends on: runtime/runtime.h, base/error.h.
+// Depends on: runtime/runtime.h, runtime/error_type.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "opyard/base/error.h"
+#include "runtime/error_type.h"
 
 namespace opyard::python {
 
@@ -34,9 +34,6 @@ inline Owned require(Runtime& runtime, PyObject* result) {
   return Owned::steal(result);
 }
 
-// Sets the Python exception of an Error. With the GIL held.
-void set_python_error(const Error& error) noexcept;
-
 // Runs the body of a function that Python calls; gives `failed` with an exception set where
 // it throws. The forced unwinding of a thread passes through.
 template <typename Result, typename Body>
@@ -51,7 +48,7 @@ Result entry_from_python(Result failed, Body&& body) {
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    set_exception(PyExc_RuntimeError, error.what());
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "something was thrown that is no std::exception");
   }
