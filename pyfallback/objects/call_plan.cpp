@@ -35,16 +35,12 @@ std::string text_of(PyObject* object) {
 
 CallPlan::CallPlan(const Operator& op) : op_(op) {
   const Schema& schema = op.schema();
-  if (schema.variadic_arguments || schema.variadic_results) {
-    fail(ErrorKind::Unsupported,
-         fmt::format("{} has a variadic schema, which this version cannot call from Python",
-                     op.declaration()));
-  }
   for (const Argument& argument : schema.arguments) {
     Owned name = checked(PyUnicode_InternFromString(argument.name.c_str()));
     parameters_.push_back({std::move(name), &argument, argument.type->kind() == TypeKind::Tensor});
     if (!argument.keyword_only) ++positional_;
   }
+  if (schema.variadic_arguments || schema.variadic_results) positional_ = kCannotBeCalled;
 }
 
 const CallPlan::Parameter* CallPlan::find(PyObject* name) const {
@@ -63,6 +59,7 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
   };
   if (count > positional_) {
     return refuse(0, [&] {
+      if (positional_ == kCannotBeCalled) return explain_variadic();
       return fmt::format("{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}",
                          op_.name().name, positional_, count, op_.declaration());
     });
@@ -98,6 +95,11 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
   return refuse(parameters_.size(), [&] { return explain_names(runtime, count, names); });
 }
 
+std::string CallPlan::explain_variadic() const {
+  return fmt::format("{} has a variadic schema, which this version cannot call from Python",
+                     op_.declaration());
+}
+
 std::string CallPlan::explain_mismatch(std::size_t position, PyObject* given) const {
   const Argument& argument = *parameters_[position].argument;
   return fmt::format(
@@ -128,6 +130,7 @@ std::string CallPlan::explain_names(Runtime& runtime, Py_ssize_t count, PyObject
 void CallPlan::require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                        Stack& stack) const {
   if (bind(runtime, args, count, names, stack, nullptr)) return;
+  if (positional_ == kCannotBeCalled) fail(ErrorKind::Unsupported, explain_variadic());
   std::string why;
   bind(runtime, args, count, names, stack, &why);
   fail(ErrorKind::BadArgument, std::move(why));

@@ -31,7 +31,8 @@ class CallPlan {
   // keep them alive.
   bool bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
             Stack& stack, std::string* why) const;
-  // The same, and raises BadArgument (TypeError) where they do not fit.
+  // The same, and raises BadArgument (TypeError) where they do not fit, Unsupported for an
+  // operator with a variadic schema.
   void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Stack& stack) const;
 
@@ -49,11 +50,15 @@ class CallPlan {
   };
 
   const Parameter* find(PyObject* name) const;
+  std::string explain_variadic() const;
   std::string explain_mismatch(std::size_t position, PyObject* given) const;
   std::string explain_names(Runtime& runtime, Py_ssize_t count, PyObject* names) const;
 
   const Operator& op_;
   std::vector<Parameter> parameters_;
+  // How many arguments may be given by position. A variadic schema has fewer than none, so
+  // that the check that each call makes anyway refuses it.
+  static constexpr Py_ssize_t kCannotBeCalled = -1;
   Py_ssize_t positional_ = 0;
 };
 

@@ -173,6 +173,17 @@ bool to_tuple(Runtime& runtime, const Type& type, PyObject* object, Value& value
   return true;
 }
 
+// Raises RecursionError where nesting goes too deep.
+class RecursionLimit {
+ public:
+  explicit RecursionLimit(Runtime& runtime) {
+    if (Py_EnterRecursiveCall(" while converting a list") != 0) throw_python_error(runtime);
+  }
+  RecursionLimit(const RecursionLimit&) = delete;
+  RecursionLimit& operator=(const RecursionLimit&) = delete;
+  ~RecursionLimit() { Py_LeaveRecursiveCall(); }
+};
+
 void to_any(Runtime& runtime, PyObject* object, Value& value) {
   if (object == Py_None) {
     value = Value();
@@ -189,6 +200,7 @@ void to_any(Runtime& runtime, PyObject* object, Value& value) {
   } else if (is_device(runtime, object)) {
     to_device(runtime, object, value);
   } else if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
+    const RecursionLimit limit(runtime);  // a list may contain itself
     std::vector<Value> values(std::size_t(PySequence_Fast_GET_SIZE(object)));
     for (std::size_t i = 0; i < values.size(); ++i) {
       to_any(runtime, PySequence_Fast_GET_ITEM(object, Py_ssize_t(i)), values[i]);

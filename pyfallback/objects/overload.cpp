@@ -103,6 +103,12 @@ PyObject* get_overload_name(PyObject* self, void*) {
 PyObject* get_declaration(PyObject* self, void*) {
   return entry_from_python([&] { return to_text(op_of(self).declaration()).release(); });
 }
+PyObject* get_schema(PyObject* self, void*) {
+  return entry_from_python([&] {
+    return PyObject_CallFunction(require_hook(runtime_of_overload(self), "schema"), "s",
+                                 op_of(self).declaration().c_str());
+  });
+}
 PyObject* get_is_view(PyObject* self, void*) {
   return PyBool_FromLong(op_of(self).schema().is_view() ? 1 : 0);
 }
@@ -156,6 +162,7 @@ PyGetSetDef properties[] = {
     {"namespace", get_namespace, nullptr, "the part of the name before '::'", nullptr},
     {"overload_name", get_overload_name, nullptr, "the overload, 'default' for the unnamed one", nullptr},
     {"declaration", get_declaration, nullptr, "the schema as text", nullptr},
+    {"_schema", get_schema, nullptr, "the schema, as opyard.schema.parse() gives it", nullptr},
     {"is_view", get_is_view, nullptr, "whether a result is a view of an argument", nullptr},
     {"overloadpacket", get_packet, nullptr, "the packet with all overloads of this name", nullptr},
     {"tags", get_tags, nullptr, "the tags given with the definition, in order", nullptr},

@@ -52,7 +52,8 @@ void refresh(PacketObject& packet) {
 [[noreturn]] void refuse_all(const PacketObject& packet, PyObject* const* args, Py_ssize_t count,
                              PyObject* names) {
   std::string text = "Overloaded operator invoked from Python failed to match any schema:\n";
-  for (const Owned& overload : *packet.overloads) {
+  for (std::size_t i = 0; i < packet.overloads->size(); ++i) {
+    const Owned overload = Owned::share((*packet.overloads)[i].get());
     CallStack stack;
     std::string why;
     plan_of(overload.get()).bind(*packet.runtime, args, count, names, stack, &why);
@@ -61,19 +62,23 @@ void refresh(PacketObject& packet) {
   fail(ErrorKind::BadArgument, std::move(text));
 }
 
-// The overload that takes the arguments, which are then on the stack.
-const CallPlan& choose(PacketObject& packet, PyObject* const* args, Py_ssize_t count,
-                       PyObject* names, Stack& stack) {
+// The overload that takes the arguments, which are then on the stack. Converting an argument
+// may run Python code that makes the packet look again, so each candidate is held while it is
+// asked.
+Owned choose(PacketObject& packet, PyObject* const* args, Py_ssize_t count, PyObject* names,
+             Stack& stack) {
   refresh(packet);
   if (packet.overloads->empty()) refuse_gone(packet);
   if (packet.overloads->size() == 1) {
-    const CallPlan& plan = plan_of(packet.overloads->front().get());
-    plan.require(*packet.runtime, args, count, names, stack);
-    return plan;
+    Owned only = Owned::share(packet.overloads->front().get());
+    plan_of(only.get()).require(*packet.runtime, args, count, names, stack);
+    return only;
   }
-  for (const Owned& overload : *packet.overloads) {
-    const CallPlan& plan = plan_of(overload.get());
-    if (plan.bind(*packet.runtime, args, count, names, stack, nullptr)) return plan;
+  for (std::size_t i = 0; i < packet.overloads->size(); ++i) {
+    Owned overload = Owned::share((*packet.overloads)[i].get());
+    if (plan_of(overload.get()).bind(*packet.runtime, args, count, names, stack, nullptr)) {
+      return overload;
+    }
   }
   refuse_all(packet, args, count, names);
 }
@@ -84,28 +89,18 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
     Runtime& runtime = *packet.runtime;
     if (__builtin_expect(runtime.drops.pending(), 0)) runtime.drops.drain_with_gil_held();
     CallStack stack;
-    // The plan is kept alive by its overload, and that by the packet: a refresh during the
-    // call may drop it, so it is held here.
-    const CallPlan* plan = &choose(packet, args, PyVectorcall_NARGS(flags), names, stack);
-    Owned held;
-    for (const Owned& overload : *packet.overloads) {
-      if (&plan_of(overload.get()) == plan) held = Owned::share(overload.get());
-    }
-    plan->op().call_boxed_unchecked(stack);
-    return plan->take_results(runtime, stack);
+    const Owned overload = choose(packet, args, PyVectorcall_NARGS(flags), names, stack);
+    const CallPlan& plan = plan_of(overload.get());
+    plan.op().call_boxed_unchecked(stack);
+    return plan.take_results(runtime, stack);
   });
 }
 
 // packet._resolve(*args, **kwargs): the overload a call would take.
 PyObject* resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return entry_from_python([&]() -> PyObject* {
-    PacketObject& packet = packet_of(self);
+  return entry_from_python([&] {
     CallStack stack;
-    const CallPlan& plan = choose(packet, args, count, names, stack);
-    for (const Owned& overload : *packet.overloads) {
-      if (&plan_of(overload.get()) == &plan) return Owned::share(overload.get()).release();
-    }
-    refuse_gone(packet);
+    return choose(packet_of(self), args, count, names, stack).release();
   });
 }
 
@@ -226,6 +221,18 @@ Owned make_packet(Runtime& runtime, const std::string& name) {
   packet.overloads = overloads.release();
   refresh(packet);
   return object;
+}
+
+Owned overload_object(Runtime& runtime, const Operator& op) {
+  const Owned packet = require(runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s",
+                                                              op.name().name.c_str()));
+  if (Py_TYPE(packet.get()) == runtime.packet_type) {
+    refresh(packet_of(packet.get()));
+    for (const Owned& overload : *packet_of(packet.get()).overloads) {
+      if (&plan_of(overload.get()).op() == &op) return Owned::share(overload.get());
+    }
+  }
+  return make_overload(runtime, op);  // its definition was taken back meanwhile
 }
 
 void add_packet_type(Runtime& runtime, PyObject* module) {

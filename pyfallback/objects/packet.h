@@ -9,10 +9,16 @@
 
 #include "runtime/runtime.h"
 
+#include "opyard/registry/operator.h"
+
 namespace opyard::python {
 
 // A new packet; `name` is "ns::name". The package keeps one for each name.
 Owned make_packet(Runtime& runtime, const std::string& name);
+
+// The object of an operator that its packet keeps, so that `is` compares operators. With the
+// GIL held.
+Owned overload_object(Runtime& runtime, const Operator& op);
 
 void add_packet_type(Runtime& runtime, PyObject* module);
 

@@ -18,6 +18,7 @@
 #include "objects/convert.h"
 #include "objects/key_set.h"
 #include "objects/overload.h"
+#include "objects/packet.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
 
@@ -133,27 +134,38 @@ void push_results(Runtime& runtime, const Record& record, const Operator& op, Py
   }
 }
 
-void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+// With the GIL held.
+void call_function(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   Runtime& runtime = kernel.runtime;
-  const HoldGil gil(runtime);
   const Schema& schema = op.schema();
   const std::span<Value> values = stack.top(schema.arguments.size());
 
   CallArguments arguments(values.size() + 2);
-  if (kernel.convention.with_op) arguments.add(make_overload(runtime, op));
   if (kernel.convention.with_keyset) arguments.add(wrap(runtime, keys));
+  if (kernel.convention.with_op) arguments.add(overload_object(runtime, op));
   const std::size_t positional = count_positional(schema, values);
   for (std::size_t i = 0; i < positional; ++i) {
     arguments.add(to_python(runtime, *schema.arguments[i].type, values[i]));
   }
   const std::size_t by_position = arguments.count();
   const Owned names = add_keywords(runtime, schema, values, arguments);
-  const Owned result = require(
-      runtime, PyObject_Vectorcall(kernel.function, arguments.data(),
-                                   by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get()));
+  const Owned result = require(runtime, in_python([&] {
+    return PyObject_Vectorcall(kernel.function, arguments.data(),
+                               by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
+  }));
   stack.drop(values.size());
   push_results(runtime, record, op, result.get(), stack);
+}
+
+void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  Runtime& runtime = static_cast<const PythonKernel*>(record.context)->runtime;
+  const HoldGil gil(runtime);
+  try {
+    call_function(record, op, keys, stack);
+  } catch (const PythonErrorSet&) {
+    throw_python_error(runtime);  // the caller may be C++, which must not see the other
+  }
 }
 
 }  // namespace

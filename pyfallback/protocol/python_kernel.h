@@ -12,7 +12,7 @@
 
 namespace opyard::python {
 
-// What a Python kernel is called with before the operator's arguments.
+// What a Python kernel is called with before the operator's arguments, in this order.
 struct KernelConvention {
   bool with_keyset = false;  // the DispatchKeySet of the call
   bool with_op = false;      // the operator: for fallbacks, which serve all of them

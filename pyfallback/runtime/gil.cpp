@@ -20,14 +20,14 @@ HoldGil::HoldGil(Runtime& runtime) {
          "a Python kernel or object was needed, but the Python interpreter has ended; C++ operators "
          "still work");
   }
-  state_ = PyGILState_Ensure();
+  state_ = in_python([] { return PyGILState_Ensure(); });
   runtime.gate.leave();
   taken_ = true;
   if (runtime.drops.pending()) runtime.drops.drain_with_gil_held();
 }
 
 HoldGil::~HoldGil() {
-  if (taken_) PyGILState_Release(state_);
+  if (taken_) in_python([this] { PyGILState_Release(state_); });
 }
 
 }  // namespace opyard::python
