@@ -1,0 +1,110 @@
+"""What the Python tests share: the built package, namespaces of their own, plugins."""
+
+import gc
+import itertools
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def ns():
+    """A namespace that no other test uses: operators are never freed, so names are not reused."""
+    return f"t{next(_numbers)}"
+
+
+@pytest.fixture
+def library(ns):
+    """A Library that may define operators in `ns`, taken back at the end."""
+    from opyard.library import Library
+
+    made = Library(ns, "FRAGMENT")
+    yield made
+    made._destroy()
+
+
+@pytest.fixture
+def define(library):
+    """Defines an operator of `ns` with kernels by key, and gives its packet."""
+    import opyard
+
+    def define(schema, /, **kernels):
+        name = library.define(schema).partition("::")[2].partition(".")[0]
+        for key, kernel in kernels.items():
+            library.impl(schema.partition("(")[0], kernel, key)
+        return getattr(getattr(opyard.ops, library.ns), name)
+
+    return define
+
+
+@pytest.fixture
+def x():
+    """A small float32 tensor."""
+    import opyard
+
+    return opyard.tensor([1.0, 2.0, 3.0])
+
+
+def build_folder():
+    """The build directory that the package under test stands in."""
+    import opyard
+
+    return Path(opyard.__file__).resolve().parents[2]
+
+
+def plugin_path(name):
+    path = build_folder() / "test" / "python" / f"{name}.so"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not built here: the tests of this build are off")
+    return path
+
+
+@pytest.fixture(scope="session")
+def plugin():
+    """The operators of plugin.cpp, below ops.test_plugin."""
+    import opyard
+
+    opyard.load_library(plugin_path("opyard_test_plugin"))
+    return opyard.ops.test_plugin
+
+
+@pytest.fixture
+def throwing_plugin():
+    """The path of a plugin that cannot be registered."""
+    return plugin_path("opyard_throwing_plugin")
+
+
+@pytest.fixture
+def run_program(tmp_path):
+    """Runs a program in a fresh interpreter and gives the finished process."""
+
+    def run(program, *arguments, timeout=60):
+        file = tmp_path / "program.py"
+        file.write_text(textwrap.dedent(program), "utf-8")
+        return subprocess.run(
+            [sys.executable, str(file), *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    return run
+
+
+@pytest.fixture
+def collect():
+    """Runs the collector until it finds nothing more."""
+
+    def collect():
+        while gc.collect():
+            pass
+
+    return collect

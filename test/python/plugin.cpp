@@ -1,0 +1,118 @@
+// test/python/plugin.cpp: operators that the Python tests need C++ for.
+//
+// Calls of other operators from C++, on this thread and on native ones, and errors of every
+// kind. An operator to call is given by name; it takes and gives one tensor. A caller from
+// Python holds the GIL, so nothing here waits for a native thread.
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "opyard/library.h"
+
+namespace {
+
+using opyard::Operator;
+using opyard::Stack;
+using opyard::Tensor;
+
+Tensor call(const std::string& op, const Tensor& x) {
+  Stack stack;
+  stack.push(x);
+  opyard::require_operator(op).call_boxed(stack);
+  return stack.pop().take_tensor();
+}
+
+Tensor call_typed(const std::string& op, const Tensor& x) {
+  return opyard::require_operator(op).typed<Tensor(const Tensor&)>().call(x);
+}
+
+// In a catch block of C++ between the two.
+Tensor call_and_rethrow(const std::string& op, const Tensor& x) {
+  try {
+    return call(op, x);
+  } catch (const opyard::Error& error) {
+    const opyard::Error copy = error;
+    throw copy;
+  }
+}
+
+// What a C++ caller sees of a failure.
+std::string call_and_describe(const std::string& op, const Tensor& x) {
+  try {
+    call(op, x);
+  } catch (const opyard::Error& error) {
+    return std::string(opyard::name_of(error.kind())) + ": " + error.what();
+  }
+  return "";
+}
+
+// What background threads did.
+std::atomic<std::int64_t> calls_in_background{0};
+std::atomic<std::int64_t> failures_in_background{0};
+
+// Calls `op` on native threads without end, or until it fails.
+void call_in_background(const std::string& op, const Tensor& x, std::int64_t threads) {
+  for (std::int64_t i = 0; i < threads; ++i) {
+    std::thread([op, x] {
+      try {
+        for (;;) {
+          call(op, x);
+          ++calls_in_background;
+        }
+      } catch (const opyard::Error&) {
+        ++failures_in_background;
+      }
+    }).detach();
+  }
+}
+
+// Calls `op` once on a native thread, and forgets what comes of it.
+void call_once_in_background(const std::string& op, const Tensor& x) {
+  std::thread([op, x] {
+    try {
+      call(op, x);
+      ++calls_in_background;
+    } catch (const opyard::Error&) {
+      ++failures_in_background;
+    }
+  }).detach();
+}
+
+std::vector<std::int64_t> count_in_background() {
+  return {calls_in_background, failures_in_background};
+}
+
+Tensor kept;
+
+void keep(const Tensor& x) { kept = x; }
+
+void fail_with(std::int64_t kind, const std::string& message) {
+  opyard::fail(opyard::ErrorKind(kind), message);
+}
+
+std::string kind_name(std::int64_t kind) { return opyard::name_of(opyard::ErrorKind(kind)); }
+
+void throw_foreign(const std::string& what) {
+  if (what == "std::exception") throw std::out_of_range("a text of the C++ library");
+  throw 42;
+}
+
+Tensor same(const Tensor& x) { return x; }
+
+}  // namespace
+
+OPYARD_LIBRARY(test_plugin, m) {
+  m.def("call(str op, Tensor x) -> Tensor", &call);
+  m.def("call_typed(str op, Tensor x) -> Tensor", &call_typed);
+  m.def("call_and_rethrow(str op, Tensor x) -> Tensor", &call_and_rethrow);
+  m.def("call_and_describe(str op, Tensor x) -> str", &call_and_describe);
+  m.def("call_in_background(str op, Tensor x, int threads) -> ()", &call_in_background);
+  m.def("call_once_in_background(str op, Tensor x) -> ()", &call_once_in_background);
+  m.def("count_in_background() -> int[]", &count_in_background);
+  m.def("keep(Tensor x) -> ()", &keep);
+  m.def("fail_with(int kind, str message) -> ()", &fail_with);
+  m.def("kind_name(int kind) -> str", &kind_name);
+  m.def("throw_foreign(str what) -> ()", &throw_foreign);
+  m.def("same(Tensor x) -> Tensor");
+  m.impl("same", opyard::DispatchKey::CPU, &same);
+}

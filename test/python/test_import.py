@@ -1,0 +1,126 @@
+"""test_import.py: what `import opyard` brings and what it leaves alone."""
+
+import sys
+
+import pytest
+
+EXPORTS = [
+    "Tensor", "tensor", "from_numpy", "from_dlpack", "dtype", "device", "ops", "load_library",
+    "unload_library", "loaded_libraries", "uint8", "int8", "int16", "int32", "int64", "float16",
+    "bfloat16", "float32", "float64", "complex64", "complex128", "bool",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_the_package_exports(name):
+    import opyard
+
+    assert getattr(opyard, name) is not None
+    assert name in dir(opyard)
+
+
+def test_every_dtype_of_the_extension_is_exported():
+    import opyard
+
+    names = [name for name, value in vars(opyard._C).items() if isinstance(value, opyard.dtype)]
+    assert len(names) == 12
+    assert all(getattr(opyard, name) is getattr(opyard._C, name) for name in names)
+
+
+def test_version_is_that_of_the_build():
+    import opyard
+    from opyard import _build_info
+
+    assert opyard.__version__ == _build_info.version
+
+
+def test_import_loads_little(run_program):
+    done = run_program(
+        """
+        import sys
+        before = set(sys.modules)
+        import opyard
+        print(*sorted(set(sys.modules) - before))
+        with open("/proc/self/maps") as maps:
+            print("kernels" if "opyard_kernels" in maps.read() else "no kernels")
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    modules, kernels = done.stdout.splitlines()
+    ours = {name for name in modules.split() if name.startswith("opyard")}
+    assert ours == {"opyard", "opyard._C", "opyard._hooks", "opyard._ops", "opyard._version"}
+    assert not {"numpy", "enum", "typing", "dataclasses", "pathlib", "re"} & {*modules.split()}
+    assert kernels == "no kernels"
+
+
+@pytest.mark.parametrize("name", ["library", "dispatch", "schema"])
+def test_submodules_are_attributes_that_load_when_named(run_program, name):
+    done = run_program(
+        f"""
+        import sys
+        import opyard
+        assert "opyard.{name}" not in sys.modules
+        assert "{name}" in dir(opyard)
+        module = opyard.{name}
+        assert module is sys.modules["opyard.{name}"], module
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_no_submodule_is_no_attribute():
+    import opyard
+
+    with pytest.raises(AttributeError, match=r"^module 'opyard' has no attribute 'nope'$"):
+        opyard.nope  # noqa: B018
+
+
+def test_tensors_work_without_numpy(run_program):
+    done = run_program(
+        """
+        import sys
+        sys.modules["numpy"] = None  # every import of it fails
+        import opyard
+        t = opyard.tensor([1.0, 2.0])
+        print(t.shape, opyard.ops.aten.add(t, t).tolist())
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "(2,) [2.0, 4.0]\n"
+
+
+def test_a_second_interpreter_is_refused_with_a_reason(run_program):
+    done = run_program(
+        """
+        import sys
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        import opyard
+        other = interpreters.create()
+        program = '''
+        import sys
+        sys.path[:] = {path!r}
+        try:
+            import opyard
+        except (ImportError, NotImplementedError) as error:
+            text = str(error)
+            assert "interpreter" in text, text
+        else:
+            raise AssertionError("imported")
+        '''.format(path=sys.path)
+        try:
+            failure = interpreters.run_string(other, program.replace(chr(10) + " " * 8, chr(10)))
+        except Exception as error:
+            failure = error
+        assert failure is None, failure
+        interpreters.destroy(other)
+        print(opyard.tensor([1.0]).item())
+        """
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "1.0\n")
+
+
+def test_the_versions_that_are_built_for():
+    assert (3, 10) <= sys.version_info[:2] <= (3, 13)

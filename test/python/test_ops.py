@@ -1,0 +1,257 @@
+"""test_ops.py: operators by name: namespaces, packets, overloads. Suspect _ops.py, packet.cpp."""
+
+import copy
+import pickle
+
+import pytest
+
+import opyard
+from opyard.dispatch import DispatchKey, DispatchKeySet
+
+
+@pytest.fixture
+def packet(library):
+    """An operator with three overloads: the unnamed one, `ov` and `n`."""
+    library.define("foo(Tensor x) -> Tensor")
+    library.define("foo.ov(Tensor x, Tensor y) -> Tensor", tags=("pointwise", "core"))
+    library.define("foo.n(int n) -> int")
+    library.impl("foo", lambda x: x, "CPU")
+    library.impl("foo.ov", lambda x, y: y, "CPU")
+    library.impl("foo.n", lambda n: n + 1)
+    return getattr(opyard.ops, library.ns).foo
+
+
+# F33 --------------------------------------------------------------------------------------
+
+
+def test_F33_every_namespace_exists(ns):
+    assert repr(getattr(opyard.ops, ns)) == f"<opyard.ops.{ns}>"
+
+
+def test_F33_a_missing_operator_is_named(ns):
+    with pytest.raises(AttributeError) as caught:
+        getattr(opyard.ops, ns).nope  # noqa: B018
+    assert str(caught.value) == f"'_OpNamespace' '{ns}' object has no attribute 'nope'"
+
+
+def test_F33_a_missing_overload_is_named(packet):
+    with pytest.raises(AttributeError) as caught:
+        packet.nope  # noqa: B018
+    assert str(caught.value) == f"The underlying op of '{packet}' has no overload name 'nope'"
+
+
+def test_F33_dunder_names_never_reach_the_registry(ns, monkeypatch):
+    asked = []
+    monkeypatch.setattr(opyard._ops, "find_packet", lambda name: asked.append(name))
+    namespace = getattr(opyard.ops, ns)
+    for name in ("__file__", "__wrapped__", "__path__", "__array_interface__"):
+        assert not hasattr(namespace, name)
+        assert not hasattr(opyard.ops, name)
+    assert asked == []
+    assert not hasattr(namespace, "other")
+    assert asked == [f"{ns}::other"]
+
+
+def test_F33_dunder_names_of_packets_are_no_overloads(packet):
+    assert not hasattr(packet, "__wrapped__")
+    assert packet.__class__.__name__ == "OpOverloadPacket"
+
+
+def test_F33_objects_are_kept(packet, ns):
+    namespace = getattr(opyard.ops, ns)
+    assert namespace is getattr(opyard.ops, ns)
+    assert packet is namespace.foo
+    assert packet.ov is namespace.foo.ov
+    assert packet.default is namespace.foo.default
+    assert packet.default is not packet.ov
+
+
+def test_F33_objects_stay_the_same_when_the_registry_changes(packet, library):
+    default = packet.default
+    library.define("foo.more(str s) -> str")
+    library.define("bar() -> ()")
+    assert packet.default is default
+    assert packet.overloads() == ["default", "ov", "n", "more"]
+
+
+def test_F33_dir_lists_operators_and_namespaces(packet, ns):
+    assert dir(getattr(opyard.ops, ns)) == ["foo"]
+    assert {ns, "aten", "load_library"} <= {*dir(opyard.ops)}
+
+
+def test_F27_operators_that_were_taken_back_are_no_attributes(ns):
+    library = opyard.library.Library(ns, "FRAGMENT")
+    library.define("foo(Tensor x) -> Tensor")
+    namespace = getattr(opyard.ops, ns)
+    packet = namespace.foo
+    library._destroy()
+    assert not hasattr(namespace, "foo")
+    assert dir(namespace) == []
+
+    again = opyard.library.Library(ns, "FRAGMENT")
+    again.define("foo(int n) -> int")
+    again.impl("foo", lambda n: n * 2)
+    assert namespace.foo is packet
+    assert packet(21) == 42
+
+
+def test_a_packet_whose_operators_are_gone_says_so(ns, x):
+    library = opyard.library.Library(ns, "FRAGMENT")
+    library.define("foo(Tensor x) -> Tensor")
+    library.impl("foo", lambda x: x, "CPU")
+    packet = getattr(opyard.ops, ns).foo
+    overload = packet.default
+    assert overload(x) is x
+    library._destroy()
+    with pytest.raises(RuntimeError, match=rf"{ns}::foo is gone: the library that defined it"):
+        packet(x)
+    with pytest.raises(RuntimeError, match=rf"{ns}::foo"):
+        overload(x)
+
+
+def test_an_operator_that_is_defined_again_is_alive_again(ns, x):
+    for answer in (1, 2):
+        library = opyard.library.Library(ns, "FRAGMENT")
+        library.define("foo(Tensor x) -> int")
+        library.impl("foo", lambda x, answer=answer: answer, "CPU")
+        if answer == 1:
+            overload = getattr(opyard.ops, ns).foo.default
+        assert overload(x) == answer
+        library._destroy()
+
+
+# F34 --------------------------------------------------------------------------------------
+
+
+def test_F34_texts(packet, ns):
+    assert str(packet) == f"{ns}.foo"
+    assert repr(packet) == f"<OpOverloadPacket(op='{ns}.foo')>"
+    assert str(packet.default) == f"{ns}.foo.default"
+    assert repr(packet.default) == f"<OpOverload(op='{ns}.foo', overload='default')>"
+    assert str(packet.ov) == f"{ns}.foo.ov"
+    assert repr(packet.ov) == f"<OpOverload(op='{ns}.foo', overload='ov')>"
+
+
+def test_F34_names(packet, ns):
+    assert packet.qualified_name == f"{ns}::foo"
+    assert packet.overloads() == ["default", "ov", "n"]
+    assert packet.default.name() == f"{ns}::foo"
+    assert packet.ov.name() == f"{ns}::foo.ov"
+    assert (packet.ov.namespace, packet.ov.overload_name) == (ns, "ov")
+    assert packet.default.overload_name == "default"
+
+
+def test_F34_the_way_back_to_the_packet(packet):
+    assert packet.ov.overloadpacket is packet
+
+
+def test_F34_schema_tags_and_views(packet, library, ns):
+    assert packet.ov.declaration == f"{ns}::foo.ov(Tensor x, Tensor y) -> Tensor"
+    assert str(packet.ov._schema) == packet.ov.declaration
+    assert packet.ov._schema.overload_name == "ov"
+    assert packet.ov.tags == ["pointwise", "core"]
+    assert packet.default.tags == []
+    assert not packet.ov.is_view
+    library.define("view(Tensor(a) x) -> Tensor(a)")
+    assert getattr(opyard.ops, ns).view.default.is_view
+
+
+def test_F34_copies_are_the_same_object(packet):
+    for op in (packet, packet.default, packet.ov):
+        assert copy.copy(op) is op
+        assert copy.deepcopy(op) is op
+        assert copy.deepcopy([op])[0] is op
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_F34_pickles_by_name(packet, protocol):
+    for op in (packet, packet.default, packet.ov):
+        assert pickle.loads(pickle.dumps(op, protocol)) is op
+
+
+def test_F34_unpickling_an_operator_that_is_gone_says_so(ns):
+    library = opyard.library.Library(ns, "FRAGMENT")
+    library.define("foo.ov(Tensor x) -> Tensor")
+    text = pickle.dumps(getattr(opyard.ops, ns).foo.ov)
+    library._destroy()
+    with pytest.raises(LookupError, match=rf"^'?no operator {ns}::foo is defined"):
+        pickle.loads(text)
+
+
+def test_F34_operators_are_hashed_by_identity(packet):
+    ops = {packet: 1, packet.default: 2, packet.ov: 3}
+    assert ops[packet.overloadpacket if hasattr(packet, "overloadpacket") else packet] == 1
+    assert ops[packet.ov] == 3
+    assert packet.default != packet.ov
+    assert packet.default == packet.default  # noqa: PLR0124
+
+
+# F35 --------------------------------------------------------------------------------------
+
+
+def test_F35_overloads_are_called(packet, x):
+    y = opyard.tensor([4.0])
+    assert packet.default(x) is x
+    assert packet.ov(x, y=y) is y
+    assert packet.n(n=4) == 5
+
+
+def test_F35_a_packet_calls_the_overload_that_fits(packet, x):
+    assert packet(x) is x
+    assert packet(x, x) is x
+    assert packet(1) == 2
+
+
+def test_F35_redispatch_takes_a_key_set_and_looks_at_nothing_else(packet, library, x):
+    library.impl("foo", lambda x: x + 1, "AutogradCPU")
+    keys = DispatchKeySet(DispatchKey.CPU)
+    assert packet.default.redispatch(keys, x) is x
+    assert packet.default.redispatch(DispatchKeySet(DispatchKey.AutogradCPU), x) is not x
+    with pytest.raises(TypeError, match=r"^redispatch\(\) takes a DispatchKeySet first$"):
+        packet.default.redispatch(x)
+    with pytest.raises(NotImplementedError):
+        packet.default.redispatch(DispatchKeySet(DispatchKey.CUDA), x)
+
+
+def test_F35_has_kernel_for_dispatch_key(packet):
+    assert packet.default.has_kernel_for_dispatch_key("CPU")
+    assert packet.default.has_kernel_for_dispatch_key(DispatchKey.CPU)
+    assert not packet.default.has_kernel_for_dispatch_key("CUDA")
+    # It has one at the alias, but none at exactly this key.
+    assert packet.n.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+    assert not packet.n.has_kernel_for_dispatch_key("CPU")
+    with pytest.raises(LookupError, match="CPPU"):
+        packet.default.has_kernel_for_dispatch_key("CPPU")
+
+
+def test_F35_operators_of_aten_are_loaded_when_first_used(run_program):
+    done = run_program(
+        """
+        import opyard
+
+        def is_loaded():
+            with open("/proc/self/maps") as maps:
+                return "opyard_kernels" in maps.read()
+
+        assert not is_loaded()
+        aten = opyard.ops.aten
+        assert not is_loaded()
+        assert aten.add is opyard.ops.aten.add
+        assert is_loaded()
+        assert "add" in dir(aten)
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_overload_objects_are_weakly_referable(packet):
+    import weakref
+
+    assert weakref.ref(packet.ov)() is packet.ov
+    assert weakref.ref(packet)() is packet
+
+
+def test_operators_cannot_be_made_by_hand():
+    for kind in (opyard._C.OpOverload, opyard._C.OpOverloadPacket):
+        with pytest.raises(TypeError, match="cannot create"):
+            kind()
