@@ -93,6 +93,10 @@ TEST(SchemaLimits, EveryLimitIsKeptAndNamed) {
 
   EXPECT_NE(error_of("f(int[] x=[1" + repeated(",1", 1 << 14) + "]) -> ()").find("too many types"),
             std::string::npos);
+  std::string broadcast = "int[255] x=1";
+  for (int i = 0; i < 70; ++i) broadcast += ", int[255] x" + std::to_string(i) + "=1";
+  EXPECT_NE(error_of("f(" + broadcast + ") -> ()").find("too many types"), std::string::npos)
+      << "each repeated value counts";
   EXPECT_NE(error_of(repeated(" ", (1 << 20) + 1)).find("1048577 bytes is too long"),
             std::string::npos);
 }

@@ -51,6 +51,14 @@ TEST(Value, OnlyHeapKindsHoldAPointer) {
   }
 }
 
+TEST(Value, APointerIsNoBool) {
+  static_assert(std::is_constructible_v<Value, bool>);
+  static_assert(!std::is_constructible_v<Value, const TensorImpl*>);
+  static_assert(!std::is_constructible_v<Value, void*>);
+  EXPECT_TRUE(Value(true).to_bool());
+  EXPECT_TRUE(Value("text").is_string());
+}
+
 TEST(Value, MovedFromIsNone) {
   for (Value& value : one_of_each(FakeA::create())) {
     const Kind kind = value.kind();

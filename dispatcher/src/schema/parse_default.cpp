@@ -16,7 +16,7 @@ namespace {
 
 class Fitter {
  public:
-  explicit Fitter(const Cursor& cursor) : cursor_(cursor) {}
+  explicit Fitter(Cursor& cursor) : cursor_(cursor) {}
 
   // The literal as a value of the type, or nothing where it does not fit. Raises BadSchema
   // where it would fit but for its size.
@@ -40,7 +40,7 @@ class Fitter {
   template <typename Number>
   Number read(const Literal& literal, const char* what) const;
 
-  const Cursor& cursor_;
+  Cursor& cursor_;
 };
 
 // Reads the digits with their sign, so that the least int64 is read like any other.
@@ -129,6 +129,7 @@ std::optional<Value> Fitter::fit_list(const Type& type, const Literal& literal) 
         literal.begin, fmt::format("one default value is not repeated {} times; the limit is {}",
                                    type.size_hint(), limit));
   }
+  for (std::int64_t i = 0; i < type.size_hint(); ++i) cursor_.count_node();
   items.assign(std::size_t(type.size_hint()), *value);
   return Value::list(std::move(items));
 }

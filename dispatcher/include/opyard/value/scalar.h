@@ -5,6 +5,7 @@
 // Depends on: value/value.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "opyard/value/value.h"
@@ -13,7 +14,8 @@ namespace opyard {
 
 class OPYARD_API Scalar {
  public:
-  Scalar(bool value) : value_(value) {}               // NOLINT
+  template <std::same_as<bool> Bool>
+  Scalar(Bool value) : value_(value) {}               // NOLINT
   Scalar(int value) : value_(std::int64_t{value}) {}  // NOLINT
   Scalar(std::int64_t value) : value_(value) {}       // NOLINT
   Scalar(double value) : value_(value) {}             // NOLINT

@@ -15,6 +15,7 @@
 // Depends on: tensor/tensor.h, base/counted.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -68,7 +69,11 @@ class OPYARD_API ForeignObject final : public Counted {
 class OPYARD_API Value {
  public:
   Value() noexcept : kind_(Kind::None), hold_(Hold::Nothing) { payload_.integer = 0; }
-  Value(bool value) noexcept : Value(Kind::Bool) { payload_.boolean = value; }         // NOLINT
+  // Exactly a bool: a pointer would turn into one without a word.
+  template <std::same_as<bool> Bool>
+  Value(Bool value) noexcept : Value(Kind::Bool) {  // NOLINT
+    payload_.boolean = value;
+  }
   Value(std::int64_t value) noexcept : Value(Kind::Int) { payload_.integer = value; }  // NOLINT
   Value(int value) noexcept : Value(std::int64_t{value}) {}                            // NOLINT
   Value(double value) noexcept : Value(Kind::Double) { payload_.real = value; }        // NOLINT
