@@ -60,28 +60,38 @@ std::string Library::provenance() const {
   return place_.empty() ? "registered at run time" : "registered at " + place_;
 }
 
+void Library::check_may_define(std::string_view text) const {
+  if (kind_ != LibraryKind::Impl) return;
+  fail(ErrorKind::BadRegistration,
+       fmt::format("def(\"{}\"): Cannot define an operator inside of an {} block; put it into the "
+                   "OPYARD_LIBRARY block of its namespace. ({})",
+                   text, macro_of(kind_), provenance()));
+}
+
 OperatorName Library::qualified(OperatorName name, std::string_view function) const {
+  if (name_space_ == kEveryNamespace) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("{}(\"{}\", ...): the namespace _ stands for all operators and can only hold "
+                     "fallbacks; use OPYARD_LIBRARY_IMPL(ns, Key, m) for kernels of one operator",
+                     function, to_string(name)));
+  }
   if (name.name_space().empty()) {
     name.name = name_space_ + "::" + name.name;
   } else if (name.name_space() != name_space_) {
-    fail(ErrorKind::BadRegistration,
-         fmt::format("{}(\"{}\", ...): Explicitly provided namespace ({}) in operator name does not "
-                     "match namespace of enclosing {} block ({}).",
-                     function, to_string(name), name.name_space(), macro_of(kind_), name_space_));
+    fail(
+        ErrorKind::BadRegistration,
+        fmt::format("{}(\"{}\", ...): Explicitly provided namespace ({}) in operator name does not "
+                    "match namespace of enclosing {} block ({}).",
+                    function, to_string(name), name.name_space(), macro_of(kind_), name_space_));
   }
   return name;
 }
 
 OperatorName Library::def(std::string_view text, std::vector<std::string> tags,
                           AliasAnalysis alias_analysis) {
+  check_may_define(text);
   Definition definition;
   definition.schema = parse_schema(text);
-  if (kind_ == LibraryKind::Impl) {
-    fail(ErrorKind::BadRegistration,
-         fmt::format("def(\"{}\"): Cannot define an operator inside of an {} block; put it into the "
-                     "OPYARD_LIBRARY block of its namespace. ({})",
-                     text, macro_of(kind_), provenance()));
-  }
   definition.schema.name = qualified(std::move(definition.schema.name), "def");
   definition.alias_analysis = alias_analysis;
   definition.alias_analysis_is_default = false;
@@ -94,6 +104,7 @@ OperatorName Library::def(std::string_view text, std::vector<std::string> tags,
 }
 
 OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
+  check_may_define(text);
   const bool is_schema = text.find('(') != std::string_view::npos;
   OperatorName name;
   if (is_schema) {
@@ -105,7 +116,6 @@ OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
                        "the whole schema",
                        text));
     }
-    if (kind_ == LibraryKind::Impl) return def(text);  // says why not
     Definition definition;
     const InferredTypes types = kernel.record().infer();
     definition.schema.name = qualified(parse_operator_name(text), "def");
@@ -138,23 +148,24 @@ void Library::implement(std::string_view text, std::optional<DispatchKey> key, K
                         bool override) {
   const OperatorName name = qualified(parse_operator_name(text), "impl");
   if (key && key_ && *key != *key_) {
-    fail(ErrorKind::BadRegistration,
-         fmt::format("impl(\"{}\", ...): Explicitly provided dispatch key ({}) is inconsistent with "
-                     "the dispatch key of the enclosing {} block ({}).",
-                     text, to_string(*key), macro_of(kind_), to_string(*key_)));
+    fail(
+        ErrorKind::BadRegistration,
+        fmt::format("impl(\"{}\", ...): Explicitly provided dispatch key ({}) is inconsistent with "
+                    "the dispatch key of the enclosing {} block ({}).",
+                    text, to_string(*key), macro_of(kind_), to_string(*key_)));
   }
   registrations_.reserve(registrations_.size() + 1);
-  registrations_.push_back(Registry::instance().implement(name, key ? key : key_,
-                                                          std::move(kernel), provenance(),
-                                                          owner_.get(), override));
+  registrations_.push_back(Registry::instance().implement(name, key ? key : key_, std::move(kernel),
+                                                          provenance(), owner_.get(), override));
 }
 
 void Library::fallback(Kernel kernel) {
   if (kind_ != LibraryKind::Impl || name_space_ != kEveryNamespace) {
     fail(ErrorKind::BadRegistration,
-         fmt::format("fallback(...): a fallback serves all operators, not those of the namespace {}; "
-                     "register it in OPYARD_LIBRARY_IMPL(_, Key, m)",
-                     name_space_));
+         fmt::format(
+             "fallback(...): a fallback serves all operators, not those of the namespace {}; "
+             "register it in OPYARD_LIBRARY_IMPL(_, Key, m)",
+             name_space_));
   }
   if (!key_) {
     fail(ErrorKind::BadRegistration, "fallback(...): this library has no dispatch key to serve");

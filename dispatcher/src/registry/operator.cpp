@@ -68,6 +68,12 @@ void check_results(const Operator& op, const Record& record, std::span<const Val
   }
 }
 
+// Operator::signature_ taken apart.
+constexpr std::uintptr_t kHandleMade = 1;
+const std::type_info* signature_in(std::uintptr_t word) {
+  return reinterpret_cast<const std::type_info*>(word & ~kHandleMade);
+}
+
 // Takes what a call left above its caller's values off the stack, unless it went well.
 class StackRestorer {
  public:
@@ -172,10 +178,21 @@ const Record& Operator::settle(DispatchKeySet& keys) const {
   }
 }
 
-bool Operator::fix_signature(const std::type_info& signature) const noexcept {
-  const std::type_info* expected = nullptr;
-  return signature_.compare_exchange_strong(expected, &signature, std::memory_order_acq_rel) ||
-         *expected == signature;
+bool Operator::fix_signature(const std::type_info& signature, bool for_handle) const noexcept {
+  std::uintptr_t known = signature_.load(std::memory_order_acquire);
+  for (;;) {
+    if (known != 0 && *signature_in(known) != signature) return false;
+    const std::uintptr_t wanted =
+        (known != 0 ? known : reinterpret_cast<std::uintptr_t>(&signature)) |
+        (for_handle ? kHandleMade : 0);
+    if (known == wanted || signature_.compare_exchange_weak(known, wanted)) return true;
+  }
+}
+
+void Operator::forget_signature() const noexcept {
+  std::uintptr_t known = signature_.load(std::memory_order_acquire);
+  while ((known & kHandleMade) == 0 && !signature_.compare_exchange_weak(known, 0)) {
+  }
 }
 
 void Operator::check_signature(const std::type_info& signature, InferredTypes (*infer)()) const {
@@ -185,11 +202,13 @@ void Operator::check_signature(const std::type_info& signature, InferredTypes (*
          fmt::format("{} cannot be called as {}. {}\nDeclaration: {}", to_string(schema_.name),
                      readable(signature), *difference, declaration_));
   }
-  if (!fix_signature(signature)) {
+  if (!fix_signature(signature, true)) {
+    const std::uintptr_t known = signature_.load(std::memory_order_acquire);
     fail(ErrorKind::BadSignature,
          fmt::format("Tried to call {} with a wrong C++ signature.\n"
                      "  correct signature: {}\n  called as:         {}",
-                     to_string(schema_.name), readable(*signature_.load(std::memory_order_acquire)),
+                     to_string(schema_.name),
+                     known != 0 ? readable(*signature_in(known)) : "none any more",
                      readable(signature)));
   }
 }

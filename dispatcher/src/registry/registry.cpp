@@ -126,7 +126,7 @@ void check_kernel(const Entry& entry, DispatchKey key, const Record& kernel) {
 // cannot be undone.
 void fix_signature(const Entry& entry, const Record& kernel) {
   if (entry.op == nullptr || kernel.signature == nullptr ||
-      entry.op->fix_signature(*kernel.signature)) {
+      entry.op->fix_signature(*kernel.signature, false)) {
     return;
   }
   fail(ErrorKind::BadRegistration,
@@ -188,7 +188,7 @@ Registration Registry::define(Definition definition) {
   Operator& op = entry.operator_for(definition.schema);
   const std::uint64_t id = state_->add_target({State::What::Definition, &entry, {}, {}});
   if (const auto [known, key] = entry.first_signature();
-      known != nullptr && !op.fix_signature(*known->signature)) {
+      known != nullptr && !op.fix_signature(*known->signature, false)) {
     state_->targets.erase(id);
     fail(ErrorKind::BadRegistration,
          fmt::format("{} had another C++ signature when it was defined before, and handles to it "
@@ -323,6 +323,7 @@ void Registry::undo(std::uint64_t id) noexcept {
   switch (target.what) {
     case State::What::Definition:
       Entry::bury(*target.entry->op);
+      target.entry->op->forget_signature();
       target.entry->op = nullptr;
       target.entry->definition.reset();
       state_->generation.fetch_add(1, std::memory_order_release);

@@ -107,8 +107,11 @@ class OPYARD_API Operator {
   // Runs a record's boxed function. When it throws, the arguments are gone from the stack.
   void run_boxed(const Record& record, DispatchKeySet keys, Stack& stack) const;
 
-  // Fixes the C++ signature, or finds it to be this one; false where it is another.
-  bool fix_signature(const std::type_info& signature) const noexcept;
+  // Fixes the C++ signature, or finds it to be this one; false where it is another. What a
+  // kernel fixed holds until forget_signature(), what a handle fixed holds for ever.
+  bool fix_signature(const std::type_info& signature, bool for_handle) const noexcept;
+  // Called when the definition is taken back.
+  void forget_signature() const noexcept;
   // Raises BadSignature where the schema or the fixed signature is another.
   void check_signature(const std::type_info& signature, InferredTypes (*infer)()) const;
 
@@ -121,9 +124,9 @@ class OPYARD_API Operator {
   const Schema schema_;
   const std::string declaration_;
   const std::vector<std::uint16_t> key_positions_;  // arguments that carry keys
-  // The C++ signature of this operator, fixed for ever by its first unboxed kernel or handle:
-  // a handle made then calls through every record that comes later.
-  mutable std::atomic<const std::type_info*> signature_{nullptr};
+  // The address of the type_info of this operator's C++ signature, and 1 where a handle was made
+  // with it, which may be called for ever through every record that comes later; or 0.
+  mutable std::atomic<std::uintptr_t> signature_{0};
 };
 
 }  // namespace opyard
