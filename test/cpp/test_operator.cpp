@@ -228,7 +228,7 @@ TEST(BoxedCall, B34_AHandleOfAGoneDefinitionRaisesAndLivesAgainWithTheSameSchema
   EXPECT_THROWN(who_ran(gone, {K::CPU}) == "gone" ? static_cast<void>(typed.call(x)) : void(),
                 OperatorGone, message);
   EXPECT_THROWN(static_cast<void>(typed.redispatch(K::CPU, x)), OperatorGone, message);
-  EXPECT_EQ(dump("t::gone").substr(0, 34), "name: t::gone\nschema: (none)\nCPU: r")
+  EXPECT_EQ(dump("t::gone").find("name: t::gone\nschema: (none)\nCPU: registered"), 0u)
       << "kernels are left";
   op = define("t::gone(Tensor x) -> Tensor");
   EXPECT_EQ(&registry().require("t::gone"), &gone) << "the same object";

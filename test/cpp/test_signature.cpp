@@ -139,6 +139,20 @@ TEST(Signature, AHandleFixesTheSignatureForKernelsThatComeLater) {
   EXPECT_EQ(last_ran, "right");
 }
 
+TEST(Signature, B24_AndIsForgottenWithTheDefinitionWhereNoHandleWasMade) {
+  {
+    const Registration op = define("t::forgets(Tensor x) -> Tensor");
+    const Registration kernel = implement("t::forgets", K::CPU, echo(""));
+  }
+  const Registration op = define("t::forgets(Tensor x) -> Tensor");
+  const Registration kernel = implement("t::forgets", K::CPU, by_value());
+  EXPECT_TRUE(registry()
+                  .require("t::forgets")
+                  .typed<Tensor(Tensor)>()
+                  .call(tensor_with({K::CPU}))
+                  .defined());
+}
+
 TEST(Signature, AHandleFromAFormerLifeForbidsAnotherSignatureNow) {
   {
     const Registration op = define("t::reborn(Tensor x) -> Tensor");

@@ -1,0 +1,142 @@
+// test_kernel.cpp: protects the ways to make a kernel, and what each of them is given (D7, D8).
+#include "opyard/registry/kernel.h"
+
+#include <gtest/gtest.h>
+
+#include "registering.h"
+
+namespace opyard {
+namespace {
+
+using K = DispatchKey;
+
+int called = 0;
+DispatchKeySet received;
+
+Tensor plain(const Tensor& x) {
+  ++called;
+  return x;
+}
+Tensor plain_noexcept(const Tensor& x) noexcept { return plain(x); }
+Tensor with_keys(DispatchKeySet keys, const Tensor& x) {
+  received = keys;
+  return plain(x);
+}
+Tensor with_keys_noexcept(DispatchKeySet keys, const Tensor& x) noexcept {
+  return with_keys(keys, x);
+}
+struct Functor {
+  std::string name;
+  Tensor operator()(const Tensor& x) { return plain(x); }
+};
+struct NoexceptFunctor {
+  Tensor operator()(const Tensor& x) noexcept { return plain(x); }
+};
+
+// Registers the kernel and calls it typed and boxed; gives its line of the dump.
+std::string try_out(Kernel kernel) {
+  const Registration op = define("t::k(Tensor x) -> Tensor");
+  const Registration registration = implement("t::k", K::CPU, std::move(kernel), "here");
+  const Tensor x = tensor_with({K::CPU});
+  called = 0;
+  EXPECT_TRUE(registry().require("t::k").typed<Tensor(const Tensor&)>().call(x).same(x));
+  EXPECT_EQ(called, 1);
+  InlineStack<1> stack;
+  stack.push(Value(x));
+  registry().require("t::k").call_boxed(stack);
+  EXPECT_TRUE(stack[0].to_tensor().same(x));
+  EXPECT_EQ(called, 2);
+  const std::string text = dump("t::k");
+  return text.substr(text.find("CPU: ") + 5);
+}
+
+constexpr const char* kUnboxed = "here :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]\n";
+
+TEST(Kernel, D7_FromFunctionsAndFunctionObjects) {
+  EXPECT_EQ(try_out(Kernel::from(&plain)), kUnboxed);
+  EXPECT_EQ(try_out(Kernel::from(plain_noexcept)), kUnboxed);
+  EXPECT_EQ(try_out(Kernel::from<&plain>()), kUnboxed);
+  EXPECT_EQ(try_out(Kernel::from<&plain_noexcept>()), kUnboxed);
+  EXPECT_EQ(try_out(Kernel::from([](const Tensor& x) { return plain(x); })), kUnboxed);
+  EXPECT_EQ(try_out(Kernel::from([](const Tensor& x) noexcept { return plain(x); })), kUnboxed);
+  EXPECT_EQ(try_out(Kernel::from(Functor{"a name that is longer than a small string"})), kUnboxed);
+  EXPECT_EQ(try_out(Kernel::from(NoexceptFunctor{})), kUnboxed);
+  const Functor constant{"copied"};
+  EXPECT_EQ(try_out(Kernel::from(constant)), kUnboxed);
+  int captured = 0;
+  EXPECT_EQ(try_out(Kernel::from([&captured](const Tensor& x) {
+              ++captured;
+              return plain(x);
+            })),
+            kUnboxed);
+  EXPECT_EQ(captured, 2);
+  EXPECT_EQ(try_out(Kernel::from([count = 0](const Tensor& x) mutable {
+              ++count;
+              return plain(x);
+            })),
+            kUnboxed);
+}
+
+TEST(Kernel, D7_Boxed) {
+  EXPECT_EQ(try_out(Kernel::boxed([](const Operator&, DispatchKeySet, Stack&) { ++called; })),
+            "here :: (none) [ boxed ]\n");
+  static int destroyed;
+  destroyed = 0;
+  EXPECT_EQ(
+      try_out(Kernel::with_context([](const Record& record, const Operator&, DispatchKeySet,
+                                      Stack&) { called += *static_cast<int*>(record.context); },
+                                   new int(1),
+                                   [](void* context) {
+                                     ++destroyed;
+                                     delete static_cast<int*>(context);
+                                   })),
+      "here :: (none) [ boxed ]\n");
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST(Kernel, D7_AStubPassesTheCallOn) {
+  const Registration op = define("t::stub(Tensor x) -> Tensor");
+  const Registration stub = implement("t::stub", K::AutogradCPU, Kernel::fallthrough(), "here");
+  const Registration cpu = implement("t::stub", K::CPU, echo("cpu"), "there");
+  EXPECT_EQ(dump("t::stub").substr(dump("t::stub").find("AutogradCPU")),
+            "AutogradCPU: here :: (none) [ fallthrough boxed ]\n");
+  EXPECT_EQ(who_ran("t::stub", {K::CPU, K::AutogradCPU}), "cpu");
+}
+
+TEST(Kernel, D7_AnUnregisteredKernelDestroysItsContext) {
+  const auto shared = std::make_shared<int>(0);
+  {
+    Kernel kernel = Kernel::from([shared](const Tensor& x) { return plain(x); });
+    EXPECT_EQ(shared.use_count(), 2);
+    const Kernel moved = std::move(kernel);
+    EXPECT_EQ(shared.use_count(), 2);
+  }
+  EXPECT_EQ(shared.use_count(), 1);
+}
+
+TEST(Kernel, D8_TheKeySetIsTheOneOfTheCallAndNoPartOfTheSignature) {
+  const DispatchKeySet expected{K::CPU};
+  EXPECT_EQ(try_out(Kernel::from(&with_keys)), kUnboxed);
+  EXPECT_EQ(received, expected);
+  received = {};
+  EXPECT_EQ(try_out(Kernel::from<&with_keys_noexcept>()), kUnboxed);
+  EXPECT_EQ(received, expected);
+  received = {};
+  EXPECT_EQ(try_out(Kernel::from(
+                [](DispatchKeySet keys, const Tensor& x) { return with_keys(keys, x); })),
+            kUnboxed);
+  EXPECT_EQ(received, expected);
+}
+
+TEST(Kernel, D8_ABoxedKernelGetsOperatorAndKeySet) {
+  static std::string seen;
+  EXPECT_EQ(try_out(Kernel::boxed([](const Operator& op, DispatchKeySet keys, Stack& stack) {
+              ++called;
+              seen = op.declaration() + " " + to_string(keys) + " " + std::to_string(stack.size());
+            })),
+            "here :: (none) [ boxed ]\n");
+  EXPECT_EQ(seen, "t::k(Tensor x) -> Tensor DispatchKeySet(CPU) 1");
+}
+
+}  // namespace
+}  // namespace opyard

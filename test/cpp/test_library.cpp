@@ -1,0 +1,255 @@
+// test_library.cpp: protects what each kind of library may hold, and that its end takes all back.
+#include "opyard/registry/library.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "registering.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+using K = DispatchKey;
+
+Tensor same(const Tensor& x) { return x; }
+void boxed_same(const Operator&, DispatchKeySet, Stack&) {}
+
+Library fragment(std::string name_space = "t") {
+  return Library(LibraryKind::Fragment, std::move(name_space), std::nullopt, "frag.cpp", 3);
+}
+Library kernels(std::optional<K> key = K::CPU, std::string name_space = "t") {
+  return Library(LibraryKind::Impl, std::move(name_space), key, "impl.cpp", 7);
+}
+
+TEST(Library, B1_TheThreeKinds) {
+  Library def(LibraryKind::Def, "t", std::nullopt, "def.cpp", 1);
+  def.def("f(Tensor x) -> Tensor");
+  Library more = fragment();
+  more.def("g(Tensor x) -> Tensor");
+  Library impl = kernels();
+  impl.impl("f", &same);
+  EXPECT_EQ(def.kind(), LibraryKind::Def);
+  EXPECT_EQ(impl.key(), K::CPU);
+  EXPECT_EQ(more.name_space(), "t");
+  EXPECT_EQ(registry().names().size(), 2u);
+  EXPECT_EQ(who_ran("t::f", {K::CPU}), "nobody") << "a kernel that says nothing ran";
+  EXPECT_EQ(dump("t::f"),
+            "name: t::f\nschema: t::f(Tensor x) -> Tensor\ndebug: registered at def.cpp:1\n"
+            "alias analysis kind: FROM_SCHEMA\n"
+            "CPU: registered at impl.cpp:7 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]\n");
+}
+
+TEST(Library, B2_OneDefLibraryANamespaceAtATime) {
+  {
+    const Library first(LibraryKind::Def, "solo", std::nullopt, "a.cpp", 1);
+    EXPECT_THROWN(
+        Library(LibraryKind::Def, "solo", std::nullopt, "b.cpp", 2), BadRegistration,
+        "Only one OPYARD_LIBRARY block can define the namespace solo; put all definitions "
+        "into one block, or use OPYARD_LIBRARY_FRAGMENT for the others. Previous "
+        "registration was registered at a.cpp:1; latest registration was registered at "
+        "b.cpp:2");
+    const Library other = fragment("solo");
+    const Library impl = kernels(K::CPU, "solo");
+  }
+  const Library again(LibraryKind::Def, "solo");
+  EXPECT_EQ(again.name_space(), "solo");
+}
+
+TEST(Library, B4_TheWildcardNamespaceHoldsFallbacksOnly) {
+  EXPECT_THROWN(Library(LibraryKind::Def, "_"), BadRegistration,
+                "OPYARD_LIBRARY(_): the namespace _ stands for all operators and can only hold "
+                "fallbacks; use OPYARD_LIBRARY_IMPL(_, Key, m) for those");
+  EXPECT_THROWN(Library(LibraryKind::Fragment, "_"), BadRegistration,
+                "OPYARD_LIBRARY_FRAGMENT(_): the namespace _ stands for all operators and can only "
+                "hold fallbacks; use OPYARD_LIBRARY_IMPL(_, Key, m) for those");
+  EXPECT_THROWN(Library(LibraryKind::Impl, ""), BadRegistration,
+                "a library needs the namespace it registers operators in");
+  Library all = kernels(K::CPU, "_");
+  all.fallback(Kernel::boxed(&boxed_same));
+  EXPECT_THROWN(all.impl("f", &same), BadRegistration,
+                "impl(\"f\", ...): the namespace _ stands for all operators and can only hold "
+                "fallbacks; use OPYARD_LIBRARY_IMPL(ns, Key, m) for kernels of one operator");
+  EXPECT_THROWN(all.impl("t::f", &same), BadRegistration,
+                "impl(\"t::f\", ...): the namespace _ stands for all operators and can only hold "
+                "fallbacks; use OPYARD_LIBRARY_IMPL(ns, Key, m) for kernels of one operator");
+}
+
+TEST(Library, B5_ADefiningLibraryTakesNoKey) {
+  EXPECT_THROWN(
+      Library(LibraryKind::Def, "t", K::CPU), BadRegistration,
+      "OPYARD_LIBRARY(t): a library that defines operators takes no dispatch key, but got "
+      "CPU; use OPYARD_LIBRARY_IMPL for kernels of one key");
+  EXPECT_THROWN(
+      Library(LibraryKind::Fragment, "t", K::CPU), BadRegistration,
+      "OPYARD_LIBRARY_FRAGMENT(t): a library that defines operators takes no dispatch key, "
+      "but got CPU; use OPYARD_LIBRARY_IMPL for kernels of one key");
+  const Library unclaimed(LibraryKind::Def, "t");  // a refused library claims nothing
+}
+
+TEST(Library, B6_AnImplLibraryDefinesNothing) {
+  Library impl = kernels();
+  EXPECT_THROWN(impl.def("foo(Tensor x) -> Tensor"), BadRegistration,
+                "def(\"foo(Tensor x) -> Tensor\"): Cannot define an operator inside of an "
+                "OPYARD_LIBRARY_IMPL block; put it into the OPYARD_LIBRARY block of its namespace. "
+                "(registered at impl.cpp:7)");
+  EXPECT_THROWN(
+      impl.def("foo", &same), BadRegistration,
+      "def(\"foo\"): Cannot define an operator inside of an OPYARD_LIBRARY_IMPL block; put "
+      "it into the OPYARD_LIBRARY block of its namespace. (registered at impl.cpp:7)");
+  EXPECT_THROWN(impl.def("foo(Tensor x) -> Tensor", &same), BadRegistration,
+                "def(\"foo(Tensor x) -> Tensor\"): Cannot define an operator inside of an "
+                "OPYARD_LIBRARY_IMPL block; put it into the OPYARD_LIBRARY block of its namespace. "
+                "(registered at impl.cpp:7)");
+  EXPECT_EQ(registry().find({"t::foo", ""}), nullptr);
+}
+
+TEST(Library, B7_AWrittenNamespaceMustBeTheLibrarys) {
+  Library lib = fragment("tns");
+  EXPECT_THROWN(lib.def("oth::foo(Tensor x) -> Tensor"), BadRegistration,
+                "def(\"oth::foo\", ...): Explicitly provided namespace (oth) in operator name does "
+                "not match namespace of enclosing OPYARD_LIBRARY_FRAGMENT block (tns).");
+  EXPECT_EQ(to_string(lib.def("tns::foo(Tensor x) -> Tensor")), "tns::foo");
+  EXPECT_EQ(to_string(lib.def("bar.out(Tensor x) -> Tensor")), "tns::bar.out") << "filled in";
+  Library impl = kernels(K::CPU, "tns");
+  EXPECT_THROWN(impl.impl("other::foo", &same), BadRegistration,
+                "impl(\"other::foo\", ...): Explicitly provided namespace (other) in operator name "
+                "does not match namespace of enclosing OPYARD_LIBRARY_IMPL block (tns).");
+  impl.impl("tns::foo", &same);
+  impl.impl("bar.out", &same);
+}
+
+TEST(Library, B8_AWrittenKeyMustBeTheLibrarys) {
+  Library lib = fragment();
+  lib.def("foo(Tensor x) -> Tensor");
+  Library impl = kernels(K::CPU);
+  EXPECT_THROWN(impl.impl("foo", K::CUDA, &same), BadRegistration,
+                "impl(\"foo\", ...): Explicitly provided dispatch key (CUDA) is inconsistent with "
+                "the dispatch key of the enclosing OPYARD_LIBRARY_IMPL block (CPU).");
+  impl.impl("foo", K::CPU, &same);
+  Library any = kernels(std::nullopt);
+  any.impl("foo", K::CUDA, &same);
+  any.impl("foo", &same);
+  EXPECT_EQ(registry().keys_with_kernel(registry().require("t::foo")),
+            (std::vector<K>{K::CPU, K::CUDA, K::CompositeImplicitAutograd}));
+}
+
+TEST(Library, B9_WhereAFallbackMayStand) {
+  const auto fallback = [](Library library) { library.fallback(Kernel::boxed(&boxed_same)); };
+  EXPECT_THROWN(fallback(fragment()), BadRegistration,
+                "fallback(...): a fallback serves all operators, not those of the namespace t; "
+                "register it in OPYARD_LIBRARY_IMPL(_, Key, m)");
+  EXPECT_THROWN(fallback(kernels()), BadRegistration,
+                "fallback(...): a fallback serves all operators, not those of the namespace t; "
+                "register it in OPYARD_LIBRARY_IMPL(_, Key, m)");
+  EXPECT_THROWN(fallback(kernels(std::nullopt, "_")), BadRegistration,
+                "fallback(...): this library has no dispatch key to serve");
+  EXPECT_THROWN(kernels(K::CPU, "_").fallback(Kernel::from(&same)), BadRegistration,
+                "the fallback for CPU serves every operator and must be a boxed kernel or "
+                "Kernel::fallthrough()");
+}
+
+TEST(Library, B10_ItsEndUndoesAllItRegisteredInAnyOrder) {
+  const CaughtWarnings warnings;
+  std::vector<std::size_t> order = {0, 1, 2, 3};
+  do {
+    std::vector<std::optional<Library>> libraries(4);
+    libraries[0].emplace(LibraryKind::Def, "t");
+    libraries[0]->def("f(Tensor x) -> Tensor");
+    libraries[0]->impl("f", &same);
+    libraries[1].emplace(kernels());
+    libraries[1]->impl("f", &same);
+    libraries[2].emplace(kernels());
+    libraries[2]->override_kernel("f", K::CPU, &same);
+    libraries[3].emplace(kernels(K::XLA, "_"));
+    libraries[3]->fallback(Kernel::boxed(&boxed_same));
+    for (const std::size_t i : order) {
+      libraries[i].reset();
+      registry().check_invariants();
+    }
+    EXPECT_EQ(dump("t::f") + dump_table("t::f"), "");
+    EXPECT_EQ(registry().find({"t::f", ""}), nullptr);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(Library, B10_ResetDoesItEarlyAndMovingDoesNot) {
+  Library lib = fragment();
+  lib.def("early(Tensor x) -> Tensor");
+  Library moved = std::move(lib);
+  EXPECT_NE(registry().find({"t::early", ""}), nullptr);
+  moved.reset();
+  EXPECT_EQ(registry().find({"t::early", ""}), nullptr);
+  moved.def("early(Tensor x) -> Tensor");
+  EXPECT_NE(registry().find({"t::early", ""}), nullptr) << "it can be used again";
+}
+
+TEST(Library, B13_DefWithAKernelServesEveryBackend) {
+  Library lib = fragment();
+  EXPECT_EQ(to_string(lib.def("whole(Tensor x) -> Tensor", &same)), "t::whole");
+  EXPECT_EQ(dump_table("t::whole").substr(0, 40), "Undefined: registered at frag.cpp:3 [mat");
+}
+
+TEST(Library, B15_ASchemaIsMadeFromACppFunction) {
+  Library lib = fragment();
+  lib.def("inferred", [](const Tensor& x, std::int64_t, const std::optional<Tensor>&, IntSpan) {
+    return std::tuple<Tensor, double>(x, 1.);
+  });
+  EXPECT_EQ(
+      dump("t::inferred"),
+      "name: t::inferred\n"
+      "schema: t::inferred(Tensor _0, int _1, Tensor? _2, int[] _3) -> (Tensor _0, float _1)\n"
+      "debug: registered at frag.cpp:3\nalias analysis kind: CONSERVATIVE (default)\n"
+      "CompositeImplicitAutograd[alias]: registered at frag.cpp:3 :: (Tensor _0, int _1, "
+      "Tensor? _2, int[] _3) -> (Tensor _0, float _1) [ boxed unboxed ]\n");
+  EXPECT_THROWN(
+      lib.def("bx", &boxed_same), BadRegistration,
+      "def(\"bx\"): a boxed kernel has no C++ types to make a schema from; write the whole "
+      "schema");
+  EXPECT_EQ(dump("t::bx"), "");
+}
+
+TEST(Library, B14_ARefusedDefWithAKernelLeavesNoDefinition) {
+  Library lib = fragment();
+  EXPECT_EQ(thrown_by([&] { lib.def("both(Tensor x) -> int", &same); }).kind,
+            ErrorKind::BadRegistration);
+  EXPECT_EQ(dump("t::both"), "");
+  EXPECT_EQ(thrown_by([&] { lib.def("both(Tensor x -> int"); }).kind, ErrorKind::BadSchema);
+  EXPECT_EQ(dump("t::both"), "");
+  lib.def("both(Tensor x) -> Tensor", &same);
+}
+
+TEST(Library, B17_NamesOfOperatorsAndOverloads) {
+  Library lib = fragment();
+  for (const char* name : {"f.default", "f.__init__", "f.", "3f", "f-g", "a::b::f", ".x"}) {
+    EXPECT_EQ(thrown_by([&] { lib.def(std::string(name) + "(Tensor x) -> Tensor"); }).kind,
+              ErrorKind::BadSchema)
+        << name;
+    EXPECT_EQ(thrown_by([&] { lib.impl(name, K::CPU, &same); }).kind, ErrorKind::BadSchema) << name;
+  }
+  EXPECT_TRUE(registry().names().empty());
+  lib.def("_f1.Tensor_2(Tensor x) -> Tensor");
+}
+
+TEST(Library, TheSameLibraryReplacesAndAnotherStacks) {
+  const CaughtWarnings warnings;
+  Library lib = fragment();
+  lib.def("stack(Tensor x) -> Tensor");
+  lib.impl("stack", K::CPU, echo("first"));
+  lib.impl("stack", K::CPU, echo("second"));
+  EXPECT_TRUE(warnings.texts().empty());
+  EXPECT_EQ(who_ran("t::stack", {K::CPU}), "second");
+  {
+    Library other = kernels();
+    other.override_kernel("stack", K::CPU, echo("other"));
+    EXPECT_EQ(who_ran("t::stack", {K::CPU}), "other");
+    EXPECT_TRUE(warnings.texts().empty());
+  }
+  EXPECT_EQ(who_ran("t::stack", {K::CPU}), "second");
+  lib.impl("stack", K::CPU, echo("third"));
+  EXPECT_EQ(dump("t::stack").find("inactive"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace opyard

@@ -1,0 +1,166 @@
+// test_references.cpp: protects tensors that are lent, written to, and returned by reference (D9).
+//
+// Nothing may outlive what it refers to: run under the address sanitizer, each of these tests is
+// also a test that no freed tensor is touched.
+#include <gtest/gtest.h>
+
+#include "registering.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+using K = DispatchKey;
+
+Kernel boxed(BoxedKernel function) { return Kernel::boxed(function); }
+
+TEST(References, D9_AnInPlaceSignatureReturnsItsFirstArgument) {
+  const Registration op = define("t::fill_(Tensor(a!) self, float value) -> Tensor(a!)");
+  const Registration unboxed =
+      implement("t::fill_", K::CPU, Kernel::from([](Tensor& self, double value) -> Tensor& {
+                  *self.mutable_data<float>() = float(value);
+                  return self;
+                }));
+  const Registration boxes =
+      implement("t::fill_", K::Meta, boxed([](const Operator&, DispatchKeySet, Stack& stack) {
+                  const double value = stack.pop().to_double();
+                  *stack.peek().to_tensor().mutable_data<float>() = float(value);
+                }));
+  const Operator& fill = registry().require("t::fill_");
+  const auto call = fill.typed<Tensor&(Tensor&, double)>();
+  Tensor cpu = tensor_with({K::CPU});
+  Tensor meta = tensor_with({K::Meta});
+  EXPECT_EQ(&call(cpu, 2.), &cpu);
+  EXPECT_EQ(*cpu.data<float>(), 2.F);
+  EXPECT_EQ(&call(meta, 3.), &meta) << "boxed as well";
+  EXPECT_EQ(*meta.data<float>(), 3.F);
+  InlineStack<2> stack;
+  stack.push(Value(cpu));
+  stack.push(Value(4.));
+  fill.call_boxed(stack);
+  EXPECT_TRUE(stack.peek().to_tensor().same(cpu)) << "the same tensor";
+  EXPECT_EQ(*cpu.data<float>(), 4.F);
+}
+
+TEST(References, D9_AnOutSignatureReturnsOut) {
+  const Registration op = define("t::copy.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)");
+  const Registration unboxed =
+      implement("t::copy.out", K::CPU, Kernel::from([](const Tensor& x, Tensor& out) -> Tensor& {
+                  *out.mutable_data<float>() = *x.data<float>();
+                  return out;
+                }));
+  const Registration boxes =
+      implement("t::copy.out", K::Meta, boxed([](const Operator&, DispatchKeySet, Stack& stack) {
+                  Value out = stack.pop();
+                  stack.drop(1);
+                  stack.push(std::move(out));
+                }));
+  const Operator& copy = registry().require("t::copy.out");
+  const auto call = copy.typed<Tensor&(const Tensor&, Tensor&)>();
+  const Tensor x = tensor_with({K::CPU});
+  *x.mutable_data<float>() = 5;
+  Tensor out = tensor_with({K::CPU});
+  EXPECT_EQ(&call(x, out), &out);
+  EXPECT_EQ(*out.data<float>(), 5.F);
+  out = tensor_with({K::Meta});
+  EXPECT_EQ(&call(x, out), &out);
+  EXPECT_EQ(out.impl()->owner_count(), 1u) << "a lent tensor is not kept";
+}
+
+TEST(References, D9_SeveralOutsReturnATupleOfReferences) {
+  using Outs = std::tuple<Tensor&, Tensor&>;
+  const Registration op = define(
+      "t::split.out(Tensor x, *, Tensor(a!) low, Tensor(b!) high) -> (Tensor(a!), Tensor(b!))");
+  const Registration unboxed = implement(
+      "t::split.out", K::CPU,
+      Kernel::from([](const Tensor&, Tensor& low, Tensor& high) { return Outs(low, high); }));
+  const Registration boxes =
+      implement("t::split.out", K::Meta, boxed([](const Operator&, DispatchKeySet, Stack& stack) {
+                  const Value high = stack.pop();
+                  const Value low = stack.pop();
+                  stack.drop(1);
+                  stack.push(low);
+                  stack.push(high);
+                }));
+  const Operator& split = registry().require("t::split.out");
+  const auto call = split.typed<Outs(const Tensor&, Tensor&, Tensor&)>();
+  for (const K key : {K::CPU, K::Meta}) {
+    const Tensor x = tensor_with({key});
+    Tensor low = tensor_with({key});
+    Tensor high = tensor_with({key});
+    const Outs outs = call(x, low, high);
+    EXPECT_EQ(&std::get<0>(outs), &low);
+    EXPECT_EQ(&std::get<1>(outs), &high);
+    InlineStack<3> stack;
+    for (const Tensor& tensor : {x, low, high}) stack.push(Value(tensor));
+    split.call_boxed(stack);
+    ASSERT_EQ(stack.size(), 2u);
+    EXPECT_TRUE(stack[0].to_tensor().same(low));
+    EXPECT_TRUE(stack[1].to_tensor().same(high));
+  }
+}
+
+TEST(References, AReturnedArgumentOutlivesTheStackItCameFrom) {
+  const Registration op = define("t::pass(Tensor x) -> Tensor");
+  const Registration kernel = implement(
+      "t::pass", K::CPU, Kernel::from([](const Tensor& x) -> const Tensor& { return x; }));
+  InlineStack<1> stack;
+  stack.push(Value(tensor_with({K::CPU})));  // the stack owns it alone
+  registry().require("t::pass").call_boxed(stack);
+  EXPECT_EQ(stack.peek().to_tensor().impl()->owner_count(), 1u);
+  EXPECT_EQ(stack.peek().to_tensor().numel(), 1);
+}
+
+TEST(References, AFreshTensorInAnOptionalOrAListOutlivesItsKernel) {
+  const Registration op = define("t::maybe(Tensor x) -> (Tensor?, Tensor[], Tensor?[])");
+  const Registration kernel =
+      implement("t::maybe", K::CPU, Kernel::from([](const Tensor&) {
+                  return std::tuple<std::optional<Tensor>, std::vector<Tensor>,
+                                    std::vector<std::optional<Tensor>>>(
+                      tensor_with({}), {tensor_with({})}, {tensor_with({})});
+                }));
+  InlineStack<3> stack;
+  stack.push(Value(tensor_with({K::CPU})));
+  registry().require("t::maybe").call_boxed(stack);
+  ASSERT_EQ(stack.size(), 3u);
+  EXPECT_EQ(stack[0].to_tensor().impl()->owner_count(), 1u);
+  EXPECT_EQ(stack[1].to_list()[0].to_tensor().impl()->owner_count(), 1u);
+  EXPECT_EQ(stack[2].to_list()[0].to_tensor().impl()->owner_count(), 1u);
+}
+
+TEST(References, ABoxedKernelThatKeepsALentTensorOwnsIt) {
+  static Value kept;
+  const Registration op = define("t::keep(Tensor x) -> Tensor");
+  const Registration kernel =
+      implement("t::keep", K::CPU,
+                boxed([](const Operator&, DispatchKeySet, Stack& stack) { kept = stack.peek(); }));
+  const auto call = registry().require("t::keep").typed<Tensor(const Tensor&)>();
+  static_cast<void>(call(tensor_with({K::CPU})));
+  EXPECT_EQ(kept.to_tensor().impl()->owner_count(), 1u);
+  EXPECT_EQ(kept.to_tensor().numel(), 1);
+  kept = Value();
+}
+
+TEST(References, UndefinedTensorsPassInBothDirections) {
+  const Registration op = define("t::undefined(Tensor x, Tensor? y) -> Tensor");
+  const Registration kernel =
+      implement("t::undefined", std::nullopt,
+                Kernel::from([](const Tensor& x, const std::optional<Tensor>& y) -> Tensor {
+                  EXPECT_FALSE(x.defined());
+                  EXPECT_FALSE(y.has_value());
+                  return {};
+                }));
+  const Operator& undefined = registry().require("t::undefined");
+  const auto call = undefined.typed<Tensor(const Tensor&, const std::optional<Tensor>&)>();
+  EXPECT_FALSE(call(Tensor(), std::nullopt).defined());
+  for (const Value& none : {Value(), Value(Tensor())}) {
+    InlineStack<2> stack;
+    stack.push(none);
+    stack.push(Value());
+    undefined.call_boxed(stack);
+    EXPECT_FALSE(stack.peek().to_tensor().defined());
+  }
+}
+
+}  // namespace
+}  // namespace opyard

@@ -1,0 +1,167 @@
+// test_types.cpp: protects every C++ type of registry/types.h on its way through the stack (D9).
+//
+// Each type makes four journeys: boxed caller to unboxed kernel, typed caller to boxed kernel,
+// typed caller to unboxed kernel, and, as a result, back. The boxed kernel notes what it saw.
+#include "opyard/registry/types.h"
+
+#include <gtest/gtest.h>
+
+#include "registering.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+using K = DispatchKey;
+
+std::vector<Value> seen;
+// A handle fixes the signature of its operator for ever, so that each journey has an operator of
+// its own.
+int journeys = 0;
+
+// Notes its arguments and gives back all but the last, which carries the key.
+Kernel noting() {
+  return Kernel::boxed([](const Operator& op, DispatchKeySet, Stack& stack) {
+    const auto arguments = stack.top(op.schema().arguments.size());
+    seen.assign(arguments.begin(), arguments.end());
+    stack.drop(arguments.size() - op.schema().results.size());
+  });
+}
+
+// Sends a value of argument type A (schema type `type`, boxed form `boxed`) through a kernel that
+// returns it as R.
+template <typename A, typename R>
+void round_trip(const char* type, A argument, const Value& boxed) {
+  SCOPED_TRACE(type);
+  const std::string name = "t::trip" + std::to_string(++journeys);
+  const std::string schema = name + "(" + type + " a, Tensor last) -> " + type;
+  const Registration op = define(schema);
+  const Registration unboxed =
+      implement(name, K::CPU, Kernel::from([](A a, const Tensor&) -> R { return R(a); }));
+  const Registration boxes = implement(name, K::Meta, noting());
+  const Operator& trip = registry().require(name);
+  const auto call = trip.typed<R(A, const Tensor&)>();
+  const auto check = [&](const R& result) {
+    InlineStack<1> stack;
+    ResultOf<R>::push(stack, result);
+    EXPECT_EQ(stack.peek(), boxed) << to_string(stack.peek());
+  };
+  {
+    InlineStack<2> stack;
+    stack.push(boxed);
+    stack.push(Value(tensor_with({K::CPU})));
+    trip.call_boxed(stack);
+    ASSERT_EQ(stack.size(), 1u);
+    EXPECT_EQ(stack[0], boxed) << "boxed to unboxed: " << to_string(stack[0]);
+  }
+  check(call.call(argument, tensor_with({K::CPU})));
+  check(call.call(argument, tensor_with({K::Meta})));
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0], boxed) << "typed to boxed: " << to_string(seen[0]);
+  seen.clear();
+}
+
+Value ints(std::initializer_list<std::int64_t> items) {
+  return Value::list(std::vector<Value>(items.begin(), items.end()));
+}
+
+TEST(Types, D9_Numbers) {
+  round_trip<std::int64_t, std::int64_t>("int", -7, Value(-7));
+  round_trip<std::int64_t, std::int64_t>("SymInt", std::int64_t{1} << 62,
+                                         Value(std::int64_t{1} << 62));
+  round_trip<double, double>("float", 2.5, Value(2.5));
+  round_trip<bool, bool>("bool", true, Value(true));
+  round_trip<const Scalar&, Scalar>("Scalar", Scalar(3), Value(3));
+  round_trip<Scalar, Scalar>("Scalar", Scalar(2.5), Value(2.5));
+  round_trip<Scalar, Scalar>("Scalar", Scalar(true), Value(true));
+}
+
+TEST(Types, D9_TextAndPlaces) {
+  round_trip<std::string_view, std::string>("str", "hello", Value("hello"));
+  round_trip<std::string, std::string>("str", "hello", Value("hello"));
+  round_trip<const std::string&, std::string>("str", "", Value(""));
+  round_trip<Device, Device>("Device", Device{Backend::CUDA, 1}, Value(Device{Backend::CUDA, 1}));
+  round_trip<DType, DType>("ScalarType", DType::Int64, Value(std::int64_t(DType::Int64)));
+  round_trip<Layout, Layout>("Layout", Layout::Sparse, Value(1));
+  round_trip<MemoryFormat, MemoryFormat>("MemoryFormat", MemoryFormat::ChannelsLast, Value(2));
+}
+
+TEST(Types, D9_Optionals) {
+  round_trip<std::optional<std::int64_t>, std::optional<std::int64_t>>("int?", 4, Value(4));
+  round_trip<std::optional<std::int64_t>, std::optional<std::int64_t>>("int?", std::nullopt,
+                                                                       Value());
+  round_trip<std::optional<double>, std::optional<double>>("float?", .5, Value(.5));
+  round_trip<std::optional<std::string_view>, std::optional<std::string>>("str?", "hi",
+                                                                          Value("hi"));
+  round_trip<std::optional<Scalar>, std::optional<Scalar>>("Scalar?", Scalar(1), Value(1));
+  round_trip<std::optional<DType>, std::optional<DType>>("ScalarType?", DType::Bool,
+                                                         Value(std::int64_t(DType::Bool)));
+  const Tensor x = tensor_with({});
+  round_trip<const std::optional<Tensor>&, std::optional<Tensor>>("Tensor?", x, Value(x));
+  round_trip<std::optional<Tensor>, std::optional<Tensor>>("Tensor?", std::nullopt, Value());
+}
+
+TEST(Types, D9_Lists) {
+  using Ints = std::vector<std::int64_t>;
+  round_trip<const Ints&, Ints>("int[]", {1, 2}, ints({1, 2}));
+  round_trip<Ints, Ints>("int[2]", {1, 2}, ints({1, 2}));
+  round_trip<std::vector<double>, std::vector<double>>("float[]", {.5}, Value::list({Value(.5)}));
+  round_trip<std::vector<std::string>, std::vector<std::string>>("str[]", {"a", "b"},
+                                                                 Value::list({"a", "b"}));
+  const Tensor x = tensor_with({});
+  round_trip<const std::vector<Tensor>&, std::vector<Tensor>>("Tensor[]", {x, x},
+                                                              Value::list({Value(x), Value(x)}));
+  round_trip<const std::vector<std::optional<Tensor>>&, std::vector<std::optional<Tensor>>>(
+      "Tensor?[]", {x, std::nullopt}, Value::list({Value(x), Value()}));
+}
+
+TEST(Types, D9_SpansOfIntegers) {
+  const Registration op = define("t::span(int[] a, int[]? b, Tensor last) -> int[]");
+  const Registration unboxed = implement(
+      "t::span", K::CPU, Kernel::from([](IntSpan a, std::optional<IntSpan> b, const Tensor&) {
+        std::vector<std::int64_t> all(a.begin(), a.end());
+        if (b) all.insert(all.end(), b->begin(), b->end());
+        return all;
+      }));
+  const Registration boxes = implement("t::span", K::Meta, noting());
+  const Operator& span = registry().require("t::span");
+  const auto call =
+      span.typed<std::vector<std::int64_t>(IntSpan, std::optional<IntSpan>, const Tensor&)>();
+  const std::int64_t a[] = {1, 2};
+  const std::int64_t b[] = {3, 4, 5, 6, 7, 8};
+  const Tensor cpu = tensor_with({K::CPU});
+  EXPECT_EQ(call(a, IntSpan(b), cpu), (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(call(a, std::nullopt, tensor_with({K::Meta})), (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(seen[0], ints({1, 2}));
+  EXPECT_EQ(seen[1], Value());
+  call(a, IntSpan(b), tensor_with({K::Meta}));
+  EXPECT_EQ(seen[1], ints({3, 4, 5, 6, 7, 8}));
+  Stack stack;
+  stack.push(ints({1}));
+  stack.push(ints({2, 3}));
+  stack.push(Value(cpu));
+  span.call_boxed(stack);
+  EXPECT_EQ(stack.peek(), ints({1, 2, 3})) << "longer than any list that lies in place";
+}
+
+TEST(Types, D9_Any) {
+  const Tensor x = tensor_with({});
+  round_trip<const Value&, Value>("Any", Value::tuple({Value(1), Value(x)}),
+                                  Value::tuple({Value(1), Value(x)}));
+  round_trip<Value, Value>("Any", Value(), Value());
+}
+
+TEST(Types, AWrongDTypeNumberIsRefused) {
+  const Registration op = define("t::dtype(Tensor x, ScalarType d) -> ScalarType");
+  const Registration kernel =
+      implement("t::dtype", K::CPU, Kernel::from([](const Tensor&, DType d) { return d; }));
+  Stack stack;
+  stack.push(Value(tensor_with({K::CPU})));
+  stack.push(Value(99));
+  EXPECT_EQ(thrown_by([&] { registry().require("t::dtype").call_boxed(stack); }).kind,
+            ErrorKind::BadValue);
+  EXPECT_TRUE(stack.empty());
+}
+
+}  // namespace
+}  // namespace opyard
