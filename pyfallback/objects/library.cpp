@@ -1,6 +1,8 @@
 // objects/library.cpp: registering from Python.
 #include "objects/library.h"
 
+#include <cstdlib>
+
 #include "objects/key_set.h"
 #include "opyard/registry/library.h"
 #include "protocol/python_kernel.h"
@@ -35,6 +37,13 @@ std::optional<DispatchKey> parse_key(PyObject* key) {
   return to_dispatch_key(key);
 }
 
+// "file:line" in two.
+std::pair<std::string, int> parse_place(std::string_view place) {
+  const std::size_t colon = place.rfind(':');
+  if (colon == std::string_view::npos) return {std::string(place), 0};
+  return {std::string(place.substr(0, colon)), std::atoi(place.data() + colon + 1)};
+}
+
 // Library(ns, kind, key, place)
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   return entry_from_python([&]() -> PyObject* {
@@ -43,8 +52,9 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject* key = nullptr;
     const char* place = nullptr;
     if (PyArg_ParseTuple(args, "ssOs", &name_space, &kind, &key, &place) == 0) throw PythonErrorSet();
-    auto library = std::make_unique<Library>(parse_kind(kind), name_space, parse_key(key));
-    library->set_place(place);
+    const auto [file, line] = parse_place(place);
+    auto library =
+        std::make_unique<Library>(parse_kind(kind), name_space, parse_key(key), file, line);
     const Owned object = checked(type->tp_alloc(type, 0));
     reinterpret_cast<LibraryObject*>(object.get())->library = library.release();
     return Owned::share(object.get()).release();

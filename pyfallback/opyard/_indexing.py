@@ -33,10 +33,15 @@ def get_item(tensor: "_C.Tensor", index: object) -> "_C.Tensor":
 
 
 def set_item(tensor: "_C.Tensor", index: object, value: object) -> None:
-    """tensor[index] = value: a number, a tensor that broadcasts, or what opyard.tensor() takes."""
+    """tensor[index] = value: a number, a tensor that broadcasts, or what opyard.tensor() takes.
+
+    Values are converted to the tensor's dtype. Of a place that is named twice the last value
+    stays. Raises what get_item() raises, and ValueError for a value that does not broadcast and
+    for memory that is read-only.
+    """
     view, places = _view(tensor, index)
     if places:
-        _put(view, places, value)
+        ops.aten.index_put_(view, places, ops.aten.to(_as_tensor(value, view.dtype), view.dtype))
     elif isinstance(value, bool | int | float):
         ops.aten.fill_(view, value)
     else:
@@ -87,12 +92,12 @@ def _item(item: object) -> object:
     if isinstance(item, _C.Tensor):
         is_int = item.ndim == 0 and item.dtype is not _C.bool
         return operator.index(item) if is_int else item
-    if isinstance(item, list | tuple):
+    if isinstance(item, list | tuple | range):
         return _C.tensor(item, dtype=None if _holds_something(item) else _C.int64)
-    if getattr(item, "ndim", 0) == 0 and hasattr(item, "__index__"):
+    if hasattr(item, "__index__") and not hasattr(item, "ndim"):
         return operator.index(item)
     try:
-        return _C.tensor(_C.from_numpy(item))
+        return _item(_C.tensor(memoryview(item)))  # arrays and scalars of NumPy
     except TypeError:
         raise TypeError(
             f"a tensor cannot be indexed with a {type(item).__name__}; {_ACCEPTED}"
@@ -100,7 +105,9 @@ def _item(item: object) -> object:
 
 
 def _holds_something(items: object) -> bool:
-    return any(not isinstance(item, list | tuple) or _holds_something(item) for item in items)
+    return any(
+        not isinstance(item, list | tuple | range) or _holds_something(item) for item in items
+    )
 
 
 def _without_ellipsis(tensor: "_C.Tensor", items: list) -> list:
@@ -139,33 +146,8 @@ def _slice(view: "_C.Tensor", dim: int, item: slice) -> "_C.Tensor":
         )
     if start == 0 and stop == size and step == 1:
         return view
-    return ops.aten.slice(view, dim, start, stop, step)
+    return ops.aten.slice(view, dim, start, stop, min(step, max(size, 1)))
 
 
 def _as_tensor(value: object, dtype: "_C.dtype") -> "_C.Tensor":
     return value if isinstance(value, _C.Tensor) else _C.tensor(value, dtype=dtype)
-
-
-def _put(view: "_C.Tensor", places: list, value: object) -> None:
-    """view[places] = value. A place that is named twice gets the later value.
-
-    There is no operator that scatters, so the elements are put in order beside the old ones and
-    taken from there: that costs about 100 ns for each element of the view.
-    """
-    value = _as_tensor(value, view.dtype)
-    if len(places) == 1 and places[0].dtype is _C.bool and value.ndim == 0:
-        mask = places[0]
-        while mask.ndim < view.ndim:
-            mask = ops.aten.unsqueeze(mask, mask.ndim)
-        ops.aten.copy_(view, ops.aten.where(mask, ops.aten.to(value, view.dtype), view))
-        return
-    count = view.numel()
-    numbers = ops.aten.reshape(ops.aten.arange(count), view.shape)
-    targets = ops.aten.index(numbers, places)
-    fresh = ops.aten.reshape(ops.aten.expand(value, targets.shape), [-1])
-    sources = list(range(count))
-    for source, target in enumerate(ops.aten.reshape(targets, [-1]).tolist(), count):
-        sources[target] = source
-    both = ops.aten.cat([ops.aten.reshape(view, [-1]), ops.aten.to(fresh, view.dtype)])
-    taken = ops.aten.index(both, [_C.tensor(sources, dtype=_C.int64)])
-    ops.aten.copy_(view, ops.aten.reshape(taken, view.shape))

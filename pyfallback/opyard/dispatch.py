@@ -47,6 +47,10 @@ class _Key(_IntEnum):
     def __str__(self) -> str:
         return self.name
 
+    # The same in all versions of Python, which differ here.
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)
+
 
 DispatchKey = _Key("DispatchKey", _C.dispatch_keys(), module=__name__)
 DispatchKey.__doc__ = "Every dispatch key, with aliases such as Autograd last."

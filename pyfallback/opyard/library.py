@@ -160,7 +160,9 @@ class Library:
         if dispatch_key == "":
             dispatch_key = self.dispatch_key
         at = self._kernel_place(op_name, dispatch_key)
-        if _python_kernels[at] > (at in self._kernels) and not allow_override:
+        in_namespace = at[0].startswith(f"{self.ns}::")  # else the registry refuses it, below
+        others = _python_kernels[at] - (at in self._kernels)
+        if in_namespace and others > 0 and not allow_override:
             raise RuntimeError(
                 "This is not allowed since there's already a kernel registered from python "
                 f"overriding {op_name.rpartition('::')[2]}'s behavior for {at[1]} dispatch key "

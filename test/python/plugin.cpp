@@ -115,4 +115,6 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.def("throw_foreign(str what) -> ()", &throw_foreign);
   m.def("same(Tensor x) -> Tensor");
   m.impl("same", opyard::DispatchKey::CPU, &same);
+  m.def("unchanged(Tensor x) -> Tensor");
+  m.impl("unchanged", opyard::DispatchKey::CPU, &same);
 }

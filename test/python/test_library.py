@@ -1,0 +1,564 @@
+"""test_library.py: registering from Python, and taking it back. Suspect library.py, library.cpp."""
+
+import gc
+import re
+import sys
+import warnings
+
+import pytest
+
+import opyard
+from opyard import _bind
+from opyard.dispatch import (
+    DispatchKey,
+    DispatchKeySet,
+    IncludeDispatchKeyGuard,
+    dump,
+    dump_table,
+    explain,
+)
+from opyard.library import Library, fallthrough_kernel, override
+
+OVERRIDING = (
+    "Overriding a previously registered kernel for the same operator and the same dispatch key"
+)
+
+
+def message_of(kind, call, *args, **kwargs):
+    with pytest.raises(kind) as caught:
+        call(*args, **kwargs)
+    return str(caught.value)
+
+
+def here(offset=0):
+    """'file:line' of the caller, as provenances name it."""
+    frame = sys._getframe(1)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno + offset}"
+
+
+@pytest.fixture
+def foo(library):
+    """foo(Tensor x) -> str, with a Python kernel at CPU that answers "first"."""
+    library.define("foo(Tensor x) -> str")
+    library.impl("foo", lambda x: "first", "CPU")
+    return getattr(opyard.ops, library.ns).foo
+
+
+# F1 ---------------------------------------------------------------------------------------
+
+
+def test_F1_repr(ns):
+    assert repr(Library(ns, "DEF")) == f"Library(kind=DEF, ns={ns}, dispatch_key=)"
+    assert repr(Library(ns, "IMPL", "CPU")) == f"Library(kind=IMPL, ns={ns}, dispatch_key=CPU)"
+    assert repr(Library(ns, "IMPL", DispatchKey.Meta)).endswith("dispatch_key=Meta)")
+
+
+def test_F1_define_gives_the_name_with_its_overload(library, ns):
+    assert library.define("foo(Tensor x) -> Tensor") == f"{ns}::foo"
+    assert library.define("foo.ov(Tensor x) -> Tensor") == f"{ns}::foo.ov"
+    assert library.define(f"{ns}::bar(Tensor x) -> Tensor") == f"{ns}::bar"
+
+
+def test_F1_an_overload_that_is_added_shows_in_the_packet(library, ns):
+    library.define("foo(Tensor x) -> Tensor")
+    packet = getattr(opyard.ops, ns).foo
+    assert packet.overloads() == ["default"]
+    library.define("foo.ov(Tensor x) -> Tensor")
+    assert packet.overloads() == ["default", "ov"]
+
+
+def test_F1_tags_are_one_or_several(library, ns):
+    library.define("a() -> ()", tags="core")
+    library.define("b() -> ()", tags=["core", "pointwise"])
+    namespace = getattr(opyard.ops, ns)
+    assert (namespace.a.default.tags, namespace.b.default.tags) == (["core"], ["core", "pointwise"])
+
+
+def test_F1_alias_analysis(library, ns):
+    library.define("a() -> ()", "CONSERVATIVE")
+    library.define("b() -> ()", "FROM_SCHEMA")
+    library.define("c() -> ()")
+    kinds = [re.search("alias analysis kind: (.*)", dump(f"{ns}::{n}"))[1] for n in "abc"]
+    assert kinds == ["CONSERVATIVE", "FROM_SCHEMA", "FROM_SCHEMA"]
+    assert message_of(RuntimeError, library.define, "d() -> ()", "PURE_FUNCTION") == (
+        "Invalid alias_analysis type PURE_FUNCTION"
+    )
+
+
+def test_B1_unknown_kind(ns):
+    assert message_of(ValueError, Library, ns, "NONE") == (
+        "Unsupported kind: NONE; a library is DEF, FRAGMENT or IMPL"
+    )
+
+
+def test_B2_a_second_definer_of_a_namespace(ns):
+    first = Library(ns, "DEF")
+    place = here(-1)
+    text = message_of(RuntimeError, Library, ns, "DEF")
+    assert text.startswith(f"Only one OPYARD_LIBRARY block can define the namespace {ns}; ")
+    assert f"Previous registration was registered at {place};" in text
+    first._destroy()
+    Library(ns, "DEF")._destroy()
+
+
+def test_B3_reserved_namespace(ns):
+    for kind in ("DEF", "FRAGMENT"):
+        assert "prim is a reserved namespace" in message_of(ValueError, Library, "prim", kind)
+    Library("prim", "IMPL")
+    Library("aten", "IMPL", "CPU")
+
+
+def test_B4_the_namespace_of_all_operators_only_takes_fallbacks():
+    for kind in ("DEF", "FRAGMENT"):
+        assert "can only hold fallbacks" in message_of(RuntimeError, Library, "_", kind)
+
+
+def test_B5_a_key_with_a_library_that_defines(ns):
+    assert "takes no dispatch key, but got CPU" in message_of(
+        RuntimeError, Library, ns, "FRAGMENT", "CPU"
+    )
+
+
+def test_B6_no_definition_in_a_library_of_kernels(ns):
+    library = Library(ns, "IMPL")
+    assert message_of(RuntimeError, library.define, "foo() -> ()").startswith(
+        'def("foo() -> ()"): Cannot define an operator inside of an OPYARD_LIBRARY_IMPL block'
+    )
+
+
+def test_B7_another_namespace_than_the_library_s(library):
+    for text in (
+        message_of(RuntimeError, library.define, "other::foo() -> ()"),
+        message_of(RuntimeError, library.impl, "other::foo", print, "CPU"),
+    ):
+        assert "(other) in operator name does not match namespace of enclosing" in text
+
+
+def test_B8_another_key_than_the_library_s(library, ns):
+    text = message_of(RuntimeError, Library(ns, "IMPL", "CPU").impl, "foo", print, "CUDA")
+    assert "(CUDA) is inconsistent with the dispatch key of the enclosing" in text
+
+
+def test_a_key_that_does_not_exist(ns):
+    assert "CPPU" in message_of(LookupError, Library, ns, "IMPL", "CPPU")
+    assert "CPPU" in message_of(LookupError, Library(ns, "IMPL").impl, "foo", print, "CPPU")
+
+
+def test_a_schema_that_does_not_parse_changes_nothing(library, ns):
+    text = message_of(ValueError, library.define, "foo(Tensor x")
+    assert text.splitlines()[0].startswith("1:13: expected ")
+    assert text.splitlines()[1:] == ["foo(Tensor x", "            ^"]
+    assert dump(f"{ns}::foo") == ""
+    assert not hasattr(getattr(opyard.ops, ns), "foo")
+
+
+def test_B13_a_second_definition_of_one_operator(library, ns):
+    library.define("foo(Tensor x) -> Tensor")
+    place = here(-1)
+    text = message_of(RuntimeError, library.define, "foo(Tensor x) -> int")
+    assert text.startswith(f"Tried to register an operator ({ns}::foo(Tensor x) -> int) with the")
+    assert text.endswith(f"Original registration: registered at {place}")
+
+
+# F2 ---------------------------------------------------------------------------------------
+
+
+def test_F2_a_kernel_is_a_callable(library):
+    assert message_of(TypeError, library.impl, "foo", [], "CPU") == (
+        "Input function is required to be a callable but found type <class 'list'>"
+    )
+
+
+def test_F2_an_operator_is_a_name_or_an_overload(library, foo):
+    for op in (foo, 3, None):
+        assert message_of(RuntimeError, library.impl, op, print, "CPU") == (
+            "impl should be passed either a name or an OpOverload object as the first argument"
+        )
+
+
+def test_F2_an_overload_object_names_the_operator(library, ns, x):
+    library.define("foo.ov(Tensor x) -> str")
+    op = getattr(opyard.ops, ns).foo.ov
+    library.impl(op, lambda x: "by object", "CPU")
+    assert op(x) == "by object"
+
+
+def test_F2_without_any_key_the_kernel_is_the_composite_implicit_one(library, ns, x):
+    library.define("foo(Tensor x) -> str")
+    library.impl("foo", lambda x: "composite")
+    op = getattr(opyard.ops, ns).foo
+    assert op(x) == "composite"
+    assert op.default.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+    assert "CompositeImplicitAutograd[alias]: " in dump(op)
+
+
+def test_F2_the_key_of_the_library_is_the_default(foo, ns, x):
+    library = Library(ns, "IMPL", "Meta")
+    library.impl("foo", lambda x: "meta")
+    assert foo.default.has_kernel_for_dispatch_key("Meta")
+    assert foo(x) == "first"
+
+
+def test_F2_a_second_python_kernel_of_another_library_is_refused(foo, ns, x):
+    second = Library(ns, "IMPL")
+    expected = (
+        "This is not allowed since there's already a kernel registered from python overriding "
+        f"foo's behavior for CPU dispatch key and {ns} namespace."
+    )
+    for name, key in [("foo", "CPU"), (f"{ns}::foo", DispatchKey.CPU), (foo.default, "CPU")]:
+        assert message_of(RuntimeError, second.impl, name, lambda x: "no", key) == expected
+    assert foo(x) == "first"
+    second.impl("foo", lambda x: "meta", "Meta")
+
+
+def test_F2_with_allow_override_it_goes_on_top_without_a_warning(foo, ns, x):
+    second = Library(ns, "IMPL")
+    second.impl("foo", lambda x: "second", "CPU", allow_override=True)
+    assert foo(x) == "second"
+    third = Library(ns, "IMPL", "CPU")
+    third.impl("foo", lambda x: "third", allow_override=True)
+    assert foo(x) == "third"
+    second._destroy()
+    assert foo(x) == "third"
+    third._destroy()
+    assert foo(x) == "first"
+
+
+def test_the_same_library_registering_twice_replaces(foo, library, ns, x):
+    library.impl("foo", lambda x: "again", "CPU")
+    assert foo(x) == "again"
+    assert dump(foo).count("CPU: ") == 1
+    assert "(inactive)" not in dump(foo)
+
+
+# F3 ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["destroy", "drop"])
+def test_F3_the_place_is_free_again_when_the_library_ends(library, ns, x, end):
+    library.define("foo(Tensor x) -> int")
+    op = getattr(opyard.ops, ns).foo
+    for n in range(3):
+        kernels = Library(ns, "IMPL")
+        kernels.impl("foo", lambda x, n=n: n, "CPU")
+        assert op(x) == n
+        if end == "destroy":
+            kernels._destroy()
+        del kernels
+        gc.collect()
+        assert not op.default.has_kernel_for_dispatch_key("CPU")
+
+
+def test_F3_what_was_covered_comes_back(plugin, x):
+    assert plugin.same(x) is x
+    with pytest.warns(UserWarning) as caught:
+        kernels = Library("test_plugin", "IMPL", "CPU")
+        kernels.impl("same", lambda x: None)
+    place = here(-1)
+    assert plugin.same(x) is None
+    lines = str(caught[0].message).splitlines()
+    assert lines[:3] == [
+        OVERRIDING,
+        f"  operator: {plugin.same.default.declaration}",
+        "  dispatch key: CPU",
+    ]
+    # B23: the kernel that is really being replaced.
+    assert re.match(r"  previous kernel: registered at \S*plugin\.cpp:\d+$", lines[3])
+    assert lines[4] == f"  new kernel: registered at {place}"
+    kernels._destroy()
+    assert plugin.same(x) is x
+
+
+def test_a_warning_that_is_an_error_leaves_nothing_behind(plugin, x):
+    before = dump("test_plugin::unchanged")
+    kernels = Library("test_plugin", "IMPL", "CPU")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match=OVERRIDING):
+            kernels.impl("unchanged", lambda x: None)
+    assert plugin.unchanged(x) is x
+    assert dump("test_plugin::unchanged") == before
+    # The place is not taken, and nobody counts as warned.
+    other = Library("test_plugin", "IMPL", "CPU")
+    with pytest.warns(UserWarning, match=OVERRIDING):
+        other.impl("unchanged", lambda x: None)
+    assert plugin.unchanged(x) is None
+    other._destroy()
+    # V5: an operator and key are warned of once.
+    Library("test_plugin", "IMPL", "CPU").impl("unchanged", lambda x: None)
+
+
+def test_F3_a_library_of_another_namespace_cannot_take_the_place(library, ns):
+    """The operator's namespace enters the book-keeping, and only its own libraries reach it."""
+    other = Library(f"{ns}x", "FRAGMENT")
+    other.define("foo() -> int")
+    other.impl("foo", lambda: 1)
+    library.define("foo() -> int")
+    library.impl("foo", lambda: 2)
+    text = message_of(RuntimeError, library.impl, f"{ns}x::foo", lambda: 3)
+    assert "does not match namespace" in text
+
+
+def test_removal_in_any_order(library, ns, x):
+    library.define("foo(Tensor x) -> int")
+    op = getattr(opyard.ops, ns).foo
+    for order in [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0)]:
+        stack = []
+        for n in range(3):
+            stack.append(Library(ns, "IMPL", "CPU"))
+            stack[-1].impl("foo", lambda x, n=n: n, allow_override=True)
+        live = {0, 1, 2}
+        for n in order:
+            stack[n]._destroy()
+            live.discard(n)
+            if live:
+                assert op(x) == max(live)
+        with pytest.raises(NotImplementedError):
+            op(x)
+
+
+def test_a_library_that_ended_registers_nothing_more(ns):
+    library = Library(ns, "FRAGMENT")
+    library._destroy()
+    library._destroy()
+    text = "this library was taken back already"
+    assert message_of(RuntimeError, library.define, "foo() -> ()") == text
+    assert message_of(RuntimeError, library.impl, "foo", print) == text
+
+
+def test_kernels_may_come_before_the_definition(ns, x):
+    kernels = Library(ns, "IMPL", "CPU")
+    kernels.impl("foo", lambda x: "early")
+    assert dump(f"{ns}::foo").splitlines()[:2] == [f"name: {ns}::foo", "schema: (none)"]
+    definitions = Library(ns, "DEF")
+    definitions.define("foo(Tensor x) -> str")
+    assert getattr(opyard.ops, ns).foo(x) == "early"
+
+
+def test_V2_provenance_is_the_file_and_line_of_the_caller(library, ns):
+    library.define("foo(Tensor x) -> str")
+    defined = here(-1)
+    library.impl("foo", lambda x: "", "CPU")
+    implemented = here(-1)
+    assert dump(f"{ns}::foo") == (
+        f"name: {ns}::foo\n"
+        f"schema: {ns}::foo(Tensor x) -> str\n"
+        f"debug: registered at {defined}\n"
+        "alias analysis kind: FROM_SCHEMA\n"
+        f"CPU: registered at {implemented} :: (none) [ boxed ]\n"
+    )
+
+
+# F5, F6, F7 -------------------------------------------------------------------------------
+
+
+def test_F5_the_fallthrough_kernel_is_never_called():
+    assert message_of(NotImplementedError, fallthrough_kernel, 1, a=2) == (
+        "fallthrough_kernel() should never be called."
+    )
+
+
+def test_F5_it_lets_calls_pass(foo, library, x):
+    library.impl("foo", lambda x: "autograd", "AutogradCPU")
+    assert foo(x) == "autograd"
+    library.impl("foo", fallthrough_kernel, "AutogradCPU")
+    assert foo(x) == "first"
+    assert "AutogradCPU: fallthrough registered at " in dump_table(foo)
+    assert "[ fallthrough boxed ]" in dump(foo)
+
+
+def test_F6_a_fallback_gets_the_operator_first(foo, x):
+    seen = []
+
+    def fallback(op, *args, **kwargs):
+        seen.append((op, args, kwargs))
+        return "fallback"
+
+    library = Library("_", "IMPL", "XLA")
+    library.fallback(fallback)
+    try:
+        with IncludeDispatchKeyGuard("XLA"):
+            assert explain(foo, x).considered[-1].reason == "backend fallback"
+            assert foo(x) == "fallback"
+    finally:
+        library._destroy()
+    assert seen == [(foo.default, (x,), {})]
+    assert seen[0][0] is foo.default
+    with pytest.raises(NotImplementedError), IncludeDispatchKeyGuard("XLA"):
+        foo(x)
+
+
+def test_F6_a_fallback_gets_the_key_set_before_that_if_it_asks(foo, x):
+    seen = []
+    library = Library("_", "IMPL")
+    library.fallback(lambda *args: seen.append(args) or "", "XLA", with_keyset=True)
+    keys = DispatchKeySet("XLA")
+    foo.default.redispatch(keys, x)
+    library._destroy()
+    assert seen == [(keys, foo.default, x)]
+
+
+def test_F6_a_fallback_serves_operators_that_come_later(library, ns, x):
+    fallbacks = Library("_", "IMPL", "XLA")
+    fallbacks.fallback(lambda op, x: op.name())
+    library.define("later(Tensor x) -> str")
+    later = getattr(opyard.ops, ns).later
+    assert later.default.redispatch(DispatchKeySet("XLA"), x) == f"{ns}::later"
+    fallbacks._destroy()
+
+
+def test_F6_a_fallback_that_falls_through(foo, x):
+    library = Library("_", "IMPL", "XLA")
+    library.fallback(fallthrough_kernel)
+    table = dump_table(foo)
+    with IncludeDispatchKeyGuard("XLA"):
+        assert [step.reason for step in explain(foo, x).considered][-2:] == [
+            "falls through", "no kernel",
+        ]  # fmt: skip
+    library._destroy()
+    assert "XLA: fallthrough registered at " in table
+    assert "\nXLA: " not in dump_table(foo)
+
+
+def test_F6_only_for_all_operators_and_with_a_key(ns):
+    text = message_of(RuntimeError, Library(ns, "IMPL", "XLA").fallback, print)
+    assert 'global namespace "_"' in text
+    assert "has no dispatch key" in message_of(RuntimeError, Library("_", "IMPL").fallback, print)
+    assert "required to be a callable" in message_of(
+        TypeError, Library("_", "IMPL", "XLA").fallback, 3
+    )
+
+
+def test_B30_one_fallback_a_key():
+    first = Library("_", "IMPL", "XLA")
+    first.fallback(lambda op, *args: None)
+    place = here(-1)
+    second = Library("_", "IMPL", "XLA")
+    text = message_of(RuntimeError, second.fallback, lambda op, *args: None)
+    assert text.startswith(
+        "Tried to register multiple backend fallbacks for the same dispatch key XLA; "
+        f"previous registration registered at {place}, new registration registered at "
+    )
+    first._destroy()
+    second.fallback(lambda op, *args: None)
+    second._destroy()
+
+
+def test_F7_a_kernel_that_asks_gets_the_key_set_first(foo, library, x):
+    seen = []
+
+    def kernel(keys, x):
+        seen.append(keys)
+        below = DispatchKeySet([DispatchKey.CPU])
+        return foo.default.redispatch(keys & below, x) + " below"
+
+    library.impl("foo", kernel, "AutogradCPU", with_keyset=True)
+    assert foo(x) == "first below"
+    assert DispatchKey.AutogradCPU in seen[0] and DispatchKey.CPU in seen[0]
+
+
+# override ---------------------------------------------------------------------------------
+
+
+def test_override_in_a_with_block(foo, x):
+    with override(foo.default, "CPU", lambda x: "over") as ov:
+        assert foo(x) == "over"
+        assert isinstance(ov, override)
+    assert foo(x) == "first"
+
+
+def test_override_is_taken_back_after_an_exception(foo, x):
+    with pytest.raises(KeyError), override(foo.default, "CPU", lambda x: "over"):
+        raise KeyError
+    assert foo(x) == "first"
+
+
+def test_override_as_an_object(foo, x):
+    ov = override(foo.qualified_name, DispatchKey.CPU, lambda x: "over")
+    assert foo(x) == "over"
+    ov.remove()
+    assert foo(x) == "first"
+    ov.remove()
+    with pytest.raises(RuntimeError, match="taken back already"), ov:
+        pass
+
+
+def test_override_ends_when_nothing_refers_to_it(foo, x):
+    ov = override(foo, "CPU", lambda x: "over")
+    assert foo(x) == "over"
+    del ov
+    gc.collect()
+    assert foo(x) == "first"
+
+
+def test_overrides_are_removed_in_any_order(foo, x):
+    a = override(foo, "CPU", lambda x: "a")
+    b = override(foo, "CPU", lambda x: "b")
+    c = override(foo, "CPU", lambda x: "c")
+    assert foo(x) == "c"
+    b.remove()
+    assert foo(x) == "c"
+    c.remove()
+    assert foo(x) == "a"
+    a.remove()
+    assert foo(x) == "first"
+
+
+def test_override_gives_no_warning_over_cpp_kernels(plugin, x):
+    with override("test_plugin::same", "CPU", lambda x: None):  # warnings are errors here
+        assert plugin.same(x) is None
+    assert plugin.same(x) is x
+
+
+def test_override_may_take_itself_back_while_it_runs(foo, x):
+    def kernel(x):
+        ov.remove()
+        return "last words"
+
+    ov = override(foo, "CPU", kernel)
+    del kernel
+    assert foo(x) == "last words"
+    assert foo(x) == "first"
+    _bind.reclaim()
+    assert _bind.retired_count() == 0
+
+
+def test_override_with_the_key_set(foo, x):
+    with override(foo, "CPU", lambda keys, x: str(keys), with_keyset=True):
+        assert foo(x).startswith("DispatchKeySet(CPU")
+
+
+def test_override_with_fallthrough(foo, library, x):
+    library.impl("foo", lambda x: "autograd", "AutogradCPU")
+    assert foo(x) == "autograd"
+    with override(foo, "AutogradCPU", fallthrough_kernel):
+        assert foo(x) == "first"
+    assert foo(x) == "autograd"
+
+
+def test_override_of_what_does_not_exist(foo, ns, library):
+    text = message_of(LookupError, override, f"{ns}::nope", "CPU", print)
+    assert f"no operator {ns}::nope is defined" in text
+    text = message_of(LookupError, override, f"{ns}::foo.nope", "CPU", print)
+    assert f"{ns}::foo has no overload 'nope'; it has: default" in text
+    assert "required to be a callable" in message_of(TypeError, override, foo, "CPU", None)
+    library.define("foo.ov(Tensor x) -> str")
+    text = message_of(TypeError, override, foo, "CPU", print)
+    assert text == f"{foo} has several overloads, name one of: default, ov"
+    assert "not as int" in message_of(TypeError, override, 3, "CPU", print)
+
+
+def test_kernels_of_aten_stay_on_top_of_the_operators_that_load_later(run_program):
+    done = run_program(
+        """
+        import warnings
+        import opyard
+
+        warnings.simplefilter("ignore")
+        library = opyard.library.Library("aten", "IMPL", "CPU")
+        library.impl("neg", lambda x: "mine")
+        print(opyard.dispatch.explain("aten::neg", opyard.tensor([1.0])).kernel)
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip().endswith("program.py:7")

@@ -1,0 +1,174 @@
+"""test_plugin_load.py: loading plugins from Python. Suspect _ops.py, bind.cpp, plugin.cpp."""
+
+import os
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from conftest import plugin_path
+
+import opyard
+from opyard import _bind, _build_info
+
+
+def message_of(kind, call, *args):
+    with pytest.raises(kind) as caught:
+        call(*args)
+    return str(caught.value)
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the test plugin of its own, which defines other operators than the first."""
+    return Path(shutil.copy(plugin_path("opyard_test_plugin"), tmp_path / "copy.so"))
+
+
+def test_F36_a_missing_file(tmp_path):
+    text = message_of(OSError, opyard.load_library, tmp_path / "nope.so")
+    assert text.startswith(f"cannot load {tmp_path / 'nope.so'}: ")
+    assert "No such file" in text
+
+
+def test_F36_a_file_that_is_no_library(tmp_path):
+    path = tmp_path / "text.so"
+    path.write_text("no library")
+    assert message_of(OSError, opyard.load_library, path).startswith(f"cannot load {path}: ")
+    assert message_of(OSError, opyard.load_library, tmp_path).startswith(f"cannot load {tmp_path}")
+
+
+@pytest.mark.parametrize("path", ["libm.so.6", _build_info.library])
+def test_F36_a_library_that_is_no_plugin(path):
+    assert message_of(OSError, opyard.load_library, path).endswith(
+        f"{Path(path).name} is a shared library but no Opyard plugin: it has no OPYARD_LIBRARY block"
+    )
+    assert path not in opyard.loaded_libraries()
+
+
+def test_a_path_is_a_text_bytes_or_a_path(tmp_path):
+    for path in (str(tmp_path / "a"), os.fsencode(tmp_path / "a"), tmp_path / "a"):
+        assert "cannot load" in message_of(OSError, opyard.load_library, path)
+    assert "cannot load" in message_of(OSError, opyard.load_library, tmp_path / "gr\udcfcn.so")
+    for path in (3, None, ["a"]):
+        message_of(TypeError, opyard.load_library, path)
+        message_of(TypeError, opyard.unload_library, path)
+
+
+def test_F36_loaded_libraries_are_listed_once(plugin):
+    path = str(plugin_path("opyard_test_plugin"))
+    opyard.load_library(path)
+    opyard.ops.load_library(path)
+    assert opyard.loaded_libraries().count(path) == 1
+
+
+def test_a_relative_path_is_the_same_library(plugin, monkeypatch):
+    path = plugin_path("opyard_test_plugin")
+    monkeypatch.chdir(path.parent)
+    opyard.load_library("./" + path.name)
+    assert opyard.loaded_libraries().count(str(path)) == 1
+
+
+def test_a_plugin_that_cannot_be_registered_leaves_nothing_behind(throwing_plugin):
+    names = _bind.operator_names()
+    for _ in range(3):
+        text = message_of(ValueError, opyard.load_library, throwing_plugin)
+        assert "second(Tensor x -> Tensor" in text and "^" in text
+    assert _bind.operator_names() == names
+    assert str(throwing_plugin) not in opyard.loaded_libraries()
+    assert not hasattr(opyard.ops.test_throwing, "first")
+    # The namespace is free.
+    opyard.library.Library("test_throwing", "DEF")._destroy()
+
+
+def test_unloading_takes_back_and_loading_brings_again(run_program):
+    done = run_program(
+        """
+        import sys
+        import opyard
+        path = sys.argv[1]
+        x = opyard.tensor([1.0])
+        try:
+            opyard.unload_library(path)
+        except LookupError as error:
+            assert "no plugin is loaded from" in str(error), error
+        else:
+            raise AssertionError
+        for _ in range(3):
+            opyard.load_library(path)
+            same = opyard.ops.test_plugin.same
+            assert same(x) is x
+            assert opyard.loaded_libraries() == [path]
+            assert opyard.unload_library(path) == 0
+            assert opyard.loaded_libraries() == []
+            assert not hasattr(opyard.ops.test_plugin, "same")
+            try:
+                same(x)
+            except RuntimeError as error:
+                assert "test_plugin::same is gone" in str(error), error
+            else:
+                raise AssertionError
+        """,
+        plugin_path("opyard_test_plugin"),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_two_plugins_that_define_the_same_namespace(plugin, copied):
+    text = message_of(RuntimeError, opyard.load_library, copied)
+    assert "can define the namespace test_plugin" in text
+    assert str(copied) not in opyard.loaded_libraries()
+    assert plugin.same is opyard.ops.test_plugin.same
+
+
+def test_many_threads_load_one_plugin(run_program):
+    done = run_program(
+        """
+        import sys, threading
+        import opyard
+        failures = []
+        def load():
+            try:
+                opyard.load_library(sys.argv[1])
+                assert opyard.ops.test_plugin.same
+            except BaseException as error:
+                failures.append(error)
+        threads = [threading.Thread(target=load) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == [], failures
+        assert len(opyard.loaded_libraries()) == 1
+        """,
+        plugin_path("opyard_test_plugin"),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_loading_lets_other_threads_run(tmp_path):
+    """A constructor of the library waits for a file, which another Python thread makes."""
+    source = tmp_path / "slow.c"
+    source.write_text(
+        "#include <unistd.h>\n#include <stdlib.h>\n"
+        '__attribute__((constructor)) static void wait_for(void) {\n'
+        '  while (access(getenv("OPYARD_TEST_FILE"), F_OK) != 0) usleep(1000);\n'
+        "}\n"
+    )
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler here")
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", tmp_path / "slow.so"], check=True)
+    signal = tmp_path / "signal"
+    os.environ["OPYARD_TEST_FILE"] = str(signal)
+    try:
+        timer = threading.Timer(0.05, signal.touch)
+        timer.start()
+        assert "no Opyard plugin" in message_of(OSError, opyard.load_library, tmp_path / "slow.so")
+        timer.join()
+    finally:
+        del os.environ["OPYARD_TEST_FILE"]
+
+
+def test_linked_libraries_registered_without_errors():
+    assert _bind.linked_library_errors() == []

@@ -1,0 +1,335 @@
+"""test_tensor_arithmetic.py: symbols as calls of aten. Suspect tensor_number.cpp, tensor_compare.cpp."""
+
+import operator
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import opyard
+from opyard.library import override
+
+ARITHMETIC = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+]
+COMPARISON = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+BITWISE = [operator.and_, operator.or_, operator.xor]
+
+INTS = [1, 2, 3, 7]
+FLOATS = [0.5, 1.0, 2.5, 3.0]
+
+
+def name_of(function):
+    return function.__name__
+
+
+def data_of(dtype):
+    return INTS if dtype == "int64" else FLOATS
+
+
+def same(tensor, expected, dtype):
+    assert tensor.dtype is getattr(opyard, dtype)
+    np.testing.assert_allclose(tensor.numpy(), expected, rtol=1e-6)
+
+
+# two tensors ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+@pytest.mark.parametrize("symbol", ARITHMETIC, ids=name_of)
+def test_two_tensors(symbol, dtype):
+    a, b = np.array(data_of(dtype), dtype), np.array([[2], [3]], dtype)
+    result = symbol(opyard.from_numpy(a), opyard.from_numpy(b))
+    assert result.shape == (2, 4)
+    divided = symbol is operator.truediv and dtype == "int64"
+    same(result, symbol(a, b), "float32" if divided else dtype)
+
+
+@pytest.mark.parametrize("symbol", COMPARISON, ids=name_of)
+def test_two_tensors_compared(symbol):
+    a, b = np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, np.nan])
+    same(symbol(opyard.from_numpy(a), opyard.from_numpy(b)), symbol(a, b), "bool")
+
+
+@pytest.mark.parametrize("symbol", BITWISE, ids=name_of)
+def test_two_tensors_bit_by_bit(symbol):
+    for a, b in ((np.array([0, 5, -1]), np.array([3, 6, 9])), (np.eye(2) > 0, np.eye(2) < 1)):
+        same(symbol(opyard.from_numpy(a), opyard.from_numpy(b)), symbol(a, b), str(a.dtype))
+
+
+def test_one_tensor():
+    a = np.array([1.5, -2.0, 0.0])
+    tensor = opyard.from_numpy(a)
+    same(-tensor, -a, "float64")
+    same(abs(tensor), abs(a), "float64")
+    assert +tensor is tensor
+    same(~opyard.tensor([True, False]), [False, True], "bool")
+    same(~opyard.tensor([0, 5]), [-1, -6], "int64")
+
+
+def test_matrix_products():
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    same(opyard.from_numpy(a) @ opyard.from_numpy(b), a @ b, "float64")
+    same(opyard.from_numpy(a) @ opyard.from_numpy(a[0].copy()), a @ a[0], "float64")
+
+
+# a tensor and a number --------------------------------------------------------------------
+
+NUMBERS = [2, 3.5, True]
+# The dtype of a result: the number's category counts, its width does not.
+BESIDE = {
+    ("int64", 2): "int64",
+    ("int64", 3.5): "float32",
+    ("int64", True): "int64",
+    ("float32", 2): "float32",
+    ("float32", 3.5): "float32",
+    ("float32", True): "float32",
+    ("float64", 2): "float64",
+    ("float64", 3.5): "float64",
+    ("float64", True): "float64",
+}
+
+
+@pytest.mark.parametrize("reflected", [False, True], ids=["", "reflected"])
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+@pytest.mark.parametrize("symbol", ARITHMETIC, ids=name_of)
+def test_a_tensor_and_a_number(symbol, dtype, number, reflected):
+    array = np.array(data_of(dtype), dtype)
+    tensor = opyard.from_numpy(array)
+    plain = int(number) if isinstance(number, bool) else number
+    result = symbol(number, tensor) if reflected else symbol(tensor, number)
+    expected = symbol(plain, array) if reflected else symbol(array, plain)
+    wanted = BESIDE[dtype, number]
+    if symbol is operator.truediv and wanted == "int64":
+        wanted = "float32"
+    same(result, expected, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+@pytest.mark.parametrize("symbol", [operator.truediv, operator.floordiv, operator.mod], ids=name_of)
+def test_a_number_on_the_left_promotes_like_one_on_the_right(symbol, dtype):
+    tensor = opyard.tensor(3, dtype=getattr(opyard, dtype))  # no dimensions: ranks decide alone
+    for number in NUMBERS:
+        assert symbol(number, tensor).dtype is symbol(tensor, number).dtype, number
+
+
+def test_dividing_a_number_rounds_once():
+    numbers = np.arange(1, 200, dtype=np.float32)
+    for number in (3.0, 7, 0.1):
+        result = number / opyard.from_numpy(numbers)
+        assert (result.numpy() == np.float32(number) / numbers).all()
+    tensor = opyard.tensor([3.0], dtype=opyard.float64)
+    assert (0.1 / tensor).item() == 0.1 / 3.0
+
+
+def test_numbers_at_the_ends_of_their_range():
+    tensor = opyard.tensor([2])
+    assert ((1 << 62) // tensor).item() == 1 << 61
+    assert (-(1 << 63) // tensor).item() == -(1 << 62)
+    with pytest.raises(OverflowError):
+        (1 << 63) // tensor
+    assert (1e300 / opyard.tensor([1.0])).item() == float("inf")
+
+
+@pytest.mark.parametrize("symbol", COMPARISON, ids=name_of)
+@pytest.mark.parametrize("number", [2, 2.0, True])
+def test_a_tensor_and_a_number_compared(symbol, number):
+    array = np.array([1, 2, 3])
+    tensor = opyard.from_numpy(array)
+    same(symbol(tensor, number), symbol(array, number), "bool")
+    same(symbol(number, tensor), symbol(number, array), "bool")
+
+
+@pytest.mark.parametrize("symbol", BITWISE, ids=name_of)
+def test_a_tensor_and_a_number_bit_by_bit(symbol):
+    for array, number in ((np.array([0, 5, -1]), 3), (np.array([True, False]), True)):
+        tensor = opyard.from_numpy(array)
+        same(symbol(tensor, number), symbol(array, number), str(array.dtype))
+        same(symbol(number, tensor), symbol(number, array), str(array.dtype))
+
+
+@pytest.mark.parametrize(
+    "kind", ["int8", "int64", "uint8", "float16", "float32", "float64", "bool"]
+)
+def test_scalars_of_numpy_are_numbers(kind):
+    tensor = opyard.tensor([1.5, 2.5])
+    scalar = np.dtype(kind).type(1)
+    assert (tensor + scalar).tolist() == [2.5, 3.5]
+    assert (scalar * tensor).tolist() == [1.5, 2.5]
+    assert (scalar / tensor).dtype is opyard.float32
+    assert (tensor > scalar).tolist() == [True, True]
+    tensor += scalar
+    assert tensor.tolist() == [2.5, 3.5]
+
+
+def test_complex_scalars_are_refused():
+    with pytest.raises(TypeError):
+        np.complex64(1) / opyard.tensor([1.0])
+    with pytest.raises(TypeError):
+        1j + opyard.tensor([1.0])
+
+
+# in place ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "other", [2, 0.5, opyard.tensor([1.0, 2.0, 4.0])], ids=["int", "float", "Tensor"]
+)
+@pytest.mark.parametrize(
+    "symbol", [operator.iadd, operator.isub, operator.imul, operator.itruediv], ids=name_of
+)
+def test_in_place_symbols_write_and_give_the_same_object(symbol, other):
+    array = np.array([1.0, 2.0, 3.0], np.float32)
+    before = opyard.from_numpy(array)
+    expected = array.copy()
+    symbol(expected, other.numpy() if isinstance(other, opyard.Tensor) else other)
+    after = symbol(before, other)
+    assert after is before
+    assert array.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("symbol", [operator.ifloordiv, operator.imod, operator.ipow], ids=name_of)
+def test_other_in_place_symbols_make_a_new_tensor(symbol):
+    tensor = opyard.tensor([7, 8])
+    assert symbol(tensor, 2) is not tensor
+    assert tensor.tolist() == [7, 8]
+
+
+def test_in_place_on_a_view_writes_through():
+    tensor = opyard.tensor([[1, 2], [3, 4]])
+    row = tensor[1]
+    row *= 10
+    tensor[0] += 1
+    assert tensor.tolist() == [[2, 3], [30, 40]]
+
+
+def test_read_only_memory_is_not_written():
+    array = np.ones(2)
+    array.flags.writeable = False
+    tensor = opyard.from_numpy(array)
+    with pytest.raises(ValueError, match="read-only"):
+        tensor += 1
+    assert (tensor + 1).tolist() == [2, 2]
+
+
+# what does not fit ------------------------------------------------------------------------
+
+STRANGERS = ["text", None, object(), [1, 2, 3], {}, 1j, Decimal(1), Fraction(1, 2)]
+
+
+@pytest.mark.parametrize("stranger", STRANGERS, ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("symbol", [*ARITHMETIC, *BITWISE, operator.matmul], ids=name_of)
+def test_strangers_are_refused_on_either_side(x, symbol, stranger):
+    with pytest.raises(TypeError):
+        symbol(x, stranger)
+    # Texts format any object, and fractions make themselves floats.
+    if (symbol, type(stranger)) not in [(operator.mod, str), (operator.pow, Fraction)]:
+        with pytest.raises(TypeError):
+            symbol(stranger, x)
+
+
+@pytest.mark.parametrize("stranger", STRANGERS, ids=lambda s: type(s).__name__)
+def test_strangers_are_unequal_and_have_no_order(x, stranger):
+    assert (x == stranger) is False
+    assert (x != stranger) is True
+    with pytest.raises(TypeError, match="not supported between instances of"):
+        x < stranger  # noqa: B015
+
+
+def test_an_operand_that_knows_tensors_is_asked():
+    class Knows:
+        def __radd__(self, other):
+            return "radd"
+
+        def __matmul__(self, other):
+            return "matmul"
+
+        def __gt__(self, other):
+            return "gt"
+
+    tensor = opyard.tensor([1])
+    assert (tensor + Knows(), Knows() @ tensor, tensor < Knows()) == ("radd", "matmul", "gt")
+
+
+def test_the_message_names_both_types(x):
+    with pytest.raises(TypeError) as caught:
+        x + "text"
+    assert str(caught.value) == "unsupported operand type(s) for +: 'opyard.Tensor' and 'str'"
+
+
+def test_numbers_are_no_matrices(x):
+    for arguments in ((x, 2), (2, x)):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            operator.matmul(*arguments)
+
+
+def test_bitwise_symbols_take_no_floats():
+    with pytest.raises(TypeError, match="unsupported operand"):
+        opyard.tensor([1]) & 1.0
+    with pytest.raises(TypeError, match="unsupported operand"):
+        1.0 | opyard.tensor([1])
+
+
+def test_power_has_no_modulus(x):
+    with pytest.raises(TypeError):
+        pow(x, 2, 5)
+
+
+def test_errors_of_operators_come_through(x):
+    with pytest.raises(ValueError, match="aten::add"):
+        x + opyard.tensor([1.0, 2.0])
+    with pytest.raises(OverflowError):
+        x + (1 << 64)
+
+
+def test_arrays_of_numpy_are_not_taken_apart(x):
+    array = np.ones(3, np.float32)
+    for symbol in (operator.add, operator.mul, operator.sub, operator.truediv, operator.lt):
+        for arguments in ((array, x), (x, array)):
+            with pytest.raises(TypeError):
+                symbol(*arguments)
+    with pytest.raises(TypeError, match="__array_ufunc__"):
+        np.add(array, x)
+    with pytest.raises(TypeError):
+        array += x
+
+
+# symbols are operators --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "op"),
+    [
+        ("x + x", "aten::add.Tensor"),
+        ("x + 1", "aten::add.Scalar"),
+        ("1 + x", "aten::add.Scalar"),
+        ("1 - x", "aten::rsub.Scalar"),
+        ("1 / x", "aten::div.Tensor"),
+        ("2 ** x", "aten::pow.Scalar"),
+        ("-x", "aten::neg"),
+        ("x < 1", "aten::lt.Scalar"),
+        ("1 < x", "aten::gt.Scalar"),
+        ("x @ x", "aten::dot"),
+        ("x.T", "aten::t"),
+        ("x.relu()", "aten::relu"),
+    ],
+)
+def test_a_symbol_calls_its_operator(x, expression, op):
+    calls = []
+
+    def kernel(*args, **kwargs):
+        calls.append(op)
+        return opyard.tensor([42.0])
+
+    with override(op, "CPU", kernel):
+        assert eval(expression, {"x": x}).tolist() == [42.0]
+    assert calls == [op]
+    assert eval(expression, {"x": x}).tolist() != [42.0]
