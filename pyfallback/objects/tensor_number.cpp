@@ -4,10 +4,10 @@
 // For anything else the answer is NotImplemented, and Python asks the other operand.
 //
 // [Reflected] A number on the left meets a tensor on the right:
-//   +  *        the operands change places
+//   + * & | ^   the operands change places
 //   -           aten.rsub
 //   **          aten.pow takes a number as its base
-//   / // % & | ^   the number becomes a tensor without dimensions, which promotes as a number
+//   / // %      the number becomes a tensor without dimensions, which promotes as a number
 //               would, and the operator is called in the order that was written. Division through
 //               the reciprocal would round twice.
 #include "objects/aten.h"
@@ -95,21 +95,11 @@ PyObject* binary(PyObject* a, PyObject* b) {
   });
 }
 
-// Bitwise operators have no form with a number: it becomes a tensor on either side.
+// a <symbol> b for operators on bits: the operands may change places, and floats have no bits.
 template <AtenName Name>
 PyObject* bitwise(PyObject* a, PyObject* b) {
-  return entry_from_python([&]() -> PyObject* {
-    Runtime* const runtime = find_runtime();
-    if (runtime == nullptr) Py_RETURN_NOTIMPLEMENTED;
-    Owned left = Owned::share(a), right = Owned::share(b);
-    for (Owned* operand : {&left, &right}) {
-      if (is_tensor(*runtime, operand->get())) continue;
-      if (!is_number(operand->get()) || PyFloat_Check(operand->get())) Py_RETURN_NOTIMPLEMENTED;
-      PyObject* const other = operand == &left ? b : a;
-      *operand = number_as_tensor(*runtime, operand->get(), tensor_unchecked(other));
-    }
-    return call_aten(*runtime, Name, {left.get(), right.get()}).release();
-  });
+  if (PyFloat_Check(a) || PyFloat_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  return binary<Name, Reflect::Swap>(a, b);
 }
 
 template <AtenName Name>

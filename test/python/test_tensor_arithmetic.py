@@ -1,4 +1,4 @@
-"""test_tensor_arithmetic.py: symbols as calls of aten. Suspect tensor_number.cpp, tensor_compare.cpp."""
+"""test_tensor_arithmetic.py: symbols as calls of aten. Suspect tensor_number, tensor_compare."""
 
 import operator
 from decimal import Decimal
@@ -228,12 +228,14 @@ STRANGERS = ["text", None, object(), [1, 2, 3], {}, 1j, Decimal(1), Fraction(1, 
 @pytest.mark.parametrize("stranger", STRANGERS, ids=lambda s: type(s).__name__)
 @pytest.mark.parametrize("symbol", [*ARITHMETIC, *BITWISE, operator.matmul], ids=name_of)
 def test_strangers_are_refused_on_either_side(x, symbol, stranger):
+    if (symbol, type(stranger)) == (operator.pow, Fraction):
+        pytest.skip("a fraction makes itself a float in powers, on either side")
     with pytest.raises(TypeError):
         symbol(x, stranger)
-    # Texts format any object, and fractions make themselves floats.
-    if (symbol, type(stranger)) not in [(operator.mod, str), (operator.pow, Fraction)]:
-        with pytest.raises(TypeError):
-            symbol(stranger, x)
+    if (symbol, type(stranger)) == (operator.mod, str):
+        return  # on the left it is a format, which takes any object
+    with pytest.raises(TypeError):
+        symbol(stranger, x)
 
 
 @pytest.mark.parametrize("stranger", STRANGERS, ids=lambda s: type(s).__name__)
