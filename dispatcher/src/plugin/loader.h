@@ -4,15 +4,31 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "opyard/plugin/registrar.h"
 
 namespace opyard {
 
-// True while load_library() opens a file on this thread: its blocks then only record.
-extern constinit thread_local bool loader_at_work;
+// Blocks that were recorded while load_library() opened a file.
+struct WaitingBlocks {
+  std::vector<const detail::Registrar*> blocks;
+  bool lost = false;  // there was no memory to remember one
+};
+
+// Where this thread's blocks wait while it opens a file; null while it does not.
+extern constinit thread_local WaitingBlocks* waiting_blocks;
+
+// Opens the shared library and gives what it says of itself. Runs the blocks of libraries that
+// came with it, not its own. Raises BadPlugin.
+const detail::PluginV1& open_plugin(const std::string& path);
 
 // Runs one block in a library of its own. Whatever the block throws leaves nothing registered.
 std::unique_ptr<Library> run_block(const detail::Registrar& registrar);
+
+// Runs the block of a library that nobody loaded by hand. What it throws is kept for
+// linked_library_errors().
+void run_linked_block(const detail::Registrar& registrar);
 
 }  // namespace opyard

@@ -1,14 +1,15 @@
-// plugin/plugin.cpp: opening shared libraries, running their blocks, taking them back.
+// plugin/plugin.cpp: running the blocks of shared libraries, and taking them back.
 //
-// A plugin is opened with RTLD_NODELETE: unloading takes registrations back and leaves the
-// code where it is, because a thread may be running it. A second load of the same file finds
-// the library still mapped, its constructors done; the list of blocks is still there and is
-// run again.
+// Unloading takes registrations back and leaves the code where it is, because a thread may be
+// running it. A second load finds the library still mapped, its constructors done; the list of
+// blocks is still there and is run again.
+//
+// [Fork] The child of a fork has one thread. A plugin that another thread was loading then is
+// forgotten there, since nobody would ever finish it.
 #include "opyard/plugin/plugin.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -24,20 +25,35 @@ namespace opyard {
 namespace {
 
 struct Plugin {
-  std::string path;
-  std::thread::id loader;  // the thread that runs the blocks
-  bool ready = false;      // they have run
+  std::string path;                                 // empty where it was forgotten, see [Fork]
+  std::thread::id loader;                           // the thread that runs the blocks
+  bool ready = false;                               // they have run
   std::vector<std::unique_ptr<Library>> libraries;  // one a block, in order
 };
 
 struct Plugins {
-  std::mutex mutex;  // guards the list and `ready`; never held while a file is opened or a block runs
+  // Guards what follows, and `ready`. Never held while a file is opened or a block runs.
+  std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::shared_ptr<Plugin>> loaded;
 
   static Plugins& instance() {
     static auto* const plugins = new Plugins;
     return *plugins;
+  }
+  Plugins() {
+    if (pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
+                       [] { instance().after_fork_in_child(); }) != 0) {
+      throw std::bad_alloc();
+    }
+  }
+  // See [Fork].
+  void after_fork_in_child() {
+    for (const auto& plugin : loaded) {
+      if (!plugin->ready && plugin->loader != std::this_thread::get_id()) plugin->path.clear();
+    }
+    new (&changed) std::condition_variable;  // the waiting threads are not here
+    mutex.unlock();
   }
   std::vector<std::shared_ptr<Plugin>>::iterator find(const std::string& path) {
     return std::find_if(loaded.begin(), loaded.end(),
@@ -57,44 +73,6 @@ std::string absolute(const std::string& path) {
   std::error_code error;
   const auto canonical = std::filesystem::canonical(path, error);
   return error ? path : canonical.string();
-}
-
-// Whether a symbol is the library's own, and not that of one it links to.
-bool is_symbol_of(void* handle, void* symbol) {
-  Dl_info info{};
-  link_map* map = nullptr;
-  return dladdr(symbol, &info) != 0 && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 &&
-         reinterpret_cast<std::uintptr_t>(info.dli_fbase) == map->l_addr;
-}
-
-const detail::PluginV1& open_plugin(const std::string& path) {
-  struct AtWork {
-    const bool former = std::exchange(loader_at_work, true);
-    ~AtWork() { loader_at_work = former; }
-  };
-  void* handle = nullptr;
-  {
-    [[maybe_unused]] const AtWork at_work;
-    handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  }
-  if (handle == nullptr) {
-    fail(ErrorKind::BadPlugin, fmt::format("cannot load {}: {}", path, dlerror()));
-  }
-  using Entry = const detail::PluginV1* (*)();
-  const auto entry = reinterpret_cast<Entry>(dlsym(handle, "opyard_plugin_v1"));
-  if (entry == nullptr || !is_symbol_of(handle, reinterpret_cast<void*>(entry))) {
-    fail(ErrorKind::BadPlugin,
-         fmt::format("{} is a shared library but no Opyard plugin: it has no OPYARD_LIBRARY block",
-                     path));
-  }
-  const detail::PluginV1& plugin = *entry();
-  if (plugin.version_major != OPYARD_VERSION_MAJOR || plugin.version_minor != OPYARD_VERSION_MINOR) {
-    fail(ErrorKind::BadPlugin,
-         fmt::format("{} was built with Opyard {}.{}.{}, but this is {}.{}.{}; rebuild it", path,
-                     plugin.version_major, plugin.version_minor, plugin.version_patch,
-                     OPYARD_VERSION_MAJOR, OPYARD_VERSION_MINOR, OPYARD_VERSION_PATCH));
-  }
-  return plugin;
 }
 
 }  // namespace
@@ -138,6 +116,9 @@ std::size_t unload_library(const std::string& file) {
     if (found == plugins.loaded.end()) {
       fail(ErrorKind::NotFound, fmt::format("no plugin is loaded from {}", path));
     }
+    if (!(*found)->ready) {
+      fail(ErrorKind::BadPlugin, fmt::format("{} is still being loaded by this thread", path));
+    }
     plugin = std::move(*found);
     plugins.loaded.erase(found);
   }
@@ -150,7 +131,9 @@ std::vector<std::string> loaded_libraries() {
   Plugins& plugins = Plugins::instance();
   const std::lock_guard lock(plugins.mutex);
   std::vector<std::string> paths;
-  for (const auto& plugin : plugins.loaded) paths.push_back(plugin->path);
+  for (const auto& plugin : plugins.loaded) {
+    if (!plugin->path.empty()) paths.push_back(plugin->path);
+  }
   return paths;
 }
 

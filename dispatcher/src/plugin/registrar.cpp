@@ -5,11 +5,13 @@
 // initialiser has nobody to tell.
 #include "opyard/plugin/registrar.h"
 
+#include <pthread.h>
+
 #include <cstdio>
 #include <mutex>
 
-#include "opyard/registry/library.h"
 #include "opyard/plugin/plugin.h"
+#include "opyard/registry/library.h"
 #include "plugin/loader.h"
 
 namespace opyard {
@@ -24,11 +26,17 @@ struct LinkedLibraries {
     static auto* const linked = new LinkedLibraries;
     return *linked;
   }
+  LinkedLibraries() {
+    if (pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
+                       [] { instance().mutex.unlock(); }) != 0) {
+      throw std::bad_alloc();
+    }
+  }
 };
 
 }  // namespace
 
-constinit thread_local bool loader_at_work = false;
+constinit thread_local WaitingBlocks* waiting_blocks = nullptr;
 
 std::unique_ptr<Library> run_block(const detail::Registrar& registrar) {
   auto library = std::make_unique<Library>(registrar.kind, registrar.name_space, registrar.key,
@@ -37,12 +45,10 @@ std::unique_ptr<Library> run_block(const detail::Registrar& registrar) {
   return library;
 }
 
-void detail::Registrar::announce(const Registrar& registrar) {
-  if (loader_at_work) return;
-  LinkedLibraries& linked = LinkedLibraries::instance();
-  std::unique_ptr<Library> library;
+void run_linked_block(const detail::Registrar& registrar) {
   const Status status = guarded([&] {
-    library = run_block(registrar);
+    LinkedLibraries& linked = LinkedLibraries::instance();
+    std::unique_ptr<Library> library = run_block(registrar);
     const std::lock_guard lock(linked.mutex);
     linked.libraries.push_back(std::move(library));
   });
@@ -52,9 +58,17 @@ void detail::Registrar::announce(const Registrar& registrar) {
   std::fprintf(stderr, "opyard: the block of namespace %s at %s:%d was not registered: %s\n",
                registrar.name_space, registrar.file, registrar.line, reason);
   static_cast<void>(guarded([&] {
+    LinkedLibraries& linked = LinkedLibraries::instance();
     const std::lock_guard lock(linked.mutex);
     linked.errors.emplace_back(reason);
   }));
+}
+
+void detail::Registrar::announce(const Registrar& registrar) {
+  if (waiting_blocks == nullptr) return run_linked_block(registrar);
+  // This is a static initialiser inside dlopen(), which must not throw.
+  const Status status = guarded([&] { waiting_blocks->blocks.push_back(&registrar); });
+  if (status != Status::Ok) waiting_blocks->lost = true;
 }
 
 std::vector<std::string> linked_library_errors() {

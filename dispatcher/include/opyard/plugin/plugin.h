@@ -2,7 +2,8 @@
 //
 // A plugin is a shared library with OPYARD_LIBRARY blocks. Loading it runs the blocks;
 // unloading takes all that they registered back, and never unmaps code, since a thread may be
-// in the middle of it. Loading again runs the blocks again.
+// in the middle of it. Loading again runs the blocks again, those of the new file where it was
+// rebuilt in the meantime.
 //
 // Depends on: base/error.h.
 #pragma once

@@ -1,0 +1,181 @@
+// plugin/open.cpp: from a path to the list of blocks in the shared library there.
+//
+// [Once mapped, always mapped] A file is opened with RTLD_NODELETE, and the dynamic linker knows
+// open libraries by name: a second dlopen of a path never reads the file again, even where it
+// was rebuilt in the meantime. So each path is remembered with what its file looked like. An
+// unchanged one is not opened again; a changed one is opened from a private copy, which lies
+// beside it where it can, so that what it finds relative to itself is found.
+//
+// [Waiting blocks] While the file is opened its static initialisers record their blocks, and so
+// do those of libraries that it links to. The blocks of the file itself wait for load_library();
+// the others are those of libraries that were linked in, and are run as such.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <utility>
+
+#include "opyard/base/error.h"
+#include "plugin/loader.h"
+
+namespace opyard {
+namespace {
+
+// What tells one content of a file from the next.
+struct Stamp {
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t bytes = 0;
+  timespec changed{};
+
+  bool operator==(const Stamp& o) const {
+    return device == o.device && inode == o.inode && bytes == o.bytes &&
+           changed.tv_sec == o.changed.tv_sec && changed.tv_nsec == o.changed.tv_nsec;
+  }
+};
+
+struct Mapped {
+  std::string path;
+  Stamp stamp;
+  void* handle;
+};
+
+// A leaf lock, never held while a file is opened.
+struct MappedFiles {
+  std::mutex mutex;  // guards `files`
+  std::vector<Mapped> files;
+
+  static MappedFiles& instance() {
+    static auto* const mapped = new MappedFiles;
+    return *mapped;
+  }
+};
+
+Stamp stamp_of(const std::string& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return {};  // the dynamic linker will say why
+  return {status.st_dev, status.st_ino, status.st_size, status.st_mtim};
+}
+
+// A file of its own, gone at the end of its life: a mapped library does not need its name.
+class PrivateCopy {
+ public:
+  explicit PrivateCopy(const std::string& original) {
+    namespace fs = std::filesystem;
+    const fs::path file(original);
+    std::error_code error;
+    for (const fs::path& folder : {file.parent_path(), fs::temp_directory_path(error)}) {
+      path_ = (folder / ("." + file.filename().string() + ".XXXXXX")).string();
+      const int descriptor = mkstemp(path_.data());
+      if (descriptor < 0) continue;
+      close(descriptor);
+      if (fs::copy_file(file, path_, fs::copy_options::overwrite_existing, error)) return;
+      unlink(path_.c_str());
+    }
+    fail(ErrorKind::BadPlugin,
+         fmt::format("{} has changed since it was loaded, and no private copy of it can be made to "
+                     "load it anew: {}",
+                     original, std::strerror(errno)));
+  }
+  PrivateCopy(const PrivateCopy&) = delete;
+  PrivateCopy& operator=(const PrivateCopy&) = delete;
+  ~PrivateCopy() { unlink(path_.c_str()); }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void* open_file(const std::string& file, const std::string& path) {
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) {
+    fail(ErrorKind::BadPlugin, fmt::format("cannot load {}: {}", path, dlerror()));
+  }
+  return handle;
+}
+
+// The open library for the file as it is now.
+void* open_library(const std::string& path) {
+  MappedFiles& mapped = MappedFiles::instance();
+  const Stamp stamp = stamp_of(path);
+  bool changed = false;
+  {
+    const std::lock_guard lock(mapped.mutex);
+    for (const Mapped& file : mapped.files) {
+      if (file.path != path) continue;
+      if (file.stamp == stamp) return file.handle;
+      changed = true;
+    }
+  }
+  void* const handle = changed ? open_file(PrivateCopy(path).path(), path) : open_file(path, path);
+  const std::lock_guard lock(mapped.mutex);
+  mapped.files.push_back({path, stamp, handle});
+  return handle;
+}
+
+// Whether a symbol is the library's own, and not that of one it links to.
+bool is_symbol_of(void* handle, void* symbol) {
+  Dl_info info{};
+  link_map* map = nullptr;
+  return dladdr(symbol, &info) != 0 && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 &&
+         reinterpret_cast<std::uintptr_t>(info.dli_fbase) == map->l_addr;
+}
+
+// What the library says of itself; null where it is no plugin.
+const detail::PluginV1* plugin_in(void* handle) {
+  using Entry = const detail::PluginV1* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(handle, "opyard_plugin_v1"));
+  if (entry == nullptr || !is_symbol_of(handle, reinterpret_cast<void*>(entry))) return nullptr;
+  return entry();
+}
+
+bool is_block_of(const detail::PluginV1* plugin, const detail::Registrar* block) {
+  if (plugin == nullptr) return false;
+  const detail::Registrar* own = plugin->blocks->first;
+  while (own != nullptr && own != block) own = own->next;
+  return own != nullptr;
+}
+
+}  // namespace
+
+const detail::PluginV1& open_plugin(const std::string& path) {
+  WaitingBlocks waiting;
+  void* handle = nullptr;
+  {
+    struct AtWork {
+      WaitingBlocks* const former;
+      ~AtWork() { waiting_blocks = former; }
+    };
+    [[maybe_unused]] const AtWork at_work{std::exchange(waiting_blocks, &waiting)};
+    handle = open_library(path);
+  }
+  if (waiting.lost) throw std::bad_alloc();
+  const detail::PluginV1* const plugin = plugin_in(handle);
+  for (const detail::Registrar* block : waiting.blocks) {
+    if (!is_block_of(plugin, block)) run_linked_block(*block);
+  }
+  if (plugin == nullptr) {
+    fail(ErrorKind::BadPlugin,
+         fmt::format("{} is a shared library but no Opyard plugin: it has no OPYARD_LIBRARY block",
+                     path));
+  }
+  if (plugin->version_major != OPYARD_VERSION_MAJOR ||
+      plugin->version_minor != OPYARD_VERSION_MINOR) {
+    fail(ErrorKind::BadPlugin,
+         fmt::format("{} was built with Opyard {}.{}.{}, but this is {}.{}.{}; rebuild it", path,
+                     plugin->version_major, plugin->version_minor, plugin->version_patch,
+                     OPYARD_VERSION_MAJOR, OPYARD_VERSION_MINOR, OPYARD_VERSION_PATCH));
+  }
+  return *plugin;
+}
+
+}  // namespace opyard
