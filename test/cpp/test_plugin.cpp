@@ -1,0 +1,243 @@
+// test_plugin.cpp: protects loading and unloading: all or nothing, and again as often as wanted.
+//
+// The plugins are built from test/cpp/plugins/ into the folder that OPYARD_TEST_PLUGINS names.
+// One test a plugin: what a plugin does when it is loaded for the first time happens once in a
+// process.
+#include "opyard/plugin/plugin.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "opyard/library.h"
+#include "registering.h"
+#include "thrown_by.h"
+
+extern "C" int opyard_test_linked();
+
+OPYARD_LIBRARY(plugin_of_the_program, m) { m.def("f(int n) -> int"); }
+
+namespace opyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string file_of(const std::string& plugin) {
+  const fs::path folder = fs::canonical("/proc/self/exe").parent_path() / "plugins";
+  return (folder / ("libtest_plugin_" + plugin + ".so")).string();
+}
+
+std::int64_t call(std::string_view name, std::int64_t n) {
+  return require_operator(name).typed<std::int64_t(std::int64_t)>().call(n);
+}
+bool is_defined(std::string_view name) {
+  return registry().find(parse_operator_name(name)) != nullptr;
+}
+
+// What stands in the registry, as text.
+std::string whole_registry() {
+  registry().check_invariants();
+  std::string text;
+  for (const OperatorName& name : registry().names()) {
+    text += registry().dump(name) + registry().dump_table(name);
+  }
+  return text;
+}
+
+// A refusal changes nothing.
+Thrown refusal(const std::string& file) {
+  const std::string before = whole_registry();
+  const std::vector<std::string> loaded = loaded_libraries();
+  const Thrown thrown = thrown_by([&] { load_library(file); });
+  EXPECT_EQ(whole_registry(), before);
+  EXPECT_EQ(loaded_libraries(), loaded);
+  EXPECT_THROWN(unload_library(file), NotFound, "no plugin is loaded from " + file);
+  return thrown;
+}
+
+TEST(Plugin, LoadingRegistersUnloadingTakesBackAndLoadingAgainRegistersAnew) {
+  const std::string before = whole_registry();
+  const std::string file = file_of("a");
+  std::string loaded;
+  for (int round = 0; round < 3; ++round) {
+    load_library(file);
+    EXPECT_EQ(loaded_libraries(), std::vector<std::string>{file});
+    EXPECT_EQ(call("plugin_a::twice", 7), 14);
+    EXPECT_EQ(call("plugin_a::thrice", 7), 21);
+    EXPECT_EQ(call("plugin_a::four_times", 7), 28) << "blocks of every file of the plugin";
+    const std::string now = whole_registry();
+    EXPECT_TRUE(round == 0 || now == loaded) << now;
+    loaded = now;
+    load_library(file);  // a second load of a loaded plugin does nothing
+    EXPECT_EQ(whole_registry(), loaded);
+    EXPECT_EQ(unload_library(file), 0u) << "no call is under way";
+    EXPECT_TRUE(loaded_libraries().empty());
+    EXPECT_EQ(whole_registry(), before);
+    EXPECT_THROWN(static_cast<void>(unload_library(file)), NotFound,
+                  "no plugin is loaded from " + file);
+  }
+}
+
+TEST(Plugin, B34_AHandleIntoAnUnloadedPluginRaisesUntilItIsLoadedAgain) {
+  const std::string file = file_of("a");
+  load_library(file);
+  const auto twice = require_operator("plugin_a::twice").typed<std::int64_t(std::int64_t)>();
+  EXPECT_EQ(twice(2), 4);
+  unload_library(file);
+  EXPECT_EQ(thrown_by([&] { twice(2); }).kind, ErrorKind::OperatorGone);
+  load_library(file);
+  EXPECT_EQ(twice(2), 4);
+  unload_library(file);
+}
+
+TEST(Plugin, TwoPluginsSideBySideKeepTheirOwnLists) {
+  load_library(file_of("a"));
+  load_library(file_of("b"));
+  EXPECT_EQ(loaded_libraries(), (std::vector{file_of("a"), file_of("b")})) << "in order of loading";
+  EXPECT_EQ(call("plugin_a::twice", 1) + call("plugin_b::thrice", 1), 5);
+  unload_library(file_of("a"));
+  EXPECT_FALSE(is_defined("plugin_a::twice"));
+  EXPECT_EQ(call("plugin_b::twice", 1), 2);
+  unload_library(file_of("b"));
+  EXPECT_FALSE(is_defined("plugin_b::twice"));
+}
+
+TEST(Plugin, APathIsMadeAbsolute) {
+  const fs::path former = fs::current_path();
+  fs::current_path(fs::path(file_of("a")).parent_path());
+  load_library("./libtest_plugin_a.so");
+  fs::current_path(former);
+  EXPECT_EQ(loaded_libraries(), std::vector{file_of("a")});
+  unload_library(file_of("a"));
+}
+
+TEST(Plugin, AMissingFileAndOneThatIsNoLibraryAreRefused) {
+  const Thrown missing = refusal("/no/such/plugin.so");
+  EXPECT_EQ(missing.kind, ErrorKind::BadPlugin);
+  EXPECT_EQ(
+      missing.text,
+      "cannot load /no/such/plugin.so: /no/such/plugin.so: cannot open shared object file: No "
+      "such file or directory");
+  const fs::path text = fs::temp_directory_path() / ("opyard_text_" + std::to_string(getpid()));
+  std::ofstream(text) << "this is text and no shared library";
+  const Thrown no_library = refusal(text.string());
+  EXPECT_EQ(no_library.kind, ErrorKind::BadPlugin);
+  EXPECT_EQ(no_library.text.find("cannot load " + text.string() + ": "), 0u) << no_library.text;
+  fs::remove(text);
+}
+
+TEST(Plugin, ASharedLibraryThatIsNoPluginIsRefused) {
+  for (int round = 0; round < 2; ++round) {
+    const Thrown thrown = refusal(file_of("no_plugin"));
+    EXPECT_EQ(thrown.kind, ErrorKind::BadPlugin);
+    EXPECT_EQ(thrown.text,
+              file_of("no_plugin") +
+                  " is a shared library but no Opyard plugin: it has no OPYARD_LIBRARY "
+                  "block");
+  }
+}
+
+TEST(Plugin, APluginOfAnotherVersionIsRefused) {
+  const Thrown thrown = refusal(file_of("old_version"));
+  EXPECT_EQ(thrown.kind, ErrorKind::BadPlugin);
+  EXPECT_EQ(thrown.text, file_of("old_version") + " was built with Opyard 0.99.0, but this is " +
+                             version() + "; rebuild it");
+}
+
+TEST(Plugin, ABlockThatThrowsLeavesNothingRegistered) {
+  for (int round = 0; round < 2; ++round) {
+    const std::string before = whole_registry();
+    try {
+      load_library(file_of("throws"));
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "the second block has no luck");
+    }
+    EXPECT_EQ(whole_registry(), before);
+    EXPECT_FALSE(is_defined("plugin_throws::first"));
+    EXPECT_TRUE(loaded_libraries().empty());
+  }
+}
+
+TEST(Plugin, ABadSchemaInABlockIsShownWithItsMark) {
+  const Thrown thrown = refusal(file_of("bad_schema"));
+  EXPECT_EQ(thrown.kind, ErrorKind::BadSchema);
+  EXPECT_NE(thrown.text.find("broken(int n -> int\n"), std::string::npos) << thrown.text;
+  EXPECT_FALSE(is_defined("plugin_bad_schema::fine"));
+}
+
+TEST(Plugin, APluginThatUnloadsItselfWhileItLoadsIsRefused) {
+  const Thrown thrown = refusal(file_of("loads_itself"));
+  EXPECT_EQ(thrown.kind, ErrorKind::BadPlugin);
+  EXPECT_EQ(thrown.text, file_of("loads_itself") + " is still being loaded by this thread");
+}
+
+TEST(Plugin, ALibraryThatIsLinkedInRunsAtOnceAndKeepsItsErrors) {
+  EXPECT_TRUE(is_defined("plugin_of_the_program::f"));
+  EXPECT_EQ(opyard_test_linked(), 1);
+  EXPECT_EQ(call("plugin_linked::five_times", 2), 10);
+  EXPECT_FALSE(is_defined("plugin_linked::half_done")) << "its block failed";
+  ASSERT_EQ(linked_library_errors().size(), 1u);
+  EXPECT_EQ(linked_library_errors()[0].find("Tried to register an operator "
+                                            "(plugin_linked::five_times(int n) -> int) with the "
+                                            "same name and overload name multiple times."),
+            0u)
+      << linked_library_errors()[0];
+}
+
+TEST(Plugin, ALibraryThatAPluginLinksToRunsAsALinkedOne) {
+  const std::size_t errors = linked_library_errors().size();
+  load_library(file_of("depends"));
+  EXPECT_EQ(call("plugin_depends::f", 1), 2);
+  EXPECT_EQ(call("plugin_beside::five_times", 2), 10);
+  EXPECT_EQ(linked_library_errors().size(), errors + 1);
+  unload_library(file_of("depends"));
+  EXPECT_FALSE(is_defined("plugin_depends::f"));
+  EXPECT_EQ(call("plugin_beside::five_times", 2), 10) << "it is no part of the plugin";
+}
+
+TEST(Plugin, ARebuiltFileIsReadAnew) {
+  const fs::path file = fs::temp_directory_path() / ("opyard_" + std::to_string(getpid()) + ".so");
+  const auto load_build = [&](int build) {
+    fs::copy_file(file_of("changing_" + std::to_string(build)), file,
+                  fs::copy_options::overwrite_existing);
+    fs::last_write_time(file, fs::file_time_type(std::chrono::seconds(1000000 + build)));
+    load_library(file.string());
+    const std::int64_t answer =
+        require_operator("plugin_changing::answer").typed<std::int64_t()>().call();
+    unload_library(file.string());
+    return answer;
+  };
+  EXPECT_EQ(load_build(1), 1);
+  fs::remove(file);  // writing into a mapped file would change the code under our feet
+  EXPECT_EQ(load_build(2), 2);
+  EXPECT_FALSE(is_defined("plugin_changing::answer"));
+  for (const fs::directory_entry& entry : fs::directory_iterator(file.parent_path())) {
+    EXPECT_EQ(entry.path().filename().string().find("." + file.filename().string()),
+              std::string::npos)
+        << "the private copy is gone";
+  }
+  fs::remove(file);
+}
+
+TEST(Plugin, ThreadsThatLoadTheSamePluginFindItLoadedOnce) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([] {
+        load_library(file_of("a"));
+        EXPECT_EQ(call("plugin_a::twice", 3), 6) << "whoever returns finds it ready";
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(loaded_libraries().size(), 1u);
+    unload_library(file_of("a"));
+  }
+}
+
+}  // namespace
+}  // namespace opyard
