@@ -1,5 +1,5 @@
-// Protects how operands of elementwise operators meet: promotion, broadcasting, any strides,
-// in-place rules, and the sentences for what does not fit.
+// test/cpp/test_kernels_elementwise.cpp: protects how operands of elementwise operators meet:
+// promotion, broadcasting, any strides, in-place rules, and the sentences for what does not fit.
 #include "aten.h"
 
 namespace opyard {

@@ -1,4 +1,5 @@
-// Protects tensors from nothing, conversion between dtypes, and single numbers.
+// test/cpp/test_kernels_factory.cpp: protects tensors from nothing, conversion between dtypes, and
+// single numbers.
 #include <limits>
 
 #include "aten.h"

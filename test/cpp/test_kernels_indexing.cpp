@@ -1,5 +1,5 @@
-// Protects indexing by tensors, gathering and joining: where new dimensions go, and that a wrong
-// index is named with its place.
+// test/cpp/test_kernels_indexing.cpp: protects indexing by tensors, gathering and joining: where
+// new dimensions go, and that a wrong index is named with its place.
 #include "aten.h"
 
 namespace opyard {

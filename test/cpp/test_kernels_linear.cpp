@@ -1,5 +1,5 @@
-// Protects products of matrices and vectors: every layout of both sides, empty ones, and the
-// shapes that do not fit.
+// test/cpp/test_kernels_linear.cpp: protects products of matrices and vectors: every layout of both
+// sides, empty ones, and the shapes that do not fit.
 #include <limits>
 
 #include "aten.h"

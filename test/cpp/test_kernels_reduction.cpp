@@ -1,5 +1,5 @@
-// Protects sums, means, extremes, truth and softmax: which elements fall together, in which
-// order they are summed, and what nothing gives.
+// test/cpp/test_kernels_reduction.cpp: protects sums, means, extremes, truth and softmax: which
+// elements fall together, in which order they are summed, and what nothing gives.
 #include <cmath>
 #include <limits>
 

@@ -1,4 +1,5 @@
-// Protects views: they show the right elements, share the storage, and refuse what needs a copy.
+// test/cpp/test_kernels_view.cpp: protects views: they show the right elements, share the storage,
+// and refuse what needs a copy.
 #include "aten.h"
 
 namespace opyard {
