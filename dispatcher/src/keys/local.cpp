@@ -4,6 +4,6 @@
 namespace opyard::detail {
 
 __thread LocalBlock local_block = {kDefaultLocalKeys.include.raw() | kThreadEntryBit,
-                                   kDefaultLocalKeys.exclude.raw(), 0};
+                                   ~kDefaultLocalKeys.exclude.raw(), 0};
 
 }  // namespace opyard::detail

@@ -34,10 +34,11 @@ inline constexpr LocalKeys kDefaultLocalKeys{
 
 namespace detail {
 
+// `keep` is the complement of the exclude set: what a call has to mask with, ready to use.
 // `call_depth` counts the dispatched calls this thread is inside of; the registry reads it.
 struct LocalBlock {
   std::uint64_t include;
-  std::uint64_t exclude;
+  std::uint64_t keep;
   std::uint64_t call_depth;
 };
 
@@ -50,14 +51,14 @@ inline constexpr std::uint64_t kThreadEntryBit = std::uint64_t{1} << 63;
 // This thread's sets, without ThreadEntry.
 inline LocalKeys local_keys() noexcept {
   return {{DispatchKeySet::RAW, detail::local_block.include & ~detail::kThreadEntryBit},
-          {DispatchKeySet::RAW, detail::local_block.exclude}};
+          {DispatchKeySet::RAW, ~detail::local_block.keep}};
 }
 
 // Replaces both sets.
 inline void set_local_keys(LocalKeys keys) noexcept {
   const std::uint64_t entry = detail::local_block.include & detail::kThreadEntryBit;
   detail::local_block.include = (keys.include.raw() & ~detail::kThreadEntryBit) | entry;
-  detail::local_block.exclude = keys.exclude.raw() & ~detail::kThreadEntryBit;
+  detail::local_block.keep = ~keys.exclude.raw() | detail::kThreadEntryBit;
 }
 
 // Adds keys to this thread's include set for a scope. Neither copied nor moved, and left on
@@ -80,12 +81,12 @@ class IncludeDispatchKeyGuard {
 class ExcludeDispatchKeyGuard {
  public:
   explicit ExcludeDispatchKeyGuard(DispatchKeySet keys) noexcept
-      : added_(keys.raw() & ~detail::local_block.exclude & ~detail::kThreadEntryBit) {
-    detail::local_block.exclude |= added_;
+      : added_(keys.raw() & detail::local_block.keep & ~detail::kThreadEntryBit) {
+    detail::local_block.keep &= ~added_;
   }
   ExcludeDispatchKeyGuard(const ExcludeDispatchKeyGuard&) = delete;
   ExcludeDispatchKeyGuard& operator=(const ExcludeDispatchKeyGuard&) = delete;
-  ~ExcludeDispatchKeyGuard() { detail::local_block.exclude &= ~added_; }
+  ~ExcludeDispatchKeyGuard() { detail::local_block.keep |= added_; }
 
  private:
   std::uint64_t added_;

@@ -9,7 +9,7 @@
 //   …
 //   slot n          BackendSelect
 //
-// runtime_index() is two bit scans, one 2-byte load and an addition. No branch.
+// runtime_index() is two bit scans, an `and` and an addition from memory. No branch.
 //
 // Depends on: keys/dispatch_key_set.h.
 #pragma once
@@ -25,8 +25,8 @@ namespace opyard {
 namespace detail {
 
 struct RuntimeEntry {
-  std::uint8_t offset = 0;
-  std::uint8_t backend_mask = 0;
+  std::uint32_t offset = 0;
+  std::uint32_t backend_mask = 0;
 };
 
 struct RuntimeLayout {
@@ -35,14 +35,20 @@ struct RuntimeLayout {
   int slots = 1;
 };
 
+// The position of the highest bit, for sets that have one. Written so that it is a single
+// instruction, where 63 minus the number of leading zeros takes four.
+constexpr unsigned highest_bit(std::uint64_t bits) noexcept {
+  return 63u ^ unsigned(std::countl_zero(bits));
+}
+
 constexpr RuntimeLayout make_runtime_layout() {
   RuntimeLayout layout;
   const auto add_single = [&](int position) {
-    layout.entries[16 + position] = {std::uint8_t(layout.slots), 0};
+    layout.entries[16 + position] = {std::uint32_t(layout.slots), 0};
     layout.keys[layout.slots++] = DispatchKey(1 + position);
   };
   const auto add_per_backend = [&](int position) {
-    layout.entries[16 + position] = {std::uint8_t(layout.slots), 0x1f};
+    layout.entries[16 + position] = {std::uint32_t(layout.slots), 0x1f};
     layout.keys[layout.slots++] = DispatchKey::Undefined;
     for (int backend = 0; backend < kBackendCount; ++backend) {
       layout.keys[layout.slots++] = instance_of(DispatchKey(1 + position), Backend(backend));
@@ -65,13 +71,13 @@ inline constexpr RuntimeLayout kRuntimeLayout = make_runtime_layout();
 
 inline constexpr int kSlotCount = detail::kRuntimeLayout.slots;
 
-// The slot that a call with this set reads.
+// The slot that a call with this set reads. The bits of the backends are shifted by one, so
+// that a set without one reads the row's first slot.
 constexpr unsigned runtime_index(DispatchKeySet set) noexcept {
+  constexpr std::uint64_t kBackendsAndNone = DispatchKeySet::kBackendBits << 1 | 1;
   const std::uint64_t bits = set.raw();
-  const detail::RuntimeEntry entry =
-      detail::kRuntimeLayout.entries[63 - std::countl_zero(bits | 1)];
-  const auto backends = std::uint32_t(bits & DispatchKeySet::kBackendBits);
-  const auto column = unsigned(31 - std::countl_zero((backends << 1) | 1));
+  const detail::RuntimeEntry& entry = detail::kRuntimeLayout.entries[detail::highest_bit(bits | 1)];
+  const unsigned column = detail::highest_bit((bits << 1 | 1) & kBackendsAndNone);
   return entry.offset + (column & entry.backend_mask);
 }
 

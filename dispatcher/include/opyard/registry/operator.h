@@ -86,9 +86,9 @@ class OPYARD_API Operator {
   DispatchKeySet call_keys(std::span<const Value> arguments) const;
   // The same from the union of the arguments' keys.
   DispatchKeySet call_keys(DispatchKeySet arguments) const noexcept {
-    const std::uint64_t set = (arguments.raw() | detail::local_block.include) &
-                              ~(detail::local_block.exclude & ~DispatchKeySet::kBackendBits);
-    return {DispatchKeySet::RAW, set & mask_.load(std::memory_order_relaxed)};
+    const std::uint64_t kept = mask_.load(std::memory_order_relaxed) &
+                               (detail::local_block.keep | DispatchKeySet::kBackendBits);
+    return {DispatchKeySet::RAW, (arguments.raw() | detail::local_block.include) & kept};
   }
   // The keys that these arguments carry.
   DispatchKeySet argument_keys(std::span<const Value> arguments) const;

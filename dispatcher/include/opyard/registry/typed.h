@@ -75,22 +75,24 @@ class TypedOperator<R(A...)> {
 
   R run(const Record& record, DispatchKeySet keys, A... arguments) const {
     if (__builtin_expect(record.typed == nullptr, 0)) {
-      return run_otherwise(keys, std::forward<A>(arguments)...);
+      return run_otherwise(*op_, keys, std::forward<A>(arguments)...);
     }
     return reinterpret_cast<Typed>(record.typed)(record, keys, std::forward<A>(arguments)...);
   }
 
-  // The slot held a stub, or a kernel that only takes boxes.
-  [[gnu::noinline]] R run_otherwise(DispatchKeySet keys, A... arguments) const {
-    const Record& record = op_->settle(keys);
+  // The slot held a stub, or a kernel that only takes boxes. Static, so that a handle in a
+  // caller's hand can stay in a register: nothing takes its address.
+  [[gnu::noinline]] static R run_otherwise(const Operator& op, DispatchKeySet keys,
+                                           A... arguments) {
+    const Record& record = op.settle(keys);
     if (record.typed != nullptr) {
       return reinterpret_cast<Typed>(record.typed)(record, keys, std::forward<A>(arguments)...);
     }
     InlineStack<sizeof...(A) + 4> stack;
     (detail::Argument<A>::box(stack, arguments), ...);
-    op_->run_boxed(record, keys, stack);
+    op.run_boxed(record, keys, stack);
     if constexpr (std::is_reference_v<R>) {
-      return returned_argument(stack.peek(), arguments...);
+      return TypedOperator(op).returned_argument(stack.peek(), arguments...);
     } else if constexpr (kWritten > 0) {
       return written_arguments(std::make_index_sequence<kWritten>(), arguments...);
     } else if constexpr (!std::is_void_v<R>) {
