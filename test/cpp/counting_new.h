@@ -1,5 +1,5 @@
 // test/cpp/counting_new.h: counts what the calling thread takes from operator new and from
-// opyard::allocate(), and lets the n-th request fail.
+// opyard::allocate() and what it gives back, and lets the n-th request fail.
 //
 // It replaces operator new of the whole program, libopyard and libstdc++ included, so that one
 // source file of a program may include it. std::malloc itself is not seen.
@@ -15,6 +15,7 @@
 namespace opyard::counting {
 
 inline constinit thread_local long requests = 0;
+inline constinit thread_local long live = 0;  // blocks taken and not given back, on this thread
 inline constinit thread_local long remaining = -1;  // until one fails; -1 is never
 inline constinit thread_local bool refused = false;
 inline constinit thread_local bool only_one = false;
@@ -27,11 +28,15 @@ inline void* request(std::size_t bytes, std::size_t alignment) {
     return nullptr;
   }
   if (remaining > 0) --remaining;
+  ++live;
   if (bytes == 0) bytes = 1;
   if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
-inline void give_back(void* memory, std::size_t, std::size_t) { std::free(memory); }
+inline void give_back(void* memory, std::size_t, std::size_t) {
+  if (memory != nullptr) --live;
+  std::free(memory);
+}
 
 inline constexpr Allocator kAllocator{request, give_back};
 
@@ -73,13 +78,21 @@ class Failure {
   return memory;
 }
 [[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  opyard::counting::give_back(memory, 0, 0);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  opyard::counting::give_back(memory, 0, 0);
+}
 [[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
   std::free(memory);
 }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
-[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept {
+  opyard::counting::give_back(memory, 0, 0);
+}
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept {
+  opyard::counting::give_back(memory, 0, 0);
+}

@@ -53,12 +53,11 @@ struct Registry::State {
     return found == entries.end() ? nullptr : found->second.get();
   }
   Entry& entry(const OperatorName& name) {
-    auto& slot = entries[name];
-    if (slot == nullptr) {
-      slot = std::make_unique<Entry>();
-      slot->name = name;
-    }
-    return *slot;
+    const auto found = entries.find(name);
+    if (found != entries.end()) return *found->second;
+    auto fresh = std::make_unique<Entry>();  // whole before anyone can find it
+    fresh->name = name;
+    return *entries.emplace(name, std::move(fresh)).first->second;
   }
   std::uint64_t add_target(Target target) {
     const std::uint64_t id = last_id + 1;

@@ -1,0 +1,137 @@
+// test_fork.cpp: protects the child of a fork: it can register, take back and call at once, and
+// no lock is inherited held.
+//
+// A child that hangs is ended by an alarm, and the test fails.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "opyard/plugin/plugin.h"
+#include "registering.h"
+
+namespace opyard {
+namespace {
+
+using K = DispatchKey;
+using Unary = Tensor(const Tensor&);
+
+constexpr unsigned kLongest = 60;  // seconds
+
+// Runs `body` in a child and gives its answer; -1 where it did not end well.
+template <typename Body>
+int in_child(Body&& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(kLongest);
+    int answer = 99;
+    try {
+      answer = body();
+    } catch (...) {
+      answer = 98;
+    }
+    _exit(answer);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// Defines, registers, calls, overrides and takes back. 0 where all of it worked.
+int use_everything() {
+  Registration op = define("t::child(Tensor x) -> Tensor");
+  const Registration cpu = implement("t::child", K::CPU, echo("cpu"));
+  if (who_ran("t::child", {K::CPU}) != "cpu") return 1;
+  registry().implement({"t::child", ""}, K::CPU, echo("over"), "", nullptr, true).undo();
+  if (who_ran("t::child", {K::CPU}) != "cpu") return 2;
+  std::string ran;
+  std::thread([&] { ran = who_ran("t::child", {K::CPU}); }).join();
+  if (ran != "cpu") return 3;
+  op.undo();
+  registry().check_invariants();
+  registry().reclaim();
+  if (!loaded_libraries().empty()) return 4;
+  return registry().retired_count() == 0 ? 0 : 5;
+}
+
+TEST(Fork, TheChildCanUseTheRegistryAtOnce) {
+  EXPECT_EQ(in_child(use_everything), 0);
+  EXPECT_EQ(use_everything(), 0) << "and the parent, after it";
+  EXPECT_EQ(in_child(use_everything), 0);
+}
+
+TEST(Fork, AThreadThatNeverCalledMayFork) {
+  int answer = -1;
+  std::thread([&] { answer = in_child(use_everything); }).join();
+  EXPECT_EQ(answer, 0);
+}
+
+TEST(Fork, TheChildDoesNotWaitForThreadsThatAreNotThere) {
+  static std::atomic<bool> inside;
+  static std::atomic<bool> open;
+  inside = open = false;
+  const Registration op = define("t::blocks(Tensor x) -> Tensor");
+  Registration kernel = implement("t::blocks", K::CPU, Kernel::from([](const Tensor& x) -> Tensor {
+                                    inside = true;
+                                    inside.notify_all();
+                                    open.wait(false);
+                                    return x;
+                                  }));
+  std::thread caller([] { who_ran("t::blocks", {K::CPU}); });
+  inside.wait(false);
+  kernel.undo();
+  EXPECT_EQ(registry().retired_count(), 1u);
+  EXPECT_EQ(in_child([] {
+              registry().reclaim();
+              return registry().retired_count() == 0 ? use_everything() : 10;
+            }),
+            0);
+  EXPECT_EQ(registry().retired_count(), 1u) << "in the parent the call goes on";
+  open = true;
+  open.notify_all();
+  caller.join();
+  registry().reclaim();
+  EXPECT_EQ(registry().retired_count(), 0u);
+}
+
+TEST(Fork, AKernelMayFork) {
+  const Registration op = define("t::forks(Tensor x) -> Tensor");
+  static int answer;
+  Registration kernel = implement("t::forks", K::CPU, Kernel::from([](const Tensor& x) -> Tensor {
+                                    answer = in_child([] {
+                                      const int used = use_everything();
+                                      return used == 5 ? 0 : used;  // this call is still inside
+                                    });
+                                    return x;
+                                  }));
+  who_ran("t::forks", {K::CPU});
+  EXPECT_EQ(answer, 0);
+}
+
+// The locks of the registry and of the reclaimer are both taken by writers, and by fork().
+TEST(Fork, AmongBusyThreads) {
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> busy;
+  alarm(5 * kLongest);  // a deadlock would be in this process
+  for (int i = 0; i < 3; ++i) {
+    busy.emplace_back([&, i] {
+      const std::string name = "t::busy" + std::to_string(i);
+      const Registration op = define(name + "(Tensor x) -> Tensor");
+      while (!stop) {
+        const Registration kernel = implement(name, K::CPU, echo("busy"));
+        EXPECT_EQ(who_ran(name, {K::CPU}), "busy");
+      }
+    });
+  }
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(in_child(use_everything), 0) << "fork " << i;
+  stop = true;
+  for (std::thread& thread : busy) thread.join();
+  alarm(0);
+  registry().reclaim();
+  EXPECT_EQ(registry().retired_count(), 0u);
+}
+
+}  // namespace
+}  // namespace opyard

@@ -1,0 +1,252 @@
+// test_reclaim.cpp: protects that a kernel that was taken back is freed, in time and not before.
+//
+// "Freed" is seen by the context of the kernel: a shared pointer that the test holds as well.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "counting_new.h"
+#include "opyard/registry/library.h"
+#include "registering.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+using K = DispatchKey;
+using Unary = Tensor(const Tensor&);
+using Witness = std::shared_ptr<int>;
+
+Kernel holding(const Witness& witness) {
+  return Kernel::from([witness](const Tensor& x) -> Tensor {
+    ++*witness;
+    return x;
+  });
+}
+
+// A kernel that a call on another thread stays inside of until it is let go.
+class Gate {
+ public:
+  Kernel kernel(const Witness& witness) {
+    return Kernel::from([this, witness](const Tensor& x) -> Tensor {
+      inside_ = true;
+      inside_.notify_all();
+      open_.wait(false);
+      ++*witness;
+      return x;
+    });
+  }
+  void wait_until_inside() { inside_.wait(false); }
+  void open() {
+    open_ = true;
+    open_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> inside_ = false;
+  std::atomic<bool> open_ = false;
+};
+
+class Reclaim : public testing::Test {
+ protected:
+  ~Reclaim() override {
+    registry().reclaim();
+    EXPECT_EQ(registry().retired_count(), 0u);
+  }
+  const Registration op_ = define("t::f(Tensor x) -> Tensor");
+  const TypedOperator<Unary> f_ = registry().require("t::f").typed<Unary>();
+  const Tensor x_ = tensor_with({K::CPU});
+  const Witness witness_ = std::make_shared<int>(0);
+};
+
+TEST_F(Reclaim, AKernelThatIsTakenBackIsDestroyedAtOnceWhereNoCallRuns) {
+  Registration kernel = implement("t::f", K::CPU, holding(witness_));
+  static_cast<void>(f_.call(x_));
+  EXPECT_EQ(witness_.use_count(), 2);
+  kernel.undo();
+  EXPECT_EQ(witness_.use_count(), 1);
+  EXPECT_EQ(registry().retired_count(), 0u);
+}
+
+TEST_F(Reclaim, FallbacksAndReplacedKernelsAreDestroyedAsWell) {
+  const char owner = 0;
+  const Registration first = implement("t::f", K::CPU, holding(witness_), "", &owner);
+  const Registration second = implement("t::f", K::CPU, echo(""), "", &owner);
+  EXPECT_EQ(witness_.use_count(), 1);
+  Registration fallback = registry().implement_fallback(
+      K::XLA,
+      Kernel::with_context([](const Record&, const Operator&, DispatchKeySet, Stack&) {},
+                           new Witness(witness_),
+                           [](void* context) { delete static_cast<Witness*>(context); }),
+      "");
+  EXPECT_EQ(witness_.use_count(), 2);
+  fallback.undo();
+  EXPECT_EQ(witness_.use_count(), 1);
+}
+
+TEST_F(Reclaim, NotWhileACallOnAnotherThreadIsInside) {
+  Gate gate;
+  Registration kernel = implement("t::f", K::CPU, gate.kernel(witness_));
+  std::thread caller([&] { static_cast<void>(f_.call(x_)); });
+  gate.wait_until_inside();
+  kernel.undo();
+  EXPECT_EQ(witness_.use_count(), 2);
+  EXPECT_EQ(registry().retired_count(), 1u);
+  for (int i = 0; i < 10; ++i) {
+    implement("t::f", K::CPU, holding(witness_)).undo();
+    EXPECT_EQ(registry().retired_count(), 2u + i) << "what is retired later waits as well";
+  }
+  EXPECT_EQ(*witness_, 0);
+  gate.open();
+  caller.join();
+  EXPECT_EQ(*witness_, 1) << "the kernel ran to its end with its context";
+  registry().reclaim();
+  EXPECT_EQ(witness_.use_count(), 1);
+}
+
+TEST_F(Reclaim, EveryChangeLooksAgain) {
+  Gate gate;
+  Registration kernel = implement("t::f", K::CPU, gate.kernel(witness_));
+  std::thread caller([&] { static_cast<void>(f_.call(x_)); });
+  gate.wait_until_inside();
+  kernel.undo();
+  gate.open();
+  caller.join();
+  EXPECT_EQ(witness_.use_count(), 2) << "nobody has looked since";
+  const Registration other = define("t::other(Tensor x) -> Tensor");
+  EXPECT_EQ(witness_.use_count(), 1);
+}
+
+TEST_F(Reclaim, AThreadThatEndsIsWaitedForNoMore) {
+  std::atomic<bool> retired = false;
+  Gate gate;
+  Registration kernel = implement("t::f", K::CPU, gate.kernel(witness_));
+  std::thread caller([&] {
+    static_cast<void>(f_.call(x_));
+    retired.wait(false);
+  });
+  gate.wait_until_inside();
+  kernel.undo();
+  gate.open();
+  retired = true;
+  retired.notify_all();
+  caller.join();
+  EXPECT_EQ(registry().retired_count(), 1u) << "the thread's end frees nothing by itself";
+  registry().reclaim();
+  EXPECT_EQ(registry().retired_count(), 0u);
+}
+
+TEST_F(Reclaim, AnIdleThreadIsNotWaitedFor) {
+  std::atomic<int> step = 0;
+  const Registration below = implement("t::f", K::CPU, echo(""));
+  std::thread idle([&] {
+    static_cast<void>(f_.call(x_));  // known from here on
+    step = 1;
+    step.notify_all();
+    step.wait(1);
+  });
+  step.wait(0);
+  const Registration kernel =
+      registry().implement({"t::f", ""}, K::CPU, holding(witness_), "", nullptr, true);
+  const_cast<Registration&>(kernel).undo();
+  EXPECT_EQ(witness_.use_count(), 1);
+  step = 2;
+  step.notify_all();
+  idle.join();
+}
+
+TEST_F(Reclaim, AKernelMayTakeItselfBack) {
+  Registration kernel;
+  kernel = implement("t::f", K::CPU, Kernel::from([&kernel, witness = witness_](const Tensor& x) {
+                       kernel.undo();
+                       EXPECT_EQ(witness.use_count(), 2) << "what runs is not freed";
+                       return x;
+                     }));
+  static_cast<void>(f_.call(x_));
+  EXPECT_EQ(witness_.use_count(), 2);
+  EXPECT_EQ(who_ran("t::f", {K::CPU}), "no kernel");
+  registry().reclaim();
+  EXPECT_EQ(witness_.use_count(), 1);
+}
+
+TEST_F(Reclaim, AContextMayRegisterAndUndoWhileItIsDestroyed) {
+  struct Registers {
+    Registration inner = implement("t::f", K::Meta, echo("inner"));
+    ~Registers() { const Registration fleeting = implement("t::f", K::XLA, echo("")); }
+  };
+  Registration kernel =
+      implement("t::f", K::CPU,
+                Kernel::with_context(
+                    [](const Record&, const Operator&, DispatchKeySet, Stack&) {}, new Registers,
+                    [](void* context) { delete static_cast<Registers*>(context); }));
+  EXPECT_EQ(who_ran("t::f", {K::Meta}), "inner");
+  kernel.undo();
+  EXPECT_EQ(who_ran("t::f", {K::Meta}), "no kernel");
+}
+
+// Ten thousand times; what is live after the first hundred is live at the end.
+template <typename Cycle>
+void expect_flat(Cycle&& cycle) {
+  for (int i = 0; i < 100; ++i) cycle();
+  const AllocationCount before = live_allocations();
+  const long blocks = counting::live;
+  for (int i = 0; i < 10000; ++i) cycle();
+  EXPECT_EQ(live_allocations().blocks, before.blocks);
+  EXPECT_EQ(live_allocations().bytes, before.bytes);
+  EXPECT_EQ(counting::live, blocks) << "of operator new and allocate() together";
+  EXPECT_EQ(registry().retired_count(), 0u);
+}
+
+TEST_F(Reclaim, MemoryIsFlatOverTenThousandOverrides) {
+  const Registration below = implement("t::f", K::CPU, echo("below"));
+  expect_flat([&] {
+    Library library(LibraryKind::Impl, "t", K::CPU, "cycle.cpp", 1);
+    library.override_kernel("f", K::CPU, holding(witness_));
+    static_cast<void>(f_.call(x_));
+  });
+  EXPECT_EQ(*witness_, 10100);
+  EXPECT_EQ(witness_.use_count(), 1);
+}
+
+TEST_F(Reclaim, MemoryIsFlatOverTenThousandDefinitionsAndFallbacks) {
+  expect_flat([&] {
+    const Registration op = define("t::cycle(Tensor x) -> Tensor");
+    const Registration kernel = implement("t::cycle", K::CPU, holding(witness_));
+  });
+  expect_flat([&] {
+    const Registration fallback =
+        registry().implement_fallback(K::XLA, boxed_echo("fallback"), "registered here, and so on");
+  });
+}
+
+TEST_F(Reclaim, MemoryIsFlatWhereALibraryReplacesItsOwnKernel) {
+  Library library(LibraryKind::Impl, "t", K::CPU, "cycle.cpp", 1);
+  expect_flat([&] { library.impl("f", holding(witness_)); });
+  EXPECT_EQ(witness_.use_count(), 2);
+}
+
+TEST_F(Reclaim, MemoryIsFlatWhereOthersCallAllTheTime) {
+  const Registration below = implement("t::f", K::CPU, echo("below"));
+  std::atomic<bool> stop = false;
+  std::thread caller([&] {
+    while (!stop) static_cast<void>(f_.call(x_));
+  });
+  const AllocationCount before = live_allocations();
+  std::size_t most = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const Registration kernel =
+        registry().implement({"t::f", ""}, K::CPU, holding(witness_), "", nullptr, true);
+    most = std::max(most, registry().retired_count());
+  }
+  stop = true;
+  caller.join();
+  registry().reclaim();
+  EXPECT_LT(most, 5000u) << "records are freed on the way";
+  EXPECT_EQ(live_allocations().blocks, before.blocks);
+  EXPECT_EQ(witness_.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace opyard
