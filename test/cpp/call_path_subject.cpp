@@ -1,0 +1,85 @@
+// test/cpp/call_path_subject.cpp: what test_call_path.cpp takes apart. It is compiled, optimised,
+// as a plugin would be, and never run.
+#include <pthread.h>
+
+#include <atomic>
+#include <new>
+
+#include "opyard/registry/typed.h"
+
+namespace opyard {
+
+using ByReference = const Tensor&(const Tensor&, const Tensor&);
+using Number = std::int64_t(const Tensor&, std::int64_t);
+
+// Exported, so that each keeps its name and is compiled on its own.
+#define OPYARD_SUBJECT extern "C" __attribute__((visibility("default"), noinline))
+
+inline const Tensor& by_reference_kernel(const Tensor& x, const Tensor&) { return x; }
+
+// The path itself.
+OPYARD_SUBJECT const Tensor& subject_call(const TypedOperator<ByReference>& op, const Tensor& x,
+                                          const Tensor& y) {
+  return op.call(x, y);
+}
+OPYARD_SUBJECT std::int64_t subject_call_with_a_number(const TypedOperator<Number>& op,
+                                                       const Tensor& x, std::int64_t n) {
+  return op.call(x, n);
+}
+OPYARD_SUBJECT const Tensor& subject_redispatch(const TypedOperator<ByReference>& op,
+                                                DispatchKeySet keys, const Tensor& x,
+                                                const Tensor& y) {
+  return op.redispatch(keys, x, y);
+}
+// Where the indirect call of the path goes: the thunk of a kernel that is known, and of one
+// behind a pointer.
+OPYARD_SUBJECT TypedFunction subject_thunk_of_a_constant() {
+  return Kernel::from<&by_reference_kernel>().record().typed;
+}
+OPYARD_SUBJECT TypedFunction subject_thunk_of_a_pointer(ByReference* function) {
+  return Kernel::from(function).record().typed;
+}
+
+// The same with a fault each, which the checker must find.
+std::atomic<int> planted_count;
+OPYARD_SUBJECT const Tensor& planted_lock(const TypedOperator<ByReference>& op, const Tensor& x,
+                                          const Tensor& y) {
+  planted_count.fetch_add(1, std::memory_order_relaxed);
+  return op.call(x, y);
+}
+OPYARD_SUBJECT const Tensor& planted_exchange(const TypedOperator<ByReference>& op, const Tensor& x,
+                                              const Tensor& y) {
+  planted_count.exchange(1, std::memory_order_relaxed);
+  return op.call(x, y);
+}
+OPYARD_SUBJECT const Tensor& planted_allocation(const TypedOperator<ByReference>& op,
+                                                const Tensor& x, const Tensor& y) {
+  void* const memory = ::operator new(16);
+  const Tensor& result = op.call(x, y);
+  ::operator delete(memory);
+  return result;
+}
+OPYARD_SUBJECT const Tensor& planted_mutex(const TypedOperator<ByReference>& op, const Tensor& x,
+                                           const Tensor& y) {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  const Tensor& result = op.call(x, y);
+  pthread_mutex_unlock(&mutex);
+  return result;
+}
+extern constinit thread_local int planted_variable __attribute__((tls_model("global-dynamic")));
+OPYARD_SUBJECT const Tensor& planted_thread_local(const TypedOperator<ByReference>& op,
+                                                  const Tensor& x, const Tensor& y) {
+  planted_variable += 1;
+  return op.call(x, y);
+}
+__attribute__((noinline)) static void count_further_down() {
+  planted_count.fetch_add(1, std::memory_order_relaxed);
+}
+OPYARD_SUBJECT const Tensor& planted_further_down(const TypedOperator<ByReference>& op,
+                                                  const Tensor& x, const Tensor& y) {
+  count_further_down();
+  return op.call(x, y);
+}
+
+}  // namespace opyard
