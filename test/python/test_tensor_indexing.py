@@ -310,8 +310,8 @@ def test_random_indices_mean_what_numpy_means(seed):
         index = random_index(choose, base.shape)
         try:
             expected = base[index]
-        except IndexError:
-            continue  # the Ellipsis moved an int beyond its dimension
+        except (IndexError, DeprecationWarning):
+            continue  # the Ellipsis moved an int or a list beyond its dimension
         tensor = opyard.from_numpy(base)
         same(tensor[index], np.asarray(expected))
         copy = base.copy()
