@@ -7,6 +7,7 @@
 // Depends on: opyard/registry/registry.h, opyard/schema/parse.h.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,12 +66,14 @@ inline Kernel echo(std::string who) {
 }
 // The same for any operator with as many results as arguments.
 inline Kernel boxed_echo(std::string who) {
-  return Kernel::with_context(
+  auto context = std::make_unique<std::string>(std::move(who));
+  Kernel kernel = Kernel::with_context(
       [](const Record& record, const Operator&, DispatchKeySet, Stack&) {
         last_ran = *static_cast<const std::string*>(record.context);
       },
-      new std::string(std::move(who)),
-      [](void* context) { delete static_cast<std::string*>(context); });
+      context.get(), [](void* memory) { delete static_cast<std::string*>(memory); });
+  static_cast<void>(context.release());
+  return kernel;
 }
 
 // Which echo() a boxed call with one tensor of these keys reaches; "no kernel" or "gone"
