@@ -1,8 +1,8 @@
 // objects/tensor_attributes.cpp: attributes, and methods that are aten operators.
 //
 // [Lookup] A name is looked for where every Python object looks, and then among the aten
-// operators: t.relu is ops.aten.relu bound to t. The registry is asked each time, so an operator
-// that is defined or taken back shows at once. Names that begin with '_' are never operators:
+// operators: t.relu is ops.aten.relu bound to t. What was found is kept until the registry changes,
+// so an operator that is defined or taken back shows at once. Names that begin with '_' are never operators:
 // Python, NumPy and others probe for many of them, and must not load the operators by that.
 #include "objects/aten.h"
 #include "objects/dtype.h"
@@ -63,7 +63,7 @@ PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
       return found;
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
-    const Owned packet = find_aten(runtime_of(Py_TYPE(self)), name);
+    const Owned packet = find_aten_method(runtime_of(Py_TYPE(self)), name);
     return packet ? PyMethod_New(packet.get(), self) : PyObject_GenericGetAttr(self, name);
   });
 }

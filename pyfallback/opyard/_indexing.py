@@ -19,6 +19,8 @@ import operator
 from . import _C
 from ._ops import ops
 
+_SEQUENCES = (list, tuple, range)
+_NUMBERS = (bool, int, float)
 _ACCEPTED = "ints, slices, None, '...', and tensors, lists and arrays of bool or int are accepted"
 
 
@@ -26,6 +28,9 @@ def get_item(tensor: "_C.Tensor", index: object) -> "_C.Tensor":
     """tensor[index]. Raises IndexError and TypeError for an index that does not fit."""
     if type(index) is int:
         return ops.aten.select(_indexable(tensor), 0, index)
+    if type(index) is slice and tensor.ndim != 0:
+        view = _slice(tensor, 0, index)
+        return ops.aten.alias(tensor) if view is tensor else view
     view, places = _view(tensor, index)
     if places:
         return ops.aten.index(view, places)
@@ -42,7 +47,7 @@ def set_item(tensor: "_C.Tensor", index: object, value: object) -> None:
     view, places = _view(tensor, index)
     if places:
         ops.aten.index_put_(view, places, ops.aten.to(_as_tensor(value, view.dtype), view.dtype))
-    elif isinstance(value, bool | int | float):
+    elif isinstance(value, _NUMBERS):
         ops.aten.fill_(view, value)
     else:
         ops.aten.copy_(view, _as_tensor(value, view.dtype))
@@ -92,7 +97,7 @@ def _item(item: object) -> object:
     if isinstance(item, _C.Tensor):
         is_int = item.ndim == 0 and item.dtype is not _C.bool
         return operator.index(item) if is_int else item
-    if isinstance(item, list | tuple | range):
+    if isinstance(item, _SEQUENCES):
         return _C.tensor(item, dtype=None if _holds_something(item) else _C.int64)
     if hasattr(item, "__index__") and not hasattr(item, "ndim"):
         return operator.index(item)
@@ -105,9 +110,7 @@ def _item(item: object) -> object:
 
 
 def _holds_something(items: object) -> bool:
-    return any(
-        not isinstance(item, list | tuple | range) or _holds_something(item) for item in items
-    )
+    return any(not isinstance(item, _SEQUENCES) or _holds_something(item) for item in items)
 
 
 def _without_ellipsis(tensor: "_C.Tensor", items: list) -> list:

@@ -16,6 +16,7 @@
 
 #include "runtime/python.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -57,6 +58,9 @@ struct Runtime {
   // Packets behind Tensor's arithmetic, by AtenName (objects/aten.h); null until first used.
   static constexpr int kMostAtenPackets = 48;
   PyObject* aten_packets[kMostAtenPackets] = {};
+  // Packets behind Tensor's methods: a dictionary by name, as of this state of the registry.
+  PyObject* aten_methods = nullptr;
+  std::uint64_t aten_methods_generation = 0;
 };
 
 // The runtime behind a heap type or module of _C.
