@@ -156,6 +156,10 @@ int each_reference(Runtime& runtime, const Visit& visit) {
   for (PyObject*& dtype : runtime.dtypes) {
     if (const int stop = visit(dtype)) return stop;
   }
+  for (PyObject*& packet : runtime.aten_packets) {
+    if (const int stop = visit(packet)) return stop;
+  }
+  if (const int stop = visit(runtime.aten_methods)) return stop;
   return visit(runtime.hooks);
 }
 
@@ -175,7 +179,10 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
 // The types stay until the process ends: objects of theirs may be used by finalisers that run
 // later, and find the runtime through them.
 int clear(PyObject* module) {
-  if (Runtime* const runtime = state_of(module)) Py_CLEAR(runtime->hooks);
+  if (Runtime* const runtime = state_of(module)) {
+    Py_CLEAR(runtime->hooks);
+    drop_tensor_caches(*runtime);
+  }
   return 0;
 }
 

@@ -117,7 +117,7 @@ PyType_Spec spec = {"opyard.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT
 }  // namespace
 
 Owned wrap(Runtime& runtime, Device device) {
-  Owned object = checked(runtime.device_type->tp_alloc(runtime.device_type, 0));
+  Owned object = require(runtime, runtime.device_type->tp_alloc(runtime.device_type, 0));
   reinterpret_cast<DeviceObject*>(object.get())->device = device;
   return object;
 }

@@ -35,7 +35,10 @@ TensorObject* take_memory(Runtime& runtime) {
     return memory;
   }
   TensorObject* const fresh = PyObject_New(TensorObject, runtime.tensor_type);
-  if (fresh == nullptr) throw std::bad_alloc();
+  if (fresh == nullptr) {
+    PyErr_Clear();  // the C++ exception says it, wherever it ends
+    throw std::bad_alloc();
+  }
   return fresh;
 }
 
@@ -125,7 +128,8 @@ PyMethodDef tensor_functions[] = {
     {"tensor", method(construct), METH_VARARGS | METH_KEYWORDS,
      "tensor(data, *, dtype=None)\n--\n\n"
      "A new tensor with a copy of `data`: a number, nested sequences of numbers, a Tensor, or an "
-     "object with the buffer protocol. Without `dtype`, sequences of bool, int and float give "
+     "object with the buffer protocol or __dlpack__. Without `dtype`, sequences of bool, int and "
+     "float give "
      "bool, int64 and float32. Raises TypeError for what is no number, ValueError for ragged "
      "sequences and for numbers that the dtype cannot hold."},
     {"from_numpy", import_array, METH_O,

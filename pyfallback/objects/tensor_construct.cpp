@@ -182,12 +182,24 @@ Owned convert(Runtime& runtime, Owned tensor, PyObject* dtype) {
   return call_aten(runtime, AtenName::to, {tensor.get(), dtype});
 }
 
-Owned construct_from(Runtime& runtime, PyObject* data, PyObject* dtype) {
+// Whether it is an array of another library. Lists and numbers are not asked.
+bool is_exchangeable(PyObject* data) {
+  if (PyList_Check(data) || PyTuple_Check(data) || PyLong_Check(data) || PyFloat_Check(data)) {
+    return false;
+  }
+  return PyObject_HasAttrString(data, "__dlpack__") != 0;
+}
+
+Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
+  Runtime& runtime = runtime_of_module(module);
   Owned copied;
   if (is_tensor(runtime, data)) {
     copied = call_aten(runtime, AtenName::clone, {data});
   } else if (PyObject_CheckBuffer(data) != 0) {
     copied = wrap(runtime, BufferSource(data, "tensor").copy());
+  } else if (is_exchangeable(data)) {
+    const Owned shared = checked(import_dlpack(module, data));
+    copied = call_aten(runtime, AtenName::clone, {shared.get()});
   } else {
     Reader reader(runtime);
     reader.read(data);
@@ -209,12 +221,12 @@ PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
                                     &dtype) == 0) {
       return nullptr;
     }
-    Runtime& runtime = runtime_of_module(module);
+    const Runtime& runtime = runtime_of_module(module);
     if (dtype != Py_None && !is_dtype(runtime, dtype)) {
       fail(ErrorKind::BadArgument, std::string("tensor: dtype is a ") + Py_TYPE(dtype)->tp_name +
                                        "; accepted are dtypes such as opyard.float32, and None");
     }
-    return construct_from(runtime, data, dtype).release();
+    return construct_from(module, data, dtype).release();
   });
 }
 

@@ -171,40 +171,46 @@ Owned only_element(PyObject* self, const char* what) {
 
 PyMethodDef tensor_methods[] = {
     {"size", method(size), METH_VARARGS | METH_KEYWORDS,
-     "size(dim=None)\n--\n\nThe shape, or the size of one dimension. A negative dimension counts "
+     "size($self, dim=None)\n--\n\nThe shape, or the size of one dimension. A negative dimension "
+     "counts "
      "from the end. Raises IndexError."},
     {"stride", method(stride), METH_VARARGS | METH_KEYWORDS,
-     "stride(dim=None)\n--\n\nHow many elements lie between neighbours, for each dimension or for "
+     "stride($self, dim=None)\n--\n\nHow many elements lie between neighbours, for each dimension "
+     "or for "
      "one. Raises IndexError."},
-    {"dim", dim, METH_NOARGS, "dim()\n--\n\nThe number of dimensions."},
-    {"numel", numel, METH_NOARGS, "numel()\n--\n\nThe number of elements."},
-    {"element_size", element_size, METH_NOARGS, "element_size()\n--\n\nBytes of one element."},
+    {"dim", dim, METH_NOARGS, "dim($self)\n--\n\nThe number of dimensions."},
+    {"numel", numel, METH_NOARGS, "numel($self)\n--\n\nThe number of elements."},
+    {"element_size", element_size, METH_NOARGS, "element_size($self)\n--\n\nBytes of one element."},
     {"storage_offset", storage_offset, METH_NOARGS,
-     "storage_offset()\n--\n\nThe first element's place in the memory, in elements."},
+     "storage_offset($self)\n--\n\nThe first element's place in the memory, in elements."},
     {"is_contiguous", is_contiguous, METH_NOARGS,
-     "is_contiguous()\n--\n\nWhether the elements lie in row-major order without gaps."},
+     "is_contiguous($self)\n--\n\nWhether the elements lie in row-major order without gaps."},
     {"data_ptr", data_ptr, METH_NOARGS,
-     "data_ptr()\n--\n\nThe address of the first element, as an int; 0 where there is no memory."},
+     "data_ptr($self)\n--\n\nThe address of the first element, as an int; 0 where there is no "
+     "memory."},
     {"item", item, METH_NOARGS,
-     "item()\n--\n\nThe only element as a Python number. Raises ValueError for any other number of "
+     "item($self)\n--\n\nThe only element as a Python number. Raises ValueError for any other "
+     "number of "
      "elements, NotImplementedError for a device that Python cannot read."},
     {"tolist", tolist, METH_NOARGS,
-     "tolist()\n--\n\nThe elements as nested lists of numbers; one number for no dimensions. "
+     "tolist($self)\n--\n\nThe elements as nested lists of numbers; one number for no dimensions. "
      "Raises NotImplementedError for a device that Python cannot read."},
     {"_edges", list_edges, METH_O,
-     "_edges(count)\n--\n\nLike tolist(), with an Ellipsis for all but `count` elements from both "
+     "_edges($self, count)\n--\n\nLike tolist(), with an Ellipsis for all but `count` elements "
+     "from both "
      "ends of a long dimension."},
     {"numpy", numpy, METH_NOARGS,
-     "numpy()\n--\n\nA NumPy array on the same memory; read-only where the tensor is. Raises "
+     "numpy($self)\n--\n\nA NumPy array on the same memory; read-only where the tensor is. Raises "
      "NotImplementedError for bfloat16, which NumPy does not have, and for other devices."},
     {"__array__", method(array), METH_VARARGS | METH_KEYWORDS,
-     "__array__(dtype=None, copy=None)\n--\n\nnumpy(), converted and copied as NumPy asks."},
+     "__array__($self, dtype=None, copy=None)\n--\n\nnumpy(), converted and copied as NumPy asks."},
     {"__dlpack__", method(export_dlpack), METH_VARARGS | METH_KEYWORDS,
-     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA DLPack "
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA "
+     "DLPack "
      "capsule on the same memory: versioned where max_version is (1, 0) or later. Raises "
      "BufferError for what it cannot express: read-only memory without a version, another device."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS,
-     "__dlpack_device__()\n--\n\nDLPack's device type and number: (1, 0) for the cpu. Raises "
+     "__dlpack_device__($self)\n--\n\nDLPack's device type and number: (1, 0) for the cpu. Raises "
      "NotImplementedError for other devices."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -1,6 +1,7 @@
 """test_tensor.py: making tensors and asking them. Suspect objects/{tensor*,element,dtype}.cpp."""
 
 import copy
+import inspect
 import math
 import operator
 import pickle
@@ -250,6 +251,17 @@ def test_tensors_are_data_too(x):
     assert opyard.tensor([x, x]).shape == (2, 3)
 
 
+def test_arrays_of_other_libraries_are_copied(x):
+    class Array:
+        def __dlpack__(self, **arguments):
+            return x.__dlpack__(**arguments)
+
+    copied = opyard.tensor(Array())
+    copied += 1
+    assert (copied.tolist(), x.tolist()) == ([2, 3, 4], [1, 2, 3])
+    assert opyard.tensor(Array(), dtype=opyard.bool).tolist() == [True] * 3
+
+
 def test_the_type_itself_makes_nothing():
     with pytest.raises(TypeError, match=r"use opyard.tensor\(data\)"):
         opyard.Tensor([1])
@@ -299,6 +311,15 @@ def test_attributes_are_not_written(x):
     for name in ("shape", "dtype", "data", "anything"):
         with pytest.raises(AttributeError):
             setattr(x, name, 1)
+
+
+def test_signatures_can_be_asked_for(x):
+    assert str(inspect.signature(opyard.Tensor.size)) == "(self, /, dim=None)"
+    assert str(inspect.signature(x.item)) == "()"
+    assert str(inspect.signature(opyard.tensor)) == "(data, *, dtype=None)"
+    assert (
+        "A negative dimension counts from the end" in x.size.__doc__
+    )
 
 
 # numbers ----------------------------------------------------------------------------------
