@@ -13,13 +13,11 @@
 namespace opyard::python {
 
 struct DTypeObject {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 
 struct DeviceObject {
-  PyObject_HEAD
-  Device device;
+  PyObject_HEAD Device device;
 };
 
 inline bool is_dtype(const Runtime& runtime, PyObject* object) noexcept {

@@ -14,8 +14,7 @@
 namespace opyard::python {
 
 struct TensorObject {
-  PyObject_HEAD
-  Tensor tensor;  // always defined
+  PyObject_HEAD Tensor tensor;  // always defined
   PyObject* weak_references;
 };
 

@@ -317,9 +317,7 @@ def test_signatures_can_be_asked_for(x):
     assert str(inspect.signature(opyard.Tensor.size)) == "(self, /, dim=None)"
     assert str(inspect.signature(x.item)) == "()"
     assert str(inspect.signature(opyard.tensor)) == "(data, *, dtype=None)"
-    assert (
-        "A negative dimension counts from the end" in x.size.__doc__
-    )
+    assert "A negative dimension counts from the end" in x.size.__doc__
 
 
 # numbers ----------------------------------------------------------------------------------
