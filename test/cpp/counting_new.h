@@ -7,6 +7,8 @@
 // Depends on: opyard/base/alloc.h.
 #pragma once
 
+#include <malloc.h>
+
 #include <cstdlib>
 #include <new>
 
@@ -15,7 +17,9 @@
 namespace opyard::counting {
 
 inline constinit thread_local long requests = 0;
-inline constinit thread_local long live = 0;  // blocks taken and not given back, on this thread
+// Taken and not given back on this thread; a block counts with what malloc() made of it.
+inline constinit thread_local long live = 0;
+inline constinit thread_local long live_bytes = 0;
 inline constinit thread_local long remaining = -1;  // until one fails; -1 is never
 inline constinit thread_local bool refused = false;
 inline constinit thread_local bool only_one = false;
@@ -28,13 +32,19 @@ inline void* request(std::size_t bytes, std::size_t alignment) {
     return nullptr;
   }
   if (remaining > 0) --remaining;
-  ++live;
   if (bytes == 0) bytes = 1;
-  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
-  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* const memory =
+      alignment <= alignof(std::max_align_t)
+          ? std::malloc(bytes)
+          : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  ++live;
+  live_bytes += long(malloc_usable_size(memory));
+  return memory;
 }
 inline void give_back(void* memory, std::size_t, std::size_t) {
-  if (memory != nullptr) --live;
+  if (memory == nullptr) return;
+  --live;
+  live_bytes -= long(malloc_usable_size(memory));
   std::free(memory);
 }
 

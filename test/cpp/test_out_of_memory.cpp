@@ -87,6 +87,35 @@ TEST(OutOfMemory, B14_AKernelLeavesTheRegistryAsItWas) {
             3);
 }
 
+TEST(OutOfMemory, B14_ANameNeverSeenBeforeLeavesNoHalfMadeEntry) {
+  for (const bool define_it : {true, false}) {
+    long n = 0;
+    for (bool failed = true; failed; ++n) {
+      const std::string name = "t::a_name_that_was_never_seen_before_" + std::to_string(n) +
+                               (define_it ? "_def" : "_impl");
+      const Schema schema = parse_schema(name + "(Tensor x) -> Tensor");
+      failed = false;
+      {
+        const counting::Failure failure(n, true);
+        try {
+          Definition definition;
+          definition.schema = schema;
+          const Registration registration = define_it ? registry().define(std::move(definition))
+                                                      : implement(name, K::CPU, echo(""), kPlace);
+        } catch (const std::bad_alloc&) {
+          failed = true;
+        }
+      }
+      // Walks over every entry, and writes every table.
+      const Registration fallback = registry().implement_fallback(K::XLA, boxed_echo(""), "");
+      EXPECT_EQ(picture(), "");
+      const Registration again = define(name + "(Tensor x) -> Tensor");
+      EXPECT_EQ(to_string(registry().names().front()), name);
+    }
+    EXPECT_GT(n, 3);
+  }
+}
+
 TEST(OutOfMemory, B14_ARefusedKernelFixesNoSignature) {
   // Whichever request fails: the operator must still take a kernel of another signature.
   for (long n = 0;; ++n) {

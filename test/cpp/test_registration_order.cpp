@@ -120,6 +120,7 @@ struct NamedSet {
   const char* name;
   Set set;
 };
+void PrintTo(const NamedSet& set, std::ostream* out) { *out << set.name; }
 
 std::vector<NamedSet> sets() {
   return {

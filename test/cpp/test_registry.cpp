@@ -112,6 +112,14 @@ TEST(Registry, AKernelStandsAtARuntimeKeyOrAnAlias) {
   EXPECT_EQ(dump("t::at").find("Dense"), std::string::npos);
 }
 
+TEST(Registry, AKernelIsRegisteredOnce) {
+  Kernel kernel = echo("once");
+  const Registration first = implement("t::twice", K::CPU, std::move(kernel));
+  EXPECT_THROWN(
+      implement("t::twice", K::Meta, std::move(kernel)),  // NOLINT(bugprone-use-after-move)
+      BadRegistration, "this kernel was moved from: a kernel can be registered once");
+}
+
 TEST(Registry, B22_KernelsOfOneKeyStackAndUncoverEachOther) {
   const CaughtWarnings warnings;
   const Registration op = define("t::stack(Tensor x) -> Tensor");
@@ -141,6 +149,8 @@ TEST(Registry, TheSameOwnerReplacesAndAnotherStacks) {
   Registration second = implement("t::own", K::CPU, echo("second"), "", &owner);
   EXPECT_EQ(who_ran("t::own", {K::CPU}), "second");
   EXPECT_TRUE(warnings.texts().empty()) << "replacing one's own is no surprise";
+  EXPECT_FALSE(first.stands());
+  EXPECT_TRUE(second.stands());
   first.undo();
   EXPECT_EQ(who_ran("t::own", {K::CPU}), "second") << "the replaced registration undoes nothing";
   second.undo();

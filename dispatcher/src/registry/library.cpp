@@ -60,6 +60,15 @@ std::string Library::provenance() const {
   return place_.empty() ? "registered at run time" : "registered at " + place_;
 }
 
+// Room for one more registration, so that keeping it cannot fail. Those that this library has
+// replaced since make way: registering one kernel again and again costs no memory.
+void Library::make_room() {
+  if (registrations_.size() < registrations_.capacity()) return;
+  std::erase_if(registrations_,
+                [](const Registration& registration) { return !registration.stands(); });
+  registrations_.reserve(2 * registrations_.size() + 4);
+}
+
 void Library::check_may_define(std::string_view text) const {
   if (kind_ != LibraryKind::Impl) return;
   fail(ErrorKind::BadRegistration,
@@ -98,7 +107,7 @@ OperatorName Library::def(std::string_view text, std::vector<std::string> tags,
   definition.tags = std::move(tags);
   definition.provenance = provenance();
   const OperatorName name = definition.schema.name;
-  registrations_.reserve(registrations_.size() + 1);
+  make_room();
   registrations_.push_back(Registry::instance().define(std::move(definition)));
   return name;
 }
@@ -132,7 +141,7 @@ OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
     definition.alias_analysis = AliasAnalysis::Conservative;
     definition.provenance = provenance();
     name = definition.schema.name;
-    registrations_.reserve(registrations_.size() + 1);
+    make_room();
     registrations_.push_back(Registry::instance().define(std::move(definition)));
   }
   try {
@@ -154,7 +163,7 @@ void Library::implement(std::string_view text, std::optional<DispatchKey> key, K
                     "the dispatch key of the enclosing {} block ({}).",
                     text, to_string(*key), macro_of(kind_), to_string(*key_)));
   }
-  registrations_.reserve(registrations_.size() + 1);
+  make_room();
   registrations_.push_back(Registry::instance().implement(name, key ? key : key_, std::move(kernel),
                                                           provenance(), owner_.get(), override));
 }
@@ -170,7 +179,7 @@ void Library::fallback(Kernel kernel) {
   if (!key_) {
     fail(ErrorKind::BadRegistration, "fallback(...): this library has no dispatch key to serve");
   }
-  registrations_.reserve(registrations_.size() + 1);
+  make_room();
   registrations_.push_back(
       Registry::instance().implement_fallback(*key_, std::move(kernel), provenance()));
 }

@@ -110,6 +110,14 @@ void check_types(const Schema& schema, const std::string& schema_provenance, con
   }
 }
 
+std::unique_ptr<Record> record_of(Kernel kernel, std::string provenance) {
+  std::unique_ptr<Record> record = std::move(kernel).release();
+  OPYARD_CHECK(record != nullptr, BadRegistration,
+               "this kernel was moved from: a kernel can be registered once");
+  record->provenance = std::move(provenance);
+  return record;
+}
+
 // Raises where a kernel may not join the operator at this key. Changes nothing.
 void check_kernel(const Entry& entry, DispatchKey key, const Record& kernel) {
   if (kernel.signature != nullptr) {
@@ -210,8 +218,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
   if (!is_alias(key) && (!is_runtime_key(key) || key == DispatchKey::ThreadEntry)) {
     refuse_key(name, key);
   }
-  std::unique_ptr<Record> record = std::move(kernel).release();
-  record->provenance = std::move(provenance);
+  std::unique_ptr<Record> record = record_of(std::move(kernel), std::move(provenance));
 
   std::string warning;
   RecordChain freed;  // destroyed after the lock is released
@@ -262,8 +269,7 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
     fail(ErrorKind::BadRegistration,
          fmt::format("a fallback cannot stand at {}: it needs one runtime key", to_string(key)));
   }
-  std::unique_ptr<Record> record = std::move(kernel).release();
-  record->provenance = std::move(provenance);
+  std::unique_ptr<Record> record = record_of(std::move(kernel), std::move(provenance));
   if (record->typed != nullptr) {
     fail(ErrorKind::BadRegistration,
          fmt::format("the fallback for {} serves every operator and must be a boxed kernel or "
@@ -353,6 +359,13 @@ void Registry::undo(std::uint64_t id) noexcept {
   }
   freed = collect_retired();
 }
+
+bool Registry::stands(std::uint64_t id) const noexcept {
+  const std::lock_guard lock(state_->mutex);
+  return state_->targets.contains(id);
+}
+
+bool Registration::stands() const noexcept { return id_ != 0 && Registry::instance().stands(id_); }
 
 void Registration::undo() noexcept {
   if (id_ != 0) Registry::instance().undo(std::exchange(id_, 0));

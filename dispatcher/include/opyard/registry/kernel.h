@@ -175,7 +175,8 @@ class Kernel {
 
   OPYARD_API static Kernel boxed(BoxedKernel function);
   OPYARD_API static Kernel fallthrough();
-  // A boxed function with a context of its own, destroyed once no call can use it.
+  // A boxed function with a context of its own, destroyed once no call can use it. Where this
+  // raises bad_alloc the context is still the caller's.
   OPYARD_API static Kernel with_context(BoxedFunction function, void* context,
                                         void (*destroy)(void*));
 

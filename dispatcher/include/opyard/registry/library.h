@@ -94,6 +94,7 @@ class OPYARD_API Library {
   OperatorName def_with_kernel(std::string_view schema, Kernel kernel);
   void check_may_define(std::string_view text) const;
   std::string provenance() const;
+  void make_room();
   OperatorName qualified(OperatorName name, std::string_view function) const;
 
   LibraryKind kind_;

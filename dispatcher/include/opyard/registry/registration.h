@@ -29,6 +29,8 @@ class OPYARD_API Registration {
   // Takes the registration back now; once is enough. Does nothing where it was replaced by a
   // later one of the same library.
   void undo() noexcept;
+  // Whether it stands: neither undone nor replaced by a later one of the same library.
+  bool stands() const noexcept;
   // Lets it stand for ever.
   void keep() noexcept { id_ = 0; }
 

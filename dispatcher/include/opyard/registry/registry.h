@@ -116,6 +116,7 @@ class OPYARD_API Registry {
   Registry();
   ~Registry() = delete;  // lives as long as the process
   void undo(std::uint64_t id) noexcept;
+  bool stands(std::uint64_t id) const noexcept;
 
   struct State;
   State* const state_;
