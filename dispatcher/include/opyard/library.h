@@ -20,12 +20,12 @@
 #define OPYARD_JOIN_2(a, b) a##b
 #define OPYARD_JOIN(a, b) OPYARD_JOIN_2(a, b)
 
-#define OPYARD_LIBRARY_BLOCK(kind, ns, key, m, unique)                                          \
-  static void OPYARD_JOIN(opyard_block_, unique)(::opyard::Library&);                           \
-  static ::opyard::detail::Registrar OPYARD_JOIN(opyard_registrar_, unique)(                    \
-      ::opyard::LibraryKind::kind, #ns, key, &OPYARD_JOIN(opyard_block_, unique), __FILE__,     \
-      __LINE__);                                                                                \
-  static void OPYARD_JOIN(opyard_block_, unique)([[maybe_unused]] ::opyard::Library& m)
+#define OPYARD_LIBRARY_BLOCK(kind, ns, key, m, unique)                                      \
+  static void OPYARD_JOIN(opyard_block_, unique)(::opyard::Library&);                       \
+  static ::opyard::detail::Registrar OPYARD_JOIN(opyard_registrar_, unique)(                \
+      ::opyard::LibraryKind::kind, #ns, key, &OPYARD_JOIN(opyard_block_, unique), __FILE__, \
+      __LINE__);                                                                            \
+  static void OPYARD_JOIN(opyard_block_, unique)([[maybe_unused]] ::opyard::Library & m)
 
 #define OPYARD_LIBRARY(ns, m) OPYARD_LIBRARY_BLOCK(Def, ns, std::nullopt, m, __COUNTER__)
 #define OPYARD_LIBRARY_FRAGMENT(ns, m) \

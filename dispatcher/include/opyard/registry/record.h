@@ -58,8 +58,8 @@ struct Record {
   void (*destroy)(void* context) = nullptr;
   const std::type_info* signature = nullptr;  // R(A...), or null for a boxed kernel
   InferredTypes (*infer)() = nullptr;
-  std::string provenance;                     // "registered at demo.cpp:12"
-  Record* next_retired = nullptr;             // registry/reclaim.cpp
+  std::string provenance;          // "registered at demo.cpp:12"
+  Record* next_retired = nullptr;  // registry/reclaim.cpp
 
   Record() = default;
   Record(const Record&) = delete;
@@ -68,7 +68,9 @@ struct Record {
     if (destroy != nullptr) destroy(context);
   }
   static void* operator new(std::size_t bytes) { return allocate(bytes); }
-  static void operator delete(void* memory, std::size_t bytes) noexcept { deallocate(memory, bytes); }
+  static void operator delete(void* memory, std::size_t bytes) noexcept {
+    deallocate(memory, bytes);
+  }
 };
 
 }  // namespace opyard
