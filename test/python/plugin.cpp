@@ -85,6 +85,7 @@ std::vector<std::int64_t> count_in_background() {
 Tensor kept;
 
 void keep(const Tensor& x) { kept = x; }
+Tensor give_kept() { return kept; }
 
 void fail_with(std::int64_t kind, const std::string& message) {
   opyard::fail(opyard::ErrorKind(kind), message);
@@ -110,6 +111,7 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.def("call_once_in_background(str op, Tensor x) -> ()", &call_once_in_background);
   m.def("count_in_background() -> int[]", &count_in_background);
   m.def("keep(Tensor x) -> ()", &keep);
+  m.def("kept() -> Tensor", &give_kept);
   m.def("fail_with(int kind, str message) -> ()", &fail_with);
   m.def("kind_name(int kind) -> str", &kind_name);
   m.def("throw_foreign(str what) -> ()", &throw_foreign);

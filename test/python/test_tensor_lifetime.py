@@ -3,6 +3,7 @@
 import gc
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -41,16 +42,16 @@ def test_views_are_tensors_of_their_own(x):
     assert opyard.ops.aten.alias(x) is not x
 
 
-def test_a_new_wrapper_when_the_old_one_is_gone():
-    """An exported struct keeps the tensor while no wrapper does."""
+def test_a_new_wrapper_when_the_old_one_is_gone(plugin):
     tensor = opyard.tensor([1.0, 2.0])
-    capsule = tensor.__dlpack__()
-    gone = weakref.ref(tensor)
-    address = tensor.data_ptr()
+    gone, address = weakref.ref(tensor), tensor.data_ptr()
+    plugin.keep(tensor)
+    assert plugin.kept() is tensor
     del tensor
     assert gone() is None
-    again = opyard.from_dlpack(capsule)
+    again = plugin.kept()
     assert (again.tolist(), again.data_ptr()) == ([1, 2], address)
+    assert plugin.kept() is again
 
 
 # weak references --------------------------------------------------------------------------
@@ -76,20 +77,21 @@ def test_a_recycled_wrapper_is_not_its_predecessor():
     assert [other.item() for other in others] == list(range(100))
 
 
-def test_the_callback_of_a_weak_reference_may_meet_the_tensor_again(define):
-    """The wrapper is dying; whoever gets hold of the same tensor then must get another one."""
-    held = opyard.tensor([[1, 2]])
-    array = held.numpy()  # keeps the memory, by way of a wrapper of its own
-
+def test_the_callback_of_a_weak_reference_may_meet_the_tensor_again(plugin):
+    # The wrapper is dying; whoever gets hold of the tensor then must get another one.
     def meet(_):
-        met.append(opyard.from_numpy(array) + 0)
+        met.append(plugin.kept())
 
     met = []
-    view = held[0]
-    reference = weakref.ref(view, meet)
-    del view
+    tensor = opyard.tensor([1, 2])
+    plugin.keep(tensor)
+    reference = weakref.ref(tensor, meet)
+    del tensor
     assert reference() is None
-    assert met[0].tolist() == [[1, 2]]
+    assert met[0].tolist() == [1, 2]
+    assert plugin.kept() is met[0]
+    count = sys.getrefcount(met[0])
+    assert count == 2  # the list, and the call that asks
 
 
 def test_a_callback_that_raises_is_reported_and_harmless(monkeypatch):
@@ -104,6 +106,21 @@ def test_a_callback_that_raises_is_reported_and_harmless(monkeypatch):
     del tensor
     assert reference() is None
     assert [report.exc_type for report in reported] == [ZeroDivisionError]
+
+
+def test_the_last_owner_may_be_a_native_thread(plugin):
+    """A foreign array is let go of by whoever drops the last tensor, with or without the GIL."""
+    array = np.ones(3)
+    gone = weakref.ref(array)
+    plugin.call_once_in_background("test_plugin::unchanged", opyard.from_numpy(array))
+    del array
+    plugin.keep(opyard.tensor([0]))
+    for _ in range(1000):
+        if gone() is None:
+            break
+        time.sleep(0.01)
+        opyard.tensor([0]) + 0  # an entry, which drops what was left behind
+    assert gone() is None
 
 
 def test_many_more_wrappers_than_are_kept_for_reuse():
