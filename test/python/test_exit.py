@@ -3,6 +3,8 @@
 Each program runs a few times: what goes wrong at exit goes wrong now and then.
 """
 
+import sys
+
 import pytest
 from conftest import plugin_path
 
@@ -144,7 +146,7 @@ PROGRAMS = {
         opyard.ops.test_plugin.call_once_in_background("at_exit::op", x)
         started.wait()
     """,
-    "a thread that loads": """
+    "a daemon thread that loads": """
         import threading
         def work(path=sys.argv[1], load=opyard.load_library, unload=opyard.unload_library):
             while True:
@@ -156,6 +158,11 @@ PROGRAMS = {
 }
 
 
+# CPython 3.10 reads the interpreter's state in a daemon thread that waits for the GIL after that
+# state was freed. It crashes with and without Opyard: 4 of 1,500 exits of a program without.
+DAEMONS_CRASH = sys.version_info[:2] == (3, 10)
+
+
 def indented_like(prelude, program):
     lines = program.splitlines()
     return prelude + "\n".join(line[8:] for line in lines) + "\n"
@@ -163,6 +170,8 @@ def indented_like(prelude, program):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_ends_cleanly_with(run_program, name):
+    if DAEMONS_CRASH and name.startswith("a daemon thread"):
+        pytest.skip("CPython 3.10 itself crashes now and then when daemon threads are running")
     program = indented_like(PRELUDE, PROGRAMS[name]) + 'print("done")\n'
     for _ in range(RUNS):
         done = run_program(program, plugin_path("opyard_test_plugin"))

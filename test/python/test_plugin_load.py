@@ -151,7 +151,7 @@ def test_loading_lets_other_threads_run(tmp_path):
     source = tmp_path / "slow.c"
     source.write_text(
         "#include <unistd.h>\n#include <stdlib.h>\n"
-        '__attribute__((constructor)) static void wait_for(void) {\n'
+        "__attribute__((constructor)) static void wait_for(void) {\n"
         '  while (access(getenv("OPYARD_TEST_FILE"), F_OK) != 0) usleep(1000);\n'
         "}\n"
     )

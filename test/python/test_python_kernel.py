@@ -251,9 +251,7 @@ def test_J9_through_many_layers_of_both(plugin, define, x, ns):
     define("op0(Tensor x) -> Tensor", CPU=bottom)
     for n in range(1, 5):
         below = f"{ns}::op{n - 1}"
-        op = define(
-            f"op{n}(Tensor x) -> Tensor", CPU=lambda x, below=below: plugin.call(below, x)
-        )
+        op = define(f"op{n}(Tensor x) -> Tensor", CPU=lambda x, below=below: plugin.call(below, x))
     with pytest.raises(MyError) as caught:
         op(x)
     assert caught.value is exception
