@@ -125,7 +125,9 @@ void add_alias_info(py::module_& module) {
           "after_set", [](const AliasInfo& self) { return set_of(self.after); },
           "the sets it is in after the call")
       .def_readonly("contained", &AliasInfo::contained, "one for each element type, or none")
-      .def("__eq__", [](const AliasInfo& a, const AliasInfo& b) { return a == b; }, py::is_operator());
+      .def(
+          "__eq__", [](const AliasInfo& a, const AliasInfo& b) { return a == b; },
+          py::is_operator());
 }
 
 void add_argument(py::module_& module) {
@@ -149,7 +151,8 @@ void add_argument(py::module_& module) {
       .def_property_readonly("is_out", &Argument::is_out, "whether it takes the result of a call")
       .def("__str__", &describe)
       .def("__repr__", [](const Argument& self) { return "<Argument '" + describe(self) + "'>"; })
-      .def("__eq__", [](const Argument& a, const Argument& b) { return a == b; }, py::is_operator());
+      .def(
+          "__eq__", [](const Argument& a, const Argument& b) { return a == b; }, py::is_operator());
 }
 
 void add_schema_class(py::module_& module) {
@@ -164,8 +167,8 @@ void add_schema_class(py::module_& module) {
       .def_readonly("is_vararg", &Schema::variadic_arguments)
       .def_readonly("is_varret", &Schema::variadic_results)
       .def_property_readonly("is_mutable", [](const Schema& self) { return self.is_mutable(); })
-      .def_property_readonly(
-          "is_view", &Schema::is_view, "whether a result is a view of an argument")
+      .def_property_readonly("is_view", &Schema::is_view,
+                             "whether a result is a view of an argument")
       .def_property_readonly(
           "is_functional", [](const Schema& self) { return is_functional(self); },
           "whether a call only computes")
@@ -182,9 +185,9 @@ void add_schema_class(py::module_& module) {
            })
       .def("__str__", [](const Schema& self) { return to_string(self); })
       .def("__repr__", [](const Schema& self) { return "<Schema '" + to_string(self) + "'>"; })
-      .def("__hash__",
-           [](const Schema& self) { return std::hash<std::string>()(to_string(self)); })
-      .def("__eq__", [](const Schema& a, const Schema& b) { return a == b; }, py::is_operator())
+      .def("__hash__", [](const Schema& self) { return std::hash<std::string>()(to_string(self)); })
+      .def(
+          "__eq__", [](const Schema& a, const Schema& b) { return a == b; }, py::is_operator())
       .def(py::pickle([](const Schema& self) { return to_string(self); },
                       [](const std::string& text) { return parse_schema(text); }));
 }
@@ -199,9 +202,10 @@ void add_schema(py::module_& module) {
   for (const char* name : {"Type", "AliasInfo", "Argument", "Schema"}) {
     module.attr(name).attr("__module__") = "opyard.schema";
   }
-  module.def("parse", [](const std::string& text) { return parse_schema(text); },
-             py::arg("text"), py::pos_only(),
-             "The schema that a text says. Raises ValueError, with line, column and a caret.");
+  module.def(
+      "parse", [](const std::string& text) { return parse_schema(text); }, py::arg("text"),
+      py::pos_only(),
+      "The schema that a text says. Raises ValueError, with line, column and a caret.");
 }
 
 }  // namespace opyard::python

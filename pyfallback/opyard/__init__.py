@@ -15,7 +15,6 @@ from . import _C, _hooks
 from ._C import (
     Tensor,
     bfloat16,
-    bool as bool,  # the element type, as in NumPy
     complex64,
     complex128,
     device,
@@ -31,6 +30,9 @@ from ._C import (
     int64,
     tensor,
     uint8,
+)
+from ._C import (
+    bool as bool,  # the element type, as in NumPy
 )
 from ._ops import load_library, loaded_libraries, ops, unload_library
 from ._version import __version__

@@ -45,8 +45,7 @@ std::string describe(PyObject* exception) {
 void throw_python_error(Runtime& runtime) {
   PyObject* const exception = take_exception();
   if (exception == nullptr) {
-    fail(ErrorKind::BadReturn,
-         "a Python function reported an error without setting an exception");
+    fail(ErrorKind::BadReturn, "a Python function reported an error without setting an exception");
   }
   std::string text = describe(exception);
   throw Error(ErrorKind::Python, std::move(text),

@@ -16,9 +16,10 @@ HoldGil::HoldGil(Runtime& runtime) {
     if (holds_gil()) return;  // also the thread that is ending the interpreter
   }
   if (!runtime.gate.enter()) {
-    fail(ErrorKind::InterpreterGone,
-         "a Python kernel or object was needed, but the Python interpreter has ended; C++ operators "
-         "still work");
+    fail(
+        ErrorKind::InterpreterGone,
+        "a Python kernel or object was needed, but the Python interpreter has ended; C++ operators "
+        "still work");
   }
   state_ = in_python([] { return PyGILState_Ensure(); });
   runtime.gate.leave();

@@ -1,4 +1,7 @@
-"""test_dispatch.py: keys, key sets, guards, dumps, explanations. Suspect dispatch.py, key_set.cpp."""
+"""test_dispatch.py: keys, key sets, guards, dumps, explanations.
+
+Suspect dispatch.py, key_set.cpp.
+"""
 
 import copy
 import pickle
@@ -324,7 +327,7 @@ def test_B38_dump(dumped):
 
 
 def test_B38_operators_are_named_in_four_ways(dumped):
-    packet = getattr(getattr(opyard.ops, dumped.partition("::")[0]), "op")
+    packet = getattr(opyard.ops, dumped.partition("::")[0]).op
     assert dump(dumped) == dump(packet.ov) == dump(packet) != ""
     assert dump_table(dumped) == dump_table(packet.ov) == dump_table(packet) != ""
 

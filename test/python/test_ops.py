@@ -183,7 +183,7 @@ def test_F34_operators_are_hashed_by_identity(packet):
     assert ops[packet.overloadpacket if hasattr(packet, "overloadpacket") else packet] == 1
     assert ops[packet.ov] == 3
     assert packet.default != packet.ov
-    assert packet.default == packet.default  # noqa: PLR0124
+    assert packet.default == packet.default
 
 
 # F35 --------------------------------------------------------------------------------------

@@ -40,9 +40,9 @@ def test_F36_a_file_that_is_no_library(tmp_path):
 
 @pytest.mark.parametrize("path", ["libm.so.6", _build_info.library])
 def test_F36_a_library_that_is_no_plugin(path):
-    assert message_of(OSError, opyard.load_library, path).endswith(
-        f"{Path(path).name} is a shared library but no Opyard plugin: it has no OPYARD_LIBRARY block"
-    )
+    text = message_of(OSError, opyard.load_library, path)
+    reason = "is a shared library but no Opyard plugin: it has no OPYARD_LIBRARY block"
+    assert text.endswith(f"{Path(path).name} {reason}")
     assert path not in opyard.loaded_libraries()
 
 
