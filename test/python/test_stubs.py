@@ -14,7 +14,8 @@ OBJECT = {*dir(object), "__module__", "__doc__", "__dict__", "__weakref__", "__s
 UNLISTED = {
     "__getattribute__", "__reduce__", "__reduce_ex__", "__copy__", "__deepcopy__",
     "__array_ufunc__", "__vectorcalloffset__", "__weaklistoffset__", "__getstate__",
-    "__setstate__", "__delitem__", "__rsub__", "__rand__", "__ror__", "__rxor__", "__buffer__", "__release_buffer__",
+    "__setstate__", "__delitem__", "__rsub__", "__rand__", "__ror__", "__rxor__", "__buffer__",
+    "__release_buffer__",
 }  # fmt: skip
 
 
