@@ -92,7 +92,8 @@ PyObject* tensor_keys(PyObject* module, PyObject* object) {
 // packet(name): a new packet for "ns::name".
 PyObject* new_packet(PyObject* module, PyObject* name) {
   return entry_from_python([&] {
-    return make_packet(runtime_of_module(module), std::string(require_text(name, "an operator name")))
+    return make_packet(runtime_of_module(module),
+                       std::string(require_text(name, "an operator name")))
         .release();
   });
 }
@@ -109,12 +110,13 @@ PyObject* overloads(PyObject*, PyObject* name) {
   });
 }
 
-// A warning of the registry becomes a UserWarning, and obeys Python's filters.
+// A warning of the registry becomes a UserWarning, and obeys Python's filters. It points at the
+// caller of the package's function that registered.
 void warn_in_python(const std::string& message) {
   Runtime* const runtime = find_runtime();
   if (runtime == nullptr) return;
   const HoldGil gil(*runtime);
-  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) < 0) throw_python_error(*runtime);
+  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 2) < 0) throw_python_error(*runtime);
 }
 
 PyMethodDef functions[] = {
@@ -148,9 +150,9 @@ int execute(PyObject* module) {
 // Every Python reference of a runtime.
 template <typename Visit>
 int each_reference(Runtime& runtime, const Visit& visit) {
-  for (PyTypeObject** type : {&runtime.tensor_type, &runtime.overload_type, &runtime.packet_type,
-                              &runtime.library_type, &runtime.dtype_type, &runtime.device_type,
-                              &runtime.key_set_type}) {
+  for (PyTypeObject** type :
+       {&runtime.tensor_type, &runtime.overload_type, &runtime.packet_type, &runtime.library_type,
+        &runtime.dtype_type, &runtime.device_type, &runtime.key_set_type}) {
     if (const int stop = visit(reinterpret_cast<PyObject*&>(*type))) return stop;
   }
   for (PyObject*& dtype : runtime.dtypes) {
@@ -171,9 +173,8 @@ Runtime* state_of(PyObject* module) {
 int traverse(PyObject* module, visitproc visit, void* arg) {
   Runtime* const runtime = state_of(module);
   if (runtime == nullptr) return 0;
-  return each_reference(*runtime, [&](PyObject*& object) {
-    return object == nullptr ? 0 : visit(object, arg);
-  });
+  return each_reference(
+      *runtime, [&](PyObject*& object) { return object == nullptr ? 0 : visit(object, arg); });
 }
 
 // The types stay until the process ends: objects of theirs may be used by finalisers that run

@@ -166,7 +166,8 @@ def check_layers() -> Iterator[str]:
 
 
 def check_names() -> Iterator[str]:
-    good = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z0-9_]+)*")
+    # _C is the extension module of that name.
+    good = re.compile(r"(_C|[a-z_][a-z0-9_]*)(\.[a-z0-9_]+)*")
     for path in listed("*.h", "*.cpp", "*.def", "*.py", "*.pyi", "*.graph"):
         if not good.fullmatch(path.name):
             yield f"{path}: file names are snake_case"

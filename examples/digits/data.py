@@ -20,7 +20,8 @@ def load(path: Path = DATA) -> tuple[np.ndarray, np.ndarray]:
     labels = np.empty(len(rows), np.int64)
     for index, fields in enumerate(rows):
         if len(fields) != PIXELS + 1:
-            raise ValueError(f"{path.name}: row {index} has {len(fields)} numbers, not {PIXELS + 1}")
+            count = len(fields)
+            raise ValueError(f"{path.name}: row {index} has {count} numbers, not {PIXELS + 1}")
         try:
             numbers = [float(field) for field in fields]
         except ValueError as error:

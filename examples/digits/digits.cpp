@@ -47,9 +47,9 @@ void read_image(const Tensor& images, std::int64_t row, float* image) {
 
 void check_images(const Tensor& images) {
   if (images.dtype() != opyard::DType::Float32 || !images.device().is_cpu()) {
-    opyard::fail(ErrorKind::BadArgument, "digits: images must be float32 on the CPU, but they are " +
-                                             opyard::describe(images) + " on " +
-                                             opyard::to_string(images.device()));
+    opyard::fail(ErrorKind::BadArgument,
+                 "digits: images must be float32 on the CPU, but they are " +
+                     opyard::describe(images) + " on " + opyard::to_string(images.device()));
   }
   const bool flat = images.dim() == 2 && images.size(1) == kPixels;
   const bool square = images.dim() == 3 && images.size(1) == kSide && images.size(2) == kSide;
@@ -95,8 +95,8 @@ Tensor deskew(const Tensor& images) {
 // The same seed and strength give the same images. `strength` 0 changes nothing.
 Tensor augment(const Tensor& images, std::int64_t seed, double strength) {
   if (!(strength >= 0 && strength <= 10)) {
-    opyard::fail(ErrorKind::BadValue,
-                 "digits::augment: strength must lie in [0, 10], but it is " + std::to_string(strength));
+    opyard::fail(ErrorKind::BadValue, "digits::augment: strength must lie in [0, 10], but it is " +
+                                          std::to_string(strength));
   }
   ++augment_calls;
   return change_each(images, [&](const float* image, float* changed, std::int64_t row) {

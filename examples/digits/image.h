@@ -20,10 +20,10 @@ void place(const float* source, const Placement& placement, float* target);
 
 // The first and second moments of the ink.
 struct Moments {
-  double mass;        // the sum of all pixels
-  double row, column; // the centre of the ink
-  double row_row;     // the variance of the rows
-  double row_column;  // the covariance of rows and columns
+  double mass;         // the sum of all pixels
+  double row, column;  // the centre of the ink
+  double row_row;      // the variance of the rows
+  double row_column;   // the covariance of rows and columns
 };
 Moments measure(const float* image);
 

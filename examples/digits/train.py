@@ -1,4 +1,4 @@
-"""Classifies real handwriting with operators from C++, one of them overridden from Python in mid-run.
+"""Classifies real handwriting with operators from C++, one overridden from Python in mid-run.
 
 python train.py [--epochs 45] [--seed 0] [--shuffle-labels] [--library PATH]
 
@@ -10,12 +10,12 @@ import argparse
 import sys
 from pathlib import Path
 
-import numpy as np
-
 import data
-import opyard
+import numpy as np
 from deskew_numpy import DeskewInNumPy
 from network import Network
+
+import opyard
 from opyard.dispatch import explain
 from opyard.library import override
 
@@ -53,7 +53,7 @@ def show_route(when: str, images: opyard.Tensor, in_numpy: DeskewInNumPy) -> opy
 
 
 def draw(images: np.ndarray, labels: np.ndarray, predicted: np.ndarray, columns: int = 5) -> None:
-    """Draws a few images side by side; a wrong prediction is shown with the label it missed."""
+    """Draws a few images side by side; a wrong prediction shows the label it missed."""
     wrong = np.flatnonzero(labels != predicted)[:2]
     right = np.flatnonzero(labels == predicted)[: columns - len(wrong)]
     chosen = [*right, *wrong]
@@ -78,7 +78,7 @@ def progress(epoch: int, epochs: int, loss: float, kernel: str) -> None:
 
 
 def train(network: Network, images, labels, epochs: range, total: int, seed: int, kernel: str):
-    """Trains for some of the epochs: each sees the images turned and moved anew, then straightened."""
+    """Trains for some epochs: each sees the images moved anew, then straightened."""
     for epoch in epochs:
         changed = opyard.ops.digits.augment(images, seed=seed * 1000 + epoch)
         straight = opyard.ops.digits.deskew(changed)
@@ -97,7 +97,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=45, help="at least 3 (default: 45)")
     parser.add_argument("--seed", type=int, default=0, help="of the split and the weights")
-    parser.add_argument("--shuffle-labels", action="store_true", help="train on labels that mean nothing")
+    parser.add_argument(
+        "--shuffle-labels", action="store_true", help="train on labels that mean nothing"
+    )
     parser.add_argument("--library", type=Path, help="the built libdigits.so")
     options = parser.parse_args()
     if options.epochs < 3:

@@ -60,8 +60,9 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
   if (count > positional_) {
     return refuse(0, [&] {
       if (positional_ == kCannotBeCalled) return explain_variadic();
-      return fmt::format("{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}",
-                         op_.name().name, positional_, count, op_.declaration());
+      return fmt::format(
+          "{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}",
+          op_.name().name, positional_, count, op_.declaration());
     });
   }
   Py_ssize_t keywords_left = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
@@ -120,8 +121,9 @@ std::string CallPlan::explain_names(Runtime& runtime, Py_ssize_t count, PyObject
                          op_.name().name, op_.declaration());
     }
     if (known - parameters_.data() < count) {
-      return fmt::format("Argument '{}' specified both as positional and keyword argument. Schema: {}",
-                         text, op_.declaration());
+      return fmt::format(
+          "Argument '{}' specified both as positional and keyword argument. Schema: {}", text,
+          op_.declaration());
     }
   }
   fail(ErrorKind::Internal, "keyword arguments were left over although all of them are known");

@@ -205,7 +205,8 @@ void to_any(Runtime& runtime, PyObject* object, Value& value) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       to_any(runtime, PySequence_Fast_GET_ITEM(object, Py_ssize_t(i)), values[i]);
     }
-    value = PyList_CheckExact(object) ? Value::list(std::move(values)) : Value::tuple(std::move(values));
+    value = PyList_CheckExact(object) ? Value::list(std::move(values))
+                                      : Value::tuple(std::move(values));
   } else {
     Py_INCREF(object);
     value = Value(make_counted<ForeignObject>(runtime.tag, object));
@@ -220,7 +221,8 @@ Owned items_to_python(Runtime& runtime, const Type& type, const std::vector<Valu
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Type* element = any.get();
     if (type.kind() == TypeKind::List) element = &type.element();
-    if (type.kind() == TypeKind::Tuple && i < type.elements().size()) element = type.elements()[i].get();
+    if (type.kind() == TypeKind::Tuple && i < type.elements().size())
+      element = type.elements()[i].get();
     PyObject* const item = to_python(runtime, *element, items[i]).release();
     if (as_tuple) {
       PyTuple_SET_ITEM(sequence.get(), Py_ssize_t(i), item);
@@ -292,7 +294,8 @@ Owned to_python(Runtime& runtime, const Type& type, const Value& value) {
     case Kind::Bool:
       return Owned::share(value.bool_unchecked() ? Py_True : Py_False);
     case Kind::Int:
-      if (type.kind() == TypeKind::ScalarType) return wrap(runtime, require_dtype(value.int_unchecked()));
+      if (type.kind() == TypeKind::ScalarType)
+        return wrap(runtime, require_dtype(value.int_unchecked()));
       if (type.kind() == TypeKind::Optional) return to_python(runtime, type.element(), value);
       return require(runtime, PyLong_FromLongLong(value.int_unchecked()));
     case Kind::Double:

@@ -21,8 +21,8 @@ Owned to_python(Runtime& runtime, const Explanation& explanation) {
   const Owned arguments = checked(PyList_New(0));
   for (const ArgumentKeys& argument : explanation.arguments) {
     const Owned keys = wrap(runtime, argument.keys);
-    const Owned row = checked(Py_BuildValue("nsO", Py_ssize_t(argument.position),
-                                            argument.name.c_str(), keys.get()));
+    const Owned row = checked(
+        Py_BuildValue("nsO", Py_ssize_t(argument.position), argument.name.c_str(), keys.get()));
     if (PyList_Append(arguments.get(), row.get()) < 0) throw PythonErrorSet();
   }
   const Owned considered = checked(PyList_New(0));

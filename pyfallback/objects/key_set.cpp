@@ -34,7 +34,8 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 PyObject* from_raw(PyObject* type, PyObject* bits) {
   return entry_from_python([&]() -> PyObject* {
     const unsigned long long raw = PyLong_AsUnsignedLongLong(bits);
-    if (raw == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    if (raw == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr)
+      throw PythonErrorSet();
     return wrap(runtime_of(reinterpret_cast<PyTypeObject*>(type)),
                 DispatchKeySet(DispatchKeySet::RAW, raw))
         .release();

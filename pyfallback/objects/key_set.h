@@ -13,8 +13,7 @@
 namespace opyard::python {
 
 struct KeySetObject {
-  PyObject_HEAD
-  DispatchKeySet keys;
+  PyObject_HEAD DispatchKeySet keys;
 };
 
 inline bool is_key_set(const Runtime& runtime, PyObject* object) noexcept {

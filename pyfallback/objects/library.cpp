@@ -12,8 +12,7 @@ namespace opyard::python {
 namespace {
 
 struct LibraryObject {
-  PyObject_HEAD
-  Library* library;  // owned; null once reset
+  PyObject_HEAD Library* library;  // owned; null once reset
 };
 
 Library& library_of(PyObject* self) {
@@ -31,8 +30,8 @@ LibraryKind parse_kind(std::string_view kind) {
 }
 
 std::optional<DispatchKey> parse_key(PyObject* key) {
-  const bool none = key == nullptr || key == Py_None ||
-                    (PyUnicode_Check(key) && PyUnicode_GET_LENGTH(key) == 0);
+  const bool none =
+      key == nullptr || key == Py_None || (PyUnicode_Check(key) && PyUnicode_GET_LENGTH(key) == 0);
   if (none) return std::nullopt;
   return to_dispatch_key(key);
 }
@@ -51,7 +50,8 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     const char* kind = nullptr;
     PyObject* key = nullptr;
     const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "ssOs", &name_space, &kind, &key, &place) == 0) throw PythonErrorSet();
+    if (PyArg_ParseTuple(args, "ssOs", &name_space, &kind, &key, &place) == 0)
+      throw PythonErrorSet();
     const auto [file, line] = parse_place(place);
     auto library =
         std::make_unique<Library>(parse_kind(kind), name_space, parse_key(key), file, line);
@@ -95,15 +95,15 @@ PyObject* implement(PyObject* self, PyObject* args) {
     int with_keyset = 0;
     int override = 0;
     const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "sOOpps", &name, &function, &key, &with_keyset, &override, &place) == 0) {
+    if (PyArg_ParseTuple(args, "sOOpps", &name, &function, &key, &with_keyset, &override, &place) ==
+        0) {
       throw PythonErrorSet();
     }
     Library& library = library_of(self);
     library.set_place(place);
-    Kernel kernel = function == Py_None
-                        ? Kernel::fallthrough()
-                        : make_python_kernel(runtime_of(Py_TYPE(self)), function,
-                                             {.with_keyset = with_keyset != 0});
+    Kernel kernel = function == Py_None ? Kernel::fallthrough()
+                                        : make_python_kernel(runtime_of(Py_TYPE(self)), function,
+                                                             {.with_keyset = with_keyset != 0});
     library.implement(name, parse_key(key), std::move(kernel), override != 0);
     Py_RETURN_NONE;
   });
@@ -138,12 +138,12 @@ void deallocate(PyObject* self) {
   free_object(self);
 }
 
-PyMethodDef methods[] = {{"define", define, METH_VARARGS, "define(schema, conservative, tags, place)"},
-                         {"impl", implement, METH_VARARGS,
-                          "impl(name, function, key, with_keyset, override, place)"},
-                         {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
-                         {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"define", define, METH_VARARGS, "define(schema, conservative, tags, place)"},
+    {"impl", implement, METH_VARARGS, "impl(name, function, key, with_keyset, override, place)"},
+    {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
+    {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},
+    {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>("Library(ns, kind, key, place): see opyard.library.Library.")},

@@ -160,7 +160,8 @@ PyMethodDef methods[] = {
 
 PyGetSetDef properties[] = {
     {"namespace", get_namespace, nullptr, "the part of the name before '::'", nullptr},
-    {"overload_name", get_overload_name, nullptr, "the overload, 'default' for the unnamed one", nullptr},
+    {"overload_name", get_overload_name, nullptr, "the overload, 'default' for the unnamed one",
+     nullptr},
     {"declaration", get_declaration, nullptr, "the schema as text", nullptr},
     {"_schema", get_schema, nullptr, "the schema, as opyard.schema.parse() gives it", nullptr},
     {"is_view", get_is_view, nullptr, "whether a result is a view of an argument", nullptr},
@@ -170,7 +171,8 @@ PyGetSetDef properties[] = {
 
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OverloadObject, vectorcall), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(OverloadObject, weak_references), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(OverloadObject, weak_references), READONLY,
+     nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot slots[] = {
@@ -184,10 +186,9 @@ PyType_Slot slots[] = {
     {Py_tp_members, members},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard.OpOverload", sizeof(OverloadObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
-                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
+PyType_Spec spec = {
+    "opyard.OpOverload", sizeof(OverloadObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
 }  // namespace
 

@@ -14,8 +14,7 @@
 namespace opyard::python {
 
 struct OverloadObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   Runtime* runtime;
   CallPlan* plan;  // owned
   PyObject* weak_references;

@@ -13,12 +13,11 @@ namespace opyard::python {
 namespace {
 
 struct PacketObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   Runtime* runtime;
-  std::string* name;                // owned; "ns::name"
-  std::vector<Owned>* overloads;    // owned; in order of definition
-  std::uint64_t generation;         // of the registry when `overloads` was looked up
+  std::string* name;              // owned; "ns::name"
+  std::vector<Owned>* overloads;  // owned; in order of definition
+  std::uint64_t generation;       // of the registry when `overloads` was looked up
   PyObject* weak_references;
 };
 
@@ -182,9 +181,8 @@ PyMethodDef methods[] = {
     {"__deepcopy__", same, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef properties[] = {
-    {"qualified_name", get_name, nullptr, "'ns::name'", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef properties[] = {{"qualified_name", get_name, nullptr, "'ns::name'", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(PacketObject, vectorcall), READONLY, nullptr},
@@ -192,7 +190,8 @@ PyMemberDef members[] = {
     {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>("An operator with all its overloads: opyard.ops.<namespace>.<name>.")},
+    {Py_tp_doc,
+     const_cast<char*>("An operator with all its overloads: opyard.ops.<namespace>.<name>.")},
     {Py_tp_call, slot(PyVectorcall_Call)},
     {Py_tp_dealloc, slot(deallocate)},
     {Py_tp_getattro, slot(get_attribute)},
@@ -203,10 +202,9 @@ PyType_Slot slots[] = {
     {Py_tp_members, members},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard.OpOverloadPacket", sizeof(PacketObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
-                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
+PyType_Spec spec = {
+    "opyard.OpOverloadPacket", sizeof(PacketObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
 }  // namespace
 
@@ -224,8 +222,8 @@ Owned make_packet(Runtime& runtime, const std::string& name) {
 }
 
 Owned overload_object(Runtime& runtime, const Operator& op) {
-  const Owned packet = require(runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s",
-                                                              op.name().name.c_str()));
+  const Owned packet = require(
+      runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s", op.name().name.c_str()));
   if (Py_TYPE(packet.get()) == runtime.packet_type) {
     refresh(packet_of(packet.get()));
     for (const Owned& overload : *packet_of(packet.get()).overloads) {

@@ -27,7 +27,7 @@ class DropList {
   void drain_with_gil_held() noexcept;
 
  private:
-  std::mutex mutex_;                // a leaf: guards objects_
+  std::mutex mutex_;  // a leaf: guards objects_
   std::vector<PyObject*> objects_;
   std::atomic<bool> pending_{false};
 };

@@ -41,10 +41,12 @@ inline void free_object(PyObject* self) noexcept {
 // The UTF-8 text of a str. Throws BadArgument, naming `what`, for anything else.
 inline std::string_view require_text(PyObject* object, const char* what) {
   Py_ssize_t size = 0;
-  const char* const text = PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &size) : nullptr;
+  const char* const text =
+      PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &size) : nullptr;
   if (text == nullptr) {
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    fail(ErrorKind::BadArgument, std::string(what) + " must be a str, not " + Py_TYPE(object)->tp_name);
+    fail(ErrorKind::BadArgument,
+         std::string(what) + " must be a str, not " + Py_TYPE(object)->tp_name);
   }
   return {text, std::size_t(size)};
 }
