@@ -256,6 +256,7 @@ def test_F3_what_was_covered_comes_back(plugin, x):
         kernels.impl("same", lambda x: None)
     place = here(-1)
     assert plugin.same(x) is None
+    assert f"{caught[0].filename}:{caught[0].lineno}" == place
     lines = str(caught[0].message).splitlines()
     assert lines[:3] == [
         OVERRIDING,
