@@ -41,7 +41,8 @@ void destroy_kernel(void* context) {
 class CallArguments {
  public:
   explicit CallArguments(std::size_t most)
-      : many_(most + 1 > few_.size() ? most + 1 : 0), objects_(many_.empty() ? few_.data() : many_.data()) {}
+      : many_(most + 1 > few_.size() ? most + 1 : 0),
+        objects_(many_.empty() ? few_.data() : many_.data()) {}
   CallArguments(const CallArguments&) = delete;
   CallArguments& operator=(const CallArguments&) = delete;
   ~CallArguments() {
@@ -101,14 +102,16 @@ Owned add_keywords(Runtime& runtime, const Schema& schema, std::span<const Value
 
 [[noreturn]] void refuse_result_count(const Record& record, const Operator& op, PyObject* object) {
   const bool is_sequence = PyTuple_Check(object) || PyList_Check(object);
-  const std::string came = is_sequence ? fmt::format("{} values", PySequence_Fast_GET_SIZE(object))
-                                       : fmt::format("a value of type '{}'", Py_TYPE(object)->tp_name);
+  const std::string came = is_sequence
+                               ? fmt::format("{} values", PySequence_Fast_GET_SIZE(object))
+                               : fmt::format("a value of type '{}'", Py_TYPE(object)->tp_name);
   const std::size_t count = op.schema().results.size();
   fail(ErrorKind::BadReturn,
        fmt::format("{}: the Python kernel {} returned {}, but the schema has {}.\nDeclaration: {}",
                    to_string(op.name()), record.provenance, came,
-                   count == 0 ? "no result, so it must return None"
-                              : fmt::format("{} results, so it must return a tuple of {}", count, count),
+                   count == 0
+                       ? "no result, so it must return None"
+                       : fmt::format("{} results, so it must return a tuple of {}", count, count),
                    op.declaration()));
 }
 
@@ -130,6 +133,8 @@ void push_results(Runtime& runtime, const Record& record, const Operator& op, Py
     refuse_result_count(record, op, object);
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
+    // Converting the one before may have run Python code that shortened the list.
+    if (i >= std::size_t(PySequence_Fast_GET_SIZE(object))) refuse_result_count(record, op, object);
     push(i, Owned::share(PySequence_Fast_GET_ITEM(object, Py_ssize_t(i))).get());
   }
 }
@@ -151,14 +156,16 @@ void call_function(const Record& record, const Operator& op, DispatchKeySet keys
   const std::size_t by_position = arguments.count();
   const Owned names = add_keywords(runtime, schema, values, arguments);
   const Owned result = require(runtime, in_python([&] {
-    return PyObject_Vectorcall(kernel.function, arguments.data(),
-                               by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
-  }));
+                                 return PyObject_Vectorcall(
+                                     kernel.function, arguments.data(),
+                                     by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
+                               }));
   stack.drop(values.size());
   push_results(runtime, record, op, result.get(), stack);
 }
 
-void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet keys,
+                       Stack& stack) {
   Runtime& runtime = static_cast<const PythonKernel*>(record.context)->runtime;
   const HoldGil gil(runtime);
   try {

@@ -2,8 +2,9 @@
 //
 // [Life] _C's import makes the runtime. An atexit function of the interpreter closes it; a
 // static destructor closes the gate too, for hosts that just exit. The runtime and its tag are
-// never freed; an interpreter that is made later gets its own. The tag's slots take no argument that leads back here, so they find the live
-// runtime through one atomic pointer: in this version one interpreter is served at a time.
+// never freed; an interpreter that is made later gets its own. The tag's slots take no argument
+// that leads back here, so they find the live runtime through one atomic pointer: in this version
+// one interpreter is served at a time, and only the main one.
 #include "runtime/runtime.h"
 
 #include "opyard/base/error.h"
@@ -51,6 +52,13 @@ constexpr InterpreterVTable kVTable{slot_name, slot_incref, slot_decref};
 }  // namespace
 
 Runtime& create_runtime() {
+  // PyGILState_*, by which threads come in and find out whether they hold the GIL, knows the main
+  // interpreter only: in another one a call of a Python kernel would wait for ever.
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    fail(ErrorKind::Unsupported,
+         "opyard was imported by an interpreter that is not the main one of this process, and this "
+         "version serves the main interpreter only");
+  }
   static const CloseAtExit close_at_exit;
   static_cast<void>(close_at_exit);
   auto runtime = std::make_unique<Runtime>();

@@ -71,8 +71,8 @@ inline Runtime& runtime_of_module(PyObject* module) noexcept {
   return **static_cast<Runtime**>(PyModule_GetState(module));
 }
 
-// Makes the runtime of this interpreter. Raises Unsupported where another interpreter of this
-// process has a live one: in this version one interpreter is served at a time.
+// Makes the runtime of this interpreter. Raises Unsupported where it is not the main one, or where
+// another interpreter has a live one: in this version one interpreter is served at a time.
 Runtime& create_runtime();
 // The live runtime, or null. Any thread.
 Runtime* find_runtime() noexcept;

@@ -122,5 +122,29 @@ def test_a_second_interpreter_is_refused_with_a_reason(run_program):
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "1.0\n")
 
 
+def test_an_interpreter_that_imports_first_and_is_not_the_main_one_is_refused(run_program):
+    # A call of a Python kernel would wait there for ever: PyGILState_* knows the main one only.
+    done = run_program(
+        """
+        import sys
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        other = interpreters.create()
+        program = f"import sys; sys.path[:] = {sys.path!r}; import opyard"
+        try:
+            failure = interpreters.run_string(other, program)
+        except Exception as error:
+            failure = error
+        assert "interpreter" in str(failure), failure
+        interpreters.destroy(other)
+        import opyard
+        print(opyard.tensor([1.0]).item())
+        """
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "1.0\n")
+
+
 def test_the_versions_that_are_built_for():
     assert (3, 10) <= sys.version_info[:2] <= (3, 13)

@@ -135,6 +135,17 @@ def test_D17_a_list_will_do_for_several_results(define):
     assert op() == (1, "a")
 
 
+def test_D17_a_list_that_shrinks_while_it_is_converted(define):
+    class Shrinks:
+        def __index__(self):
+            result.clear()
+            return 1
+
+    result = [[Shrinks()], 5]
+    op, _ = returning(define, "(int[], int)", result)
+    assert "returned 0 values" in message_of(RuntimeError, op)
+
+
 def test_D17_results_are_converted_as_arguments_are(define):
     op, _ = returning(define, "(float, int[])", (1, (2, 3)))
     assert op() == (1.0, [2, 3])
