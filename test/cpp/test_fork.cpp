@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "opyard/plugin/plugin.h"
@@ -19,6 +20,15 @@ using K = DispatchKey;
 using Unary = Tensor(const Tensor&);
 
 constexpr unsigned kLongest = 60;  // seconds
+
+// The address sanitizer of GCC 12 leaves the locks of its allocator as they were: a child that is
+// forked while a thread allocates would hang in there. So with it the busy threads stand still
+// during a fork.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kStandStill = true;
+#else
+constexpr bool kStandStill = false;
+#endif
 
 // Runs `body` in a child and gives its answer; -1 where it did not end well.
 template <typename Body>
@@ -113,6 +123,10 @@ TEST(Fork, AKernelMayFork) {
 // The locks of the registry and of the reclaimer are both taken by writers, and by fork().
 TEST(Fork, AmongBusyThreads) {
   std::atomic<bool> stop = false;
+  std::mutex forking;
+  const auto pause = [&] {
+    return kStandStill ? std::unique_lock(forking) : std::unique_lock<std::mutex>();
+  };
   std::vector<std::thread> busy;
   alarm(5 * kLongest);  // a deadlock would be in this process
   for (int i = 0; i < 3; ++i) {
@@ -120,12 +134,17 @@ TEST(Fork, AmongBusyThreads) {
       const std::string name = "t::busy" + std::to_string(i);
       const Registration op = define(name + "(Tensor x) -> Tensor");
       while (!stop) {
+        if (kStandStill) std::this_thread::yield();
+        const auto stand_still = pause();
         const Registration kernel = implement(name, K::CPU, echo("busy"));
         EXPECT_EQ(who_ran(name, {K::CPU}), "busy");
       }
     });
   }
-  for (int i = 0; i < 200; ++i) ASSERT_EQ(in_child(use_everything), 0) << "fork " << i;
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    const auto stand_still = pause();
+    EXPECT_EQ(in_child(use_everything), 0) << "fork " << i;
+  }
   stop = true;
   for (std::thread& thread : busy) thread.join();
   alarm(0);

@@ -69,6 +69,9 @@ struct Plugins {
   }
 };
 
+// Made when libopyard is loaded, so that no fork() meets it half made.
+[[maybe_unused]] const Status made_early = guarded([] { Plugins::instance(); });
+
 std::string absolute(const std::string& path) {
   std::error_code error;
   const auto canonical = std::filesystem::canonical(path, error);

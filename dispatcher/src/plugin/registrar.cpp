@@ -34,6 +34,9 @@ struct LinkedLibraries {
   }
 };
 
+// Made when libopyard is loaded, so that no fork() meets it half made.
+[[maybe_unused]] const Status made_early = guarded([] { LinkedLibraries::instance(); });
+
 }  // namespace
 
 constinit thread_local WaitingBlocks* waiting_blocks = nullptr;

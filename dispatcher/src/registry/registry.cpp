@@ -176,6 +176,15 @@ Registry& Registry::instance() {
   return *registry;
 }
 
+namespace {
+
+// Made when libopyard is loaded: a fork() on one thread while another is just making it would
+// leave the child with a registry that is never ready. Where it cannot be made now, whoever needs
+// it first is told.
+[[maybe_unused]] const Status made_early = guarded([] { Registry::instance(); });
+
+}  // namespace
+
 Registration Registry::define(Definition definition) {
   RecordChain freed;
   const std::lock_guard lock(state_->mutex);
