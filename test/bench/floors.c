@@ -1,0 +1,283 @@
+/* test/bench/floors.c: the floors of the Python rows, as an extension module of its own.
+ *
+ * The cheapest code on CPython 3.11 that does each job at all: no schema, no message, one argument.
+ * Nothing of Opyard is in here, and nothing of here is in Opyard.
+ *
+ *   Wrapper            owns one counted object; memory from a free list of one
+ *   Wrapper.alias()    a fresh object on the same memory, and a fresh wrapper
+ *   Native(f)          an operator with vectorcall whose kernel is a C function, reached by pointer
+ *   Call(function)     an operator with vectorcall whose kernel is a Python function
+ *   repeat(...)        a C loop over a Python function
+ *   exchange(array)    what __dlpack__ costs: ask, take over, give back
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <structmember.h>
+
+/* What a wrapper owns. As large as a small tensor is, counted as a tensor is. */
+typedef struct Object {
+  _Atomic uint32_t owners;
+  struct Object* memory; /* the object whose memory this one shares, or null */
+  int64_t geometry[12];  /* offset, number, and five sizes and strides */
+} Object;
+
+typedef Object* (*Kernel)(Object*);
+
+typedef struct {
+  PyObject_HEAD
+  Object* object;
+} Wrapper;
+
+typedef struct {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  Kernel kernel;       /* of Native */
+  PyObject* function;  /* of Call */
+} Operator;
+
+static PyTypeObject* wrapper_type;
+static Wrapper* free_wrapper;
+static Object* free_object;
+static Object* stored; /* what the kernel returns */
+
+/* ---- counted objects ---- */
+
+static Object* retain(Object* object) {
+  atomic_fetch_add_explicit(&object->owners, 1, memory_order_relaxed);
+  return object;
+}
+
+/* A last owner need not count: nobody else can see the object. */
+static void release(Object* object) {
+  if (atomic_load_explicit(&object->owners, memory_order_acquire) != 1 &&
+      atomic_fetch_sub_explicit(&object->owners, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (object->memory != NULL) release(object->memory);
+  if (free_object == NULL) {
+    free_object = object;
+  } else {
+    free(object);
+  }
+}
+
+static Object* new_object(void) {
+  Object* object = free_object;
+  if (object != NULL) {
+    free_object = NULL;
+  } else {
+    object = malloc(sizeof *object);
+    if (object == NULL) return NULL;
+  }
+  object->owners = 1;
+  object->memory = NULL;
+  return object;
+}
+
+static Object* new_view(Object* of) {
+  Object* view = new_object();
+  if (view == NULL) return NULL;
+  view->memory = retain(of);
+  memcpy(view->geometry, of->geometry, sizeof view->geometry);
+  return view;
+}
+
+/* ---- Wrapper ---- */
+
+/* Takes over an owner. */
+static PyObject* wrap(Object* object) {
+  Wrapper* wrapper = free_wrapper;
+  if (wrapper != NULL) {
+    free_wrapper = NULL;
+    Py_SET_REFCNT(wrapper, 1);
+  } else {
+    wrapper = PyObject_New(Wrapper, wrapper_type);
+    if (wrapper == NULL) return NULL;
+  }
+  wrapper->object = object;
+  return (PyObject*)wrapper;
+}
+
+static void wrapper_dealloc(PyObject* self) {
+  release(((Wrapper*)self)->object);
+  if (free_wrapper == NULL) {
+    free_wrapper = (Wrapper*)self; /* its reference to the type waits with it */
+    return;
+  }
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+static PyObject* wrapper_new(PyTypeObject* type, PyObject* args, PyObject* names) {
+  (void)type, (void)args, (void)names;
+  Object* object = new_object();
+  if (object == NULL) return PyErr_NoMemory();
+  memset(object->geometry, 0, sizeof object->geometry);
+  return wrap(object);
+}
+
+static PyObject* wrapper_alias(PyObject* self, PyObject* unused) {
+  (void)unused;
+  Object* view = new_view(((Wrapper*)self)->object);
+  return view == NULL ? PyErr_NoMemory() : wrap(view);
+}
+
+static PyMethodDef wrapper_methods[] = {{"alias", wrapper_alias, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyType_Slot wrapper_slots[] = {{Py_tp_new, wrapper_new},
+                                      {Py_tp_dealloc, wrapper_dealloc},
+                                      {Py_tp_methods, wrapper_methods},
+                                      {0, NULL}};
+static PyType_Spec wrapper_spec = {"floors.Wrapper", sizeof(Wrapper), 0, Py_TPFLAGS_DEFAULT, wrapper_slots};
+
+/* ---- operators ---- */
+
+static int is_one_wrapper(PyObject* const* args, size_t flags, PyObject* names) {
+  return PyVectorcall_NARGS(flags) == 1 && names == NULL && Py_IS_TYPE(args[0], wrapper_type);
+}
+
+static PyObject* refuse(void) {
+  PyErr_SetNone(PyExc_TypeError);
+  return NULL;
+}
+
+static PyObject* call_native(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  if (!is_one_wrapper(args, flags, names)) return refuse();
+  Object* result = ((Operator*)self)->kernel(((Wrapper*)args[0])->object);
+  return result == NULL ? PyErr_NoMemory() : wrap(result);
+}
+
+/* The same objects that came in, in the array that they came in. */
+static PyObject* call_python(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  if (!is_one_wrapper(args, flags, names)) return refuse();
+  PyObject* result = PyObject_Vectorcall(((Operator*)self)->function, args, flags, NULL);
+  if (result != NULL && !Py_IS_TYPE(result, wrapper_type)) {
+    Py_DECREF(result);
+    return refuse();
+  }
+  return result;
+}
+
+static Object* pass_stored(Object* object) {
+  (void)object;
+  return retain(stored);
+}
+
+static void operator_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  Py_XDECREF(((Operator*)self)->function);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+static PyMemberDef operator_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Operator, vectorcall), READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
+static PyType_Slot operator_slots[] = {{Py_tp_call, PyVectorcall_Call},
+                                       {Py_tp_dealloc, operator_dealloc},
+                                       {Py_tp_members, operator_members},
+                                       {0, NULL}};
+static PyType_Spec operator_spec = {"floors.Operator", sizeof(Operator), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+                                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                    operator_slots};
+static PyTypeObject* operator_type;
+
+static PyObject* make_operator(vectorcallfunc call, Kernel kernel, PyObject* function) {
+  Operator* made = PyObject_New(Operator, operator_type);
+  if (made == NULL) return NULL;
+  made->vectorcall = call;
+  made->kernel = kernel;
+  made->function = function;
+  Py_XINCREF(function);
+  return (PyObject*)made;
+}
+
+/* ---- the module's functions ---- */
+
+static PyObject* native(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  return make_operator(call_native, pass_stored, NULL);
+}
+
+static PyObject* python(PyObject* module, PyObject* function) {
+  (void)module;
+  return make_operator(call_python, NULL, function);
+}
+
+/* repeat(function, wrapper, times): what C++ pays that holds the GIL. The object has a live wrapper;
+   the result is taken out of its own. */
+static PyObject* repeat(PyObject* module, PyObject* const* args, Py_ssize_t count) {
+  (void)module;
+  if (count != 3 || !Py_IS_TYPE(args[1], wrapper_type)) return refuse();
+  const long times = PyLong_AsLong(args[2]);
+  for (long i = 0; i < times; ++i) {
+    PyObject* array[2] = {NULL, args[1]};
+    Py_INCREF(args[1]);
+    PyObject* result =
+        PyObject_Vectorcall(args[0], array + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    Py_DECREF(args[1]);
+    if (result == NULL) return NULL;
+    if (!Py_IS_TYPE(result, wrapper_type)) {
+      Py_DECREF(result);
+      return refuse();
+    }
+    Object* object = retain(((Wrapper*)result)->object);
+    Py_DECREF(result);
+    release(object);
+  }
+  Py_RETURN_NONE;
+}
+
+/* The head of a DLManagedTensor: enough to give it back. */
+typedef struct Managed {
+  struct {
+    void* data;
+    int32_t device[2];
+    int32_t ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides;
+    uint64_t byte_offset;
+  } tensor;
+  void* context;
+  void (*deleter)(struct Managed*);
+} Managed;
+
+static PyObject* dlpack_name;
+
+static PyObject* exchange(PyObject* module, PyObject* array) {
+  (void)module;
+  PyObject* capsule = PyObject_CallMethodNoArgs(array, dlpack_name);
+  if (capsule == NULL) return NULL;
+  Managed* managed = PyCapsule_GetPointer(capsule, "dltensor");
+  if (managed == NULL || PyCapsule_SetName(capsule, "used_dltensor") < 0) {
+    Py_DECREF(capsule);
+    return NULL;
+  }
+  Py_DECREF(capsule);
+  if (managed->deleter != NULL) managed->deleter(managed);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {{"native", native, METH_NOARGS, NULL},
+                                  {"python", python, METH_O, NULL},
+                                  {"repeat", (PyCFunction)(void (*)(void))repeat, METH_FASTCALL, NULL},
+                                  {"exchange", exchange, METH_O, NULL},
+                                  {NULL, NULL, 0, NULL}};
+
+static int fill(PyObject* module) {
+  wrapper_type = (PyTypeObject*)PyType_FromSpec(&wrapper_spec);
+  operator_type = (PyTypeObject*)PyType_FromSpec(&operator_spec);
+  stored = calloc(1, sizeof *stored);
+  dlpack_name = PyUnicode_InternFromString("__dlpack__");
+  if (wrapper_type == NULL || operator_type == NULL || stored == NULL || dlpack_name == NULL) return -1;
+  stored->owners = 1;
+  return PyModule_AddType(module, wrapper_type);
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill}, {0, NULL}};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "floors", NULL, 0, functions, module_slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_floors(void) { return PyModuleDef_Init(&definition); }

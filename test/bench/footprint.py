@@ -1,0 +1,69 @@
+"""test/bench/footprint.py: what `import opyard` costs: time, memory, size on disk.
+
+Each import happens in a fresh interpreter, floor and ours in turn, and the median counts. The
+memory is what the import adds to the resident set of that interpreter.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+IMPORT = """
+import json, sys, time
+
+def resident():
+    for line in open("/proc/self/smaps_rollup"):
+        if line.startswith("Rss:"):
+            return int(line.split()[1]) / 1024
+
+sys.path.insert(0, {folder!r})
+before = resident()
+begin = time.perf_counter_ns()
+import {module}
+nanoseconds = time.perf_counter_ns() - begin
+print(json.dumps([nanoseconds / 1e6, resident() - before]))
+"""
+
+
+def import_once(module: str, folder: Path) -> tuple[float, float]:
+    """Milliseconds and MiB of one import."""
+    code = IMPORT.format(folder=str(folder), module=module)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, env=environment
+    )
+    milliseconds, mebibytes = json.loads(done.stdout)
+    return milliseconds, mebibytes
+
+
+def size_on_disk(package: Path, build: Path) -> float:
+    """Megabytes of the package for one CPython, with the library and without the kernels."""
+    suffix = f".{sys.implementation.cache_tag.replace('cpython-', 'cpython-')}-"
+    files = [
+        *package.glob("*.py"),
+        *package.glob(f"*{suffix}*.so"),
+        build / "dispatcher/libopyard.so",
+    ]
+    return sum(file.stat().st_size for file in files) / 1e6
+
+
+def measure(build: Path, repetitions: int) -> dict[str, float]:
+    """By "<row>/<side>"."""
+    modules = {"floor": ("floors", build / "test/bench"), "ours": ("opyard", build / "pyfallback")}
+    taken: dict[str, list[tuple[float, float]]] = {side: [] for side in modules}
+    for module, folder in modules.values():
+        import_once(module, folder)  # compiles what is not compiled, warms the page cache
+    for _ in range(repetitions):
+        for side, (module, folder) in modules.items():
+            taken[side].append(import_once(module, folder))
+    figures = {}
+    for side, pairs in taken.items():
+        figures[f"import_time/{side}"] = statistics.median(pair[0] for pair in pairs)
+        figures[f"import_memory/{side}"] = statistics.median(pair[1] for pair in pairs)
+    [floors] = (build / "test/bench").glob("floors.*.so")
+    figures["disk/floor"] = floors.stat().st_size / 1e6
+    figures["disk/ours"] = size_on_disk(build / "pyfallback/opyard", build)
+    return figures

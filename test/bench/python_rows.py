@@ -1,0 +1,139 @@
+"""test/bench/python_rows.py: journeys 3 to 5, calls that begin or end in Python.
+
+A program of its own, so that nothing else runs in its process: run.py starts it pinned, with the
+package on PYTHONPATH, and reads one line of JSON: for each row its floor and ours, or why the row
+does not exist yet. The floors are in floors.c, the operators in bench_operators.cpp.
+"""
+
+import argparse
+import importlib.util
+import json
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+
+from timing import Statement, medians
+
+LOOP = 1000  # calls of one statement that loops in C or C++
+
+
+def load_floors(folder: Path) -> types.ModuleType:
+    files = sorted(folder.glob("floors.*.so"))
+    if not files:
+        raise SystemExit(f"{folder} has no floors.*.so; build with -Dbenchmarks=true first")
+    spec = importlib.util.spec_from_file_location("floors", files[0])
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def nested_modules(leaf: object) -> types.ModuleType:
+    """ops.ns.name.default as the cheapest attributes there are on 3.11: those of modules."""
+    ops, space, name = (types.ModuleType(part) for part in ("ops", "ns", "name"))
+    ops.ns, space.name, name.default = space, name, leaf
+    return ops
+
+
+def pass_on(x):
+    return x
+
+
+class Sides:
+    """Builds floor and ours of each row. What does not exist raises, and the row says so."""
+
+    def __init__(self, folder: Path) -> None:
+        import numpy
+
+        import opyard
+
+        self.opyard = opyard
+        self.floors = load_floors(folder)
+        opyard.load_library(folder / "bench_operators.so")
+        self.ops = opyard.ops
+        self.library = opyard.library.Library("opyard_bench", "IMPL", "CPU")
+        self.library.impl("python", pass_on)
+        self.tensor = opyard.tensor([1.0, 2.0, 3.0, 4.0])
+        self.wrapper = self.floors.Wrapper()
+        self.array = numpy.arange(4, dtype="float32")
+
+    def call(self) -> tuple[Statement, Statement]:
+        return (
+            Statement("op(x)", {"op": self.floors.native(), "x": self.wrapper}),
+            Statement("op(x)", {"op": self.ops.opyard_bench.stored.default, "x": self.tensor}),
+        )
+
+    def path(self) -> tuple[Statement, Statement]:
+        floor = nested_modules(self.floors.native())
+        return (
+            Statement("ops.ns.name.default(x)", {"ops": floor, "x": self.wrapper}),
+            Statement("ops.opyard_bench.stored.default(x)", {"ops": self.ops, "x": self.tensor}),
+        )
+
+    def fresh(self) -> tuple[Statement, Statement]:
+        return (
+            Statement("x.alias()", {"x": self.wrapper}),
+            Statement("alias(x)", {"alias": self.ops.aten.alias.default, "x": self.tensor}),
+        )
+
+    def foreign(self) -> tuple[Statement, Statement]:
+        # The result of a call whose argument is a tensor takes part in both: the floor is the
+        # exchange on top of a plain call.
+        op = self.ops.opyard_bench.stored.default
+        floor = {"exchange": self.floors.exchange, "a": self.array}
+        return Statement("exchange(a)", floor), Statement("op(a)", {"op": op, "a": self.array})
+
+    def from_dlpack(self) -> tuple[Statement, Statement]:
+        floor = {"exchange": self.floors.exchange, "a": self.array}
+        ours = {"from_dlpack": self.opyard.from_dlpack, "a": self.array}
+        return Statement("exchange(a)", floor), Statement("from_dlpack(a)", ours)
+
+    def python_kernel(self) -> tuple[Statement, Statement]:
+        return (
+            Statement("op(x)", {"op": self.floors.python(pass_on), "x": self.wrapper}),
+            Statement("op(x)", {"op": self.ops.opyard_bench.python.default, "x": self.tensor}),
+        )
+
+    def python_from_cpp(self) -> tuple[Statement, Statement]:
+        floor = {"repeat": self.floors.repeat, "f": pass_on, "x": self.wrapper}
+        ours = {"repeat": self.ops.opyard_bench.repeat.default, "x": self.tensor}
+        return (
+            Statement(f"repeat(f, x, {LOOP})", floor, LOOP),
+            Statement(f"repeat(x, {LOOP})", ours, LOOP),
+        )
+
+
+ROWS: dict[str, Callable] = {
+    "call": Sides.call,
+    "path": Sides.path,
+    "fresh": Sides.fresh,
+    "foreign": Sides.foreign,
+    "from_dlpack": Sides.from_dlpack,
+    "python_kernel": Sides.python_kernel,
+    "python_from_cpp": Sides.python_from_cpp,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, required=True, help="where floors.*.so lies")
+    parser.add_argument("--rounds", type=int, default=300)
+    options = parser.parse_args()
+
+    sides = Sides(options.folder)
+    statements: dict[str, Statement] = {}
+    missing: dict[str, str] = {}
+    for key, make in ROWS.items():
+        try:
+            floor, ours = make(sides)
+            exec(ours.text, dict(ours.names))
+        except Exception as error:
+            text = str(error).splitlines() or [""]
+            missing[key] = f"{type(error).__name__}: {text[0]}"
+        else:
+            statements |= {f"{key}/floor": floor, f"{key}/ours": ours}
+    json.dump({"nanoseconds": medians(statements, options.rounds), "missing": missing}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

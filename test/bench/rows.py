@@ -1,0 +1,101 @@
+"""test/bench/rows.py: the rows of the table, in its order, with their budgets.
+
+A row compares ours with its floor, the cheapest program that does the job at all, measured in the
+same process. How they are compared is the row's `kind`:
+
+    RATIO       ours / floor, at most the budget
+    DIFFERENCE  ours - floor in nanoseconds, at most the budget: for rows below 3 ns, where a ratio
+                flips from code placement alone, and for serialised ones
+    ABSOLUTE    ours, at most the budget, in the row's unit
+    INFORMATION no budget
+
+`peers` of a Measured is for what a user would pick instead; a column of the table for each name.
+"""
+
+from dataclasses import dataclass, field
+
+RATIO = "ratio"
+DIFFERENCE = "difference"
+ABSOLUTE = "absolute"
+INFORMATION = "information"
+
+# A row worse than so many times its budget is a failure.
+FAR_OVER = 5.0
+
+
+@dataclass(frozen=True)
+class Row:
+    key: str  # what the programs call it
+    journey: str
+    path: str
+    kind: str
+    budget: float = 0.0
+    unit: str = "ns"
+
+
+@dataclass
+class Measured:
+    floor: float
+    ours: float
+    peers: dict[str, float] = field(default_factory=dict)
+
+
+# Rows of the C++ program.
+CPP = [
+    Row("typed_reference", "1", "typed call, result by reference", DIFFERENCE, 0.6),
+    Row("typed_two_threads", "1", "  the same on two threads at once", DIFFERENCE, 0.6),
+    Row("typed_direct", "1", "  the same, kernel registered as a constant", DIFFERENCE, 0.6),
+    Row("typed_serialised", "1", "  the same, serialised by lfence", DIFFERENCE, 5.0),
+    Row("typed_random", "1", "  32 operators, 32 kernels, random order", INFORMATION),
+    Row("hand_function", "1", "  dispatch by hand, table of functions", INFORMATION),
+    Row("hand_function_serialised", "1", "  dispatch by hand, serialised", INFORMATION),
+    Row("hand_record", "1", "  by hand, slot, record and depth", INFORMATION),
+    Row("hand_record_serialised", "1", "  by hand, slot, record, depth, serialised", INFORMATION),
+    Row("typed_counted", "1", "typed call, counted Tensor back", RATIO, 1.10),
+    Row("redispatch", "1", "one redispatch hop", DIFFERENCE, 1.5),
+    Row("boxed", "2", "boxed call of an unboxed kernel, two tensors", RATIO, 1.4),
+    Row("boxed_unchecked", "2", "  the same, arguments checked before", INFORMATION),
+]
+
+# Rows of Python.
+PYTHON = [
+    Row("call", "3", "op(x), C++ kernel, result wrapped", RATIO, 1.5),
+    Row("path", "3", "ops.ns.name.default(x), whole path", RATIO, 1.5),
+    Row("fresh", "3", "fresh C++ tensor and wrapper (alias)", RATIO, 1.5),
+    Row("foreign", "3", "NumPy array as argument, by __dlpack__", RATIO, 1.3),
+    Row("from_dlpack", "3", "  from_dlpack(array)", INFORMATION),
+    Row("python_kernel", "4", "Python kernel called from Python", RATIO, 1.4),
+    Row("python_from_cpp", "5", "Python kernel called from C++, GIL held", RATIO, 1.4),
+]
+
+# What importing costs. The floor is importing the extension module of the floors.
+FOOTPRINT = [
+    Row("import_time", "-", "import opyard: time", ABSOLUTE, 5.0, "ms"),
+    Row("import_memory", "-", "import opyard: resident memory", ABSOLUTE, 3.0, "MiB"),
+    Row("disk", "-", "import opyard: size on disk, no kernels", ABSOLUTE, 3.0, "MB"),
+]
+
+# What registering costs.
+REGISTRATION = [
+    Row("define", "-", "define an operator, take it back", INFORMATION),
+    Row("override", "-", "override a kernel, take it back", INFORMATION),
+]
+
+ALL = CPP + PYTHON + FOOTPRINT + REGISTRATION
+
+
+def compared(row: Row, measured: Measured) -> float:
+    """The figure that the row's budget is for; for one without a budget the difference."""
+    if row.kind == RATIO:
+        return measured.ours / measured.floor
+    if row.kind == ABSOLUTE:
+        return measured.ours
+    return measured.ours - measured.floor
+
+
+def is_met(row: Row, measured: Measured) -> bool:
+    return compared(row, measured) <= row.budget
+
+
+def is_far_over(row: Row, measured: Measured) -> bool:
+    return row.kind != INFORMATION and compared(row, measured) > FAR_OVER * row.budget

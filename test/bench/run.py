@@ -1,0 +1,171 @@
+"""test/bench/run.py: measures every row of rows.py that exists, and prints the table.
+
+    tools/bench                     builds build/main, then runs this on it
+    tools/bench --rows boxed,call   only the rows with these keys (their programs run as a whole)
+    tools/bench --repetitions 3     fewer repetitions: quicker, and less to be trusted
+    tools/bench --json FILE         writes the figures too
+
+Ends with how many rows keep their budget; the exit code is 1 where one is worse than five times
+its budget, or a row with a budget in C++ could not be measured.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import cpp_rows
+import footprint
+from rows import (
+    ABSOLUTE,
+    ALL,
+    DIFFERENCE,
+    INFORMATION,
+    RATIO,
+    Measured,
+    Row,
+    compared,
+    is_far_over,
+    is_met,
+)
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def measure_python(build: Path, rounds: int) -> tuple[dict[str, float], dict[str, str]]:
+    """Nanoseconds by "<row>/<side>", and the rows that do not exist with the reason."""
+    environment = {**os.environ, "PYTHONPATH": str(build / "pyfallback")}
+    done = subprocess.run(
+        [
+            sys.executable,
+            HERE / "python_rows.py",
+            f"--folder={build / 'test/bench'}",
+            f"--rounds={rounds}",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"python_rows.py ended with code {done.returncode}")
+    answer = json.loads(done.stdout)
+    return answer["nanoseconds"], answer["missing"]
+
+
+def pair_up(figures: dict[str, float]) -> dict[str, Measured]:
+    """By row. A row without a floor, which has no budget either, is compared with nothing."""
+    measured = {}
+    for row in ALL:
+        if f"{row.key}/ours" in figures:
+            floor = figures.get(f"{row.key}/floor", 0.0)
+            measured[row.key] = Measured(floor, figures[f"{row.key}/ours"])
+    return measured
+
+
+def number(value: float) -> str:
+    """Three digits that count, and no exponent."""
+    if value == 0:
+        return "-"
+    return (
+        f"{value:.2f}"
+        if abs(value) < 10
+        else f"{value:.1f}"
+        if abs(value) < 1000
+        else f"{value:.0f}"
+    )
+
+
+def comparison(row: Row, value: float) -> str:
+    if row.kind == RATIO:
+        return f"{value:.2f} x"
+    sign = "+" if row.kind in (DIFFERENCE, INFORMATION) else ""
+    return f"{sign}{number(value)} {row.unit}"
+
+
+def cells(row: Row, measured: Measured | None, reason: str, peers: list[str]) -> list[str]:
+    budget = "" if row.kind == INFORMATION else comparison(row, row.budget)
+    if measured is None:
+        return [row.journey, row.path, "", "", *["" for _ in peers], "", budget, reason]
+    floor, ours = (f"{number(value)} {row.unit}" for value in (measured.floor, measured.ours))
+    if measured.floor == 0:
+        floor = ""
+    others = [number(measured.peers[peer]) if peer in measured.peers else "" for peer in peers]
+    has_figure = row.kind not in (ABSOLUTE, INFORMATION) or measured.floor != 0
+    figure = comparison(row, compared(row, measured)) if has_figure else ""
+    verdict = "" if row.kind == INFORMATION else "met" if is_met(row, measured) else "not met"
+    if is_far_over(row, measured):
+        verdict = "FAR OVER"
+    return [row.journey, row.path, floor, ours, *others, figure, budget, verdict]
+
+
+def print_table(measured: dict[str, Measured], missing: dict[str, str], rows: list[Row]) -> None:
+    peers = sorted({peer for one in measured.values() for peer in one.peers})
+    lines = [["#", "path", "floor", "ours", *peers, "over floor", "budget", ""]]
+    for row in rows:
+        if row.key in measured or row.key in missing:
+            lines.append(cells(row, measured.get(row.key), missing.get(row.key, ""), peers))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]) - 1)]
+    for line in lines:
+        padded = [
+            text.ljust(width) if column < 2 else text.rjust(width)
+            for column, (text, width) in enumerate(zip(line, widths, strict=False))
+        ]
+        print("  ".join([*padded, line[-1]]).rstrip())
+
+
+def processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def conclude(measured: dict[str, Measured], rows: list[Row]) -> int:
+    judged = [row for row in rows if row.kind != INFORMATION and row.key in measured]
+    met = sum(is_met(row, measured[row.key]) for row in judged)
+    far = [row for row in judged if is_far_over(row, measured[row.key])]
+    for row in far:
+        print(f"worse than five times its budget: {row.path.strip()} ({row.key})")
+    print(f"{met} of {len(judged)} rows within budget, {len(far)} worse than five times budget")
+    return 1 if far else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--build", type=Path, default=ROOT / "build/main", help="default: build/main"
+    )
+    parser.add_argument("--rows", default="", help="only these keys, with commas between them")
+    parser.add_argument("--repetitions", type=int, default=7, help="of each benchmark; default 7")
+    parser.add_argument("--json", type=Path, help="a file to write the figures to")
+    options = parser.parse_args()
+    build = options.build.resolve()
+    known = {row.key for row in ALL}
+    wanted = {key for key in options.rows.split(",") if key} or known
+    if wanted - known:
+        parser.error(f"no such row: {', '.join(sorted(wanted - known))}; rows.py lists them")
+    rows = [row for row in ALL if row.key in wanted]
+
+    allowed = os.sched_getaffinity(0)
+    cpu = max(allowed)  # the lowest ones serve the machine's interrupts
+    print(f"{processor()}, processor {cpu} of {len(allowed)}; CPython {platform.python_version()}")
+    figures = cpp_rows.measure(build / "test/bench", cpu, options.repetitions)
+    os.sched_setaffinity(0, {cpu})
+    nanoseconds, missing = measure_python(build, rounds=40 * options.repetitions)
+    figures |= nanoseconds | footprint.measure(build, 2 * options.repetitions + 1)
+
+    measured = {key: one for key, one in pair_up(figures).items() if key in wanted}
+    print_table(measured, missing, rows)
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n")
+    return conclude(measured, rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
