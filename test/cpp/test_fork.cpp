@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <latch>
 #include <mutex>
 #include <thread>
 
@@ -127,12 +128,14 @@ TEST(Fork, AmongBusyThreads) {
   const auto pause = [&] {
     return kStandStill ? std::unique_lock(forking) : std::unique_lock<std::mutex>();
   };
+  std::latch started(4);  // a thread that is just starting allocates, too
   std::vector<std::thread> busy;
   alarm(5 * kLongest);  // a deadlock would be in this process
   for (int i = 0; i < 3; ++i) {
     busy.emplace_back([&, i] {
       const std::string name = "t::busy" + std::to_string(i);
       const Registration op = define(name + "(Tensor x) -> Tensor");
+      started.arrive_and_wait();
       while (!stop) {
         if (kStandStill) std::this_thread::yield();
         const auto stand_still = pause();
@@ -141,6 +144,7 @@ TEST(Fork, AmongBusyThreads) {
       }
     });
   }
+  started.arrive_and_wait();
   for (int i = 0; i < 200 && !HasFailure(); ++i) {
     const auto stand_still = pause();
     EXPECT_EQ(in_child(use_everything), 0) << "fork " << i;
