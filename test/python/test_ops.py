@@ -79,7 +79,7 @@ def test_F33_dir_lists_operators_and_namespaces(packet, ns):
     assert {ns, "aten", "load_library"} <= {*dir(opyard.ops)}
 
 
-def test_F27_operators_that_were_taken_back_are_no_attributes(ns):
+def test_operators_that_were_taken_back_are_no_attributes(ns):
     library = opyard.library.Library(ns, "FRAGMENT")
     library.define("foo(Tensor x) -> Tensor")
     namespace = getattr(opyard.ops, ns)
@@ -186,23 +186,23 @@ def test_F34_operators_are_hashed_by_identity(packet):
     assert packet.default == packet.default
 
 
-# F35 --------------------------------------------------------------------------------------
+# Calling ----------------------------------------------------------------------------------
 
 
-def test_F35_overloads_are_called(packet, x):
+def test_overloads_are_called(packet, x):
     y = opyard.tensor([4.0])
     assert packet.default(x) is x
     assert packet.ov(x, y=y) is y
     assert packet.n(n=4) == 5
 
 
-def test_F35_a_packet_calls_the_overload_that_fits(packet, x):
+def test_a_packet_calls_the_overload_that_fits(packet, x):
     assert packet(x) is x
     assert packet(x, x) is x
     assert packet(1) == 2
 
 
-def test_F35_redispatch_takes_a_key_set_and_looks_at_nothing_else(packet, library, x):
+def test_redispatch_takes_a_key_set_and_looks_at_nothing_else(packet, library, x):
     library.impl("foo", lambda x: x + 1, "AutogradCPU")
     keys = DispatchKeySet(DispatchKey.CPU)
     assert packet.default.redispatch(keys, x) is x
@@ -213,7 +213,7 @@ def test_F35_redispatch_takes_a_key_set_and_looks_at_nothing_else(packet, librar
         packet.default.redispatch(DispatchKeySet(DispatchKey.CUDA), x)
 
 
-def test_F35_has_kernel_for_dispatch_key(packet):
+def test_has_kernel_for_dispatch_key(packet):
     assert packet.default.has_kernel_for_dispatch_key("CPU")
     assert packet.default.has_kernel_for_dispatch_key(DispatchKey.CPU)
     assert not packet.default.has_kernel_for_dispatch_key("CUDA")
@@ -224,7 +224,7 @@ def test_F35_has_kernel_for_dispatch_key(packet):
         packet.default.has_kernel_for_dispatch_key("CPPU")
 
 
-def test_F35_operators_of_aten_are_loaded_when_first_used(run_program):
+def test_operators_of_aten_are_loaded_when_first_used(run_program):
     done = run_program(
         """
         import opyard
