@@ -6,7 +6,7 @@
     tools/bench --json FILE         writes the figures too
 
 Ends with how many rows keep their budget; the exit code is 1 where one is worse than five times
-its budget, or a row with a budget in C++ could not be measured.
+its budget. A row whose machinery does not exist yet says so, and is not counted.
 """
 
 import argparse
@@ -86,15 +86,15 @@ def comparison(row: Row, value: float) -> str:
     return f"{sign}{number(value)} {row.unit}"
 
 
-def cells(row: Row, measured: Measured | None, reason: str, peers: list[str]) -> list[str]:
+def cells(row: Row, measured: Measured | None, peers: list[str]) -> list[str]:
     budget = "" if row.kind == INFORMATION else comparison(row, row.budget)
     if measured is None:
-        return [row.journey, row.path, "", "", *["" for _ in peers], "", budget, reason]
+        return [row.journey, row.path, "", "", *["" for _ in peers], "", budget, "does not exist"]
     floor, ours = (f"{number(value)} {row.unit}" for value in (measured.floor, measured.ours))
     if measured.floor == 0:
         floor = ""
     others = [number(measured.peers[peer]) if peer in measured.peers else "" for peer in peers]
-    has_figure = row.kind not in (ABSOLUTE, INFORMATION) or measured.floor != 0
+    has_figure = row.kind != ABSOLUTE and measured.floor != 0
     figure = comparison(row, compared(row, measured)) if has_figure else ""
     verdict = "" if row.kind == INFORMATION else "met" if is_met(row, measured) else "not met"
     if is_far_over(row, measured):
@@ -107,7 +107,7 @@ def print_table(measured: dict[str, Measured], missing: dict[str, str], rows: li
     lines = [["#", "path", "floor", "ours", *peers, "over floor", "budget", ""]]
     for row in rows:
         if row.key in measured or row.key in missing:
-            lines.append(cells(row, measured.get(row.key), missing.get(row.key, ""), peers))
+            lines.append(cells(row, measured.get(row.key), peers))
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]) - 1)]
     for line in lines:
         padded = [
@@ -115,6 +115,9 @@ def print_table(measured: dict[str, Measured], missing: dict[str, str], rows: li
             for column, (text, width) in enumerate(zip(line, widths, strict=False))
         ]
         print("  ".join([*padded, line[-1]]).rstrip())
+    for row in rows:
+        if row.key in missing:
+            print(f"does not exist: {row.path.strip()}: {missing[row.key]}")
 
 
 def processor() -> str:
