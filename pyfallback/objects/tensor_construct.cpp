@@ -32,8 +32,7 @@ class Reader {
     } else if (is_sequence(data)) {
       read_level(data);
     } else {
-      fail(ErrorKind::BadArgument, "tensor: " + place() + " is a " + Py_TYPE(data)->tp_name +
-                                       "; accepted are bool, int, float and sequences of them");
+      refuse(data);
     }
   }
 
@@ -70,9 +69,19 @@ class Reader {
   }
 
  private:
+  [[noreturn]] void refuse(PyObject* data) const {
+    fail(ErrorKind::BadArgument, "tensor: " + place() + " is a " + Py_TYPE(data)->tp_name +
+                                     "; accepted are bool, int, float and sequences of them");
+  }
+
   void read_level(PyObject* data) {
     const std::size_t depth = path_.size();
-    const Owned items = checked(PySequence_Fast(data, "a sequence cannot be read"));
+    const Owned items = Owned::steal(PySequence_Fast(data, ""));
+    if (!items) {
+      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw PythonErrorSet();
+      PyErr_Clear();  // it looks like a sequence and is none, as an array without dimensions
+      refuse(data);
+    }
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
     require_length(depth, count);
     path_.push_back(0);
@@ -127,8 +136,7 @@ class Reader {
     if (PyBool_Check(data)) return Number::of_bool(data == Py_True);
     if (PyFloat_Check(data)) return Number::of_float(PyFloat_AS_DOUBLE(data));
     if (PyLong_Check(data)) return integer(data);
-    if (is_number(data))
-      return find_number(checked(PyObject_CallMethod(data, "item", nullptr)).get());
+    if (is_number(data)) return find_number(plain_number(data).get());
     if (is_tensor(runtime_, data) && tensor_unchecked(data).dim() == 0) {
       return find_number(only_element(data, "tensor").get());
     }

@@ -20,12 +20,17 @@
 namespace opyard::python {
 namespace {
 
-// Scalars of NumPy that are no Python numbers; an array of NumPy is none, whatever its size.
+// Scalars of NumPy that are no Python numbers. Told by their names, since NumPy may not be there:
+// its complex numbers, dates and texts, too, would give themselves out as floats.
 bool is_numpy_scalar(PyObject* object) noexcept {
-  const PyTypeObject* const type = Py_TYPE(object);
-  const std::string_view name = type->tp_name;
-  return name.starts_with("numpy.") && name != "numpy.ndarray" && type->tp_as_number != nullptr &&
-         type->tp_as_number->nb_float != nullptr;
+  constexpr std::string_view kPrefix = "numpy.";
+  std::string_view name = Py_TYPE(object)->tp_name;
+  if (!name.starts_with(kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  for (const std::string_view kind : {"bool", "int", "uint", "float", "long", "ulong"}) {
+    if (name.starts_with(kind)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -34,18 +39,15 @@ bool is_number(PyObject* object) noexcept {
   return PyLong_Check(object) || PyFloat_Check(object) || is_numpy_scalar(object);
 }
 
-namespace {
-
-// A scalar of NumPy as the Python number it stands for; other numbers as they are.
+// The widest float of NumPy is the one whose item() is no Python number.
 Owned plain_number(PyObject* number) {
   if (PyLong_Check(number) || PyFloat_Check(number)) return Owned::share(number);
   Owned plain = checked(PyObject_CallMethod(number, "item", nullptr));
-  if (!PyLong_Check(plain.get()) && !PyFloat_Check(plain.get())) {
-    fail(ErrorKind::BadArgument, std::string("a ") + Py_TYPE(number)->tp_name +
-                                     " meets a tensor; accepted are bool, int and float scalars");
-  }
-  return plain;
+  if (PyLong_Check(plain.get()) || PyFloat_Check(plain.get())) return plain;
+  return checked(PyNumber_Float(number));
 }
+
+namespace {
 
 Number to_number_value(PyObject* plain) {
   if (PyBool_Check(plain)) return Number::of_bool(plain == Py_True);

@@ -23,6 +23,8 @@ TypeSlots buffer_slots();     // tensor_buffer.cpp: the buffer protocol
 
 // Whether arithmetic takes the object as a number: tensor_number.cpp [Operands].
 bool is_number(PyObject* object) noexcept;
+// Such a number as a bool, int or float of Python. Throws PythonErrorSet.
+Owned plain_number(PyObject* number);
 // Raises Unsupported, naming `what`, for a dtype that the buffer protocol cannot name.
 void require_buffer_format(const Tensor& tensor, const char* what);
 

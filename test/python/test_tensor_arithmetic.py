@@ -170,11 +170,28 @@ def test_scalars_of_numpy_are_numbers(kind):
     assert tensor.tolist() == [2.5, 3.5]
 
 
-def test_complex_scalars_are_refused():
-    with pytest.raises(TypeError):
-        np.complex64(1) / opyard.tensor([1.0])
-    with pytest.raises(TypeError):
-        1j + opyard.tensor([1.0])
+def test_the_widest_float_of_numpy_is_a_number_too():
+    tensor = opyard.tensor([1.5])
+    wide = np.longdouble(2)
+    assert (tensor * wide).tolist() == (wide * tensor).tolist() == [3]
+    assert (wide / tensor).dtype is opyard.float32
+    assert opyard.tensor([wide]).tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    "scalar",
+    [1j, np.complex64(1j), np.clongdouble(1), np.str_("1"), np.datetime64(1, "s")],
+    ids=lambda s: type(s).__name__,
+)
+def test_other_scalars_are_refused(scalar):
+    tensor = opyard.tensor([1.0])
+    for symbol in (operator.add, operator.truediv):
+        with pytest.raises(TypeError):
+            symbol(tensor, scalar)
+        with pytest.raises(TypeError):
+            symbol(scalar, tensor)
+    with pytest.raises(TypeError, match=r"data\[0\] is a "):
+        opyard.tensor([scalar])
 
 
 # in place ---------------------------------------------------------------------------------
