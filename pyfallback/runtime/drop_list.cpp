@@ -2,28 +2,31 @@
 #include "runtime/drop_list.h"
 
 #include <new>
+#include <utility>
 
 namespace opyard::python {
 
 void DropList::push(PyObject* object) noexcept {
-  try {
-    const std::lock_guard lock(mutex_);
-    objects_.push_back(object);
-    pending_.store(true, std::memory_order_relaxed);
-  } catch (const std::bad_alloc&) {
-    static_cast<void>(object);  // leaked: nothing may be dropped without the GIL
+  auto* const entry = new (std::nothrow) Entry{object, first_.load(std::memory_order_relaxed)};
+  if (entry == nullptr) return;  // leaked: nothing may be dropped without the GIL
+  while (!first_.compare_exchange_weak(entry->next, entry, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
   }
 }
 
 void DropList::drain_with_gil_held() noexcept {
-  std::vector<PyObject*> objects;
-  {
-    const std::lock_guard lock(mutex_);
-    objects.swap(objects_);
-    pending_.store(false, std::memory_order_relaxed);
+  Entry* entry = first_.exchange(nullptr, std::memory_order_acquire);
+  // The oldest first, as they were let go.
+  Entry* oldest = nullptr;
+  while (entry != nullptr) {
+    Entry* const next = std::exchange(entry->next, oldest);
+    oldest = std::exchange(entry, next);
   }
-  // Without the lock: a finaliser may drop further references.
-  for (PyObject* object : objects) Py_DECREF(object);
+  while (oldest != nullptr) {  // a finaliser may push further references, for the next time
+    Entry* const done = std::exchange(oldest, oldest->next);
+    Py_DECREF(done->object);
+    delete done;
+  }
 }
 
 }  // namespace opyard::python

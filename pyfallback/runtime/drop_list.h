@@ -4,14 +4,15 @@
 // without it puts the reference here. The list is emptied at the next entry from Python, and
 // by a pending call of the main thread. Once the gate is closed nothing is touched any more.
 //
+// A chain without a lock, so that the child of a fork cannot find it held. Entries are taken off
+// all at once only, hence none can be taken twice.
+//
 // Depends on: runtime/python.h.
 #pragma once
 
 #include "runtime/python.h"
 
 #include <atomic>
-#include <mutex>
-#include <vector>
 
 namespace opyard::python {
 
@@ -22,14 +23,17 @@ class DropList {
   void push(PyObject* object) noexcept;
 
   // Whether there is something to drop: one load.
-  bool pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
+  bool pending() const noexcept { return first_.load(std::memory_order_relaxed) != nullptr; }
   // Drops everything. With the GIL held; runs finalisers.
   void drain_with_gil_held() noexcept;
 
  private:
-  std::mutex mutex_;  // a leaf: guards objects_
-  std::vector<PyObject*> objects_;
-  std::atomic<bool> pending_{false};
+  struct Entry {
+    PyObject* object;
+    Entry* next;
+  };
+
+  std::atomic<Entry*> first_{nullptr};  // the newest
 };
 
 }  // namespace opyard::python

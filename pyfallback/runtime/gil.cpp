@@ -2,6 +2,7 @@
 #include "runtime/gil.h"
 
 #include "opyard/base/error.h"
+#include "opyard/base/mutex.h"
 
 namespace opyard::python {
 
@@ -21,6 +22,7 @@ HoldGil::HoldGil(Runtime& runtime) {
         "a Python kernel or object was needed, but the Python interpreter has ended; C++ operators "
         "still work");
   }
+  assert_no_lock_held();
   state_ = in_python([] { return PyGILState_Ensure(); });
   runtime.gate.leave();
   taken_ = true;

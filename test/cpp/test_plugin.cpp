@@ -130,6 +130,51 @@ TEST(Plugin, AMissingFileAndOneThatIsNoLibraryAreRefused) {
   fs::remove(text);
 }
 
+TEST(Plugin, AnEmptyPathAndOneWithAZeroByteAreRefused) {
+  EXPECT_THROWN(load_library(""), BadPlugin,
+                "a plugin is loaded from a path, and an empty text is none");
+  EXPECT_THROWN(load_library(std::string("a\0b", 3)), BadPlugin,
+                "a plugin is loaded from a path, and a text with a zero byte in it is none");
+}
+
+// The dynamic linker would map it and then read past its end.
+TEST(Plugin, AFileThatIsCutShortIsRefused) {
+  const std::string whole = file_of("a");
+  const auto bytes = fs::file_size(whole);
+  const fs::path cut = fs::temp_directory_path() / ("opyard_cut_" + std::to_string(getpid()));
+  for (const std::uintmax_t kept : {std::uintmax_t{1}, std::uintmax_t{40}, std::uintmax_t{100},
+                                    std::uintmax_t{5000}, bytes / 4}) {
+    fs::copy_file(whole, cut, fs::copy_options::overwrite_existing);
+    fs::resize_file(cut, kept);
+    const Thrown thrown = refusal(cut.string());
+    EXPECT_EQ(thrown.kind, ErrorKind::BadPlugin);
+    EXPECT_EQ(thrown.text.find("cannot load " + cut.string() + ": "), 0u) << thrown.text;
+  }
+  fs::resize_file(cut, 5000);
+  const std::string text = refusal(cut.string()).text;
+  EXPECT_NE(text.find("the file is cut short; it has 5000 bytes and needs at least "),
+            std::string::npos)
+      << text;
+  fs::remove(cut);
+}
+
+TEST(Plugin, OneThatWasOpenedWithPlainDlopenIsTakenOver) {
+  const fs::path copy = fs::temp_directory_path() / ("opyard_open_" + std::to_string(getpid()));
+  fs::copy_file(file_of("b"), copy, fs::copy_options::overwrite_existing);
+  void* const handle = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  EXPECT_EQ(call("plugin_b::twice", 2), 4) << "its blocks ran at once";
+  load_library(copy.string());
+  EXPECT_EQ(call("plugin_b::twice", 2), 4);
+  EXPECT_EQ(unload_library(copy.string()), 0u);
+  EXPECT_FALSE(is_defined("plugin_b::twice"));
+  load_library(copy.string());
+  EXPECT_EQ(call("plugin_b::twice", 2), 4);
+  unload_library(copy.string());
+  dlclose(handle);
+  fs::remove(copy);
+}
+
 TEST(Plugin, ASharedLibraryThatIsNoPluginIsRefused) {
   for (int round = 0; round < 2; ++round) {
     const Thrown thrown = refusal(file_of("no_plugin"));

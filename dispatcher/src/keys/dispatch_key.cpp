@@ -46,6 +46,11 @@ const std::vector<Named>& names() {
 
 }  // namespace
 
+bool is_known(DispatchKey key) noexcept {
+  return std::any_of(names().begin(), names().end(),
+                     [key](const Named& entry) { return entry.key == key; });
+}
+
 std::string to_string(DispatchKey key) {
   for (const Named& entry : names()) {
     if (entry.key == key) return entry.name;

@@ -10,6 +10,7 @@
 // do those of libraries that it links to. The blocks of the file itself wait for load_library();
 // the others are those of libraries that were linked in, and are run as such.
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -20,10 +21,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
+#include <fstream>
 #include <utility>
 
 #include "opyard/base/error.h"
+#include "opyard/base/mutex.h"
 #include "plugin/loader.h"
 
 namespace opyard {
@@ -50,7 +52,7 @@ struct Mapped {
 
 // A leaf lock, never held while a file is opened.
 struct MappedFiles {
-  std::mutex mutex;  // guards `files`
+  Mutex mutex{LockRank::MappedFiles};  // guards `files`
   std::vector<Mapped> files;
 
   static MappedFiles& instance() {
@@ -58,6 +60,9 @@ struct MappedFiles {
     return *mapped;
   }
 };
+
+// Made when libopyard is loaded, so that no fork() meets it half made.
+[[maybe_unused]] const Status made_early = guarded([] { MappedFiles::instance(); });
 
 Stamp stamp_of(const std::string& path) {
   struct stat status{};
@@ -95,7 +100,32 @@ class PrivateCopy {
   std::string path_;
 };
 
+// Refuses a file that ends before what its program headers promise: the dynamic linker would map
+// it all the same, and die of SIGBUS where it reads past the end. What is no such file at all is
+// left to the dynamic linker, which says why.
+void check_whole(const std::string& file, const std::string& path) {
+  std::ifstream stream(file, std::ios::binary);
+  ElfW(Ehdr) header{};
+  if (!stream.read(reinterpret_cast<char*>(&header), sizeof(header))) return;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;
+  stream.seekg(0, std::ios::end);
+  const auto bytes = std::uint64_t(stream.tellg());
+  std::uint64_t needed = header.e_phoff + std::uint64_t{header.e_phnum} * sizeof(ElfW(Phdr));
+  stream.seekg(std::streamoff(header.e_phoff));
+  for (int i = 0; i < header.e_phnum && needed <= bytes; ++i) {
+    ElfW(Phdr) segment{};
+    if (!stream.read(reinterpret_cast<char*>(&segment), sizeof(segment))) break;
+    if (segment.p_type == PT_LOAD) needed = std::max(needed, segment.p_offset + segment.p_filesz);
+  }
+  if (needed > bytes) {
+    fail(ErrorKind::BadPlugin,
+         fmt::format("cannot load {}: the file is cut short; it has {} bytes and needs at least {}",
+                     path, bytes, needed));
+  }
+}
+
 void* open_file(const std::string& file, const std::string& path) {
+  check_whole(file, path);
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     fail(ErrorKind::BadPlugin, fmt::format("cannot load {}: {}", path, dlerror()));

@@ -9,15 +9,14 @@
 #include "opyard/plugin/plugin.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <filesystem>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "opyard/base/mutex.h"
 #include "opyard/registry/library.h"
 #include "plugin/loader.h"
 
@@ -33,34 +32,27 @@ struct Plugin {
 
 struct Plugins {
   // Guards what follows, and `ready`. Never held while a file is opened or a block runs.
-  std::mutex mutex;
-  std::condition_variable changed;
+  Mutex mutex{LockRank::Plugins, [] { instance().after_fork_in_child(); }};
+  std::condition_variable_any changed;
   std::vector<std::shared_ptr<Plugin>> loaded;
 
   static Plugins& instance() {
     static auto* const plugins = new Plugins;
     return *plugins;
   }
-  Plugins() {
-    if (pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
-                       [] { instance().after_fork_in_child(); }) != 0) {
-      throw std::bad_alloc();
-    }
-  }
   // See [Fork].
   void after_fork_in_child() {
     for (const auto& plugin : loaded) {
       if (!plugin->ready && plugin->loader != std::this_thread::get_id()) plugin->path.clear();
     }
-    new (&changed) std::condition_variable;  // the waiting threads are not here
-    mutex.unlock();
+    new (&changed) std::condition_variable_any;  // the waiting threads are not here
   }
   std::vector<std::shared_ptr<Plugin>>::iterator find(const std::string& path) {
     return std::find_if(loaded.begin(), loaded.end(),
                         [&](const auto& plugin) { return plugin->path == path; });
   }
   // Waits while another thread loads this path. A plugin that loads itself goes on.
-  bool wait_until_loaded(std::unique_lock<std::mutex>& lock, const std::string& path) {
+  bool wait_until_loaded(std::unique_lock<Mutex>& lock, const std::string& path) {
     for (auto found = find(path); found != loaded.end(); found = find(path)) {
       if ((*found)->ready || (*found)->loader == std::this_thread::get_id()) return true;
       changed.wait(lock);
@@ -73,6 +65,11 @@ struct Plugins {
 [[maybe_unused]] const Status made_early = guarded([] { Plugins::instance(); });
 
 std::string absolute(const std::string& path) {
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    fail(ErrorKind::BadPlugin,
+         fmt::format("a plugin is loaded from a path, and {} is none",
+                     path.empty() ? "an empty text" : "a text with a zero byte in it"));
+  }
   std::error_code error;
   const auto canonical = std::filesystem::canonical(path, error);
   return error ? path : canonical.string();
@@ -94,7 +91,8 @@ void load_library(const std::string& file) {
   try {
     for (const detail::Registrar* block = open_plugin(path).blocks->first; block != nullptr;
          block = block->next) {
-      plugin->libraries.push_back(run_block(*block));
+      std::unique_ptr<Library> linked = take_linked_library(*block);
+      plugin->libraries.push_back(linked != nullptr ? std::move(linked) : run_block(*block));
     }
   } catch (...) {
     while (!plugin->libraries.empty()) plugin->libraries.pop_back();

@@ -1,15 +1,15 @@
 // plugin/registrar.cpp: blocks of libraries that nobody loads by hand.
 //
 // A block that is recorded while no loader is at work on this thread is run at once. Its
-// library lives as long as the process. What it throws is kept and shown, since a static
-// initialiser has nobody to tell.
+// library lives as long as the process, unless load_library() is called for its file afterwards:
+// the plugin then takes it over. What a block throws is kept and shown, since a static initialiser
+// has nobody to tell.
 #include "opyard/plugin/registrar.h"
 
-#include <pthread.h>
-
+#include <algorithm>
 #include <cstdio>
-#include <mutex>
 
+#include "opyard/base/mutex.h"
 #include "opyard/plugin/plugin.h"
 #include "opyard/registry/library.h"
 #include "plugin/loader.h"
@@ -18,19 +18,13 @@ namespace opyard {
 namespace {
 
 struct LinkedLibraries {
-  std::mutex mutex;  // guards both
-  std::vector<std::unique_ptr<Library>> libraries;
+  Mutex mutex{LockRank::LinkedLibraries};  // guards both
+  std::vector<std::pair<const detail::Registrar*, std::unique_ptr<Library>>> libraries;
   std::vector<std::string> errors;
 
   static LinkedLibraries& instance() {
     static auto* const linked = new LinkedLibraries;
     return *linked;
-  }
-  LinkedLibraries() {
-    if (pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
-                       [] { instance().mutex.unlock(); }) != 0) {
-      throw std::bad_alloc();
-    }
   }
 };
 
@@ -48,12 +42,23 @@ std::unique_ptr<Library> run_block(const detail::Registrar& registrar) {
   return library;
 }
 
+std::unique_ptr<Library> take_linked_library(const detail::Registrar& registrar) {
+  LinkedLibraries& linked = LinkedLibraries::instance();
+  const std::lock_guard lock(linked.mutex);
+  const auto found = std::find_if(linked.libraries.begin(), linked.libraries.end(),
+                                  [&](const auto& entry) { return entry.first == &registrar; });
+  if (found == linked.libraries.end()) return nullptr;
+  std::unique_ptr<Library> library = std::move(found->second);
+  linked.libraries.erase(found);
+  return library;
+}
+
 void run_linked_block(const detail::Registrar& registrar) {
   const Status status = guarded([&] {
     LinkedLibraries& linked = LinkedLibraries::instance();
     std::unique_ptr<Library> library = run_block(registrar);
     const std::lock_guard lock(linked.mutex);
-    linked.libraries.push_back(std::move(library));
+    linked.libraries.emplace_back(&registrar, std::move(library));
   });
   if (status == Status::Ok) return;
   const std::optional<Error> error = take_error();

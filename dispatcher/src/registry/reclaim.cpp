@@ -38,9 +38,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <mutex>
 #include <new>
 
+#include "opyard/base/mutex.h"
 #include "opyard/keys/local.h"
 #include "opyard/registry/operator.h"
 
@@ -60,7 +60,7 @@ struct ThreadNode {
 void leave_thread(void* membership);
 
 struct Reclaimer {
-  std::mutex mutex;  // guards everything below
+  Mutex mutex{LockRank::Reclaimer, after_fork_in_child};  // guards everything below
   ThreadNode* threads = nullptr;
   RecordChain fresh;
   RecordChain waiting;
@@ -69,11 +69,8 @@ struct Reclaimer {
   pthread_key_t end_of_thread;
 
   Reclaimer() {
-    // Both fail only where the process has no room for one more key or handler.
-    if (pthread_key_create(&end_of_thread, leave_thread) != 0 ||
-        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
-      throw std::bad_alloc();
-    }
+    // Fails only where the process has no room for one more key.
+    if (pthread_key_create(&end_of_thread, leave_thread) != 0) throw std::bad_alloc();
   }
 
   static Reclaimer& instance() {
@@ -91,8 +88,6 @@ struct Reclaimer {
   }
 
   // In the child of a fork only the calling thread lives on.
-  static void before_fork() { instance().mutex.lock(); }
-  static void after_fork_in_parent() { instance().mutex.unlock(); }
   static void after_fork_in_child() {
     Reclaimer& reclaimer = instance();
     for (ThreadNode** link = &reclaimer.threads; *link != nullptr;) {
@@ -106,7 +101,6 @@ struct Reclaimer {
     if (reclaimer.has_barrier) {
       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
     }
-    reclaimer.mutex.unlock();
   }
 };
 

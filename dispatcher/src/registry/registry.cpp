@@ -6,18 +6,16 @@
 // and what may be freed is destroyed after the lock is released: contexts may run a user's
 // code. Warnings, too, are given without the lock.
 //
-// The lock is a plain mutex that calls never take. It is held across fork() and is free in
-// the child.
+// Calls never take the lock.
 #include "opyard/registry/registry.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <unordered_map>
 
+#include "opyard/base/mutex.h"
 #include "opyard/base/warning.h"
 #include "opyard/schema/parse.h"
 #include "registry/entry.h"
@@ -41,7 +39,7 @@ struct Registry::State {
   };
 
   std::atomic<std::uint64_t> generation{1};  // written under the mutex
-  mutable std::mutex mutex;                  // guards everything below
+  mutable Mutex mutex{LockRank::Registry};   // guards everything below
   std::map<OperatorName, std::unique_ptr<Entry>> entries;
   Fallbacks fallbacks;
   std::map<std::string, Claim> claims;
@@ -90,11 +88,13 @@ std::string place_of(DispatchKey key) {
 }
 
 [[noreturn]] OPYARD_COLD void refuse_key(const OperatorName& name, DispatchKey key) {
-  fail(ErrorKind::BadRegistration,
-       fmt::format("{}: a kernel cannot stand at {}, which {}", to_string(name), to_string(key),
-                   key == DispatchKey::ThreadEntry
-                       ? "belongs to the dispatcher"
-                       : "is a layer of many keys; name the key of one backend, or an alias key"));
+  const char* const reason = !is_known(key) ? "is no dispatch key"
+                             : key == DispatchKey::ThreadEntry
+                                 ? "belongs to the dispatcher"
+                                 : "is a layer of many keys; name the key of one backend, "
+                                   "or an alias key";
+  fail(ErrorKind::BadRegistration, fmt::format("{}: a kernel cannot stand at {}, which {}",
+                                               to_string(name), to_string(key), reason));
 }
 
 // Raises where a kernel's C++ types are not those of a schema.
@@ -152,22 +152,12 @@ std::string describe_override(const Entry& entry, DispatchKey key, const Record&
       former.provenance, fresh.provenance);
 }
 
-// Registry::State's mutex, for the fork handlers.
-std::mutex* registry_mutex = nullptr;
-
 }  // namespace
 
 Registry::Registry() : state_(new State) {
   std::unique_ptr<State> unless_done(state_);
   make_stubs();
-  // Handlers of fork() run last one first, so the reclaimer's lock is taken after ours, as
-  // everywhere else.
   prepare_reclaimer();
-  registry_mutex = &state_->mutex;
-  if (pthread_atfork([] { registry_mutex->lock(); }, [] { registry_mutex->unlock(); },
-                     [] { registry_mutex->unlock(); }) != 0) {
-    throw std::bad_alloc();
-  }
   static_cast<void>(unless_done.release());
 }
 
@@ -224,7 +214,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
                                  std::string provenance, Owner owner, bool override) {
   DispatchKey key = at.value_or(DispatchKey::CompositeImplicitAutograd);
   if (key == DispatchKey::Undefined) key = DispatchKey::CompositeImplicitAutograd;
-  if (!is_alias(key) && (!is_runtime_key(key) || key == DispatchKey::ThreadEntry)) {
+  if (!is_known(key) || is_per_backend_layer(key) || key == DispatchKey::ThreadEntry) {
     refuse_key(name, key);
   }
   std::unique_ptr<Record> record = record_of(std::move(kernel), std::move(provenance));
@@ -274,7 +264,8 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
 }
 
 Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::string provenance) {
-  if (!is_runtime_key(key) || key == DispatchKey::Undefined || key == DispatchKey::ThreadEntry) {
+  if (!is_known(key) || !is_runtime_key(key) || key == DispatchKey::Undefined ||
+      key == DispatchKey::ThreadEntry) {
     fail(ErrorKind::BadRegistration,
          fmt::format("a fallback cannot stand at {}: it needs one runtime key", to_string(key)));
   }

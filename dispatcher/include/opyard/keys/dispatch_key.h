@@ -152,6 +152,9 @@ constexpr DispatchKey instance_of(DispatchKey layer, Backend backend) {
   return DispatchKey(detail::kFirstInstance + 16 * index + int(backend));
 }
 
+// Whether keys.def has a key of this number.
+OPYARD_API bool is_known(DispatchKey key) noexcept;
+
 // The key's name as people write it. Never fails; a value that is no key prints as
 // "DispatchKey(<number>)".
 OPYARD_API std::string to_string(DispatchKey key);

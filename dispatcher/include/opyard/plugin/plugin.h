@@ -16,7 +16,8 @@
 
 namespace opyard {
 
-// Opens the shared library and runs its blocks. A second load of a loaded plugin does nothing.
+// Opens the shared library and runs its blocks. A second load of a loaded plugin does nothing; of
+// one that was linked in or opened with plain dlopen, the blocks that ran then are taken over.
 // Raises BadPlugin where the file cannot be opened, is no plugin, or was built with another
 // minor version of Opyard; and what a block throws, with nothing left registered.
 OPYARD_API void load_library(const std::string& path);
