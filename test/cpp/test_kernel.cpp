@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "registering.h"
+#include "thrown_by.h"
 
 namespace opyard {
 namespace {
@@ -136,6 +137,14 @@ TEST(Kernel, D8_ABoxedKernelGetsOperatorAndKeySet) {
             })),
             "here :: (none) [ boxed ]\n");
   EXPECT_EQ(seen, "t::k(Tensor x) -> Tensor DispatchKeySet(CPU) 1");
+}
+
+TEST(Kernel, D7_ANullFunctionIsRefused) {
+  Tensor (*const none)(const Tensor&) = nullptr;
+  const char* const expected = "the kernel is a null function pointer";
+  EXPECT_THROWN(Kernel::from(none), BadRegistration, expected);
+  EXPECT_THROWN(Kernel::boxed(nullptr), BadRegistration, expected);
+  EXPECT_THROWN(Kernel::with_context(nullptr, nullptr, nullptr), BadRegistration, expected);
 }
 
 }  // namespace

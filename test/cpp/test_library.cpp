@@ -66,7 +66,9 @@ TEST(Library, B4_TheWildcardNamespaceHoldsFallbacksOnly) {
                 "OPYARD_LIBRARY_FRAGMENT(_): the namespace _ stands for all operators and can only "
                 "hold fallbacks; use OPYARD_LIBRARY_IMPL(_, Key, m) for those");
   EXPECT_THROWN(Library(LibraryKind::Impl, ""), BadRegistration,
-                "a library needs the namespace it registers operators in");
+                "\"\" is no namespace for a library: it takes letters, digits and underscores, and "
+                "begins with "
+                "no digit");
   Library all = kernels(K::CPU, "_");
   all.fallback(Kernel::boxed(&boxed_same));
   EXPECT_THROWN(all.impl("f", &same), BadRegistration,
@@ -249,6 +251,30 @@ TEST(Library, TheSameLibraryReplacesAndAnotherStacks) {
   EXPECT_EQ(who_ran("t::stack", {K::CPU}), "second");
   lib.impl("stack", K::CPU, echo("third"));
   EXPECT_EQ(dump("t::stack").find("inactive"), std::string::npos);
+}
+
+TEST(Library, ANamespaceIsAnIdentifier) {
+  for (const char* name : {"", "a b", "a::b", "1x", "a.b", "-", "\u00e9"}) {
+    for (const LibraryKind kind : {LibraryKind::Def, LibraryKind::Fragment, LibraryKind::Impl}) {
+      EXPECT_EQ(thrown_by([&] { Library(kind, name); }).kind, ErrorKind::BadRegistration) << name;
+    }
+  }
+  EXPECT_THROWN(Library(LibraryKind::Def, "a b"), BadRegistration,
+                "\"a b\" is no namespace for a library: it takes letters, digits and underscores, "
+                "and begins with no digit");
+  Library(LibraryKind::Fragment, "_x1");
+}
+
+TEST(Library, OneThatWasMovedFromRegistersNothing) {
+  Library lib = fragment();
+  Library moved = std::move(lib);
+  const auto refused = [](const char* function) {
+    return std::string(function) + ": this library was moved from and registers nothing any more";
+  };
+  EXPECT_THROWN(lib.def("f(Tensor x) -> Tensor"), BadRegistration, refused("def(...)"));
+  EXPECT_THROWN(lib.impl("f", K::CPU, &same), BadRegistration, refused("impl(...)"));
+  EXPECT_THROWN(lib.fallback(Kernel::fallthrough()), BadRegistration, refused("fallback(...)"));
+  moved.def("f(Tensor x) -> Tensor");
 }
 
 }  // namespace

@@ -109,6 +109,10 @@ TEST(Registry, AKernelStandsAtARuntimeKeyOrAnAlias) {
       "of one backend, or an alias key");
   EXPECT_THROWN(implement("t::at", K::ThreadEntry, echo("")), BadRegistration,
                 "t::at: a kernel cannot stand at ThreadEntry, which belongs to the dispatcher");
+  EXPECT_THROWN(implement("t::at", K(6), echo("at")), BadRegistration,
+                "t::at: a kernel cannot stand at DispatchKey(6), which is no dispatch key");
+  EXPECT_THROWN(implement("t::at", K(500), echo("at")), BadRegistration,
+                "t::at: a kernel cannot stand at DispatchKey(500), which is no dispatch key");
   EXPECT_EQ(dump("t::at").find("Dense"), std::string::npos);
 }
 

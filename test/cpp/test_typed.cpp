@@ -184,5 +184,23 @@ TEST(TypedCall, AnExceptionLeavesTheThreadOutsideOfAllCalls) {
   EXPECT_EQ(detail::local_block.call_depth, 0u);
 }
 
+TEST(TypedCall, D9_AnArgumentToWriteToThatABoxedKernelReturnedIsTheResult) {
+  const Registration op = define("t::write(Tensor(a!) x, Tensor(b!) y) -> Tensor(b!)");
+  static std::size_t chosen;
+  const Registration kernel = implement(
+      "t::write", K::CPU, Kernel::boxed([](const Operator&, DispatchKeySet, Stack& stack) {
+        Value result = stack.top(2)[chosen];
+        stack.drop(2);
+        stack.push(std::move(result));
+      }));
+  const auto call = registry().require("t::write").typed<Tensor&(Tensor&, Tensor&)>();
+  Tensor x = tensor_with({K::CPU});
+  Tensor y = tensor_with({K::CPU});
+  chosen = 0;
+  EXPECT_EQ(&call(x, y), &x);
+  chosen = 1;
+  EXPECT_EQ(&call(x, y), &y);
+}
+
 }  // namespace
 }  // namespace opyard

@@ -163,5 +163,29 @@ TEST(Types, AWrongDTypeNumberIsRefused) {
   EXPECT_TRUE(stack.empty());
 }
 
+TEST(Types, AWrongLayoutOrMemoryFormatIsRefused) {
+  EXPECT_EQ(require_layout(1), Layout::Sparse);
+  EXPECT_EQ(require_memory_format(2), MemoryFormat::ChannelsLast);
+  EXPECT_THROWN(require_layout(2), BadValue, "2 is no layout; the numbers are 0 to 1");
+  EXPECT_THROWN(require_memory_format(-1), BadValue,
+                "-1 is no memory format; the numbers are 0 to 3");
+  const Registration op = define("t::lay(Tensor x, Layout l, MemoryFormat m) -> Tensor");
+  const Registration kernel =
+      implement("t::lay", K::CPU,
+                Kernel::from([](const Tensor& x, Layout, MemoryFormat) -> Tensor { return x; }));
+  for (const auto& [layout, format] : {std::pair(0, 0), std::pair(7, 0), std::pair(0, 256)}) {
+    Stack stack;
+    stack.push(Value(tensor_with({K::CPU})));
+    stack.push(Value(layout));
+    stack.push(Value(format));
+    const auto call = [&] { registry().require("t::lay").call_boxed(stack); };
+    if (layout == 0 && format == 0) {
+      call();
+    } else {
+      EXPECT_EQ(thrown_by(call).kind, ErrorKind::BadValue);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace opyard

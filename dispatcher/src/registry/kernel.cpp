@@ -5,7 +5,12 @@
 
 namespace opyard {
 
+void Kernel::refuse_null() {
+  fail(ErrorKind::BadRegistration, "the kernel is a null function pointer");
+}
+
 Kernel Kernel::boxed(BoxedKernel function) {
+  if (function == nullptr) refuse_null();
   Kernel kernel;
   kernel.record_->context = reinterpret_cast<void*>(function);
   kernel.record_->boxed = [](const Record& record, const Operator& op, DispatchKeySet keys,
@@ -23,6 +28,7 @@ Kernel Kernel::fallthrough() {
 }
 
 Kernel Kernel::with_context(BoxedFunction function, void* context, void (*destroy)(void*)) {
+  if (function == nullptr) refuse_null();
   Kernel kernel;
   kernel.record_->boxed = function;
   kernel.record_->context = context;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "schema/lexer.h"
+
 namespace opyard {
 namespace {
 
@@ -29,8 +31,12 @@ Library::Library(LibraryKind kind, std::string name_space, std::optional<Dispatc
       key_(key),
       place_(file.empty() ? "" : fmt::format("{}:{}", file, line)),
       owner_(std::make_unique<char>()) {
-  if (name_space_.empty()) {
-    fail(ErrorKind::BadRegistration, "a library needs the namespace it registers operators in");
+  if (!detail::is_name(name_space_)) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format(
+             "\"{}\" is no namespace for a library: it takes letters, digits and underscores, "
+             "and begins with no digit",
+             detail::shown(name_space_)));
   }
   if (kind_ == LibraryKind::Impl) return;
   if (name_space_ == kEveryNamespace) {
@@ -70,11 +76,18 @@ void Library::make_room() {
 }
 
 void Library::check_may_define(std::string_view text) const {
+  check_not_moved("def(...)");
   if (kind_ != LibraryKind::Impl) return;
   fail(ErrorKind::BadRegistration,
        fmt::format("def(\"{}\"): Cannot define an operator inside of an {} block; put it into the "
                    "OPYARD_LIBRARY block of its namespace. ({})",
                    text, macro_of(kind_), provenance()));
+}
+
+void Library::check_not_moved(std::string_view function) const {
+  if (owner_ != nullptr) return;
+  fail(ErrorKind::BadRegistration,
+       fmt::format("{}: this library was moved from and registers nothing any more", function));
 }
 
 OperatorName Library::qualified(OperatorName name, std::string_view function) const {
@@ -155,6 +168,7 @@ OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
 
 void Library::implement(std::string_view text, std::optional<DispatchKey> key, Kernel kernel,
                         bool override) {
+  check_not_moved("impl(...)");
   const OperatorName name = qualified(parse_operator_name(text), "impl");
   if (key && key_ && *key != *key_) {
     fail(
@@ -169,6 +183,7 @@ void Library::implement(std::string_view text, std::optional<DispatchKey> key, K
 }
 
 void Library::fallback(Kernel kernel) {
+  check_not_moved("fallback(...)");
   if (kind_ != LibraryKind::Impl || name_space_ != kEveryNamespace) {
     fail(ErrorKind::BadRegistration,
          fmt::format(

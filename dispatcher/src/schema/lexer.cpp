@@ -44,6 +44,12 @@ char simple_escape(char c) {
 
 }  // namespace
 
+bool is_name(std::string_view text) {
+  return !text.empty() && begins_name(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return begins_name(c) || is_digit(c); });
+}
+
 std::string describe(const Token& token) {
   return token.kind == TokenKind::End ? "the end" : fmt::format("'{}'", shown(token.text));
 }

@@ -142,8 +142,10 @@ struct ThunkOf<F, Unboxed<R, A...>> {
 // Movable, not copyable: it owns the context of its function until it is registered.
 class Kernel {
  public:
+  // Raises BadRegistration for a null pointer.
   template <typename R, typename... A>
   static Kernel from(R (*function)(A...)) {
+    if (function == nullptr) refuse_null();
     using F = R (*)(A...);
     Kernel kernel = shaped<F>();
     using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
@@ -173,10 +175,11 @@ class Kernel {
     return kernel;
   }
 
+  // Raises BadRegistration for a null pointer.
   OPYARD_API static Kernel boxed(BoxedKernel function);
   OPYARD_API static Kernel fallthrough();
   // A boxed function with a context of its own, destroyed once no call can use it. Where this
-  // raises bad_alloc the context is still the caller's.
+  // raises bad_alloc, or BadRegistration for a null function, the context is still the caller's.
   OPYARD_API static Kernel with_context(BoxedFunction function, void* context,
                                         void (*destroy)(void*));
 
@@ -188,6 +191,7 @@ class Kernel {
 
  private:
   Kernel() : record_(new Record) {}
+  [[noreturn]] OPYARD_API static void refuse_null();
 
   template <typename F>
   static Kernel shaped() {

@@ -26,11 +26,12 @@ enum class LibraryKind { Def, Fragment, Impl };
 // thread at a time.
 //
 // Every function raises what parse_schema() and Registry raise, and BadRegistration for what
-// its kind of library cannot hold; the registry is then as before the call.
+// its kind of library cannot hold, and in one that was moved from; the registry is then as before
+// the call.
 class OPYARD_API Library {
  public:
-  // `key` only with Impl. Raises BadRegistration for a namespace that another Def library
-  // holds, for the namespace "_" where operators are defined, and for a key there.
+  // `key` only with Impl. Raises BadRegistration for a namespace that is no identifier, for one
+  // that another Def library holds, for the namespace "_" where operators are defined, and for a key there.
   Library(LibraryKind kind, std::string name_space, std::optional<DispatchKey> key = std::nullopt,
           std::string file = "", int line = 0);
   Library(Library&&) noexcept = default;
@@ -92,6 +93,7 @@ class OPYARD_API Library {
     }
   }
   OperatorName def_with_kernel(std::string_view schema, Kernel kernel);
+  void check_not_moved(std::string_view function) const;
   void check_may_define(std::string_view text) const;
   std::string provenance() const;
   void make_room();

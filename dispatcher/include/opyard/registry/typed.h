@@ -100,13 +100,11 @@ class TypedOperator<R(A...)> {
     }
   }
 
-  // The argument that a result is. An in-place or out signature always returns the tensor it
-  // was given to write to.
+  // The argument that a result is: the first that is the same tensor.
   template <typename First, typename... Rest>
   R returned_argument(const Value& result, First& first, Rest&... rest) const {
     if constexpr (std::is_convertible_v<First&, R>) {
-      constexpr bool writes = std::is_same_v<R, Tensor&>;
-      if (writes || (result.is_tensor() && result.tensor_unchecked().same(first))) return first;
+      if (result.is_tensor() && result.tensor_unchecked().same(first)) return first;
     }
     if constexpr (sizeof...(Rest) > 0) {
       return returned_argument(result, rest...);

@@ -140,14 +140,14 @@ struct ArgumentOf<DType> : detail::PlainArgument<DType> {
 template <>
 struct ArgumentOf<Layout> : detail::PlainArgument<Layout> {
   static TypePtr type() { return base_type(TypeKind::Layout); }
-  static Layout unbox(const Value& value) { return Layout(value.to_int()); }
+  static Layout unbox(const Value& value) { return require_layout(value.to_int()); }
   static void box(Stack& stack, Layout layout) { stack.push(Value(std::int64_t(layout))); }
 };
 
 template <>
 struct ArgumentOf<MemoryFormat> : detail::PlainArgument<MemoryFormat> {
   static TypePtr type() { return base_type(TypeKind::MemoryFormat); }
-  static MemoryFormat unbox(const Value& value) { return MemoryFormat(value.to_int()); }
+  static MemoryFormat unbox(const Value& value) { return require_memory_format(value.to_int()); }
   static void box(Stack& stack, MemoryFormat format) { stack.push(Value(std::int64_t(format))); }
 };
 
