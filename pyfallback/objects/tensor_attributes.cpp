@@ -20,6 +20,9 @@ bool may_be_operator(PyObject* name) noexcept {
 PyObject* get_shape(PyObject* self, void*) {
   return entry_from_python([&] { return to_tuple(tensor_unchecked(self).sizes()).release(); });
 }
+PyObject* get_strides(PyObject* self, void*) {
+  return entry_from_python([&] { return to_tuple(tensor_unchecked(self).strides()).release(); });
+}
 PyObject* get_ndim(PyObject* self, void*) {
   return entry_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });
 }
@@ -70,6 +73,8 @@ PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
 
 PyGetSetDef tensor_properties[] = {
     {"shape", get_shape, nullptr, "The size of each dimension: a tuple of int.", nullptr},
+    {"strides", get_strides, nullptr,
+     "How many elements lie between neighbours in each dimension: a tuple of int.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements: an opyard.dtype.", nullptr},
     {"device", get_device, nullptr, "Where the memory is: an opyard.device.", nullptr},
