@@ -20,7 +20,7 @@ constexpr const char* kNames[] = {
 constexpr std::size_t kMostArguments = 3;
 
 OPYARD_COLD PyObject* look_up(Runtime& runtime, AtenName name) {
-  const char* const text = kNames[std::size_t(name)];
+  const char* const text = name_of(name);
   Owned packet = find_aten(runtime, to_text(text).get());
   if (!packet) {
     fail(ErrorKind::NotFound, std::string("the operator aten::") + text +
@@ -32,6 +32,8 @@ OPYARD_COLD PyObject* look_up(Runtime& runtime, AtenName name) {
 }
 
 }  // namespace
+
+const char* name_of(AtenName name) noexcept { return kNames[std::size_t(name)]; }
 
 Owned find_aten(Runtime& runtime, PyObject* name) {
   PyObject* const find = require_hook(runtime, "aten");

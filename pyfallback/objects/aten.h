@@ -31,6 +31,9 @@ Owned find_aten_method(Runtime& runtime, PyObject* name);
 // operators that are loaded do not have it.
 Owned call_aten(Runtime& runtime, AtenName name, std::initializer_list<PyObject*> args);
 
+// "add"
+const char* name_of(AtenName name) noexcept;
+
 // Lets go of the packets that are kept.
 void drop_aten_packets(Runtime& runtime) noexcept;
 

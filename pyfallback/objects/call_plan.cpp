@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "objects/convert.h"
+#include "objects/integer.h"
 #include "objects/tensor.h"
+#include "opyard/registry/registry.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -21,14 +23,6 @@ PyObject* find_keyword(PyObject* const* values, PyObject* names, PyObject* wante
     if (PyUnicode_Compare(PyTuple_GET_ITEM(names, i), wanted) == 0) return values[i];
   }
   return nullptr;
-}
-
-std::string text_of(PyObject* object) {
-  const Owned text = Owned::steal(PyObject_Repr(object));
-  const char* const utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  if (utf8 != nullptr) return utf8;
-  PyErr_Clear();  // the object cannot show itself; its type has been named
-  return "<unprintable>";
 }
 
 }  // namespace
@@ -50,20 +44,27 @@ const CallPlan::Parameter* CallPlan::find(PyObject* name) const {
   return nullptr;
 }
 
+// Pushes one argument. Where it does not fit nothing is pushed.
+bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
+                       Misfit& misfit) const {
+  try {
+    Value value;
+    if (to_value(runtime, *parameters_[position].argument->type, given, value)) {
+      stack.push(std::move(value));
+      return true;
+    }
+    misfit = {Misfit::Kind::Type, position, given, nullptr};
+  } catch (const PastRange& range) {
+    misfit = {Misfit::Kind::Range, position, given, range.accepted};
+  }
+  return false;
+}
+
 bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-                    Stack& stack, std::string* why) const {
-  const auto refuse = [&](std::size_t pushed, const auto& explain) {
-    if (why != nullptr) *why = explain();
-    stack.drop(pushed);
-    return false;
-  };
+                    Stack& stack, Misfit& misfit) const {
   if (count > positional_) {
-    return refuse(0, [&] {
-      if (positional_ == kCannotBeCalled) return explain_variadic();
-      return fmt::format(
-          "{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}",
-          op_.name().name, positional_, count, op_.declaration());
-    });
+    misfit = {Misfit::Kind::TooMany, std::size_t(count), nullptr, nullptr};
+    return false;
   }
   Py_ssize_t keywords_left = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -76,51 +77,70 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
     if (given == nullptr) {
       const std::optional<Value>& default_value = parameter.argument->default_value;
       if (!default_value) {
-        return refuse(i, [&] {
-          return fmt::format("{}() is missing value for argument '{}'. Declaration: {}",
-                             op_.name().name, parameter.argument->name, op_.declaration());
-        });
+        misfit = {Misfit::Kind::Missing, i, nullptr, nullptr};
+        stack.drop(i);
+        return false;
       }
       stack.push(*default_value);
     } else if (parameter.is_tensor && Py_TYPE(given) == runtime.tensor_type) {
       stack.lend(tensor_unchecked(given));
-    } else {
-      Value value;
-      if (!to_value(runtime, *parameter.argument->type, given, value)) {
-        return refuse(i, [&] { return explain_mismatch(i, given); });
-      }
-      stack.push(std::move(value));
+    } else if (!convert(runtime, i, given, stack, misfit)) {
+      stack.drop(i);
+      return false;
     }
   }
   if (keywords_left == 0) return true;
-  return refuse(parameters_.size(), [&] { return explain_names(runtime, count, names); });
+  misfit = {Misfit::Kind::Names, std::size_t(count), nullptr, nullptr};
+  stack.drop(parameters_.size());
+  return false;
 }
 
-std::string CallPlan::explain_variadic() const {
-  return fmt::format("{} has a variadic schema, which this version cannot call from Python",
-                     op_.declaration());
+std::string CallPlan::explain(const Misfit& misfit, PyObject* names) const {
+  switch (misfit.kind) {
+    case Misfit::Kind::TooMany:
+      if (positional_ == kCannotBeCalled) {
+        return fmt::format("{} has a variadic schema, which this version cannot call from Python",
+                           op_.declaration());
+      }
+      return fmt::format(
+          "{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}",
+          op_.name().name, positional_, misfit.position, op_.declaration());
+    case Misfit::Kind::Missing:
+      return fmt::format("{}() is missing value for argument '{}'. Declaration: {}",
+                         op_.name().name, parameters_[misfit.position].argument->name,
+                         op_.declaration());
+    case Misfit::Kind::Type:
+    case Misfit::Kind::Range:
+      return explain_value(misfit);
+    case Misfit::Kind::Names:
+      return explain_names(misfit.position, names);
+  }
+  fail(ErrorKind::Internal, "a misfit of no kind");
 }
 
-std::string CallPlan::explain_mismatch(std::size_t position, PyObject* given) const {
-  const Argument& argument = *parameters_[position].argument;
+std::string CallPlan::explain_value(const Misfit& misfit) const {
+  const Argument& argument = *parameters_[misfit.position].argument;
+  const std::string past = misfit.kind == Misfit::Kind::Type
+                               ? ""
+                               : fmt::format(" with a number outside of {}", misfit.accepted);
   return fmt::format(
-      "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'.\n"
+      "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'{}.\n"
       "Position: {}\nValue: {}\nDeclaration: {}",
-      op_.name().name, to_string(*argument.type), argument.name, Py_TYPE(given)->tp_name, position,
-      text_of(given), op_.declaration());
+      op_.name().name, to_string(*argument.type), argument.name, Py_TYPE(misfit.given)->tp_name,
+      past, misfit.position, shown(misfit.given), op_.declaration());
 }
 
-std::string CallPlan::explain_names(Runtime& runtime, Py_ssize_t count, PyObject* names) const {
+// `count` arguments were given by position.
+std::string CallPlan::explain_names(std::size_t count, PyObject* names) const {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
     PyObject* const name = PyTuple_GET_ITEM(names, i);
     const Parameter* const known = find(name);
-    const char* const text = PyUnicode_AsUTF8(name);
-    if (text == nullptr) throw_python_error(runtime);
+    const std::string_view text = require_text(name, "the name of an argument");
     if (known == nullptr) {
       return fmt::format("Unknown keyword argument '{}' for operator '{}'. Schema: {}", text,
                          op_.name().name, op_.declaration());
     }
-    if (known - parameters_.data() < count) {
+    if (std::size_t(known - parameters_.data()) < count) {
       return fmt::format(
           "Argument '{}' specified both as positional and keyword argument. Schema: {}", text,
           op_.declaration());
@@ -131,11 +151,25 @@ std::string CallPlan::explain_names(Runtime& runtime, Py_ssize_t count, PyObject
 
 void CallPlan::require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                        Stack& stack) const {
-  if (bind(runtime, args, count, names, stack, nullptr)) return;
-  if (positional_ == kCannotBeCalled) fail(ErrorKind::Unsupported, explain_variadic());
-  std::string why;
-  bind(runtime, args, count, names, stack, &why);
-  fail(ErrorKind::BadArgument, std::move(why));
+  Misfit misfit;
+  if (!bind(runtime, args, count, names, stack, misfit)) refuse(misfit, names);
+}
+
+void CallPlan::refuse(const Misfit& misfit, PyObject* names) const {
+  // Arguments for the operator that took this one's place would seem wrong here.
+  if (Registry::instance().find(op_.name()) != &op_) {
+    fail(ErrorKind::OperatorGone,
+         fmt::format("{} is gone: the library that defined it was taken back. Load the library "
+                     "again, or look the operator up anew.",
+                     op_.declaration()));
+  }
+  fail(positional_ == kCannotBeCalled ? ErrorKind::Unsupported : ErrorKind::BadArgument,
+       explain(misfit, names));
+}
+
+PyObject* CallPlan::call(Runtime& runtime, Stack& stack) const {
+  op_.call_boxed_unchecked(stack);
+  return take_results(runtime, stack);
 }
 
 PyObject* CallPlan::take_results(Runtime& runtime, Stack& stack) const {

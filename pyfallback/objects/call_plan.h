@@ -4,7 +4,9 @@
 // names, defaults as values, what may be given by position. Binding walks it once, puts the
 // arguments straight onto the stack, and builds no dictionary and no tuple.
 //
-// The texts of failures are kept to the letter, since people match on them.
+// Where the arguments do not fit, the failure is found once, as a Misfit, and put into words only
+// where nobody takes the call: looking a second time may run an __index__ that answers otherwise.
+// The texts are kept to the letter, since people match on them.
 //
 // Depends on: objects/convert.h, registry/operator.h, value/stack.h.
 #pragma once
@@ -20,24 +22,39 @@
 
 namespace opyard::python {
 
+// Why arguments do not fit a schema.
+struct Misfit {
+  enum class Kind : std::uint8_t { TooMany, Missing, Type, Range, Names };
+  Kind kind;
+  std::size_t position;  // of the parameter; for TooMany the number of positional arguments
+  PyObject* given;       // for Type and Range; borrowed from the caller's arguments
+  const char* accepted;  // for Range
+};
+
 class CallPlan {
  public:
   // With the GIL held; throws PythonErrorSet.
   explicit CallPlan(const Operator& op);
 
   // Binds vectorcall arguments and pushes one value an argument of the schema. Where they do
-  // not fit it gives false, with what was wrong in `why` if that is not null; the stack is then
-  // as it was. Throws where a conversion raises. Tensors are lent: the caller's references
-  // keep them alive.
+  // not fit it gives false, with what was wrong in `misfit`; the stack is then as it was. Throws
+  // where a conversion raises. Tensors are lent: the caller's references keep them alive.
   bool bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-            Stack& stack, std::string* why) const;
-  // The same, and raises BadArgument (TypeError) where they do not fit, Unsupported for an
-  // operator with a variadic schema.
+            Stack& stack, Misfit& misfit) const;
+  // The same, and raises what refuse() does where they do not fit.
   void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Stack& stack) const;
 
-  // The results on top of the stack as one Python object: None, the one, or a tuple of them.
-  // Takes them from the stack.
+  // A misfit in words; `names` as they were bound.
+  std::string explain(const Misfit& misfit, PyObject* names) const;
+  // Raises BadArgument (TypeError) with those words; OperatorGone where the definition was taken
+  // back, Unsupported for an operator with a variadic schema.
+  [[noreturn]] OPYARD_COLD void refuse(const Misfit& misfit, PyObject* names) const;
+
+  // Calls the operator with what was bound, and gives the results as one Python object: None, the
+  // one, or a tuple of them. Leaves the stack as it was before.
+  PyObject* call(Runtime& runtime, Stack& stack) const;
+  // The results on top of the stack, likewise.
   PyObject* take_results(Runtime& runtime, Stack& stack) const;
 
   const Operator& op() const noexcept { return op_; }
@@ -50,9 +67,10 @@ class CallPlan {
   };
 
   const Parameter* find(PyObject* name) const;
-  std::string explain_variadic() const;
-  std::string explain_mismatch(std::size_t position, PyObject* given) const;
-  std::string explain_names(Runtime& runtime, Py_ssize_t count, PyObject* names) const;
+  bool convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
+               Misfit& misfit) const;
+  std::string explain_value(const Misfit& misfit) const;
+  std::string explain_names(std::size_t count, PyObject* names) const;
 
   const Operator& op_;
   std::vector<Parameter> parameters_;

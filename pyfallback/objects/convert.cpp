@@ -1,20 +1,21 @@
 // objects/convert.cpp: one conversion a type, each way.
 #include "objects/convert.h"
 
+#include <optional>
 #include <string>
 
 #include "objects/dtype.h"
+#include "objects/integer.h"
 #include "objects/tensor.h"
 #include "runtime/errors.h"
 
 namespace opyard::python {
 namespace {
 
-// A 64-bit integer out of a Python int. Throws OverflowError.
-std::int64_t int_of(Runtime& runtime, PyObject* integer) {
-  const long long value = PyLong_AsLongLong(integer);
-  if (value == -1 && PyErr_Occurred() != nullptr) throw_python_error(runtime);
-  return value;
+// A 64-bit integer out of a Python int. Throws PastRange.
+std::int64_t int_of(PyObject* integer) {
+  if (const std::optional<std::int64_t> value = find_int64(integer)) return *value;
+  throw PastRange{kInt64Range};
 }
 
 // The only element of a CPU tensor, as bool, int or float; false where it has another number
@@ -59,14 +60,14 @@ bool is_zero_dim_number(const Runtime& runtime, PyObject* object, Value& value) 
 
 bool to_int(Runtime& runtime, PyObject* object, Value& value) {
   if (PyLong_Check(object)) {
-    value = int_of(runtime, object);
+    value = int_of(object);
     return true;
   }
   if (is_tensor(runtime, object)) {
     return is_zero_dim_number(runtime, object, value) && value.is_int();
   }
   if (!PyIndex_Check(object)) return false;
-  value = int_of(runtime, require(runtime, PyNumber_Index(object)).get());
+  value = int_of(require(runtime, PyNumber_Index(object)).get());
   return true;
 }
 
@@ -84,7 +85,13 @@ bool to_float(Runtime& runtime, PyObject* object, Value& value) {
   const PyNumberMethods* const number = Py_TYPE(object)->tp_as_number;
   if (!PyLong_Check(object) && (number == nullptr || number->nb_float == nullptr)) return false;
   const double real = PyFloat_AsDouble(object);
-  if (real == -1.0 && PyErr_Occurred() != nullptr) throw_python_error(runtime);
+  if (real == -1.0 && PyErr_Occurred() != nullptr) {
+    if (!PyLong_Check(object) || PyErr_ExceptionMatches(PyExc_OverflowError) == 0) {
+      throw_python_error(runtime);
+    }
+    PyErr_Clear();
+    throw PastRange{"about -1.8e308 to 1.8e308"};
+  }
   value = real;
   return true;
 }
@@ -130,7 +137,7 @@ bool to_dtype(Runtime& runtime, PyObject* object, Value& value) {
     return true;
   }
   if (!PyLong_Check(object) || PyBool_Check(object)) return false;
-  value = std::int64_t(require_dtype(int_of(runtime, object)));
+  value = std::int64_t(require_dtype(int_of(object)));
   return true;
 }
 
@@ -191,8 +198,8 @@ void to_any(Runtime& runtime, PyObject* object, Value& value) {
     value = tensor_unchecked(object);
   } else if (PyBool_Check(object)) {
     value = object == Py_True;
-  } else if (PyLong_CheckExact(object)) {
-    value = int_of(runtime, object);
+  } else if (const auto integer = PyLong_CheckExact(object) ? find_int64(object) : std::nullopt) {
+    value = *integer;
   } else if (PyFloat_CheckExact(object)) {
     value = PyFloat_AS_DOUBLE(object);
   } else if (PyUnicode_CheckExact(object)) {
@@ -211,6 +218,20 @@ void to_any(Runtime& runtime, PyObject* object, Value& value) {
     Py_INCREF(object);
     value = Value(make_counted<ForeignObject>(runtime.tag, object));
   }
+}
+
+// The first member that takes the object.
+bool to_union(Runtime& runtime, const Type& type, PyObject* object, Value& value) {
+  std::optional<PastRange> past;
+  for (const TypePtr& member : type.elements()) {
+    try {
+      if (to_value(runtime, *member, object, value)) return true;
+    } catch (const PastRange& range) {
+      past = range;  // a wider member may follow
+    }
+  }
+  if (past) throw *past;
+  return false;
 }
 
 Owned items_to_python(Runtime& runtime, const Type& type, const std::vector<Value>& items,
@@ -274,10 +295,7 @@ bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value
     case TypeKind::Tuple:
       return to_tuple(runtime, type, object, value);
     case TypeKind::Union:
-      for (const TypePtr& member : type.elements()) {
-        if (to_value(runtime, *member, object, value)) return true;
-      }
-      return false;
+      return to_union(runtime, type, object, value);
     case TypeKind::Any:
     case TypeKind::Variable:
       to_any(runtime, object, value);

@@ -13,6 +13,8 @@
 //   T[], T[N]     list, tuple, any sequence; one T for T[N]    list
 //   Any           any of the above, else the object itself     what it is
 //
+// Numbers have a limit: 64 bits for int. An int past it is itself where Any is wanted.
+//
 // Depends on: objects/tensor.h, schema/type.h.
 #pragma once
 
@@ -23,9 +25,15 @@
 
 namespace opyard::python {
 
+// What to_value() throws for a number of the right kind that the type cannot hold. The caller knows
+// which argument or result it is, and says so.
+struct PastRange {
+  const char* accepted;  // "<lowest> to <highest>"
+};
+
 // Converts `object` to a value of this type; false where the type does not accept it, and then
-// no exception is set. Throws where the conversion itself fails (an __index__ that raises, an
-// int past 64 bits). With the GIL held.
+// no exception is set. Throws PastRange, and what the conversion itself raises (an __index__ that
+// does). With the GIL held.
 bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value);
 
 // The Python object for a value of this type. With the GIL held.

@@ -1,8 +1,10 @@
 // objects/device.cpp: opyard.device, a place as a value: equal texts are equal devices.
 #include "objects/dtype.h"
+#include "objects/integer.h"
 #include "runtime/types.h"
 
 #include <limits>
+#include <optional>
 #include <string>
 
 namespace opyard::python {
@@ -26,14 +28,14 @@ std::int16_t require_index(Device device, PyObject* given) {
     fail(ErrorKind::BadArgument,
          std::string("device: the index must be an int, not ") + Py_TYPE(given)->tp_name);
   }
-  const Py_ssize_t index = PyNumber_AsSsize_t(given, nullptr);
-  if (index == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
-  if (index < 0 || index > std::numeric_limits<std::int16_t>::max()) {
-    fail(ErrorKind::BadValue, "device: the index is " + std::to_string(index) +
-                                  "; accepted are 0 to " +
-                                  std::to_string(std::numeric_limits<std::int16_t>::max()));
+  constexpr std::int16_t kMost = std::numeric_limits<std::int16_t>::max();
+  const Owned number = checked(PyNumber_Index(given));
+  const std::optional<std::int64_t> index = find_int64(number.get());
+  if (!index || *index < 0 || *index > kMost) {
+    fail(ErrorKind::BadValue, "device: the index is " + shown(number.get()) +
+                                  "; accepted are 0 to " + std::to_string(kMost));
   }
-  return std::int16_t(index);
+  return std::int16_t(*index);
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {

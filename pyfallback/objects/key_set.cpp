@@ -2,7 +2,9 @@
 #include "objects/key_set.h"
 
 #include <functional>
+#include <optional>
 
+#include "objects/integer.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -34,8 +36,12 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 PyObject* from_raw(PyObject* type, PyObject* bits) {
   return entry_from_python([&]() -> PyObject* {
     const unsigned long long raw = PyLong_AsUnsignedLongLong(bits);
-    if (raw == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr)
-      throw PythonErrorSet();
+    if (raw == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr) {
+      if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw PythonErrorSet();
+      PyErr_Clear();
+      fail(ErrorKind::BadValue, "from_raw_repr: the bits are " + shown(bits) +
+                                    "; a key set has 64 of them, so 0 to 18446744073709551615");
+    }
     return wrap(runtime_of(reinterpret_cast<PyTypeObject*>(type)),
                 DispatchKeySet(DispatchKeySet::RAW, raw))
         .release();
@@ -158,12 +164,11 @@ PyType_Spec spec = {"opyard.dispatch.DispatchKeySet", sizeof(KeySetObject), 0, P
 
 DispatchKey to_dispatch_key(PyObject* object) {
   if (PyLong_Check(object)) {
-    const long number = PyLong_AsLong(object);
+    const std::optional<std::int64_t> number = find_int64(object);
     for (const DispatchKey key : all_dispatch_keys()) {
-      if (long(key) == number) return key;
+      if (number && std::int64_t(key) == *number) return key;
     }
-    PyErr_Clear();
-    fail(ErrorKind::NotFound, "no dispatch key has the number " + std::to_string(number));
+    fail(ErrorKind::NotFound, "no dispatch key has the number " + shown(object));
   }
   return parse_dispatch_key(require_text(object, "a dispatch key"));
 }

@@ -23,8 +23,7 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
     const CallPlan& plan = plan_of(self);
     CallStack stack;
     plan.require(runtime, args, PyVectorcall_NARGS(flags), names, stack);
-    plan.op().call_boxed_unchecked(stack);
-    return plan.take_results(runtime, stack);
+    return plan.call(runtime, stack);
   });
 }
 

@@ -1,8 +1,14 @@
 // objects/overload.h: one operator as a Python callable, ops.ns.name.overload.
 //
 // Instances have vectorcall; they hold the Operator, which lives for ever, and the plan that
-// was compiled from its schema. An overload whose definition was taken back raises when it is
-// called, and its packet gives a fresh one once there is one.
+// was compiled from its schema. An operator belongs to its name and schema, and its packet keeps
+// one object for it, so `is` compares operators also when definitions come and go:
+//
+//   ops.ns.name.default is handle   calling the handle
+//   while it is defined             True                            runs it
+//   after it was taken back         AttributeError: no such         RuntimeError: it is gone
+//   defined anew, same schema       True                            runs it
+//   defined anew, another schema    False: that is another one      RuntimeError: it is gone
 //
 // Depends on: objects/call_plan.h.
 #pragma once

@@ -3,9 +3,11 @@
 
 #include <structmember.h>
 
+#include <span>
 #include <vector>
 
 #include "objects/overload.h"
+#include "opyard/base/small_vector.h"
 #include "opyard/registry/registry.h"
 #include "runtime/types.h"
 
@@ -15,83 +17,93 @@ namespace {
 struct PacketObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   Runtime* runtime;
-  std::string* name;              // owned; "ns::name"
-  std::vector<Owned>* overloads;  // owned; in order of definition
-  std::uint64_t generation;       // of the registry when `overloads` was looked up
+  std::string* name;          // owned; "ns::name"
+  std::vector<Owned>* known;  // owned; every overload object that was made
+  PyObject* overloads;        // a tuple of those that are defined, in order of definition
+  std::uint64_t generation;   // of the registry when `overloads` was looked up
   PyObject* weak_references;
 };
 
 PacketObject& packet_of(PyObject* self) { return *reinterpret_cast<PacketObject*>(self); }
 
-// Brings the overload objects up to date; those whose operator is the same are kept.
+Owned overload_of(PacketObject& packet, const Operator& op) {
+  for (const Owned& known : *packet.known) {
+    if (&plan_of(known.get()).op() == &op) return Owned::share(known.get());
+  }
+  Owned fresh = make_overload(*packet.runtime, op);
+  packet.known->push_back(Owned::share(fresh.get()));
+  return fresh;
+}
+
+// Brings `overloads` up to date, by a new tuple: whoever walks over the former one holds it.
 void refresh(PacketObject& packet) {
   Registry& registry = Registry::instance();
   const std::uint64_t generation = registry.generation();
   if (packet.generation == generation) return;
-  std::vector<Owned> fresh;
+  std::vector<const Operator*> defined;
   for (const std::string& overload : registry.overloads(*packet.name)) {
     const Operator* const op = registry.find({*packet.name, overload});
-    if (op == nullptr) continue;  // taken back a moment ago
-    Owned kept;
-    for (const Owned& known : *packet.overloads) {
-      if (&plan_of(known.get()).op() == op) kept = Owned::share(known.get());
-    }
-    fresh.push_back(kept ? std::move(kept) : make_overload(*packet.runtime, *op));
+    if (op != nullptr) defined.push_back(op);  // else taken back a moment ago
   }
-  packet.overloads->swap(fresh);
+  const Owned fresh = checked(PyTuple_New(Py_ssize_t(defined.size())));
+  for (std::size_t i = 0; i < defined.size(); ++i) {
+    PyTuple_SET_ITEM(fresh.get(), Py_ssize_t(i), overload_of(packet, *defined[i]).release());
+  }
+  Py_XSETREF(packet.overloads, Owned::share(fresh.get()).release());
   packet.generation = generation;
 }
 
-[[noreturn]] void refuse_gone(const PacketObject& packet) {
+// The overloads that are defined now.
+Owned current_overloads(PyObject* self) {
+  refresh(packet_of(self));
+  return Owned::share(packet_of(self).overloads);
+}
+
+std::span<PyObject* const> items_of(const Owned& tuple) {
+  return {PySequence_Fast_ITEMS(tuple.get()), std::size_t(PyTuple_GET_SIZE(tuple.get()))};
+}
+
+[[noreturn]] OPYARD_COLD void refuse_gone(const PacketObject& packet) {
   fail(ErrorKind::OperatorGone,
        *packet.name + " is gone: the library that defined it was taken back, or was never loaded");
 }
 
 // No overload takes the arguments: every candidate says why.
-[[noreturn]] void refuse_all(const PacketObject& packet, PyObject* const* args, Py_ssize_t count,
-                             PyObject* names) {
+[[noreturn]] OPYARD_COLD void refuse_all(std::span<PyObject* const> overloads,
+                                         std::span<const Misfit> misfits, PyObject* names) {
+  if (overloads.size() == 1) plan_of(overloads[0]).refuse(misfits[0], names);
   std::string text = "Overloaded operator invoked from Python failed to match any schema:\n";
-  for (std::size_t i = 0; i < packet.overloads->size(); ++i) {
-    const Owned overload = Owned::share((*packet.overloads)[i].get());
-    CallStack stack;
-    std::string why;
-    plan_of(overload.get()).bind(*packet.runtime, args, count, names, stack, &why);
-    text += why + "\n\n";
+  for (std::size_t i = 0; i < overloads.size(); ++i) {
+    text += plan_of(overloads[i]).explain(misfits[i], names) + "\n\n";
   }
   fail(ErrorKind::BadArgument, std::move(text));
 }
 
 // The overload that takes the arguments, which are then on the stack. Converting an argument
-// may run Python code that makes the packet look again, so each candidate is held while it is
-// asked.
-Owned choose(PacketObject& packet, PyObject* const* args, Py_ssize_t count, PyObject* names,
+// may run Python code that makes the packet look again, so those that are tried are held.
+Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names,
              Stack& stack) {
-  refresh(packet);
-  if (packet.overloads->empty()) refuse_gone(packet);
-  if (packet.overloads->size() == 1) {
-    Owned only = Owned::share(packet.overloads->front().get());
-    plan_of(only.get()).require(*packet.runtime, args, count, names, stack);
-    return only;
-  }
-  for (std::size_t i = 0; i < packet.overloads->size(); ++i) {
-    Owned overload = Owned::share((*packet.overloads)[i].get());
-    if (plan_of(overload.get()).bind(*packet.runtime, args, count, names, stack, nullptr)) {
-      return overload;
+  const Owned held = current_overloads(self);
+  const std::span<PyObject* const> overloads = items_of(held);
+  if (overloads.empty()) refuse_gone(packet_of(self));
+  SmallVector<Misfit, 4> misfits;
+  for (PyObject* const overload : overloads) {
+    Misfit misfit;
+    if (plan_of(overload).bind(*packet_of(self).runtime, args, count, names, stack, misfit)) {
+      return Owned::share(overload);
     }
+    misfits.push_back(misfit);
   }
-  refuse_all(packet, args, count, names);
+  refuse_all(overloads, misfits, names);
 }
 
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
   return entry_from_python([&] {
-    PacketObject& packet = packet_of(self);
-    Runtime& runtime = *packet.runtime;
+    Runtime& runtime = *packet_of(self).runtime;
     if (__builtin_expect(runtime.drops.pending(), 0)) runtime.drops.drain_with_gil_held();
     CallStack stack;
-    const Owned overload = choose(packet, args, PyVectorcall_NARGS(flags), names, stack);
-    const CallPlan& plan = plan_of(overload.get());
-    plan.op().call_boxed_unchecked(stack);
-    return plan.take_results(runtime, stack);
+    const Owned overload = choose(self, args, PyVectorcall_NARGS(flags), names, stack);
+    return plan_of(overload.get()).call(runtime, stack);
   });
 }
 
@@ -99,16 +111,16 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
 PyObject* resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return entry_from_python([&] {
     CallStack stack;
-    return choose(packet_of(self), args, count, names, stack).release();
+    return choose(self, args, count, names, stack).release();
   });
 }
 
 PyObject* list_overloads(PyObject* self, PyObject*) {
   return entry_from_python([&] {
-    refresh(packet_of(self));
+    const Owned overloads = current_overloads(self);
     Owned list = checked(PyList_New(0));
-    for (const Owned& overload : *packet_of(self).overloads) {
-      const std::string& name = plan_of(overload.get()).op().name().overload;
+    for (PyObject* const overload : items_of(overloads)) {
+      const std::string& name = plan_of(overload).op().name().overload;
       if (PyList_Append(list.get(), to_text(name.empty() ? "default" : name).get()) < 0) {
         throw PythonErrorSet();
       }
@@ -129,11 +141,11 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
     PacketObject& packet = packet_of(self);
     const std::string_view text = require_text(name, "an attribute's name");
     if (!text.starts_with("__")) {
-      refresh(packet);
-      for (const Owned& overload : *packet.overloads) {
-        const std::string& known = plan_of(overload.get()).op().name().overload;
+      const Owned overloads = current_overloads(self);
+      for (PyObject* const overload : items_of(overloads)) {
+        const std::string& known = plan_of(overload).op().name().overload;
         if (known.empty() ? text == "default" : text == known) {
-          return Owned::share(overload.get()).release();
+          return Owned::share(overload).release();
         }
       }
     }
@@ -168,7 +180,8 @@ PyObject* same(PyObject* self, PyObject*) { return Owned::share(self).release();
 void deallocate(PyObject* self) {
   PacketObject& packet = packet_of(self);
   if (packet.weak_references != nullptr) PyObject_ClearWeakRefs(self);
-  delete packet.overloads;
+  Py_XDECREF(packet.overloads);
+  delete packet.known;
   delete packet.name;
   free_object(self);
 }
@@ -210,13 +223,13 @@ PyType_Spec spec = {
 
 Owned make_packet(Runtime& runtime, const std::string& name) {
   auto kept_name = std::make_unique<std::string>(name);
-  auto overloads = std::make_unique<std::vector<Owned>>();
+  auto known = std::make_unique<std::vector<Owned>>();
   Owned object = require(runtime, runtime.packet_type->tp_alloc(runtime.packet_type, 0));
   PacketObject& packet = packet_of(object.get());
   packet.vectorcall = call;
   packet.runtime = &runtime;
   packet.name = kept_name.release();
-  packet.overloads = overloads.release();
+  packet.known = known.release();
   refresh(packet);
   return object;
 }
@@ -224,13 +237,8 @@ Owned make_packet(Runtime& runtime, const std::string& name) {
 Owned overload_object(Runtime& runtime, const Operator& op) {
   const Owned packet = require(
       runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s", op.name().name.c_str()));
-  if (Py_TYPE(packet.get()) == runtime.packet_type) {
-    refresh(packet_of(packet.get()));
-    for (const Owned& overload : *packet_of(packet.get()).overloads) {
-      if (&plan_of(overload.get()).op() == &op) return Owned::share(overload.get());
-    }
-  }
-  return make_overload(runtime, op);  // its definition was taken back meanwhile
+  if (Py_TYPE(packet.get()) != runtime.packet_type) return make_overload(runtime, op);
+  return overload_of(packet_of(packet.get()), op);
 }
 
 void add_packet_type(Runtime& runtime, PyObject* module) {

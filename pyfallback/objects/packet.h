@@ -1,8 +1,9 @@
 // objects/packet.h: all overloads of one name, ops.ns.name.
 //
 // Calling a packet tries its overloads in order of definition and calls the first whose schema
-// takes the arguments. The packet keeps its overload objects and looks again when the registry
-// has changed (one comparison a call).
+// takes the arguments. The packet looks again when the registry has changed (one comparison a
+// call). It keeps every overload object that it made, so that an operator that is defined again
+// has the object that it had before; see overload.h.
 //
 // Depends on: objects/overload.h.
 #pragma once

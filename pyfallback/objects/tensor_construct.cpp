@@ -9,6 +9,7 @@
 #include "objects/buffer_source.h"
 #include "objects/dtype.h"
 #include "objects/element.h"
+#include "objects/integer.h"
 #include "objects/tensor_parts.h"
 #include "runtime/types.h"
 
@@ -144,14 +145,9 @@ class Reader {
   }
 
   Number integer(PyObject* data) const {
-    int overflow = 0;
-    const long long value = PyLong_AsLongLongAndOverflow(data, &overflow);
-    if (value == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    if (overflow != 0) {
-      fail(ErrorKind::BadValue,
-           "tensor: " + place() + " is an int that does not fit in 64 bits; a float does");
-    }
-    return Number::of_int(value);
+    if (const std::optional<std::int64_t> value = find_int64(data)) return Number::of_int(*value);
+    fail(ErrorKind::BadValue, "tensor: " + place() + " is the int " + shown(data) +
+                                  "; accepted are ints from " + kInt64Range + ", and floats");
   }
 
   // "data[1][0]"

@@ -14,12 +14,14 @@
 //
 //   Storage ──deleter──> Relay ──tag->decref──> keeper ──dies──> producer's deleter(struct)
 #include "objects/aten.h"
+#include "objects/integer.h"
 #include "objects/tensor_parts.h"
 #include "runtime/types.h"
 
 #include "opyard/tensor/dlpack.h"
 
 #include <memory>
+#include <optional>
 
 namespace opyard::python {
 namespace {
@@ -83,14 +85,15 @@ struct ExportRequest {
 };
 
 // A pair of ints, as versions and devices are. Throws BadArgument, naming `what`.
-std::pair<long, long> require_pair(PyObject* given, const char* what) {
+std::pair<std::int64_t, std::int64_t> require_pair(PyObject* given, const char* what) {
   if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 2) {
     const Owned first = checked(PyNumber_Index(PyTuple_GET_ITEM(given, 0)));
     const Owned second = checked(PyNumber_Index(PyTuple_GET_ITEM(given, 1)));
-    const long a = PyLong_AsLong(first.get());
-    const long b = PyLong_AsLong(second.get());
-    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
-    return {a, b};
+    const std::optional<std::int64_t> a = find_int64(first.get());
+    const std::optional<std::int64_t> b = find_int64(second.get());
+    if (a && b) return {*a, *b};
+    fail(ErrorKind::BadArgument, std::string("__dlpack__: ") + what + " is " + shown(given) +
+                                     "; accepted are ints from " + kInt64Range);
   }
   fail(ErrorKind::BadArgument, std::string("__dlpack__: ") + what +
                                    " must be None or a tuple of two ints, not " +

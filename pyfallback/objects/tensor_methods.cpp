@@ -1,7 +1,10 @@
 // objects/tensor_methods.cpp: questions about a tensor, and its values as Python objects.
 //
 // These look at the tensor itself and call no operator.
+#include <optional>
+
 #include "objects/element.h"
+#include "objects/integer.h"
 #include "objects/tensor_parts.h"
 #include "runtime/types.h"
 
@@ -18,11 +21,11 @@ PyObject* parse_dim(PyObject* args, PyObject* kwargs, const char* format) {
   return dim;
 }
 
-std::int64_t to_dim(PyObject* dim) {
+std::int64_t to_dim(const Tensor& tensor, PyObject* dim) {
   const Owned number = checked(PyNumber_Index(dim));
-  const long long value = PyLong_AsLongLong(number.get());
-  if (value == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
-  return value;
+  if (const std::optional<std::int64_t> value = find_int64(number.get())) return *value;
+  fail(ErrorKind::BadIndex,
+       "dimension " + shown(number.get()) + " is out of range for the tensor " + describe(tensor));
 }
 
 PyObject* size(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -30,7 +33,7 @@ PyObject* size(PyObject* self, PyObject* args, PyObject* kwargs) {
     const Tensor& tensor = tensor_unchecked(self);
     PyObject* const dim = parse_dim(args, kwargs, "|O:size");
     if (dim == Py_None) return to_tuple(tensor.sizes()).release();
-    return PyLong_FromLongLong(tensor.size(to_dim(dim)));
+    return PyLong_FromLongLong(tensor.size(to_dim(tensor, dim)));
   });
 }
 
@@ -39,7 +42,7 @@ PyObject* stride(PyObject* self, PyObject* args, PyObject* kwargs) {
     const Tensor& tensor = tensor_unchecked(self);
     PyObject* const dim = parse_dim(args, kwargs, "|O:stride");
     if (dim == Py_None) return to_tuple(tensor.strides()).release();
-    return PyLong_FromLongLong(tensor.stride(to_dim(dim)));
+    return PyLong_FromLongLong(tensor.stride(to_dim(tensor, dim)));
   });
 }
 
@@ -115,7 +118,8 @@ PyObject* tolist(PyObject* self, PyObject*) {
 PyObject* list_edges(PyObject* self, PyObject* edge) {
   return entry_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
-    const std::int64_t count = to_dim(edge);
+    const Py_ssize_t count = PyNumber_AsSsize_t(edge, nullptr);  // cut to what fits: all of them
+    if (count == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
     OPYARD_CHECK(count >= 0, BadValue, "_edges: the number of elements is negative");
     return list_from({tensor, count}, 0, require_readable(tensor, "_edges")).release();
   });

@@ -12,9 +12,12 @@
 //               the reciprocal would round twice.
 #include "objects/aten.h"
 #include "objects/element.h"
+#include "objects/integer.h"
 #include "objects/tensor_parts.h"
 #include "runtime/types.h"
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace opyard::python {
@@ -49,12 +52,14 @@ Owned plain_number(PyObject* number) {
 
 namespace {
 
-Number to_number_value(PyObject* plain) {
+// `plain` is the first argument of the operator.
+Number to_number_value(PyObject* plain, AtenName op) {
   if (PyBool_Check(plain)) return Number::of_bool(plain == Py_True);
   if (PyFloat_Check(plain)) return Number::of_float(PyFloat_AS_DOUBLE(plain));
-  const long long value = PyLong_AsLongLong(plain);
-  if (value == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
-  return Number::of_int(value);
+  if (const std::optional<std::int64_t> value = find_int64(plain)) return Number::of_int(*value);
+  fail(ErrorKind::BadArgument, std::string("aten::") + name_of(op) +
+                                   ": argument 'self' at position 0 is the int " + shown(plain) +
+                                   "; accepted are Tensors, floats, and ints from " + kInt64Range);
 }
 
 // The dtype in which a number meets tensors of `other`: the tensor's own, unless the number is
@@ -66,8 +71,8 @@ DType dtype_beside(Number::Kind number, DType other) {
 }
 
 // See [Reflected].
-Owned number_as_tensor(Runtime& runtime, PyObject* number, const Tensor& other) {
-  const Number value = to_number_value(plain_number(number).get());
+Owned number_as_tensor(Runtime& runtime, AtenName op, PyObject* number, const Tensor& other) {
+  const Number value = to_number_value(plain_number(number).get(), op);
   const Tensor tensor = Tensor::empty({}, dtype_beside(value.kind, other.dtype()));
   store_number(tensor.dtype(), value, tensor.mutable_raw());  // these dtypes hold any number
   return wrap(runtime, tensor);
@@ -92,7 +97,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
       return call_aten(*runtime, AtenName::rsub, {b, a}).release();
     }
     if constexpr (How == Reflect::AsIs) return call_aten(*runtime, Name, {a, b}).release();
-    const Owned left = number_as_tensor(*runtime, a, tensor_unchecked(b));
+    const Owned left = number_as_tensor(*runtime, Name, a, tensor_unchecked(b));
     return call_aten(*runtime, Name, {left.get(), b}).release();
   });
 }

@@ -27,7 +27,11 @@ _ACCEPTED = "ints, slices, None, '...', and tensors, lists and arrays of bool or
 def get_item(tensor: "_C.Tensor", index: object) -> "_C.Tensor":
     """tensor[index]. Raises IndexError and TypeError for an index that does not fit."""
     if type(index) is int:
-        return ops.aten.select(_indexable(tensor), 0, index)
+        try:
+            return ops.aten.select(_indexable(tensor), 0, index)
+        except TypeError:
+            _require_64_bits(tensor, 0, index)
+            raise
     if type(index) is slice and tensor.ndim != 0:
         view = _slice(tensor, 0, index)
         return ops.aten.alias(tensor) if view is tensor else view
@@ -62,6 +66,7 @@ def _view(tensor: "_C.Tensor", index: object) -> "tuple[_C.Tensor, list[_C.Tenso
     view, dim, places = tensor, 0, []
     for item in _without_ellipsis(tensor, items):
         if isinstance(item, int):
+            _require_64_bits(view, dim, item)
             view = ops.aten.select(view, dim, item)
         elif item is None:
             view = ops.aten.unsqueeze(view, dim)
@@ -137,6 +142,17 @@ def _indexable(tensor: "_C.Tensor") -> "_C.Tensor":
             "an index uses 1 dimension, and the tensor has none; item() gives its number"
         )
     return tensor
+
+
+def _require_64_bits(view: "_C.Tensor", dim: int, index: int) -> None:
+    """An int past 64 bits is out of range here, and no argument at all to the operator."""
+    if -(2**63) <= index < 2**63:
+        return
+    size = view.size(dim)
+    accepted = f"accepted are {-size} to {size - 1}" if size else "it has no elements"
+    raise IndexError(
+        f"index {index} is out of range for dimension {dim}, which has the size {size}; {accepted}"
+    ) from None
 
 
 def _slice(view: "_C.Tensor", dim: int, item: slice) -> "_C.Tensor":

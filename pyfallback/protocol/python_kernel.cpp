@@ -92,12 +92,15 @@ Owned add_keywords(Runtime& runtime, const Schema& schema, std::span<const Value
 }
 
 [[noreturn]] void refuse_result(const Record& record, const Operator& op, std::size_t position,
-                                PyObject* object) {
-  fail(ErrorKind::BadReturn,
-       fmt::format("{}: the Python kernel {} returned a value of type '{}' for result {}, but the "
-                   "schema says '{}'.\nDeclaration: {}",
-                   to_string(op.name()), record.provenance, Py_TYPE(object)->tp_name, position,
-                   to_string(*op.schema().results[position].type), op.declaration()));
+                                PyObject* object, const PastRange* range) {
+  const std::string past =
+      range == nullptr ? "" : fmt::format(" with a number outside of {}", range->accepted);
+  fail(
+      ErrorKind::BadReturn,
+      fmt::format("{}: the Python kernel {} returned a value of type '{}'{} for result {}, but the "
+                  "schema says '{}'.\nDeclaration: {}",
+                  to_string(op.name()), record.provenance, Py_TYPE(object)->tp_name, past, position,
+                  to_string(*op.schema().results[position].type), op.declaration()));
 }
 
 [[noreturn]] void refuse_result_count(const Record& record, const Operator& op, PyObject* object) {
@@ -120,8 +123,12 @@ void push_results(Runtime& runtime, const Record& record, const Operator& op, Py
   const std::vector<Argument>& results = op.schema().results;
   const auto push = [&](std::size_t position, PyObject* item) {
     Value value;
-    if (!to_value(runtime, *results[position].type, item, value)) {
-      refuse_result(record, op, position, item);
+    try {
+      if (!to_value(runtime, *results[position].type, item, value)) {
+        refuse_result(record, op, position, item, nullptr);
+      }
+    } catch (const PastRange& range) {
+      refuse_result(record, op, position, item, &range);
     }
     stack.push(std::move(value));
   };

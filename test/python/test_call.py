@@ -248,11 +248,133 @@ def test_C29g_none_is_the_undefined_tensor(define):
     assert op(None) is None
 
 
-def test_C29g_an_int_past_64_bits_is_an_overflow(define):
+INT_RANGE = "-9223372036854775808 to 9223372036854775807"
+
+
+class Huge:
+    """What has __index__ is an int, also a huge one."""
+
+    def __index__(self):
+        return -(2**70)
+
+    def __repr__(self):
+        return "Huge()"
+
+
+class HugeInt(int):
+    pass
+
+
+PAST = [
+    ("int", 2**63),
+    ("int", -(2**63) - 1),
+    ("int", Huge()),
+    ("int", HugeInt(10**30)),
+    ("int?", 2**70),
+    ("int[]", [1, 2**70]),
+    ("int[]", (1, -(2**70))),
+    ("int[]", [Huge()]),
+    ("int[2]", 2**70),
+    ("int[][]", [[1], [2, 2**70]]),
+    ("(int, str)", (2**70, "a")),
+    ("Scalar", 2**63),
+    ("Scalar", Huge()),
+    ("ScalarType", 2**70),
+]
+
+
+@pytest.mark.parametrize(("type_", "given"), PAST, ids=lambda v: repr(v)[:30])
+def test_C29g_an_int_past_64_bits_is_refused(define, type_, given):
+    op = define(f"op(str s, {type_} n) -> ()", CompositeExplicitAutograd=lambda s, n: None)
+    for call in (op, op.default):
+        assert message_of(TypeError, call, "s", given) == (
+            f"{op.qualified_name}() Expected a value of type '{type_}' for argument 'n' "
+            f"but instead found type '{type(given).__name__}' with a number outside of "
+            f"{INT_RANGE}.\n"
+            "Position: 1\n"
+            f"Value: {given!r}\n"
+            f"Declaration: {op.default.declaration}"
+        )
+
+
+def test_C29g_an_int_past_the_largest_float_is_refused(define):
+    op = define("op(float a) -> float", CompositeExplicitAutograd=lambda a: a)
+    assert op(2**70) == 2.0**70
+    assert message_of(TypeError, op, 10**400) == (
+        f"{op.qualified_name}() Expected a value of type 'float' for argument 'a' but instead "
+        "found type 'int' with a number outside of about -1.8e308 to 1.8e308.\n"
+        "Position: 0\n"
+        f"Value: {10**400}\n"
+        f"Declaration: {op.default.declaration}"
+    )
+
+
+def test_C29g_an_int_past_64_bits_is_itself_where_anything_is_taken(define):
+    op = define("op(Any a) -> Any", CompositeExplicitAutograd=lambda a: a)
+    assert op(2**70) == 2**70
+    assert op([1, -(2**70)]) == [1, -(2**70)]
+
+
+def test_C29h_an_int_past_64_bits_passes_an_overload_over(library):
+    library.define("f.i(int a) -> str")
+    library.define("f.d(float a) -> str")
+    library.impl("f.i", lambda a: "int")
+    library.impl("f.d", lambda a: "float")
+    packet = getattr(opyard.ops, library.ns).f
+    assert (packet(1), packet(2**70)) == ("int", "float")
+
+
+def test_C29g_an_overflow_that_a_conversion_raises_comes_out(define):
+    class Broken:
+        def __index__(self):
+            raise OverflowError("mine")
+
+        __float__ = __index__
+
+    for type_ in ("int", "float"):
+        op = define(f"{type_}(%s a) -> ()" % type_, CompositeExplicitAutograd=lambda a: None)
+        assert message_of(OverflowError, op, Broken()) == "mine"
+
+
+class Fickle:
+    """An __index__ that gives another answer each time."""
+
+    def __init__(self, *answers):
+        self.answers = iter(answers)
+
+    def __index__(self):
+        return next(self.answers)
+
+    def __repr__(self):
+        return "Fickle()"
+
+
+def fickle_text(op, overload):
+    return (
+        f"{op.qualified_name}() Expected a value of type 'int' for argument 'n' but instead found "
+        f"type 'Fickle' with a number outside of {INT_RANGE}.\n"
+        "Position: 0\n"
+        "Value: Fickle()\n"
+        f"Declaration: {getattr(op, overload).declaration}"
+    )
+
+
+def test_a_failure_is_found_once(define, library):
+    """Asked a second time, the number would fit."""
     op = define("op(int n) -> int", CompositeExplicitAutograd=lambda n: n)
-    for n in (2**63, -(2**63) - 1, 10**30):
-        with pytest.raises(OverflowError):
-            op(n)
+    for call in (op, op.default):
+        assert message_of(TypeError, call, Fickle(2**70, 3)) == fickle_text(op, "default")
+    assert op(Fickle(3)) == 3
+
+
+def test_a_failure_of_each_overload_is_found_once(library):
+    library.define("f.a(int n) -> int")
+    library.define("f.b(int n, *, int m=0) -> int")
+    op = getattr(opyard.ops, library.ns).f
+    assert message_of(TypeError, op, Fickle(2**70, 2**71, 3, 4)) == (
+        "Overloaded operator invoked from Python failed to match any schema:\n"
+        + "".join(fickle_text(op, overload) + "\n\n" for overload in ("a", "b"))
+    )
 
 
 def test_C29g_what_a_conversion_raises_comes_out(define):

@@ -120,6 +120,70 @@ def test_an_operator_that_is_defined_again_is_alive_again(ns, x):
         library._destroy()
 
 
+def gone(declaration):
+    return (
+        f"{declaration} is gone: the library that defined it was taken back. Load the library "
+        "again, or look the operator up anew."
+    )
+
+
+@pytest.fixture
+def handle(ns):
+    """An operator whose definition was taken back: ns::foo(Tensor x) -> int."""
+    library = opyard.library.Library(ns, "FRAGMENT")
+    library.define("foo(Tensor x) -> int")
+    library.impl("foo", lambda x: 1, "CPU")
+    handle = getattr(opyard.ops, ns).foo.default
+    library._destroy()
+    return handle
+
+
+@pytest.mark.parametrize("looked_at", [False, True], ids=["unseen", "seen"])
+def test_F33_the_same_definition_has_the_same_object(handle, library, ns, looked_at, x):
+    """Also where the packet was asked in between, when it had no overloads."""
+    packet = handle.overloadpacket
+    if looked_at:
+        assert packet.overloads() == []
+        with pytest.raises(AttributeError, match="has no overload name 'default'"):
+            packet.default  # noqa: B018
+    library.define("foo(Tensor x) -> int")
+    library.impl("foo", lambda x: 2, "CPU")
+    assert getattr(opyard.ops, ns).foo.default is handle
+    assert (handle(x), packet(x)) == (2, 2)
+
+
+@pytest.mark.parametrize("looked_at", [False, True], ids=["unseen", "seen"])
+def test_F33_another_schema_is_another_operator(handle, library, ns, looked_at, x):
+    packet = handle.overloadpacket
+    if looked_at:
+        assert packet.overloads() == []
+    library.define("foo(int n) -> int")
+    library.impl("foo", lambda n: n * 2)
+    fresh = getattr(opyard.ops, ns).foo.default
+    assert fresh is not handle
+    assert packet.default is fresh
+    assert (fresh(21), packet(21)) == (42, 42)
+    # Whatever it is called with: those for the new schema would seem wrong otherwise.
+    for arguments in [(x,), (21,), ()]:
+        with pytest.raises(RuntimeError) as caught:
+            handle(*arguments)
+        assert str(caught.value) == gone(f"{ns}::foo(Tensor x) -> int")
+    with pytest.raises(RuntimeError) as caught:
+        handle.redispatch(DispatchKeySet("CPU"), 21)
+    assert str(caught.value) == gone(f"{ns}::foo(Tensor x) -> int")
+    # And back: each schema has its own object for good.
+    library._destroy()
+    again = opyard.library.Library(ns, "FRAGMENT")
+    again.define("foo(Tensor x) -> int")
+    again.impl("foo", lambda x: 3, "CPU")
+    assert packet.default is handle
+    assert handle(x) == 3
+    with pytest.raises(RuntimeError) as caught:
+        fresh(21)
+    assert str(caught.value) == gone(f"{ns}::foo(int n) -> int")
+    again._destroy()
+
+
 # F34 --------------------------------------------------------------------------------------
 
 

@@ -101,6 +101,12 @@ def returning(define, results, value):
         ("int", None, "a value of type 'NoneType' for result 0, but the schema says 'int'"),
         ("(int, int)", (1, "a"), "a value of type 'str' for result 1, but the schema says 'int'"),
         (
+            "(int, int[])",
+            (1, [2**70]),
+            "a value of type 'list' with a number outside of -9223372036854775808 to "
+            "9223372036854775807 for result 1, but the schema says 'int[]'",
+        ),
+        (
             "(int, int)",
             (1, 2, 3),
             "3 values, but the schema has 2 results, so it must return a tuple of 2",

@@ -79,6 +79,11 @@ def test_a_device_is_a_value():
         (("cuda:1", 2), ValueError, "'cuda:1' has an index already"),
         (("cuda", -1), ValueError, "the index is -1"),
         (("cuda", 1 << 40), ValueError, f"the index is {1 << 40}"),
+        (
+            ("cuda", 1 << 70),
+            ValueError,
+            f"^device: the index is {1 << 70}; accepted are 0 to 32767",
+        ),
         (("cuda", "1"), TypeError, "the index must be an int, not str"),
         ((1,), TypeError, "a device must be a str, not int"),
         ((), TypeError, "type"),
@@ -160,6 +165,9 @@ def test_sixteen_bit_floats_round_to_the_nearest(value, half, brain):
         assert math.copysign(1, opyard.tensor(-0.0, dtype=dtype).item()) == -1
 
 
+INTS = "accepted are ints from -9223372036854775808 to 9223372036854775807, and floats"
+
+
 @pytest.mark.parametrize(
     ("data", "dtype", "text"),
     [
@@ -168,7 +176,9 @@ def test_sixteen_bit_floats_round_to_the_nearest(value, half, brain):
         ([1, [2]], None, r"data\[1\] is a sequence where the elements before it are numbers"),
         ([[], [1]], None, r"data\[1\] has 1 elements where those before it have 0"),
         ([[[]], [[[]]]], None, r"data\[1\]\[0\] has 1 elements where those before it have 0"),
-        ([1, 1 << 63], None, r"data\[1\] is an int that does not fit in 64 bits"),
+        (-(1 << 63) - 1, None, f"^tensor: data is the int {-(1 << 63) - 1}; {INTS}$"),
+        ([1, 1 << 63], None, rf"^tensor: data\[1\] is the int {1 << 63}; {INTS}$"),
+        ([range(1 << 70, (1 << 70) + 1)], None, rf"data\[0\]\[0\] is the int {1 << 70}; {INTS}$"),
         ([[0, 256]], "uint8", r"data\[0\]\[1\] is 256 and does not fit in uint8, which holds 0 to"),
         ([-1], "uint8", r"data\[0\] is -1"),
         ([128], "int8", r"does not fit in int8, which holds -128 to 127"),
@@ -276,7 +286,8 @@ def test_the_type_itself_makes_nothing():
 def test_geometry():
     tensor = opyard.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     assert (tensor.shape, tensor.size(), tensor.ndim, tensor.dim()) == ((2, 3), (2, 3), 2, 2)
-    assert tensor.stride() == (3, 1)
+    assert tensor.stride() == tensor.strides == (3, 1)
+    assert (tensor.T.strides, tensor[:, ::2].strides, tensor[0, 0].strides) == ((1, 3), (3, 2), ())
     assert (tensor.size(0), tensor.size(-1), tensor.size(dim=1), tensor.stride(0)) == (2, 3, 3, 3)
     assert (tensor.numel(), tensor.element_size(), tensor.storage_offset()) == (6, 4, 0)
     assert tensor.device == opyard.device("cpu")
@@ -296,8 +307,9 @@ def test_a_dimension_must_exist(x, method):
         getattr(x, method)("0")
     with pytest.raises(TypeError):
         getattr(x, method)(0, 1)
-    with pytest.raises(OverflowError):
+    with pytest.raises(IndexError) as caught:
         getattr(x, method)(1 << 70)
+    assert str(caught.value) == f"dimension {1 << 70} is out of range for the tensor float32[3]"
 
 
 def test_transposing():

@@ -215,7 +215,19 @@ def test_read_only_memory_is_not_written():
         (3, IndexError, "index"),
         (-4, IndexError, "index"),
         ((0, 4), IndexError, "index"),
-        (1 << 70, OverflowError, "int"),
+        (
+            1 << 70,
+            IndexError,
+            f"^index {1 << 70} is out of range for dimension 0, which has the "
+            "size 3; accepted are -3 to 2$",
+        ),
+        (
+            (1, slice(2), -(1 << 63) - 1),
+            IndexError,
+            "^index -9223372036854775809 is out of range "
+            "for dimension 1, which has the size 2; accepted are -2 to 1$",
+        ),
+        ([0, 1 << 70], ValueError, rf"^tensor: data\[1\] is the int {1 << 70}; accepted are ints"),
         ((0, 0, 0, 0), IndexError, "uses 4 dimensions, and the tensor of shape .* has 3"),
         ((..., 0, 0, 0, 0), IndexError, "uses 4 dimensions"),
         ((..., ...), IndexError, "more than one '...'"),
@@ -246,7 +258,15 @@ def test_wrong_indices(tensor, array, index, error, words, write):
     assert array.tolist() == before
 
 
-@pytest.mark.parametrize("index", [0, slice(None), [0], (0, 0)], ids=text)
+def test_an_empty_dimension_has_no_places():
+    with pytest.raises(IndexError) as caught:
+        opyard.tensor([])[1 << 70]
+    assert str(caught.value) == (
+        f"index {1 << 70} is out of range for dimension 0, which has the size 0; it has no elements"
+    )
+
+
+@pytest.mark.parametrize("index", [0, slice(None), [0], (0, 0), 1 << 70], ids=text)
 def test_a_tensor_without_dimensions_has_no_places(index):
     with pytest.raises(IndexError, match="and the tensor"):
         opyard.tensor(1)[index]
