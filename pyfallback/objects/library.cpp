@@ -46,15 +46,18 @@ std::pair<std::string, int> parse_place(std::string_view place) {
 // Library(ns, kind, key, place)
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   return entry_from_python([&]() -> PyObject* {
-    const char* name_space = nullptr;
-    const char* kind = nullptr;
+    PyObject* name_space = nullptr;
+    PyObject* kind = nullptr;
     PyObject* key = nullptr;
     const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "ssOs", &name_space, &kind, &key, &place) == 0)
+    if (PyArg_ParseTuple(args, "OOOs", &name_space, &kind, &key, &place) == 0) {
       throw PythonErrorSet();
+    }
     const auto [file, line] = parse_place(place);
-    auto library =
-        std::make_unique<Library>(parse_kind(kind), name_space, parse_key(key), file, line);
+    auto library = std::make_unique<Library>(
+        parse_kind(require_text(kind, "the kind of a library")),
+        std::string(require_text(name_space, "the namespace of a library")), parse_key(key), file,
+        line);
     const Owned object = checked(type->tp_alloc(type, 0));
     reinterpret_cast<LibraryObject*>(object.get())->library = library.release();
     return Owned::share(object.get()).release();
@@ -90,13 +93,14 @@ PyObject* define(PyObject* self, PyObject* args) {
 PyObject* implement(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* name = nullptr;
+    Py_ssize_t name_size = 0;
     PyObject* function = nullptr;
     PyObject* key = nullptr;
     int with_keyset = 0;
     int override = 0;
     const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "sOOpps", &name, &function, &key, &with_keyset, &override, &place) ==
-        0) {
+    if (PyArg_ParseTuple(args, "s#OOpps", &name, &name_size, &function, &key, &with_keyset,
+                         &override, &place) == 0) {
       throw PythonErrorSet();
     }
     Library& library = library_of(self);
@@ -104,7 +108,8 @@ PyObject* implement(PyObject* self, PyObject* args) {
     Kernel kernel = function == Py_None ? Kernel::fallthrough()
                                         : make_python_kernel(runtime_of(Py_TYPE(self)), function,
                                                              {.with_keyset = with_keyset != 0});
-    library.implement(name, parse_key(key), std::move(kernel), override != 0);
+    library.implement({name, std::size_t(name_size)}, parse_key(key), std::move(kernel),
+                      override != 0);
     Py_RETURN_NONE;
   });
 }

@@ -14,7 +14,6 @@ alive by its registration; a kernel that refers to its own Library keeps both fo
 
 import sys
 import weakref
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,11 +29,8 @@ __all__ = [
     "unload_library",
 ]
 
-_RESERVED_NAMESPACES = frozenset({"prim"})
+_RESERVED_NAMESPACES = ("prim",)
 _ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
-
-# How many libraries have a Python kernel for an operator and key: ("ns::op.overload", "CPU").
-_python_kernels: Counter = Counter()
 
 
 def fallthrough_kernel(*args: object, **kwargs: object) -> None:
@@ -59,7 +55,10 @@ def _key_name(key: "str | int") -> str:
         return key
     from .dispatch import DispatchKey
 
-    return DispatchKey(key).name
+    try:
+        return DispatchKey(key).name
+    except ValueError:
+        raise LookupError(f"no dispatch key has the number {key}") from None
 
 
 def _function(fn: object) -> object:
@@ -69,17 +68,12 @@ def _function(fn: object) -> object:
     return None if fn is fallthrough_kernel else fn
 
 
-def _take_back(parts: "list[_C.Library]", defined: list[str], kernels: set) -> None:
+def _take_back(parts: "list[_C.Library]", defined: list[str]) -> None:
     """Ends the registrations of a Library. Not a method: it must not keep the Library alive."""
     for part in reversed(parts):
         part.reset()
     for name in defined:
         _ops.forget(name)
-    _python_kernels.subtract(kernels)
-    for at in kernels:
-        if _python_kernels[at] <= 0:
-            del _python_kernels[at]
-    kernels.clear()
 
 
 class Library:
@@ -88,9 +82,10 @@ class Library:
     kind "DEF" is the only definer of a namespace, "FRAGMENT" adds definitions to it, "IMPL"
     registers kernels only, by default at `dispatch_key` (a name or a DispatchKey).
 
-    Raises ValueError for an unknown kind and for reserved namespaces, RuntimeError where another
-    library is the definer of this namespace, for a key with a kind that defines, and for the
-    namespace "_" with such a kind; LookupError for a key that does not exist.
+    Raises ValueError for an unknown kind and for reserved namespaces, RuntimeError for a namespace
+    that is no identifier, where another library is the definer of this namespace, for a key with a
+    kind that defines, and for the namespace "_" with such a kind; LookupError for a key that does
+    not exist.
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: "str | int" = "") -> None:
@@ -107,8 +102,7 @@ class Library:
         self._library = _C.Library(ns, kind, self.dispatch_key, _place())
         self._parts = [self._library]
         self._defined: list[str] = []
-        self._kernels: set[tuple[str, str]] = set()
-        self._end = weakref.finalize(self, _take_back, self._parts, self._defined, self._kernels)
+        self._end = weakref.finalize(self, _take_back, self._parts, self._defined)
         # At exit operators stay: a daemon thread may still be calling them.
         self._end.atexit = False
 
@@ -145,8 +139,9 @@ class Library:
         Without a key it is the library's; without that, CompositeImplicitAutograd. With
         `with_keyset` the kernel gets the key set of the call first. A second kernel of this
         library for the same operator and key replaces the first. One that covers another
-        library's kernel gives a warning, and where that kernel is a Python one too it is refused;
-        `allow_override` says that it is meant.
+        library's kernel goes on top of it, and the kernel below is back when this one is taken
+        back. The first such kernel of an operator and key gives a UserWarning, which names both;
+        `allow_override` says that it is meant, and gives none, like override().
 
         Raises TypeError where `fn` is not callable, RuntimeError for what cannot be registered.
         """
@@ -159,19 +154,7 @@ class Library:
             )
         if dispatch_key == "":
             dispatch_key = self.dispatch_key
-        at = self._kernel_place(op_name, dispatch_key)
-        in_namespace = at[0].startswith(f"{self.ns}::")  # else the registry refuses it, below
-        others = _python_kernels[at] - (at in self._kernels)
-        if in_namespace and others > 0 and not allow_override:
-            raise RuntimeError(
-                "This is not allowed since there's already a kernel registered from python "
-                f"overriding {op_name.rpartition('::')[2]}'s behavior for {at[1]} dispatch key "
-                f"and {self.ns} namespace."
-            )
         self._library.impl(op_name, function, dispatch_key, with_keyset, allow_override, _place())
-        if at not in self._kernels:
-            self._kernels.add(at)
-            _python_kernels[at] += 1
 
     def fallback(
         self, fn: Callable[..., Any], dispatch_key: "str | int" = "", *, with_keyset: bool = False
@@ -198,10 +181,6 @@ class Library:
     def _destroy(self) -> None:
         """Takes everything back now."""
         self._end()
-
-    def _kernel_place(self, op_name: str, dispatch_key: "str | int") -> tuple[str, str]:
-        full_name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
-        return full_name, _key_name(dispatch_key) or "CompositeImplicitAutograd"
 
 
 class override:

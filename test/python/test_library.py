@@ -108,6 +108,40 @@ def test_B3_reserved_namespace(ns):
     Library("aten", "IMPL", "CPU")
 
 
+@pytest.mark.parametrize("kind", ["DEF", "FRAGMENT", "IMPL"])
+@pytest.mark.parametrize(
+    ("ns", "named"),
+    [
+        ("a b", "a b"),
+        ("a::b", "a::b"),
+        ("1x", "1x"),
+        ("", ""),
+        ("a.b", "a.b"),
+        ("a\n", "a\\x0a"),
+        ("a\0b", "a\\x00b"),
+    ],
+)
+def test_a_namespace_is_an_identifier(ns, named, kind):
+    assert message_of(RuntimeError, Library, ns, kind) == (
+        f'"{named}" is no namespace for a library: it takes letters, digits and underscores, and '
+        "begins with no digit"
+    )
+
+
+@pytest.mark.parametrize("ns", [None, 3, b"demo", ["demo"]], ids=repr)
+def test_a_namespace_is_a_text(ns):
+    kind = type(ns).__name__
+    assert message_of(TypeError, Library, ns, "DEF") == (
+        f"the namespace of a library must be a str, not {kind}"
+    )
+
+
+def test_a_kind_is_a_text(ns):
+    assert message_of(TypeError, Library, ns, None) == (
+        "the kind of a library must be a str, not NoneType"
+    )
+
+
 def test_B4_the_namespace_of_all_operators_only_takes_fallbacks():
     for kind in ("DEF", "FRAGMENT"):
         assert "can only hold fallbacks" in message_of(RuntimeError, Library, "_", kind)
@@ -142,6 +176,10 @@ def test_B8_another_key_than_the_library_s(library, ns):
 def test_a_key_that_does_not_exist(ns):
     assert "CPPU" in message_of(LookupError, Library, ns, "IMPL", "CPPU")
     assert "CPPU" in message_of(LookupError, Library(ns, "IMPL").impl, "foo", print, "CPPU")
+    for number in (5000, -1, 2**70):
+        text = f"no dispatch key has the number {number}"
+        assert message_of(LookupError, Library, ns, "IMPL", number) == text
+        assert message_of(LookupError, Library(ns, "IMPL").impl, "foo", print, number) == text
 
 
 def test_a_schema_that_does_not_parse_changes_nothing(library, ns):
@@ -199,27 +237,56 @@ def test_F2_the_key_of_the_library_is_the_default(foo, ns, x):
     assert foo(x) == "first"
 
 
-def test_F2_a_second_python_kernel_of_another_library_is_refused(foo, ns, x):
+def test_F2_a_second_python_kernel_of_another_library_goes_on_top(library, ns, x):
+    library.define("foo(Tensor x) -> str")
+    library.impl("foo", lambda x: "first", "CPU")
+    first_place = here(-1)
+    foo = getattr(opyard.ops, ns).foo
     second = Library(ns, "IMPL")
-    expected = (
-        "This is not allowed since there's already a kernel registered from python overriding "
-        f"foo's behavior for CPU dispatch key and {ns} namespace."
-    )
-    for name, key in [("foo", "CPU"), (f"{ns}::foo", DispatchKey.CPU), (foo.default, "CPU")]:
-        assert message_of(RuntimeError, second.impl, name, lambda x: "no", key) == expected
+    with pytest.warns(UserWarning) as caught:
+        second.impl("foo", lambda x: "second", "CPU")
+    second_place = here(-1)
+    assert [str(warning.message) for warning in caught] == [
+        f"{OVERRIDING}\n"
+        f"  operator: {foo.default.declaration}\n"
+        "  dispatch key: CPU\n"
+        f"  previous kernel: registered at {first_place}\n"
+        f"  new kernel: registered at {second_place}"
+    ]
+    assert f"{caught[0].filename}:{caught[0].lineno}" == second_place
+    assert foo(x) == "second"
+    # An operator and key are warned of once; warnings are errors here.
+    third = Library(ns, "IMPL", "CPU")
+    third.impl("foo", lambda x: "third")
+    assert foo(x) == "third"
+    assert dump(foo).count("CPU: ") == 1 and dump(foo).count("CPU (inactive): ") == 2
+    second._destroy()
+    assert foo(x) == "third"
+    third._destroy()
     assert foo(x) == "first"
-    second.impl("foo", lambda x: "meta", "Meta")
 
 
-def test_F2_with_allow_override_it_goes_on_top_without_a_warning(foo, ns, x):
+@pytest.mark.parametrize("how", ["name", "full name", "overload"])
+def test_F2_each_way_to_name_an_operator_warns(foo, ns, x, how):
+    op = {"name": "foo", "full name": f"{ns}::foo", "overload": foo.default}[how]
+    second = Library(ns, "IMPL")
+    with pytest.warns(UserWarning, match=OVERRIDING):
+        second.impl(op, lambda x: "second", DispatchKey.CPU)
+    second.impl("foo", lambda x: "meta", "Meta")  # nothing is there yet
+    assert foo(x) == "second"
+
+
+def test_F2_with_allow_override_there_is_no_warning(foo, ns, x):
     second = Library(ns, "IMPL")
     second.impl("foo", lambda x: "second", "CPU", allow_override=True)
     assert foo(x) == "second"
     third = Library(ns, "IMPL", "CPU")
     third.impl("foo", lambda x: "third", allow_override=True)
     assert foo(x) == "third"
+    # Nobody was warned yet.
+    with pytest.warns(UserWarning, match=OVERRIDING):
+        Library(ns, "IMPL", "CPU").impl("foo", lambda x: "fourth")
     second._destroy()
-    assert foo(x) == "third"
     third._destroy()
     assert foo(x) == "first"
 
@@ -290,7 +357,7 @@ def test_a_warning_that_is_an_error_leaves_nothing_behind(plugin, x):
 
 
 def test_F3_a_library_of_another_namespace_cannot_take_the_place(library, ns):
-    """The operator's namespace enters the book-keeping, and only its own libraries reach it."""
+    """Only libraries of the operator's own namespace reach it."""
     other = Library(f"{ns}x", "FRAGMENT")
     other.define("foo() -> int")
     other.impl("foo", lambda: 1)
