@@ -143,7 +143,7 @@ PyMethodDef tensor_functions[] = {
      "A tensor on the memory of an object with __dlpack__, or of a DLPack capsule, which is used "
      "up. Raises TypeError for other objects, NotImplementedError for memory that the CPU cannot "
      "read and unknown element types, ValueError for a capsule that is used up or contradicts "
-     "itself."},
+     "itself, and for strides below zero, as from_numpy() does."},
     {nullptr, nullptr, 0, nullptr}};
 
 void add_tensor_type(Runtime& runtime, PyObject* module) {

@@ -202,7 +202,7 @@ Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
   } else if (PyObject_CheckBuffer(data) != 0) {
     copied = wrap(runtime, BufferSource(data, "tensor").copy());
   } else if (is_exchangeable(data)) {
-    const Owned shared = checked(import_dlpack(module, data));
+    const Owned shared = wrap(runtime, take_dlpack(runtime, data));
     copied = call_aten(runtime, AtenName::clone, {shared.get()});
   } else {
     Reader reader(runtime);

@@ -13,6 +13,11 @@
 // drop list.
 //
 //   Storage ──deleter──> Relay ──tag->decref──> keeper ──dies──> producer's deleter(struct)
+//
+// [Strides] DLPack knows strides below zero, and so does the core. In Python tensors run forwards,
+// whichever way they came: slicing, from_numpy() and from_dlpack() refuse them alike, and
+// opyard.tensor() copies such arrays. Where there is nowhere to go a stride means nothing, and
+// becomes 1.
 #include "objects/aten.h"
 #include "objects/integer.h"
 #include "objects/tensor_parts.h"
@@ -218,6 +223,26 @@ Owned ask_for_capsule(PyObject* source, PyObject* produce) {
   return held;
 }
 
+// See [Strides].
+Tensor require_forwards(Tensor tensor) {
+  DimVector strides(tensor.strides());
+  bool changed = false;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    if (strides[i] >= 0) continue;
+    if (tensor.numel() != 0 && tensor.sizes()[i] > 1) {
+      fail(ErrorKind::BadValue,
+           "from_dlpack: the stride of dimension " + std::to_string(i) + " is " +
+               std::to_string(strides[i]) +
+               " elements, and tensors on foreign memory have none below zero; copy the array "
+               "first, as array.copy() does");
+    }
+    strides[i] = 1;
+    changed = true;
+  }
+  if (!changed) return tensor;
+  return tensor.as_strided(tensor.sizes(), strides, tensor.storage_offset());
+}
+
 }  // namespace
 
 // Whatever stands in the way of an export is a BufferError, as the protocol has it.
@@ -247,22 +272,24 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
   });
 }
 
+Tensor take_dlpack(Runtime& runtime, PyObject* source) {
+  if (PyCapsule_CheckExact(source)) return take_over_capsule(runtime, source);
+  PyObject* const produce = PyObject_GetAttrString(source, "__dlpack__");
+  if (produce == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonErrorSet();
+    PyErr_Clear();
+    fail(ErrorKind::BadArgument,
+         std::string("from_dlpack: a ") + Py_TYPE(source)->tp_name +
+             " was given; accepted are objects with __dlpack__ and DLPack capsules");
+  }
+  const Owned capsule = ask_for_capsule(source, Owned::steal(produce).get());
+  return take_over_capsule(runtime, capsule.get());
+}
+
 PyObject* import_dlpack(PyObject* module, PyObject* source) {
   return entry_from_python([&] {
     Runtime& runtime = runtime_of_module(module);
-    if (PyCapsule_CheckExact(source)) {
-      return wrap(runtime, take_over_capsule(runtime, source)).release();
-    }
-    PyObject* const produce = PyObject_GetAttrString(source, "__dlpack__");
-    if (produce == nullptr) {
-      if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonErrorSet();
-      PyErr_Clear();
-      fail(ErrorKind::BadArgument,
-           std::string("from_dlpack: a ") + Py_TYPE(source)->tp_name +
-               " was given; accepted are objects with __dlpack__ and DLPack capsules");
-    }
-    const Owned capsule = ask_for_capsule(source, Owned::steal(produce).get());
-    return wrap(runtime, take_over_capsule(runtime, capsule.get())).release();
+    return wrap(runtime, require_forwards(take_dlpack(runtime, source))).release();
   });
 }
 

@@ -42,6 +42,8 @@ Owned only_element(PyObject* self, const char* what);
 PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* dlpack_device(PyObject* self, PyObject*);
 PyObject* import_dlpack(PyObject* module, PyObject* source);
+// A tensor on the memory of an object with __dlpack__ or a capsule, also with strides below zero.
+Tensor take_dlpack(Runtime& runtime, PyObject* source);
 
 // tensor_numpy.cpp, tensor_construct.cpp: functions of the module.
 PyObject* import_array(PyObject* module, PyObject* array);

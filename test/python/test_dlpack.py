@@ -210,6 +210,62 @@ def test_arrays_of_numpy_come_in_without_copying(name):
     assert tensor.tolist() == [[0], [1]]
 
 
+def dlpack_only(array):
+    """An object with nothing but the array's __dlpack__."""
+
+    class Source:
+        def __dlpack__(self, **arguments):
+            return array.__dlpack__()
+
+    return Source()
+
+
+@pytest.mark.parametrize(
+    ("array", "place"),
+    [
+        (np.arange(3)[::-1], "dimension 0 is -1 elements"),
+        (np.zeros((2, 2))[:, ::-1], "dimension 1 is -1 elements"),
+        (np.zeros((4, 3))[::-2], "dimension 0 is -6 elements"),
+    ],
+    ids=["all", "columns", "every second"],
+)
+def test_strides_below_zero_are_refused_as_from_numpy_refuses_them(array, place):
+    for source in (array, array.__dlpack__(), dlpack_only(array)):
+        with pytest.raises(ValueError) as caught:
+            opyard.from_dlpack(source)
+        assert str(caught.value) == (
+            f"from_dlpack: the stride of {place}, and tensors on foreign memory have none below "
+            "zero; copy the array first, as array.copy() does"
+        )
+    with pytest.raises(ValueError, match="^from_numpy: .*, and tensors on foreign memory have no"):
+        opyard.from_numpy(array)
+    # A copy has no such trouble.
+    assert opyard.tensor(dlpack_only(array)).tolist() == array.tolist()
+    assert opyard.tensor(array).tolist() == array.tolist()
+
+
+def test_a_refused_array_is_let_go():
+    array = np.arange(3)[::-1]
+    gone = weakref.ref(array)
+    with pytest.raises(ValueError, match="below zero"):
+        opyard.from_dlpack(array)
+    del array
+    assert gone() is None
+
+
+@pytest.mark.parametrize(
+    "cut", [lambda a: a[::-1][:1], lambda a: a[::-1][:, :0], lambda a: a[:0:-1, :0]], ids=[1, 2, 3]
+)
+def test_a_stride_that_leads_nowhere_is_harmless(cut):
+    array = cut(np.arange(6).reshape(3, 2))
+    tensor = opyard.from_dlpack(array)
+    assert tensor.tolist() == opyard.from_numpy(array).tolist() == array.tolist()
+    assert tensor.shape == array.shape
+    assert min(tensor.strides) >= 0
+    if array.size:
+        assert tensor.data_ptr() == array.__array_interface__["data"][0]
+
+
 def test_tensors_come_in_too(x):
     again = opyard.from_dlpack(x)
     assert again is not x
