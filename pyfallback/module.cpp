@@ -116,7 +116,8 @@ void warn_in_python(const std::string& message) {
   Runtime* const runtime = find_runtime();
   if (runtime == nullptr) return;
   const HoldGil gil(*runtime);
-  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 2) < 0) throw_python_error(*runtime);
+  const int answer = in_python([&] { return PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 2); });
+  if (answer < 0) throw_python_error(*runtime);
 }
 
 PyMethodDef functions[] = {

@@ -46,7 +46,7 @@ class CallArguments {
   CallArguments(const CallArguments&) = delete;
   CallArguments& operator=(const CallArguments&) = delete;
   ~CallArguments() {
-    for (std::size_t i = 1; i <= count_; ++i) Py_DECREF(objects_[i]);
+    for (std::size_t i = 1; i <= count_; ++i) drop_reference(objects_[i]);
   }
   void add(Owned object) noexcept { objects_[++count_] = object.release(); }
   PyObject* const* data() const noexcept { return objects_ + 1; }

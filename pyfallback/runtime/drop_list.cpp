@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "runtime/exit.h"
+
 namespace opyard::python {
 
 void DropList::push(PyObject* object) noexcept {
@@ -24,7 +26,7 @@ void DropList::drain_with_gil_held() noexcept {
   }
   while (oldest != nullptr) {  // a finaliser may push further references, for the next time
     Entry* const done = std::exchange(oldest, oldest->next);
-    Py_DECREF(done->object);
+    drop_reference(done->object);
     delete done;
   }
 }

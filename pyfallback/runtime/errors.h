@@ -37,7 +37,7 @@ inline Owned require(Runtime& runtime, PyObject* result) {
 // Runs the body of a function that Python calls; gives `failed` with an exception set where
 // it throws. The forced unwinding of a thread passes through.
 template <typename Result, typename Body>
-Result entry_from_python(Result failed, Body&& body) {
+OPYARD_CATCHES_FORCED_UNWIND Result entry_from_python(Result failed, Body&& body) {
   try {
     return std::forward<Body>(body)();
   } catch (abi::__forced_unwind&) {

@@ -6,12 +6,14 @@
 // The destructor needs the GIL, so an Owned lives in a scope that holds it. References that
 // C++ objects keep go through the interpreter tag instead (slot/interpreter.h).
 //
-// Depends on: runtime/python.h.
+// Depends on: runtime/exit.h.
 #pragma once
 
 #include "runtime/python.h"
 
 #include <utility>
+
+#include "runtime/exit.h"
 
 namespace opyard::python {
 
@@ -24,7 +26,9 @@ class Owned {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Owned() { Py_XDECREF(object_); }
+  ~Owned() {
+    if (object_ != nullptr) drop_reference(object_);
+  }
 
   static Owned steal(PyObject* object) noexcept {
     Owned owned;

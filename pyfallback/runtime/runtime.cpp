@@ -39,7 +39,7 @@ void slot_decref(void* object) {
   Runtime* const runtime = live.load(std::memory_order_acquire);
   if (runtime == nullptr) return;  // the interpreter is gone: leaked on purpose
   if (holds_gil()) {
-    Py_DECREF(static_cast<PyObject*>(object));
+    drop_reference(static_cast<PyObject*>(object));
     return;
   }
   runtime->drops.push(static_cast<PyObject*>(object));

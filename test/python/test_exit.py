@@ -126,6 +126,40 @@ PROGRAMS = {
         threading.Thread(target=work, daemon=True).start()
         time.sleep(0.05)
     """,
+    "a daemon thread inside finalisers of kernels": """
+        import threading, time
+        class Kernel:
+            def __call__(self, x):
+                return x
+            def __del__(self, sleep=time.sleep):
+                sleep(0.0005)
+        def work(op=opyard.ops.at_exit.op, override=override, Kernel=Kernel):
+            while True:
+                override(op, "CPU", Kernel()).remove()
+        threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.02)
+    """,
+    "daemon threads inside conversions of arguments": """
+        import threading, time
+        class Slow:
+            def __index__(self, sleep=time.sleep):
+                sleep(0.0005)
+                return 1
+            def __repr__(self, sleep=time.sleep):
+                sleep(0.0005)
+                return "Slow()"
+        lib.define("shape(int[] n, str s) -> ()")
+        lib.impl("shape", lambda n, s: None)
+        def work(last, op=opyard.ops.at_exit.shape, Slow=Slow):
+            while True:
+                try:
+                    op([Slow()], last)
+                except TypeError:
+                    pass
+        for last in ("text", Slow()):
+            threading.Thread(target=work, args=(last,), daemon=True).start()
+        time.sleep(0.02)
+    """,
     "native threads that call a Python kernel": """
         import time
         opyard.load_library(sys.argv[1])
@@ -170,7 +204,7 @@ def indented_like(prelude, program):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_ends_cleanly_with(run_program, name):
-    if DAEMONS_CRASH and name.startswith("a daemon thread"):
+    if DAEMONS_CRASH and name.startswith(("a daemon thread", "daemon threads")):
         pytest.skip("CPython 3.10 itself crashes now and then when daemon threads are running")
     program = indented_like(PRELUDE, PROGRAMS[name]) + 'print("done")\n'
     for _ in range(RUNS):

@@ -1,0 +1,53 @@
+// runtime/exit.h: calling Python on a thread that may be ended while it waits for the GIL.
+//
+// in_python() is for calls that may wait for the GIL, as Python code does now and then;
+// drop_reference() for giving a reference back in a destructor, which may run a finaliser.
+//
+// [Exit] While Python ends, CPython ends every other thread that waits for the GIL, by forced
+// unwinding. On its way out of C++ that would run destructors that drop Python references, of
+// which the thread no longer holds the GIL, and meet some that may not throw. So whoever may
+// wait for the GIL catches it where it starts, and the thread sleeps for ever, as it does
+// under CPython 3.14. It holds no lock of ours then: none is held while a GIL is taken.
+//
+// Depends on: runtime/python.h, base/error.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <cxxabi.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "opyard/base/error.h"
+
+namespace opyard::python {
+
+[[noreturn]] inline void sleep_for_ever() noexcept {
+  for (;;) pause();
+}
+
+// Runs a body that may wait for the GIL. See [Exit].
+template <typename Body>
+OPYARD_CATCHES_FORCED_UNWIND decltype(auto) in_python(Body&& body) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (abi::__forced_unwind&) {
+    sleep_for_ever();
+  }
+}
+
+[[gnu::noinline]] inline void drop_last_reference(PyObject* object) noexcept {
+  in_python([object] { Py_DECREF(object); });
+}
+
+// Gives a reference back, of an object that is not null. With the GIL held.
+inline void drop_reference(PyObject* object) noexcept {
+  if (Py_REFCNT(object) == 1) {
+    drop_last_reference(object);
+  } else {
+    Py_DECREF(object);
+  }
+}
+
+}  // namespace opyard::python
