@@ -2,7 +2,7 @@
 //
 // Multi-phase initialisation with a module state of one pointer, the Runtime. The package
 // calls configure() with the Python functions that the types call, and registers close() with
-// atexit.
+// atexit. A module that is imported once more shares the runtime of the first, and owns nothing.
 #include "runtime/python.h"
 
 #include "objects/dtype.h"
@@ -21,14 +21,16 @@
 namespace opyard::python {
 namespace {
 
-// configure(hooks): a dictionary of Python objects that the types of _C use, by name.
+// configure(hooks): a dictionary of Python objects that the types of _C use, by name. Gives whether
+// it is the first one, so that close() must be registered.
 PyObject* configure(PyObject* module, PyObject* hooks) {
   return entry_from_python([&]() -> PyObject* {
     if (!PyDict_Check(hooks)) fail(ErrorKind::BadArgument, "configure() takes a dictionary");
     Runtime& runtime = runtime_of_module(module);
+    const bool is_first = runtime.hooks == nullptr;
     Py_INCREF(hooks);
     Py_XSETREF(runtime.hooks, hooks);
-    Py_RETURN_NONE;
+    return PyBool_FromLong(is_first ? 1 : 0);
   });
 }
 
@@ -121,7 +123,7 @@ void warn_in_python(const std::string& message) {
 }
 
 PyMethodDef functions[] = {
-    {"configure", configure, METH_O, "configure(hooks)"},
+    {"configure", configure, METH_O, "configure(hooks) -> bool"},
     {"close", close, METH_NOARGS, "close()"},
     {"dispatch_keys", dispatch_keys, METH_NOARGS, "dispatch_keys() -> [(name, number)]"},
     {"local_keys", get_local_keys, METH_NOARGS, "local_keys() -> (include, exclude)"},
@@ -133,7 +135,8 @@ PyMethodDef functions[] = {
 
 int execute(PyObject* module) {
   return entry_from_python(-1, [&] {
-    Runtime& runtime = create_runtime();
+    Runtime& runtime = require_runtime();
+    if (runtime.module == nullptr) runtime.module = module;
     *static_cast<Runtime**>(PyModule_GetState(module)) = &runtime;
     add_key_set_type(runtime, module);
     add_dtype_type(runtime, module);
@@ -144,6 +147,7 @@ int execute(PyObject* module) {
     add_library_type(runtime, module);
     if (PyModule_AddFunctions(module, tensor_functions) < 0) throw PythonErrorSet();
     set_warning_handler(warn_in_python);
+    keep_runtime(runtime);
     return 0;
   });
 }
@@ -166,13 +170,14 @@ int each_reference(Runtime& runtime, const Visit& visit) {
   return visit(runtime.hooks);
 }
 
-Runtime* state_of(PyObject* module) {
+// The runtime whose references the module owns, or null.
+Runtime* owned_by(PyObject* module) {
   auto* const state = static_cast<Runtime**>(PyModule_GetState(module));
-  return state == nullptr ? nullptr : *state;
+  return state != nullptr && *state != nullptr && (*state)->module == module ? *state : nullptr;
 }
 
 int traverse(PyObject* module, visitproc visit, void* arg) {
-  Runtime* const runtime = state_of(module);
+  Runtime* const runtime = owned_by(module);
   if (runtime == nullptr) return 0;
   return each_reference(
       *runtime, [&](PyObject*& object) { return object == nullptr ? 0 : visit(object, arg); });
@@ -181,7 +186,7 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
 // The types stay until the process ends: objects of theirs may be used by finalisers that run
 // later, and find the runtime through them.
 int clear(PyObject* module) {
-  if (Runtime* const runtime = state_of(module)) {
+  if (Runtime* const runtime = owned_by(module)) {
     Py_CLEAR(runtime->hooks);
     drop_tensor_caches(*runtime);
   }

@@ -125,7 +125,7 @@ Owned wrap(Runtime& runtime, Device device) {
 }
 
 void add_device_type(Runtime& runtime, PyObject* module) {
-  runtime.device_type = add_type(module, spec);
+  add_type(module, spec, runtime.device_type);
 }
 
 }  // namespace opyard::python

@@ -77,12 +77,14 @@ Owned wrap(Runtime& runtime, DType dtype) {
 }
 
 void add_dtype_type(Runtime& runtime, PyObject* module) {
-  runtime.dtype_type = add_type(module, spec);
+  add_type(module, spec, runtime.dtype_type);
   for (const DType dtype : kDTypes) {
-    Owned object = checked(runtime.dtype_type->tp_alloc(runtime.dtype_type, 0));
-    reinterpret_cast<DTypeObject*>(object.get())->dtype = dtype;
-    if (PyModule_AddObjectRef(module, name_of(dtype), object.get()) < 0) throw PythonErrorSet();
-    runtime.dtypes[std::size_t(dtype)] = object.release();
+    PyObject*& object = runtime.dtypes[std::size_t(dtype)];
+    if (object == nullptr) {
+      object = checked(runtime.dtype_type->tp_alloc(runtime.dtype_type, 0)).release();
+      reinterpret_cast<DTypeObject*>(object)->dtype = dtype;
+    }
+    if (PyModule_AddObjectRef(module, name_of(dtype), object) < 0) throw PythonErrorSet();
   }
 }
 

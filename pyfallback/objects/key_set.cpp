@@ -190,7 +190,7 @@ Owned wrap(Runtime& runtime, DispatchKeySet keys) {
 }
 
 void add_key_set_type(Runtime& runtime, PyObject* module) {
-  runtime.key_set_type = add_type(module, spec);
+  add_type(module, spec, runtime.key_set_type);
 }
 
 }  // namespace opyard::python

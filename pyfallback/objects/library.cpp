@@ -162,7 +162,7 @@ PyType_Spec spec = {"opyard._C.Library", sizeof(LibraryObject), 0, Py_TPFLAGS_DE
 }  // namespace
 
 void add_library_type(Runtime& runtime, PyObject* module) {
-  runtime.library_type = add_type(module, spec);
+  add_type(module, spec, runtime.library_type);
 }
 
 }  // namespace opyard::python

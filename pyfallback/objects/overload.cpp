@@ -202,7 +202,7 @@ Owned make_overload(Runtime& runtime, const Operator& op) {
 }
 
 void add_overload_type(Runtime& runtime, PyObject* module) {
-  runtime.overload_type = add_type(module, spec);
+  add_type(module, spec, runtime.overload_type);
 }
 
 }  // namespace opyard::python

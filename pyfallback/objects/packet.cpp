@@ -242,7 +242,7 @@ Owned overload_object(Runtime& runtime, const Operator& op) {
 }
 
 void add_packet_type(Runtime& runtime, PyObject* module) {
-  runtime.packet_type = add_type(module, spec);
+  add_type(module, spec, runtime.packet_type);
 }
 
 }  // namespace opyard::python

@@ -154,7 +154,7 @@ void add_tensor_type(Runtime& runtime, PyObject* module) {
   }
   slots.push_back({0, nullptr});
   PyType_Spec spec = {"opyard.Tensor", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT, slots.data()};
-  runtime.tensor_type = add_type(module, spec);
+  add_type(module, spec, runtime.tensor_type);
   keep_numpy_from_taking_over(runtime.tensor_type);
 }
 

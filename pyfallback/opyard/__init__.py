@@ -10,6 +10,7 @@ Importing the package loads neither NumPy nor the operators of `aten`; what need
 """
 
 import atexit as _atexit
+import sys as _sys
 
 from . import _C, _hooks
 from ._C import (
@@ -73,7 +74,7 @@ def __getattr__(name: str) -> object:
     """Submodules are imported when they are first named, so that importing the package is cheap."""
     if name in _SUBMODULES:
         __import__(f"{__name__}.{name}")
-        return globals()[name]
+        return _sys.modules[f"{__name__}.{name}"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -81,7 +82,8 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_SUBMODULES})
 
 
-_C.configure(_hooks.hooks)
 # Registered first, so it runs last: native threads are turned away once everything else that
-# runs at exit has run.
-_atexit.register(_C.close)
+# runs at exit has run. Only once, also where the package is imported again after sys.modules was
+# emptied: then the types are those of the first time, and this package answers their questions.
+if _C.configure(_hooks.hooks):
+    _atexit.register(_C.close)

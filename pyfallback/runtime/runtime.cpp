@@ -1,14 +1,16 @@
 // runtime/runtime.cpp: the life of a runtime, and what C++ may ask of it through the tag.
 //
-// [Life] _C's import makes the runtime. An atexit function of the interpreter closes it; a
-// static destructor closes the gate too, for hosts that just exit. The runtime and its tag are
-// never freed; an interpreter that is made later gets its own. The tag's slots take no argument
-// that leads back here, so they find the live runtime through one atomic pointer: in this version
-// one interpreter is served at a time, and only the main one.
+// [Life] _C's first import makes the runtime, and the interpreter's own dictionary keeps it for later
+// ones. An atexit function of the interpreter closes it; a static destructor closes the gate too,
+// for hosts that just exit. The runtime and its tag are never freed; an interpreter that is made
+// later gets its own. The tag's slots take no argument that leads back here, so they find the live
+// runtime through one atomic pointer: in this version only the main interpreter is served, and
+// there is one at a time.
 #include "runtime/runtime.h"
 
 #include "opyard/base/error.h"
 #include "runtime/gil.h"
+#include "runtime/types.h"
 
 namespace opyard::python {
 namespace {
@@ -49,9 +51,19 @@ void slot_decref(void* object) {
 
 constexpr InterpreterVTable kVTable{slot_name, slot_incref, slot_decref};
 
+// Under this name the interpreter's dictionary has a capsule with the runtime.
+constexpr const char* kKept = "opyard.runtime";
+
+Runtime* find_kept() {
+  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject* const capsule = kept == nullptr ? nullptr : PyDict_GetItemString(kept, kKept);
+  if (capsule == nullptr) return nullptr;
+  return static_cast<Runtime*>(PyCapsule_GetPointer(capsule, kKept));
+}
+
 }  // namespace
 
-Runtime& create_runtime() {
+Runtime& require_runtime() {
   // PyGILState_*, by which threads come in and find out whether they hold the GIL, knows the main
   // interpreter only: in another one a call of a Python kernel would wait for ever.
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
@@ -59,24 +71,29 @@ Runtime& create_runtime() {
          "opyard was imported by an interpreter that is not the main one of this process, and this "
          "version serves the main interpreter only");
   }
+  if (Runtime* const kept = find_kept()) {
+    OPYARD_CHECK(!kept->gate.closed(), Unsupported,
+                 "opyard was imported while the Python interpreter is ending, after it was closed; "
+                 "import it before, and keep it");
+    return *kept;
+  }
   static const CloseAtExit close_at_exit;
   static_cast<void>(close_at_exit);
   auto runtime = std::make_unique<Runtime>();
   runtime->tag = Interpreter::create(&kVTable);
-  // An interpreter that has ended leaves its runtime behind, closed: a new one takes its place.
-  Runtime* expected = live.load(std::memory_order_acquire);
-  if (expected != nullptr && expected->gate.closed()) {
-    expected->tag->disarm();
-  } else {
-    expected = nullptr;
-  }
-  if (!live.compare_exchange_strong(expected, runtime.get())) {
-    runtime->tag->disarm();
-    fail(ErrorKind::Unsupported,
-         "opyard is already imported by another interpreter of this process, and this version "
-         "serves one interpreter at a time");
+  // What is there is of a main interpreter that has ended, or of an import that failed.
+  if (Runtime* const former = live.exchange(runtime.get())) {
+    former->gate.close();
+    former->tag->disarm();
   }
   return *runtime.release();  // never freed: tags lead to it
+}
+
+void keep_runtime(Runtime& runtime) {
+  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  OPYARD_CHECK(kept != nullptr, OutOfMemory, "the interpreter has no dictionary");
+  const Owned capsule = checked(PyCapsule_New(&runtime, kKept, nullptr));
+  if (PyDict_SetItemString(kept, kKept, capsule.get()) < 0) throw PythonErrorSet();
 }
 
 Runtime* find_runtime() noexcept { return live.load(std::memory_order_acquire); }

@@ -1,8 +1,9 @@
 // runtime/runtime.h: everything Opyard keeps for one interpreter.
 //
-// One Runtime is made when `_C` is imported into an interpreter and is never freed: C++ objects
-// may lead to it through the interpreter tag for ever. It holds no static Python object; what
-// it holds is borrowed from, or dropped with, the module.
+// One Runtime is made when `_C` is first imported into an interpreter and is never freed: C++
+// objects may lead to it through the interpreter tag for ever. Where the module is imported once
+// more, because someone emptied sys.modules, it has the same runtime and the same types. It holds
+// no static Python object; what it holds is borrowed from, or dropped with, the first module.
 //
 //   _C module state ── Runtime ── Interpreter tag (libopyard)
 //                              ├─ gate, drop list
@@ -35,7 +36,9 @@ struct Runtime {
   Gate gate;
   DropList drops;
 
-  // Heap types of _C; strong references until the module is cleared.
+  // The module that was imported first; borrowed. It is the owner of what follows.
+  PyObject* module = nullptr;
+  // Heap types of _C; strong references.
   PyTypeObject* tensor_type = nullptr;
   PyTypeObject* overload_type = nullptr;
   PyTypeObject* packet_type = nullptr;
@@ -71,9 +74,12 @@ inline Runtime& runtime_of_module(PyObject* module) noexcept {
   return **static_cast<Runtime**>(PyModule_GetState(module));
 }
 
-// Makes the runtime of this interpreter. Raises Unsupported where it is not the main one, or where
-// another interpreter has a live one: in this version one interpreter is served at a time.
-Runtime& create_runtime();
+// The runtime of this interpreter: the one that keep_runtime() kept, or a new one. Raises Unsupported
+// where the interpreter is not the main one, which alone is served in this version, and where it is
+// ending.
+Runtime& require_runtime();
+// Lets require_runtime() find it: the types are complete. Throws PythonErrorSet.
+void keep_runtime(Runtime& runtime);
 // The live runtime, or null. Any thread.
 Runtime* find_runtime() noexcept;
 // Closes the gate and waits for those inside. With the GIL held, from atexit: Python code

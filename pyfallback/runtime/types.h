@@ -7,16 +7,14 @@
 
 namespace opyard::python {
 
-// Makes a heap type of the module from its spec, adds it to the module, and gives a strong
+// Adds a heap type of the runtime to the module, and makes it from its spec where there is none
+// yet: a module that is imported once more has the types of the first. `type` is a strong
 // reference. Throws PythonErrorSet.
-inline PyTypeObject* add_type(PyObject* module, PyType_Spec& spec) {
-  PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
-  if (type == nullptr) throw PythonErrorSet();
-  if (PyModule_AddType(module, reinterpret_cast<PyTypeObject*>(type)) < 0) {
-    Py_DECREF(type);
-    throw PythonErrorSet();
+inline void add_type(PyObject* module, PyType_Spec& spec, PyTypeObject*& type) {
+  if (type == nullptr) {
+    type = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
   }
-  return reinterpret_cast<PyTypeObject*>(type);
+  if (type == nullptr || PyModule_AddType(module, type) < 0) throw PythonErrorSet();
 }
 
 // A slot function of any signature, as PyType_Slot keeps it.

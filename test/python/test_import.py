@@ -146,5 +146,122 @@ def test_an_interpreter_that_imports_first_and_is_not_the_main_one_is_refused(ru
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "1.0\n")
 
 
+PURGE = """
+import gc, sys
+def purge():
+    for name in [name for name in sys.modules if name.partition(".")[0] == "opyard"]:
+        del sys.modules[name]
+"""
+
+
+def test_importing_again_after_sys_modules_was_emptied(run_program):
+    done = run_program(
+        PURGE
+        + """
+import opyard as first
+from opyard.dispatch import DispatchKey, explain
+from opyard.library import Library, override
+t = first.tensor([1.0, 2.0])
+library = Library("again", "FRAGMENT")
+library.define("f(Tensor x) -> Tensor")
+library.impl("f", lambda x: x, "CPU")
+handle = first.ops.again.f.default
+view = memoryview(t)
+for _ in range(3):
+    purge()
+    gc.collect()
+    import opyard
+    assert opyard is not first and opyard is sys.modules["opyard"]
+    assert opyard.Tensor is first.Tensor and opyard.float32 is first.float32
+    # What is new and what is old understand each other.
+    assert opyard.ops.again.f(t) is t and handle(opyard.tensor([3.0])).item() == 3
+    assert repr(opyard.tensor([1]) + t) == repr(first.tensor([1]) + t) == "tensor([2., 3.])"
+    assert opyard.dispatch.DispatchKey.CPU == DispatchKey.CPU
+    assert str(opyard.schema.parse("a(Tensor x) -> Tensor")) == "a(Tensor x) -> Tensor"
+    assert opyard.dispatch.explain(handle, t).key == explain("again::f", t).key
+    with opyard.library.override("again::f", "CPU", lambda x: x * 2):
+        assert first.ops.again.f(t).tolist() == [2.0, 4.0]
+    with override(opyard.ops.again.f, "CPU", lambda x: x * 3):
+        assert opyard.ops.again.f(t).tolist() == [3.0, 6.0]
+    assert first.schema is opyard.schema
+    opyard.library.Library("again", "FRAGMENT").define("g(int n) -> int")
+    gc.collect()
+print("done")
+"""
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "done\n")
+
+
+def test_reloading_the_package(run_program):
+    done = run_program(
+        """
+        import importlib, opyard
+        t = opyard.tensor([1.0])
+        assert importlib.reload(opyard) is opyard
+        importlib.reload(opyard._ops)
+        importlib.reload(opyard._hooks)
+        assert importlib.reload(opyard).ops.aten.add(t, t).item() == 2
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("kind", ["daemon", "atexit"])
+def test_a_package_that_was_imported_again_ends_cleanly(run_program, kind):
+    program = {
+        "daemon": """
+import threading, time
+def work(op=opyard.ops.again.f, x=opyard.tensor([1.0])):
+    while True:
+        op(x)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.02)
+""",
+        # The first package has registered close(), so this still runs before it.
+        "atexit": """
+import atexit
+atexit.register(lambda x=opyard.tensor([1.0]): print(opyard.ops.again.f(x).item()))
+""",
+    }[kind]
+    if kind == "daemon" and sys.version_info[:2] == (3, 10):
+        pytest.skip("CPython 3.10 itself crashes now and then when daemon threads are running")
+    done = run_program(
+        PURGE
+        + """
+import opyard
+library = opyard.library.Library("again", "FRAGMENT")
+library.define("f(Tensor x) -> Tensor")
+library.impl("f", lambda x: x, "CPU")
+purge()
+import opyard
+"""
+        + program
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == ("1.0\n" if kind == "atexit" else "")
+
+
+def test_importing_again_after_the_end_began_says_so(run_program):
+    done = run_program(
+        PURGE
+        + """
+import atexit
+@atexit.register
+def last():
+    purge()
+    try:
+        import opyard
+    except NotImplementedError as error:
+        print(error)
+import opyard
+"""
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "opyard was imported while the Python interpreter is ending, after it was closed; import "
+        "it before, and keep it\n"
+    )
+
+
 def test_the_versions_that_are_built_for():
     assert (3, 10) <= sys.version_info[:2] <= (3, 13)
