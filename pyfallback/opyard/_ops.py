@@ -17,27 +17,39 @@ _packets: dict = {}
 _aten_is_loaded = False
 
 
-def load_library(path: "str | os.PathLike[str]") -> None:
+def _encoded(path: "str | bytes | os.PathLike") -> bytes:
+    """The path as the system takes it. Raises OSError for a text that cannot be one, TypeError."""
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise OSError(f"{path!r} is no path: no file can have this name") from error
+    if b"\0" in encoded:
+        raise OSError(f"{path!r} is no path: it has a zero byte in it")
+    return encoded
+
+
+def load_library(path: "str | bytes | os.PathLike") -> None:
     """Loads a plugin: a shared library with operators. Loading it again does nothing.
 
     A name without a slash that is no file here is looked for where the system looks for
     libraries. Raises OSError where the file cannot be opened or is no plugin for this Opyard,
-    and what its registrations raise; nothing of it is registered then.
+    and what its registrations raise; nothing of it is registered then. TypeError for what is no
+    path.
     """
     from . import _bind
 
-    _bind.load_library(os.fsencode(path))
+    _bind.load_library(_encoded(path))
 
 
-def unload_library(path: "str | os.PathLike[str]") -> int:
+def unload_library(path: "str | bytes | os.PathLike") -> int:
     """Takes back all that a plugin registered; its code stays in memory.
 
     Gives the number of kernels that calls still under way keep alive. Raises LookupError where
-    no plugin was loaded from this path.
+    no plugin was loaded from this path, OSError for a text that cannot be one, TypeError.
     """
     from . import _bind
 
-    survivors = _bind.unload_library(os.fsencode(path))
+    survivors = _bind.unload_library(_encoded(path))
     for packet in list(_packets.values()):
         forget(packet.qualified_name)
     return survivors

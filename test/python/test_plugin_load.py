@@ -38,6 +38,64 @@ def test_F36_a_file_that_is_no_library(tmp_path):
     assert message_of(OSError, opyard.load_library, tmp_path).startswith(f"cannot load {tmp_path}")
 
 
+FORMS = {"str": str, "bytes": os.fsencode, "path": Path}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("function", ["load_library", "unload_library"])
+def test_F36_every_error_names_the_path(tmp_path, form, function):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text.so").write_text("no library, and long enough for the header of one " * 4)
+    (tmp_path / "empty.so").touch()
+    reasons = {
+        "folder": "cannot read file data: Is a directory",
+        "text.so": "invalid ELF header",
+        "empty.so": "file too short",
+        "nope.so": "cannot open shared object file: No such file or directory",
+        "text.so/nope.so": "cannot open shared object file: Not a directory",
+        "grün\n.so": "cannot open shared object file: No such file or directory",
+    }
+    for name, reason in reasons.items():
+        path = tmp_path / name
+        given = FORMS[form](path)
+        if function == "load_library":
+            text = message_of(OSError, opyard.load_library, given)
+            assert text == f"cannot load {path}: {path}: {reason}"
+        else:
+            text = message_of(LookupError, opyard.unload_library, given)
+            assert text == f"no plugin is loaded from {path}"
+
+
+@pytest.mark.parametrize("function", ["load_library", "unload_library"])
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("", "a plugin is loaded from a path, and an empty text is none"),
+        (b"", "a plugin is loaded from a path, and an empty text is none"),
+        ("a\0b.so", "'a\\x00b.so' is no path: it has a zero byte in it"),
+        (b"a\0b.so", "b'a\\x00b.so' is no path: it has a zero byte in it"),
+        (
+            Path("a\0b.so"),
+            f"{type(Path()).__name__}('a\\x00b.so') is no path: it has a zero byte in it",
+        ),
+        ("\ud800.so", "'\\ud800.so' is no path: no file can have this name"),
+    ],
+    ids=ascii,
+)
+def test_F36_a_text_that_is_no_path(function, path, text):
+    assert message_of(OSError, getattr(opyard, function), path) == text
+
+
+def test_F36_a_path_of_any_class(plugin):
+    class Somewhere:
+        def __fspath__(self):
+            return str(plugin_path("opyard_test_plugin"))
+
+    for path in (Somewhere(), os.fsencode(Somewhere())):
+        opyard.load_library(path)
+    assert opyard.loaded_libraries().count(os.fspath(Somewhere())) == 1
+
+
 @pytest.mark.parametrize("path", ["libm.so.6", _build_info.library])
 def test_F36_a_library_that_is_no_plugin(path):
     text = message_of(OSError, opyard.load_library, path)
