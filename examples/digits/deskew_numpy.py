@@ -16,7 +16,7 @@ class DeskewInNumPy:
 
     def __call__(self, images: opyard.Tensor) -> opyard.Tensor:
         self.calls += 1
-        pixels = images.numpy().reshape(-1, SIDE, SIDE).astype(np.float64)
+        pixels = _checked(images.numpy()).reshape(-1, SIDE, SIDE).astype(np.float64)
         rows, columns = np.mgrid[0:SIDE, 0:SIDE].astype(np.float64)
         mass = pixels.sum((1, 2), keepdims=True)
         safe = np.where(mass == 0, 1, mass)
@@ -30,6 +30,24 @@ class DeskewInNumPy:
         source_columns = slant * (rows - MIDDLE) + (columns - MIDDLE) + column
         straight = np.where(blank, pixels, _sample(pixels, source_rows, source_columns))
         return opyard.from_numpy(straight.astype(np.float32).reshape(images.shape))
+
+
+def _checked(images: np.ndarray) -> np.ndarray:
+    """Raises ValueError for another shape, and naming the row for what is no finite number."""
+    if images.shape[1:] not in ((SIDE * SIDE,), (SIDE, SIDE)):
+        raise ValueError(
+            "digits::deskew: images must have the shape [n, 64] or [n, 8, 8], but they have "
+            f"{list(images.shape)}"
+        )
+    bad = np.argwhere(~np.isfinite(images.reshape(len(images), SIDE * SIDE)))
+    if len(bad):
+        row, pixel = bad[0]
+        value = images[row].flat[pixel]
+        raise ValueError(
+            f"digits::deskew: row {row} of images holds {value} at pixel {pixel}; "
+            "every pixel must be a finite number"
+        )
+    return images
 
 
 def _sample(pixels: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -50,32 +50,73 @@ def test_the_same_seed_gives_the_same_accuracy(wheel_python, library, tmp_path):
     assert accuracy(first) == accuracy(second)
 
 
+FINITE = "; every pixel must be a finite number"
+SHAPES = "images must have the shape [n, 64] or [n, 8, 8], but they have"
 BAD_IMAGES = {
     "nan": (
         "np.where(np.arange(192).reshape(3, 64) == 70, np.nan, 0)",
-        "row 1 holds NaN at pixel 6",
+        f"row 1 of images holds NaN at pixel 6{FINITE}",
     ),
-    "infinity": ("np.full((2, 8, 8), np.inf)", "row 0 holds an infinity at pixel 0"),
-    "shape": ("np.zeros((2, 63))", "row 0 has 63 pixels, not 64"),
-    "dimensions": ("np.zeros((64,))", "but they are [64]"),
+    "infinity": (
+        "np.full((2, 8, 8), -np.inf)",
+        f"row 0 of images holds an infinity at pixel 0{FINITE}",
+    ),
+    "shape": ("np.zeros((5, 63))", f"{SHAPES} [5, 63]: rows 0 to 4 have the shape [63]"),
+    "one row": ("np.zeros((1, 8, 9))", f"{SHAPES} [1, 8, 9]: row 0 has the shape [8, 9]"),
+    "arrangement": (
+        "np.zeros((2, 4, 16))",
+        f"{SHAPES} [2, 4, 16]: rows 0 to 1 have the shape [4, 16]",
+    ),
+    "no row": ("np.zeros((0, 63))", f"{SHAPES} [0, 63]"),
+    "dimensions": (
+        "np.zeros((64,))",
+        f"{SHAPES} [64], which has no rows; a single image is [1, 64]",
+    ),
 }
+CALLS = {"deskew": "deskew(images)", "augment": "augment(images, seed=1)"}
 
 
 @pytest.mark.parametrize("kind", BAD_IMAGES)
-@pytest.mark.parametrize("call", ["deskew(images)", "augment(images, seed=1)"])
-def test_bad_images_name_the_row(wheel_python, library, tmp_path, kind, call):
+@pytest.mark.parametrize("op", CALLS)
+def test_bad_images_name_the_row(wheel_python, library, tmp_path, kind, op):
     images, text = BAD_IMAGES[kind]
     program = f"""
 import numpy as np, opyard
 opyard.load_library({str(library)!r})
 images = opyard.from_numpy(({images}).astype(np.float32))
 try:
-    opyard.ops.digits.{call}
+    opyard.ops.digits.{CALLS[op]}
 except ValueError as error:
     print(error)
 assert opyard.ops.digits.deskew(opyard.from_numpy(np.zeros((1, 64), np.float32))).shape == (1, 64)
 """
-    assert text in run(wheel_python, "-c", program, cwd=tmp_path)
+    assert run(wheel_python, "-c", program, cwd=tmp_path) == f"digits::{op}: {text}\n"
+
+
+BAD_FOR_NUMPY = {
+    "nan": (BAD_IMAGES["nan"][0], f"row 1 of images holds nan at pixel 6{FINITE}"),
+    "infinity": (BAD_IMAGES["infinity"][0], f"row 0 of images holds -inf at pixel 0{FINITE}"),
+    "shape": (BAD_IMAGES["shape"][0], f"{SHAPES} [5, 63]"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_FOR_NUMPY)
+def test_bad_images_name_the_row_in_numpy_too(wheel_python, library, tmp_path, kind):
+    images, text = BAD_FOR_NUMPY[kind]
+    program = f"""
+import sys
+import numpy as np, opyard
+sys.path.insert(0, {str(EXAMPLE)!r})
+from deskew_numpy import DeskewInNumPy
+opyard.load_library({str(library)!r})
+images = opyard.from_numpy(({images}).astype(np.float32))
+try:
+    with opyard.library.override("digits::deskew", "CPU", DeskewInNumPy()):
+        opyard.ops.digits.deskew(images)
+except ValueError as error:
+    print(error)
+"""
+    assert run(wheel_python, "-c", program, cwd=tmp_path) == f"digits::deskew: {text}\n"
 
 
 ROWS = {
