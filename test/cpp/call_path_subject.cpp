@@ -31,6 +31,12 @@ OPYARD_SUBJECT const Tensor& subject_redispatch(const TypedOperator<ByReference>
                                                 const Tensor& y) {
   return op.redispatch(keys, x, y);
 }
+extern "C" void subject_sink();
+OPYARD_SUBJECT void subject_guards(DispatchKeySet keys) {
+  const IncludeDispatchKeyGuard include(keys);
+  const ExcludeDispatchKeyGuard exclude(keys);
+  subject_sink();
+}
 // Where the indirect call of the path goes: the thunk of a kernel that is known, and of one
 // behind a pointer.
 OPYARD_SUBJECT TypedFunction subject_thunk_of_a_constant() {

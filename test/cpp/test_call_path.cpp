@@ -77,6 +77,14 @@ class Checker {
     for (const Instruction& at : code_.at(function)) count += is_call(at) && at.symbol.empty();
     return count;
   }
+  // How often a function looks up where a variable lies.
+  int references_to(const std::string& variable, const std::string& function) const {
+    int count = 0;
+    for (const Instruction& at : code_.at(function)) {
+      count += at.symbol.find(variable) != std::string::npos;
+    }
+    return count;
+  }
   bool has(const std::string& function) const { return code_.count(function) != 0; }
   // The functions whose names contain a word.
   std::vector<std::string> find(const std::string& word) const {
@@ -131,6 +139,13 @@ TEST_F(CallPath, ATypedCallTakesNoLockAllocatesNothingAndCallsNoPthread) {
     EXPECT_EQ(checker().faults_of(function), std::vector<std::string>()) << function;
   }
   EXPECT_EQ(checker().indirect_calls_of("subject_call"), 1) << "one indirect call: the kernel";
+}
+
+TEST_F(CallPath, A34_AGuardLooksTheThreadsSetsUpOnceOnTheWayInAndOnceOut) {
+  EXPECT_EQ(checker().faults_of("subject_guards"), std::vector<std::string>{"calls subject_sink"});
+  EXPECT_LE(checker().references_to("local_block", "subject_guards"), 2);
+  EXPECT_GE(checker().references_to("local_block", "subject_guards"), 1)
+      << "else the test sees nothing";
 }
 
 TEST_F(CallPath, NorDoTheThunksItCalls) {

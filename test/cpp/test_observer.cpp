@@ -16,23 +16,30 @@ using Unary = Tensor(const Tensor&);
 // Writes down what it is told.
 class Scribe : public Observer {
  public:
-  explicit Scribe(std::string& trace, std::string name = "")
-      : trace_(trace), name_(std::move(name)) {}
+  explicit Scribe(std::string& trace, std::string name = "", bool wants_values = true)
+      : trace_(trace), name_(std::move(name)), wants_values_(wants_values) {}
 
-  void on_enter(const Operator& op, DispatchKeySet keys, const Stack& stack) noexcept override {
-    trace_ += name_ + "(" + to_string(op.name()) + " " + to_string(keys.highest()) + " " +
-              std::to_string(stack.size());
+  bool wants_values() const noexcept override { return wants_values_; }
+  void on_enter(const Operator& op, DispatchKeySet keys, const Stack* arguments) noexcept override {
+    trace_ +=
+        name_ + "(" + to_string(op.name()) + " " + to_string(keys.highest()) + " " + of(arguments);
     if (call_inside != nullptr) who_ran(*call_inside, {K::CPU});
   }
-  void on_exit(const Operator& op, bool threw) noexcept override {
+  void on_exit(const Operator& op, bool threw, const Stack* results) noexcept override {
+    EXPECT_EQ(threw && results != nullptr, false);
     trace_ += (threw ? "!" : "") + to_string(op.name()).substr(3) + name_ + ")";
   }
 
   const Operator* call_inside = nullptr;
 
  private:
+  static std::string of(const Stack* stack) {
+    return stack == nullptr ? "-" : std::to_string(stack->size());
+  }
+
   std::string& trace_;
   const std::string name_;
+  const bool wants_values_;
 };
 
 class Observing : public testing::Test {
@@ -140,6 +147,28 @@ TEST_F(Observing, AnOperatorCanBeLeftOut) {
   const ObserverGuard guard(scribe);
   EXPECT_EQ(who_ran("t::f", {K::CPU}), "f");
   EXPECT_EQ(trace_, "");
+}
+
+TEST_F(Observing, D15_NothingIsBoxedWhereNobodyWantsValues) {
+  Scribe scribe(trace_, "", false);
+  const auto f = registry().require("t::f").typed<Unary>();
+  {
+    const ObserverGuard guard(scribe);
+    EXPECT_TRUE(f.call(x_).same(x_));
+    EXPECT_EQ(trace_, "(t::f CPU -f)") << "the call had no stack";
+    trace_.clear();
+    EXPECT_THROW(f.call(tensor_with({K::Meta})), Error);
+    EXPECT_EQ(trace_, "(t::f Meta -!f)");
+    trace_.clear();
+    std::string seen;
+    Scribe curious(seen);
+    const ObserverGuard inner(curious);
+    EXPECT_TRUE(f.call(x_).same(x_));
+    EXPECT_EQ(seen, "(t::f CPU 1f)") << "one that wants them gets them";
+  }
+  trace_.clear();
+  EXPECT_TRUE(f.call(x_).same(x_));
+  EXPECT_EQ(trace_, "") << "and nobody is told when nobody observes";
 }
 
 }  // namespace

@@ -48,6 +48,11 @@ Mutex::Mutex(LockRank rank, void (*in_child)()) : rank_(rank), in_child_(in_chil
   Fork::by_rank[int(rank)].store(this, std::memory_order_release);
 }
 
+Mutex::~Mutex() {
+  Mutex* self = this;
+  Fork::by_rank[int(rank_)].compare_exchange_strong(self, nullptr);
+}
+
 void Mutex::lock() {
   OPYARD_ASSERT(held >> int(rank_) == 0);
   mutex_.lock();

@@ -4,55 +4,75 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+
+#include "keys/names.h"
 
 namespace opyard {
 namespace {
 
-struct Named {
-  DispatchKey key;
-  const char* name;
-};
+using detail::KeyName;
 
-// In enum order: Undefined, layers by position, instances, aliases.
-std::vector<Named> make_names() {
-  std::vector<Named> names = {{DispatchKey::Undefined, "Undefined"}};
-  const auto add_layer = [&](DispatchKey key, const char* name) { names.push_back({key, name}); };
-#define OPYARD_X(index, position, name, prefix) add_layer(DispatchKey::name, #name);
+std::vector<KeyName> make_names() {
+  std::vector<KeyName> names;
+  const auto add = [&](DispatchKey key, const char* name) { names.push_back({key, name, name}); };
+  add(DispatchKey::Undefined, "Undefined");
+#define OPYARD_X(index, position, name, prefix) add(DispatchKey::name, #name);
   OPYARD_PER_BACKEND_LAYERS(OPYARD_X)
 #undef OPYARD_X
-#define OPYARD_X(position, name) add_layer(DispatchKey::name, #name);
+#define OPYARD_X(position, name) add(DispatchKey::name, #name);
   OPYARD_SINGLE_LAYERS(OPYARD_X)
 #undef OPYARD_X
 #define OPYARD_X(index, prefix, position, name) \
-  names.push_back({DispatchKey(64 + 16 * index + position), #prefix #name});
+  add(DispatchKey(64 + 16 * index + position), #prefix #name);
   OPYARD_BACKENDS(OPYARD_X, 0, )
   OPYARD_BACKENDS(OPYARD_X, 1, Quantized)
   OPYARD_BACKENDS(OPYARD_X, 2, Sparse)
   OPYARD_BACKENDS(OPYARD_X, 3, NestedTensor)
   OPYARD_BACKENDS(OPYARD_X, 4, Autograd)
 #undef OPYARD_X
-#define OPYARD_X(index, name) names.push_back({DispatchKey::name, #name});
+#define OPYARD_X(index, name) add(DispatchKey::name, #name);
   OPYARD_ALIAS_KEYS(OPYARD_X)
 #undef OPYARD_X
   std::sort(names.begin(), names.end(),
-            [](const Named& a, const Named& b) { return a.key < b.key; });
+            [](const KeyName& a, const KeyName& b) { return a.key < b.key; });
   return names;
 }
 
-const std::vector<Named>& names() {
-  static const auto* const all = new std::vector<Named>(make_names());
-  return *all;
+// Former tables are kept: a reader may be in one.
+struct NameTable {
+  std::vector<KeyName> names;
+  const NameTable* former;
+};
+
+std::atomic<const NameTable*>& published() {
+  static std::atomic<const NameTable*> table{new NameTable{make_names(), nullptr}};
+  return table;
 }
 
 }  // namespace
 
+namespace detail {
+
+const std::vector<KeyName>& key_names() {
+  return published().load(std::memory_order_acquire)->names;
+}
+
+void publish_key_names(std::vector<KeyName> names) {
+  const NameTable* const former = published().load(std::memory_order_relaxed);
+  published().store(new NameTable{std::move(names), former}, std::memory_order_release);
+}
+
+}  // namespace detail
+
 bool is_known(DispatchKey key) noexcept {
-  return std::any_of(names().begin(), names().end(),
-                     [key](const Named& entry) { return entry.key == key; });
+  const std::vector<KeyName>& names = detail::key_names();
+  return std::any_of(names.begin(), names.end(),
+                     [key](const KeyName& entry) { return entry.key == key; });
 }
 
 std::string to_string(DispatchKey key) {
-  for (const Named& entry : names()) {
+  for (const KeyName& entry : detail::key_names()) {
     if (entry.key == key) return entry.name;
   }
   return fmt::format("DispatchKey({})", int(key));
@@ -63,15 +83,15 @@ std::string to_string(Backend backend) {
 }
 
 DispatchKey parse_dispatch_key(std::string_view name) {
-  for (const Named& entry : names()) {
-    if (entry.name == name) return entry.key;
+  for (const KeyName& entry : detail::key_names()) {
+    if (entry.name == name || entry.given_first == name) return entry.key;
   }
   fail(ErrorKind::NotFound, fmt::format("could not parse dispatch key: {}", name));
 }
 
 std::vector<DispatchKey> all_dispatch_keys() {
   std::vector<DispatchKey> keys;
-  for (const Named& entry : names()) keys.push_back(entry.key);
+  for (const KeyName& entry : detail::key_names()) keys.push_back(entry.key);
   return keys;
 }
 

@@ -60,10 +60,10 @@ std::string Entry::dump() const {
   return text;
 }
 
-std::string Entry::dump_table(const Fallbacks& fallbacks) const {
+std::string Entry::dump_table(const Common& common) const {
   std::string text;
   const auto add = [&](DispatchKey key) {
-    const Resolved resolved = resolve(key, fallbacks);
+    const Resolved resolved = resolve(key, common);
     if (resolved.record->role == RecordRole::Missing) return;
     text += fmt::format("{}: {}{} [{}]\n", to_string(key),
                         resolved.record->role == RecordRole::Fallthrough ? "fallthrough " : "",

@@ -12,15 +12,13 @@
 
 #include <fmt/format.h>
 
+#include <bitset>
+#include <iterator>
+
 #include "opyard/keys/alias.h"
 #include "registry/stubs.h"
 
 namespace opyard {
-
-const Record* Fallbacks::find(DispatchKey key) const {
-  const auto found = registered.find(key);
-  return found != registered.end() ? found->second.record.get() : built_in_fallback(key);
-}
 
 const Record* Entry::active(DispatchKey key) const {
   const auto found = kernels.find(key);
@@ -36,63 +34,139 @@ std::pair<const Record*, DispatchKey> Entry::first_signature() const {
   return {nullptr, DispatchKey::Undefined};
 }
 
-Resolved Entry::look_up(DispatchKey key, const Fallbacks& fallbacks) const {
-  const auto alias_kernel = [&](DispatchKey alias, bool serves_undefined) -> const Record* {
-    const bool serves =
-        alias_includes(alias, key) || (serves_undefined && key == DispatchKey::Undefined);
-    return serves ? active(alias) : nullptr;
-  };
-  const auto any_kernel_at = [&](DispatchKeySet keys) {
-    for (const auto& [at, stack] : kernels) {
-      if (!is_alias(at) && keys.has(at)) return true;
-    }
-    return false;
-  };
-  const Record* const explicit_kernel = active(DispatchKey::CompositeExplicitAutograd);
+namespace {
 
-  if (const Record* exact = active(key)) return {exact, "kernel"};
-  for (const DispatchKey alias : {DispatchKey::CompositeExplicitAutogradNonFunctional,
-                                  DispatchKey::CompositeExplicitAutograd}) {
-    if (const Record* found = alias_kernel(alias, true)) return {found, "default backend kernel"};
-  }
-  const bool kernel_below = any_kernel_at(backend_keys_of_autograd(key));
-  // The explicit composite serves no nested tensors, so it does not stand in the way here.
-  const Record* const nested =
-      alias_kernel(DispatchKey::CompositeImplicitAutogradNestedTensor, false);
-  if (nested != nullptr && !kernel_below) return {nested, "nested kernel"};
-  if (const Record* found = alias_kernel(DispatchKey::CompositeImplicitAutograd, true)) {
-    if (key == DispatchKey::AutogradOther && kernel_below) {
-      return {&ambiguous_stub(), "ambiguous autogradother"};
+constexpr DispatchKey kAliases[] = {
+#define OPYARD_X(index, name) DispatchKey::name,
+    OPYARD_ALIAS_KEYS(OPYARD_X)
+#undef OPYARD_X
+};
+constexpr int index_of(DispatchKey alias) { return int(alias) - detail::kFirstAlias; }
+
+using Slots = std::bitset<kSlotCount>;
+
+// What resolving asks of each slot, found once.
+struct SlotFacts {
+  DispatchKey key = DispatchKey::Undefined;
+  bool served_by[std::size(kAliases)] = {};
+  Slots below;  // of an autograd key: the backend keys it belongs to
+  const Record* built_in = nullptr;
+};
+
+std::array<SlotFacts, kSlotCount> find_slot_facts() {
+  std::array<SlotFacts, kSlotCount> all;
+  for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
+    SlotFacts& facts = all[slot];
+    facts.key = key_of_slot(slot);
+    for (const DispatchKey alias : kAliases) {
+      facts.served_by[index_of(alias)] = alias_includes(alias, facts.key);
     }
-    if (!kernel_below && explicit_kernel == nullptr) return {found, "math kernel"};
+    if (facts.key == DispatchKey::Undefined) {
+      for (const DispatchKey alias :
+           {DispatchKey::CompositeExplicitAutogradNonFunctional,
+            DispatchKey::CompositeExplicitAutograd, DispatchKey::CompositeImplicitAutograd}) {
+        facts.served_by[index_of(alias)] = true;
+      }
+    }
+    for (const DispatchKey key : backend_keys_of_autograd(facts.key)) facts.below.set(slot_of(key));
+    facts.built_in = built_in_fallback(facts.key);
   }
-  if (const Record* found = alias_kernel(DispatchKey::Autograd, false)) {
-    return {found, "autograd kernel"};
-  }
-  if (const Record* found = alias_kernel(DispatchKey::BatchedDecomposition, false)) {
-    return {found, "batched kernel"};
-  }
-  if (const Record* found = fallbacks.find(key)) return {found, "backend fallback"};
-  return {&missing_stub(), "missing"};
+  return all;
 }
 
-Resolved Entry::resolve(DispatchKey key, const Fallbacks& fallbacks) const {
-  const Resolved found = look_up(key, fallbacks);
-  // There is nothing below Undefined that a call could go on to.
-  if (key == DispatchKey::Undefined && found.record->role == RecordRole::Fallthrough) {
+const std::array<SlotFacts, kSlotCount>& slot_facts() {
+  static const std::array<SlotFacts, kSlotCount> facts = find_slot_facts();
+  return facts;
+}
+
+// The active kernels of an entry, laid out for resolving all slots.
+class Active {
+ public:
+  explicit Active(const Entry& entry) {
+    for (const auto& [key, stack] : entry.kernels) {
+      const Record* const record = stack.back().record.get();
+      if (is_alias(key)) {
+        alias_[index_of(key)] = record;
+      } else {
+        exact_[slot_of(key)] = record;
+        occupied_.set(slot_of(key));
+      }
+    }
+  }
+
+  Resolved resolve(unsigned slot, const Common& common) const {
+    const Resolved found = look_up(slot, slot_facts()[slot], common);
+    // There is nothing below Undefined that a call could go on to.
+    const bool ends = key_of_slot(slot) == DispatchKey::Undefined &&
+                      found.record->role == RecordRole::Fallthrough;
+    return ends ? Resolved{&missing_stub(), "missing"} : found;
+  }
+
+ private:
+  const Record* at(DispatchKey alias) const { return alias_[index_of(alias)]; }
+  const Record* serving(const SlotFacts& facts, DispatchKey alias) const {
+    return facts.served_by[index_of(alias)] ? at(alias) : nullptr;
+  }
+
+  Resolved look_up(unsigned slot, const SlotFacts& facts, const Common& common) const {
+    using K = DispatchKey;
+    if (exact_[slot] != nullptr) return {exact_[slot], "kernel"};
+    for (const K alias :
+         {K::CompositeExplicitAutogradNonFunctional, K::CompositeExplicitAutograd}) {
+      if (const Record* found = serving(facts, alias)) return {found, "default backend kernel"};
+    }
+    const bool kernel_below = (facts.below & occupied_).any();
+    // The explicit composite serves no nested tensors, so it does not stand in the way here.
+    const Record* const nested = serving(facts, K::CompositeImplicitAutogradNestedTensor);
+    if (nested != nullptr && !kernel_below) return {nested, "nested kernel"};
+    if (const Record* found = serving(facts, K::CompositeImplicitAutograd)) {
+      if (facts.key == K::AutogradOther && kernel_below) {
+        return {&ambiguous_stub(), "ambiguous autogradother"};
+      }
+      if (!kernel_below && at(K::CompositeExplicitAutograd) == nullptr) {
+        return {found, "math kernel"};
+      }
+    }
+    if (const Record* found = serving(facts, K::Autograd)) return {found, "autograd kernel"};
+    if (const Record* found = serving(facts, K::BatchedDecomposition)) {
+      return {found, "batched kernel"};
+    }
+    if (!common.fallbacks.empty()) {
+      const auto found = common.fallbacks.find(facts.key);
+      if (found != common.fallbacks.end()) return {found->second.record.get(), "backend fallback"};
+    }
+    if (facts.built_in != nullptr) return {facts.built_in, "backend fallback"};
     return {&missing_stub(), "missing"};
   }
-  return found;
+
+  std::array<const Record*, kSlotCount> exact_{};
+  const Record* alias_[std::size(kAliases)] = {};
+  Slots occupied_;  // where exact_ has one
+};
+
+// What stands in a slot: ThreadEntry has no kernels, and the trace stands in front of what is no
+// fallthrough.
+const Record* stored(unsigned slot, const Active& active, const Common& common) {
+  if (key_of_slot(slot) == DispatchKey::ThreadEntry) return &thread_entry_stub();
+  const Record* const record = active.resolve(slot, common).record;
+  return common.traced && record->role != RecordRole::Fallthrough ? &trace_stub() : record;
 }
 
-void Entry::publish(const Fallbacks& fallbacks) const {
+}  // namespace
+
+Resolved Entry::resolve(DispatchKey key, const Common& common) const {
+  return Active(*this).resolve(slot_of(key), common);
+}
+
+void Entry::publish(const Common& common) const {
   if (op == nullptr) return;
+  const Active active(*this);
   std::uint64_t stays = DispatchKeySet::kBackendBits;  // and layers with a slot that takes calls
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
-    const DispatchKey key = key_of_slot(slot);
-    const Record* record =
-        key == DispatchKey::ThreadEntry ? &thread_entry_stub() : resolve(key, fallbacks).record;
-    if (record->role != RecordRole::Fallthrough) stays |= DispatchKeySet(layer_of(key)).raw();
+    const Record* const record = stored(slot, active, common);
+    if (record->role != RecordRole::Fallthrough) {
+      stays |= DispatchKeySet(layer_of(key_of_slot(slot))).raw();
+    }
     op->slots_[slot].store(record, std::memory_order_release);
   }
   op->mask_.store(stays, std::memory_order_release);
@@ -106,7 +180,7 @@ void Entry::bury(Operator& op) {
   op.mask_.store(~std::uint64_t{0}, std::memory_order_release);
 }
 
-std::string Entry::find_drift(const Fallbacks& fallbacks) const {
+std::string Entry::find_drift(const Common& common) const {
   for (const auto& [key, stack] : kernels) {
     if (stack.empty() || key == DispatchKey::Undefined) {
       return fmt::format("{} has an empty or misplaced stack of kernels at {}", to_string(name),
@@ -117,19 +191,18 @@ std::string Entry::find_drift(const Fallbacks& fallbacks) const {
   if (op->name() != name) {
     return fmt::format("{} holds the operator {}", to_string(name), to_string(op->name()));
   }
+  const Active active(*this);
   std::uint64_t stays = DispatchKeySet::kBackendBits | detail::kThreadEntryBit;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const DispatchKey key = key_of_slot(slot);
-    const Record* stored = op->slots_[slot].load(std::memory_order_acquire);
-    const Resolved computed = key == DispatchKey::ThreadEntry
-                                  ? Resolved{&thread_entry_stub(), "thread entry"}
-                                  : resolve(key, fallbacks);
-    if (stored != computed.record) {
+    const Record* const found = op->slots_[slot].load(std::memory_order_acquire);
+    const Record* const wanted = stored(slot, active, common);
+    if (found != wanted) {
       return fmt::format("{} at {}: the table holds \"{}\", registrations make it \"{}\" [{}]",
-                         to_string(name), to_string(key), stored->provenance,
-                         computed.record->provenance, computed.rule);
+                         to_string(name), to_string(key), found->provenance, wanted->provenance,
+                         active.resolve(slot, common).rule);
     }
-    if (stored->role != RecordRole::Fallthrough) stays |= DispatchKeySet(layer_of(key)).raw();
+    if (found->role != RecordRole::Fallthrough) stays |= DispatchKeySet(layer_of(key)).raw();
   }
   const std::uint64_t mask = op->mask_.load(std::memory_order_acquire);
   if (mask == stays) return "";

@@ -29,16 +29,14 @@ struct RegisteredKernel {
   Owner owner;
 };
 
-// The fallbacks of all keys, by slot; null where a key has none.
-struct Fallbacks {
-  struct Registered {
+// What the tables of all operators share.
+struct Common {
+  struct Fallback {
     std::unique_ptr<Record> record;
     std::uint64_t id;
   };
-  std::map<DispatchKey, Registered> registered;
-
-  // The registered one, else the built-in one, else null.
-  const Record* find(DispatchKey key) const;
+  std::map<DispatchKey, Fallback> fallbacks;  // those that were registered
+  bool traced = false;                        // calls are shown; see registry/trace.h
 };
 
 struct Resolved {
@@ -51,9 +49,11 @@ struct Entry {
   std::map<DispatchKey, std::vector<RegisteredKernel>> kernels;
   std::optional<Definition> definition;
   std::uint64_t definition_id = 0;  // also the order of definition
+  bool ending = false;              // the definition is being taken back
   Operator* op = nullptr;
   std::vector<std::unique_ptr<Operator>> former;  // live one included
   std::set<DispatchKey> warned;                   // where an override has been warned of
+  CountedPtr<MissingKernelReporter> reporter;     // who is told where a call finds no kernel
 
   bool exists() const { return definition.has_value() || !kernels.empty(); }
 
@@ -64,24 +64,21 @@ struct Entry {
 
   // What serves a runtime key; the order is described in registry/registry.h. Never a
   // fallthrough at Undefined.
-  Resolved resolve(DispatchKey key, const Fallbacks& fallbacks) const;
+  Resolved resolve(DispatchKey key, const Common& common) const;
 
   // Writes slots and mask of the live operator so that they equal what resolve() says.
-  void publish(const Fallbacks& fallbacks) const;
+  void publish(const Common& common) const;
   // Makes every call of an operator raise OperatorGone.
   static void bury(Operator& op);
   // Where the stored table or mask differs from the computed one, or the entry contradicts
   // itself, as text; empty where all agrees.
-  std::string find_drift(const Fallbacks& fallbacks) const;
+  std::string find_drift(const Common& common) const;
 
   // The operator for this declaration: one of former times, or a new one.
   Operator& operator_for(const Schema& schema);
 
   std::string dump() const;
-  std::string dump_table(const Fallbacks& fallbacks) const;
-
- private:
-  Resolved look_up(DispatchKey key, const Fallbacks& fallbacks) const;
+  std::string dump_table(const Common& common) const;
 };
 
 }  // namespace opyard

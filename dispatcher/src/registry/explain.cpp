@@ -19,6 +19,8 @@ std::string describe(const Registry::Resolution& resolution, RecordRole role) {
       return "definition taken back";
     case RecordRole::Fallthrough:
       return "falls through";
+    case RecordRole::Observe:
+      return "tells the observers";
     default:
       return resolution.rule;
   }
@@ -37,9 +39,10 @@ Route walk(const Operator& op, DispatchKeySet keys) {
     const DispatchKey key = keys.highest();
     const DispatchKey layer = keys.highest_layer();
     const bool masked = layer != DispatchKey::Undefined && !op.mask().has(layer);
-    const RecordRole role = masked ? RecordRole::Fallthrough : op.record(keys).role;
     const Registry::Resolution resolution = Registry::instance().resolve(op, key);
-    const bool passed = role == RecordRole::Fallthrough;
+    RecordRole role = masked ? RecordRole::Fallthrough : op.record(keys).role;
+    if (role == RecordRole::Trace) role = resolution.record->role;
+    const bool passed = role == RecordRole::Fallthrough || role == RecordRole::Observe;
     const bool names_one = passed || role == RecordRole::Kernel;
     route.considered.push_back(
         {key, !passed, describe(resolution, role), names_one ? resolution.provenance : ""});

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "schema/lexer.h"
+#include "base/identifier.h"
+#include "opyard/base/warning.h"
+#include "schema/source.h"
 
 namespace opyard {
 namespace {
@@ -31,7 +33,7 @@ Library::Library(LibraryKind kind, std::string name_space, std::optional<Dispatc
       key_(key),
       place_(file.empty() ? "" : fmt::format("{}:{}", file, line)),
       owner_(std::make_unique<char>()) {
-  if (!detail::is_name(name_space_)) {
+  if (!detail::is_identifier(name_space_)) {
     fail(ErrorKind::BadRegistration,
          fmt::format(
              "\"{}\" is no namespace for a library: it takes letters, digits and underscores, "
@@ -60,6 +62,18 @@ Library::~Library() { reset(); }
 
 void Library::reset() noexcept {
   while (!registrations_.empty()) registrations_.pop_back();
+}
+
+void Library::set_python_module(std::string module, std::string context) {
+  check_not_moved("set_python_module(...)");
+  if (!python_module_.empty() && (python_module_ != module || python_context_ != context)) {
+    warn(
+        fmt::format("the fake kernels of operators that this library of {} defines from now on are "
+                    "looked for in the Python module {}, no longer in {} ({})",
+                    name_space_, module, python_module_, provenance()));
+  }
+  python_module_ = std::move(module);
+  python_context_ = std::move(context);
 }
 
 std::string Library::provenance() const {
@@ -119,6 +133,8 @@ OperatorName Library::def(std::string_view text, std::vector<std::string> tags,
   definition.alias_analysis_is_default = false;
   definition.tags = std::move(tags);
   definition.provenance = provenance();
+  definition.python_module = python_module_;
+  definition.python_context = python_context_;
   const OperatorName name = definition.schema.name;
   make_room();
   registrations_.push_back(Registry::instance().define(std::move(definition)));
@@ -153,6 +169,8 @@ OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
     add(definition.schema.results, types.results);
     definition.alias_analysis = AliasAnalysis::Conservative;
     definition.provenance = provenance();
+    definition.python_module = python_module_;
+    definition.python_context = python_context_;
     name = definition.schema.name;
     make_room();
     registrations_.push_back(Registry::instance().define(std::move(definition)));

@@ -120,6 +120,26 @@ void Operator::call_boxed(Stack& stack) const {
   call_boxed_unchecked(stack);
 }
 
+void Operator::call_boxed_at(DispatchKey key, Stack& stack) const {
+  const std::size_t count = schema_.arguments.size();
+  StackRestorer restorer(stack, values_below(stack, count));
+  if (!is_known(key) || !is_runtime_key(key) || key == DispatchKey::ThreadEntry) {
+    fail(ErrorKind::BadValue,
+         fmt::format(
+             "{} cannot be called at {}: name the key of one backend, or of a layer that has "
+             "no backends",
+             to_string(name()), to_string(key)));
+  }
+  check_arguments(stack.top(std::min(count, stack.size())));
+  restorer.done();
+  detail::enter_thread();
+  const detail::CallDepth depth;
+  const DispatchKeySet keys =
+      (call_keys(stack.top(count)) & DispatchKeySet(DispatchKeySet::FULL_AFTER, key)) |
+      DispatchKeySet(key);
+  run_boxed(*slots_[slot_of(key)].load(std::memory_order_acquire), keys, stack);
+}
+
 void Operator::call_boxed_unchecked(Stack& stack) const {
   const detail::CallDepth depth;
   const DispatchKeySet keys = call_keys(stack.top(schema_.arguments.size()));

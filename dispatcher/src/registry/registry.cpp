@@ -12,61 +12,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <unordered_map>
 
-#include "opyard/base/mutex.h"
 #include "opyard/base/warning.h"
-#include "opyard/schema/parse.h"
-#include "registry/entry.h"
 #include "registry/reclaim.h"
 #include "registry/signature.h"
+#include "registry/state.h"
 #include "registry/stubs.h"
 
 namespace opyard {
-
-struct Registry::State {
-  enum class What { Definition, Kernel, Fallback, Namespace };
-  struct Target {
-    What what;
-    Entry* entry = nullptr;
-    DispatchKey key = DispatchKey::Undefined;
-    std::string name_space;
-  };
-  struct Claim {
-    std::string provenance;
-    std::uint64_t id;
-  };
-
-  std::atomic<std::uint64_t> generation{1};  // written under the mutex
-  mutable Mutex mutex{LockRank::Registry};   // guards everything below
-  std::map<OperatorName, std::unique_ptr<Entry>> entries;
-  Fallbacks fallbacks;
-  std::map<std::string, Claim> claims;
-  std::unordered_map<std::uint64_t, Target> targets;  // by registration
-  std::uint64_t last_id = 0;
-
-  const Entry* find(const OperatorName& name) const {
-    const auto found = entries.find(name);
-    return found == entries.end() ? nullptr : found->second.get();
-  }
-  Entry& entry(const OperatorName& name) {
-    const auto found = entries.find(name);
-    if (found != entries.end()) return *found->second;
-    auto fresh = std::make_unique<Entry>();  // whole before anyone can find it
-    fresh->name = name;
-    return *entries.emplace(name, std::move(fresh)).first->second;
-  }
-  std::uint64_t add_target(Target target) {
-    const std::uint64_t id = last_id + 1;
-    targets.emplace(id, std::move(target));
-    last_id = id;
-    return id;
-  }
-  void publish_all() const {
-    for (const auto& [name, entry] : entries) entry->publish(fallbacks);
-  }
-};
 
 namespace {
 
@@ -177,7 +130,7 @@ namespace {
 
 Registration Registry::define(Definition definition) {
   RecordChain freed;
-  const std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
   Entry& entry = state_->entry(definition.schema.name);
   if (entry.definition) {
     fail(ErrorKind::BadRegistration,
@@ -204,10 +157,50 @@ Registration Registry::define(Definition definition) {
   entry.definition.emplace(std::move(definition));
   entry.definition_id = id;
   entry.op = &op;
-  entry.publish(state_->fallbacks);
+  entry.publish(state_->common);
   state_->generation.fetch_add(1, std::memory_order_release);
   freed = collect_retired();
-  return Registration(id);
+  Registration registration(id);
+  const bool heard = !state_->listeners.none();
+  lock.unlock();
+  if (heard) state_->listeners.tell_defined(op, id);
+  return registration;
+}
+
+Registration Registry::listen(RegistrationListener listener) {
+  std::unique_lock lock(state_->mutex);
+  std::vector<const Operator*> defined;
+  for (const auto& [name, entry] : state_->entries) {
+    if (entry->definition && !entry->ending) defined.push_back(entry->op);
+  }
+  const std::uint64_t id = state_->add_target({State::What::Listener, nullptr, {}, {}});
+  try {
+    state_->listeners.add(id, std::move(listener), std::move(defined));
+  } catch (...) {
+    state_->targets.erase(id);
+    throw;
+  }
+  Registration registration(id);
+  lock.unlock();
+  state_->listeners.replay(id);
+  return registration;
+}
+
+void Registry::set_missing_kernel_reporter(const Operator& op,
+                                           CountedPtr<MissingKernelReporter> reporter) {
+  // The former one dies after the lock is released: it may run a user's code.
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->entries.find(op.name());
+  if (found == state_->entries.end() || found->second->op != &op) {
+    fail(ErrorKind::NotFound,
+         fmt::format("{} is gone: its definition was taken back", op.declaration()));
+  }
+  std::swap(found->second->reporter, reporter);
+}
+
+void Registry::set_traced(bool traced) {
+  const std::lock_guard lock(state_->mutex);
+  if (std::exchange(state_->common.traced, traced) != traced) state_->publish_all();
 }
 
 Registration Registry::implement(OperatorName name, std::optional<DispatchKey> at, Kernel kernel,
@@ -251,7 +244,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
     } else {
       stack.push_back({std::move(record), id, owner});
     }
-    entry->publish(state_->fallbacks);
+    entry->publish(state_->common);
     if (record != nullptr) retire(std::move(record));
     freed = collect_retired();
   }
@@ -278,8 +271,8 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
   }
   RecordChain freed;
   const std::lock_guard lock(state_->mutex);
-  const auto found = state_->fallbacks.registered.find(key);
-  if (found != state_->fallbacks.registered.end()) {
+  const auto found = state_->common.fallbacks.find(key);
+  if (found != state_->common.fallbacks.end()) {
     fail(ErrorKind::BadRegistration,
          fmt::format("Tried to register multiple backend fallbacks for the same dispatch key {}; "
                      "previous registration {}, new registration {}",
@@ -287,7 +280,7 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
   }
   const std::uint64_t id = state_->add_target({State::What::Fallback, nullptr, key, {}});
   try {
-    state_->fallbacks.registered.emplace(key, Fallbacks::Registered{std::move(record), id});
+    state_->common.fallbacks.emplace(key, Common::Fallback{std::move(record), id});
   } catch (...) {
     state_->targets.erase(id);
     throw;
@@ -319,10 +312,22 @@ Registration Registry::claim_namespace(std::string name_space, std::string prove
 }
 
 void Registry::undo(std::uint64_t id) noexcept {
+  // Destroyed after the lock is released.
   RecordChain freed;
-  const std::lock_guard lock(state_->mutex);
-  const auto found = state_->targets.find(id);
+  CountedPtr<MissingKernelReporter> reporter;
+  std::shared_ptr<void> listener;
+  std::unique_lock lock(state_->mutex);
+  auto found = state_->targets.find(id);
   if (found == state_->targets.end()) return;  // replaced since
+  if (found->second.what == State::What::Definition && !state_->listeners.none()) {
+    Entry& entry = *found->second.entry;
+    entry.ending = true;
+    const std::uint64_t last = state_->last_id;
+    lock.unlock();
+    state_->listeners.tell_undefined(*entry.op, last);
+    lock.lock();
+    found = state_->targets.find(id);
+  }
   const auto node = state_->targets.extract(found);
   const State::Target& target = node.mapped();
   switch (target.what) {
@@ -331,6 +336,8 @@ void Registry::undo(std::uint64_t id) noexcept {
       target.entry->op->forget_signature();
       target.entry->op = nullptr;
       target.entry->definition.reset();
+      target.entry->ending = false;
+      reporter = std::move(target.entry->reporter);
       state_->generation.fetch_add(1, std::memory_order_release);
       break;
     case State::What::Kernel: {
@@ -341,20 +348,23 @@ void Registry::undo(std::uint64_t id) noexcept {
       std::unique_ptr<Record> record = std::move(kernel->record);
       stack.erase(kernel);
       if (stack.empty()) target.entry->kernels.erase(at);
-      target.entry->publish(state_->fallbacks);
+      target.entry->publish(state_->common);
       retire(std::move(record));
       break;
     }
     case State::What::Fallback: {
-      const auto fallback = state_->fallbacks.registered.find(target.key);
+      const auto fallback = state_->common.fallbacks.find(target.key);
       std::unique_ptr<Record> record = std::move(fallback->second.record);
-      state_->fallbacks.registered.erase(fallback);
+      state_->common.fallbacks.erase(fallback);
       state_->publish_all();
       retire(std::move(record));
       break;
     }
     case State::What::Namespace:
       state_->claims.erase(target.name_space);
+      break;
+    case State::What::Listener:
+      listener = state_->listeners.remove(id);
       break;
   }
   freed = collect_retired();
@@ -369,102 +379,6 @@ bool Registration::stands() const noexcept { return id_ != 0 && Registry::instan
 
 void Registration::undo() noexcept {
   if (id_ != 0) Registry::instance().undo(std::exchange(id_, 0));
-}
-
-const Operator* Registry::find(const OperatorName& name) const {
-  const std::lock_guard lock(state_->mutex);
-  const Entry* entry = state_->find(name);
-  return entry == nullptr ? nullptr : entry->op;
-}
-
-const Operator& Registry::require(const OperatorName& name) const {
-  const std::lock_guard lock(state_->mutex);
-  const Entry* entry = state_->find(name);
-  if (entry != nullptr && entry->op != nullptr) return *entry->op;
-  const bool has_kernels = entry != nullptr && entry->exists();
-  fail(ErrorKind::NotFound,
-       fmt::format("Could not find schema for {}.{}", to_string(name),
-                   has_kernels ? " Kernels are registered for it, but no definition; is a def() "
-                                 "missing, or the library that has it?"
-                               : " Is the library that defines it loaded?"));
-}
-
-const Operator& Registry::require(std::string_view name) const {
-  return require(parse_operator_name(name));
-}
-
-std::uint64_t Registry::generation() const noexcept {
-  return state_->generation.load(std::memory_order_acquire);
-}
-
-std::vector<OperatorName> Registry::names() const {
-  const std::lock_guard lock(state_->mutex);
-  std::vector<OperatorName> names;
-  for (const auto& [name, entry] : state_->entries) {
-    if (entry->definition) names.push_back(name);
-  }
-  return names;
-}
-
-std::vector<std::string> Registry::overloads(std::string_view name) const {
-  const std::lock_guard lock(state_->mutex);
-  std::vector<std::pair<std::uint64_t, std::string>> found;
-  for (auto at = state_->entries.lower_bound(OperatorName{std::string(name), ""});
-       at != state_->entries.end() && at->first.name == name; ++at) {
-    if (at->second->definition) found.emplace_back(at->second->definition_id, at->first.overload);
-  }
-  std::sort(found.begin(), found.end());
-  std::vector<std::string> overloads;
-  for (auto& [order, overload] : found) overloads.push_back(std::move(overload));
-  return overloads;
-}
-
-std::vector<std::string> Registry::tags(const OperatorName& name) const {
-  const std::lock_guard lock(state_->mutex);
-  const Entry* entry = state_->find(name);
-  return entry != nullptr && entry->definition ? entry->definition->tags
-                                               : std::vector<std::string>();
-}
-
-std::string Registry::dump(const OperatorName& name) const {
-  const std::lock_guard lock(state_->mutex);
-  const Entry* entry = state_->find(name);
-  return entry == nullptr ? "" : entry->dump();
-}
-
-std::string Registry::dump_table(const OperatorName& name) const {
-  const std::lock_guard lock(state_->mutex);
-  const Entry* entry = state_->find(name);
-  return entry == nullptr ? "" : entry->dump_table(state_->fallbacks);
-}
-
-void Registry::check_invariants() const {
-  const std::lock_guard lock(state_->mutex);
-  for (const auto& [name, entry] : state_->entries) {
-    const std::string drift = entry->find_drift(state_->fallbacks);
-    if (drift.empty()) continue;
-    fail(ErrorKind::Internal, fmt::format("{}\nCanonical state\n{}Computed table:\n{}", drift,
-                                          entry->dump(), entry->dump_table(state_->fallbacks)));
-  }
-}
-
-Registry::Resolution Registry::resolve(const Operator& op, DispatchKey key) const {
-  const std::lock_guard lock(state_->mutex);
-  const Entry* entry = state_->find(op.name());
-  if (entry == nullptr || entry->op != &op) {
-    return {&gone_stub(), "definition taken back", gone_stub().provenance};
-  }
-  const Resolved resolved = entry->resolve(key, state_->fallbacks);
-  return {resolved.record, resolved.rule, resolved.record->provenance};
-}
-
-std::vector<DispatchKey> Registry::keys_with_kernel(const Operator& op) const {
-  const std::lock_guard lock(state_->mutex);
-  std::vector<DispatchKey> keys;
-  const Entry* entry = state_->find(op.name());
-  if (entry == nullptr || entry->op != &op) return keys;
-  for (const auto& [key, stack] : entry->kernels) keys.push_back(key);
-  return keys;
 }
 
 void Registry::reclaim() {

@@ -3,25 +3,25 @@
 
 #include <fmt/format.h>
 
-#include "opyard/observe/observer.h"
 #include "opyard/registry/explain.h"
-#include "opyard/registry/operator.h"
+#include "opyard/registry/registry.h"
 
 namespace opyard {
 namespace {
-
-const Record& make_stub(RecordRole role, BoxedFunction boxed, const char* provenance) {
-  auto* record = new Record;  // for ever
-  record->role = role;
-  record->boxed = boxed;
-  record->provenance = provenance;
-  return *record;
-}
 
 std::string route_of(const Operator& op, DispatchKeySet keys, Stack& stack) {
   const std::size_t count = op.schema().arguments.size();
   if (stack.size() < count) return explain_route(op, keys);
   return explain_route(op, keys, op.argument_keys(stack.top(count)));
+}
+
+// Where a call without data ends, and the operator said where its fake kernel is.
+std::string fake_kernel_hint(const Operator& op, DispatchKey key) {
+  const auto [module, context] = Registry::instance().python_module(op.name());
+  if (module.empty() || backend_of(key) != Backend::Meta) return "";
+  return fmt::format(
+      " Its fake kernel is in the Python module {}, which has to be imported first{}{}.", module,
+      context.empty() ? "" : ": ", context);
 }
 
 void run_missing(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
@@ -38,7 +38,11 @@ void run_missing(const Record&, const Operator& op, DispatchKeySet keys, Stack& 
         " was called without a tensor that carries dispatch keys, and it has no kernel for "
         "calls without one.";
   }
-  fail(ErrorKind::NoKernel, sentence + "\n" + route_of(op, keys, stack));
+  if (const auto reporter = Registry::instance().missing_kernel_reporter(op)) {
+    reporter->report(op, key);
+  }
+  fail(ErrorKind::NoKernel,
+       sentence + fake_kernel_hint(op, key) + "\n" + route_of(op, keys, stack));
 }
 
 void run_ambiguous(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
@@ -62,42 +66,22 @@ void run_thread_entry(const Record&, const Operator& op, DispatchKeySet keys, St
   record.boxed(record, op, keys, stack);
 }
 
-// Tells a chain of guards, the outermost first.
-template <typename Tell>
-void tell(const ObserverGuard* guard, const Tell& what) {
-  if (guard == nullptr) return;
-  tell(guard->outer(), what);
-  what(guard->observer());
-}
-
-void run_observe(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  const DispatchKeySet below =
-      keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Observe);
-  const ObserverGuard* const guards = ObserverGuard::innermost();
-  {
-    const ExcludeDispatchKeyGuard quiet(DispatchKey::Observe);
-    tell(guards, [&](Observer& observer) { observer.on_enter(op, below, stack); });
-  }
-  struct Exit {
-    const Operator& op;
-    const ObserverGuard* guards;
-    bool threw = true;
-    ~Exit() {
-      const ExcludeDispatchKeyGuard quiet(DispatchKey::Observe);
-      tell(guards, [&](Observer& observer) { observer.on_exit(op, threw); });
-    }
-  } exit{op, guards};
-  op.redispatch_boxed(below, stack);
-  exit.threw = false;
-}
-
 }  // namespace
+
+const Record& make_stub(RecordRole role, BoxedFunction boxed, const char* provenance) {
+  auto* record = new Record;  // for ever
+  record->role = role;
+  record->boxed = boxed;
+  record->provenance = provenance;
+  return *record;
+}
 
 void make_stubs() {
   missing_stub();
   ambiguous_stub();
   gone_stub();
   thread_entry_stub();
+  trace_stub();
   built_in_fallback(DispatchKey::Observe);
 }
 
@@ -131,10 +115,9 @@ const Record& thread_entry_stub() {
 const Record* built_in_fallback(DispatchKey key) {
   static const Record& fallthrough =
       make_stub(RecordRole::Fallthrough, &run_fallthrough, "built in");
-  static const Record& observe = make_stub(RecordRole::Kernel, &run_observe, "built in");
   switch (layer_of(key)) {
     case DispatchKey::Observe:
-      return &observe;
+      return &observe_stub();
     case DispatchKey::BackendSelect:
     case DispatchKey::AboveBackendSelect1:
     case DispatchKey::AboveBackendSelect2:

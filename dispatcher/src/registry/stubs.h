@@ -10,6 +10,9 @@
 
 namespace opyard {
 
+// A record that lives as long as the process. Raises bad_alloc.
+const Record& make_stub(RecordRole role, BoxedFunction boxed, const char* provenance);
+
 // Makes them all now, so that writing a table needs no memory. Raises bad_alloc.
 void make_stubs();
 
@@ -21,6 +24,10 @@ const Record& ambiguous_stub();
 const Record& gone_stub();
 // Makes the thread known and goes on; see keys/local.h [Thread entry].
 const Record& thread_entry_stub();
+// Tells the observers of this thread, and goes on below. registry/watched.cpp
+const Record& observe_stub();
+// Shows the call, and goes on to what the slot would lead to. registry/watched.cpp
+const Record& trace_stub();
 
 // The records that serve a layer where nobody registered anything for it: layers that mean
 // nothing to most operators fall through, Observe tells the observers. Null for the others.

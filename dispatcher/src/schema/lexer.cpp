@@ -5,12 +5,11 @@
 
 #include <algorithm>
 
+#include "base/identifier.h"
+
 namespace opyard::detail {
 namespace {
 
-// Not the functions of <cctype>: those depend on the locale of the host.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // Longer ones first where one begins another.
@@ -44,12 +43,6 @@ char simple_escape(char c) {
 
 }  // namespace
 
-bool is_name(std::string_view text) {
-  return !text.empty() && begins_name(text.front()) &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return begins_name(c) || is_digit(c); });
-}
-
 std::string describe(const Token& token) {
   return token.kind == TokenKind::End ? "the end" : fmt::format("'{}'", shown(token.text));
 }
@@ -79,7 +72,7 @@ Token Lexer::word(TokenKind kind, std::size_t end) {
 
 Token Lexer::name() {
   std::size_t end = offset_;
-  while (begins_name(at(end)) || is_digit(at(end))) ++end;
+  while (begins_identifier(at(end)) || is_digit(at(end))) ++end;
   if (end - offset_ > name_bytes_) {
     source_.fail_at(offset_, fmt::format("a name of {} bytes is too long; the limit is {}",
                                          end - offset_, name_bytes_));
@@ -109,8 +102,8 @@ Token Lexer::number() {
     kind = TokenKind::Complex;
     ++end;
   }
-  if (begins_name(at(end)) || is_digit(at(end))) {
-    while (begins_name(at(end)) || is_digit(at(end))) ++end;
+  if (begins_identifier(at(end)) || is_digit(at(end))) {
+    while (begins_identifier(at(end)) || is_digit(at(end))) ++end;
     const std::string_view text = source_.text().substr(offset_, end - offset_);
     source_.fail_at(offset_, fmt::format("'{}' is neither a number nor a name", shown(text)));
   }
@@ -141,7 +134,7 @@ Token Lexer::next() {
   skip_blanks();
   const char c = at(offset_);
   if (offset_ >= source_.text().size()) return word(TokenKind::End, offset_);
-  if (begins_name(c)) return name();
+  if (begins_identifier(c)) return name();
   if (is_digit(c) || (c == '.' && is_digit(at(offset_ + 1)))) return number();
   if (c == '"') return quoted();
   return symbol();

@@ -34,9 +34,6 @@ struct Token {
   std::size_t end() const { return offset + text.size(); }
 };
 
-// Whether the whole text is what the lexer takes for a Name.
-bool is_name(std::string_view text);
-
 // For messages: "the end", or the word in quotes.
 std::string describe(const Token& token);
 

@@ -24,10 +24,11 @@ enum class LockRank : int {
   MappedFiles,      // what files looked like when they were opened
   Registry,         // definitions, kernels, tables
   Reclaimer,        // threads that call, and retired records
+  KeyNames,         // who names a dispatch key
   kCount,
 };
 
-// A lock that lives as long as the process. For std::lock_guard and std::unique_lock.
+// A lock; at most one of each rank. For std::lock_guard and std::unique_lock.
 class OPYARD_API Mutex {
  public:
   // `in_child` runs in the child of a fork, by its only thread, while all locks are held.
@@ -35,6 +36,7 @@ class OPYARD_API Mutex {
   explicit Mutex(LockRank rank, void (*in_child)() = nullptr);
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
+  ~Mutex();
 
   void lock();
   void unlock();

@@ -160,7 +160,8 @@ OPYARD_API bool is_known(DispatchKey key) noexcept;
 OPYARD_API std::string to_string(DispatchKey key);
 OPYARD_API std::string to_string(Backend backend);
 
-// The inverse of to_string. Raises NotFound for a name that no key has.
+// The inverse of to_string; a key that was named (keys/named_keys.h) has its former name as well.
+// Raises NotFound for a name that no key has.
 OPYARD_API DispatchKey parse_dispatch_key(std::string_view name);
 
 // Every key that has a name, in enum order: Undefined, layers, instances, aliases.

@@ -19,10 +19,15 @@ class Stack;
 class OPYARD_API Observer {
  public:
   virtual ~Observer();
-  // `keys` is what the call takes below the Observe layer. The arguments lie on the stack.
-  virtual void on_enter(const Operator& op, DispatchKeySet keys, const Stack& stack) noexcept = 0;
-  // The call returned (the results lie on the stack) or threw.
-  virtual void on_exit(const Operator& op, bool threw) noexcept = 0;
+  // Whether it wants to see arguments and results. Asked at every call; where all observers of a
+  // thread say no, nothing is boxed for them.
+  virtual bool wants_values() const noexcept { return false; }
+  // `keys` is what the call takes below the Observe layer. The arguments lie on top of the stack;
+  // null where nobody wanted values and the call has no stack.
+  virtual void on_enter(const Operator& op, DispatchKeySet keys,
+                        const Stack* arguments) noexcept = 0;
+  // The call returned, and the results lie on top of the stack, or it threw, and there is none.
+  virtual void on_exit(const Operator& op, bool threw, const Stack* results) noexcept = 0;
 };
 
 // Installs an observer on this thread for a scope. Guards nest: an inner call is told to all

@@ -71,6 +71,10 @@ class OPYARD_API Library {
   // languages.
   void set_place(std::string place) { place_ = std::move(place); }
 
+  // Names the Python module that has the fake kernels of the operators that are defined after
+  // this, and what to tell whoever calls one without it. Warns where one was named already.
+  void set_python_module(std::string module, std::string context = "");
+
   // Takes everything back now.
   void reset() noexcept;
 
@@ -103,6 +107,8 @@ class OPYARD_API Library {
   std::string name_space_;
   std::optional<DispatchKey> key_;
   std::string place_;  // "file:line" of the block
+  std::string python_module_;
+  std::string python_context_;
   // What tells this library from others in the registry; moves with it.
   std::unique_ptr<char> owner_;
   std::vector<Registration> registrations_;  // in order; taken back in reverse

@@ -39,6 +39,8 @@ enum class RecordRole : std::uint8_t {
   Ambiguous,    // raises: AutogradOther cannot choose between a composite and a backend kernel
   Gone,         // raises: the definition was taken back
   ThreadEntry,  // makes the thread known, then goes on; see keys/local.h [Thread entry]
+  Observe,      // tells the observers, then goes on below; see registry/watched.h
+  Trace,        // shows the call, then goes on to the slot's kernel; see registry/trace.h
 };
 
 // The types of a kernel's C++ signature.

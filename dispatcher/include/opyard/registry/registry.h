@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "opyard/registry/kernel.h"
+#include "opyard/registry/listener.h"
 #include "opyard/registry/operator.h"
 #include "opyard/registry/registration.h"
 
@@ -42,12 +43,23 @@ using Owner = const void*;
 // How the aliases of an operator are known.
 enum class AliasAnalysis { FromSchema, Conservative, PureFunction };
 
+// Asked to raise where a call finds no kernel, in place of the error that Opyard makes.
+class OPYARD_API MissingKernelReporter : public Counted {
+ public:
+  // `key` is where the call ended. Where this returns, Opyard raises its own error.
+  virtual void report(const Operator& op, DispatchKey key) const = 0;
+};
+
 struct Definition {
   Schema schema;
   AliasAnalysis alias_analysis = AliasAnalysis::FromSchema;
   bool alias_analysis_is_default = true;
   std::vector<std::string> tags;
   std::string provenance;  // "registered at demo.cpp:12"
+  // The Python module that has the operator's fake kernel, and what else to say to whoever misses
+  // it; empty where none was named.
+  std::string python_module = "";
+  std::string python_context = "";
 };
 
 class OPYARD_API Registry {
@@ -72,6 +84,17 @@ class OPYARD_API Registry {
   // Claims a namespace for one library. Raises BadRegistration, naming the holder.
   Registration claim_namespace(std::string name_space, std::string provenance);
 
+  // Tells a listener of all operators that are defined, then of each that comes and goes, until
+  // the registration ends; it may still be running on another thread then. Raises what the
+  // listener throws meanwhile.
+  Registration listen(RegistrationListener listener);
+
+  // Who is told where a call of this operator finds no kernel; null for nobody. Ends with the
+  // definition. Raises NotFound where that was taken back.
+  void set_missing_kernel_reporter(const Operator& op, CountedPtr<MissingKernelReporter> reporter);
+
+  CountedPtr<MissingKernelReporter> missing_kernel_reporter(const Operator& op) const;
+
   // The operator where it is defined, else null.
   const Operator* find(const OperatorName& name) const;
   // Raises NotFound, and says so where kernels stand but no definition.
@@ -86,6 +109,23 @@ class OPYARD_API Registry {
   std::vector<OperatorName> names() const;
   std::vector<std::string> overloads(std::string_view name) const;
   std::vector<std::string> tags(const OperatorName& name) const;
+  // The Python module of its fake kernel and what goes with it; both empty where none was named.
+  std::pair<std::string, std::string> python_module(const OperatorName& name) const;
+
+  // Whether kernels are registered for this name, defined or not.
+  bool has_kernel(const OperatorName& name) const;
+  // Whether one is registered at exactly this key, which may be an alias; or at any key of the set.
+  bool has_kernel_at(const OperatorName& name, DispatchKey key) const;
+  bool has_kernel_at_any(const OperatorName& name, DispatchKeySet keys) const;
+  // Whether a call that goes to this runtime key finds a kernel, of whatever rule; fallthroughs
+  // count. Raises NotFound for an operator that is not defined, BadValue for an alias.
+  bool has_computed_kernel(const OperatorName& name, DispatchKey key) const;
+  // Whether calls pass this runtime key by. Raises what has_computed_kernel() raises.
+  bool is_fallthrough(const OperatorName& name, DispatchKey key) const;
+  // Whether a fallback is registered for the key.
+  bool has_fallback(DispatchKey key) const;
+  // What stands in dump() for each operator that has kernels and no definition.
+  std::vector<std::string> dangling() const;
 
   // Registered kernels, a line each, in the format of B38; empty for an unknown operator.
   std::string dump(const OperatorName& name) const;
@@ -113,7 +153,12 @@ class OPYARD_API Registry {
 
  private:
   friend class Registration;
+  friend void set_dispatch_trace(bool on);  // registry/trace.h
   Registry();
+  void set_traced(bool traced);
+  // With the lock held.
+  const Record& computed(const OperatorName& name, DispatchKey key) const;
+
   ~Registry() = delete;  // lives as long as the process
   void undo(std::uint64_t id) noexcept;
   bool stands(std::uint64_t id) const noexcept;

@@ -7,7 +7,7 @@
 // the tensor arguments, join and cut the thread's sets, mask, take the highest key, load the
 // slot, call through the record. It takes no lock, allocates nothing and counts nothing.
 //
-// Depends on: registry/operator.h, registry/types.h.
+// Depends on: registry/operator.h, registry/types.h, registry/watched.h.
 #pragma once
 
 #include <tuple>
@@ -17,6 +17,7 @@
 #include "opyard/registry/kernel.h"
 #include "opyard/registry/operator.h"
 #include "opyard/registry/types.h"
+#include "opyard/registry/watched.h"
 
 namespace opyard {
 
@@ -85,8 +86,17 @@ class TypedOperator<R(A...)> {
   [[gnu::noinline]] static R run_otherwise(const Operator& op, DispatchKeySet keys,
                                            A... arguments) {
     const Record& record = op.settle(keys);
+    return run_settled(op, record, keys, std::forward<A>(arguments)...);
+  }
+
+  static R run_settled(const Operator& op, const Record& record, DispatchKeySet keys,
+                       A... arguments) {
     if (record.typed != nullptr) {
       return reinterpret_cast<Typed>(record.typed)(record, keys, std::forward<A>(arguments)...);
+    }
+    if (detail::watches(record) && !detail::wants_values(record)) {
+      const detail::WatchedCall watched(op, record, keys);
+      return run_settled(op, watched.next(), watched.keys(), std::forward<A>(arguments)...);
     }
     InlineStack<sizeof...(A) + 4> stack;
     (detail::Argument<A>::box(stack, arguments), ...);

@@ -1,0 +1,25 @@
+// opyard/registry/listener.h: hearing of operators as they come and go.
+//
+// A listener hears of the operators that are defined already, while it is added, and of each one
+// from then on; kernels are not told of. No lock is held meanwhile, so a listener may do all that
+// other code may.
+//
+// Depends on: base/export.h.
+#pragma once
+
+#include <functional>
+
+namespace opyard {
+
+class Operator;
+
+struct RegistrationListener {
+  // After the operator was defined, on the thread that defined it. What it throws comes out of
+  // the definition, which is taken back.
+  std::function<void(const Operator&)> on_defined;
+  // Before its definition is taken back: it can still be called and looked up. What it throws is
+  // dropped.
+  std::function<void(const Operator&)> on_undefined;
+};
+
+}  // namespace opyard

@@ -1,0 +1,23 @@
+// opyard/registry/trace.h: showing where every call of the process goes, as it goes.
+//
+//    [call] op=[demo::scaled_add], key=[AutogradCPU]
+//     [redispatch] op=[demo::scaled_add], key=[CPU]
+//      [callBoxed] op=[demo::mul], key=[CPU]
+//
+// One line a kernel on the standard error stream, a space in front for each call it is inside of.
+// Keys that fall through do not show. The environment variable OPYARD_SHOW_DISPATCH_TRACE=1 does
+// the same from the start; 0 is off, any other value is ignored with a warning.
+//
+// Off, it costs nothing: switching it on writes every table anew, with the trace in front of the
+// kernels. On, each call takes the registry's lock for a moment.
+//
+// Depends on: base/export.h.
+#pragma once
+
+#include "opyard/base/export.h"
+
+namespace opyard {
+
+OPYARD_API void set_dispatch_trace(bool on);
+
+}  // namespace opyard

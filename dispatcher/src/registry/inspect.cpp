@@ -1,0 +1,185 @@
+// registry/inspect.cpp: asking the registry, which changes nothing.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "opyard/schema/parse.h"
+#include "registry/state.h"
+#include "registry/stubs.h"
+
+namespace opyard {
+
+const Operator* Registry::find(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry == nullptr ? nullptr : entry->op;
+}
+
+const Operator& Registry::require(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  if (entry != nullptr && entry->op != nullptr) return *entry->op;
+  const bool has_kernels = entry != nullptr && entry->exists();
+  fail(ErrorKind::NotFound,
+       fmt::format("Could not find schema for {}.{}", to_string(name),
+                   has_kernels ? " Kernels are registered for it, but no definition; is a def() "
+                                 "missing, or the library that has it?"
+                               : " Is the library that defines it loaded?"));
+}
+
+const Operator& Registry::require(std::string_view name) const {
+  return require(parse_operator_name(name));
+}
+
+std::uint64_t Registry::generation() const noexcept {
+  return state_->generation.load(std::memory_order_acquire);
+}
+
+std::vector<OperatorName> Registry::names() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<OperatorName> names;
+  for (const auto& [name, entry] : state_->entries) {
+    if (entry->definition) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> Registry::overloads(std::string_view name) const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<std::pair<std::uint64_t, std::string>> found;
+  for (auto at = state_->entries.lower_bound(OperatorName{std::string(name), ""});
+       at != state_->entries.end() && at->first.name == name; ++at) {
+    if (at->second->definition) found.emplace_back(at->second->definition_id, at->first.overload);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> overloads;
+  for (auto& [order, overload] : found) overloads.push_back(std::move(overload));
+  return overloads;
+}
+
+std::vector<std::string> Registry::tags(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry != nullptr && entry->definition ? entry->definition->tags
+                                               : std::vector<std::string>();
+}
+
+std::pair<std::string, std::string> Registry::python_module(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  if (entry == nullptr || !entry->definition) return {};
+  return {entry->definition->python_module, entry->definition->python_context};
+}
+
+bool Registry::has_kernel(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry != nullptr && !entry->kernels.empty();
+}
+
+bool Registry::has_kernel_at(const OperatorName& name, DispatchKey key) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry != nullptr && entry->kernels.contains(key);
+}
+
+bool Registry::has_kernel_at_any(const OperatorName& name, DispatchKeySet keys) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry != nullptr && std::any_of(keys.begin(), keys.end(), [&](DispatchKey key) {
+           return entry->kernels.contains(key);
+         });
+}
+
+const Record& Registry::computed(const OperatorName& name, DispatchKey key) const {
+  const Entry* entry = state_->find(name);
+  if (entry == nullptr || !entry->definition) {
+    fail(ErrorKind::NotFound, fmt::format("operator {} does not exist", to_string(name)));
+  }
+  if (is_alias(key)) {
+    fail(ErrorKind::BadValue,
+         fmt::format("{} is an alias key. Alias keys do not have runtime kernel "
+                     "registrations.",
+                     to_string(key)));
+  }
+  if (!is_known(key) || !is_runtime_key(key)) {
+    fail(ErrorKind::BadValue,
+         fmt::format("{} has no slot of its own; name the key of one backend", to_string(key)));
+  }
+  return *entry->resolve(key, state_->common).record;
+}
+
+bool Registry::has_computed_kernel(const OperatorName& name, DispatchKey key) const {
+  const std::lock_guard lock(state_->mutex);
+  const RecordRole role = computed(name, key).role;
+  return role == RecordRole::Kernel || role == RecordRole::Fallthrough ||
+         role == RecordRole::Observe;
+}
+
+bool Registry::is_fallthrough(const OperatorName& name, DispatchKey key) const {
+  const std::lock_guard lock(state_->mutex);
+  return computed(name, key).role == RecordRole::Fallthrough;
+}
+
+bool Registry::has_fallback(DispatchKey key) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->common.fallbacks.contains(key);
+}
+
+std::vector<std::string> Registry::dangling() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<std::string> dumps;
+  for (const auto& [name, entry] : state_->entries) {
+    if (!entry->definition && !entry->kernels.empty()) dumps.push_back(entry->dump());
+  }
+  return dumps;
+}
+
+CountedPtr<MissingKernelReporter> Registry::missing_kernel_reporter(const Operator& op) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(op);
+  return entry == nullptr ? CountedPtr<MissingKernelReporter>() : entry->reporter;
+}
+
+std::string Registry::dump(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry == nullptr ? "" : entry->dump();
+}
+
+std::string Registry::dump_table(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry == nullptr ? "" : entry->dump_table(state_->common);
+}
+
+void Registry::check_invariants() const {
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& [name, entry] : state_->entries) {
+    const std::string drift = entry->find_drift(state_->common);
+    if (drift.empty()) continue;
+    fail(ErrorKind::Internal, fmt::format("{}\nCanonical state\n{}Computed table:\n{}", drift,
+                                          entry->dump(), entry->dump_table(state_->common)));
+  }
+}
+
+Registry::Resolution Registry::resolve(const Operator& op, DispatchKey key) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(op);
+  if (entry == nullptr) {
+    return {&gone_stub(), "definition taken back", gone_stub().provenance};
+  }
+  const Resolved resolved = entry->resolve(key, state_->common);
+  return {resolved.record, resolved.rule, resolved.record->provenance};
+}
+
+std::vector<DispatchKey> Registry::keys_with_kernel(const Operator& op) const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<DispatchKey> keys;
+  const Entry* entry = state_->find(op);
+  if (entry == nullptr) return keys;
+  for (const auto& [key, stack] : entry->kernels) keys.push_back(key);
+  return keys;
+}
+
+}  // namespace opyard

@@ -1,0 +1,69 @@
+// registry/state.h: what the registry holds.
+//
+// Depends on: registry/entry.h, registry/listeners.h.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "opyard/base/mutex.h"
+#include "opyard/registry/registry.h"
+#include "registry/entry.h"
+#include "registry/listeners.h"
+
+namespace opyard {
+
+struct Registry::State {
+  enum class What { Definition, Kernel, Fallback, Namespace, Listener };
+  struct Target {
+    What what;
+    Entry* entry = nullptr;
+    DispatchKey key = DispatchKey::Undefined;
+    std::string name_space;
+  };
+  struct Claim {
+    std::string provenance;
+    std::uint64_t id;
+  };
+
+  std::atomic<std::uint64_t> generation{1};  // written under the mutex
+  mutable Mutex mutex{LockRank::Registry};   // guards everything below
+  std::map<OperatorName, std::unique_ptr<Entry>> entries;
+  Common common;
+  std::map<std::string, Claim> claims;
+  Listeners listeners{mutex};
+  std::unordered_map<std::uint64_t, Target> targets;  // by registration
+  std::uint64_t last_id = 0;
+
+  const Entry* find(const OperatorName& name) const {
+    const auto found = entries.find(name);
+    return found == entries.end() ? nullptr : found->second.get();
+  }
+  // The entry of an operator that is defined; null for one of former times.
+  const Entry* find(const Operator& op) const {
+    const Entry* const entry = find(op.name());
+    return entry != nullptr && entry->op == &op ? entry : nullptr;
+  }
+  Entry& entry(const OperatorName& name) {
+    const auto found = entries.find(name);
+    if (found != entries.end()) return *found->second;
+    auto fresh = std::make_unique<Entry>();  // whole before anyone can find it
+    fresh->name = name;
+    return *entries.emplace(name, std::move(fresh)).first->second;
+  }
+  std::uint64_t add_target(Target target) {
+    const std::uint64_t id = last_id + 1;
+    targets.emplace(id, std::move(target));
+    last_id = id;
+    return id;
+  }
+  void publish_all() const {
+    for (const auto& [name, entry] : entries) entry->publish(common);
+  }
+};
+
+}  // namespace opyard

@@ -1,0 +1,200 @@
+// test_inspect.cpp: protects what the registry answers about kernels, and who is asked when one is
+// missing.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "opyard/registry/library.h"
+#include "registering.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+using K = DispatchKey;
+
+OperatorName named(std::string_view name) { return parse_operator_name(name); }
+
+TEST(Inspect, B32_KernelsWithoutADefinitionAreListed) {
+  EXPECT_TRUE(registry().dangling().empty());
+  Registration lone = implement("t::lone", K::CPU, echo("lone"), "registered at lone.cpp:1");
+  const Registration other =
+      implement("t::lone.out", K::Meta, boxed_echo("out"), "registered at out.cpp:2");
+  EXPECT_EQ(
+      registry().dangling(),
+      (std::vector<std::string>{
+          "name: t::lone\nschema: (none)\nCPU: registered at lone.cpp:1 :: (Tensor _0) -> Tensor "
+          "_0 [ boxed unboxed ]\n",
+          "name: t::lone.out\nschema: (none)\nMeta: registered at out.cpp:2 :: (none) [ boxed "
+          "]\n"}));
+  {
+    const Registration op = define("t::lone(Tensor x) -> Tensor");
+    EXPECT_EQ(registry().dangling().size(), 1u);
+  }
+  lone.undo();
+  EXPECT_EQ(registry().dangling().size(), 1u);
+}
+
+TEST(Inspect, B43_WhetherThereIsAKernel) {
+  const Registration op = define("t::asked(Tensor x) -> Tensor");
+  EXPECT_FALSE(registry().has_kernel(named("t::asked")));
+  EXPECT_FALSE(registry().has_kernel(named("t::nope")));
+  const Registration meta = implement("t::asked", K::Meta, echo("meta"));
+  const Registration all = implement("t::asked", K::CompositeExplicitAutograd, echo("all"));
+  const Registration through = implement("t::asked", K::AutogradCPU, Kernel::fallthrough());
+  EXPECT_TRUE(registry().has_kernel(named("t::asked")));
+  EXPECT_TRUE(registry().has_kernel_at(named("t::asked"), K::Meta));
+  EXPECT_TRUE(registry().has_kernel_at(named("t::asked"), K::CompositeExplicitAutograd));
+  EXPECT_FALSE(registry().has_kernel_at(named("t::asked"), K::CPU)) << "exactly this key";
+  EXPECT_TRUE(registry().has_kernel_at_any(named("t::asked"), {K::CUDA, K::Meta}));
+  EXPECT_FALSE(registry().has_kernel_at_any(named("t::asked"), {K::CUDA, K::CPU}));
+
+  EXPECT_TRUE(registry().has_computed_kernel(named("t::asked"), K::CPU)) << "by the composite";
+  EXPECT_TRUE(registry().has_computed_kernel(named("t::asked"), K::Undefined));
+  EXPECT_FALSE(registry().has_computed_kernel(named("t::asked"), K::NestedTensorCPU));
+  EXPECT_TRUE(registry().is_fallthrough(named("t::asked"), K::AutogradCPU));
+  EXPECT_FALSE(registry().is_fallthrough(named("t::asked"), K::CPU));
+  EXPECT_THROWN(registry().has_computed_kernel(named("t::asked"), K::Autograd), BadValue,
+                "Autograd is an alias key. Alias keys do not have runtime kernel registrations.");
+  EXPECT_THROWN(registry().has_computed_kernel(named("t::asked"), K::Dense), BadValue,
+                "Dense has no slot of its own; name the key of one backend");
+  EXPECT_THROWN(registry().is_fallthrough(named("t::nope"), K::CPU), NotFound,
+                "operator t::nope does not exist");
+
+  EXPECT_FALSE(registry().has_fallback(K::XLA));
+  const Registration fallback = registry().implement_fallback(K::XLA, boxed_echo("xla"), "");
+  EXPECT_TRUE(registry().has_fallback(K::XLA));
+}
+
+TEST(Inspect, B43_D11_TheKernelOfOneKeyCanBeCalled) {
+  const Registration op = define("t::at(Tensor x) -> Tensor");
+  const Registration cpu = implement("t::at", K::CPU, echo("cpu"));
+  static DispatchKeySet seen;
+  const Registration meta =
+      implement("t::at", K::Meta, Kernel::from([](DispatchKeySet keys, const Tensor& x) -> Tensor {
+                  seen = keys;
+                  last_ran = "meta";
+                  return x;
+                }));
+  const Operator& at = registry().require("t::at");
+  Stack stack;
+  stack.push(Value(tensor_with({K::CPU, K::AutogradCPU})));
+  at.call_boxed_at(K::Meta, stack);
+  EXPECT_EQ(last_ran, "meta");
+  EXPECT_EQ(seen.highest(), K::Meta);
+  EXPECT_FALSE(seen.has(K::AutogradCPU));
+  at.call_boxed_at(K::CPU, stack);
+  EXPECT_EQ(last_ran, "cpu");
+  EXPECT_EQ(stack.size(), 1u);
+  EXPECT_THROWN(
+      at.call_boxed_at(K::Dense, stack), BadValue,
+      "t::at cannot be called at Dense: name the key of one backend, or of a layer that has no "
+      "backends");
+  EXPECT_TRUE(stack.empty()) << "the arguments are consumed";
+  stack.push(Value(tensor_with({K::CPU})));
+  EXPECT_EQ(thrown_by([&] { at.call_boxed_at(K::XLA, stack); }).kind, ErrorKind::NoKernel);
+}
+
+// Raises an error of its own, or leaves it to the dispatcher.
+class Reporter : public MissingKernelReporter {
+ public:
+  explicit Reporter(std::string word) : word_(std::move(word)) {}
+  void report(const Operator& op, DispatchKey key) const override {
+    if (!word_.empty())
+      throw std::runtime_error(word_ + " " + to_string(op.name()) + " " + to_string(key));
+  }
+
+ private:
+  const std::string word_;
+};
+
+TEST(Inspect, B42_AnOperatorsOwnReportOfAMissingKernel) {
+  Registration op = define("t::missing(Tensor x) -> Tensor");
+  const Registration cpu = implement("t::missing", K::CPU, echo("cpu"));
+  const Operator& missing = registry().require("t::missing");
+  const auto text = [&]() -> std::string {
+    try {
+      missing.typed<Tensor(const Tensor&)>().call(tensor_with({K::XLA}));
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_EQ(text().find("t::missing has no kernel at XLA"), 0u);
+  registry().set_missing_kernel_reporter(missing, make_counted<Reporter>("ours:"));
+  EXPECT_EQ(text(), "ours: t::missing XLA");
+  EXPECT_EQ(who_ran(missing, {K::CPU}), "cpu") << "only where there is none";
+  registry().set_missing_kernel_reporter(missing, make_counted<Reporter>(""));
+  EXPECT_EQ(text().find("t::missing has no kernel at XLA"), 0u) << "one that does not raise";
+  registry().set_missing_kernel_reporter(missing, make_counted<Reporter>("again"));
+  op.undo();
+  EXPECT_THROWN(registry().set_missing_kernel_reporter(missing, {}), NotFound,
+                "t::missing(Tensor x) -> Tensor is gone: its definition was taken back");
+  op = define("t::missing(Tensor x) -> Tensor");
+  EXPECT_EQ(text().find("t::missing has no kernel at XLA"), 0u) << "it went with the definition";
+}
+
+TEST(Inspect, B19_AFakeKernelsModuleIsNamedToWhoMissesIt) {
+  const CaughtWarnings warnings;
+  Library lib(LibraryKind::Fragment, "t", std::nullopt, "fake.cpp", 3);
+  lib.def("real(Tensor x) -> Tensor");
+  lib.set_python_module("demo.fakes", "see its README");
+  lib.def("fake(Tensor x) -> Tensor");
+  EXPECT_EQ(registry().python_module(named("t::real")), (std::pair<std::string, std::string>{}));
+  EXPECT_EQ(registry().python_module(named("t::fake")),
+            (std::pair<std::string, std::string>("demo.fakes", "see its README")));
+  const auto text = [](const char* name, DispatchKeySet keys) {
+    return thrown_by([&] {
+             registry().require(name).typed<Tensor(const Tensor&)>().call(tensor_with(keys));
+           })
+        .text;
+  };
+  EXPECT_EQ(
+      text("t::fake", {K::Meta})
+          .find("t::fake has no kernel at Meta, where this call goes. Its fake kernel is in the "
+                "Python module demo.fakes, which has to be imported first: see its README.\n"),
+      0u)
+      << text("t::fake", {K::Meta});
+  EXPECT_EQ(text("t::fake", {K::CPU}).find("demo.fakes"), std::string::npos);
+  EXPECT_EQ(text("t::real", {K::Meta}).find("demo.fakes"), std::string::npos);
+  EXPECT_TRUE(warnings.texts().empty());
+  lib.set_python_module("demo.others");
+  EXPECT_EQ(
+      warnings.texts(),
+      std::vector<std::string>{
+          "the fake kernels of operators that this library of t defines from now on are looked for "
+          "in the Python module demo.others, no longer in demo.fakes (registered at fake.cpp:3)"});
+}
+
+// Objects that end after main: nothing that they undo has ended before them.
+struct AtExit {
+  Registration op;
+  Registration kernel;
+  Library* library = nullptr;
+  ~AtExit() {
+    op.undo();
+    kernel.undo();
+    delete library;
+  }
+};
+AtExit at_exit;
+
+TEST(Inspect, B35_RegistrationsMayEndAfterMain) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    at_exit.op = define("t::late(Tensor x) -> Tensor");
+    at_exit.kernel = implement("t::late", K::CPU, echo("late"));
+    at_exit.library = new Library(LibraryKind::Def, "late");
+    at_exit.library->def("op(Tensor x) -> Tensor");
+    std::exit(who_ran("t::late", {K::CPU}) == "late" ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+}  // namespace
+}  // namespace opyard

@@ -1,0 +1,144 @@
+// test_listener.cpp: protects that a listener hears of each definition once, and of its end after
+// its beginning.
+#include "opyard/registry/listener.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "registering.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+RegistrationListener writing_to(std::string& text) {
+  return {[&text](const Operator& op) { text += "+" + to_string(op.name()) + " "; },
+          [&text](const Operator& op) { text += "-" + to_string(op.name()) + " "; }};
+}
+
+TEST(Listener, B33_HearsOfWhatIsThereThenOfWhatComesAndGoes) {
+  const Registration before = define("t::before(Tensor x) -> Tensor");
+  const Registration kernel = implement("t::dangling", DispatchKey::CPU, echo("dangling"));
+  std::string text;
+  {
+    const Registration listening = registry().listen(writing_to(text));
+    EXPECT_EQ(text, "+t::before ") << "kernels are not told of";
+    Registration after = define("t::after(Tensor x) -> Tensor");
+    const Registration more = implement("t::after", DispatchKey::CPU, echo("after"));
+    EXPECT_EQ(text, "+t::before +t::after ");
+    after.undo();
+    EXPECT_EQ(text, "+t::before +t::after -t::after ");
+    const Registration again = define("t::after(Tensor x) -> Tensor");
+    EXPECT_EQ(text, "+t::before +t::after -t::after +t::after ");
+    text.clear();
+  }
+  EXPECT_EQ(text, "-t::after ");
+  const Registration unheard = define("t::unheard(Tensor x) -> Tensor");
+  EXPECT_EQ(text, "-t::after ") << "its registration has ended";
+}
+
+TEST(Listener, B33_AnOperatorCanStillBeUsedWhileItsEndIsTold) {
+  std::string ran;
+  Registration op = define("t::ending(Tensor x) -> Tensor");
+  const Registration kernel = implement("t::ending", DispatchKey::CPU, echo("kernel"));
+  const Registration listening =
+      registry().listen({{}, [&](const Operator& ending) {
+                           EXPECT_EQ(registry().find(ending.name()), &ending);
+                           ran = who_ran(ending, {DispatchKey::CPU});
+                         }});
+  op.undo();
+  EXPECT_EQ(ran, "kernel");
+  EXPECT_EQ(registry().find({"t::ending", ""}), nullptr);
+}
+
+TEST(Listener, B33_SeveralAreToldInOrderAndMayComeAndGoMeanwhile) {
+  std::string text;
+  Registration second;
+  bool add = true;
+  const Registration first = registry().listen({[&](const Operator&) {
+                                                  text += "first ";
+                                                  if (std::exchange(add, false))
+                                                    second = registry().listen(writing_to(text));
+                                                },
+                                                {}});
+  const Registration a = define("t::a(Tensor x) -> Tensor");
+  EXPECT_EQ(text, "first +t::a ") << "the new one had it on its list";
+  const Registration b = define("t::b(Tensor x) -> Tensor");
+  EXPECT_EQ(text, "first +t::a first +t::b ");
+  second.undo();
+  const Registration c = define("t::c(Tensor x) -> Tensor");
+  EXPECT_EQ(text, "first +t::a first +t::b first ");
+}
+
+TEST(Listener, OneThatThrowsTakesTheDefinitionBack) {
+  std::string text;
+  const Registration quiet = registry().listen(writing_to(text));
+  {
+    const Registration refusing =
+        registry().listen({[](const Operator&) { throw std::runtime_error("not here"); },
+                           [](const Operator&) { throw std::runtime_error("nor there"); }});
+    EXPECT_THROW(define("t::refused(Tensor x) -> Tensor"), std::runtime_error);
+    EXPECT_EQ(registry().find({"t::refused", ""}), nullptr);
+    EXPECT_EQ(text, "+t::refused -t::refused ");
+  }
+  const Registration op = define("t::refused(Tensor x) -> Tensor");
+  EXPECT_THROW(registry().listen({[](const Operator&) { throw 42; }, {}}), int);
+  EXPECT_EQ(text, "+t::refused -t::refused +t::refused ") << "and the one that threw is gone";
+}
+
+TEST(Listener, ADefinitionThatEndsWhileItIsBeingToldOfIsToldAsEndedAfterwards) {
+  std::string text;
+  Registration op = define("t::brief(Tensor x) -> Tensor");
+  const Registration other = define("t::other(Tensor x) -> Tensor");
+  const Registration listening = registry().listen(
+      {[&](const Operator& defined) {
+         text += "+" + to_string(defined.name()) + " ";
+         op.undo();
+         text += "undone ";
+       },
+       [&](const Operator& ended) { text += "-" + to_string(ended.name()) + " "; }});
+  EXPECT_EQ(text, "+t::brief undone -t::brief +t::other undone ");
+}
+
+// Each listener's account must be in order for every operator, whatever the threads do.
+TEST(Listener, B33_IsRightAmongThreads) {
+  struct Account {
+    std::mutex mutex;
+    std::map<const Operator*, int> standing;
+    std::string fault;
+  };
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> definers;
+  for (int i = 0; i < 2; ++i) {
+    definers.emplace_back([&, i] {
+      const std::string schema = "t::busy" + std::to_string(i) + "(Tensor x) -> Tensor";
+      while (!stop) const Registration op = define(schema);
+    });
+  }
+  for (int round = 0; round < 300; ++round) {
+    auto account = std::make_shared<Account>();
+    const auto change = [account](const Operator& op, int by) {
+      const std::lock_guard lock(account->mutex);
+      int& standing = account->standing[&op];
+      standing += by;
+      if (standing < 0 || standing > 1) account->fault = op.declaration();
+    };
+    const Registration listening =
+        registry().listen({[change](const Operator& op) { change(op, 1); },
+                           [change](const Operator& op) { change(op, -1); }});
+    std::this_thread::yield();
+    const std::lock_guard lock(account->mutex);
+    EXPECT_EQ(account->fault, "") << "round " << round;
+    if (HasFailure()) break;
+  }
+  stop = true;
+  for (std::thread& thread : definers) thread.join();
+}
+
+}  // namespace
+}  // namespace opyard
