@@ -47,9 +47,9 @@ struct Resolved {
 struct Entry {
   OperatorName name;
   std::map<DispatchKey, std::vector<RegisteredKernel>> kernels;
-  std::optional<Definition> definition;
-  std::uint64_t definition_id = 0;  // also the order of definition
-  bool ending = false;              // the definition is being taken back
+  std::optional<Definition> definition;  // without the schema, which the operator has
+  std::uint64_t definition_id = 0;       // also the order of definition
+  bool ending = false;                   // the definition is being taken back
   Operator* op = nullptr;
   std::vector<std::unique_ptr<Operator>> former;  // live one included
   std::set<DispatchKey> warned;                   // where an override has been warned of

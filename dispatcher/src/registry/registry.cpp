@@ -145,7 +145,7 @@ Registration Registry::define(Definition definition) {
     }
   }
   Operator& op = entry.operator_for(definition.schema);
-  const std::uint64_t id = state_->add_target({State::What::Definition, &entry, {}, {}});
+  const std::uint64_t id = state_->add_target({State::What::Definition, &entry, {}, nullptr});
   if (const auto [known, key] = entry.first_signature();
       known != nullptr && !op.fix_signature(*known->signature, false)) {
     state_->targets.erase(id);
@@ -154,6 +154,7 @@ Registration Registry::define(Definition definition) {
                      "may still be in use; its kernel {} now has {}",
                      op.declaration(), known->provenance, readable(*known->signature)));
   }
+  definition.schema = Schema();  // the operator has it
   entry.definition.emplace(std::move(definition));
   entry.definition_id = id;
   entry.op = &op;
@@ -173,7 +174,7 @@ Registration Registry::listen(RegistrationListener listener) {
   for (const auto& [name, entry] : state_->entries) {
     if (entry->definition && !entry->ending) defined.push_back(entry->op);
   }
-  const std::uint64_t id = state_->add_target({State::What::Listener, nullptr, {}, {}});
+  const std::uint64_t id = state_->add_target({State::What::Listener, nullptr, {}, nullptr});
   try {
     state_->listeners.add(id, std::move(listener), std::move(defined));
   } catch (...) {
@@ -229,7 +230,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
         warning = describe_override(*entry, key, *stack.back().record, *record);
       }
       stack.reserve(stack.size() + 1);
-      id = state_->add_target({State::What::Kernel, entry, key, {}});
+      id = state_->add_target({State::What::Kernel, entry, key, nullptr});
       fix_signature(*entry, *record);
     } catch (...) {
       state_->targets.erase(id);
@@ -278,7 +279,7 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
                      "previous registration {}, new registration {}",
                      to_string(key), found->second.record->provenance, record->provenance));
   }
-  const std::uint64_t id = state_->add_target({State::What::Fallback, nullptr, key, {}});
+  const std::uint64_t id = state_->add_target({State::What::Fallback, nullptr, key, nullptr});
   try {
     state_->common.fallbacks.emplace(key, Common::Fallback{std::move(record), id});
   } catch (...) {
@@ -301,9 +302,11 @@ Registration Registry::claim_namespace(std::string name_space, std::string prove
              "registration was {}; latest registration was {}",
              name_space, found->second.provenance, provenance));
   }
-  const std::uint64_t id = state_->add_target({State::What::Namespace, nullptr, {}, name_space});
+  const std::uint64_t id = state_->add_target({State::What::Namespace, nullptr, {}, nullptr});
   try {
-    state_->claims.emplace(std::move(name_space), State::Claim{std::move(provenance), id});
+    state_->targets.at(id).name_space =
+        &state_->claims.emplace(std::move(name_space), State::Claim{std::move(provenance), id})
+             .first->first;
   } catch (...) {
     state_->targets.erase(id);
     throw;
@@ -361,7 +364,7 @@ void Registry::undo(std::uint64_t id) noexcept {
       break;
     }
     case State::What::Namespace:
-      state_->claims.erase(target.name_space);
+      state_->claims.erase(state_->claims.find(*target.name_space));
       break;
     case State::What::Listener:
       listener = state_->listeners.remove(id);

@@ -23,7 +23,7 @@ struct Registry::State {
     What what;
     Entry* entry = nullptr;
     DispatchKey key = DispatchKey::Undefined;
-    std::string name_space;
+    const std::string* name_space = nullptr;  // the key in `claims`
   };
   struct Claim {
     std::string provenance;
