@@ -84,8 +84,8 @@ void expect_fair(const std::function<void()>& call) {
 
 class Quiet : public Observer {
  public:
-  void on_enter(const Operator&, DispatchKeySet, const Stack&) noexcept override { ++seen; }
-  void on_exit(const Operator&, bool) noexcept override { --seen; }
+  void on_enter(const Operator&, DispatchKeySet, const Stack*) noexcept override { ++seen; }
+  void on_exit(const Operator&, bool, const Stack*) noexcept override { --seen; }
   int seen = 0;
 };
 
