@@ -198,12 +198,15 @@ def test_a_step_leaves_no_reference_and_no_memory(name):
         return sys.getrefcount(x), sys.getrefcount(opyard.Tensor), sys.getallocatedblocks()
 
     repeat(count)  # whatever is kept for reuse is kept now
-    before = measure()
-    repeat(count)
-    of_x, of_type, blocks = (b - a for a, b in zip(before, measure(), strict=True))
-    assert of_x == 0
-    assert abs(of_type) < 10
-    assert abs(blocks) < count / 2
+    blocks = []
+    for _ in range(3):  # Python's own caches grow now and then; a leak shows each time
+        before = measure()
+        repeat(count)
+        of_x, of_type, more = (b - a for a, b in zip(before, measure(), strict=True))
+        assert of_x == 0
+        assert abs(of_type) < 10
+        blocks.append(abs(more))
+    assert min(blocks) < count / 2
 
 
 def test_shared_objects_keep_their_reference_counts():
