@@ -6,6 +6,10 @@ compares them. A namespace keeps the packets that were asked for among its attri
 finding them costs what any attribute costs; taking a library back removes those that then have
 no operator left.
 
+An operator belongs to its name and schema. Where its definition is taken back, its object raises
+RuntimeError when it is called; the same definition made again gives the same object, which works
+again, and another schema gives another object.
+
 The operators of `aten` are a plugin that is loaded when one of them is first wanted.
 """
 
