@@ -57,7 +57,8 @@ TEST(SchemaErrors, C18_EachMistakeIsNamed) {
       {"f() -> () x", "1:11: expected the end but found 'x'"},
       {"f() -> int.x",
        "1:8: unknown type 'int.x'; common types are Tensor, int, float, bool, "
-       "str, Scalar, SymInt, Device, ScalarType, and T[] or T? of them"},
+       "str, Scalar, SymInt, Device, ScalarType, and T[] or T? of them; opyard/schema/types.def "
+       "lists all"},
       {"f() -> int=1", "1:11: a result has no default value"},
       {"f(int) -> ()", "1:6: expected an argument name but found ')'"},
       {"f(int x y) -> ()", "1:9: expected ')' but found 'y'"},
@@ -96,7 +97,7 @@ TEST(SchemaErrors, C15_ADefaultThatDoesNotFitItsTypeIsRefusedWithACaret) {
   EXPECT_EQ(error_of("f(Tensor x, int n=1.5) -> ()"),
             "1:19: default value 1.5 does not fit type 'int'; write a whole number such as 1\n"
             "f(Tensor x, int n=1.5) -> ()\n"
-            "                  ^");
+            "                  ^~~");
   constexpr Row kRows[] = {
       {"f(int x=None) -> ()",
        "1:9: default value None does not fit type 'int'; write a whole number such as 1"},
@@ -147,9 +148,12 @@ TEST(SchemaErrors, C15_ADefaultThatDoesNotFitItsTypeIsRefusedWithACaret) {
 
 TEST(SchemaErrors, C16_DuplicateNamesAndIdleStarsAreRefused) {
   constexpr Row kRows[] = {
-      {"f(int x, Tensor x) -> ()", "1:17: a second argument is named 'x'"},
-      {"f(int x, *, Tensor x) -> ()", "1:20: a second argument is named 'x'"},
-      {"f() -> (int x, int x)", "1:20: a second result is named 'x'"},
+      {"f(int x, Tensor x) -> ()",
+       "1:17: a second argument is named 'x'; give one of the two another name"},
+      {"f(int x, *, Tensor x) -> ()",
+       "1:20: a second argument is named 'x'; give one of the two another name"},
+      {"f() -> (int x, int x)",
+       "1:20: a second result is named 'x'; give one of the two another name"},
       {"f(*, int x, *, int y) -> ()",
        "1:13: '*' stands twice; it begins the keyword-only arguments"},
       {"f(int x, *) -> ()", "1:10: '*' is the last word; an argument must follow it"},
@@ -183,7 +187,7 @@ TEST(SchemaErrors, C19_TypesOfOtherLanguagesHaveAHint) {
        "'str' and 'T[]'"},
       {"f(Nothing x) -> ()",
        "1:3: unknown type 'Nothing'; common types are Tensor, int, float, bool, str, Scalar, "
-       "SymInt, Device, ScalarType, and T[] or T? of them"},
+       "SymInt, Device, ScalarType, and T[] or T? of them; opyard/schema/types.def lists all"},
   };
   expect_rows(kRows);
 }
@@ -193,7 +197,8 @@ TEST(SchemaErrors, C20_AnOperatorNameHasTheSameErrors) {
   EXPECT_THROWN(parse_operator_name("a b"), BadSchema,
                 "1:3: expected the end but found 'b'\na b\n  ^");
   EXPECT_THROWN(parse_operator_name("a.default"), BadSchema,
-                "1:3: default is not a legal overload name\na.default\n  ^");
+                "1:3: default is not a legal overload name\na.default\n  ^~~~~~~\n"
+                "fix: remove '.default'");
   EXPECT_THROWN(parse_operator_name("a::b(int x) -> ()"), BadSchema,
                 "1:5: expected the end but found '('\na::b(int x) -> ()\n    ^");
 }

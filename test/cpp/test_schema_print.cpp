@@ -43,7 +43,8 @@ TEST(SchemaPrint, C9_SetsArePrintedInSourceOrder) {
   const char* const texts[] = {
       "f(Tensor(b|a|c) x, Tensor(z! -> y|x) y, Tensor(q -> *) z) -> Tensor(c|a)",
       "f(Tensor(a)[](b!) x, (Tensor(a), Tensor(b)[])(c) y) -> Tensor(a)[]?",
-      "f(Dict(str, Tensor(a!))(b) x, Future(Tensor(a))(c) y) -> ()",
+      "f(Tensor(a! -> c|b) x, Tensor?[](z|y -> *)? y) -> Tensor(c|a)",
+      "f(Dict(str, Tensor(a!))(b) x, Future(Tensor(d))(c) y) -> ()",
   };
   for (const char* text : texts) EXPECT_EQ(printed(text), text);
 }
@@ -79,11 +80,17 @@ class Writer {
     }
     return text;
   }
+  // A set of its own, which no other argument reads; a result shares one of those.
+  std::string written_set() {
+    if (in_results_) return written_[below(written_.size())];
+    written_.push_back("w" + std::to_string(written_.size()));
+    return written_.back();
+  }
   std::string alias() {
     if (!chance(4)) return "";
     if (chance(5)) return "!";
-    std::string text = "(" + set();
-    if (chance(2)) text += "!";
+    const bool write = chance(2) && !(in_results_ && written_.empty());
+    std::string text = "(" + (write ? written_set() + blank() + "!" : set());
     if (chance(3)) text += blank() + "->" + blank() + set();
     return text + ")";
   }
@@ -195,6 +202,7 @@ class Writer {
     return text + blank();
   }
   std::string results() {
+    in_results_ = true;
     if (chance(8)) return chance(2) ? "..." : "( ... )";
     std::string text = "(" + blank();
     const char* separator = "";
@@ -206,6 +214,8 @@ class Writer {
   }
 
   std::mt19937 random_;
+  std::vector<std::string> written_;
+  bool in_results_ = false;
 };
 
 TEST(SchemaPrint, C9_ParsingThePrintGivesTheSameSchema) {

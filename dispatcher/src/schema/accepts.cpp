@@ -71,6 +71,7 @@ bool accepts(const Type& type, const Value& value) {
     case TypeKind::Dict:
     case TypeKind::Future:
     case TypeKind::RRef:
+    case TypeKind::Await:
     case TypeKind::Class:
       return false;  // no kind of value exists for these yet
   }

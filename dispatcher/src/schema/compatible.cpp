@@ -148,7 +148,8 @@ bool is_subtype(const Type& narrow, const Type& wide) {
   if (is_symbolic_of(narrow.kind(), wide.kind())) return true;
   if (narrow.kind() != wide.kind()) return false;
   if (wide.kind() == TypeKind::Tuple) return is_subtuple(narrow, wide);
-  if (wide.kind() == TypeKind::Future || wide.kind() == TypeKind::RRef) {
+  if (wide.kind() == TypeKind::Future || wide.kind() == TypeKind::RRef ||
+      wide.kind() == TypeKind::Await) {
     return is_subtype(narrow.element(), wide.element());
   }
   return wide.kind() == TypeKind::List && is_sublist(narrow, wide);

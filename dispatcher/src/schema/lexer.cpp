@@ -13,8 +13,8 @@ namespace {
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // Longer ones first where one begins another.
-constexpr std::string_view kSymbols[] = {"...", "::", "->", "(", ")", "[", "]", ",",
-                                         "=",   "?",  "!",  "|", "*", "-", ":", "."};
+constexpr std::string_view kSymbols[] = {"...", "::", "->", "(", ")", "[", "]", ",", "=",
+                                         "?",   "!",  "|",  "*", "-", "+", ":", "."};
 
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
@@ -47,12 +47,10 @@ std::string describe(const Token& token) {
   return token.kind == TokenKind::End ? "the end" : fmt::format("'{}'", shown(token.text));
 }
 
-char Lexer::at(std::size_t offset) const {
-  return offset < source_.text().size() ? source_.text()[offset] : '\0';
-}
+char Lexer::at(std::size_t offset) const { return offset < text_.size() ? text_[offset] : '\0'; }
 
 void Lexer::skip_blanks() {
-  const std::string_view text = source_.text();
+  const std::string_view text = text_;
   while (offset_ < text.size()) {
     if (text[offset_] == '#') {
       offset_ = std::min(text.find('\n', offset_), text.size());
@@ -65,19 +63,22 @@ void Lexer::skip_blanks() {
 }
 
 Token Lexer::word(TokenKind kind, std::size_t end) {
-  const Token token{kind, source_.text().substr(offset_, end - offset_), offset_};
+  const Token token{kind, text_.substr(offset_, end - offset_), offset_};
   offset_ = end;
   return token;
+}
+
+Token Lexer::wrong(std::size_t end, std::string problem) {
+  problem_ = std::move(problem);
+  return word(TokenKind::Wrong, end);
 }
 
 Token Lexer::name() {
   std::size_t end = offset_;
   while (begins_identifier(at(end)) || is_digit(at(end))) ++end;
-  if (end - offset_ > name_bytes_) {
-    source_.fail_at(offset_, fmt::format("a name of {} bytes is too long; the limit is {}",
-                                         end - offset_, name_bytes_));
-  }
-  return word(TokenKind::Name, end);
+  if (end - offset_ <= name_bytes_) return word(TokenKind::Name, end);
+  return wrong(end, fmt::format("a name of {} bytes is too long; the limit is {}", end - offset_,
+                                name_bytes_));
 }
 
 Token Lexer::number() {
@@ -104,62 +105,63 @@ Token Lexer::number() {
   }
   if (begins_identifier(at(end)) || is_digit(at(end))) {
     while (begins_identifier(at(end)) || is_digit(at(end))) ++end;
-    const std::string_view text = source_.text().substr(offset_, end - offset_);
-    source_.fail_at(offset_, fmt::format("'{}' is neither a number nor a name", shown(text)));
+    const std::string_view text = text_.substr(offset_, end - offset_);
+    return wrong(end, fmt::format("'{}' is neither a number nor a name", shown(text)));
   }
   return word(kind, end);
 }
 
 Token Lexer::quoted() {
+  const char quote = at(offset_);
   std::size_t end = offset_ + 1;
-  while (end < source_.text().size() && at(end) != '\n' && at(end) != '"') {
+  while (end < text_.size() && at(end) != '\n' && at(end) != quote) {
     end += at(end) == '\\' ? 2 : 1;
   }
-  if (at(end) != '"') source_.fail_at(offset_, "this text has no closing '\"'");
-  return word(TokenKind::Text, end + 1);
+  if (at(end) == quote) return word(TokenKind::Text, end + 1);
+  end = std::min(text_.find('\n', offset_), text_.size());
+  return wrong(end, fmt::format("this text has no closing '{}'", quote));
 }
 
 Token Lexer::symbol() {
-  const std::string_view rest = source_.text().substr(offset_);
+  const std::string_view rest = text_.substr(offset_);
   for (const std::string_view symbol : kSymbols) {
     if (rest.starts_with(symbol)) return word(TokenKind::Symbol, offset_ + symbol.size());
   }
-  if (rest.front() == '\'') source_.fail_at(offset_, "texts are written in double quotes");
   std::size_t bytes = 1;
   while ((static_cast<unsigned char>(at(offset_ + bytes)) & 0xc0) == 0x80) ++bytes;
-  source_.fail_at(offset_, fmt::format("unexpected '{}'", shown(rest.substr(0, bytes))));
+  return wrong(offset_ + bytes, fmt::format("unexpected '{}'", shown(rest.substr(0, bytes))));
 }
 
 Token Lexer::next() {
   skip_blanks();
   const char c = at(offset_);
-  if (offset_ >= source_.text().size()) return word(TokenKind::End, offset_);
+  if (offset_ >= text_.size()) return word(TokenKind::End, offset_);
   if (begins_identifier(c)) return name();
   if (is_digit(c) || (c == '.' && is_digit(at(offset_ + 1)))) return number();
-  if (c == '"') return quoted();
+  if (c == '"' || c == '\'') return quoted();
   return symbol();
 }
 
-std::string unquote(const Source& source, const Token& token) {
+Unquoted unquote(const Token& token) {
   const std::string_view text = token.text.substr(1, token.text.size() - 2);
-  std::string out;
+  Unquoted out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\\') {
-      out += text[i];
+      out.text += text[i];
       continue;
     }
+    const std::size_t backslash = i;
     const char kind = text[++i];
     const int high = kind == 'x' && i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
     if (simple_escape(kind) != 0) {
-      out += simple_escape(kind);
+      out.text += simple_escape(kind);
     } else if (high >= 0 && high < 8 && low >= 0) {
-      out += char(high * 16 + low);
+      out.text += char(high * 16 + low);
       i += 2;
-    } else {
-      source.fail_at(token.offset + i,
-                     "unknown escape; known are \\\\ \\\" \\' \\n \\t \\r and \\x "
-                     "with two digits from 00 to 7f");
+    } else if (!out.wrong) {
+      const std::size_t begin = token.offset + 1 + backslash;
+      out.wrong = Span{begin, begin + 2};
     }
   }
   return out;

@@ -1,12 +1,14 @@
 // schema/lexer.h: the words of a schema text.
 //
 // White space separates words and means nothing else; "#" begins a comment that ends with the
-// line. A word is a view into the text, so nothing is copied.
+// line. A word is a view into the text, so nothing is copied. What is no word comes out as one
+// of kind Wrong; problem() says what is wrong with it.
 //
 // Depends on: schema/source.h.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,8 +22,9 @@ enum class TokenKind {
   Integer,  // digits
   Real,     // digits with a point or an exponent
   Complex,  // a number and j
-  Text,     // in double quotes, quotes and escapes included
-  Symbol,   // ( ) [ ] , = ? ! | * - : :: . ... ->
+  Text,     // in quotes, which should be double ones; quotes and escapes included
+  Symbol,   // ( ) [ ] , = ? ! | * - + : :: . ... ->
+  Wrong,
 };
 
 struct Token {
@@ -32,6 +35,7 @@ struct Token {
   bool is(std::string_view symbol) const { return kind == TokenKind::Symbol && text == symbol; }
   bool is_name(std::string_view name) const { return kind == TokenKind::Name && text == name; }
   std::size_t end() const { return offset + text.size(); }
+  Span span() const { return {offset, end()}; }
 };
 
 // For messages: "the end", or the word in quotes.
@@ -39,26 +43,34 @@ std::string describe(const Token& token);
 
 class Lexer {
  public:
-  Lexer(const Source& source, std::size_t name_bytes) : source_(source), name_bytes_(name_bytes) {}
+  Lexer(std::string_view text, std::size_t name_bytes) : text_(text), name_bytes_(name_bytes) {}
 
-  // The next word. Raises BadSchema for what is none, and for a name that is too long.
+  // The next word; the last one is End, again and again.
   Token next();
+  // Of the last word, which is Wrong.
+  const std::string& problem() const noexcept { return problem_; }
 
  private:
   void skip_blanks();
   Token word(TokenKind kind, std::size_t end);
+  Token wrong(std::size_t end, std::string problem);
   Token name();
   Token number();
   Token quoted();
   Token symbol();
   char at(std::size_t offset) const;
 
-  const Source& source_;
+  const std::string_view text_;
   const std::size_t name_bytes_;
   std::size_t offset_ = 0;
+  std::string problem_;
 };
 
-// The characters that a Text token stands for. Raises BadSchema for an unknown escape.
-std::string unquote(const Source& source, const Token& token);
+// The characters that a Text token stands for, and where an escape in it is unknown.
+struct Unquoted {
+  std::string text;
+  std::optional<Span> wrong;  // the first unknown escape, as a place in the source
+};
+Unquoted unquote(const Token& token);
 
 }  // namespace opyard::detail

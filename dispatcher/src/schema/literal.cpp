@@ -46,23 +46,24 @@ Literal parse_literal(Cursor& cursor, std::size_t depth) {
   cursor.count_node();
   cursor.check_depth(depth);
   Literal literal;
-  literal.begin = cursor.peek().offset;
+  literal.span.begin = cursor.peek().offset;
   literal.list = cursor.peek().is("[");
   literal.negative = cursor.take_if("-");
   literal.token = cursor.peek();
-  literal.end = literal.token.end();
   if (!literal.list &&
       (literal.token.kind == TokenKind::End || literal.token.kind == TokenKind::Symbol)) {
     cursor.fail_expected("a default value");
   }
   cursor.take();
-  if (!literal.list) return literal;
-  if (!cursor.peek().is("]")) {
-    do {
-      literal.items.push_back(parse_literal(cursor, depth + 1));
-    } while (cursor.take_if(","));
+  if (literal.list) {
+    if (!cursor.peek().is("]")) {
+      do {
+        literal.items.push_back(parse_literal(cursor, depth + 1));
+      } while (cursor.take_if(","));
+    }
+    cursor.expect("]");
   }
-  literal.end = cursor.expect("]").end();
+  literal.span.end = cursor.last_end();
   return literal;
 }
 

@@ -12,10 +12,10 @@
 
 namespace opyard::detail {
 
+// One word with a sign before it, or a list of literals in brackets.
 struct Literal {
-  Token token;            // the first word; behind the sign where there is one
-  std::size_t begin = 0;  // in the source
-  std::size_t end = 0;
+  Token token;  // the first word; behind the sign where there is one
+  Span span;    // all of it
   bool negative = false;
   bool list = false;
   std::vector<Literal> items;
@@ -24,9 +24,10 @@ struct Literal {
     return !list && (token.kind == TokenKind::Integer || token.kind == TokenKind::Real);
   }
   bool is_name(std::string_view name) const { return !list && !negative && token.is_name(name); }
+  bool is_text() const { return !list && !negative && token.kind == TokenKind::Text; }
 };
 
-// What stands behind a "=". Raises BadSchema where that is no literal, and past the limits.
+// What stands behind a "=". Fails where that is no literal, and past the limits.
 Literal parse_literal(Cursor& cursor, std::size_t depth = 1);
 
 // The number that a name stands for where a value of this type is wanted: float for a

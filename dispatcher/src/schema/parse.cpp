@@ -1,78 +1,14 @@
-// schema/parse.cpp: the words of a schema, and its names, arguments and results.
+// schema/parse.cpp: the names, arguments and results of a schema.
 #include "opyard/schema/parse.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "schema/cursor.h"
 
 namespace opyard {
 namespace detail {
-namespace {
-
-// Deeper than this is refused whatever the caller allows: the parser recurses.
-constexpr std::size_t kMostNesting = 1024;
-
-SchemaLimits bounded(SchemaLimits limits) {
-  limits.nesting = std::min(limits.nesting, kMostNesting);
-  return limits;
-}
-
-}  // namespace
-
-Cursor::Cursor(std::string_view text, const SchemaLimits& limits)
-    : limits_(bounded(limits)),
-      source_(text, limits.bytes),
-      lexer_(source_, limits.name_bytes),
-      current_(lexer_.next()) {}
-
-Token Cursor::take() {
-  const Token token = current_;
-  current_ = lexer_.next();
-  return token;
-}
-
-bool Cursor::take_if(std::string_view symbol) {
-  if (!current_.is(symbol)) return false;
-  take();
-  return true;
-}
-
-Token Cursor::expect(std::string_view symbol) {
-  if (!current_.is(symbol)) fail_expected(fmt::format("'{}'", symbol));
-  return take();
-}
-
-Token Cursor::expect_name(std::string_view what) {
-  if (current_.kind != TokenKind::Name) fail_expected(what);
-  return take();
-}
-
-void Cursor::expect_end() {
-  if (current_.kind != TokenKind::End) fail_expected("the end");
-}
-
-void Cursor::fail_at(const Token& token, std::string_view message) const {
-  source_.fail_at(token.offset, message);
-}
-
-void Cursor::fail_expected(std::string_view what) const {
-  fail_at(current_, fmt::format("expected {} but found {}", what, describe(current_)));
-}
-
-void Cursor::check_depth(std::size_t depth) const {
-  if (depth <= limits_.nesting) return;
-  fail_at(current_, fmt::format("this is nested too deeply; the limit is {}", limits_.nesting));
-}
-
-void Cursor::count_node() {
-  if (++nodes_ <= limits_.nodes) return;
-  fail_at(current_, fmt::format("too many types, alias sets and default values; the limit is {}",
-                                limits_.nodes));
-}
-
 namespace {
 
 bool legal_overload(std::string_view name) {
@@ -88,13 +24,18 @@ OperatorName parse_name(Cursor& cursor) {
     name.name += cursor.expect_name("an operator name after '::'").text;
   }
   if (cursor.peek().is("::")) {
-    cursor.fail_at(cursor.peek(), "found a second '::'; an operator name has one namespace");
+    cursor.fail_at(cursor.peek().span(), "found a second '::'; an operator name has one namespace");
   }
+  const Token point = cursor.peek();
   if (cursor.take_if(".")) {
     const Token overload = cursor.expect_name("an overload name after '.'");
     if (!legal_overload(overload.text)) {
-      cursor.fail_at(overload,
-                     fmt::format("{} is not a legal overload name", shown(overload.text)));
+      // The unnamed overload is what "default" means elsewhere.
+      std::optional<SchemaFix> fix;
+      if (overload.text == "default") fix = SchemaFix{point.offset, overload.end(), ""};
+      cursor.report(overload.span(),
+                    fmt::format("{} is not a legal overload name", shown(overload.text)),
+                    std::move(fix));
     }
     name.overload = overload.text;
   }
@@ -106,7 +47,9 @@ class Names {
  public:
   void add(Cursor& cursor, const Token& name, const char* what) {
     if (taken_.insert(name.text).second) return;
-    cursor.fail_at(name, fmt::format("a second {} is named {}", what, describe(name)));
+    cursor.report(name.span(),
+                  fmt::format("a second {} is named {}; give one of the two another name", what,
+                              describe(name)));
   }
 
  private:
@@ -116,7 +59,15 @@ class Names {
 void check_count(Cursor& cursor, const std::vector<Argument>& list, const char* what) {
   const std::size_t limit = cursor.limits().arguments;
   if (list.size() < limit) return;
-  cursor.fail_at(cursor.peek(), fmt::format("too many {}s; the limit is {}", what, limit));
+  cursor.fail_at(cursor.peek().span(), fmt::format("too many {}s; the limit is {}", what, limit));
+}
+
+// The alias sets from `first` on stand on an argument or result of this name.
+void name_marks(Cursor& cursor, std::size_t first, std::string_view owner, bool on_result) {
+  for (std::size_t i = first; i < cursor.marks().size(); ++i) {
+    cursor.marks()[i].owner = owner;
+    cursor.marks()[i].on_result = on_result;
+  }
 }
 
 // Arguments between "(" and ")", the latter included.
@@ -129,10 +80,10 @@ class ArgumentParser {
     if (cursor_.take_if(")")) return;
     do {
       if (parse_one()) break;
+      before_comma_ = cursor_.last_end();
     } while (cursor_.take_if(","));
-    if (star_ && !keyword_seen_) {
-      cursor_.fail_at(*star_, "'*' is the last word; an argument must follow it");
-    }
+    if (star_ && !keyword_seen_) report_idle_star();
+    if (required_) report_required();
     cursor_.expect(")");
   }
 
@@ -145,54 +96,101 @@ class ArgumentParser {
       return true;
     }
     if (cursor_.take_if("*")) {
-      if (star_) cursor_.fail_at(first, "'*' stands twice; it begins the keyword-only arguments");
-      star_ = first;
+      if (star_) {
+        cursor_.report(first.span(), "'*' stands twice; it begins the keyword-only arguments",
+                       without_star(first));
+      } else {
+        star_ = first;
+        star_fix_ = without_star(first);
+      }
       return false;
     }
     check_count(cursor_, schema_.arguments, "argument");
     parse_argument();
+    keyword_seen_ = keyword_seen_ || star_.has_value();
     return false;
   }
 
+  // The star goes with the comma before it, else with the one behind it.
+  SchemaFix without_star(const Token& star) const {
+    if (before_comma_ > 0) return {before_comma_, star.end(), ""};
+    return {star.offset, cursor_.peek().is(",") ? cursor_.peek().end() : star.end(), ""};
+  }
+
   void parse_argument() {
+    const std::size_t first_mark = cursor_.marks().size();
     ParsedType parsed = parse_type(cursor_);
+    if (!parsed.known && cursor_.peek().kind != TokenKind::Name) {
+      cursor_.marks().resize(first_mark);
+      return;
+    }
     const Token name = cursor_.expect_name("an argument name");
     names_.add(cursor_, name, "argument");
-    Argument argument{std::string(name.text), std::move(parsed.type), std::nullopt,
-                      star_.has_value(), std::move(parsed.alias)};
+    name_marks(cursor_, first_mark, name.text, false);
+    Argument argument{std::string(name.text), parsed.type, std::nullopt, star_.has_value(),
+                      parsed.alias};
     if (cursor_.take_if("=")) {
-      argument.default_value = parse_default(cursor_, *argument.type);
+      argument.default_value = parse_default(cursor_, parsed);
       defaulted_ = name;
-    } else if (!star_ && defaulted_) {
-      cursor_.fail_at(name,
-                      fmt::format("argument {} has no default value, but {} before it has "
-                                  "one; give it one, or move it before {} or behind '*'",
-                                  describe(name), describe(*defaulted_), describe(*defaulted_)));
+    } else if (!star_ && defaulted_ && !required_) {
+      required_ = name;
+      required_after_ = *defaulted_;
+      required_type_ = parsed.span;
     }
-    keyword_seen_ = keyword_seen_ || star_.has_value();
     schema_.arguments.push_back(std::move(argument));
+  }
+
+  void report_idle_star() {
+    cursor_.report(star_->span(), "'*' is the last word; an argument must follow it", star_fix_);
+  }
+
+  void report_required() {
+    std::optional<SchemaFix> fix;
+    if (!star_) {
+      fix = SchemaFix{required_type_.begin, required_type_.end,
+                      "*, " + std::string(cursor_.text(required_type_))};
+    }
+    const std::string before = describe(required_after_);
+    cursor_.report(
+        required_->span(),
+        fmt::format("argument {} has no default value, but {} before it has one; give it one, or "
+                    "move it before {} or behind '*'",
+                    describe(*required_), before, before),
+        std::move(fix));
   }
 
   Cursor& cursor_;
   Schema& schema_;
   Names names_;
+  std::size_t before_comma_ = 0;  // where the word before the last comma ends
   std::optional<Token> star_;
+  SchemaFix star_fix_;
   bool keyword_seen_ = false;
   std::optional<Token> defaulted_;  // the name of the last argument with a default value
+  std::optional<Token> required_;   // of the first positional one behind it that has none
+  Token required_after_;
+  Span required_type_;
 };
 
 void parse_result(Cursor& cursor, Schema& schema, Names& names) {
   check_count(cursor, schema.results, "result");
+  const std::size_t first_mark = cursor.marks().size();
   ParsedType parsed = parse_type(cursor);
   Argument result;
-  result.type = std::move(parsed.type);
-  result.alias = std::move(parsed.alias);
+  result.type = parsed.type;
+  result.alias = parsed.alias;
   if (cursor.peek().kind == TokenKind::Name) {
     const Token name = cursor.take();
     names.add(cursor, name, "result");
     result.name = name.text;
   }
-  if (cursor.peek().is("=")) cursor.fail_at(cursor.peek(), "a result has no default value");
+  name_marks(cursor, first_mark, result.name, true);
+  const Token equals = cursor.peek();
+  if (cursor.take_if("=")) {
+    cursor.skip_item();
+    cursor.report(equals.span(), "a result has no default value",
+                  SchemaFix{equals.offset, cursor.last_end(), ""});
+  }
   schema.results.push_back(std::move(result));
 }
 
@@ -214,24 +212,50 @@ void parse_results(Cursor& cursor, Schema& schema) {
   cursor.expect(")");
 }
 
+void parse_whole(Cursor& cursor, Schema& schema) {
+  schema.name = parse_name(cursor);
+  ArgumentParser(cursor, schema).parse();
+  cursor.expect("->");
+  parse_results(cursor, schema);
+  cursor.expect_end();
+  check_alias_sets(cursor);
+}
+
+void parse_whole(Cursor& cursor, OperatorName& name) {
+  name = parse_name(cursor);
+  cursor.expect_end();
+}
+
+// Reads the whole text as far as it can be read.
+template <typename Result>
+Faults read(std::string_view text, const SchemaLimits& limits, Result& result) {
+  Faults faults(text, limits.faults);
+  try {
+    Cursor cursor(text, limits, faults);
+    parse_whole(cursor, result);
+  } catch (const GiveUp&) {
+    // What ended the reading is among the faults.
+  }
+  return faults;
+}
+
 }  // namespace
 }  // namespace detail
 
 Schema parse_schema(std::string_view text, const SchemaLimits& limits) {
-  detail::Cursor cursor(text, limits);
   Schema schema;
-  schema.name = detail::parse_name(cursor);
-  detail::ArgumentParser(cursor, schema).parse();
-  cursor.expect("->");
-  detail::parse_results(cursor, schema);
-  cursor.expect_end();
+  detail::read(text, limits, schema).raise_if_any();
   return schema;
 }
 
+std::vector<SchemaFault> find_schema_faults(std::string_view text, const SchemaLimits& limits) {
+  Schema schema;
+  return detail::read(text, limits, schema).sorted();
+}
+
 OperatorName parse_operator_name(std::string_view text, const SchemaLimits& limits) {
-  detail::Cursor cursor(text, limits);
-  OperatorName name = detail::parse_name(cursor);
-  cursor.expect_end();
+  OperatorName name;
+  detail::read(text, limits, name).raise_if_any();
   return name;
 }
 

@@ -4,61 +4,69 @@
 // fitted to the type of its argument. So every mismatch has the place of the literal, and
 // `int[3] x=1` is an ordinary case: a literal that is no list, fitted to a sized list, is
 // repeated.
+//
+// Fitting only tries: a union tries its members in turn. Where nothing fits, the obstacle that
+// was met last says more than "does not fit", if there was one: a number that is too large, an
+// element of a list.
 #include <fmt/format.h>
 
 #include <charconv>
 #include <limits>
 
 #include "schema/literal.h"
+#include "schema/suggest.h"
 
 namespace opyard::detail {
 namespace {
+
+struct Obstacle {
+  Span span;
+  std::string message;
+  std::optional<SchemaFix> fix = std::nullopt;
+};
 
 class Fitter {
  public:
   explicit Fitter(Cursor& cursor) : cursor_(cursor) {}
 
-  // The literal as a value of the type, or nothing where it does not fit. Raises BadSchema
-  // where it would fit but for its size.
-  std::optional<Value> fit(const Type& type, const Literal& literal) const;
-  [[noreturn]] void refuse(const Type& type, const Literal& literal) const;
+  // The literal as a value of the type, or nothing where it does not fit.
+  std::optional<Value> fit(const Type& type, const Literal& literal);
+  // Why the literal, which did not fit, does not.
+  Obstacle why_not(const Type& type, const Literal& literal);
 
  private:
-  std::optional<Value> fit_int(const Type& type, const Literal& literal) const;
-  std::optional<Value> fit_float(const Literal& literal) const;
+  std::optional<Value> fit_int(const Type& type, const Literal& literal);
+  std::optional<Value> fit_float(const Literal& literal);
   std::optional<Value> fit_bool(const Literal& literal) const;
-  std::optional<Value> fit_scalar(const Literal& literal) const;
+  std::optional<Value> fit_scalar(const Literal& literal);
   std::optional<Value> fit_text(const Literal& literal) const;
-  std::optional<Value> fit_device(const Literal& literal) const;
-  std::optional<Value> fit_list(const Type& type, const Literal& literal) const;
-  std::optional<Value> fit_union(const Type& type, const Literal& literal) const;
-  std::optional<Value> fit_any(const Literal& literal) const;
-
-  std::string_view text(const Literal& literal) const {
-    return cursor_.source().text().substr(literal.begin, literal.end - literal.begin);
-  }
+  std::optional<Value> fit_device(const Literal& literal);
+  std::optional<Value> fit_items(const Type& element, const Literal& literal);
+  std::optional<Value> fit_repeated(const Type& type, const Literal& literal);
+  std::optional<Value> fit_union(const Type& type, const Literal& literal);
+  std::optional<Value> fit_any(const Literal& literal);
   template <typename Number>
-  Number read(const Literal& literal, const char* what) const;
+  std::optional<Value> read(const Literal& literal, const char* what);
 
   Cursor& cursor_;
+  std::optional<Obstacle> obstacle_;
 };
 
 // Reads the digits with their sign, so that the least int64 is read like any other.
 template <typename Number>
-Number Fitter::read(const Literal& literal, const char* what) const {
+std::optional<Value> Fitter::read(const Literal& literal, const char* what) {
   const std::string digits = fmt::format("{}{}", literal.negative ? "-" : "", literal.token.text);
   Number number{};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size()) {
-    cursor_.source().fail_at(
-        literal.begin, fmt::format("{} does not fit into {} of 64 bits", shown(digits), what));
-  }
-  return number;
+  if (error == std::errc() && end == digits.data() + digits.size()) return Value(number);
+  obstacle_ = Obstacle{literal.span,
+                       fmt::format("{} does not fit into {} of 64 bits", shown(digits), what)};
+  return std::nullopt;
 }
 
-std::optional<Value> Fitter::fit_int(const Type& type, const Literal& literal) const {
+std::optional<Value> Fitter::fit_int(const Type& type, const Literal& literal) {
   if (literal.is_number() && literal.token.kind == TokenKind::Integer) {
-    return Value(read<std::int64_t>(literal, "an int"));
+    return read<std::int64_t>(literal, "an int");
   }
   if (literal.list || literal.negative || literal.token.kind != TokenKind::Name) {
     return std::nullopt;
@@ -67,8 +75,8 @@ std::optional<Value> Fitter::fit_int(const Type& type, const Literal& literal) c
   return number ? std::optional<Value>(Value(*number)) : std::nullopt;
 }
 
-std::optional<Value> Fitter::fit_float(const Literal& literal) const {
-  if (literal.is_number()) return Value(read<double>(literal, "a float"));
+std::optional<Value> Fitter::fit_float(const Literal& literal) {
+  if (literal.is_number()) return read<double>(literal, "a float");
   if (literal.list) return std::nullopt;
   const double infinity = std::numeric_limits<double>::infinity();
   if (literal.token.is_name("inf")) return Value(literal.negative ? -infinity : infinity);
@@ -82,22 +90,20 @@ std::optional<Value> Fitter::fit_bool(const Literal& literal) const {
   return std::nullopt;
 }
 
-std::optional<Value> Fitter::fit_scalar(const Literal& literal) const {
+std::optional<Value> Fitter::fit_scalar(const Literal& literal) {
   if (auto value = fit_bool(literal)) return value;
   if (literal.is_number() && literal.token.kind == TokenKind::Integer) {
-    return Value(read<std::int64_t>(literal, "an int"));
+    return read<std::int64_t>(literal, "an int");
   }
   return fit_float(literal);
 }
 
 std::optional<Value> Fitter::fit_text(const Literal& literal) const {
-  if (literal.list || literal.negative || literal.token.kind != TokenKind::Text) {
-    return std::nullopt;
-  }
-  return Value(std::string_view(unquote(cursor_.source(), literal.token)));
+  if (!literal.is_text()) return std::nullopt;
+  return Value(std::string_view(unquote(literal.token).text));
 }
 
-std::optional<Value> Fitter::fit_device(const Literal& literal) const {
+std::optional<Value> Fitter::fit_device(const Literal& literal) {
   if (literal.is_name("cpu")) return Value(Device{});
   const std::optional<Value> name = fit_text(literal);
   if (!name) return std::nullopt;
@@ -105,53 +111,58 @@ std::optional<Value> Fitter::fit_device(const Literal& literal) const {
     return Value(parse_device(name->to_string_view()));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::BadValue) throw;
-    cursor_.source().fail_at(literal.begin, error.what());
+    obstacle_ = Obstacle{literal.span, error.what()};
+    return std::nullopt;
   }
 }
 
-std::optional<Value> Fitter::fit_list(const Type& type, const Literal& literal) const {
+std::optional<Value> Fitter::fit_items(const Type& element, const Literal& literal) {
   std::vector<Value> items;
-  if (literal.list) {
-    for (const Literal& item : literal.items) {
-      std::optional<Value> value = fit(type.element(), item);
-      if (!value) refuse(type.element(), item);
-      items.push_back(std::move(*value));
+  for (const Literal& item : literal.items) {
+    obstacle_.reset();
+    std::optional<Value> value = fit(element, item);
+    if (!value) {
+      obstacle_ = why_not(element, item);
+      return std::nullopt;
     }
-    return Value::list(std::move(items));
+    items.push_back(std::move(*value));
   }
+  return Value::list(std::move(items));
+}
+
+// One literal fills a list whose size the type gives.
+std::optional<Value> Fitter::fit_repeated(const Type& type, const Literal& literal) {
   if (type.size_hint() == 0) return std::nullopt;
   const std::optional<Value> value = fit(type.element(), literal);
   // A repeated list would print as more than its text justifies.
   if (!value || value->is_none() || value->is_list()) return std::nullopt;
   const std::size_t limit = cursor_.limits().arguments;
   if (std::uint64_t(type.size_hint()) > limit) {
-    cursor_.source().fail_at(
-        literal.begin, fmt::format("one default value is not repeated {} times; the limit is {}",
-                                   type.size_hint(), limit));
+    obstacle_ = Obstacle{literal.span,
+                         fmt::format("one default value is not repeated {} times; the limit is {}",
+                                     type.size_hint(), limit)};
+    return std::nullopt;
   }
   for (std::int64_t i = 0; i < type.size_hint(); ++i) cursor_.count_node();
-  items.assign(std::size_t(type.size_hint()), *value);
-  return Value::list(std::move(items));
+  return Value::list(std::vector<Value>(std::size_t(type.size_hint()), *value));
 }
 
 // The first member that the literal fits, in the canonical order.
-std::optional<Value> Fitter::fit_union(const Type& type, const Literal& literal) const {
+std::optional<Value> Fitter::fit_union(const Type& type, const Literal& literal) {
   for (const TypePtr& member : type.elements()) {
-    // A list with an element that does not fit is an error of its own, so only a list that
-    // is the one candidate may be tried here.
-    if (literal.list && member->kind() != TypeKind::List) continue;
     if (auto value = fit(*member, literal)) return value;
   }
+  obstacle_.reset();  // it is about one member only
   return std::nullopt;
 }
 
-std::optional<Value> Fitter::fit_any(const Literal& literal) const {
+std::optional<Value> Fitter::fit_any(const Literal& literal) {
   if (literal.is_name("None")) return Value();
   if (auto value = fit_text(literal)) return value;
   return fit_scalar(literal);
 }
 
-std::optional<Value> Fitter::fit(const Type& type, const Literal& literal) const {
+std::optional<Value> Fitter::fit(const Type& type, const Literal& literal) {
   switch (type.kind()) {
     case TypeKind::Int:
     case TypeKind::SymInt:
@@ -182,7 +193,7 @@ std::optional<Value> Fitter::fit(const Type& type, const Literal& literal) const
       if (literal.is_name("None")) return Value();
       return fit(type.element(), literal);
     case TypeKind::List:
-      return fit_list(type, literal);
+      return literal.list ? fit_items(type.element(), literal) : fit_repeated(type, literal);
     case TypeKind::Union:
       return fit_union(type, literal);
     default:
@@ -190,79 +201,62 @@ std::optional<Value> Fitter::fit(const Type& type, const Literal& literal) const
   }
 }
 
-// What a default value of the type looks like, for the message; empty where there is none.
-std::string advice(const Type& type) {
-  switch (type.kind()) {
-    case TypeKind::Int:
-    case TypeKind::SymInt:
-    case TypeKind::DeviceIndex:
-    case TypeKind::QScheme:
-      return "a whole number such as 1";
-    case TypeKind::ScalarType:
-      return "a dtype such as float or int64, or its number";
-    case TypeKind::Layout:
-      return "strided or sparse, or a number";
-    case TypeKind::MemoryFormat:
-      return "contiguous_format, preserve_format or channels_last, or a number";
-    case TypeKind::Float:
-    case TypeKind::SymFloat:
-      return "a number such as 1.0, inf or nan";
-    case TypeKind::Bool:
-    case TypeKind::SymBool:
-      return "True or False";
-    case TypeKind::Scalar:
-      return "a number such as 1 or 1.0, True or False";
-    case TypeKind::Str:
-    case TypeKind::Dimname:
-      return "a text in double quotes";
-    case TypeKind::Device:
-      return "a device such as \"cpu\" or \"cuda:0\"";
-    case TypeKind::None:
-      return "None";
-    case TypeKind::Any:
-    case TypeKind::Union:
-      return "None, a number or a text";
-    case TypeKind::List: {
-      const std::string element = advice(type.element());
-      if (element.empty()) return "an empty list, []";
-      return fmt::format("a list in brackets, each element {}{}", element,
-                         type.size_hint() == 0 ? "; one value alone fills a list only where the "
-                                                 "type gives its size, as in int[3]"
-                                               : "");
-    }
-    default:
-      return "";
-  }
-}
-
-void Fitter::refuse(const Type& type, const Literal& literal) const {
+Obstacle Fitter::why_not(const Type& type, const Literal& literal) {
+  if (obstacle_) return *std::exchange(obstacle_, std::nullopt);
   if (!literal.list && literal.token.kind == TokenKind::Complex) {
-    cursor_.source().fail_at(literal.begin, "complex default values are not supported yet");
+    return {literal.span, "complex default values are not supported yet"};
   }
   const bool optional = type.kind() == TypeKind::Optional;
   const Type& inner = optional ? type.element() : type;
   if (inner.kind() == TypeKind::Complex) {
-    cursor_.source().fail_at(literal.begin,
-                             "default values of type 'complex' are not supported yet; only None "
-                             "for a 'complex?' is");
+    return {literal.span,
+            "default values of type 'complex' are not supported yet; only None for a 'complex?' "
+            "is"};
   }
-  std::string accepted = advice(inner);
+  std::string accepted = advice_for(inner);
   if (optional) accepted = accepted.empty() ? "None" : fmt::format("None, or {}", accepted);
   accepted = accepted.empty() ? "write none, or make the type optional with '?' and write None"
                               : fmt::format("write {}", accepted);
-  cursor_.source().fail_at(literal.begin,
-                           fmt::format("default value {} does not fit type '{}'; {}",
-                                       shown(text(literal)), shown(to_string(type)), accepted));
+  Obstacle obstacle{literal.span, fmt::format("default value {} does not fit type '{}'; {}",
+                                              shown(cursor_.text(literal.span)),
+                                              shown(to_string(type)), accepted)};
+  if (auto better = better_text(cursor_, type, literal)) {
+    obstacle.fix = SchemaFix{literal.span.begin, literal.span.end, std::move(*better)};
+  }
+  return obstacle;
+}
+
+// Reports texts in single quotes and with unknown escapes; they are read all the same.
+void check_texts(Cursor& cursor, const Literal& literal) {
+  for (const Literal& item : literal.items) check_texts(cursor, item);
+  if (literal.list || literal.token.kind != TokenKind::Text) return;
+  const Token& token = literal.token;
+  const Unquoted unquoted = unquote(token);
+  if (unquoted.wrong) {
+    cursor.report(*unquoted.wrong,
+                  "unknown escape; known are \\\\ \\\" \\' \\n \\t \\r and \\x "
+                  "with two digits from 00 to 7f");
+  } else if (token.text.front() == '\'') {
+    cursor.report(token.span(), "texts are written in double quotes",
+                  SchemaFix{token.offset, token.end(), in_double_quotes(unquoted.text)});
+  }
 }
 
 }  // namespace
 
-Value parse_default(Cursor& cursor, const Type& type) {
+Value parse_default(Cursor& cursor, const ParsedType& type) {
   const Literal literal = parse_literal(cursor);
-  const Fitter fitter(cursor);
-  std::optional<Value> value = fitter.fit(type, literal);
-  if (!value) fitter.refuse(type, literal);
-  return std::move(*value);
+  check_texts(cursor, literal);
+  if (!type.known) return Value();
+  Fitter fitter(cursor);
+  if (std::optional<Value> value = fitter.fit(*type.type, literal)) return std::move(*value);
+  Obstacle obstacle = fitter.why_not(*type.type, literal);
+  if (!obstacle.fix && literal.is_name("None") && type.type->kind() != TypeKind::Optional) {
+    obstacle.fix =
+        SchemaFix{type.span.begin, type.span.end, std::string(cursor.text(type.span)) + '?'};
+  }
+  cursor.report(obstacle.span, std::move(obstacle.message), std::move(obstacle.fix));
+  return Value();
 }
 
 }  // namespace opyard::detail

@@ -3,15 +3,15 @@
 // Everything is printed in source order. An alias set stands directly behind the type it
 // belongs to, so types and alias sets are walked together: `contained` of a set has one entry
 // for each element of the type, and an optional has the sets of what is in it.
+#include "schema/print.h"
+
 #include <cstdio>
 
-#include "opyard/schema/schema.h"
 #include "schema/base_types.h"
 
 namespace opyard {
+namespace detail {
 namespace {
-
-enum class Names { Schema, Runtime };
 
 void print_set(std::string& out, const std::vector<std::string>& set) {
   for (std::size_t i = 0; i < set.size(); ++i) {
@@ -19,6 +19,8 @@ void print_set(std::string& out, const std::vector<std::string>& set) {
     out += set[i];
   }
 }
+
+}  // namespace
 
 void print_sets(std::string& out, const AliasInfo& alias) {
   if (!alias.has_sets()) return;
@@ -35,6 +37,38 @@ void print_sets(std::string& out, const AliasInfo& alias) {
   }
   out += ')';
 }
+
+void print_quoted(std::string& out, std::string_view text) {
+  out += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      char escaped[5];
+      std::snprintf(escaped, sizeof(escaped), "\\x%02x", unsigned(c));
+      out += escaped;
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+}  // namespace detail
+
+namespace {
+
+using detail::print_quoted;
+using detail::print_sets;
+
+enum class Names { Schema, Runtime };
 
 void print_type(std::string& out, const Type& type, const AliasInfo* alias, Names names);
 
@@ -75,6 +109,9 @@ void print_type(std::string& out, const Type& type, const AliasInfo* alias, Name
     case TypeKind::RRef:
       print_elements(out, type, alias, names, "RRef(");
       break;
+    case TypeKind::Await:
+      print_elements(out, type, alias, names, "Await(");
+      break;
     case TypeKind::Union:
       print_elements(out, type, alias, names, "Union(");
       break;
@@ -89,29 +126,6 @@ void print_type(std::string& out, const Type& type, const AliasInfo* alias, Name
     }
   }
   if (alias != nullptr) print_sets(out, *alias);
-}
-
-void print_quoted(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      char escaped[5];
-      std::snprintf(escaped, sizeof(escaped), "\\x%02x", unsigned(c));
-      out += escaped;
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
 }
 
 void print_default(std::string& out, const Value& value) {

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <vector>
+
+#include "schema/sharing.h"
 
 namespace opyard {
 namespace {
 
+using detail::can_be_one_object;
 using Sets = std::unordered_set<std::string_view>;
 
 void collect_sets(const AliasInfo& alias, Sets& sets) {
@@ -27,62 +31,38 @@ Sets all_sets(const Argument& argument) {
   return sets;
 }
 
+// A value that stands on an argument or result, or somewhere inside it.
+struct Part {
+  const Type* type;
+  Sets sets;  // when the call ends
+};
+
+// What is inside a value, at any depth. What stands there without a set of its own is in the
+// wildcard set: the schema promises nothing for it.
+void collect_inside(const Type& type, const AliasInfo* alias, std::vector<Part>& parts) {
+  if (type.kind() == TypeKind::Optional) return collect_inside(type.element(), alias, parts);
+  if (type.kind() == TypeKind::Union) return;  // its sets are those of the whole
+  for (std::size_t i = 0; i < type.elements().size(); ++i) {
+    const Type& element = *type.elements()[i];
+    const bool has_alias = alias != nullptr && i < alias->contained.size();
+    const AliasInfo* inner = has_alias ? &alias->contained[i] : nullptr;
+    Part part{&element, {"*"}};
+    if (inner != nullptr && inner->has_sets()) {
+      part.sets = Sets(inner->after.begin(), inner->after.end());
+    }
+    parts.push_back(std::move(part));
+    collect_inside(element, inner, parts);
+  }
+}
+
+std::vector<Part> inside(const Argument& argument) {
+  std::vector<Part> parts;
+  collect_inside(*argument.type, argument.alias ? &*argument.alias : nullptr, parts);
+  return parts;
+}
+
 bool intersect(const Sets& a, const Sets& b) {
   return std::any_of(a.begin(), a.end(), [&](std::string_view set) { return b.contains(set); });
-}
-
-// Values of the type are objects that can have two owners, not plain numbers and texts.
-bool is_shared(const Type& type) {
-  switch (type.kind()) {
-    case TypeKind::Int:
-    case TypeKind::Float:
-    case TypeKind::Bool:
-    case TypeKind::Complex:
-    case TypeKind::Str:
-    case TypeKind::Scalar:
-    case TypeKind::SymInt:
-    case TypeKind::SymFloat:
-    case TypeKind::SymBool:
-    case TypeKind::Device:
-    case TypeKind::DeviceIndex:
-    case TypeKind::ScalarType:
-    case TypeKind::Layout:
-    case TypeKind::MemoryFormat:
-    case TypeKind::QScheme:
-    case TypeKind::Dimname:
-    case TypeKind::AnyEnum:
-    case TypeKind::None:
-      return false;
-    default:
-      return true;
-  }
-}
-
-// The types that a value of this type can have, an optional and a union taken apart.
-void collect_types(const Type& type, std::vector<const Type*>& types) {
-  if (type.kind() == TypeKind::Optional || type.kind() == TypeKind::Union) {
-    for (const TypePtr& element : type.elements()) collect_types(*element, types);
-  } else {
-    types.push_back(&type);
-  }
-}
-
-bool is_anything(const Type& type) {
-  return type.kind() == TypeKind::Any || type.kind() == TypeKind::Variable;
-}
-
-bool can_be_one_object(const Type& a, const Type& b) {
-  std::vector<const Type*> left;
-  std::vector<const Type*> right;
-  collect_types(a, left);
-  collect_types(b, right);
-  for (const Type* x : left) {
-    for (const Type* y : right) {
-      if (!is_shared(*x) || !is_shared(*y)) continue;
-      if (x->kind() == y->kind() || is_anything(*x) || is_anything(*y)) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -108,8 +88,21 @@ bool may_alias(const Schema& schema, Place a, Place b) {
   return can_be_one_object(*left.type, *right.type) && intersect(own_sets(left), own_sets(right));
 }
 
+bool may_contain(const Schema& schema, Place container, Place content) {
+  const Argument& outer = at(schema, container);
+  const Argument& inner = at(schema, content);
+  std::vector<Part> candidates = inside(inner);
+  candidates.push_back({inner.type.get(), own_sets(inner)});
+  const std::vector<Part> held = inside(outer);
+  return std::any_of(held.begin(), held.end(), [&](const Part& part) {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const Part& candidate) {
+      return intersect(part.sets, candidate.sets) && can_be_one_object(*part.type, *candidate.type);
+    });
+  });
+}
+
 bool may_contain_alias(const Schema& schema, Place a, Place b) {
-  return intersect(all_sets(at(schema, a)), all_sets(at(schema, b)));
+  return may_alias(schema, a, b) || may_contain(schema, a, b) || may_contain(schema, b, a);
 }
 
 bool has_alias_sets(const Schema& schema) {

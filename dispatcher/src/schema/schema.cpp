@@ -15,14 +15,14 @@ bool writes(const AliasInfo& alias) {
 
 using Sets = std::unordered_set<std::string_view>;
 
-// Every set that stands on a type or inside it.
+// Every set that stands on a type or inside it when the call ends.
 void collect_sets(const AliasInfo& alias, Sets& sets) {
-  sets.insert(alias.before.begin(), alias.before.end());
+  sets.insert(alias.after.begin(), alias.after.end());
   for (const AliasInfo& inner : alias.contained) collect_sets(inner, sets);
 }
 
 bool has_one_of(const AliasInfo& alias, const Sets& sets) {
-  return std::any_of(alias.before.begin(), alias.before.end(),
+  return std::any_of(alias.after.begin(), alias.after.end(),
                      [&](const std::string& set) { return sets.contains(set); }) ||
          std::any_of(alias.contained.begin(), alias.contained.end(),
                      [&](const AliasInfo& inner) { return has_one_of(inner, sets); });
@@ -101,6 +101,13 @@ bool Schema::operator==(const Schema& other) const {
   return name == other.name && arguments == other.arguments && results == other.results &&
          variadic_arguments == other.variadic_arguments &&
          variadic_results == other.variadic_results;
+}
+
+Schema with_runtime_types(Schema schema, Symbolic symbolic) {
+  for (Argument& argument : schema.arguments)
+    argument.type = runtime_type(*argument.type, symbolic);
+  for (Argument& result : schema.results) result.type = runtime_type(*result.type, symbolic);
+  return schema;
 }
 
 std::optional<std::string> find_difference(const Schema& a, const Schema& b) {

@@ -1,16 +1,15 @@
-// schema/source.cpp: checking the bytes of a text, and pointing into it.
+// schema/source.cpp: checking the bytes of a text, and drawing places in it.
 #include "schema/source.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "opyard/base/error.h"
-
 namespace opyard::detail {
 namespace {
 
-// How much of a long line is shown before and after the caret, and of a text in a message.
+// How much of a long line is shown before and after the beginning of the mark, and of a text in
+// a message.
 constexpr std::size_t kBefore = 100;
 constexpr std::size_t kAfter = 40;
 constexpr std::size_t kQuoted = 60;
@@ -54,53 +53,59 @@ Glyph glyph_at(std::string_view text, std::size_t offset) {
   return {std::string(text.substr(offset, bytes)), 1, bytes};
 }
 
-// The line with a caret below `at`, an offset into it.
-std::string marked(std::string_view line, std::size_t at) {
-  std::size_t begin = at > kBefore ? at - kBefore : 0;
+// The line with a mark below the bytes from `at` to `end_of_mark`, which are offsets into it.
+std::string marked(std::string_view line, std::size_t at, std::size_t end_of_mark) {
+  const bool whole = line.size() <= kBefore + kAfter;
+  std::size_t begin = !whole && at > kBefore ? at - kBefore : 0;
   while (begin > 0 && continues(line[begin])) --begin;
-  const std::size_t end = std::min(line.size(), at + kAfter);
+  const std::size_t end = whole ? line.size() : std::min(line.size(), at + kAfter);
   std::string out = begin > 0 ? "..." : "";
   std::size_t columns = out.size();
-  std::size_t caret = columns;
+  std::size_t first = columns;
+  std::size_t last = columns;
   for (std::size_t i = begin; i < end;) {
     const Glyph glyph = glyph_at(line, i);
     out += glyph.text;
     columns += glyph.columns;
     i += glyph.bytes;
-    if (i <= at) caret = columns;
+    if (i <= at) first = columns;
+    if (i <= end_of_mark) last = columns;
   }
   if (end < line.size()) out += "...";
-  return out + '\n' + std::string(caret, ' ') + '^';
+  const std::size_t tail = last > first ? last - first - 1 : 0;
+  return out + '\n' + std::string(first, ' ') + '^' + std::string(tail, '~');
+}
+
+// Where the line of the byte at `offset` begins.
+std::size_t line_begin(std::string_view text, std::size_t offset) {
+  const std::size_t newline = text.substr(0, offset).rfind('\n');
+  return newline == std::string_view::npos ? 0 : newline + 1;
 }
 
 }  // namespace
 
-Source::Source(std::string_view text, std::size_t limit) : text_(text) {
-  if (text.size() > limit) {
-    fail_at(0,
-            fmt::format("a schema of {} bytes is too long; the limit is {}", text.size(), limit));
-  }
+std::size_t find_wrong_byte(std::string_view text) {
   for (std::size_t offset = 0; offset < text.size();) {
-    if (text[offset] == '\0') fail_at(offset, "byte \\x00 is not allowed in a schema");
-    const std::size_t bytes = character_bytes(text, offset);
-    if (bytes == 0) {
-      fail_at(offset, fmt::format("byte \\x{:02x} is not UTF-8 text",
-                                  static_cast<unsigned char>(text[offset])));
-    }
+    const std::size_t bytes = text[offset] == '\0' ? 0 : character_bytes(text, offset);
+    if (bytes == 0) return offset;
     offset += bytes;
   }
+  return std::string_view::npos;
 }
 
-void Source::fail_at(std::size_t offset, std::string_view message) const {
-  const std::string_view before = text_.substr(0, offset);
-  const auto line = std::size_t(std::count(before.begin(), before.end(), '\n'));
-  const std::size_t newline = before.rfind('\n');
-  const std::size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
-  const std::size_t end = std::min(text_.find('\n', begin), text_.size());
-  const auto column = std::size_t(std::count_if(
-      before.begin() + std::ptrdiff_t(begin), before.end(), [](char c) { return !continues(c); }));
-  fail(ErrorKind::BadSchema, fmt::format("{}:{}: {}\n{}", line + 1, column + 1, message,
-                                         marked(text_.substr(begin, end - begin), offset - begin)));
+LineAndColumn place_of(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const std::string_view in_line = before.substr(line_begin(text, offset));
+  return {1 + std::size_t(std::count(before.begin(), before.end(), '\n')),
+          1 + std::size_t(std::count_if(in_line.begin(), in_line.end(),
+                                        [](char c) { return !continues(c); }))};
+}
+
+std::string picture_of(std::string_view text, Span span) {
+  const std::size_t begin = line_begin(text, span.begin);
+  const std::size_t end = std::min(text.find('\n', begin), text.size());
+  return marked(text.substr(begin, end - begin), span.begin - begin,
+                std::max(span.begin, std::min(span.end, end)) - begin);
 }
 
 std::string shown(std::string_view text) {

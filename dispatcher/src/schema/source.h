@@ -1,36 +1,38 @@
-// schema/source.h: the text of a schema, and errors that point into it.
+// schema/source.h: the text of a schema, and pictures of places in it.
 //
-//   1:17: expected ')' but found the end
-//   demo::f(Tensor x
-//                   ^
+//   demo::f(Tensor x, Foo y)
+//                     ^~~
 //
-// Columns count characters, from 1, so that the caret stands where a person looks. The line
-// is shown with bytes that are no printable text escaped, and a long one only around the
-// caret.
+// Columns count characters, from 1, so that the mark stands where a person looks. The line is
+// shown with bytes that are no printable text escaped, and a long one only around the mark.
 //
-// Depends on: base/error.h.
+// Depends on: base/export.h.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include "opyard/base/export.h"
-
 namespace opyard::detail {
 
-class Source {
- public:
-  // Raises BadSchema where the text is longer than `limit` bytes, has a NUL, or is not UTF-8.
-  Source(std::string_view text, std::size_t limit);
-
-  std::string_view text() const noexcept { return text_; }
-  // Raises BadSchema: the message above, pointing at the byte `offset`.
-  [[noreturn]] OPYARD_COLD void fail_at(std::size_t offset, std::string_view message) const;
-
- private:
-  std::string_view text_;
+// The bytes from `begin` to `end` of a text.
+struct Span {
+  std::size_t begin = 0;
+  std::size_t end = 0;
 };
+
+struct LineAndColumn {
+  std::size_t line;    // from 1
+  std::size_t column;  // from 1, in characters
+};
+
+LineAndColumn place_of(std::string_view text, std::size_t offset);
+
+// The line in which the span begins, and a second one that marks the span.
+std::string picture_of(std::string_view text, Span span);
+
+// The first byte that is NUL or not UTF-8, or npos.
+std::size_t find_wrong_byte(std::string_view text);
 
 // The text with bytes escaped that are not printable or not UTF-8, cut after some 60 bytes.
 std::string shown(std::string_view text);

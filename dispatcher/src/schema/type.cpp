@@ -30,6 +30,10 @@ const BaseTypes& base_types() {
   return types;
 }
 
+bool is_symbolic(TypeKind kind) {
+  return kind == TypeKind::SymInt || kind == TypeKind::SymFloat || kind == TypeKind::SymBool;
+}
+
 // The base type that a kernel sees for another one: SymInt gives Int, Scalar itself.
 TypeKind runtime_kind(TypeKind kind) {
   const std::string_view wanted = base_entry(kind).runtime_text;
@@ -77,6 +81,7 @@ bool right_number(TypeKind kind, std::size_t count) {
       return count == 2;
     case TypeKind::Future:
     case TypeKind::RRef:
+    case TypeKind::Await:
       return count == 1;
     default:
       return false;
@@ -116,11 +121,14 @@ TypePtr named_type(TypeKind kind, std::string name) {
 
 bool equal(const Type& a, const Type& b) { return compare(a, b) == 0; }
 
-TypePtr runtime_type(const Type& type) {
+TypePtr runtime_type(const Type& type, Symbolic symbolic) {
+  if (is_symbolic(type.kind()) && symbolic == Symbolic::Kept) return TypePtr::share(&type);
   if (is_base(type.kind())) return base_type(runtime_kind(type.kind()));
   if (type.elements().empty()) return TypePtr::share(&type);
   std::vector<TypePtr> elements;
-  for (const TypePtr& element : type.elements()) elements.push_back(runtime_type(*element));
+  for (const TypePtr& element : type.elements()) {
+    elements.push_back(runtime_type(*element, symbolic));
+  }
   if (type.kind() == TypeKind::List) return list_of(std::move(elements.front()));
   if (type.kind() == TypeKind::Optional) return optional_of(std::move(elements.front()));
   if (type.kind() == TypeKind::Union) {

@@ -1,4 +1,4 @@
-// opyard/schema/parse.h: from text to a schema.
+// opyard/schema/parse.h: from text to a schema, and what is wrong with a text that is none.
 //
 // The grammar, with [x] optional and {x} repeated:
 //
@@ -9,27 +9,40 @@
 //   argument  = type ident ["=" default]
 //   type      = simple [alias] {"[" [number] "]" [alias] | "?"}
 //   simple    = base | variable | "(" type {"," type} ")" | "Dict" "(" type "," type ")"
-//             | ("Future" | "RRef") "(" type ")" | "Union" "(" type "," type {"," type} ")"
+//             | ("Future" | "RRef" | "Await") "(" type ")"
+//             | "Union" "(" type "," type {"," type} ")"
 //   alias     = "(" set ["!"] ["->" set] ")" | "!"
 //   set       = "*" | ident {"|" ident}
 //   default   = number | "True" | "False" | "None" | text | constant | "[" … "]"
 //
 // A variable is t or a name that begins with it: t1, tVal. A constant is one that the type
 // knows: inf and nan for a float, float or long for a ScalarType, strided for a Layout, and so
-// on. A default that does not fit its type, a second argument of a name, a second "*", a "*"
-// that nothing follows and a required argument behind a defaulted one are errors.
+// on.
 //
-// An error is BadSchema with line, column, what was expected, and a caret under the place:
+// What parses is also checked: a default value fits its type, no two arguments have one name,
+// "*" stands once and something follows it, no required argument stands behind a defaulted
+// one, and the alias sets do not contradict each other: what one argument writes, no other of
+// the same set only reads, and no result is marked as written unless an argument is.
 //
-//   1:17: expected ')' but found the end
-//   demo::f(Tensor x
+// All mistakes are reported together, in the order of the text: place, what is wrong, the line
+// with a mark below it and, where one change would mend it, that change.
+//
+//   1:17: a second argument is named 'x'; give one of the two another name
+//   f(int x, Tensor x, bool y=true) -> ()
 //                   ^
+//   1:27: default value true does not fit type 'bool'; write True or False
+//   f(int x, Tensor x, bool y=true) -> ()
+//                             ^~~~
+//   fix: write 'True' instead of 'true'
 //
 // Depends on: schema/schema.h.
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "opyard/schema/schema.h"
 
@@ -42,10 +55,32 @@ struct SchemaLimits {
   std::size_t arguments = 255;    // also of results, of names in an alias set, of repeated defaults
   std::size_t nodes = 1 << 14;    // types, alias sets and default values, together
   std::size_t bytes = 1 << 20;
+  std::size_t faults = 20;  // reported at most; the rest of the text is then not looked at
 };
 
-// A whole schema. Raises BadSchema.
+// `text` belongs in place of the bytes from `begin` to `end`; it may be empty.
+struct SchemaFix {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::string text;
+};
+
+// One mistake in a schema text.
+struct SchemaFault {
+  std::size_t line = 1;    // from 1
+  std::size_t column = 1;  // from 1, in characters
+  std::size_t begin = 0;   // the bytes it is about
+  std::size_t end = 0;
+  std::string message;           // "expected ')' but found the end"
+  std::optional<SchemaFix> fix;  // one change that mends this, where there is an obvious one
+};
+
+// A whole schema. Raises BadSchema with all mistakes.
 OPYARD_API Schema parse_schema(std::string_view text, const SchemaLimits& limits = {});
+
+// The mistakes for which parse_schema() refuses a text, in source order; none where it takes it.
+OPYARD_API std::vector<SchemaFault> find_schema_faults(std::string_view text,
+                                                       const SchemaLimits& limits = {});
 
 // "ns::name" or "ns::name.overload". Raises BadSchema.
 OPYARD_API OperatorName parse_operator_name(std::string_view text, const SchemaLimits& limits = {});

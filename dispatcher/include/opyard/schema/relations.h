@@ -34,7 +34,11 @@ OPYARD_API bool is_aliasing(const Schema& schema, Place place);
 // The two values may be the same object after the call: they share a set (their sets behind
 // the arrow, where there is one), and their types allow it. An int is never shared.
 OPYARD_API bool may_alias(const Schema& schema, Place a, Place b);
-// The same, or something inside one of them may be the other or inside the other.
+// Something inside `container`, at any depth, may be `content` or something inside that. What
+// stands in a container without a set of its own is in the wildcard set, as what is marked
+// (a -> *) is after the call: the schema promises nothing for it.
+OPYARD_API bool may_contain(const Schema& schema, Place container, Place content);
+// They may alias, or one may contain the other or something of the other.
 OPYARD_API bool may_contain_alias(const Schema& schema, Place a, Place b);
 
 // An alias set stands somewhere in the schema.

@@ -84,6 +84,10 @@ struct Schema {
 // The whole schema as it would be written; parse_schema() gives it back.
 OPYARD_API std::string to_string(const Schema& schema);
 
+// The same schema with the types that a kernel sees; the names of types such as ScalarType are
+// for people, and go.
+OPYARD_API Schema with_runtime_types(Schema schema, Symbolic symbolic = Symbolic::AsPlain);
+
 // Why two schemas differ in the number or the runtime types of arguments and results, as one
 // line such as "The number of arguments is different. 2 vs 1."; nothing where they agree.
 // Names, defaults and aliases are not compared.

@@ -29,6 +29,7 @@ enum class TypeKind : std::uint8_t {
   Dict,      // key and value
   Future,    // one element type
   RRef,      // one element type
+  Await,     // one element type
   Union,     // two or more members, in canonical order
   Variable,  // a type variable such as t or t1, by name
   Class,     // a class registered by its user, by qualified name
@@ -38,7 +39,7 @@ class OPYARD_API Type final : public Counted {
  public:
   TypeKind kind() const noexcept { return kind_; }
   std::span<const TypePtr> elements() const noexcept { return elements_; }
-  // The only element of a list, optional or future.
+  // The only element of a list, optional, future, RRef or Await.
   const Type& element() const noexcept { return *elements_.front(); }
   // The N of T[N], or 0.
   std::int64_t size_hint() const noexcept { return size_hint_; }
@@ -64,7 +65,7 @@ OPYARD_API TypePtr base_type(TypeKind kind);
 OPYARD_API TypePtr list_of(TypePtr element, std::int64_t size_hint = 0);
 // An optional of an optional is that optional.
 OPYARD_API TypePtr optional_of(TypePtr element);
-// A Tuple, Dict, Future, RRef or Union. The members of a union are flattened, sorted and
+// A Tuple, Dict, Future, RRef, Await or Union. The members of a union are flattened, sorted and
 // made unique, so that equal unions print alike. Raises Internal for a wrong number of
 // elements (a union of fewer than two different ones among them) and for other kinds.
 OPYARD_API TypePtr compound_type(TypeKind kind, std::vector<TypePtr> elements);
@@ -77,8 +78,12 @@ OPYARD_API bool equal(const Type& a, const Type& b);
 // As written in a schema: "Tensor", "int[3]", "Tensor?[]", "Dict(str, int)".
 OPYARD_API std::string to_string(const Type& type);
 
+// What becomes of SymInt, SymFloat and SymBool where a kernel's types are asked for: most
+// kernels take int, float and bool in their place; one of the symbolic kind takes them as such.
+enum class Symbolic { AsPlain, Kept };
+
 // The type a kernel sees at run time: ScalarType is int, SymInt[] is int[], size hints go.
-OPYARD_API TypePtr runtime_type(const Type& type);
+OPYARD_API TypePtr runtime_type(const Type& type, Symbolic symbolic = Symbolic::AsPlain);
 
 // The name of that type: "int" for ScalarType, "int[]" for SymInt[2], "number" for Scalar.
 OPYARD_API std::string runtime_text(const Type& type);

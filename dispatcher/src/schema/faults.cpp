@@ -1,0 +1,59 @@
+// schema/faults.cpp: collecting mistakes, and the text in which they are raised.
+#include "schema/faults.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "opyard/base/error.h"
+
+namespace opyard::detail {
+namespace {
+
+std::string describe(std::string_view text, const SchemaFault& fault) {
+  std::string out = fmt::format("{}:{}: {}\n{}", fault.line, fault.column, fault.message,
+                                picture_of(text, {fault.begin, fault.end}));
+  if (!fault.fix) return out;
+  const std::string old = shown(text.substr(fault.fix->begin, fault.fix->end - fault.fix->begin));
+  return out + (fault.fix->text.empty() ? fmt::format("\nfix: remove '{}'", old)
+                                        : fmt::format("\nfix: write '{}' instead of '{}'",
+                                                      shown(fault.fix->text), old));
+}
+
+}  // namespace
+
+void Faults::report(Span span, std::string message, std::optional<SchemaFix> fix) {
+  const LineAndColumn place = place_of(text_, span.begin);
+  found_.push_back(
+      {place.line, place.column, span.begin, span.end, std::move(message), std::move(fix)});
+  if (found_.size() >= limit_) throw GiveUp{};
+}
+
+void Faults::fail(Span span, std::string message, std::optional<SchemaFix> fix) {
+  report(span, std::move(message), std::move(fix));
+  throw GiveUp{};
+}
+
+std::vector<SchemaFault> Faults::sorted() const {
+  std::vector<SchemaFault> faults = found_;
+  std::stable_sort(faults.begin(), faults.end(),
+                   [](const SchemaFault& a, const SchemaFault& b) { return a.begin < b.begin; });
+  return faults;
+}
+
+void Faults::raise_if_any() const {
+  if (found_.empty()) return;
+  std::string text;
+  for (const SchemaFault& fault : sorted()) {
+    if (!text.empty()) text += '\n';
+    text += describe(text_, fault);
+  }
+  if (found_.size() > 1 && found_.size() >= limit_) {
+    text +=
+        fmt::format("\nThe first {} mistakes are shown; mend them to see whether there are more.",
+                    found_.size());
+  }
+  opyard::fail(ErrorKind::BadSchema, std::move(text));
+}
+
+}  // namespace opyard::detail

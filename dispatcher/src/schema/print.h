@@ -1,0 +1,19 @@
+// schema/print.h: parts of the print that messages show, too.
+//
+// Depends on: schema/schema.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "opyard/schema/schema.h"
+
+namespace opyard::detail {
+
+// Appends "(a! -> b|c)", "!" for an anonymous write set, and nothing where no sets stand.
+void print_sets(std::string& out, const AliasInfo& alias);
+
+// Appends the text in double quotes, with escapes.
+void print_quoted(std::string& out, std::string_view text);
+
+}  // namespace opyard::detail

@@ -1,0 +1,57 @@
+// schema/sharing.cpp: which values can be shared, by their types.
+#include "schema/sharing.h"
+
+#include <algorithm>
+
+namespace opyard::detail {
+namespace {
+
+// Values of the type are objects that can have two owners, not plain numbers and texts.
+bool is_shared(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::Int:
+    case TypeKind::Float:
+    case TypeKind::Bool:
+    case TypeKind::Complex:
+    case TypeKind::Str:
+    case TypeKind::Scalar:
+    case TypeKind::SymInt:
+    case TypeKind::SymFloat:
+    case TypeKind::SymBool:
+    case TypeKind::Device:
+    case TypeKind::DeviceIndex:
+    case TypeKind::ScalarType:
+    case TypeKind::Layout:
+    case TypeKind::MemoryFormat:
+    case TypeKind::QScheme:
+    case TypeKind::Dimname:
+    case TypeKind::AnyEnum:
+    case TypeKind::None:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// A value of the type is a value of one of its elements.
+bool is_choice(const Type& type) {
+  return type.kind() == TypeKind::Optional || type.kind() == TypeKind::Union;
+}
+
+bool is_anything(const Type& type) {
+  return type.kind() == TypeKind::Any || type.kind() == TypeKind::Variable;
+}
+
+}  // namespace
+
+bool can_be_one_object(const Type& a, const Type& b) {
+  if (is_choice(a)) {
+    return std::any_of(a.elements().begin(), a.elements().end(),
+                       [&](const TypePtr& element) { return can_be_one_object(*element, b); });
+  }
+  if (is_choice(b)) return can_be_one_object(b, a);
+  if (!is_shared(a) || !is_shared(b)) return false;
+  return a.kind() == b.kind() || is_anything(a) || is_anything(b);
+}
+
+}  // namespace opyard::detail

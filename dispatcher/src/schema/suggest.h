@@ -1,0 +1,23 @@
+// schema/suggest.h: what to write instead of a default value that does not fit.
+//
+// Depends on: schema/literal.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "schema/literal.h"
+
+namespace opyard::detail {
+
+// What a default value of the type looks like, for the message; empty where there is none.
+std::string advice_for(const Type& type);
+
+// What fits the type and was obviously meant: True for a true, 1 for 1.0 as an int.
+std::optional<std::string> better_text(const Cursor& cursor, const Type& type,
+                                       const Literal& literal);
+
+std::string in_double_quotes(std::string_view text);
+
+}  // namespace opyard::detail

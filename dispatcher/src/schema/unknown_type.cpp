@@ -1,0 +1,138 @@
+// schema/unknown_type.cpp: looking up the names of types, and guessing what was meant.
+#include "schema/unknown_type.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "schema/base_types.h"
+
+namespace opyard::detail {
+namespace {
+
+// What people write who think of C++ or Python, and what they mean. `fix` may be written in its
+// place; where there is no advice, the advice is to do so.
+struct Hint {
+  std::string_view written;
+  std::string_view fix;
+  std::string_view advice = {};
+};
+constexpr std::string_view kIntAdvice = "write 'int' or 'SymInt'";
+constexpr std::string_view kListAdvice = "write 'T[]', such as 'int[]'";
+constexpr std::string_view kOptionalAdvice = "write 'T?', such as 'Tensor?'";
+constexpr std::string_view kTupleAdvice = "write '(A, B)'";
+constexpr Hint kHints[] = {
+    {"int64_t", "int", kIntAdvice},
+    {"int32_t", "int", kIntAdvice},
+    {"int16_t", "int", kIntAdvice},
+    {"int8_t", "int", kIntAdvice},
+    {"uint8_t", "int", kIntAdvice},
+    {"size_t", "int", kIntAdvice},
+    {"long", "int", kIntAdvice},
+    {"int64", "int", kIntAdvice},
+    {"int32", "int", kIntAdvice},
+    {"integer", "int", kIntAdvice},
+    {"double", "float"},
+    {"Double", "float"},
+    {"float32", "float"},
+    {"float64", "float"},
+    {"boolean", "bool"},
+    {"string", "str"},
+    {"String", "str"},
+    {"string_view", "str"},
+    {"torch.Tensor", "Tensor"},
+    {"opyard.Tensor", "Tensor"},
+    {"tensors", "Tensor[]"},
+    {"Tensors", "Tensor[]"},
+    {"TensorList", "Tensor[]"},
+    {"tensor_list", "Tensor[]"},
+    {"IntArrayRef", "int[]"},
+    {"list", {}, kListAdvice},
+    {"List", {}, kListAdvice},
+    {"vector", {}, kListAdvice},
+    {"Sequence", {}, kListAdvice},
+    {"Optional", {}, kOptionalAdvice},
+    {"optional", {}, kOptionalAdvice},
+    {"tuple", {}, kTupleAdvice},
+    {"Tuple", {}, kTupleAdvice},
+    {"dict", {}, "write 'Dict(K, V)'"},
+    {"Number", "Scalar"},
+    {"dtype", "ScalarType"},
+    {"torch.dtype", "ScalarType"},
+    {"void", {}, "write '()' for no result"},
+    {"None", {}, "write 'NoneType', or '()' for no result"},
+    {"std", {}, "types of C++ have other names here, such as 'int', 'float', 'str' and 'T[]'"},
+};
+constexpr std::string_view kCommonTypes =
+    "common types are Tensor, int, float, bool, str, Scalar, SymInt, Device, ScalarType, and "
+    "T[] or T? of them; opyard/schema/types.def lists all";
+
+constexpr std::string_view kClassPrefix = "__torch__.torch.classes.";
+
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+// Whether one letter was changed, left out, added, or changed places with its neighbour.
+bool one_slip(std::string_view a, std::string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  const std::size_t same =
+      std::size_t(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
+  if (b.size() == a.size() + 1) return a.substr(same) == b.substr(same + 1);
+  if (b.size() != a.size() || same == a.size()) return false;
+  if (a.substr(same + 1) == b.substr(same + 1)) return true;
+  return same + 1 < a.size() && a[same] == b[same + 1] && a[same + 1] == b[same] &&
+         a.substr(same + 2) == b.substr(same + 2);
+}
+
+// The hint for a name that another language or another spelling gave.
+std::optional<Hint> find_hint(std::string_view name) {
+  for (const Hint& hint : kHints) {
+    if (hint.written == name) return hint;
+  }
+  for (const BaseEntry& entry : kBaseEntries) {
+    if (same_letters(name, entry.text)) return Hint{name, entry.text};
+  }
+  return std::nullopt;
+}
+
+// A base type that is one slip away, among those whose names are long enough to be sure.
+std::optional<Hint> find_neighbour(std::string_view name) {
+  if (name.size() < 5) return std::nullopt;
+  for (const BaseEntry& entry : kBaseEntries) {
+    if (one_slip(name, entry.text)) return Hint{name, entry.text};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TypePtr find_type(std::string_view name) {
+  if (name == "number") return base_type(TypeKind::Scalar);
+  for (int i = 0; i < kBaseTypeCount; ++i) {
+    if (name == base_entry(TypeKind(i)).text) return base_type(TypeKind(i));
+  }
+  const bool variable = name.front() == 't' && name.find('.') == std::string_view::npos;
+  if (!variable || find_hint(name)) return nullptr;
+  return named_type(TypeKind::Variable, std::string(name));
+}
+
+void report_unknown_type(Cursor& cursor, Span span, std::string_view name) {
+  if (name.starts_with(kClassPrefix)) {
+    cursor.report(span, fmt::format("Unknown custom class type {}. Please ensure it is registered.",
+                                    shown(name.substr(kClassPrefix.size()))));
+    return;
+  }
+  std::optional<Hint> hint = find_hint(name);
+  if (!hint) hint = find_neighbour(name);
+  std::optional<SchemaFix> fix;
+  if (hint && !hint->fix.empty()) fix = SchemaFix{span.begin, span.end, std::string(hint->fix)};
+  std::string advice(kCommonTypes);
+  if (hint) advice = hint->advice.empty() ? fmt::format("write '{}'", hint->fix) : hint->advice;
+  cursor.report(span, fmt::format("unknown type '{}'; {}", shown(name), advice), std::move(fix));
+}
+
+}  // namespace opyard::detail

@@ -1,0 +1,18 @@
+// schema/unknown_type.h: a name of a type, and what to say about one that is none.
+//
+// Depends on: schema/cursor.h.
+#pragma once
+
+#include <string_view>
+
+#include "schema/cursor.h"
+
+namespace opyard::detail {
+
+// A base type, a registered class or a type variable; null where the name is none of these.
+TypePtr find_type(std::string_view name);
+
+// Reports the name, with what was probably meant.
+void report_unknown_type(Cursor& cursor, Span span, std::string_view name);
+
+}  // namespace opyard::detail
