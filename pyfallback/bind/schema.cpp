@@ -26,7 +26,7 @@ constexpr const char* kKindNames[] = {
 #define OPYARD_BASE_TYPE(name, text, runtime) #name,
 #include "opyard/schema/types.def"
 #undef OPYARD_BASE_TYPE
-    "List", "Optional", "Tuple", "Dict", "Future", "RRef", "Union", "Variable", "Class",
+    "List", "Optional", "Tuple", "Dict", "Future", "RRef", "Await", "Union", "Variable", "Class",
 };
 static_assert(std::size(kKindNames) == std::size_t(TypeKind::Class) + 1);
 
