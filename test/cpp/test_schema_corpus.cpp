@@ -42,7 +42,7 @@ constexpr const char kCommon[] =
     "T[] or T? of them; opyard/schema/types.def lists all";
 
 constexpr Refused kRefused[] = {
-    {"foo(Tensor x", "1:13: expected ')' but found the end"},
+    {"foo(Tensor x", "1:13: expected ',' or ')' but found the end"},
     {"foo(Tensor x) -> ", "1:18: expected a type but found the end"},
     {"foo Tensor", "1:5: expected '(' but found 'Tensor'"},
     {"foo(Foo x) -> Tensor", "1:5: unknown type 'Foo'"},

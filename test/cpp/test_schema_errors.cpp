@@ -32,11 +32,11 @@ void expect_rows(std::span<const Row> rows) {
 
 TEST(SchemaErrors, C18_AMessageHasAPlaceTheSourceLineAndACaret) {
   EXPECT_EQ(error_of("demo::f(Tensor x"),
-            "1:17: expected ')' but found the end\n"
+            "1:17: expected ',' or ')' but found the end\n"
             "demo::f(Tensor x\n"
             "                ^");
   EXPECT_EQ(error_of("f(Tensor x,\n  Tensor y z) -> ()\n"),
-            "2:12: expected ')' but found 'z'\n"
+            "2:12: expected ',' or ')' but found 'z'\n"
             "  Tensor y z) -> ()\n"
             "           ^");
   EXPECT_EQ(error_of("f(str x=\"é\ta\", é) -> ()"),
@@ -51,8 +51,8 @@ TEST(SchemaErrors, C18_EachMistakeIsNamed) {
   constexpr Row kRows[] = {
       {"(int x) -> ()", "1:1: expected an operator name but found '('"},
       {"f", "1:2: expected '(' but found the end"},
-      {"f()", "1:4: expected '->' but found the end"},
-      {"f() - > ()", "1:5: expected '->' but found '-'"},
+      {"f()", "1:4: expected '->' and the results, or '-> ()' for none, but found the end"},
+      {"f() - > ()", "1:5: expected '->' and the results, or '-> ()' for none, but found '-'"},
       {"f() -> (", "1:9: expected a type but found the end"},
       {"f() -> () x", "1:11: expected the end but found 'x'"},
       {"f() -> int.x",
@@ -61,11 +61,11 @@ TEST(SchemaErrors, C18_EachMistakeIsNamed) {
        "lists all"},
       {"f() -> int=1", "1:11: a result has no default value"},
       {"f(int) -> ()", "1:6: expected an argument name but found ')'"},
-      {"f(int x y) -> ()", "1:9: expected ')' but found 'y'"},
+      {"f(int x y) -> ()", "1:9: expected ',' or ')' but found 'y'"},
       {"f(int x=) -> ()", "1:9: expected a default value but found ')'"},
       {"f(int x=$) -> ()", "1:9: unexpected '$'"},
       {"f(int x=1x) -> ()", "1:9: '1x' is neither a number nor a name"},
-      {"f(int x=[1) -> ()", "1:11: expected ']' but found ')'"},
+      {"f(int x=[1) -> ()", "1:11: expected ',' or ']' but found ')'"},
       {"f(str x=\"a) -> ()", "1:9: this text has no closing '\"'"},
       {"f(str x=\"\\q\") -> ()",
        "1:10: unknown escape; known are \\\\ \\\" \\' \\n \\t \\r and \\x with two digits from 00 "

@@ -172,7 +172,7 @@ def test_a_text_that_does_not_parse_has_a_caret():
     with pytest.raises(ValueError, match="expected") as caught:
         parse("demo::f(Tensor x")
     assert str(caught.value) == (
-        "1:17: expected ')' but found the end\ndemo::f(Tensor x\n                ^"
+        "1:17: expected ',' or ')' but found the end\ndemo::f(Tensor x\n                ^"
     )
 
 

@@ -62,6 +62,11 @@ Token Cursor::expect(std::string_view symbol) {
   return take();
 }
 
+Token Cursor::expect_close(std::string_view symbol) {
+  if (!current_.is(symbol)) fail_expected(fmt::format("',' or '{}'", symbol));
+  return take();
+}
+
 Token Cursor::expect_name(std::string_view what) {
   if (current_.kind != TokenKind::Name) fail_expected(what);
   return take();

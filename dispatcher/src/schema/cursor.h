@@ -43,6 +43,8 @@ class Cursor {
   // Each fails where another word stands here.
   Token expect(std::string_view symbol);
   Token expect_name(std::string_view what);
+  // What closes a list, behind an item of it: a "," could stand here, too.
+  Token expect_close(std::string_view symbol);
   void expect_end();
   // Passes over the rest of an argument, result or element: up to a "," or ")" behind it, a
   // "->" or the end. What stands there is not judged.

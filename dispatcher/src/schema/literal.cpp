@@ -56,12 +56,12 @@ Literal parse_literal(Cursor& cursor, std::size_t depth) {
   }
   cursor.take();
   if (literal.list) {
-    if (!cursor.peek().is("]")) {
+    if (!cursor.take_if("]")) {
       do {
         literal.items.push_back(parse_literal(cursor, depth + 1));
       } while (cursor.take_if(","));
+      cursor.expect_close("]");
     }
-    cursor.expect("]");
   }
   literal.span.end = cursor.last_end();
   return literal;

@@ -79,36 +79,39 @@ class ArgumentParser {
     cursor_.expect("(");
     if (cursor_.take_if(")")) return;
     do {
-      if (parse_one()) break;
+      parse_one();
       before_comma_ = cursor_.last_end();
-    } while (cursor_.take_if(","));
-    if (star_ && !keyword_seen_) report_idle_star();
+    } while (!schema_.variadic_arguments && cursor_.take_if(","));
+    const bool whole = cursor_.peek().is(")");
+    if (star_ && !keyword_seen_ && !second_star_ && whole) report_idle_star();
     if (required_) report_required();
+    if (!whole && !schema_.variadic_arguments) cursor_.fail_expected("',' or ')'");
     cursor_.expect(")");
   }
 
  private:
-  // True where this was "...", which ends the list.
-  bool parse_one() {
+  void parse_one() {
     const Token first = cursor_.peek();
     if (cursor_.take_if("...")) {
       schema_.variadic_arguments = true;
-      return true;
+    } else if (cursor_.take_if("*")) {
+      note_star(first);
+    } else {
+      check_count(cursor_, schema_.arguments, "argument");
+      parse_argument();
+      keyword_seen_ = keyword_seen_ || star_.has_value();
     }
-    if (cursor_.take_if("*")) {
-      if (star_) {
-        cursor_.report(first.span(), "'*' stands twice; it begins the keyword-only arguments",
-                       without_star(first));
-      } else {
-        star_ = first;
-        star_fix_ = without_star(first);
-      }
-      return false;
+  }
+
+  void note_star(const Token& star) {
+    second_star_ = star_.has_value();
+    if (second_star_) {
+      cursor_.report(star.span(), "'*' stands twice; it begins the keyword-only arguments",
+                     without_star(star));
+    } else {
+      star_ = star;
+      star_fix_ = without_star(star);
     }
-    check_count(cursor_, schema_.arguments, "argument");
-    parse_argument();
-    keyword_seen_ = keyword_seen_ || star_.has_value();
-    return false;
   }
 
   // The star goes with the comma before it, else with the one behind it.
@@ -165,6 +168,7 @@ class ArgumentParser {
   std::size_t before_comma_ = 0;  // where the word before the last comma ends
   std::optional<Token> star_;
   SchemaFix star_fix_;
+  bool second_star_ = false;
   bool keyword_seen_ = false;
   std::optional<Token> defaulted_;  // the name of the last argument with a default value
   std::optional<Token> required_;   // of the first positional one behind it that has none
@@ -208,6 +212,7 @@ void parse_results(Cursor& cursor, Schema& schema) {
     do {
       parse_result(cursor, schema, names);
     } while (cursor.take_if(","));
+    if (!cursor.peek().is(")")) cursor.fail_expected("',' or ')'");
   }
   cursor.expect(")");
 }
@@ -215,7 +220,7 @@ void parse_results(Cursor& cursor, Schema& schema) {
 void parse_whole(Cursor& cursor, Schema& schema) {
   schema.name = parse_name(cursor);
   ArgumentParser(cursor, schema).parse();
-  cursor.expect("->");
+  if (!cursor.take_if("->")) cursor.fail_expected("'->' and the results, or '-> ()' for none,");
   parse_results(cursor, schema);
   cursor.expect_end();
   check_alias_sets(cursor);

@@ -220,9 +220,12 @@ Obstacle Fitter::why_not(const Type& type, const Literal& literal) {
   Obstacle obstacle{literal.span, fmt::format("default value {} does not fit type '{}'; {}",
                                               shown(cursor_.text(literal.span)),
                                               shown(to_string(type)), accepted)};
-  if (auto better = better_text(cursor_, type, literal)) {
-    obstacle.fix = SchemaFix{literal.span.begin, literal.span.end, std::move(*better)};
+  std::optional<std::string> better = better_text(cursor_, type, literal);
+  if (inner.kind() == TypeKind::List && !literal.list && !literal.is_name("None") &&
+      fit(inner.element(), literal)) {
+    better = fmt::format("[{}]", cursor_.text(literal.span));
   }
+  if (better) obstacle.fix = SchemaFix{literal.span.begin, literal.span.end, std::move(*better)};
   return obstacle;
 }
 

@@ -76,7 +76,7 @@ Elements parse_elements(Cursor& cursor, std::size_t outer_depth) {
     elements.known = elements.known && parsed.known;
     elements.depth = std::max(elements.depth, parsed.depth);
   } while (cursor.take_if(","));
-  cursor.expect(")");
+  cursor.expect_close(")");
   return elements;
 }
 

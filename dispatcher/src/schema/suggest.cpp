@@ -40,6 +40,19 @@ std::optional<std::string> better_float(const Literal& literal) {
   return std::nullopt;
 }
 
+std::optional<std::string> better_device(const Literal& literal) {
+  if (literal.list || literal.negative || literal.token.kind != TokenKind::Name) {
+    return std::nullopt;
+  }
+  try {
+    parse_device(literal.token.text);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::BadValue) throw;
+    return std::nullopt;
+  }
+  return fmt::format("\"{}\"", literal.token.text);
+}
+
 }  // namespace
 
 std::string in_double_quotes(std::string_view text) {
@@ -119,6 +132,8 @@ std::optional<std::string> better_text(const Cursor& cursor, const Type& type,
         return std::nullopt;
       }
       return in_double_quotes(literal.token.text);
+    case TypeKind::Device:
+      return better_device(literal);
     default:
       return std::nullopt;
   }

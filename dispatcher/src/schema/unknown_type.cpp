@@ -22,6 +22,8 @@ constexpr std::string_view kIntAdvice = "write 'int' or 'SymInt'";
 constexpr std::string_view kListAdvice = "write 'T[]', such as 'int[]'";
 constexpr std::string_view kOptionalAdvice = "write 'T?', such as 'Tensor?'";
 constexpr std::string_view kTupleAdvice = "write '(A, B)'";
+constexpr std::string_view kCppAdvice =
+    "types of C++ have other names here, such as 'int', 'float', 'str' and 'T[]'";
 constexpr Hint kHints[] = {
     {"int64_t", "int", kIntAdvice},
     {"int32_t", "int", kIntAdvice},
@@ -62,7 +64,8 @@ constexpr Hint kHints[] = {
     {"torch.dtype", "ScalarType"},
     {"void", {}, "write '()' for no result"},
     {"None", {}, "write 'NoneType', or '()' for no result"},
-    {"std", {}, "types of C++ have other names here, such as 'int', 'float', 'str' and 'T[]'"},
+    {"std", {}, kCppAdvice},
+    {"const", {}, kCppAdvice},
 };
 constexpr std::string_view kCommonTypes =
     "common types are Tensor, int, float, bool, str, Scalar, SymInt, Device, ScalarType, and "

@@ -71,7 +71,7 @@ struct SchemaFault {
   std::size_t column = 1;  // from 1, in characters
   std::size_t begin = 0;   // the bytes it is about
   std::size_t end = 0;
-  std::string message;           // "expected ')' but found the end"
+  std::string message;           // "expected ',' or ')' but found the end"
   std::optional<SchemaFix> fix;  // one change that mends this, where there is an obvious one
 };
 
