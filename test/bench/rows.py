@@ -53,6 +53,7 @@ CPP = [
     Row("hand_record_serialised", "1", "  by hand, slot, record, depth, serialised", INFORMATION),
     Row("typed_counted", "1", "typed call, counted Tensor back", RATIO, 1.10),
     Row("redispatch", "1", "one redispatch hop", DIFFERENCE, 1.5),
+    Row("redispatch_direct", "1", "  the same, kernel registered as a constant", DIFFERENCE, 1.5),
     Row("boxed", "2", "boxed call of an unboxed kernel, two tensors", RATIO, 1.4),
     Row("boxed_unchecked", "2", "  the same, arguments checked before", INFORMATION),
 ]
@@ -77,6 +78,10 @@ FOOTPRINT = [
 
 # What registering costs.
 REGISTRATION = [
+    Row(
+        "register_5000", "-", "register 5,000 operators with 3 kernels", ABSOLUTE, 150.0, "ms"
+    ),
+    Row("operator_memory", "-", "  memory of each", ABSOLUTE, 4096.0, "bytes"),
     Row("define", "-", "define an operator, take it back", INFORMATION),
     Row("override", "-", "override a kernel, take it back", INFORMATION),
 ]

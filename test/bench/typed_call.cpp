@@ -39,6 +39,7 @@ class Operators {
   TypedOperator<Reference> direct() const { return *direct_; }
   TypedOperator<Counted_> counted() const { return *counted_; }
   TypedOperator<Reference> hop() const { return *hop_; }
+  TypedOperator<Reference> direct_hop() const { return *direct_hop_; }
   const std::vector<TypedOperator<Reference>>& many() const { return many_; }
   const std::array<Reference*, kOperators>& functions() const { return functions_; }
 
@@ -49,6 +50,8 @@ class Operators {
     counted_ = define<Counted_>("counted", &pass_counted);
     hop_ = define<Reference>("hop", &pass_reference);
     library_.impl("hop", DispatchKey::AutogradCPU, &hop_on);
+    direct_hop_ = define<Reference>("direct_hop", &pass_reference);
+    library_.impl("direct_hop", DispatchKey::AutogradCPU, Kernel::from<&direct_hop_on>());
     define_many(std::make_integer_sequence<int, kOperators>());
   }
 
@@ -70,8 +73,13 @@ class Operators {
     constexpr DispatchKeySet below(DispatchKeySet::FULL_AFTER, DispatchKey::AutogradCPU);
     return hop_->redispatch(keys & below, x);
   }
+  static const Tensor& direct_hop_on(DispatchKeySet keys, const Tensor& x) {
+    constexpr DispatchKeySet below(DispatchKeySet::FULL_AFTER, DispatchKey::AutogradCPU);
+    return direct_hop_->redispatch(keys & below, x);
+  }
 
   static inline std::optional<TypedOperator<Reference>> hop_;
+  static inline std::optional<TypedOperator<Reference>> direct_hop_;
   Library library_;
   std::optional<TypedOperator<Reference>> reference_;
   std::optional<TypedOperator<Reference>> direct_;
@@ -162,6 +170,12 @@ BENCHMARK(counted_ours)->Name("typed_counted/ours");
 void hop_ours(benchmark::State& state) { call_operator(state, Operators::instance().hop()); }
 BENCHMARK(reference_ours)->Name("redispatch/floor");
 BENCHMARK(hop_ours)->Name("redispatch/ours");
+
+void direct_hop_ours(benchmark::State& state) {
+  call_operator(state, Operators::instance().direct_hop());
+}
+BENCHMARK(reference_ours)->Name("redispatch_direct/floor");
+BENCHMARK(direct_hop_ours)->Name("redispatch_direct/ours");
 
 }  // namespace
 }  // namespace opyard::bench

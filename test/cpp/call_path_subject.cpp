@@ -15,7 +15,7 @@ using Number = std::int64_t(const Tensor&, std::int64_t);
 // Exported, so that each keeps its name and is compiled on its own.
 #define OPYARD_SUBJECT extern "C" __attribute__((visibility("default"), noinline))
 
-inline const Tensor& by_reference_kernel(const Tensor& x, const Tensor&) { return x; }
+inline const Tensor& keyed_kernel(DispatchKeySet, const Tensor& x, const Tensor&) { return x; }
 
 // The path itself.
 OPYARD_SUBJECT const Tensor& subject_call(const TypedOperator<ByReference>& op, const Tensor& x,
@@ -37,12 +37,12 @@ OPYARD_SUBJECT void subject_guards(DispatchKeySet keys) {
   const ExcludeDispatchKeyGuard exclude(keys);
   subject_sink();
 }
-// Where the indirect call of the path goes: the thunk of a kernel that is known, and of one
-// behind a pointer.
+// Where the indirect call of the path goes, if not to the kernel itself: the thunk of one that takes
+// a key set and is known, and of one behind a pointer.
 OPYARD_SUBJECT TypedFunction subject_thunk_of_a_constant() {
-  return Kernel::from<&by_reference_kernel>().record().typed;
+  return Kernel::from<&keyed_kernel>().record().typed;
 }
-OPYARD_SUBJECT TypedFunction subject_thunk_of_a_pointer(ByReference* function) {
+OPYARD_SUBJECT TypedFunction subject_thunk_of_a_pointer(decltype(&keyed_kernel) function) {
   return Kernel::from(function).record().typed;
 }
 

@@ -53,8 +53,8 @@ Code disassemble(const std::string& file) {
 }
 
 bool leads_off_the_path(const std::string& symbol) {
-  for (const char* way :
-       {"run_otherwise", "enter_thread", "_Unwind_Resume", ".cold", ".text.unlikely"}) {
+  for (const char* way : {"run_otherwise", "redispatch_from_outside", "enter_thread",
+                          "_Unwind_Resume", ".cold", ".text.unlikely"}) {
     if (symbol.find(way) != std::string::npos) return true;
   }
   return false;

@@ -166,5 +166,32 @@ TEST(Type, ALentTensorIsAccepted) {
   EXPECT_TRUE(accepts(*type_of("Tensor"), Value::lend(tensor)));
 }
 
+TEST(Type, X11_PlainKindsAreThoseThatAreAcceptedWhateverTheValue) {
+  const std::vector<Value> values = {Value(),
+                                     Value(true),
+                                     Value(3),
+                                     Value(2.5),
+                                     Value("text"),
+                                     Value(Device{}),
+                                     Value(Tensor()),
+                                     Value::list({}),
+                                     Value::list({Value(1)}),
+                                     Value::tuple({Value(1)})};
+  for (const char* text :
+       {"Tensor",   "int",       "SymInt",        "float",        "bool",
+        "str",      "Scalar",    "Device",        "ScalarType",   "Any",
+        "t",        "int?",      "Tensor?",       "Scalar?",      "int[]",
+        "Tensor[]", "Tensor?[]", "int[]?",        "(int, float)", "Union(int, str)",
+        "NoneType", "Generator", "Dict(str, int)"}) {
+    const TypePtr type = type_of(text);
+    for (const Value& value : values) {
+      const bool plain = (plain_kinds(*type) >> int(value.kind()) & 1) != 0;
+      EXPECT_TRUE(!plain || accepts(*type, value)) << text << " and " << to_string(value);
+      const bool by_kind = !value.is_list() && !value.is_tuple() && type->kind() != TypeKind::Union;
+      if (by_kind) EXPECT_EQ(plain, accepts(*type, value)) << text << " and " << to_string(value);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace opyard

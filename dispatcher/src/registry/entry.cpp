@@ -167,17 +167,18 @@ void Entry::publish(const Common& common) const {
     if (record->role != RecordRole::Fallthrough) {
       stays |= DispatchKeySet(layer_of(key_of_slot(slot))).raw();
     }
-    op->slots_[slot].store(record, std::memory_order_release);
+    op->table_.slots[slot].store(record, std::memory_order_release);
   }
-  op->mask_.store(stays, std::memory_order_release);
+  op->table_.mask.store(stays, std::memory_order_release);
 }
 
 void Entry::bury(Operator& op) {
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const bool entry = key_of_slot(slot) == DispatchKey::ThreadEntry;
-    op.slots_[slot].store(entry ? &thread_entry_stub() : &gone_stub(), std::memory_order_release);
+    op.table_.slots[slot].store(entry ? &thread_entry_stub() : &gone_stub(),
+                                std::memory_order_release);
   }
-  op.mask_.store(~std::uint64_t{0}, std::memory_order_release);
+  op.table_.mask.store(~std::uint64_t{0}, std::memory_order_release);
 }
 
 std::string Entry::find_drift(const Common& common) const {
@@ -195,7 +196,7 @@ std::string Entry::find_drift(const Common& common) const {
   std::uint64_t stays = DispatchKeySet::kBackendBits | detail::kThreadEntryBit;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const DispatchKey key = key_of_slot(slot);
-    const Record* const found = op->slots_[slot].load(std::memory_order_acquire);
+    const Record* const found = op->table_.slots[slot].load(std::memory_order_acquire);
     const Record* const wanted = stored(slot, active, common);
     if (found != wanted) {
       return fmt::format("{} at {}: the table holds \"{}\", registrations make it \"{}\" [{}]",
@@ -204,7 +205,7 @@ std::string Entry::find_drift(const Common& common) const {
     }
     if (found->role != RecordRole::Fallthrough) stays |= DispatchKeySet(layer_of(key)).raw();
   }
-  const std::uint64_t mask = op->mask_.load(std::memory_order_acquire);
+  const std::uint64_t mask = op->table_.mask.load(std::memory_order_acquire);
   if (mask == stays) return "";
   return fmt::format("{}: the mask is {}, registrations make it {}", to_string(name),
                      to_string(DispatchKeySet(DispatchKeySet::RAW, mask)),

@@ -10,23 +10,21 @@
 namespace opyard {
 namespace {
 
-std::vector<std::uint16_t> positions_with_keys(const Schema& schema) {
-  std::vector<std::uint16_t> positions;
-  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
-    if (carries_keys(*schema.arguments[i].type)) positions.push_back(std::uint16_t(i));
-  }
-  return positions;
+[[gnu::always_inline]] inline bool is_one_of(std::uint64_t kinds, const Value& value) {
+  return (kinds >> int(value.kind()) & 1) != 0;
 }
 
-DispatchKeySet keys_of_value(const Value& value) {
-  if (value.is_tensor()) return value.tensor_unchecked().keys();
+// The keys in a list of tensors.
+OPYARD_COLD DispatchKeySet keys_of_items(const Value& value) {
   DispatchKeySet keys;
-  if (value.is_list()) {
-    for (const Value& item : value.items_unchecked()) {
-      if (item.is_tensor()) keys = keys | item.tensor_unchecked().keys();
-    }
+  if (!value.is_list()) return keys;
+  for (const Value& item : value.items_unchecked()) {
+    if (item.is_tensor()) keys = keys | item.tensor_unchecked().keys();
   }
   return keys;
+}
+[[gnu::always_inline]] inline DispatchKeySet keys_of_value(const Value& value) {
+  return value.is_tensor() ? value.tensor_unchecked().keys() : keys_of_items(value);
 }
 
 [[noreturn]] OPYARD_COLD void refuse_argument(const Operator& op, std::size_t position,
@@ -43,6 +41,14 @@ DispatchKeySet keys_of_value(const Value& value) {
   fail(ErrorKind::BadArgument,
        fmt::format("{}: {} values were given, but the call takes {}.\nDeclaration: {}",
                    to_string(op.name()), count, op.schema().arguments.size(), op.declaration()));
+}
+
+[[noreturn]] OPYARD_COLD void refuse_key(const Operator& op, DispatchKey key) {
+  fail(ErrorKind::BadValue,
+       fmt::format(
+           "{} cannot be called at {}: name the key of one backend, or of a layer that has no "
+           "backends",
+           to_string(op.name()), to_string(key)));
 }
 
 [[noreturn]] OPYARD_COLD void refuse_results(const Operator& op, const Record& record,
@@ -74,70 +80,80 @@ const std::type_info* signature_in(std::uintptr_t word) {
   return reinterpret_cast<const std::type_info*>(word & ~kHandleMade);
 }
 
-// Takes what a call left above its caller's values off the stack, unless it went well.
-class StackRestorer {
- public:
-  StackRestorer(Stack& stack, std::size_t below) noexcept : stack_(stack), below_(below) {}
-  StackRestorer(const StackRestorer&) = delete;
-  StackRestorer& operator=(const StackRestorer&) = delete;
-  ~StackRestorer() {
-    if (!done_) stack_.truncate(below_);
-  }
-  void done() noexcept { done_ = true; }
-
- private:
-  Stack& stack_;
-  const std::size_t below_;
-  bool done_ = false;
-};
-
 std::size_t values_below(const Stack& stack, std::size_t arguments) {
   return stack.size() < arguments ? 0 : stack.size() - arguments;
+}
+
+// Runs a body that consumes the arguments on top of the stack: where it throws, they and what it
+// put there are gone. Caught and thrown again, and no object with a destructor: that would be
+// written to memory on the way that goes well.
+template <typename Body>
+[[gnu::always_inline]] inline void consuming(Stack& stack, std::size_t below, const Body& body) {
+  try {
+    body();
+  } catch (...) {
+    stack.truncate(below);
+    throw;
+  }
 }
 
 }  // namespace
 
 Operator::Operator(Schema schema, const Record& initial)
-    : mask_(~std::uint64_t{0}),
-      schema_(std::move(schema)),
-      declaration_(to_string(schema_)),
-      key_positions_(positions_with_keys(schema_)) {
-  for (auto& slot : slots_) slot.store(&initial, std::memory_order_relaxed);
+    : schema_(std::move(schema)), declaration_(to_string(schema_)), plan_([this] {
+        std::vector<ArgumentPlan> plan;
+        for (const Argument& argument : schema_.arguments) {
+          plan.push_back({plain_kinds(*argument.type), carries_keys(*argument.type)});
+        }
+        return plan;
+      }()) {
+  table_.mask.store(~std::uint64_t{0}, std::memory_order_relaxed);
+  for (auto& slot : table_.slots) slot.store(&initial, std::memory_order_relaxed);
+}
+
+[[gnu::always_inline]] inline DispatchKeySet Operator::check_and_join_keys(
+    std::span<const Value> arguments) const {
+  if (arguments.size() != plan_.size()) refuse_count(*this, arguments.size());
+  DispatchKeySet keys;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Value& value = arguments[i];
+    if (__builtin_expect(!is_one_of(plan_[i].plain_kinds, value), 0) &&
+        !accepts(*schema_.arguments[i].type, value)) {
+      refuse_argument(*this, i, value);
+    }
+    if (plan_[i].carries_keys) keys = keys | keys_of_value(value);
+  }
+  return keys;
 }
 
 void Operator::check_arguments(std::span<const Value> arguments) const {
-  if (arguments.size() != schema_.arguments.size()) refuse_count(*this, arguments.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!accepts(*schema_.arguments[i].type, arguments[i])) refuse_argument(*this, i, arguments[i]);
-  }
+  static_cast<void>(check_and_join_keys(arguments));
 }
 
 void Operator::call_boxed(Stack& stack) const {
-  const std::size_t count = schema_.arguments.size();
-  StackRestorer restorer(stack, values_below(stack, count));
-  check_arguments(stack.top(std::min(count, stack.size())));
-  restorer.done();
-  call_boxed_unchecked(stack);
+  const std::size_t count = plan_.size();
+  DispatchKeySet arguments;
+  consuming(stack, values_below(stack, count),
+            [&] { arguments = check_and_join_keys(stack.top(std::min(count, stack.size()))); });
+  const detail::CallDepth depth;
+  const DispatchKeySet keys = call_keys(arguments);
+  run_boxed(record(keys), keys, stack);
 }
 
 void Operator::call_boxed_at(DispatchKey key, Stack& stack) const {
-  const std::size_t count = schema_.arguments.size();
-  StackRestorer restorer(stack, values_below(stack, count));
-  if (!is_known(key) || !is_runtime_key(key) || key == DispatchKey::ThreadEntry) {
-    fail(ErrorKind::BadValue,
-         fmt::format(
-             "{} cannot be called at {}: name the key of one backend, or of a layer that has "
-             "no backends",
-             to_string(name()), to_string(key)));
-  }
-  check_arguments(stack.top(std::min(count, stack.size())));
-  restorer.done();
+  const std::size_t count = plan_.size();
+  DispatchKeySet arguments;
+  consuming(stack, values_below(stack, count), [&] {
+    if (!is_known(key) || !is_runtime_key(key) || key == DispatchKey::ThreadEntry) {
+      refuse_key(*this, key);
+    }
+    arguments = check_and_join_keys(stack.top(std::min(count, stack.size())));
+  });
   detail::enter_thread();
   const detail::CallDepth depth;
-  const DispatchKeySet keys =
-      (call_keys(stack.top(count)) & DispatchKeySet(DispatchKeySet::FULL_AFTER, key)) |
-      DispatchKeySet(key);
-  run_boxed(*slots_[slot_of(key)].load(std::memory_order_acquire), keys, stack);
+  const DispatchKeySet below(DispatchKeySet::FULL_AFTER, key);
+  const DispatchKeySet keys = (call_keys(arguments) & below) | DispatchKeySet(key);
+  run_boxed(*table_.slots[slot_of(key)].load(std::memory_order_acquire), keys, stack);
 }
 
 void Operator::call_boxed_unchecked(Stack& stack) const {
@@ -156,23 +172,22 @@ void Operator::redispatch_boxed(DispatchKeySet keys, Stack& stack) const {
 }
 
 void Operator::run_boxed(const Record& record, DispatchKeySet keys, Stack& stack) const {
-  const std::size_t below = values_below(stack, schema_.arguments.size());
-  StackRestorer restorer(stack, below);
-  record.boxed(record, *this, keys, stack);
-  if (__builtin_expect(!schema_.variadic_results, 1)) {
+  const std::size_t below = values_below(stack, plan_.size());
+  consuming(stack, below, [&] {
+    record.boxed(record, *this, keys, stack);
+    if (__builtin_expect(schema_.variadic_results, 0)) return;
     const auto results = std::ptrdiff_t(stack.size()) - std::ptrdiff_t(below);
     if (__builtin_expect(results != std::ptrdiff_t(schema_.results.size()), 0)) {
       refuse_results(*this, record, results);
     }
     if (record.typed == nullptr) check_results(*this, record, stack.top(schema_.results.size()));
-  }
-  restorer.done();
+  });
 }
 
 DispatchKeySet Operator::argument_keys(std::span<const Value> arguments) const {
   DispatchKeySet keys;
-  for (const std::uint16_t position : key_positions_) {
-    keys = keys | keys_of_value(arguments[position]);
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    if (plan_[i].carries_keys) keys = keys | keys_of_value(arguments[i]);
   }
   return keys;
 }

@@ -5,7 +5,7 @@
 // changed, so nested guards on one key restore correctly.
 //
 // The block below is thread-local with the initial-exec model: one move instruction on the
-// call path. It is 24 bytes and has to stay tiny, since an engine that Python loads gets its
+// call path. It is 32 bytes and has to stay tiny, since an engine that Python loads gets its
 // block from a small reserve.
 //
 // [Thread entry] A thread's include set is born with ThreadEntry, the highest layer. Its slot
@@ -34,31 +34,47 @@ inline constexpr LocalKeys kDefaultLocalKeys{
 
 namespace detail {
 
-// `keep` is the complement of the exclude set: what a call has to mask with, ready to use.
-// `call_depth` counts the dispatched calls this thread is inside of; the registry reads it.
+// `keep` is what a call has to mask with, ready to use: the complement of the exclude set, and all
+// backends, since excluding takes layers away and never backends. Those that the exclude set has
+// all the same are remembered in `excluded_backends`. `call_depth` counts the dispatched calls this
+// thread is inside of; the registry reads it.
 struct LocalBlock {
   std::uint64_t include;
   std::uint64_t keep;
   std::uint64_t call_depth;
+  std::uint64_t excluded_backends;
 };
 
 extern OPYARD_API __thread LocalBlock local_block __attribute__((tls_model("initial-exec")));
 
 inline constexpr std::uint64_t kThreadEntryBit = std::uint64_t{1} << 63;
 
+inline std::uint64_t excluded_keys() noexcept {
+  return ~local_block.keep | local_block.excluded_backends;
+}
+inline void exclude_keys(std::uint64_t keys) noexcept {
+  local_block.keep &= ~keys | DispatchKeySet::kBackendBits;
+  local_block.excluded_backends |= keys & DispatchKeySet::kBackendBits;
+}
+inline void stop_excluding(std::uint64_t keys) noexcept {
+  local_block.keep |= keys;
+  local_block.excluded_backends &= ~keys;
+}
+
 }  // namespace detail
 
 // This thread's sets, without ThreadEntry.
 inline LocalKeys local_keys() noexcept {
   return {{DispatchKeySet::RAW, detail::local_block.include & ~detail::kThreadEntryBit},
-          {DispatchKeySet::RAW, ~detail::local_block.keep}};
+          {DispatchKeySet::RAW, detail::excluded_keys()}};
 }
 
 // Replaces both sets.
 inline void set_local_keys(LocalKeys keys) noexcept {
   const std::uint64_t entry = detail::local_block.include & detail::kThreadEntryBit;
   detail::local_block.include = (keys.include.raw() & ~detail::kThreadEntryBit) | entry;
-  detail::local_block.keep = ~keys.exclude.raw() | detail::kThreadEntryBit;
+  detail::stop_excluding(~std::uint64_t{0});
+  detail::exclude_keys(keys.exclude.raw() & ~detail::kThreadEntryBit);
 }
 
 // Adds keys to this thread's include set for a scope. Neither copied nor moved, and left on
@@ -81,12 +97,12 @@ class IncludeDispatchKeyGuard {
 class ExcludeDispatchKeyGuard {
  public:
   explicit ExcludeDispatchKeyGuard(DispatchKeySet keys) noexcept
-      : added_(keys.raw() & detail::local_block.keep & ~detail::kThreadEntryBit) {
-    detail::local_block.keep &= ~added_;
+      : added_(keys.raw() & ~detail::excluded_keys() & ~detail::kThreadEntryBit) {
+    detail::exclude_keys(added_);
   }
   ExcludeDispatchKeyGuard(const ExcludeDispatchKeyGuard&) = delete;
   ExcludeDispatchKeyGuard& operator=(const ExcludeDispatchKeyGuard&) = delete;
-  ~ExcludeDispatchKeyGuard() { detail::local_block.keep |= added_; }
+  ~ExcludeDispatchKeyGuard() { detail::stop_excluding(added_); }
 
  private:
   std::uint64_t added_;

@@ -1,13 +1,20 @@
 // opyard/registry/kernel.h: one implementation of an operator, ready to be registered.
 //
-//   Kernel::from(&scaled_add)          a function; a call goes through a thunk of one jump
-//   Kernel::from<&scaled_add>()        the same, called without that jump
+//   Kernel::from(&scaled_add)          a function
+//   Kernel::from<&scaled_add>()        the same; one that takes a key set is called without a jump
 //   Kernel::from([](…) { … })          a lambda or function object, captures included
 //   Kernel::boxed(&fn)                 void fn(const Operator&, DispatchKeySet, Stack&)
 //   Kernel::fallthrough()              this key is not handled here: dispatch goes on below
 //
 // A C++ function that takes a DispatchKeySet first receives the set its call was dispatched
 // with, and the parameter is no part of the operator's signature.
+//
+// [Plain functions] One that takes no key set stands in its record as it is, and is called with two
+// arguments more than it has: record and key set, which come last. x86-64 and AArch64 pass arguments
+// from the left and let the caller clear them away, so it does not notice. The language does not
+// promise that; elsewhere a thunk stands in between. It would cost 2 ns in a call of 12 where the
+// result is returned in memory, as a Tensor is, since GCC makes no jump of such a call: run the bench
+// row typed_counted before undoing this.
 //
 // Depends on: registry/types.h, registry/record.h, registry/operator.h.
 #pragma once
@@ -27,28 +34,38 @@ using BoxedKernel = void (*)(const Operator&, DispatchKeySet, Stack&);
 
 namespace detail {
 
-// Runs `f(record, keys, arguments...)` with the arguments of a boxed call and puts its result
+#if defined(__x86_64__) || defined(__aarch64__)
+inline constexpr bool kPlainFunctionsFit = true;
+#else
+inline constexpr bool kPlainFunctionsFit = false;
+#endif
+
+// Runs `f(arguments..., record, keys)` with the arguments of a boxed call and puts its result
 // in their place. Arguments are borrowed from the stack, so they stay alive for the kernel.
 template <typename R, typename... A>
 struct Unboxed {
-  using Typed = R (*)(const Record&, DispatchKeySet, A...);
+  using Typed = R (*)(A..., const Record&, DispatchKeySet);
 
   template <std::size_t... I>
-  static void run(const Record& record, DispatchKeySet keys, Stack& stack,
-                  std::index_sequence<I...>) {
+  OPYARD_CALLS_OTHER_TYPE static void run(const Record& record, DispatchKeySet keys, Stack& stack,
+                                          std::index_sequence<I...>) {
     [[maybe_unused]] const std::span<Value> arguments = stack.top(sizeof...(A));
     const auto typed = reinterpret_cast<Typed>(record.typed);
     // What an argument is unboxed into lives until the kernel has returned. A kernel that
     // takes Tensor& gets a handle of its own to change.
     [[maybe_unused]] std::tuple<Held<A>...> held{Argument<A>::unbox(arguments[I])...};
     if constexpr (std::is_void_v<R>) {
-      typed(record, keys, pass<A>(std::get<I>(held))...);
+      typed(pass<A>(std::get<I>(held))..., record, keys);
       stack.drop(sizeof...(A));
     } else {
       // A returned reference is one of the arguments: it is counted before they are dropped.
-      std::remove_cvref_t<R> result(typed(record, keys, pass<A>(std::get<I>(held))...));
-      stack.drop(sizeof...(A));
-      ResultOf<std::remove_cvref_t<R>>::push(stack, std::move(result));
+      std::remove_cvref_t<R> result(typed(pass<A>(std::get<I>(held))..., record, keys));
+      if constexpr (std::is_same_v<std::remove_cvref_t<R>, Tensor>) {
+        stack.replace(sizeof...(A), Value(std::move(result)));
+      } else {
+        stack.drop(sizeof...(A));
+        ResultOf<std::remove_cvref_t<R>>::push(stack, std::move(result));
+      }
     }
   }
 
@@ -121,17 +138,17 @@ struct ThunkOf<F, Unboxed<R, A...>> {
   using Callable = CallableOf<F>;
 
   // The context is the function's address.
-  static R through_pointer(const Record& record, DispatchKeySet keys, A... arguments) {
+  static R through_pointer(A... arguments, const Record& record, DispatchKeySet keys) {
     const auto function = reinterpret_cast<F>(record.context);
     return Callable::invoke(function, keys, std::forward<A>(arguments)...);
   }
   // The context is the function object.
-  static R through_object(const Record& record, DispatchKeySet keys, A... arguments) {
+  static R through_object(A... arguments, const Record& record, DispatchKeySet keys) {
     return Callable::invoke(*static_cast<F*>(record.context), keys, std::forward<A>(arguments)...);
   }
   // The function is a constant.
   template <auto function>
-  static R direct(const Record&, DispatchKeySet keys, A... arguments) {
+  static R direct(A... arguments, const Record&, DispatchKeySet keys) {
     constexpr auto constant = function;
     return Callable::invoke(constant, keys, std::forward<A>(arguments)...);
   }
@@ -148,9 +165,13 @@ class Kernel {
     if (function == nullptr) refuse_null();
     using F = R (*)(A...);
     Kernel kernel = shaped<F>();
-    using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
-    kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::through_pointer);
-    kernel.record_->context = reinterpret_cast<void*>(function);
+    if constexpr (kStandsAsItIs<F>) {
+      kernel.record_->typed = reinterpret_cast<TypedFunction>(function);
+    } else {
+      using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
+      kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::through_pointer);
+      kernel.record_->context = reinterpret_cast<void*>(function);
+    }
     return kernel;
   }
 
@@ -158,8 +179,12 @@ class Kernel {
   static Kernel from() {
     using F = std::remove_const_t<decltype(function)>;
     Kernel kernel = shaped<F>();
-    using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
-    kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::template direct<function>);
+    if constexpr (kStandsAsItIs<F>) {
+      kernel.record_->typed = reinterpret_cast<TypedFunction>(function);
+    } else {
+      using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
+      kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::template direct<function>);
+    }
     return kernel;
   }
 
@@ -190,6 +215,11 @@ class Kernel {
   std::unique_ptr<Record> release() && { return std::move(record_); }
 
  private:
+  // See [Plain functions].
+  template <typename F>
+  static constexpr bool kStandsAsItIs =
+      detail::kPlainFunctionsFit && !detail::CallableOf<F>::takes_keys;
+
   Kernel() : record_(new Record) {}
   [[noreturn]] OPYARD_API static void refuse_null();
 

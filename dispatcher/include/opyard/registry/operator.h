@@ -38,15 +38,18 @@ namespace detail {
 // freed. A plain store on entry, a plain store on exit; see registry/reclaim.cpp.
 class CallDepth {
  public:
-  CallDepth() noexcept {
-    __atomic_store_n(&local_block.call_depth, local_block.call_depth + 1, __ATOMIC_RELAXED);
+  CallDepth() noexcept : outer_(local_block.call_depth) {
+    __atomic_store_n(&local_block.call_depth, outer_ + 1, __ATOMIC_RELAXED);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   CallDepth(const CallDepth&) = delete;
   CallDepth& operator=(const CallDepth&) = delete;
-  ~CallDepth() {
-    __atomic_store_n(&local_block.call_depth, local_block.call_depth - 1, __ATOMIC_RELEASE);
-  }
+  ~CallDepth() { __atomic_store_n(&local_block.call_depth, outer_, __ATOMIC_RELEASE); }
+
+ private:
+  // Kept, not read again: a kernel that counts references ends with a lock instruction, and a
+  // load behind that would wait for it (bench row typed_counted).
+  const std::uint64_t outer_;
 };
 
 // Makes this thread known to the registry. Idempotent; called once a thread.
@@ -89,18 +92,19 @@ class OPYARD_API Operator {
   DispatchKeySet call_keys(std::span<const Value> arguments) const;
   // The same from the union of the arguments' keys.
   DispatchKeySet call_keys(DispatchKeySet arguments) const noexcept {
-    const std::uint64_t kept = mask_.load(std::memory_order_relaxed) &
-                               (detail::local_block.keep | DispatchKeySet::kBackendBits);
+    const std::uint64_t kept =
+        table_.mask.load(std::memory_order_relaxed) & detail::local_block.keep;
     return {DispatchKeySet::RAW, (arguments.raw() | detail::local_block.include) & kept};
   }
   // The keys that these arguments carry.
   DispatchKeySet argument_keys(std::span<const Value> arguments) const;
 
   const Record& record(DispatchKeySet keys) const noexcept {
-    return *slots_[runtime_index(keys)].load(std::memory_order_acquire);
+    return *table_.slot(runtime_index(keys)).load(std::memory_order_acquire);
   }
   DispatchKeySet mask() const noexcept {
-    return {DispatchKeySet::RAW, mask_.load(std::memory_order_relaxed) & ~detail::kThreadEntryBit};
+    return {DispatchKeySet::RAW,
+            table_.mask.load(std::memory_order_relaxed) & ~detail::kThreadEntryBit};
   }
 
   // Follows stubs that pass a call on (ThreadEntry, Fallthrough) to the record that takes it,
@@ -121,12 +125,28 @@ class OPYARD_API Operator {
  private:
   friend struct Entry;
 
-  alignas(64) std::atomic<std::uint64_t> mask_;
-  std::array<std::atomic<const Record*>, kSlotCount> slots_;
+  // The mask lies beside the slots of the commonest backends, in one cache line.
+  struct alignas(64) Table {
+    std::atomic<std::uint64_t> mask;
+    std::atomic<const Record*> slots[kSlotCount];
+
+    // Written with bytes: as an index GCC adds what lies before the slots at every call.
+    const std::atomic<const Record*>& slot(std::size_t index) const noexcept {
+      return *reinterpret_cast<const std::atomic<const Record*>*>(
+          reinterpret_cast<const char*>(slots) + index * sizeof(slots[0]));
+    }
+  } table_;
 
   const Schema schema_;
   const std::string declaration_;
-  const std::vector<std::uint16_t> key_positions_;  // arguments that carry keys
+  // What a boxed call asks of each argument, found once.
+  struct ArgumentPlan {
+    std::uint64_t plain_kinds;  // these need no further look, see schema/type.h
+    bool carries_keys;
+  };
+  DispatchKeySet check_and_join_keys(std::span<const Value> arguments) const;
+
+  const std::vector<ArgumentPlan> plan_;
   // The address of the type_info of this operator's C++ signature, and 1 where a handle was made
   // with it, which may be called for ever through every record that comes later; or 0.
   mutable std::atomic<std::uintptr_t> signature_{0};

@@ -5,8 +5,11 @@
 // read it (registry/reclaim.cpp). A null `typed` function means "box".
 //
 // The calling conventions
-//   typed   R f(const Record&, DispatchKeySet, A...)      for the operator's C++ signature R(A...)
+//   typed   R f(A..., const Record&, DispatchKeySet)      for the operator's C++ signature R(A...)
 //   boxed   void f(const Record&, const Operator&, DispatchKeySet, Stack&)
+//
+// The record and the set come last, so that the arguments lie where a kernel without them expects
+// them; see registry/kernel.h, [Plain functions].
 //
 // The key set that a kernel receives is the one its call was dispatched with, so that a
 // kernel can mask it and redispatch.

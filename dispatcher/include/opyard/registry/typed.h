@@ -42,20 +42,20 @@ class TypedOperator<R(A...)> {
   explicit TypedOperator(const Operator& op) noexcept : op_(&op) {}
 
   // Raises NoKernel, OperatorGone, and whatever the kernel throws.
-  R call(A... arguments) const {
+  [[gnu::always_inline]] R call(A... arguments) const {
     const detail::CallDepth depth;
     const DispatchKeySet keys = op_->call_keys((DispatchKeySet() | ... | keys_of<A>(arguments)));
     return run(op_->record(keys), keys, std::forward<A>(arguments)...);
   }
-  R operator()(A... arguments) const { return call(std::forward<A>(arguments)...); }
+  [[gnu::always_inline]] R operator()(A... arguments) const {
+    return call(std::forward<A>(arguments)...);
+  }
 
   // From the given set on: looks neither at the arguments nor at the thread. For kernels,
   // which mask the set they received.
-  R redispatch(DispatchKeySet keys, A... arguments) const {
+  [[gnu::always_inline]] R redispatch(DispatchKeySet keys, A... arguments) const {
     if (__builtin_expect(detail::local_block.call_depth == 0, 0)) {
-      detail::enter_thread();
-      const detail::CallDepth depth;
-      return run(op_->record(keys), keys, std::forward<A>(arguments)...);
+      return redispatch_from_outside(*op_, keys, std::forward<A>(arguments)...);
     }
     return run(op_->record(keys), keys, std::forward<A>(arguments)...);
   }
@@ -63,7 +63,7 @@ class TypedOperator<R(A...)> {
   const Operator& op() const noexcept { return *op_; }
 
  private:
-  using Typed = R (*)(const Record&, DispatchKeySet, A...);
+  using Typed = R (*)(A..., const Record&, DispatchKeySet);
 
   template <typename P>
   static DispatchKeySet keys_of(const std::remove_reference_t<P>& argument) noexcept {
@@ -74,11 +74,21 @@ class TypedOperator<R(A...)> {
     }
   }
 
-  R run(const Record& record, DispatchKeySet keys, A... arguments) const {
+  [[gnu::always_inline]] OPYARD_CALLS_OTHER_TYPE R run(const Record& record, DispatchKeySet keys,
+                                                       A... arguments) const {
     if (__builtin_expect(record.typed == nullptr, 0)) {
       return run_otherwise(*op_, keys, std::forward<A>(arguments)...);
     }
-    return reinterpret_cast<Typed>(record.typed)(record, keys, std::forward<A>(arguments)...);
+    return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record, keys);
+  }
+
+  // Not inside a call, which a kernel's redispatch is. Apart, so that a kernel that only goes on
+  // needs no frame.
+  [[gnu::noinline]] static R redispatch_from_outside(const Operator& op, DispatchKeySet keys,
+                                                     A... arguments) {
+    detail::enter_thread();
+    const detail::CallDepth depth;
+    return TypedOperator(op).run(op.record(keys), keys, std::forward<A>(arguments)...);
   }
 
   // The slot held a stub, or a kernel that only takes boxes. Static, so that a handle in a
@@ -89,10 +99,10 @@ class TypedOperator<R(A...)> {
     return run_settled(op, record, keys, std::forward<A>(arguments)...);
   }
 
-  static R run_settled(const Operator& op, const Record& record, DispatchKeySet keys,
-                       A... arguments) {
+  OPYARD_CALLS_OTHER_TYPE static R run_settled(const Operator& op, const Record& record,
+                                               DispatchKeySet keys, A... arguments) {
     if (record.typed != nullptr) {
-      return reinterpret_cast<Typed>(record.typed)(record, keys, std::forward<A>(arguments)...);
+      return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record, keys);
     }
     if (detail::watches(record) && !detail::wants_values(record)) {
       const detail::WatchedCall watched(op, record, keys);

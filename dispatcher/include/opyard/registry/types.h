@@ -76,9 +76,9 @@ template <>
 struct ArgumentOf<Tensor> {
   static constexpr bool carries_keys = true;
   static TypePtr type() { return base_type(TypeKind::Tensor); }
+  // None is an undefined tensor, and its payload reads as one.
   static const Tensor& unbox(const Value& value) {
-    static const Tensor undefined;
-    return value.is_none() ? undefined : value.to_tensor();
+    return value.is_none() ? value.tensor_unchecked() : value.to_tensor();
   }
   static DispatchKeySet keys(const Tensor& tensor) noexcept { return tensor.keys(); }
   static void box(Stack& stack, const Tensor& tensor) { stack.lend(tensor); }

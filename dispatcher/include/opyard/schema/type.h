@@ -97,5 +97,8 @@ OPYARD_API bool accepts(const Type& type, const Value& value);
 // Whether dispatch looks for keys in arguments of this type: Tensor, Tensor[], Tensor?,
 // Tensor?[], Tensor[]?.
 OPYARD_API bool carries_keys(const Type& type);
+// The kinds of value that a type accepts whatever the value is, a bit each (1 << kind). What is not
+// among them has to be looked at with accepts().
+OPYARD_API std::uint64_t plain_kinds(const Type& type);
 
 }  // namespace opyard

@@ -67,6 +67,16 @@ class OPYARD_API Stack {
   void drop(std::size_t count) noexcept {
     for (; count > 0 && size_ > 0; --count) bottom_[--size_].~Value();
   }
+  // Puts one value in the place of the topmost `count`, as a call does with its arguments.
+  void replace(std::size_t count, Value value) {
+    if (__builtin_expect(count == 0 || size_ < count, 0)) {
+      drop(count);
+      push(std::move(value));
+      return;
+    }
+    drop(count - 1);
+    bottom_[size_ - 1] = std::move(value);
+  }
   // Drops everything above the first `size` values.
   void truncate(std::size_t size) noexcept {
     if (size_ > size) drop(size_ - size);

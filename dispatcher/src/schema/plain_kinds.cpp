@@ -1,0 +1,48 @@
+// schema/plain_kinds.cpp: the part of a type check that a call can do with one bit test.
+#include "opyard/schema/type.h"
+
+namespace opyard {
+namespace {
+
+constexpr std::uint64_t bit(Kind kind) { return std::uint64_t{1} << int(kind); }
+
+}  // namespace
+
+std::uint64_t plain_kinds(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::Tensor:
+      return bit(Kind::Tensor) | bit(Kind::None);
+    case TypeKind::Int:
+    case TypeKind::SymInt:
+    case TypeKind::DeviceIndex:
+    case TypeKind::ScalarType:
+    case TypeKind::Layout:
+    case TypeKind::MemoryFormat:
+    case TypeKind::QScheme:
+      return bit(Kind::Int);
+    case TypeKind::Float:
+    case TypeKind::SymFloat:
+      return bit(Kind::Double);
+    case TypeKind::Bool:
+    case TypeKind::SymBool:
+      return bit(Kind::Bool);
+    case TypeKind::Scalar:
+      return bit(Kind::Int) | bit(Kind::Double) | bit(Kind::Bool);
+    case TypeKind::Str:
+    case TypeKind::Dimname:
+      return bit(Kind::String);
+    case TypeKind::Device:
+      return bit(Kind::Device);
+    case TypeKind::None:
+      return bit(Kind::None);
+    case TypeKind::Any:
+    case TypeKind::Variable:
+      return ~std::uint64_t{0};
+    case TypeKind::Optional:
+      return bit(Kind::None) | plain_kinds(type.element());
+    default:
+      return 0;
+  }
+}
+
+}  // namespace opyard
