@@ -78,9 +78,7 @@ FOOTPRINT = [
 
 # What registering costs.
 REGISTRATION = [
-    Row(
-        "register_5000", "-", "register 5,000 operators with 3 kernels", ABSOLUTE, 150.0, "ms"
-    ),
+    Row("register_5000", "-", "register 5,000 operators with 3 kernels", ABSOLUTE, 150.0, "ms"),
     Row("operator_memory", "-", "  memory of each", ABSOLUTE, 4096.0, "bytes"),
     Row("define", "-", "define an operator, take it back", INFORMATION),
     Row("override", "-", "override a kernel, take it back", INFORMATION),

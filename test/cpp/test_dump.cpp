@@ -9,10 +9,10 @@
 namespace opyard {
 struct Entry {
   static void set_slot(const Operator& op, DispatchKey key, const Record& record) {
-    const_cast<Operator&>(op).slots_[slot_of(key)].store(&record);
+    const_cast<Operator&>(op).table_.slots[slot_of(key)].store(&record);
   }
   static std::uint64_t set_mask(const Operator& op, std::uint64_t mask) {
-    return const_cast<Operator&>(op).mask_.exchange(mask);
+    return const_cast<Operator&>(op).table_.mask.exchange(mask);
   }
 };
 
