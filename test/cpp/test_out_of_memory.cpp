@@ -168,6 +168,20 @@ TEST(OutOfMemory, AFallbackAndANamespaceLeaveTheRegistryAsItWas) {
   });
 }
 
+TEST(OutOfMemory, B33_AListenerThatCannotBeAddedHearsNothing) {
+  const Registration op = define("t::heard(Tensor x) -> Tensor", kPlace);
+  fail_each([&] {
+    int heard = 0;
+    try {
+      const Registration listening = registry().listen({[&](const Operator&) { ++heard; }, {}});
+      EXPECT_EQ(heard, 1);
+    } catch (const std::bad_alloc&) {
+      EXPECT_EQ(heard, 0);
+      throw;
+    }
+  });
+}
+
 TEST(OutOfMemory, ALibraryLeavesTheRegistryAsItWas) {
   EXPECT_GT(fail_each([&] {
               Library library(LibraryKind::Def, "whole_library_of_operators", std::nullopt,

@@ -218,7 +218,8 @@ TEST(Plugin, ABadSchemaInABlockIsShownWithItsMark) {
 TEST(Plugin, APluginThatUnloadsItselfWhileItLoadsIsRefused) {
   const Thrown thrown = refusal(file_of("loads_itself"));
   EXPECT_EQ(thrown.kind, ErrorKind::BadPlugin);
-  EXPECT_EQ(thrown.text, file_of("loads_itself") + " is still being loaded by this thread");
+  EXPECT_EQ(thrown.text,
+            file_of("loads_itself") + " is still being loaded or unloaded by this thread");
 }
 
 TEST(Plugin, ALibraryThatIsLinkedInRunsAtOnceAndKeepsItsErrors) {

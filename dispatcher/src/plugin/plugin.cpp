@@ -4,8 +4,8 @@
 // running it. A second load finds the library still mapped, its constructors done; the list of
 // blocks is still there and is run again.
 //
-// [Fork] The child of a fork has one thread. A plugin that another thread was loading then is
-// forgotten there, since nobody would ever finish it.
+// [Fork] The child of a fork has one thread. A plugin that another thread was loading or unloading
+// then is forgotten there, since nobody would ever finish it.
 #include "opyard/plugin/plugin.h"
 
 #include <fmt/format.h>
@@ -25,8 +25,8 @@ namespace {
 
 struct Plugin {
   std::string path;                                 // empty where it was forgotten, see [Fork]
-  std::thread::id loader;                           // the thread that runs the blocks
-  bool ready = false;                               // they have run
+  std::thread::id worker;                           // the thread that loads or unloads it
+  bool ready = false;                               // its blocks have run, and stand
   std::vector<std::unique_ptr<Library>> libraries;  // one a block, in order
 };
 
@@ -43,7 +43,7 @@ struct Plugins {
   // See [Fork].
   void after_fork_in_child() {
     for (const auto& plugin : loaded) {
-      if (!plugin->ready && plugin->loader != std::this_thread::get_id()) plugin->path.clear();
+      if (!plugin->ready && plugin->worker != std::this_thread::get_id()) plugin->path.clear();
     }
     new (&changed) std::condition_variable_any;  // the waiting threads are not here
   }
@@ -51,10 +51,10 @@ struct Plugins {
     return std::find_if(loaded.begin(), loaded.end(),
                         [&](const auto& plugin) { return plugin->path == path; });
   }
-  // Waits while another thread loads this path. A plugin that loads itself goes on.
+  // Waits while another thread loads or unloads this path. A plugin that loads itself goes on.
   bool wait_until_loaded(std::unique_lock<Mutex>& lock, const std::string& path) {
     for (auto found = find(path); found != loaded.end(); found = find(path)) {
-      if ((*found)->ready || (*found)->loader == std::this_thread::get_id()) return true;
+      if ((*found)->ready || (*found)->worker == std::this_thread::get_id()) return true;
       changed.wait(lock);
     }
     return false;
@@ -82,7 +82,7 @@ void load_library(const std::string& file) {
   Plugins& plugins = Plugins::instance();
   auto plugin = std::make_shared<Plugin>();
   plugin->path = path;
-  plugin->loader = std::this_thread::get_id();
+  plugin->worker = std::this_thread::get_id();
   {
     std::unique_lock lock(plugins.mutex);
     if (plugins.wait_until_loaded(lock, path)) return;
@@ -118,12 +118,20 @@ std::size_t unload_library(const std::string& file) {
       fail(ErrorKind::NotFound, fmt::format("no plugin is loaded from {}", path));
     }
     if (!(*found)->ready) {
-      fail(ErrorKind::BadPlugin, fmt::format("{} is still being loaded by this thread", path));
+      fail(ErrorKind::BadPlugin,
+           fmt::format("{} is still being loaded or unloaded by this thread", path));
     }
-    plugin = std::move(*found);
-    plugins.loaded.erase(found);
+    // It keeps its place until all is taken back: whoever loads it meanwhile waits for that.
+    plugin = *found;
+    plugin->ready = false;
+    plugin->worker = std::this_thread::get_id();
   }
   while (!plugin->libraries.empty()) plugin->libraries.pop_back();
+  {
+    const std::lock_guard lock(plugins.mutex);
+    plugins.loaded.erase(plugins.find(path));
+    plugins.changed.notify_all();
+  }
   Registry::instance().reclaim();
   return Registry::instance().retired_count();
 }
