@@ -5,6 +5,7 @@
     C++             each program of `meson introspect --tests`, suite cpp; GoogleTest's XML
     Python          test/python on each CPython found; pytest's XML
     wheel           test/consumer against the installed wheel; pytest's XML
+    instructions    what each hot path costs, under callgrind, against what is written down
     sanitizers      the C++ programs again, built otherwise: the same tests must run
     behaviours      which numbered behaviours the results cover
 
@@ -15,6 +16,7 @@ folders below it, because they say nothing about behaviours that the plain run h
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -220,6 +222,22 @@ def wheel_suite() -> Tally:
     )
 
 
+def instruction_suite() -> Tally:
+    say("== instructions of the hot paths")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "test/bench/instructions.py")],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    print(done.stdout, end="", flush=True)
+    last = (done.stdout.splitlines() or ["it said nothing"])[-1]
+    found = re.fullmatch(r"(\d+) passed, (\d+) failed, (\d+) skipped", last)
+    passed, failed, skipped = map(int, found.groups()) if found else (0, 1, 0)
+    return Tally("instructions", passed, failed, skipped, closing=[f"instructions: {last}"])
+
+
 def without_randomised_addresses() -> list[str]:
     """GCC 12's thread sanitizer does not know how newer kernels spread mappings: go without."""
     wrapper = ["setarch", "--addr-no-randomize"]
@@ -286,6 +304,7 @@ def main() -> int:
     tallies = [plain, *python_suites([primary()] if quick else pythons())]
     if not quick:
         tallies.append(wheel_suite())
+        tallies.append(instruction_suite())
         tallies.extend(sanitizer_suites(plain))
 
     say("== behaviours")
@@ -306,7 +325,7 @@ def main() -> int:
         total.skipped += tally.skipped
         for line in tally.closing:
             say(line)
-    empty = [tally.suite for tally in tallies if tally.passed + tally.failed == 0]
+    empty = [t.suite for t in tallies if t.passed + t.failed + t.skipped == 0]
     for suite in empty:
         say(f"{suite}: no test ran, which counts as a failure")
     total.failed += len(empty)

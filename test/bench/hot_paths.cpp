@@ -1,0 +1,180 @@
+// test/bench/hot_paths.cpp: one hot path so many times, for counting instructions.
+//
+//   hot_paths <path> <times>      runs it; without arguments lists the paths
+//
+// Counted by callgrind (test/bench/instructions.py), which neighbours and the clock do not disturb.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "opyard/library.h"
+#include "opyard/observe/observer.h"
+
+namespace opyard::bench {
+namespace {
+
+using K = DispatchKey;
+
+// The compiler must neither see through a value nor leave out what makes it.
+template <typename T>
+[[gnu::always_inline]] inline void keep(const T& value) {
+  asm volatile("" : : "r"(&value) : "memory");
+}
+
+const Tensor& by_reference(const Tensor& x) { return x; }
+Tensor counted(const Tensor& x, const Tensor&) { return x; }
+Tensor four(const Tensor& x, const Tensor&, const Tensor&, const Tensor&) { return x; }
+std::int64_t number(const Tensor&, std::int64_t n) { return n; }
+Tensor listed(const std::vector<Tensor>& x) { return x.front(); }
+void pass_boxed(const Operator&, DispatchKeySet, Stack&) {}
+void go_on(const Operator& op, DispatchKeySet keys, Stack& stack) {
+  op.redispatch_boxed(keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, K::Tracer), stack);
+}
+const Tensor& layer(DispatchKeySet keys, const Tensor& x) {
+  static const auto op = require_operator("hot::hop").typed<const Tensor&(const Tensor&)>();
+  return op.redispatch(keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, K::AutogradCPU), x);
+}
+
+class Quiet : public Observer {
+ public:
+  void on_enter(const Operator&, DispatchKeySet, const Stack*) noexcept override {}
+  void on_exit(const Operator&, bool, const Stack*) noexcept override {}
+};
+
+// The operators, and a tensor to call them with.
+struct Subjects {
+  Subjects() {
+    const auto define = [this](const char* name, const char* arguments, auto&& kernel) {
+      library.def(std::string(name) + arguments);
+      library.impl(name, K::CPU, std::forward<decltype(kernel)>(kernel));
+    };
+    define("reference", "(Tensor x) -> Tensor", &by_reference);
+    define("counted", "(Tensor x, Tensor y) -> Tensor", &counted);
+    define("four", "(Tensor a, Tensor b, Tensor c, Tensor d) -> Tensor", &four);
+    define("number", "(Tensor x, int n) -> int", &number);
+    define("listed", "(Tensor[] x) -> Tensor", &listed);
+    define("boxed", "(Tensor x) -> Tensor", &pass_boxed);
+    define("hop", "(Tensor x) -> Tensor", &by_reference);
+    library.impl("hop", K::AutogradCPU, &layer);
+    define("fallback", "(Tensor x) -> Tensor", &by_reference);
+    library.impl("fallback", K::Tracer, &go_on);
+  }
+  template <typename Signature>
+  static TypedOperator<Signature> find(const char* name) {
+    return require_operator(std::string("hot::") + name).typed<Signature>();
+  }
+
+  Library library{LibraryKind::Def, "hot"};
+  const Tensor x = [] {
+    const std::int64_t sizes[] = {4};
+    return Tensor::empty(sizes);
+  }();
+};
+
+using Unary = const Tensor&(const Tensor&);
+
+void typed_reference(const Subjects& s, long times) {
+  const auto op = s.find<Unary>("reference");
+  while (times-- > 0) keep(op.call(s.x));
+}
+void typed_counted(const Subjects& s, long times) {
+  const auto op = s.find<Tensor(const Tensor&, const Tensor&)>("counted");
+  while (times-- > 0) keep(op.call(s.x, s.x));
+}
+void typed_four(const Subjects& s, long times) {
+  const auto op =
+      s.find<Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&)>("four");
+  while (times-- > 0) keep(op.call(s.x, s.x, s.x, s.x));
+}
+void typed_number(const Subjects& s, long times) {
+  const auto op = s.find<std::int64_t(const Tensor&, std::int64_t)>("number");
+  while (times-- > 0) keep(op.call(s.x, times));
+}
+void typed_list(const Subjects& s, long times) {
+  const auto op = s.find<Tensor(const std::vector<Tensor>&)>("listed");
+  const std::vector<Tensor> list{s.x, s.x};
+  while (times-- > 0) keep(op.call(list));
+}
+void typed_to_boxed(const Subjects& s, long times) {
+  const auto op = s.find<Tensor(const Tensor&)>("boxed");
+  while (times-- > 0) keep(op.call(s.x));
+}
+void redispatch(const Subjects& s, long times) {
+  const auto op = s.find<Unary>("hop");
+  while (times-- > 0) keep(op.call(s.x));
+}
+void boxed(const Subjects& s, long times) {
+  const Operator& op = require_operator("hot::counted");
+  while (times-- > 0) {
+    InlineStack<2> stack;
+    stack.lend(s.x);
+    stack.lend(s.x);
+    op.call_boxed(stack);
+    keep(stack);
+  }
+}
+void boxed_unchecked(const Subjects& s, long times) {
+  const Operator& op = require_operator("hot::counted");
+  while (times-- > 0) {
+    InlineStack<2> stack;
+    stack.lend(s.x);
+    stack.lend(s.x);
+    op.call_boxed_unchecked(stack);
+    keep(stack);
+  }
+}
+void boxed_fallback(const Subjects& s, long times) {
+  const Operator& op = require_operator("hot::fallback");
+  const IncludeDispatchKeyGuard include(K::Tracer);
+  while (times-- > 0) {
+    InlineStack<1> stack;
+    stack.lend(s.x);
+    op.call_boxed(stack);
+    keep(stack);
+  }
+}
+void guards(const Subjects&, long times) {
+  while (times-- > 0) {
+    const IncludeDispatchKeyGuard include(K::Tracer);
+    const ExcludeDispatchKeyGuard exclude(K::AutogradFunctionality);
+    keep(include);
+  }
+}
+void observed(const Subjects& s, long times) {
+  const auto op = s.find<Unary>("reference");
+  Quiet observer;
+  const ObserverGuard guard(observer);
+  while (times-- > 0) keep(op.call(s.x));
+}
+
+struct Path {
+  const char* name;
+  void (*run)(const Subjects&, long);
+};
+#define PATH(name) {#name, name}
+constexpr Path kPaths[] = {PATH(typed_reference), PATH(typed_counted), PATH(typed_four),
+                           PATH(typed_number),    PATH(typed_list),    PATH(typed_to_boxed),
+                           PATH(redispatch),      PATH(boxed),         PATH(boxed_unchecked),
+                           PATH(boxed_fallback),  PATH(guards),        PATH(observed)};
+#undef PATH
+
+int main(int count, char** words) {
+  if (count == 1) {
+    for (const Path& path : kPaths) std::puts(path.name);
+    return 0;
+  }
+  const Subjects subjects;
+  for (const Path& path : kPaths) {
+    if (count == 3 && std::strcmp(path.name, words[1]) == 0) {
+      path.run(subjects, std::atol(words[2]));
+      return 0;
+    }
+  }
+  std::fprintf(stderr, "usage: %s [path times]\n", words[0]);
+  return 2;
+}
+
+}  // namespace
+}  // namespace opyard::bench
+
+int main(int count, char** words) { return opyard::bench::main(count, words); }
