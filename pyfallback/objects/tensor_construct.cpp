@@ -113,9 +113,9 @@ class Reader {
                                     " is a sequence where the elements before it are numbers");
     }
     if (sizes_[depth] != count) {
-      fail(ErrorKind::BadValue,
-           "tensor: the data is ragged: " + place() + " has " + std::to_string(count) +
-               " elements where those before it have " + std::to_string(sizes_[depth]));
+      fail(ErrorKind::BadValue, "tensor: the data is ragged: " + place() + " has length " +
+                                    std::to_string(count) + " where those before it have length " +
+                                    std::to_string(sizes_[depth]));
     }
   }
 

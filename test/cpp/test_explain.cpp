@@ -104,7 +104,7 @@ TEST(Explain, AKernelWithoutAProvenanceIsAKernel) {
 TEST(Explain, WrongArgumentsAreRefusedAsInACall) {
   const Registration op = define("t::args(Tensor x, int n) -> Tensor");
   EXPECT_THROWN(explain_call("t::args", {Value(tensor_with({}))}), BadArgument,
-                "t::args: 1 values were given, but the call takes 2.\n"
+                "t::args: the number of values given is 1, but the call takes 2.\n"
                 "Declaration: t::args(Tensor x, int n) -> Tensor");
   EXPECT_THROWN(explain_call("t::args", {Value(1), Value(2)}), BadArgument,
                 "t::args: argument 'x' at position 0 is Int (1), but the schema accepts Tensor.\n"

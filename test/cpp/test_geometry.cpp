@@ -86,8 +86,8 @@ TEST(Geometry, AGeometryStandsExactlyWhereAllItsElementsLieInTheStorage) {
 TEST(Geometry, AGeometryThatLeavesTheStorageIsRefused) {
   const Tensor base = Tensor::empty(Dims{2, 3});
   EXPECT_THROWN(base.as_strided(Dims{2, 3}, Dims{3, 1}, 1), BadShape,
-                "sizes [2, 3] with strides [3, 1] from offset 1 leave the storage, which holds 6 "
-                "elements of float32 (24 bytes)");
+                "sizes [2, 3] with strides [3, 1] from offset 1 leave the storage, which has room "
+                "for 6 of float32 (24 bytes)");
   EXPECT_THROWN(base.as_strided(Dims{2}, Dims{1, 1}, 0), BadShape,
                 "1 sizes were given with 2 strides: [2] and [1, 1]; there must be one stride for "
                 "each size");

@@ -147,7 +147,8 @@ TEST(Library, B9_WhereAFallbackMayStand) {
                 "fallback(...): a fallback serves all operators, not those of the namespace t; "
                 "register it in OPYARD_LIBRARY_IMPL(_, Key, m)");
   EXPECT_THROWN(fallback(kernels(std::nullopt, "_")), BadRegistration,
-                "fallback(...): this library has no dispatch key to serve");
+                "fallback(...): this library has no dispatch key to serve; name one, as in "
+                "OPYARD_LIBRARY_IMPL(_, Key, m)");
   EXPECT_THROWN(kernels(K::CPU, "_").fallback(Kernel::from(&same)), BadRegistration,
                 "the fallback for CPU serves every operator and must be a boxed kernel or "
                 "Kernel::fallthrough()");

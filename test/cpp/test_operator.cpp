@@ -64,12 +64,12 @@ TEST(BoxedCall, D13_TooFewValuesAreCounted) {
   const Registration kernel = implement("t::add", K::CPU, adding());
   Stack stack;
   EXPECT_THROWN(registry().require("t::add").call_boxed(stack), BadArgument,
-                "t::add: 0 values were given, but the call takes 3.\n"
+                "t::add: the number of values given is 0, but the call takes 3.\n"
                 "Declaration: t::add(Tensor x, int n, *, float alpha=1.) -> Tensor");
   stack.push(Value(1));
   stack.push(Value(2));
   EXPECT_THROWN(registry().require("t::add").call_boxed(stack), BadArgument,
-                "t::add: 2 values were given, but the call takes 3.\n"
+                "t::add: the number of values given is 2, but the call takes 3.\n"
                 "Declaration: t::add(Tensor x, int n, *, float alpha=1.) -> Tensor");
   EXPECT_TRUE(stack.empty());
 }

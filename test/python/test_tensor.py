@@ -171,11 +171,11 @@ INTS = "accepted are ints from -9223372036854775808 to 9223372036854775807, and 
 @pytest.mark.parametrize(
     ("data", "dtype", "text"),
     [
-        ([[1, 2], [3]], None, r"data\[1\] has 1 elements where those before it have 2"),
+        ([[1, 2], [3]], None, r"data\[1\] has length 1 where those before it have length 2"),
         ([[1], 2], None, r"data\[1\] is a number where the elements before it are sequences"),
         ([1, [2]], None, r"data\[1\] is a sequence where the elements before it are numbers"),
-        ([[], [1]], None, r"data\[1\] has 1 elements where those before it have 0"),
-        ([[[]], [[[]]]], None, r"data\[1\]\[0\] has 1 elements where those before it have 0"),
+        ([[], [1]], None, r"data\[1\] has length 1 where those before it have length 0"),
+        ([[[]], [[[]]]], None, r"data\[1\]\[0\] has length 1 where those before it have length 0"),
         (-(1 << 63) - 1, None, f"^tensor: data is the int {-(1 << 63) - 1}; {INTS}$"),
         ([1, 1 << 63], None, rf"^tensor: data\[1\] is the int {1 << 63}; {INTS}$"),
         ([range(1 << 70, (1 << 70) + 1)], None, rf"data\[0\]\[0\] is the int {1 << 70}; {INTS}$"),

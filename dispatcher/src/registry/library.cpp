@@ -210,7 +210,9 @@ void Library::fallback(Kernel kernel) {
              name_space_));
   }
   if (!key_) {
-    fail(ErrorKind::BadRegistration, "fallback(...): this library has no dispatch key to serve");
+    fail(ErrorKind::BadRegistration,
+         "fallback(...): this library has no dispatch key to serve; name one, as in "
+         "OPYARD_LIBRARY_IMPL(_, Key, m)");
   }
   make_room();
   registrations_.push_back(

@@ -39,7 +39,7 @@ OPYARD_COLD DispatchKeySet keys_of_items(const Value& value) {
 
 [[noreturn]] OPYARD_COLD void refuse_count(const Operator& op, std::size_t count) {
   fail(ErrorKind::BadArgument,
-       fmt::format("{}: {} values were given, but the call takes {}.\nDeclaration: {}",
+       fmt::format("{}: the number of values given is {}, but the call takes {}.\nDeclaration: {}",
                    to_string(op.name()), count, op.schema().arguments.size(), op.declaration()));
 }
 

@@ -18,8 +18,8 @@ namespace {
 [[noreturn]] OPYARD_COLD void refuse_extent(IntSpan sizes, IntSpan strides, std::int64_t offset,
                                             DType dtype, std::size_t bytes) {
   fail(ErrorKind::BadShape,
-       fmt::format("sizes {} with strides {} from offset {} leave the storage, which holds {} "
-                   "elements of {} ({} bytes)",
+       fmt::format("sizes {} with strides {} from offset {} leave the storage, which has room for "
+                   "{} of {} ({} bytes)",
                    describe_sizes(sizes), describe_sizes(strides), offset, bytes / item_size(dtype),
                    name_of(dtype), bytes));
 }

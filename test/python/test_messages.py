@@ -1,0 +1,109 @@
+"""Protects the texts that people act on, whole, against test/messages.txt: those called python/…
+
+A case provokes one message; the file says its kind and text. Both sides are complete. The kind is
+the name of the Python exception. To add a message, add a case here and write the text into the file
+by hand.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import opyard
+from opyard.dispatch import DispatchKey, DispatchKeySet
+from opyard.library import Library, override
+
+FILE = Path(__file__).resolve().parent.parent / "messages.txt"
+PREFIX = "python/"
+
+
+def read_messages() -> dict[str, tuple[str, str]]:
+    """By name without the prefix: the exception's name and the text."""
+    blocks = FILE.read_text().split("\n== ")[1:]
+    messages = {}
+    for block in blocks:
+        head, _, text = block.partition("\n")
+        name, _, kind = head.rpartition(" ")
+        if name.startswith(PREFIX):
+            messages[name.removeprefix(PREFIX)] = (kind, text.rstrip("\n"))
+    return messages
+
+
+@pytest.fixture(scope="module")
+def ops():
+    lib = Library("said", "FRAGMENT")
+    lib.define("add(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor")
+    lib.define("over.int(int n) -> int")
+    lib.define("over.str(str s) -> str")
+    lib.define("pair(Tensor x) -> (Tensor, int)")
+    lib.define("one(Tensor x) -> Tensor")
+    lib.define("sizes(Tensor x, int[] sizes) -> Tensor")
+    lib.impl("add", lambda x, y, *, alpha=1.0: x, "CPU")
+    lib.impl("pair", lambda x: x, "CPU")
+    lib.impl("one", lambda x: 3, "CPU")
+    lib.impl("sizes", lambda x, sizes: x, "CPU")
+    yield opyard.ops.said
+    lib._destroy()
+
+
+def tensor():
+    return opyard.tensor([1.0, 2.0])
+
+
+CASES = {
+    "call/missing argument": lambda ops: ops.add(tensor()),
+    "call/too many arguments": lambda ops: ops.add(tensor(), tensor(), 2.0),
+    "call/unknown keyword": lambda ops: ops.add(tensor(), tensor(), beta=2.0),
+    "call/argument twice": lambda ops: ops.add(tensor(), tensor(), x=tensor()),
+    "call/wrong type": lambda ops: ops.add(tensor(), "two"),
+    "call/wrong item": lambda ops: ops.sizes(tensor(), [1, "two"]),
+    "call/int past 64 bits": lambda ops: ops.sizes(tensor(), [2**70]),
+    "call/no overload": lambda ops: ops.over(2.5),
+    "call/wrong result": lambda ops: ops.one(tensor()),
+    "call/wrong number of results": lambda ops: ops.pair(tensor()),
+    "find/no operator": lambda ops: ops.nope,
+    "find/no overload": lambda ops: ops.add.nope,
+    "library/unknown kind": lambda ops: Library("said", "ALL"),
+    "library/reserved namespace": lambda ops: Library("prim", "DEF"),
+    "library/no namespace": lambda ops: Library("a b", "FRAGMENT"),
+    "library/unknown key": lambda ops: Library("said", "IMPL", "Cpu"),
+    "library/no function": lambda ops: Library("said", "IMPL").impl("add", [], "CPU"),
+    "library/no name": lambda ops: Library("said", "IMPL").impl(3, tensor, "CPU"),
+    "library/bad schema": lambda ops: Library("said", "FRAGMENT").define("f(Tensor x -> Tensor"),
+    "library/alias analysis": lambda ops: Library("said", "FRAGMENT").define("g() -> ()", "PURE"),
+    "library/fallback of one namespace": lambda ops: Library("said", "IMPL", "CPU").fallback(
+        tensor
+    ),
+    "library/override of nothing": lambda ops: override("said::nope", "CPU", tensor),
+    "keys/unknown": lambda ops: DispatchKeySet("Cpu"),
+    "keys/alias in a set": lambda ops: DispatchKeySet(DispatchKey.Autograd),
+    "explain/no operator": lambda ops: opyard.dispatch.explain(3),
+    "tensor/too large": lambda ops: opyard.tensor(2**70),
+    "tensor/no such shape": lambda ops: opyard.tensor([[1, 2], [3]]),
+    "tensor/text": lambda ops: opyard.tensor("text"),
+    "plugin/missing file": lambda ops: opyard.load_library("/no/such/plugin.so"),
+    "plugin/no path": lambda ops: opyard.load_library(""),
+    "plugin/zero byte": lambda ops: opyard.load_library("a\0b"),
+}
+
+
+def thrown_by(case, ops) -> tuple[str, str]:
+    with pytest.raises(Exception) as caught:
+        case(ops)
+    # Where a kernel of this file stands is no part of the message.
+    text = re.sub(
+        r"registered at \S+test_messages\.py:\d+",
+        "registered at test_messages.py:1",
+        str(caught.value),
+    )
+    return type(caught.value).__name__, text.rstrip("\n")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_message_is_what_the_file_says(name, ops):
+    assert thrown_by(CASES[name], ops) == read_messages().get(name)
+
+
+def test_the_file_has_none_that_nobody_provokes():
+    assert read_messages().keys() == CASES.keys()
