@@ -102,6 +102,9 @@ Tensor fill_range(const Range& range, MaybeDType dtype, MaybeLayout layout, Mayb
 
 // An int64 result of float bounds: the bounds are cut to integers first.
 Tensor arange_of(Range range, MaybeDType dtype, MaybeLayout layout, MaybeBool pin_memory) {
+  require_real(range.op, "start", range.start);
+  require_real(range.op, "end", range.end);
+  require_real(range.op, "step", range.step);
   if (dtype == DType::Int64 && range.is_float()) {
     range = {range.op, range.start.to_int(), range.end.to_int(), range.step.to_int()};
   }

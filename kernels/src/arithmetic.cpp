@@ -39,6 +39,7 @@ constexpr Loops kMultiply = binary_loops<Multiply, bool, std::int64_t, float, do
 
 Computation scaled(const Elementwise& call, const Loops& plain, const Loops& scaled,
                    const Scalar& alpha) {
+  require_real(call.op(), "alpha", alpha);
   const DType dtype = call.common();
   if (category_of(dtype_for(alpha)) > std::max(1, category_of(dtype)) ||
       (alpha.is_bool() && dtype != DType::Bool)) {

@@ -39,6 +39,13 @@ void require_dtype(const char* op, const char* argument, const Tensor& tensor, D
   }
 }
 
+void require_real(const char* op, const char* argument, const Scalar& number) {
+  if (number.is_complex()) {
+    refuse(ErrorKind::Unsupported,
+           {op, ": ", argument, " is ", number, "; this kernel accepts bools, ints and floats"});
+  }
+}
+
 std::int64_t wrap_dim(const char* op, std::int64_t dim, std::int64_t count) {
   const std::int64_t limit = count == 0 ? 1 : count;
   if (dim < -limit || dim >= limit) {
@@ -142,6 +149,7 @@ Number integer_in(const char* op, const char* argument, const Scalar& scalar, DT
 }  // namespace
 
 Number number_in(const char* op, const char* argument, const Scalar& scalar, DType dtype) {
+  require_real(op, argument, scalar);
   switch (dtype) {
     case DType::Bool:
       return Number::of(scalar.to_bool());

@@ -26,6 +26,9 @@ void require_computed(const char* op, const char* argument, const Tensor& tensor
 // The same, of exactly this dtype. Raises BadArgument.
 void require_dtype(const char* op, const char* argument, const Tensor& tensor, DType dtype);
 
+// A number that is not complex. Raises Unsupported.
+void require_real(const char* op, const char* argument, const Scalar& number);
+
 // A dimension counted from the front; `count` is the number of dimensions. A tensor without
 // dimensions is taken as if it had one. Raises BadIndex.
 std::int64_t wrap_dim(const char* op, std::int64_t dim, std::int64_t count);
@@ -65,7 +68,7 @@ struct Number {
 };
 
 // Floats are cut to integers. Raises BadValue where an integer dtype cannot hold the number,
-// Unsupported for a dtype that numbers are not stored in.
+// Unsupported for a dtype that numbers are not stored in and for a complex number.
 Number number_in(const char* op, const char* argument, const Scalar& scalar, DType dtype);
 
 // Memory formats and layouts that kernels give: row-major, strided, unpinned. Raises Unsupported.

@@ -54,7 +54,7 @@ constexpr DType float_for(DType dtype) { return is_floating_point(dtype) ? dtype
 // Whether an in-place operator may store a result of dtype `from` in a tensor of dtype `to`.
 constexpr bool can_store(DType from, DType to) { return category_of(from) <= category_of(to); }
 
-// The dtype of a plain number: bool, int64, or the default float.
+// The dtype of a plain number that is real: bool, int64, or the default float.
 inline DType dtype_for(const Scalar& number) {
   if (number.is_bool()) return DType::Bool;
   return number.is_integral() ? DType::Int64 : kDefaultFloat;

@@ -40,6 +40,7 @@ void Elementwise::input(const char* name, const Tensor& tensor) {
 }
 
 void Elementwise::input(const char* name, const Scalar& number) {
+  require_real(op_, name, number);
   next(name, Role::Number).number = &number;
   promotion_.add(number);
 }
@@ -50,6 +51,7 @@ void Elementwise::mask(const char* name, const Tensor& tensor) {
 }
 
 void Elementwise::constant(const char* name, const Scalar& number) {
+  require_real(op_, name, number);
   next(name, Role::Number).number = &number;
 }
 

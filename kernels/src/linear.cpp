@@ -114,6 +114,8 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
     refuse(ErrorKind::BadShape, {f.op, ": self is ", self, " and the product has sizes ", sizes,
                                  "; the sizes of self must broadcast to those"});
   }
+  require_real(f.op, "beta", beta);
+  require_real(f.op, "alpha", alpha);
   const bool is_integer = self.dtype() == DType::Int64;
   if (is_integer && (beta.is_floating_point() || alpha.is_floating_point())) {
     refuse(ErrorKind::BadArgument, {f.op, ": beta is ", beta, " and alpha is ", alpha,

@@ -1,13 +1,18 @@
-// objects/convert.cpp: one conversion a type, each way.
+// objects/convert.cpp: Python objects to values, one conversion a type.
 #include "objects/convert.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
+#include "objects/capsule.h"
 #include "objects/dtype.h"
 #include "objects/integer.h"
+#include "objects/recursion.h"
 #include "objects/tensor.h"
 #include "runtime/errors.h"
+
+#include "opyard/value/dict_object.h"
 
 namespace opyard::python {
 namespace {
@@ -18,8 +23,8 @@ std::int64_t int_of(PyObject* integer) {
   throw PastRange{kInt64Range};
 }
 
-// The only element of a CPU tensor, as bool, int or float; false where it has another number
-// of elements, another device or a dtype without a Python number.
+// The only element of a CPU tensor, as a number; false where it has another number of elements,
+// another device or a dtype without a Python number.
 bool item_of(const Tensor& tensor, Value& value) {
   if (tensor.numel() != 1 || !tensor.device().is_cpu() || tensor.raw() == nullptr) return false;
   switch (tensor.dtype()) {
@@ -47,6 +52,12 @@ bool item_of(const Tensor& tensor, Value& value) {
     case DType::Float64:
       value = *tensor.data<double>();
       return true;
+    case DType::ComplexFloat:
+      value = std::complex<double>(*tensor.data<std::complex<float>>());
+      return true;
+    case DType::ComplexDouble:
+      value = *tensor.data<std::complex<double>>();
+      return true;
     default:
       return false;
   }
@@ -71,6 +82,29 @@ bool to_int(Runtime& runtime, PyObject* object, Value& value) {
   return true;
 }
 
+// Scalars of NumPy, told by their names, since NumPy may not be there.
+bool is_numpy_scalar(PyObject* object, std::initializer_list<std::string_view> names) noexcept {
+  constexpr std::string_view kPrefix = "numpy.";
+  std::string_view name = Py_TYPE(object)->tp_name;
+  if (!name.starts_with(kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool is_complex_number(PyObject* object) noexcept {
+  return PyComplex_Check(object) || is_numpy_scalar(object, {"complex", "clongdouble"});
+}
+
+// Whether float(object) is the number itself: it also takes a text, and the real part of a complex
+// number of NumPy.
+bool is_floatable(PyObject* object) noexcept {
+  if (PyLong_Check(object)) return true;
+  const PyNumberMethods* const number = Py_TYPE(object)->tp_as_number;
+  return number != nullptr && number->nb_float != nullptr && !PyUnicode_Check(object) &&
+         !is_complex_number(object) && !is_numpy_scalar(object, {"datetime64", "timedelta64"});
+}
+
 bool to_float(Runtime& runtime, PyObject* object, Value& value) {
   if (PyFloat_Check(object)) {
     value = PyFloat_AS_DOUBLE(object);
@@ -78,12 +112,12 @@ bool to_float(Runtime& runtime, PyObject* object, Value& value) {
   }
   if (is_tensor(runtime, object)) {
     Value number;
-    if (!is_zero_dim_number(runtime, object, number) || number.is_bool()) return false;
+    if (!is_zero_dim_number(runtime, object, number)) return false;
+    if (!number.is_int() && !number.is_double()) return false;
     value = number.is_int() ? double(number.to_int()) : number.to_double();
     return true;
   }
-  const PyNumberMethods* const number = Py_TYPE(object)->tp_as_number;
-  if (!PyLong_Check(object) && (number == nullptr || number->nb_float == nullptr)) return false;
+  if (!is_floatable(object)) return false;
   const double real = PyFloat_AsDouble(object);
   if (real == -1.0 && PyErr_Occurred() != nullptr) {
     if (!PyLong_Check(object) || PyErr_ExceptionMatches(PyExc_OverflowError) == 0) {
@@ -96,10 +130,26 @@ bool to_float(Runtime& runtime, PyObject* object, Value& value) {
   return true;
 }
 
+// A complex number, or any other number as one.
+bool to_complex(Runtime& runtime, PyObject* object, Value& value) {
+  if (is_complex_number(object)) {
+    const Py_complex number = PyComplex_AsCComplex(object);
+    if (PyErr_Occurred() != nullptr) throw_python_error(runtime);
+    value = std::complex<double>(number.real, number.imag);
+    return true;
+  }
+  if (is_tensor(runtime, object) && is_zero_dim_number(runtime, object, value) &&
+      value.is_complex()) {
+    return true;
+  }
+  if (!to_float(runtime, object, value)) return false;
+  value = std::complex<double>(value.to_double());
+  return true;
+}
+
 // A bool, or NumPy's scalar one, which is no bool to Python.
 bool to_bool(PyObject* object, Value& value) {
-  const std::string_view type = Py_TYPE(object)->tp_name;
-  if (!PyBool_Check(object) && type != "numpy.bool" && type != "numpy.bool_") return false;
+  if (!PyBool_Check(object) && !is_numpy_scalar(object, {"bool"})) return false;
   value = PyObject_IsTrue(object) == 1;
   return true;
 }
@@ -108,6 +158,7 @@ bool to_scalar(Runtime& runtime, PyObject* object, Value& value) {
   if (to_bool(object, value)) return true;
   if (is_tensor(runtime, object)) return is_zero_dim_number(runtime, object, value);
   if (PyFloat_Check(object)) return to_float(runtime, object, value);
+  if (is_complex_number(object)) return to_complex(runtime, object, value);
   return to_int(runtime, object, value) || to_float(runtime, object, value);
 }
 
@@ -180,16 +231,46 @@ bool to_tuple(Runtime& runtime, const Type& type, PyObject* object, Value& value
   return true;
 }
 
-// Raises RecursionError where nesting goes too deep.
-class RecursionLimit {
- public:
-  explicit RecursionLimit(Runtime& runtime) {
-    if (Py_EnterRecursiveCall(" while converting a list") != 0) throw_python_error(runtime);
+bool to_dict(Runtime& runtime, const Type& type, PyObject* object, Value& value) {
+  if (!PyDict_Check(object)) return false;
+  // A list of its own: a conversion may run Python code that changes the dict.
+  const Owned items = require(runtime, PyDict_Items(object));
+  auto dict = make_counted<DictObject>();
+  dict->reserve(std::size_t(PyList_GET_SIZE(items.get())));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
+    PyObject* const item = PyList_GET_ITEM(items.get(), i);
+    Value key, element;
+    if (!to_value(runtime, *type.elements()[0], PyTuple_GET_ITEM(item, 0), key)) return false;
+    if (!to_value(runtime, *type.elements()[1], PyTuple_GET_ITEM(item, 1), element)) return false;
+    dict->insert_or_assign(std::move(key), std::move(element));
   }
-  RecursionLimit(const RecursionLimit&) = delete;
-  RecursionLimit& operator=(const RecursionLimit&) = delete;
-  ~RecursionLimit() { Py_LeaveRecursiveCall(); }
-};
+  value = Value(std::move(dict));
+  return true;
+}
+
+void to_any(Runtime& runtime, PyObject* object, Value& value);
+
+// False where a key is none of ours.
+bool to_any_dict(Runtime& runtime, PyObject* object, Value& value) {
+  auto dict = make_counted<DictObject>();
+  dict->reserve(std::size_t(PyDict_GET_SIZE(object)));
+  PyObject* key = nullptr;
+  PyObject* element = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(object, &at, &key, &element) != 0;) {
+    Value made_key, made_element;
+    to_any(runtime, key, made_key);  // runs no Python code, so the dict stays as it is
+    if (!is_key(made_key)) return false;
+    to_any(runtime, element, made_element);
+    dict->insert_or_assign(std::move(made_key), std::move(made_element));
+  }
+  value = Value(std::move(dict));
+  return true;
+}
+
+Value itself(Runtime& runtime, PyObject* object) {
+  Py_INCREF(object);
+  return Value(make_counted<ForeignObject>(runtime.tag, object));
+}
 
 void to_any(Runtime& runtime, PyObject* object, Value& value) {
   if (object == Py_None) {
@@ -202,21 +283,27 @@ void to_any(Runtime& runtime, PyObject* object, Value& value) {
     value = *integer;
   } else if (PyFloat_CheckExact(object)) {
     value = PyFloat_AS_DOUBLE(object);
+  } else if (PyComplex_CheckExact(object)) {
+    to_complex(runtime, object, value);
   } else if (PyUnicode_CheckExact(object)) {
     to_string_value(runtime, object, value);
   } else if (is_device(runtime, object)) {
     to_device(runtime, object, value);
   } else if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
-    const RecursionLimit limit(runtime);  // a list may contain itself
+    const RecursionLimit limit(runtime, " while converting a list");  // it may contain itself
     std::vector<Value> values(std::size_t(PySequence_Fast_GET_SIZE(object)));
     for (std::size_t i = 0; i < values.size(); ++i) {
       to_any(runtime, PySequence_Fast_GET_ITEM(object, Py_ssize_t(i)), values[i]);
     }
     value = PyList_CheckExact(object) ? Value::list(std::move(values))
                                       : Value::tuple(std::move(values));
+  } else if (PyCapsule_CheckExact(object)) {
+    value = from_capsule(runtime, object);
+  } else if (PyDict_CheckExact(object)) {
+    const RecursionLimit limit(runtime, " while converting a dict");
+    if (!to_any_dict(runtime, object, value)) value = itself(runtime, object);
   } else {
-    Py_INCREF(object);
-    value = Value(make_counted<ForeignObject>(runtime.tag, object));
+    value = itself(runtime, object);
   }
 }
 
@@ -232,26 +319,6 @@ bool to_union(Runtime& runtime, const Type& type, PyObject* object, Value& value
   }
   if (past) throw *past;
   return false;
-}
-
-Owned items_to_python(Runtime& runtime, const Type& type, const std::vector<Value>& items,
-                      bool as_tuple) {
-  const auto size = Py_ssize_t(items.size());
-  Owned sequence = require(runtime, as_tuple ? PyTuple_New(size) : PyList_New(size));
-  const TypePtr any = base_type(TypeKind::Any);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const Type* element = any.get();
-    if (type.kind() == TypeKind::List) element = &type.element();
-    if (type.kind() == TypeKind::Tuple && i < type.elements().size())
-      element = type.elements()[i].get();
-    PyObject* const item = to_python(runtime, *element, items[i]).release();
-    if (as_tuple) {
-      PyTuple_SET_ITEM(sequence.get(), Py_ssize_t(i), item);
-    } else {
-      PyList_SET_ITEM(sequence.get(), Py_ssize_t(i), item);
-    }
-  }
-  return sequence;
 }
 
 }  // namespace
@@ -280,8 +347,14 @@ bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value
       return to_string_value(runtime, object, value);
     case TypeKind::Scalar:
       return to_scalar(runtime, object, value);
+    case TypeKind::Complex:
+      return to_complex(runtime, object, value);
     case TypeKind::Device:
       return to_device(runtime, object, value);
+    case TypeKind::Capsule:
+      if (!PyCapsule_CheckExact(object)) return false;
+      value = from_capsule(runtime, object);
+      return true;
     case TypeKind::ScalarType:
       return to_dtype(runtime, object, value);
     case TypeKind::None:
@@ -294,6 +367,8 @@ bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value
       return to_list(runtime, type, object, value);
     case TypeKind::Tuple:
       return to_tuple(runtime, type, object, value);
+    case TypeKind::Dict:
+      return to_dict(runtime, type, object, value);
     case TypeKind::Union:
       return to_union(runtime, type, object, value);
     case TypeKind::Any:
@@ -301,47 +376,8 @@ bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value
       to_any(runtime, object, value);
       return true;
     default:
-      return false;  // kinds that no value can have yet
+      return false;  // types without a natural object in Python
   }
-}
-
-Owned to_python(Runtime& runtime, const Type& type, const Value& value) {
-  switch (value.kind()) {
-    case Kind::None:
-      return Owned::share(Py_None);
-    case Kind::Bool:
-      return Owned::share(value.bool_unchecked() ? Py_True : Py_False);
-    case Kind::Int:
-      if (type.kind() == TypeKind::ScalarType)
-        return wrap(runtime, require_dtype(value.int_unchecked()));
-      if (type.kind() == TypeKind::Optional) return to_python(runtime, type.element(), value);
-      return require(runtime, PyLong_FromLongLong(value.int_unchecked()));
-    case Kind::Double:
-      return require(runtime, PyFloat_FromDouble(value.double_unchecked()));
-    case Kind::Device:
-      return wrap(runtime, value.device_unchecked());
-    case Kind::Tensor:
-      return wrap(runtime, value.tensor_unchecked());
-    case Kind::String: {
-      const std::string_view text = value.to_string_view();
-      return require(runtime, PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size())));
-    }
-    case Kind::List:
-      if (type.kind() == TypeKind::Optional) return to_python(runtime, type.element(), value);
-      return items_to_python(runtime, type, value.items_unchecked(), false);
-    case Kind::Tuple:
-      return items_to_python(runtime, type, value.items_unchecked(), true);
-    case Kind::PyObject: {
-      const ForeignObject& object = value.to_foreign();
-      if (object.interpreter != runtime.tag) {
-        fail(ErrorKind::InterpreterGone,
-             std::string("an object of interpreter ") + (*object.interpreter)->name() +
-                 " cannot be used in interpreter " + (*runtime.tag)->name());
-      }
-      return Owned::share(static_cast<PyObject*>(object.object));
-    }
-  }
-  fail(ErrorKind::Internal, "a value of a kind that Python does not know");
 }
 
 }  // namespace opyard::python

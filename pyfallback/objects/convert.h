@@ -6,12 +6,18 @@
 //   float         float, int, bool                             float
 //   bool          bool                                         bool
 //   str           str                                          str
-//   Scalar        bool, int, float, 0-dim Tensor               bool, int or float
+//   complex       complex, float, int, 0-dim Tensor            complex
+//   Scalar        bool, int, float, complex, 0-dim Tensor      bool, int, float or complex
 //   Device        device, str                                  device
 //   ScalarType    dtype                                        dtype
 //   T?            T or None                                    T or None
 //   T[], T[N]     list, tuple, any sequence; one T for T[N]    list
+//   Dict(K, V)    dict                                         dict
+//   Capsule       PyCapsule                                    PyCapsule
 //   Any           any of the above, else the object itself     what it is
+//
+// Storages, generators, streams, and the classes and enums of C++ users have no object in Python:
+// to_value() accepts none and to_python() raises Unsupported.
 //
 // Numbers have a limit: 64 bits for int. An int past it is itself where Any is wanted.
 //

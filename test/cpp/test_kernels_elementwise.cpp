@@ -178,6 +178,22 @@ TEST(Out, IsWrittenAndMustHaveTheResultsSizes) {
                 "exactly these");
 }
 
+TEST(Numbers, ThatAreComplexAreRefusedByName) {
+  const Tensor x = f32({2}, {1, 2});
+  const Value z(std::complex<double>(0, 1));
+  EXPECT_THROWN(aten("mul.Scalar", {x, z}), Unsupported,
+                "aten::mul.Scalar: other is 0.+1.j; this kernel accepts bools, ints and floats");
+  EXPECT_THROWN(aten("add.Tensor", {x, x, keyword("alpha", z)}), Unsupported,
+                "aten::add.Tensor: alpha is 0.+1.j; this kernel accepts bools, ints and floats");
+  EXPECT_THROWN(aten("clamp", {x, z}), Unsupported,
+                "aten::clamp: min is 0.+1.j; this kernel accepts bools, ints and floats");
+  EXPECT_THROWN(aten("arange", {z}), Unsupported,
+                "aten::arange: end is 0.+1.j; this kernel accepts bools, ints and floats");
+  EXPECT_THROWN(
+      aten("addmm", {f32({1, 1}, {1}), f32({1, 1}, {1}), f32({1, 1}, {1}), keyword("beta", z)}),
+      Unsupported, "aten::addmm: beta is 0.+1.j; this kernel accepts bools, ints and floats");
+}
+
 TEST(DTypes, ThatAreNotComputedInAreRefusedByName) {
   const Tensor half = Tensor::empty(std::array{std::int64_t{2}}, DType::Half);
   EXPECT_THROWN(aten("add.Tensor", {f32({2}, {1, 2}), half}), Unsupported,

@@ -55,11 +55,28 @@ TEST(Scalar, IsTrueWhereItIsNotZero) {
   EXPECT_FALSE(Scalar(false).to_bool());
 }
 
+TEST(Scalar, AComplexNumberIsRealWhereItsImaginaryPartIsZero) {
+  using Complex = std::complex<double>;
+  EXPECT_TRUE(Scalar(Complex(1, 2)).is_complex());
+  EXPECT_FALSE(Scalar(Complex(1, 2)).is_floating_point());
+  EXPECT_EQ(Scalar(Complex(1, 2)).to_complex(), Complex(1, 2));
+  EXPECT_EQ(Scalar(3).to_complex(), Complex(3));
+  EXPECT_EQ(Scalar(true).to_complex(), Complex(1));
+  EXPECT_EQ(Scalar(Complex(2.5, -0.0)).to_double(), 2.5);
+  EXPECT_EQ(Scalar(Complex(2.5, 0)).to_int(), 2);
+  EXPECT_TRUE(Scalar(Complex(0, 1)).to_bool());
+  EXPECT_FALSE(Scalar(Complex(0, 0)).to_bool());
+  EXPECT_THROWN(Scalar(Complex(1, 2)).to_double(), BadValue,
+                "1.+2.j is no real number: its imaginary part is not zero");
+  EXPECT_THROWN(Scalar(Complex(1, 2)).to_int(), BadValue,
+                "1.+2.j is no real number: its imaginary part is not zero");
+}
+
 TEST(Scalar, RefusesWhatIsNoNumber) {
   EXPECT_THROWN(Scalar(Value("1")), BadArgument,
-                "expected a number (Bool, Int or Double) but got String");
+                "expected a number (Bool, Int, Double or ComplexDouble) but got String");
   EXPECT_THROWN(Scalar{Value()}, BadArgument,
-                "expected a number (Bool, Int or Double) but got None");
+                "expected a number (Bool, Int, Double or ComplexDouble) but got None");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "fake_interpreter.h"
+#include "one_of_each.h"
 #include "opyard/value/value.h"
 #include "thrown_by.h"
 
@@ -16,7 +16,7 @@ constexpr std::int64_t kTwo[] = {2};
 
 Tensor two_floats() { return Tensor::empty(kTwo); }
 
-TEST(Value, AWrongKindIsNamedWithTheRightOne) {
+TEST(Value, D3_AWrongKindIsNamedWithTheRightOne) {
   const Value number(1);
   EXPECT_THROWN(number.to_tensor(), BadArgument, "expected Tensor but got Int");
   EXPECT_THROWN(number.to_string_view(), BadArgument, "expected String but got Int");
@@ -30,7 +30,7 @@ TEST(Value, AWrongKindIsNamedWithTheRightOne) {
   EXPECT_THROWN(Value::list({}).to_tuple(), BadArgument, "expected Tuple but got GenericList");
 }
 
-TEST(Value, PrintsAsAPersonWouldWriteIt) {
+TEST(Value, D4_PrintsAsAPersonWouldWriteIt) {
   EXPECT_EQ(to_string(Value()), "None");
   EXPECT_EQ(to_string(Value(true)), "True");
   EXPECT_EQ(to_string(Value(false)), "False");
@@ -46,6 +46,37 @@ TEST(Value, PrintsAsAPersonWouldWriteIt) {
   int object = 0;
   const Value foreign(make_counted<ForeignObject>(FakeA::create(), &object));
   EXPECT_EQ(to_string(foreign), "<object of A>");
+}
+
+TEST(Value, D4_PrintsDictsAndComplexNumbers) {
+  using Complex = std::complex<double>;
+  EXPECT_EQ(to_string(Value(Complex(1, 2))), "1.+2.j");
+  EXPECT_EQ(to_string(Value(Complex(0, -1))), "0.-1.j");
+  EXPECT_EQ(to_string(Value(Complex(-0.0, 0.5))), "-0.+0.5j");
+  const double inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(to_string(Value(Complex(-inf, nan))), "-inf+nanj");
+  EXPECT_EQ(to_string(Value::dict({})), "{}");
+  EXPECT_EQ(to_string(Value::dict({{Value("b"), Value(1)}, {Value(2), Value::list({Value("x")})}})),
+            "{b: 1, 2: [x]}");
+}
+
+TEST(Value, D4_PrintsWhatHasNoTextOfItsOwnInBrackets) {
+  counter_type();
+  EXPECT_EQ(to_string(Value(Storage::allocate(16, Device{}))), "<storage of 16 bytes on cpu>");
+  EXPECT_EQ(to_string(Value(make_counted<CountingGenerator>())), "<generator on cpu>");
+  EXPECT_EQ(to_string(some_capsule()), "<capsule test.content>");
+  EXPECT_EQ(to_string(Value(make_counted<Counter>())), "<test.Counter object>");
+  EXPECT_EQ(to_string(Value(Stream{Device{Backend::CUDA, 1}, 3})), "<stream 3 on cuda:1>");
+  EXPECT_EQ(to_string(Value(require_member(color_type(), "Red"))), "test.Color.Red");
+}
+
+TEST(Value, D4_ReprQuotesTexts) {
+  EXPECT_EQ(repr(Value("a\n\"b\"")), R"("a\n\"b\"")");
+  EXPECT_EQ(repr(Value("\x01\x7f\t\\")), R"("\x01\x7f\t\\")");
+  EXPECT_EQ(repr(Value::dict({{Value("k"), Value::tuple({Value("v"), Value(1)})}})),
+            R"({"k": ("v", 1)})");
+  EXPECT_EQ(repr(Value(2.0)), "2.");
 }
 
 TEST(Value, FloatTextIsShortAndReadsBackAsTheSameNumber) {
@@ -64,7 +95,7 @@ TEST(Value, FloatTextIsShortAndReadsBackAsTheSameNumber) {
   EXPECT_EQ(float_text(-std::numeric_limits<double>::quiet_NaN()), "nan");
 }
 
-TEST(Value, EqualityIsByContentAndIdentityByObject) {
+TEST(Value, D4_EqualityIsByContentAndIdentityByObject) {
   const Value list = Value::list({Value(1), Value::tuple({Value("a"), Value(2.0)})});
   const Value same = list;
   const Value alike = Value::list({Value(1), Value::tuple({Value("a"), Value(2.0)})});

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "opyard/library.h"
+#include "opyard/value/list.h"
 
 namespace {
 
@@ -100,6 +101,37 @@ void throw_foreign(const std::string& what) {
 
 Tensor same(const Tensor& x) { return x; }
 
+// A list that contains itself, and a dict that contains that list; broken up by break_loops().
+opyard::List<opyard::Value> loop;
+
+opyard::Value loop_list() {
+  if (loop.empty()) loop.push_back(loop.value());
+  return loop.value();
+}
+opyard::Value loop_dict() { return opyard::Value::dict({{"loop", loop_list()}}); }
+void break_loops() { loop.clear(); }
+
+// Puts a value of a kind that has no object in Python on the stack.
+void give_storage(const Operator&, opyard::DispatchKeySet, Stack& stack) {
+  stack.push(opyard::Storage::allocate(4, {}));
+}
+
+int capsules_released = 0;
+int capsule_content = 42;
+
+void make_capsule(const Operator&, opyard::DispatchKeySet, Stack& stack) {
+  const auto count = [](void*) { ++capsules_released; };
+  stack.push(opyard::CapsuleObject::adopt(&capsule_content, "test.int", nullptr, count));
+}
+void read_capsule(const Operator&, opyard::DispatchKeySet, Stack& stack) {
+  const opyard::Value capsule = stack.pop();
+  stack.push(*static_cast<int*>(capsule.to_capsule().pointer));
+}
+void same_capsule(const Operator&, opyard::DispatchKeySet, Stack&) {}
+opyard::Value kept_value;
+void keep_value(const opyard::Value& value) { kept_value = value; }
+std::int64_t count_released() { return capsules_released; }
+
 }  // namespace
 
 OPYARD_LIBRARY(test_plugin, m) {
@@ -119,4 +151,14 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.impl("same", opyard::DispatchKey::CPU, &same);
   m.def("unchanged(Tensor x) -> Tensor");
   m.impl("unchanged", opyard::DispatchKey::CPU, &same);
+  m.def("loop_list() -> Any", &loop_list);
+  m.def("loop_dict() -> Any", &loop_dict);
+  m.def("break_loops() -> ()", &break_loops);
+  m.def("give_storage() -> Storage", &give_storage);
+  m.def("take_storage(Storage x) -> ()", &same_capsule);
+  m.def("make_capsule() -> Capsule", &make_capsule);
+  m.def("read_capsule(Capsule x) -> int", &read_capsule);
+  m.def("same_capsule(Capsule x) -> Capsule", &same_capsule);
+  m.def("keep_value(Any x) -> ()", &keep_value);
+  m.def("count_released() -> int", &count_released);
 }

@@ -86,6 +86,7 @@ Explanation explain(const Operator& op, std::span<const Value> arguments) {
     if (!carries_keys(*argument.type)) continue;
     DispatchKeySet keys;
     if (arguments[i].is_tensor()) keys = arguments[i].tensor_unchecked().keys();
+    if (arguments[i].is_generator()) keys = arguments[i].to_generator().keys();
     if (arguments[i].is_list()) {
       for (const Value& item : arguments[i].items_unchecked()) {
         if (item.is_tensor()) keys = keys | item.tensor_unchecked().keys();

@@ -14,9 +14,10 @@ namespace {
   return (kinds >> int(value.kind()) & 1) != 0;
 }
 
-// The keys in a list of tensors.
-OPYARD_COLD DispatchKeySet keys_of_items(const Value& value) {
+// The keys of a generator, or in a list of tensors.
+OPYARD_COLD DispatchKeySet keys_of_others(const Value& value) {
   DispatchKeySet keys;
+  if (value.is_generator()) return value.to_generator().keys();
   if (!value.is_list()) return keys;
   for (const Value& item : value.items_unchecked()) {
     if (item.is_tensor()) keys = keys | item.tensor_unchecked().keys();
@@ -24,7 +25,7 @@ OPYARD_COLD DispatchKeySet keys_of_items(const Value& value) {
   return keys;
 }
 [[gnu::always_inline]] inline DispatchKeySet keys_of_value(const Value& value) {
-  return value.is_tensor() ? value.tensor_unchecked().keys() : keys_of_items(value);
+  return value.is_tensor() ? value.tensor_unchecked().keys() : keys_of_others(value);
 }
 
 [[noreturn]] OPYARD_COLD void refuse_argument(const Operator& op, std::size_t position,

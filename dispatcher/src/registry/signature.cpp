@@ -1,11 +1,7 @@
 // registry/signature.cpp: C++ signatures, as people and schemas see them.
 #include "registry/signature.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
-
-#include <cstdlib>
-#include <memory>
 
 namespace opyard {
 namespace {
@@ -22,13 +18,6 @@ std::vector<Argument> numbered(const std::vector<TypePtr>& types) {
 }
 
 }  // namespace
-
-std::string readable(const std::type_info& signature) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(signature.name(), nullptr, nullptr, &status), std::free);
-  return status == 0 ? text.get() : signature.name();
-}
 
 Schema schema_of(const InferredTypes& types) {
   Schema schema;

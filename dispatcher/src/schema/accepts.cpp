@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "opyard/schema/type.h"
+#include "opyard/value/dict_object.h"
 
 namespace opyard {
 namespace {
@@ -18,6 +19,21 @@ bool accepts_tuple(std::span<const TypePtr> elements, const Value& value) {
   const std::vector<Value>& items = value.items_unchecked();
   return std::equal(elements.begin(), elements.end(), items.begin(), items.end(),
                     [](const TypePtr& type, const Value& item) { return accepts(*type, item); });
+}
+
+bool accepts_dict(const Type& key, const Type& element, const Value& value) {
+  if (!value.is_dict()) return false;
+  const DictObject& dict = value.to_dict();
+  for (std::size_t at = dict.next(0); at != DictObject::kEnd; at = dict.next(at + 1)) {
+    if (!accepts(key, dict.key_at(at)) || !accepts(element, dict.value_at(at))) return false;
+  }
+  return true;
+}
+
+// A class or an enum of that name.
+bool accepts_user_type(const std::string& name, const Value& value) {
+  if (value.is_object()) return value.to_object().type().name() == name;
+  return value.is_enum() && value.to_enum().type->name() == name;
 }
 
 }  // namespace
@@ -41,7 +57,9 @@ bool accepts(const Type& type, const Value& value) {
     case TypeKind::SymBool:
       return value.is_bool();
     case TypeKind::Scalar:
-      return value.is_int() || value.is_double() || value.is_bool();
+      return value.is_int() || value.is_double() || value.is_bool() || value.is_complex();
+    case TypeKind::Complex:
+      return value.is_complex();
     case TypeKind::Str:
     case TypeKind::Dimname:
       return value.is_string();
@@ -61,18 +79,25 @@ bool accepts(const Type& type, const Value& value) {
     case TypeKind::Union:
       return std::any_of(type.elements().begin(), type.elements().end(),
                          [&](const TypePtr& member) { return accepts(*member, value); });
-    case TypeKind::Complex:
-    case TypeKind::Generator:
-    case TypeKind::Storage:
-    case TypeKind::Stream:
-    case TypeKind::AnyClass:
-    case TypeKind::AnyEnum:
-    case TypeKind::Capsule:
     case TypeKind::Dict:
+      return accepts_dict(*type.elements()[0], *type.elements()[1], value);
+    case TypeKind::Class:
+      return accepts_user_type(type.name(), value);
+    case TypeKind::Generator:
+      return value.is_generator();
+    case TypeKind::Storage:
+      return value.is_storage();
+    case TypeKind::Stream:
+      return value.is_stream();
+    case TypeKind::Capsule:
+      return value.is_capsule();
+    case TypeKind::AnyClass:
+      return value.is_object();
+    case TypeKind::AnyEnum:
+      return value.is_enum();
     case TypeKind::Future:
     case TypeKind::RRef:
     case TypeKind::Await:
-    case TypeKind::Class:
       return false;  // no kind of value exists for these yet
   }
   return false;

@@ -27,12 +27,26 @@ std::uint64_t plain_kinds(const Type& type) {
     case TypeKind::SymBool:
       return bit(Kind::Bool);
     case TypeKind::Scalar:
-      return bit(Kind::Int) | bit(Kind::Double) | bit(Kind::Bool);
+      return bit(Kind::Int) | bit(Kind::Double) | bit(Kind::Bool) | bit(Kind::Complex);
+    case TypeKind::Complex:
+      return bit(Kind::Complex);
     case TypeKind::Str:
     case TypeKind::Dimname:
       return bit(Kind::String);
     case TypeKind::Device:
       return bit(Kind::Device);
+    case TypeKind::Generator:
+      return bit(Kind::Generator);
+    case TypeKind::Storage:
+      return bit(Kind::Storage);
+    case TypeKind::Stream:
+      return bit(Kind::Stream);
+    case TypeKind::Capsule:
+      return bit(Kind::Capsule);
+    case TypeKind::AnyClass:
+      return bit(Kind::Object);
+    case TypeKind::AnyEnum:
+      return bit(Kind::Enum);
     case TypeKind::None:
       return bit(Kind::None);
     case TypeKind::Any:

@@ -141,6 +141,7 @@ TypePtr runtime_type(const Type& type, Symbolic symbolic) {
 bool carries_keys(const Type& type) {
   const Type* inner = &type;
   if (inner->kind() == TypeKind::Optional) inner = &inner->element();
+  if (inner->kind() == TypeKind::Generator) return true;
   if (inner->kind() == TypeKind::List) inner = &inner->element();
   if (inner->kind() == TypeKind::Optional) inner = &inner->element();
   return inner->kind() == TypeKind::Tensor;

@@ -73,6 +73,18 @@ constexpr std::string_view kCommonTypes =
 
 constexpr std::string_view kClassPrefix = "__torch__.torch.classes.";
 
+std::string_view without_class_prefix(std::string_view name) {
+  return name.starts_with(kClassPrefix) ? name.substr(kClassPrefix.size()) : name;
+}
+
+// demo.Counter, but not int.x.
+bool may_be_class(std::string_view name) {
+  const std::size_t point = name.find('.');
+  return point != std::string_view::npos &&
+         std::none_of(std::begin(kBaseEntries), std::end(kBaseEntries),
+                      [&](const BaseEntry& entry) { return entry.text == name.substr(0, point); });
+}
+
 bool same_letters(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -118,18 +130,22 @@ TypePtr find_type(std::string_view name) {
   for (int i = 0; i < kBaseTypeCount; ++i) {
     if (name == base_entry(TypeKind(i)).text) return base_type(TypeKind(i));
   }
+  const std::string_view user_type = without_class_prefix(name);
+  if (user_type.find('.') != std::string_view::npos && find_user_type(user_type) != nullptr) {
+    return named_type(TypeKind::Class, std::string(user_type));
+  }
   const bool variable = name.front() == 't' && name.find('.') == std::string_view::npos;
   if (!variable || find_hint(name)) return nullptr;
   return named_type(TypeKind::Variable, std::string(name));
 }
 
 void report_unknown_type(Cursor& cursor, Span span, std::string_view name) {
-  if (name.starts_with(kClassPrefix)) {
+  std::optional<Hint> hint = find_hint(name);
+  if (!hint && may_be_class(name)) {
     cursor.report(span, fmt::format("Unknown custom class type {}. Please ensure it is registered.",
-                                    shown(name.substr(kClassPrefix.size()))));
+                                    shown(without_class_prefix(name))));
     return;
   }
-  std::optional<Hint> hint = find_hint(name);
   if (!hint) hint = find_neighbour(name);
   std::optional<SchemaFix> fix;
   if (hint && !hint->fix.empty()) fix = SchemaFix{span.begin, span.end, std::string(hint->fix)};

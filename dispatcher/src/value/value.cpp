@@ -1,103 +1,17 @@
-// value/value.cpp: the heap side of values: making, comparing, printing, refusing.
+// value/value.cpp: making values of heap kinds, taking them out, refusing.
 #include "opyard/value/value.h"
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include "opyard/value/dict_object.h"
 
 namespace opyard {
 namespace {
 
-constexpr int kPrintedDepth = 64;
-
-// Pairs of lists whose elements are still to be compared.
-using Pairs = std::vector<std::pair<const std::vector<Value>*, const std::vector<Value>*>>;
-
-bool same_foreign(const ForeignObject& a, const ForeignObject& b) {
-  return a.interpreter == b.interpreter && a.object == b.object;
-}
-
-// Whether two values can still be equal. Lists and tuples are put off: their elements go to
-// `later`, so that nesting costs no stack.
-bool equal_so_far(const Value& a, const Value& b, Pairs& later) {
-  if (a.kind() != b.kind()) return false;
-  switch (a.kind()) {
-    case Kind::None:
-      return true;
-    case Kind::Bool:
-      return a.bool_unchecked() == b.bool_unchecked();
-    case Kind::Int:
-      return a.int_unchecked() == b.int_unchecked();
-    case Kind::Double:
-      return a.double_unchecked() == b.double_unchecked();
-    case Kind::Device:
-      return a.device_unchecked() == b.device_unchecked();
-    case Kind::Tensor:
-      return a.identical(b);
-    case Kind::String:
-      return a.to_string_view() == b.to_string_view();
-    case Kind::List:
-    case Kind::Tuple:
-      if (a.items_unchecked().size() != b.items_unchecked().size()) return false;
-      if (!a.identical(b)) later.emplace_back(&a.items_unchecked(), &b.items_unchecked());
-      return true;
-    case Kind::PyObject:
-      return same_foreign(a.to_foreign(), b.to_foreign());
-  }
-  return false;
-}
-
-void print(std::string& out, const Value& value, int depth);
-
-void print_items(std::string& out, const Value& list, const char* brackets, int depth) {
-  const std::vector<Value>& items = list.items_unchecked();
-  out += brackets[0];
-  if (depth == 0 && !items.empty()) {
-    out += "...";
-  } else {
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i > 0) out += ", ";
-      print(out, items[i], depth - 1);
-    }
-    if (list.is_tuple() && items.size() == 1) out += ',';
-  }
-  out += brackets[1];
-}
-
-void print(std::string& out, const Value& value, int depth) {
-  switch (value.kind()) {
-    case Kind::None:
-      out += "None";
-      return;
-    case Kind::Bool:
-      out += value.bool_unchecked() ? "True" : "False";
-      return;
-    case Kind::Int:
-      out += std::to_string(value.int_unchecked());
-      return;
-    case Kind::Double:
-      out += float_text(value.double_unchecked());
-      return;
-    case Kind::Device:
-      out += to_string(value.device_unchecked());
-      return;
-    case Kind::Tensor:
-      out += value.tensor_unchecked().defined() ? describe(value.tensor_unchecked())
-                                                : "[ Tensor (undefined) ]";
-      return;
-    case Kind::String:
-      out += value.to_string_view();
-      return;
-    case Kind::List:
-      print_items(out, value, "[]", depth);
-      return;
-    case Kind::Tuple:
-      print_items(out, value, "()", depth);
-      return;
-    case Kind::PyObject:
-      out += fmt::format("<object of {}>", (*value.to_foreign().interpreter)->name());
-      return;
-  }
+template <typename T>
+T* require_pointer(CountedPtr<T>& pointer) {
+  OPYARD_CHECK(pointer, BadArgument, "a null pointer is no value; None is opyard::Value()");
+  return pointer.release();
 }
 
 }  // namespace
@@ -108,33 +22,57 @@ const char* name_of(Kind kind) noexcept {
   case Kind::name:                            \
     return #printed;
 #include "opyard/value/kinds.def"
-#undef OPYARD_VALUE_KIND
   }
   return "unknown kind";
 }
 
-ListObject::ListObject(std::vector<Value> values) : items(std::move(values)) {}
-
-ListObject::~ListObject() {
-  std::vector<Value> pending = std::move(items);
-  while (!pending.empty()) {
-    const Value value = std::move(pending.back());
-    pending.pop_back();
-    if (!value.is_list() && !value.is_tuple()) continue;
-    auto* list = static_cast<ListObject*>(value.payload_.object);
-    // Another owner would see its elements vanish. Ours is the last one where the count is 1,
-    // since nobody can make a second owner without having a first.
-    if (list->owner_count() != 1 || list->items.empty()) continue;
-    try {
-      for (Value& item : list->items) pending.push_back(std::move(item));
-    } catch (const std::bad_alloc&) {
-      // What was not moved stays: the inner list takes itself apart, one level deeper.
-    }
+Kind require_kind(std::int64_t tag) {
+  switch (tag) {
+#define OPYARD_VALUE_KIND(tag, name, printed) \
+  case tag:                                   \
+    return Kind::name;
+#define OPYARD_RESERVED_KIND(tag, printed)                                \
+  case tag:                                                               \
+    fail(ErrorKind::Unsupported, "values of kind " #printed " (tag " #tag \
+                                 ") do not exist in this version; the tag is kept for them");
+#include "opyard/value/kinds.def"
   }
+  fail(ErrorKind::BadValue, fmt::format("{} is no tag of a kind of value", tag));
 }
 
 Value::Value(std::string_view text) : Value(Kind::String) {
   own(make_counted<StringObject>(text).release());
+}
+
+Value::Value(std::complex<double> value) : Value(Kind::Complex) {
+  own(make_counted<ComplexObject>(value).release());
+}
+
+Value::Value(Stream value) : Value(Kind::Stream) {
+  own(make_counted<StreamObject>(value).release());
+}
+
+Value::Value(EnumValue value) : Value(Kind::Enum) {
+  OPYARD_CHECK(value.type != nullptr && value.member < value.type->members().size(), BadArgument,
+               "an enum value without a type or member is no value; require_member() makes one");
+  own(make_counted<EnumObject>(value).release());
+}
+
+Value::Value(CountedPtr<Storage> storage) : Value(Kind::Storage) { own(require_pointer(storage)); }
+
+Value::Value(CountedPtr<Generator> generator) : Value(Kind::Generator) {
+  own(require_pointer(generator));
+}
+
+Value::Value(CountedPtr<CapsuleObject> capsule) : Value(Kind::Capsule) {
+  own(require_pointer(capsule));
+}
+
+Value::Value(CountedPtr<DictObject> dict) : Value(Kind::Dict) { own(require_pointer(dict)); }
+
+Value::Value(CountedPtr<Object> object) : Value(Kind::Object) {
+  if (object) object->type();  // raises where the class is not registered
+  own(require_pointer(object));
 }
 
 Value Value::list(std::vector<Value> items) {
@@ -149,6 +87,15 @@ Value Value::tuple(std::vector<Value> items) {
   return value;
 }
 
+Value Value::dict(std::vector<std::pair<Value, Value>> entries) {
+  auto dict = make_counted<DictObject>();
+  dict->reserve(entries.size());
+  for (auto& [key, value] : entries) dict->insert_or_assign(std::move(key), std::move(value));
+  return Value(std::move(dict));
+}
+
+const DictObject& Value::to_dict() const { return as<DictObject>(Kind::Dict); }
+
 Tensor Value::take_tensor() {
   require(Kind::Tensor);
   Value owner = std::move(*this);  // counts where the tensor is lent, else only moves
@@ -162,39 +109,9 @@ Tensor Value::take_tensor() {
   return Tensor(CountedPtr<TensorImpl>::steal(impl));
 }
 
-bool Value::operator==(const Value& other) const {
-  Pairs later;
-  if (!equal_so_far(*this, other, later)) return false;
-  while (!later.empty()) {
-    const auto [left, right] = later.back();
-    later.pop_back();
-    for (std::size_t i = 0; i < left->size(); ++i) {
-      if (!equal_so_far((*left)[i], (*right)[i], later)) return false;
-    }
-  }
-  return true;
-}
-
 void Value::refuse(Kind wanted) const {
   fail(ErrorKind::BadArgument,
        fmt::format("expected {} but got {}", name_of(wanted), name_of(kind_)));
-}
-
-std::string to_string(const Value& value) {
-  std::string out;
-  print(out, value, kPrintedDepth);
-  return out;
-}
-
-std::string float_text(double value) {
-  if (std::isnan(value)) return "nan";
-  std::string text = fmt::format("{}", value);
-  if (text.ends_with(".0")) {
-    text.pop_back();
-  } else if (text.find_first_of(".einf") == std::string::npos) {
-    text += '.';
-  }
-  return text;
 }
 
 }  // namespace opyard

@@ -54,12 +54,27 @@ class OPYARD_API Counted {
   }
 
   mutable std::atomic<std::uint32_t> owners_{1};
+  // Set once, by an owner, before the first WeakPtr to this object exists; see base/weak.cpp.
+  mutable std::atomic<bool> watched_{false};
 };
 
-// For the few places that keep an owner in bytes of their own: Value and the C API.
+// For the few places that keep an owner in bytes of their own: Value and the C API; and for WeakPtr.
 struct CountedAccess {
   static void retain(const Counted* object) noexcept { object->retain(); }
   static void release(const Counted* object) noexcept { object->release(); }
+  // Adds an owner where there still is one.
+  static bool retain_if_alive(const Counted* object) noexcept {
+    std::uint32_t owners = object->owners_.load(std::memory_order_relaxed);
+    while (owners != 0) {
+      if (object->owners_.compare_exchange_weak(owners, owners + 1, std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  static void watch(const Counted* object) noexcept {
+    object->watched_.store(true, std::memory_order_relaxed);
+  }
 };
 
 template <typename T>

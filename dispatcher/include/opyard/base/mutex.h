@@ -25,6 +25,8 @@ enum class LockRank : int {
   Registry,         // definitions, kernels, tables
   Reclaimer,        // threads that call, and retired records
   KeyNames,         // who names a dispatch key
+  UserTypes,        // classes and enums of users
+  WeakPointers,     // who watches which object: objects may die under any other lock
   kCount,
 };
 

@@ -32,7 +32,7 @@ enum class TypeKind : std::uint8_t {
   Await,     // one element type
   Union,     // two or more members, in canonical order
   Variable,  // a type variable such as t or t1, by name
-  Class,     // a class registered by its user, by qualified name
+  Class,     // a class or enum registered by its user, by name; see value/user_type.h
 };
 
 class OPYARD_API Type final : public Counted {
@@ -90,12 +90,13 @@ OPYARD_API std::string runtime_text(const Type& type);
 
 // Whether a value may stand for an argument of this type on a boxed call. None is accepted
 // for an optional, and for a Tensor as the undefined one (not as an element of a Tensor[]). A
-// Scalar is a bool, int or float; nothing else is converted: an int is no float. A type
-// variable and Any accept every value. Types that no kind of value exists for accept none.
+// Scalar is a bool, int, float or complex number; nothing else is converted: an int is no float. A
+// type variable and Any accept every value. A class or enum is known by its registered name. Types
+// that no kind of value exists for accept none.
 OPYARD_API bool accepts(const Type& type, const Value& value);
 
 // Whether dispatch looks for keys in arguments of this type: Tensor, Tensor[], Tensor?,
-// Tensor?[], Tensor[]?.
+// Tensor?[], Tensor[]?, Generator, Generator?.
 OPYARD_API bool carries_keys(const Type& type);
 // The kinds of value that a type accepts whatever the value is, a bit each (1 << kind). What is not
 // among them has to be looked at with accepts().

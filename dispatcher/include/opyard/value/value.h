@@ -10,61 +10,45 @@
 // moving it makes an owner, so that nothing lent can escape from the stack it was lent to.
 //
 // Three ways out: is_int() asks, to_int() takes exactly this kind or raises BadArgument
-// ("expected Int but got Tensor"), int_unchecked() trusts the caller.
+// ("expected Int but got Tensor"), int_unchecked() trusts the caller. to<T>() converts to
+// vectors, optionals, handles and more: value/cast.h.
 //
-// Depends on: tensor/tensor.h, base/counted.h.
+// Lists and dicts are shared, so one can be put into itself. Nothing here loops or runs out of
+// stack over such a value, but its memory is never given back: break the cycle by hand.
+//
+// Depends on: tensor/tensor.h, value/objects.h, value/object.h, value/generator.h.
 #pragma once
 
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "opyard/tensor/stream.h"
 #include "opyard/tensor/tensor.h"
+#include "opyard/value/generator.h"
+#include "opyard/value/object.h"
+#include "opyard/value/objects.h"
 
 namespace opyard {
 
-class Value;
+class DictObject;
 
 enum class Kind : std::uint8_t {
 #define OPYARD_VALUE_KIND(tag, name, printed) name = tag,
 #include "opyard/value/kinds.def"
-#undef OPYARD_VALUE_KIND
 };
 
 constexpr bool is_heap(Kind kind) { return int(kind) >= 32; }
 OPYARD_API const char* name_of(Kind kind) noexcept;
-
-// Text behind a value. Immutable.
-class OPYARD_API StringObject final : public Counted {
- public:
-  explicit StringObject(std::string_view text) : text(text) {}
-  const std::string text;
-};
-
-// The elements of a list or tuple. A list is shared: whoever changes it, changes it for all.
-// A tuple is never changed once made. Not synchronised.
-class OPYARD_API ListObject final : public Counted {
- public:
-  explicit ListObject(std::vector<Value> values);
-  // Nested lists are taken apart one after another, so depth costs no stack.
-  ~ListObject() override;
-  std::vector<Value> items;
-};
-
-// An object of an interpreter, owned through its tag; see slot/interpreter.h.
-class OPYARD_API ForeignObject final : public Counted {
- public:
-  // Takes over an owner of `object`.
-  ForeignObject(Interpreter* interpreter, void* object) noexcept
-      : interpreter(interpreter), object(object) {}
-  ~ForeignObject() override { (*interpreter)->decref(object); }
-  Interpreter* const interpreter;
-  void* const object;
-};
+// The kind with this tag. Raises Unsupported for a tag that is kept for a kind to come, and
+// BadValue for any other.
+OPYARD_API Kind require_kind(std::int64_t tag);
 
 class OPYARD_API Value {
  public:
@@ -84,8 +68,36 @@ class OPYARD_API Value {
   Value(CountedPtr<ForeignObject> object) noexcept : Value(Kind::PyObject) {           // NOLINT
     own(object.release());
   }
+  Value(std::complex<double> value);  // NOLINT
+  Value(Stream value);                // NOLINT
+  Value(EnumValue value);             // NOLINT
+  // These raise BadArgument for a null pointer. An object also raises BadRegistration where its
+  // class is not registered.
+  Value(CountedPtr<Storage> storage);        // NOLINT
+  Value(CountedPtr<Generator> generator);    // NOLINT
+  Value(CountedPtr<CapsuleObject> capsule);  // NOLINT
+  Value(CountedPtr<DictObject> dict);        // NOLINT
+  Value(CountedPtr<Object> object);          // NOLINT
+  template <std::derived_from<Generator> T>
+  Value(CountedPtr<T> generator)  // NOLINT
+      : Value(CountedPtr<Generator>(std::move(generator))) {}
+  template <std::derived_from<Object> T>
+  Value(CountedPtr<T> object)  // NOLINT
+      : Value(CountedPtr<Object>(std::move(object))) {}
   static Value list(std::vector<Value> items);
   static Value tuple(std::vector<Value> items);
+  // Shares the list. The pointer is not null.
+  static Value shared_list(CountedPtr<ListObject> list) noexcept {
+    Value value(Kind::List);
+    value.own(list.release());
+    return value;
+  }
+  // Entries in this order; of those with equal keys the last one's value. Raises BadArgument for
+  // what cannot be a key; see value/dict_object.h.
+  static Value dict(std::vector<std::pair<Value, Value>> entries);
+  // What value/cast.h makes of a C++ value: a list of a vector, None of an empty optional.
+  template <typename T>
+  static Value of(T&& value);
   // The tensor without counting it: `tensor` outlives the value and the call it is lent to.
   static Value lend(const Tensor& tensor) noexcept {
     Value value(Kind::Tensor);
@@ -121,7 +133,15 @@ class OPYARD_API Value {
   bool is_string() const noexcept { return kind_ == Kind::String; }
   bool is_list() const noexcept { return kind_ == Kind::List; }
   bool is_tuple() const noexcept { return kind_ == Kind::Tuple; }
+  bool is_dict() const noexcept { return kind_ == Kind::Dict; }
   bool is_foreign() const noexcept { return kind_ == Kind::PyObject; }
+  bool is_complex() const noexcept { return kind_ == Kind::Complex; }
+  bool is_storage() const noexcept { return kind_ == Kind::Storage; }
+  bool is_generator() const noexcept { return kind_ == Kind::Generator; }
+  bool is_capsule() const noexcept { return kind_ == Kind::Capsule; }
+  bool is_stream() const noexcept { return kind_ == Kind::Stream; }
+  bool is_enum() const noexcept { return kind_ == Kind::Enum; }
+  bool is_object() const noexcept { return kind_ == Kind::Object; }
 
   // Each raises BadArgument where the value is of another kind.
   bool to_bool() const { return require(Kind::Bool).payload_.boolean; }
@@ -129,17 +149,25 @@ class OPYARD_API Value {
   double to_double() const { return require(Kind::Double).payload_.real; }
   Device to_device() const { return require(Kind::Device).payload_.device; }
   const Tensor& to_tensor() const { return require(Kind::Tensor).payload_.tensor; }
-  std::string_view to_string_view() const {
-    return static_cast<const StringObject*>(require(Kind::String).payload_.object)->text;
-  }
-  const std::vector<Value>& to_list() const {
-    return static_cast<const ListObject*>(require(Kind::List).payload_.object)->items;
-  }
-  const std::vector<Value>& to_tuple() const {
-    return static_cast<const ListObject*>(require(Kind::Tuple).payload_.object)->items;
-  }
-  const ForeignObject& to_foreign() const {
-    return *static_cast<const ForeignObject*>(require(Kind::PyObject).payload_.object);
+  std::string_view to_string_view() const { return as<StringObject>(Kind::String).text; }
+  const std::vector<Value>& to_list() const { return as<ListObject>(Kind::List).items; }
+  const std::vector<Value>& to_tuple() const { return as<ListObject>(Kind::Tuple).items; }
+  const ForeignObject& to_foreign() const { return as<ForeignObject>(Kind::PyObject); }
+  std::complex<double> to_complex() const { return as<ComplexObject>(Kind::Complex).number; }
+  Stream to_stream() const { return as<StreamObject>(Kind::Stream).stream; }
+  EnumValue to_enum() const { return as<EnumObject>(Kind::Enum).value; }
+  const CapsuleObject& to_capsule() const { return as<CapsuleObject>(Kind::Capsule); }
+  Storage& to_storage() const { return as<Storage>(Kind::Storage); }
+  Generator& to_generator() const { return as<Generator>(Kind::Generator); }
+  Object& to_object() const { return as<Object>(Kind::Object); }
+  const DictObject& to_dict() const;
+  // What value/cast.h lists: to<std::vector<double>>(), to<CountedPtr<Counter>>(), …
+  template <typename T>
+  T to() const;
+  // Nothing for None.
+  template <typename T>
+  std::optional<T> to_optional() const {
+    return is_none() ? std::nullopt : std::optional<T>(to<T>());
   }
   // Moves the tensor out without counting where this value owns it; the value becomes None.
   Tensor take_tensor();
@@ -154,12 +182,17 @@ class OPYARD_API Value {
     return static_cast<const ListObject*>(payload_.object)->items;
   }
 
+  // Of a heap kind; null for the undefined tensor.
+  Counted* object_unchecked() const noexcept { return payload_.object; }
+
   // The same object, or the same bits: 0.0 is not -0.0 here.
   bool identical(const Value& other) const noexcept {
     return kind_ == other.kind_ && payload_.integer == other.payload_.integer;
   }
-  // Equal in kind and content, lists and tuples by element. Tensors and objects of an
-  // interpreter only where they are the same one; floats as numbers, so NaN equals nothing.
+  // Equal in kind and content: lists and tuples by element, dicts by entry in any order, numbers
+  // as numbers, so NaN equals nothing. Tensors, storages, generators, capsules, and objects of
+  // users and interpreters equal only themselves. Two containers that are each inside itself are
+  // equal where no difference can be reached.
   bool operator==(const Value& other) const;
 
  private:
@@ -213,9 +246,13 @@ class OPYARD_API Value {
     if (__builtin_expect(kind_ != kind, 0)) refuse(kind);
     return *this;
   }
+  template <typename T>
+  T& as(Kind kind) const {
+    return *static_cast<T*>(require(kind).payload_.object);
+  }
   [[noreturn]] OPYARD_COLD void refuse(Kind wanted) const;
 
-  friend class ListObject;  // takes nested lists apart without recursion
+  friend class WeakValue;  // makes an owner of what it watches
 
   Kind kind_;
   Hold hold_;
@@ -225,13 +262,20 @@ class OPYARD_API Value {
 
 static_assert(sizeof(Value) == 16 && alignof(Value) == 8);
 
-// As a person would write it: 2., True, None, (1, 2.5), [1, 2], text without quotes,
-// "float32[2, 3]" for a tensor, "[ Tensor (undefined) ]" for one that is not there. Lists
-// that lie deeper than 64 levels are printed as [...].
+// As a person would write it: 2., 1.+2.j, True, None, (1, 2.5), [1, 2], {a: 1}, text without
+// quotes, "float32[2, 3]" for a tensor, "[ Tensor (undefined) ]" for one that is not there. A
+// container inside itself, and what lies deeper than 64 levels, is printed as [...], (...) or
+// {...}; so is the rest after a million elements.
 OPYARD_API std::string to_string(const Value& value);
+// The same with texts in double quotes, escaped as in a schema.
+OPYARD_API std::string repr(const Value& value);
 
 // The shortest decimal text that reads back as the same number, with a point or an exponent
 // so that it cannot be taken for an integer: "1.", "0.5", "1e-05", "-inf", "nan".
 OPYARD_API std::string float_text(double value);
+// "1.+2.j", "-0.-infj"
+OPYARD_API std::string complex_text(std::complex<double> value);
+// The text in double quotes, with \" \\ \n \t \r, and \x and two digits for other control bytes.
+OPYARD_API std::string quoted_text(std::string_view text);
 
 }  // namespace opyard

@@ -1,0 +1,19 @@
+// opyard/schema/type_of.h: the type that a value would be given in a schema.
+//
+// Depends on: schema/type.h.
+#pragma once
+
+#include "opyard/schema/type.h"
+
+namespace opyard {
+
+// The narrowest type that accepts the value: int, Tensor, str[], Dict(str, int), (int, float),
+// demo.Counter. A container has no element type of its own; it is taken from the elements, T? where
+// some of them are None, and Any where they differ or there are none. Any too for an empty tuple,
+// for an object of an interpreter, for a container inside itself, and below 16 levels.
+OPYARD_API TypePtr type_of(const Value& value);
+
+// The type of a registered class or enum: what its name stands for in a schema.
+OPYARD_API TypePtr type_of(const UserType& type);
+
+}  // namespace opyard

@@ -1,0 +1,18 @@
+// base/readable.cpp: C++ types as people write them.
+#include "base/readable.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace opyard {
+
+std::string readable(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free);
+  return status == 0 ? text.get() : type.name();
+}
+
+}  // namespace opyard

@@ -1,0 +1,14 @@
+// base/readable.h: C++ types as people write them.
+//
+// Depends on: nothing else of ours.
+#pragma once
+
+#include <string>
+#include <typeinfo>
+
+namespace opyard {
+
+// "opyard::Tensor (opyard::Tensor const&, double)"
+std::string readable(const std::type_info& type);
+
+}  // namespace opyard
