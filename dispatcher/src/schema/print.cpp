@@ -5,8 +5,6 @@
 // for each element of the type, and an optional has the sets of what is in it.
 #include "schema/print.h"
 
-#include <cstdio>
-
 #include "schema/base_types.h"
 
 namespace opyard {
@@ -38,28 +36,7 @@ void print_sets(std::string& out, const AliasInfo& alias) {
   out += ')';
 }
 
-void print_quoted(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      char escaped[5];
-      std::snprintf(escaped, sizeof(escaped), "\\x%02x", unsigned(c));
-      out += escaped;
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
+void print_quoted(std::string& out, std::string_view text) { out += quoted_text(text); }
 
 }  // namespace detail
 
