@@ -150,7 +150,7 @@ TEST(View, AliasDetachAndAsStrided) {
   EXPECT_EQ(view("as_strided", {x, ints({2, 2}), ints({1, 2}), 1}), "int64[2, 2] 2 4 3 5");
   EXPECT_THROWN(aten("as_strided", {x, ints({7}), ints({1})}), BadShape,
                 "aten::as_strided: sizes [7] with strides [1] from offset 0 leave the storage, "
-                "which holds 6 elements of int64 (48 bytes)");
+                "which has room for 6 of int64 (48 bytes)");
 }
 
 TEST(View, ServesMetaTensors) {

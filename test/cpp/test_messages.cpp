@@ -10,17 +10,25 @@
 #include <map>
 #include <set>
 
-#include "fake_interpreter.h"
+#include "one_of_each.h"
 #include "opyard/base/mutex.h"
 #include "opyard/keys/alias.h"
 #include "opyard/keys/named_keys.h"
 #include "opyard/plugin/plugin.h"
 #include "opyard/registry/library.h"
+#include "opyard/value/deep_copy.h"
+#include "opyard/value/dict.h"
+#include "opyard/value/hash.h"
+#include "opyard/value/list.h"
 #include "opyard/value/scalar.h"
 #include "registering.h"
 #include "thrown_by.h"
 
 namespace opyard {
+
+struct Nobody : Object {};
+struct Other : Object {};
+
 namespace {
 
 using K = DispatchKey;
@@ -252,6 +260,30 @@ const std::map<std::string, Case>& cases() {
          stack.top(3);
        }},
       {"value/no number", [](const S&) { Scalar(Value("text")); }},
+      {"value/kind to come", [](const S&) { require_kind(38); }},
+      {"value/null pointer", [](const S&) { Value(CountedPtr<Storage>()); }},
+      {"value/tuple of another length",
+       [](const S&) { Value::tuple({Value(1)}).to<std::pair<double, double>>(); }},
+      {"value/hash of a list", [](const S&) { hash_of(Value::list({})); }},
+      {"value/copy of what cannot be copied", [](const S&) { deep_copy(some_capsule()); }},
+      {"value/list index past the end",
+       [](const S&) { List<std::int64_t>(Value::list({Value(1), Value(2)})).get(3); }},
+      {"value/dict without the key", [](const S&) { Dict<std::string, double>().at("b"); }},
+      {"value/no key of a dict", [](const S&) { Value::dict({{Value::list({}), Value(1)}}); }},
+      {"value/class that is not registered", [](const S&) { Value(make_counted<Nobody>()); }},
+      {"value/name without a namespace", [](const S&) { register_class<Nobody>("Counter"); }},
+      {"value/name that is taken",
+       [](const S&) {
+         counter_type();
+         register_class<Nobody>("test.Counter");
+       }},
+      {"value/object of another class",
+       [](const S&) {
+         counter_type();
+         register_class<Other>("test.Other");
+         Value(make_counted<Counter>()).to<CountedPtr<Other>>();
+       }},
+      {"value/member that an enum has not", [](const S&) { require_member(color_type(), "Grey"); }},
       {"tensor/undefined", [](const S&) { Tensor().sizes(); }},
       {"tensor/another dtype", [](const S& s) { s.x.data<std::int64_t>(); }},
       {"tensor/dimension out of range", [](const S& s) { s.x.size(4); }},
