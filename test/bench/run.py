@@ -4,12 +4,15 @@
     tools/bench --rows boxed,call   only the rows with these keys (their programs run as a whole)
     tools/bench --repetitions 3     fewer repetitions: quicker, and less to be trusted
     tools/bench --json FILE         writes the figures too
+    tools/bench --torch             installs PyTorch into build/venv-torch first; where it is
+                                    installed its figures stand beside ours, also without this
 
 Ends with how many rows keep their budget; the exit code is 1 where one is worse than five times
 its budget. A row whose machinery does not exist yet says so, and is not counted.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import platform
@@ -56,13 +59,48 @@ def measure_python(build: Path, rounds: int) -> tuple[dict[str, float], dict[str
     return answer["nanoseconds"], answer["missing"]
 
 
-def pair_up(figures: dict[str, float]) -> dict[str, Measured]:
+def python_with_torch(build: Path, install: bool) -> Path | None:
+    """An interpreter that has PyTorch: this one, else build/venv-torch; none where neither has."""
+    if importlib.util.find_spec("torch") is not None:
+        return Path(sys.executable)
+    folder = build.parent / "venv-torch"
+    if install and not (folder / "bin/python").exists():
+        print(f"installing PyTorch into {folder.relative_to(ROOT)}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        pip = [folder / "bin/python", "-m", "pip", "install", "-q", "torch==2.13.0", "numpy"]
+        subprocess.run(pip, check=True)
+    return folder / "bin/python" if (folder / "bin/python").exists() else None
+
+
+def measure_torch(build: Path, rounds: int, install: bool) -> tuple[str, dict[str, float]]:
+    """PyTorch's version and its nanoseconds by row; nothing where it is not installed."""
+    python = python_with_torch(build, install)
+    if python is None:
+        return "", {}
+    done = subprocess.run(
+        [
+            python,
+            HERE / "torch_rows.py",
+            f"--folder={build.parent / 'bench-torch'}",
+            f"--rounds={rounds}",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"torch_rows.py ended with code {done.returncode}")
+    answer = json.loads(done.stdout.splitlines()[-1])
+    return f"PyTorch {answer['version'].partition('+')[0]}", answer["nanoseconds"]
+
+
+def pair_up(figures: dict[str, float], peer: str, of_peer: dict[str, float]) -> dict[str, Measured]:
     """By row. A row without a floor, which has no budget either, is compared with nothing."""
     measured = {}
     for row in ALL:
         if f"{row.key}/ours" in figures:
             floor = figures.get(f"{row.key}/floor", 0.0)
-            measured[row.key] = Measured(floor, figures[f"{row.key}/ours"])
+            peers = {peer: of_peer[row.key]} if row.key in of_peer else {}
+            measured[row.key] = Measured(floor, figures[f"{row.key}/ours"], peers)
     return measured
 
 
@@ -147,6 +185,7 @@ def main() -> int:
     parser.add_argument("--rows", default="", help="only these keys, with commas between them")
     parser.add_argument("--repetitions", type=int, default=7, help="of each benchmark; default 7")
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
+    parser.add_argument("--torch", action="store_true", help="install PyTorch where it is not")
     options = parser.parse_args()
     build = options.build.resolve()
     known = {row.key for row in ALL}
@@ -163,7 +202,9 @@ def main() -> int:
     nanoseconds, missing = measure_python(build, rounds=40 * options.repetitions)
     figures |= nanoseconds | footprint.measure(build, 2 * options.repetitions + 1)
 
-    measured = {key: one for key, one in pair_up(figures).items() if key in wanted}
+    peer, of_peer = measure_torch(build, 40 * options.repetitions, options.torch)
+    paired = pair_up(figures, peer, of_peer)
+    measured = {key: one for key, one in paired.items() if key in wanted}
     print_table(measured, missing, rows)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1) + "\n")

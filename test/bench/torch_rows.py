@@ -1,0 +1,75 @@
+"""test/bench/torch_rows.py: what PyTorch takes for the rows that it has, too.
+
+A program of its own, run by run.py with a Python that has PyTorch: the one of the benchmarks, or
+build/venv-torch. It compiles torch_calls.cpp into the folder it is given, once, and prints one line
+of JSON: nanoseconds by row, and the version.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from timing import Statement, medians
+
+HERE = Path(__file__).resolve().parent
+
+
+def compiled(folder: Path):
+    """The extension module, compiled where it is not there for this PyTorch."""
+    import torch
+    from torch.utils import cpp_extension
+
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"torch_calls_{torch.__version__.translate(str.maketrans('.+', '__'))}"
+    file = folder / f"{name}.so"
+    source = HERE / "torch_calls.cpp"
+    if not file.exists() or file.stat().st_mtime < source.stat().st_mtime:
+        libraries = Path(torch.__file__).parent / "lib"
+        includes = [*cpp_extension.include_paths(), sysconfig.get_paths()["include"]]
+        command = ["c++", "-O3", "-DNDEBUG", "-std=c++20", "-shared", "-fPIC"]
+        command += [f"-isystem{path}" for path in includes]
+        command += [f"-DTORCH_EXTENSION_NAME={name}", str(source), "-o", str(file)]
+        command += [f"-L{libraries}", f"-Wl,-rpath,{libraries}"]
+        command += ["-lc10", "-ltorch", "-ltorch_cpu", "-ltorch_python"]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    sys.path.insert(0, str(folder))
+    return __import__(name)
+
+
+def python_statements() -> dict[str, Statement]:
+    import torch
+
+    ops = torch.ops
+    library = torch.library.Library("opyard_bench_torch", "IMPL", "CPU")
+    library.impl("python", lambda x: x)
+    x = torch.zeros(4)
+    counted = ops.opyard_bench_torch.counted.default
+    python = ops.opyard_bench_torch.python.default
+    return {
+        "call": Statement("f(x)", {"f": counted, "x": x}),
+        "path": Statement("ops.opyard_bench_torch.counted.default(x)", {"ops": ops, "x": x}),
+        "fresh": Statement("x.detach()", {"x": x}),
+        "python_kernel": Statement("f(x)", {"f": python, "x": x, "keep": library}),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--rounds", type=int, default=100)
+    options = parser.parse_args()
+    import torch
+
+    torch.set_num_threads(1)
+    calls = compiled(options.folder)
+    rows = ("typed_reference", "typed_counted", "redispatch", "boxed")
+    nanoseconds = {row: getattr(calls, row)() for row in rows}
+    nanoseconds |= medians(python_statements(), options.rounds)
+    print(json.dumps({"version": torch.__version__, "nanoseconds": nanoseconds}))
+
+
+if __name__ == "__main__":
+    main()
