@@ -44,6 +44,7 @@ class Measured:
 CPP = [
     Row("typed_reference", "1", "typed call, result by reference", DIFFERENCE, 0.6),
     Row("typed_two_threads", "1", "  the same on two threads at once", DIFFERENCE, 0.6),
+    Row("typed_among_many", "1", "  the same among 10,000 operators", DIFFERENCE, 0.6),
     Row("typed_direct", "1", "  the same, kernel registered as a constant", DIFFERENCE, 0.6),
     Row("typed_serialised", "1", "  the same, serialised by lfence", DIFFERENCE, 5.0),
     Row("typed_random", "1", "  32 operators, 32 kernels, random order", INFORMATION),

@@ -110,6 +110,23 @@ void direct_ours(benchmark::State& state) { call_operator(state, Operators::inst
 BENCHMARK(reference_floor)->Name("typed_direct/floor");
 BENCHMARK(direct_ours)->Name("typed_direct/ours");
 
+// The same in a program that has 10,000 operators.
+void among_many_ours(benchmark::State& state) {
+  static Library& many = [&]() -> Library& {
+    auto& library = *new Library(LibraryKind::Def, "bench_among_many");  // for ever
+    for (int i = 0; i < 10'000; ++i) {
+      const std::string name = "op" + std::to_string(i);
+      library.def(name + "(Tensor x) -> Tensor");
+      library.impl(name, DispatchKey::CPU, &pass_reference);
+    }
+    return library;
+  }();
+  benchmark::DoNotOptimize(&many);
+  call_operator(state, require_operator("bench_among_many::op7777").typed<Reference>());
+}
+BENCHMARK(reference_floor)->Name("typed_among_many/floor");
+BENCHMARK(among_many_ours)->Name("typed_among_many/ours");
+
 void two_threads_floor(benchmark::State& state) {
   pin_thread(state.thread_index());
   call_pointer(state);
