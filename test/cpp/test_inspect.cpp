@@ -168,6 +168,25 @@ TEST(Inspect, B19_AFakeKernelsModuleIsNamedToWhoMissesIt) {
           "in the Python module demo.others, no longer in demo.fakes (registered at fake.cpp:3)"});
 }
 
+TEST(Inspect, B46_AnOperatorSaysWhatItIsAsJson) {
+  Library lib(LibraryKind::Fragment, "t");
+  lib.def("told.out(Tensor(a!) x, int[2] n=[1, 2], *, str mode=\"a\\\"b\") -> Tensor(a!)",
+          {"core", "out"}, AliasAnalysis::FromSchema, "Tells.\n\nA \"quote\", a \\ and a \x01.");
+  EXPECT_EQ(
+      registry().metadata(named("t::told.out")),
+      "{\"name\": \"t::told\", \"overload\": \"out\", \"schema\": \"t::told.out(Tensor(a!) x, "
+      "int[2] "
+      "n=[1, 2], *, str mode=\\\"a\\\\\\\"b\\\") -> Tensor(a!)\", \"doc\": \"Tells.\\u000a\\u000aA "
+      "\\\"quote\\\", a \\\\ and a \\u0001.\", \"tags\": [\"core\", \"out\"], \"arguments\": "
+      "[{\"name\": "
+      "\"x\", \"type\": \"Tensor\", \"alias\": \"(a!)\"}, {\"name\": \"n\", \"type\": \"int[2]\", "
+      "\"default\": \"[1, 2]\"}, {\"name\": \"mode\", \"type\": \"str\", \"default\": "
+      "\"\\\"a\\\\\\\"b\\\"\", \"keyword_only\": true}], \"results\": [{\"name\": \"\", \"type\": "
+      "\"Tensor\", \"alias\": \"(a!)\"}]}");
+  EXPECT_THROWN(registry().metadata(named("t::told")), NotFound,
+                "Could not find schema for t::told. Is the library that defines it loaded?");
+}
+
 // Objects that end after main: nothing that they undo has ended before them.
 struct AtExit {
   Registration op;

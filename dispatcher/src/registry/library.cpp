@@ -124,7 +124,7 @@ OperatorName Library::qualified(OperatorName name, std::string_view function) co
 }
 
 OperatorName Library::def(std::string_view text, std::vector<std::string> tags,
-                          AliasAnalysis alias_analysis) {
+                          AliasAnalysis alias_analysis, std::string doc) {
   check_may_define(text);
   Definition definition;
   definition.schema = parse_schema(text);
@@ -132,6 +132,7 @@ OperatorName Library::def(std::string_view text, std::vector<std::string> tags,
   definition.alias_analysis = alias_analysis;
   definition.alias_analysis_is_default = false;
   definition.tags = std::move(tags);
+  definition.doc = std::move(doc);
   definition.provenance = provenance();
   definition.python_module = python_module_;
   definition.python_context = python_context_;

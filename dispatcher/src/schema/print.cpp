@@ -38,10 +38,29 @@ void print_sets(std::string& out, const AliasInfo& alias) {
 
 void print_quoted(std::string& out, std::string_view text) { out += quoted_text(text); }
 
+void print_default(std::string& out, const Value& value) {
+  if (value.is_string()) {
+    print_quoted(out, value.to_string_view());
+  } else if (value.is_device()) {
+    print_quoted(out, to_string(value.device_unchecked()));
+  } else if (value.is_list()) {
+    out += '[';
+    const std::vector<Value>& items = value.items_unchecked();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i > 0) out += ", ";
+      print_default(out, items[i]);
+    }
+    out += ']';
+  } else {
+    out += to_string(value);
+  }
+}
+
 }  // namespace detail
 
 namespace {
 
+using detail::print_default;
 using detail::print_quoted;
 using detail::print_sets;
 
@@ -103,24 +122,6 @@ void print_type(std::string& out, const Type& type, const AliasInfo* alias, Name
     }
   }
   if (alias != nullptr) print_sets(out, *alias);
-}
-
-void print_default(std::string& out, const Value& value) {
-  if (value.is_string()) {
-    print_quoted(out, value.to_string_view());
-  } else if (value.is_device()) {
-    print_quoted(out, to_string(value.device_unchecked()));
-  } else if (value.is_list()) {
-    out += '[';
-    const std::vector<Value>& items = value.items_unchecked();
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i > 0) out += ", ";
-      print_default(out, items[i]);
-    }
-    out += ']';
-  } else {
-    out += to_string(value);
-  }
 }
 
 void print_argument(std::string& out, const Argument& argument) {

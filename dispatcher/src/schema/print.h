@@ -16,4 +16,7 @@ void print_sets(std::string& out, const AliasInfo& alias);
 // Appends the text in double quotes, with escapes.
 void print_quoted(std::string& out, std::string_view text);
 
+// Appends a default value as a schema has it behind the "=".
+void print_default(std::string& out, const Value& value);
+
 }  // namespace opyard::detail

@@ -38,9 +38,9 @@ class OPYARD_API Library {
   ~Library();
 
   // Defines an operator. The text is a schema, with or without this library's namespace.
-  // Gives the operator's full name.
+  // Gives the operator's full name. `doc` is for people, see Registry::metadata().
   OperatorName def(std::string_view schema, std::vector<std::string> tags = {},
-                   AliasAnalysis alias_analysis = AliasAnalysis::FromSchema);
+                   AliasAnalysis alias_analysis = AliasAnalysis::FromSchema, std::string doc = "");
   // Defines an operator and its kernel for all backends. The text is a schema, or a name
   // alone, and then the schema is made from the kernel's C++ signature.
   template <typename F>

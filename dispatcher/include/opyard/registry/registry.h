@@ -56,6 +56,7 @@ struct Definition {
   bool alias_analysis_is_default = true;
   std::vector<std::string> tags;
   std::string provenance;  // "registered at demo.cpp:12"
+  std::string doc = "";    // for people; the first line is a summary
   // The Python module that has the operator's fake kernel, and what else to say to whoever misses
   // it; empty where none was named.
   std::string python_module = "";
@@ -109,6 +110,10 @@ class OPYARD_API Registry {
   std::vector<OperatorName> names() const;
   std::vector<std::string> overloads(std::string_view name) const;
   std::vector<std::string> tags(const OperatorName& name) const;
+  // What other programs need to know of an operator, as JSON: name, overload, schema, doc, tags,
+  // arguments and results, each with name, type and, where it has them, default, alias and
+  // keyword_only; the texts as in the schema. Raises NotFound where it is not defined.
+  std::string metadata(const OperatorName& name) const;
   // The Python module of its fake kernel and what goes with it; both empty where none was named.
   std::pair<std::string, std::string> python_module(const OperatorName& name) const;
 

@@ -1,0 +1,74 @@
+// registry/metadata.cpp: an operator as JSON, for other programs.
+#include <fmt/format.h>
+
+#include "registry/state.h"
+#include "schema/print.h"
+
+namespace opyard {
+namespace {
+
+// RFC 8259: quotes, backslashes and control characters are escaped; texts are UTF-8 already.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", int(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+// "[a, b]" from what `write` gives for each item.
+template <typename Items, typename Write>
+std::string array(const Items& items, const Write& write) {
+  std::string out = "[";
+  for (const auto& item : items) out += (out.size() > 1 ? ", " : "") + write(item);
+  return out + "]";
+}
+
+std::string argument_text(const Argument& argument) {
+  std::string out = fmt::format("{{\"name\": {}, \"type\": {}", quoted(argument.name),
+                                quoted(to_string(*argument.type)));
+  if (argument.default_value) {
+    std::string value;
+    detail::print_default(value, *argument.default_value);
+    out += fmt::format(", \"default\": {}", quoted(value));
+  }
+  if (argument.alias) {
+    std::string sets;
+    detail::print_sets(sets, *argument.alias);
+    if (!sets.empty()) out += fmt::format(", \"alias\": {}", quoted(sets));
+  }
+  if (argument.keyword_only) out += ", \"keyword_only\": true";
+  return out + "}";
+}
+
+}  // namespace
+
+std::string Registry::metadata(const OperatorName& name) const {
+  const Operator& op = require(name);
+  std::string doc;
+  std::vector<std::string> tags;
+  {
+    const std::lock_guard lock(state_->mutex);
+    const Entry* const entry = state_->find(op);
+    if (entry != nullptr) {
+      doc = entry->definition->doc;
+      tags = entry->definition->tags;
+    }
+  }
+  const Schema& schema = op.schema();
+  return fmt::format(
+      "{{\"name\": {}, \"overload\": {}, \"schema\": {}, \"doc\": {}, \"tags\": {}, "
+      "\"arguments\": {}, \"results\": {}}}",
+      quoted(schema.name.name), quoted(schema.name.overload), quoted(op.declaration()), quoted(doc),
+      array(tags, quoted), array(schema.arguments, argument_text),
+      array(schema.results, argument_text));
+}
+
+}  // namespace opyard
