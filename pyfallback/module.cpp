@@ -15,6 +15,7 @@
 #include "opyard/base/warning.h"
 #include "opyard/keys/local.h"
 #include "opyard/registry/registry.h"
+#include "protocol/callbacks.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
 
@@ -145,7 +146,9 @@ int execute(PyObject* module) {
     add_overload_type(runtime, module);
     add_packet_type(runtime, module);
     add_library_type(runtime, module);
-    if (PyModule_AddFunctions(module, tensor_functions) < 0) throw PythonErrorSet();
+    for (PyMethodDef* const more : {tensor_functions, callback_functions}) {
+      if (PyModule_AddFunctions(module, more) < 0) throw PythonErrorSet();
+    }
     set_warning_handler(warn_in_python);
     keep_runtime(runtime);
     return 0;

@@ -8,10 +8,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "bind/registry.h"
 #include "bind/schema.h"
 #include "opyard/plugin/plugin.h"
-#include "opyard/registry/registry.h"
-#include "opyard/schema/parse.h"
 #include "runtime/error_type.h"
 #include "runtime/gil.h"
 
@@ -33,34 +32,6 @@ py::str decode_path(const std::string& path) {
   PyObject* const text = PyUnicode_DecodeFSDefaultAndSize(path.data(), Py_ssize_t(path.size()));
   if (text == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::str>(text);
-}
-
-std::vector<std::string> operator_names() {
-  std::vector<std::string> names;
-  for (const OperatorName& name : Registry::instance().names()) names.push_back(to_string(name));
-  return names;
-}
-
-void add_registry(py::module_& module) {
-  module.def("operator_names", &operator_names, "the names of all operators, in order");
-  module.def(
-      "dump",
-      [](const std::string& name) { return Registry::instance().dump(parse_operator_name(name)); },
-      "the registered kernels of an operator, a line each; '' where there are none");
-  module.def(
-      "dump_table",
-      [](const std::string& name) {
-        return Registry::instance().dump_table(parse_operator_name(name));
-      },
-      "the kernel of each key of an operator, a line each");
-  module.def(
-      "check_invariants", [] { Registry::instance().check_invariants(); },
-      "raises RuntimeError where a stored table is not the computed one");
-  module.def(
-      "retired_count", [] { return Registry::instance().retired_count(); },
-      "kernels that were taken back and are not freed yet");
-  module.def(
-      "reclaim", [] { Registry::instance().reclaim(); }, "frees those that no call can be using");
 }
 
 // Opening a library may take long, and runs code of its own: without the GIL.
@@ -100,5 +71,6 @@ PYBIND11_MODULE(_bind, module) {
   py::register_local_exception_translator(&opyard::python::translate);
   opyard::python::add_schema(module);
   opyard::python::add_registry(module);
+  opyard::python::add_keys(module);
   opyard::python::add_plugins(module);
 }

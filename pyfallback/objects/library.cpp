@@ -131,6 +131,17 @@ PyObject* fallback(PyObject* self, PyObject* args) {
   });
 }
 
+// set_python_module(module, context)
+PyObject* set_python_module(PyObject* self, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    const char* module = nullptr;
+    const char* context = nullptr;
+    if (PyArg_ParseTuple(args, "ss", &module, &context) == 0) throw PythonErrorSet();
+    library_of(self).set_python_module(module, context);
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* reset(PyObject* self, PyObject*) {
   return entry_from_python([&]() -> PyObject* {
     delete std::exchange(reinterpret_cast<LibraryObject*>(self)->library, nullptr);
@@ -147,6 +158,7 @@ PyMethodDef methods[] = {
     {"define", define, METH_VARARGS, "define(schema, conservative, tags, place)"},
     {"impl", implement, METH_VARARGS, "impl(name, function, key, with_keyset, override, place)"},
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
+    {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},
     {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},
     {nullptr, nullptr, 0, nullptr}};
 

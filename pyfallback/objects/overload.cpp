@@ -43,6 +43,33 @@ PyObject* redispatch(PyObject* self, PyObject* const* args, Py_ssize_t count, Py
   });
 }
 
+// op._call_at(key, keyset, *args, **kwargs): runs what stands at one key, whatever keys the
+// arguments carry. The kernel gets the key and what `keyset`, or with None the call's own set, has
+// below it.
+PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    if (count < 2) fail(ErrorKind::BadArgument, "_call_at() takes a key and a key set first");
+    const DispatchKey key = to_dispatch_key(args[0]);
+    const CallPlan& plan = plan_of(self);
+    const Operator& op = plan.op();
+    CallStack stack;
+    if (args[1] == Py_None) {
+      plan.require(runtime, args + 2, count - 2, names, stack);
+      op.call_boxed_at(key, stack);
+      return plan.take_results(runtime, stack);
+    }
+    const DispatchKeySet below =
+        to_key_set(runtime, args[1]) & DispatchKeySet(DispatchKeySet::FULL_AFTER, key);
+    const DispatchKeySet at(key);
+    plan.require(runtime, args + 2, count - 2, names, stack);
+    detail::enter_thread();
+    const detail::CallDepth depth;
+    op.run_boxed(op.record(at), below | at, stack);
+    return plan.take_results(runtime, stack);
+  });
+}
+
 // op._explain(*args, **kwargs): a dictionary for opyard.dispatch.explain().
 PyObject* explain_call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return entry_from_python([&] {
@@ -121,9 +148,12 @@ PyObject* get_packet(PyObject* self, void*) {
 }
 PyObject* get_tags(PyObject* self, void*) {
   return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
     Owned list = checked(PyList_New(0));
-    for (const std::string& tag : Registry::instance().tags(op_of(self).name())) {
-      if (PyList_Append(list.get(), to_text(tag).get()) < 0) throw PythonErrorSet();
+    for (const std::string& name : Registry::instance().tags(op_of(self).name())) {
+      const Owned tag =
+          require(runtime, PyObject_CallOneArg(require_hook(runtime, "tag"), to_text(name).get()));
+      if (PyList_Append(list.get(), tag.get()) < 0) throw PythonErrorSet();
     }
     return list.release();
   });
@@ -151,6 +181,7 @@ PyMethodDef methods[] = {
      "redispatch(keyset, *args, **kwargs): calls from the given key set on"},
     {"has_kernel_for_dispatch_key", has_kernel, METH_O,
      "has_kernel_for_dispatch_key(key): whether a kernel is registered at exactly this key"},
+    {"_call_at", method(call_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_explain", method(explain_call), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {"__copy__", same, METH_NOARGS, nullptr},
@@ -165,7 +196,8 @@ PyGetSetDef properties[] = {
     {"_schema", get_schema, nullptr, "the schema, as opyard.schema.parse() gives it", nullptr},
     {"is_view", get_is_view, nullptr, "whether a result is a view of an argument", nullptr},
     {"overloadpacket", get_packet, nullptr, "the packet with all overloads of this name", nullptr},
-    {"tags", get_tags, nullptr, "the tags given with the definition, in order", nullptr},
+    {"tags", get_tags, nullptr,
+     "the tags given with the definition, in order; a str where none of Tag is called so", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {

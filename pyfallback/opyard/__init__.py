@@ -40,6 +40,7 @@ from ._version import __version__
 
 # Without bool: a star import must not take the built-in one away.
 __all__ = [
+    "Tag",
     "Tensor",
     "__version__",
     "bfloat16",
@@ -71,15 +72,19 @@ _SUBMODULES = frozenset({"dispatch", "library", "schema"})
 
 
 def __getattr__(name: str) -> object:
-    """Submodules are imported when they are first named, so that importing the package is cheap."""
+    """Submodules and Tag are imported when first named, so that importing the package is cheap."""
     if name in _SUBMODULES:
         __import__(f"{__name__}.{name}")
         return _sys.modules[f"{__name__}.{name}"]
+    if name == "Tag":
+        from ._tags import Tag
+
+        return Tag
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES})
+    return sorted({*globals(), *_SUBMODULES, "Tag"})
 
 
 # Registered first, so it runs last: native threads are turned away once everything else that

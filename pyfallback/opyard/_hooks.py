@@ -8,6 +8,7 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     overload(name)                   the overload of "ns::name" or "ns::name.overload"
     aten(name)                       the packet of that aten operator, or None
     schema(text)                     the schema that a text says
+    tag(name)                        the Tag of this name, or the name
     format_tensor(tensor)            its repr
     get_item(tensor, index)          tensor[index]
     set_item(tensor, index, value)   tensor[index] = value
@@ -17,7 +18,7 @@ from . import _ops
 
 
 def _dispatch_key(number: int) -> object:
-    from .dispatch import DispatchKey
+    from ._keys import DispatchKey
 
     hooks["DispatchKey"] = DispatchKey
     return DispatchKey(number)
@@ -28,6 +29,13 @@ def _schema(text: str) -> object:
 
     hooks["schema"] = parse
     return parse(text)
+
+
+def _tag(name: str) -> object:
+    from ._tags import tag_of
+
+    hooks["tag"] = tag_of
+    return tag_of(name)
 
 
 def _format_tensor(tensor: object) -> str:
@@ -57,6 +65,7 @@ hooks = {
     "overload": _ops.overload_of,
     "aten": _ops.find_aten,
     "schema": _schema,
+    "tag": _tag,
     "format_tensor": _format_tensor,
     "get_item": _get_item,
     "set_item": _set_item,

@@ -14,6 +14,7 @@ The operators of `aten` are a plugin that is loaded when one of them is first wa
 """
 
 import os
+import sys
 
 from . import _C
 
@@ -43,6 +44,8 @@ def load_library(path: "str | bytes | os.PathLike") -> None:
     from . import _bind
 
     _bind.load_library(_encoded(path))
+    if keys := sys.modules.get("opyard._keys"):
+        keys.refresh_names()  # the library may have named some
 
 
 def unload_library(path: "str | bytes | os.PathLike") -> int:

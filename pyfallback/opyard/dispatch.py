@@ -9,26 +9,58 @@ Where a key is asked for, a DispatchKey, its number or its name will do; where a
 for, a DispatchKeySet or one key.
 """
 
-from enum import IntEnum as _IntEnum
-
-from . import _C, _hooks, _ops
+from . import _C, _ops
 from ._C import DispatchKeySet
+from ._keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
+from ._registry import (
+    ComputedKernel,
+    DispatchTrace,
+    RegistrationHandle,
+    computed_kernel,
+    dangling,
+    has_computed_kernel,
+    has_fallback,
+    has_kernel,
+    has_kernel_for_any,
+    is_fallthrough,
+    on_registration,
+    set_dispatch_trace,
+    set_report_error_callback,
+)
 
 __all__ = [
     "AutoDispatchBelowAutograd",
+    "ComputedKernel",
     "DispatchKey",
     "DispatchKeySet",
+    "DispatchTrace",
     "ExcludeDispatchKeyGuard",
     "Explanation",  # noqa: F822
     "ForceDispatchKeyGuard",
     "IncludeDispatchKeyGuard",
+    "LayerGap",
     "PreserveDispatchKeyGuard",
+    "PythonDispatcher",  # noqa: F822
+    "RegistrationHandle",
     "SetExcludeDispatchKeyGuard",
     "check_invariants",
+    "computed_kernel",
+    "dangling",
     "dump",
     "dump_table",
     "explain",
+    "has_computed_kernel",
+    "has_fallback",
+    "has_kernel",
+    "has_kernel_for_any",
+    "is_fallthrough",
     "keys_of",
+    "on_registration",
+    "register_backend",
+    "register_layer",
+    "rename_backend",
+    "set_dispatch_trace",
+    "set_report_error_callback",
     "tls_is_dispatch_key_excluded",
     "tls_is_dispatch_key_included",
     "tls_local_exclude_set",
@@ -38,31 +70,16 @@ __all__ = [
 ]
 
 
-class _Key(_IntEnum):
-    """What a DispatchKey has beside its name and number: printing."""
-
-    def __repr__(self) -> str:
-        return f"DispatchKey.{self.name}"
-
-    def __str__(self) -> str:
-        return self.name
-
-    # The same in all versions of Python, which differ here.
-    def __format__(self, spec: str) -> str:
-        return format(self.name, spec)
-
-
-DispatchKey = _Key("DispatchKey", _C.dispatch_keys(), module=__name__)
-DispatchKey.__doc__ = "Every dispatch key, with aliases such as Autograd last."
-_hooks.hooks["DispatchKey"] = DispatchKey
-
-
 def __getattr__(name: str) -> object:
-    """Explanation stands in a module of its own, since dataclasses take long to import."""
+    """What takes long to import, or is seldom wanted, stands in modules of its own."""
     if name == "Explanation":
         from ._explanation import Explanation
 
         return Explanation
+    if name == "PythonDispatcher":
+        from ._teaching import PythonDispatcher
+
+        return PythonDispatcher
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

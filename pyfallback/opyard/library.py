@@ -53,12 +53,9 @@ def _is_ours(module: object) -> bool:
 def _key_name(key: "str | int") -> str:
     if isinstance(key, str):
         return key
-    from .dispatch import DispatchKey
+    from ._keys import key_of
 
-    try:
-        return DispatchKey(key).name
-    except ValueError:
-        raise LookupError(f"no dispatch key has the number {key}") from None
+    return key_of(key).name
 
 
 def _function(fn: object) -> object:
@@ -114,13 +111,17 @@ class Library:
     ) -> str:
         """Defines an operator and gives its name, "ns::name" or "ns::name.overload".
 
-        `alias_analysis` is "FROM_SCHEMA" (as is "") or "CONSERVATIVE". Raises ValueError for a
-        schema that does not parse, RuntimeError where the operator is defined already, where its
+        `alias_analysis` is "FROM_SCHEMA" (as is "") or "CONSERVATIVE"; `tags` is one opyard.Tag or
+        several, or their names. Raises ValueError for a schema that does not parse and for an
+        unknown tag, RuntimeError where the operator is defined already, where its
         kernels contradict the schema, and for an unknown alias analysis.
         """
         if alias_analysis not in _ALIAS_ANALYSES:
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
-        tags = (tags,) if isinstance(tags, str) else tuple(tags)
+        if tags:
+            from ._tags import names_of
+
+            tags = names_of(tags)
         name = self._library.define(schema, alias_analysis == "CONSERVATIVE", tags, _place())
         self._defined.append(name.partition(".")[0])
         return name
@@ -177,6 +178,13 @@ class Library:
             library = _C.Library("_", "IMPL", dispatch_key, _place())
             self._parts.append(library)
         library.fallback(function, with_keyset, _place())
+
+    def set_python_module(self, module: str, context: str = "") -> None:
+        """Names the Python module with the fake kernels of the operators that are defined after
+        this. Who calls one of them without data, and finds no kernel, is told to import it, and
+        `context` besides. Gives a UserWarning where one was named already.
+        """
+        self._library.set_python_module(module, context)
 
     def _destroy(self) -> None:
         """Takes everything back now."""

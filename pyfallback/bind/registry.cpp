@@ -1,0 +1,93 @@
+// bind/registry.cpp: asking the registry.
+#include "bind/registry.h"
+
+#include <pybind11/stl.h>
+
+#include <string>
+#include <vector>
+
+#include "opyard/registry/registry.h"
+#include "opyard/registry/trace.h"
+#include "opyard/schema/parse.h"
+
+namespace py = pybind11;
+
+namespace opyard::python {
+namespace {
+
+const Registry& registry() { return Registry::instance(); }
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const OperatorName& name : registry().names()) names.push_back(to_string(name));
+  return names;
+}
+
+void add_dumps(py::module_& module) {
+  module.def("operator_names", &operator_names, "the names of all operators, in order");
+  module.def(
+      "dump", [](const std::string& name) { return registry().dump(parse_operator_name(name)); },
+      "the registered kernels of an operator, a line each; '' where there are none");
+  module.def(
+      "dump_table",
+      [](const std::string& name) { return registry().dump_table(parse_operator_name(name)); },
+      "the kernel of each key of an operator, a line each");
+  module.def(
+      "dangling", [] { return registry().dangling(); },
+      "the dumps of operators that have kernels and no definition");
+  module.def(
+      "check_invariants", [] { registry().check_invariants(); },
+      "raises RuntimeError where a stored table is not the computed one");
+  module.def(
+      "retired_count", [] { return registry().retired_count(); },
+      "kernels that were taken back and are not freed yet");
+  module.def(
+      "reclaim", [] { Registry::instance().reclaim(); }, "frees those that no call can be using");
+}
+
+void add_questions(py::module_& module) {
+  module.def(
+      "has_kernel",
+      [](const std::string& name) { return registry().has_kernel(parse_operator_name(name)); },
+      "whether an operator has kernels, defined or not");
+  module.def(
+      "has_kernel_at",
+      [](const std::string& name, int key) {
+        return registry().has_kernel_at(parse_operator_name(name), DispatchKey(key));
+      },
+      "whether an operator has a kernel at exactly this key");
+  module.def(
+      "has_kernel_at_any",
+      [](const std::string& name, std::uint64_t keys) {
+        return registry().has_kernel_at_any(parse_operator_name(name),
+                                            DispatchKeySet(DispatchKeySet::RAW, keys));
+      },
+      "whether an operator has a kernel at a key of this set, given by its bits");
+  module.def(
+      "has_computed_kernel",
+      [](const std::string& name, int key) {
+        return registry().has_computed_kernel(parse_operator_name(name), DispatchKey(key));
+      },
+      "whether a call that goes to this key finds a kernel");
+  module.def(
+      "is_fallthrough",
+      [](const std::string& name, int key) {
+        return registry().is_fallthrough(parse_operator_name(name), DispatchKey(key));
+      },
+      "whether calls pass this key by");
+  module.def(
+      "has_fallback", [](int key) { return registry().has_fallback(DispatchKey(key)); },
+      "whether a fallback is registered for this key");
+  module.def(
+      "set_dispatch_trace", [](bool on) { set_dispatch_trace(on); },
+      "shows every call of the process on the standard error stream, or no more");
+}
+
+}  // namespace
+
+void add_registry(py::module_& module) {
+  add_dumps(module);
+  add_questions(module);
+}
+
+}  // namespace opyard::python

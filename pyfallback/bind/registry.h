@@ -1,0 +1,18 @@
+// bind/registry.h: asking the registry, and naming keys, as functions of _bind.
+//
+// Operators come as their full names and keys as their numbers, of which the package makes and
+// takes objects.
+//
+// Depends on: pybind11.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <pybind11/pybind11.h>
+
+namespace opyard::python {
+
+void add_registry(pybind11::module_& module);
+void add_keys(pybind11::module_& module);
+
+}  // namespace opyard::python
