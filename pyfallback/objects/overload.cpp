@@ -59,13 +59,16 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
       op.call_boxed_at(key, stack);
       return plan.take_results(runtime, stack);
     }
-    const DispatchKeySet below =
-        to_key_set(runtime, args[1]) & DispatchKeySet(DispatchKeySet::FULL_AFTER, key);
     const DispatchKeySet at(key);
+    DispatchKeySet keys =
+        (to_key_set(runtime, args[1]) & DispatchKeySet(DispatchKeySet::FULL_AFTER, key)) | at;
+    for (auto backend = backend_of(key); backend && keys.highest_backend() != backend;) {
+      keys = keys.remove_backend(*keys.highest_backend());
+    }
     plan.require(runtime, args + 2, count - 2, names, stack);
     detail::enter_thread();
     const detail::CallDepth depth;
-    op.run_boxed(op.record(at), below | at, stack);
+    op.run_boxed(op.record(at), keys, stack);
     return plan.take_results(runtime, stack);
   });
 }

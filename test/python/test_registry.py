@@ -15,6 +15,7 @@ from opyard.dispatch import (
     DispatchKey,
     DispatchKeySet,
     DispatchTrace,
+    IncludeDispatchKeyGuard,
     computed_kernel,
     dangling,
     dump,
@@ -131,6 +132,21 @@ def test_B43_a_computed_kernel_sees_the_keys_below_its_own(define, library, x):
     kernel = computed_kernel(packet, "AutogradCPU")
     assert kernel.call_boxed(DispatchKeySet(["CPU", "Tracer"]), x) is x
     assert seen[-1] == DispatchKeySet(["CPU", "AutogradCPU"])
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_B43_a_computed_kernel_runs_whatever_backend_the_call_has(
+    define, library, x, traced, capfd
+):
+    packet = define("f(Tensor x) -> str", CUDA=lambda x: "CUDA", AutogradCUDA=lambda x: "autograd")
+    library.impl("f", lambda keys, x: repr(keys), "CPU", with_keyset=True)
+    kernel = computed_kernel(packet, "CPU")
+    cuda = DispatchKeySet(["CUDA", "Meta", "AutogradCUDA"])
+    set_dispatch_trace(traced)
+    with IncludeDispatchKeyGuard(cuda):
+        assert kernel(x) == kernel.call_boxed(cuda, x) == "DispatchKeySet(CPU)"
+    set_dispatch_trace(False)
+    assert capfd.readouterr().err.count("key=[CPU]") == 2 * traced
 
 
 def test_B43_a_computed_kernel_follows_registrations(define, library, ns, x):

@@ -153,7 +153,11 @@ void Operator::call_boxed_at(DispatchKey key, Stack& stack) const {
   detail::enter_thread();
   const detail::CallDepth depth;
   const DispatchKeySet below(DispatchKeySet::FULL_AFTER, key);
-  const DispatchKeySet keys = (call_keys(arguments) & below) | DispatchKeySet(key);
+  DispatchKeySet keys = (call_keys(arguments) & below) | DispatchKeySet(key);
+  // With a higher backend in it the set would lead past this key.
+  for (auto at = backend_of(key); at && keys.highest_backend() != at;) {
+    keys = keys.remove_backend(*keys.highest_backend());
+  }
   run_boxed(*table_.slots[slot_of(key)].load(std::memory_order_acquire), keys, stack);
 }
 
