@@ -33,6 +33,10 @@ void add_dumps(py::module_& module) {
       [](const std::string& name) { return registry().dump_table(parse_operator_name(name)); },
       "the kernel of each key of an operator, a line each");
   module.def(
+      "metadata",
+      [](const std::string& name) { return registry().metadata(parse_operator_name(name)); },
+      "what other programs need to know of an operator, as JSON");
+  module.def(
       "dangling", [] { return registry().dangling(); },
       "the dumps of operators that have kernels and no definition");
   module.def(

@@ -64,7 +64,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   });
 }
 
-// define(schema, conservative, tags, place) -> full name
+// define(schema, conservative, tags, place, doc) -> full name
 PyObject* define(PyObject* self, PyObject* args) {
   return entry_from_python([&] {
     const char* schema = nullptr;
@@ -72,7 +72,8 @@ PyObject* define(PyObject* self, PyObject* args) {
     int conservative = 0;
     PyObject* tags = nullptr;
     const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "s#pOs", &schema, &size, &conservative, &tags, &place) == 0) {
+    const char* doc = nullptr;
+    if (PyArg_ParseTuple(args, "s#pOss", &schema, &size, &conservative, &tags, &place, &doc) == 0) {
       throw PythonErrorSet();
     }
     std::vector<std::string> names;
@@ -82,9 +83,9 @@ PyObject* define(PyObject* self, PyObject* args) {
     }
     Library& library = library_of(self);
     library.set_place(place);
-    const OperatorName name =
-        library.def({schema, std::size_t(size)}, std::move(names),
-                    conservative != 0 ? AliasAnalysis::Conservative : AliasAnalysis::FromSchema);
+    const OperatorName name = library.def(
+        {schema, std::size_t(size)}, std::move(names),
+        conservative != 0 ? AliasAnalysis::Conservative : AliasAnalysis::FromSchema, doc);
     return to_text(to_string(name)).release();
   });
 }
@@ -155,7 +156,7 @@ void deallocate(PyObject* self) {
 }
 
 PyMethodDef methods[] = {
-    {"define", define, METH_VARARGS, "define(schema, conservative, tags, place)"},
+    {"define", define, METH_VARARGS, "define(schema, conservative, tags, place, doc)"},
     {"impl", implement, METH_VARARGS, "impl(name, function, key, with_keyset, override, place)"},
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
     {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},

@@ -197,7 +197,13 @@ class Library:
 
     def __new__(cls, ns: str, kind: str, key: _Key, place: str, /) -> Library: ...
     def define(
-        self, schema: str, conservative: _builtin_bool, tags: Sequence[str], place: str, /
+        self,
+        schema: str,
+        conservative: _builtin_bool,
+        tags: Sequence[str],
+        place: str,
+        doc: str,
+        /,
     ) -> str: ...
     def impl(
         self,

@@ -69,6 +69,20 @@ def has_fallback(key: "str | int") -> bool:
     return _bind.has_fallback(int(key_of(key)))
 
 
+def metadata(op: object) -> dict[str, Any]:
+    """What other programs need to know of an operator, as JSON has it: name, overload, schema, doc,
+    tags, arguments and results, the latter each with name, type, default, alias and keyword_only
+    where they have them.
+
+    Raises LookupError for an operator that is not defined.
+    """
+    import json
+
+    from . import _bind
+
+    return json.loads(_bind.metadata(_name_of(op)))
+
+
 def dangling() -> list[str]:
     """What dump() gives for each operator that has kernels and no definition."""
     from . import _bind

@@ -31,7 +31,7 @@ class PythonDispatcher:
         space = f"python_dispatcher_{next(_numbers)}"
         self.name = f"{space}::foo"
         self._library = _C.Library(space, "FRAGMENT", "", "")
-        self._library.define("foo(Tensor x) -> Tensor", False, (), "")
+        self._library.define("foo(Tensor x) -> Tensor", False, (), "", "")
 
     def keys(self) -> tuple[str, ...]:
         """The keys that register() takes."""

@@ -107,14 +107,20 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
 
     def define(
-        self, schema: str, alias_analysis: str = "", *, tags: "str | Sequence[str]" = ()
+        self,
+        schema: str,
+        alias_analysis: str = "",
+        *,
+        tags: "str | Sequence[str]" = (),
+        doc: str = "",
     ) -> str:
         """Defines an operator and gives its name, "ns::name" or "ns::name.overload".
 
         `alias_analysis` is "FROM_SCHEMA" (as is "") or "CONSERVATIVE"; `tags` is one opyard.Tag or
-        several, or their names. Raises ValueError for a schema that does not parse and for an
-        unknown tag, RuntimeError where the operator is defined already, where its
-        kernels contradict the schema, and for an unknown alias analysis.
+        several, or their names; `doc` is a text for people, see opyard.dispatch.metadata(). Raises
+        ValueError for a schema that does not parse and for an unknown tag, RuntimeError where the
+        operator is defined already, where its kernels contradict the schema, and for an unknown
+        alias analysis.
         """
         if alias_analysis not in _ALIAS_ANALYSES:
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
@@ -122,7 +128,7 @@ class Library:
             from ._tags import names_of
 
             tags = names_of(tags)
-        name = self._library.define(schema, alias_analysis == "CONSERVATIVE", tags, _place())
+        name = self._library.define(schema, alias_analysis == "CONSERVATIVE", tags, _place(), doc)
         self._defined.append(name.partition(".")[0])
         return name
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import opyard
-from opyard.dispatch import DispatchKey, DispatchKeySet
+from opyard.dispatch import DispatchKey, DispatchKeySet, PythonDispatcher, computed_kernel
 from opyard.library import Library, override
 
 FILE = Path(__file__).resolve().parent.parent / "messages.txt"
@@ -78,6 +78,25 @@ CASES = {
     "library/override of nothing": lambda ops: override("said::nope", "CPU", tensor),
     "keys/unknown": lambda ops: DispatchKeySet("Cpu"),
     "keys/alias in a set": lambda ops: DispatchKeySet(DispatchKey.Autograd),
+    "keys/no such number": lambda ops: opyard.dispatch.has_fallback(9999),
+    "keys/no gap": lambda ops: opyard.dispatch.register_layer("mine", "Below"),
+    "keys/rename no backend": lambda ops: opyard.dispatch.rename_backend("Tracer", "mine"),
+    "keys/rename a real backend": lambda ops: opyard.dispatch.rename_backend("CUDA", "mine"),
+    "keys/name taken": lambda ops: opyard.dispatch.register_backend("cuda"),
+    "library/unknown tag": lambda ops: Library("said", "FRAGMENT").define("h() -> ()", tags="no"),
+    "library/tag that is no text": lambda ops: Library("said", "FRAGMENT").define(
+        "h() -> ()", tags=[3]
+    ),
+    "registry/no kernel at a key": lambda ops: computed_kernel(ops.one, "CUDA"),
+    "registry/computed at an alias": lambda ops: computed_kernel(ops.one, "Autograd"),
+    "registry/computed of nothing": lambda ops: computed_kernel("said::nope", "CPU"),
+    "registry/no key set": lambda ops: computed_kernel(ops.one, "CPU").call_boxed(tensor()),
+    "registry/listener": lambda ops: opyard.dispatch.on_registration(3),
+    "registry/error callback": lambda ops: opyard.dispatch.set_report_error_callback(ops.one, 3),
+    "teaching/both composites": lambda ops: PythonDispatcher().register(
+        ["CompositeImplicitAutograd", "CompositeExplicitAutograd"]
+    ),
+    "teaching/unsupported": lambda ops: PythonDispatcher().register(["Meta"]),
     "explain/no operator": lambda ops: opyard.dispatch.explain(3),
     "tensor/too large": lambda ops: opyard.tensor(2**70),
     "tensor/no such shape": lambda ops: opyard.tensor([[1, 2], [3]]),

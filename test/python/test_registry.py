@@ -24,6 +24,7 @@ from opyard.dispatch import (
     has_kernel,
     has_kernel_for_any,
     is_fallthrough,
+    metadata,
     on_registration,
     set_dispatch_trace,
     set_report_error_callback,
@@ -175,6 +176,34 @@ def test_B32_kernels_without_a_definition_are_listed(library, ns):
     assert dangling()[-1].startswith(f"name: {ns}::lone\nschema: (none)\nCPU: registered at ")
     library.define("lone() -> ()")
     assert dangling() == before
+
+
+# B46: metadata --------------------------------------------------------------------------------
+
+
+def test_B46_an_operator_is_described(library, ns):
+    doc = 'Adds.\n\nBoth "terms" are kept: \\ \u00e9.'
+    name = library.define(
+        'add.to(Tensor(a!) x, int[2]? n=None, *, str s="q") -> Tensor(a!)', tags="core", doc=doc
+    )
+    expected = {
+        "name": f"{ns}::add",
+        "overload": "to",
+        "schema": getattr(opyard.ops, ns).add.to.declaration,
+        "doc": doc,
+        "tags": ["core"],
+        "arguments": [
+            {"name": "x", "type": "Tensor", "alias": "(a!)"},
+            {"name": "n", "type": "int[2]?", "default": "None"},
+            {"name": "s", "type": "str", "default": '"q"', "keyword_only": True},
+        ],
+        "results": [{"name": "", "type": "Tensor", "alias": "(a!)"}],
+    }
+    assert metadata(name) == metadata(getattr(opyard.ops, ns).add) == expected
+    library.define("plain() -> ()")
+    assert metadata(f"{ns}::plain")["doc"] == ""
+    assert "nope" in message_of(LookupError, metadata, f"{ns}::nope")
+    message_of(TypeError, library.define, "h() -> ()", doc=3)
 
 
 # B33: listeners --------------------------------------------------------------------------------
