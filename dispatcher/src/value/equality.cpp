@@ -217,8 +217,8 @@ std::uint64_t hash_of_leaf(const Value& leaf) noexcept {
 }  // namespace detail
 
 bool Value::operator==(const Value& other) const {
-  if (!is_container(kind_)) return detail::equal_leaves(*this, other);
-  return kind_ == other.kind_ && (identical(other) || Comparison().equal(*this, other));
+  if (!is_container(kind())) return detail::equal_leaves(*this, other);
+  return kind() == other.kind() && (identical(other) || Comparison().equal(*this, other));
 }
 
 std::size_t hash_of(const Value& value) {

@@ -100,10 +100,9 @@ Tensor Value::take_tensor() {
   require(Kind::Tensor);
   Value owner = std::move(*this);  // counts where the tensor is lent, else only moves
   auto* impl = static_cast<TensorImpl*>(owner.payload_.object);
-  owner.hold_ = Hold::Nothing;
-  if (hold_ == Hold::Lent) {
-    hold_ = Hold::Nothing;
-    kind_ = Kind::None;
+  owner.set_hold(Hold::Nothing);
+  if (hold() == Hold::Lent) {
+    head_ = 0;
     payload_.integer = 0;
   }
   return Tensor(CountedPtr<TensorImpl>::steal(impl));
@@ -111,7 +110,7 @@ Tensor Value::take_tensor() {
 
 void Value::refuse(Kind wanted) const {
   fail(ErrorKind::BadArgument,
-       fmt::format("expected {} but got {}", name_of(wanted), name_of(kind_)));
+       fmt::format("expected {} but got {}", name_of(wanted), name_of(kind())));
 }
 
 }  // namespace opyard

@@ -52,7 +52,7 @@ OPYARD_API Kind require_kind(std::int64_t tag);
 
 class OPYARD_API Value {
  public:
-  Value() noexcept : kind_(Kind::None), hold_(Hold::Nothing) { payload_.integer = 0; }
+  Value() noexcept : Value(Kind::None) {}
   // Exactly a bool: a pointer would turn into one without a word.
   template <std::same_as<bool> Bool>
   Value(Bool value) noexcept : Value(Kind::Bool) {  // NOLINT
@@ -102,14 +102,14 @@ class OPYARD_API Value {
   static Value lend(const Tensor& tensor) noexcept {
     Value value(Kind::Tensor);
     value.payload_.object = tensor.impl().get();
-    value.hold_ = tensor.defined() ? Hold::Lent : Hold::Nothing;
+    value.set_hold(tensor.defined() ? Hold::Lent : Hold::Nothing);
     return value;
   }
 
   Value(const Value& other) noexcept { copy(other); }
   Value(Value&& other) noexcept { take(other); }
   ~Value() {
-    if (hold_ == Hold::Owned) CountedAccess::release(payload_.object);
+    if (hold() == Hold::Owned) CountedAccess::release(payload_.object);
   }
   // The old content dies last: `other` may be an element of it.
   Value& operator=(const Value& other) noexcept {
@@ -123,25 +123,25 @@ class OPYARD_API Value {
     return *this;
   }
 
-  Kind kind() const noexcept { return kind_; }
-  bool is_none() const noexcept { return kind_ == Kind::None; }
-  bool is_tensor() const noexcept { return kind_ == Kind::Tensor; }
-  bool is_int() const noexcept { return kind_ == Kind::Int; }
-  bool is_double() const noexcept { return kind_ == Kind::Double; }
-  bool is_bool() const noexcept { return kind_ == Kind::Bool; }
-  bool is_device() const noexcept { return kind_ == Kind::Device; }
-  bool is_string() const noexcept { return kind_ == Kind::String; }
-  bool is_list() const noexcept { return kind_ == Kind::List; }
-  bool is_tuple() const noexcept { return kind_ == Kind::Tuple; }
-  bool is_dict() const noexcept { return kind_ == Kind::Dict; }
-  bool is_foreign() const noexcept { return kind_ == Kind::PyObject; }
-  bool is_complex() const noexcept { return kind_ == Kind::Complex; }
-  bool is_storage() const noexcept { return kind_ == Kind::Storage; }
-  bool is_generator() const noexcept { return kind_ == Kind::Generator; }
-  bool is_capsule() const noexcept { return kind_ == Kind::Capsule; }
-  bool is_stream() const noexcept { return kind_ == Kind::Stream; }
-  bool is_enum() const noexcept { return kind_ == Kind::Enum; }
-  bool is_object() const noexcept { return kind_ == Kind::Object; }
+  Kind kind() const noexcept { return Kind(head_ & 0xff); }
+  bool is_none() const noexcept { return kind() == Kind::None; }
+  bool is_tensor() const noexcept { return kind() == Kind::Tensor; }
+  bool is_int() const noexcept { return kind() == Kind::Int; }
+  bool is_double() const noexcept { return kind() == Kind::Double; }
+  bool is_bool() const noexcept { return kind() == Kind::Bool; }
+  bool is_device() const noexcept { return kind() == Kind::Device; }
+  bool is_string() const noexcept { return kind() == Kind::String; }
+  bool is_list() const noexcept { return kind() == Kind::List; }
+  bool is_tuple() const noexcept { return kind() == Kind::Tuple; }
+  bool is_dict() const noexcept { return kind() == Kind::Dict; }
+  bool is_foreign() const noexcept { return kind() == Kind::PyObject; }
+  bool is_complex() const noexcept { return kind() == Kind::Complex; }
+  bool is_storage() const noexcept { return kind() == Kind::Storage; }
+  bool is_generator() const noexcept { return kind() == Kind::Generator; }
+  bool is_capsule() const noexcept { return kind() == Kind::Capsule; }
+  bool is_stream() const noexcept { return kind() == Kind::Stream; }
+  bool is_enum() const noexcept { return kind() == Kind::Enum; }
+  bool is_object() const noexcept { return kind() == Kind::Object; }
 
   // Each raises BadArgument where the value is of another kind.
   bool to_bool() const { return require(Kind::Bool).payload_.boolean; }
@@ -187,7 +187,7 @@ class OPYARD_API Value {
 
   // The same object, or the same bits: 0.0 is not -0.0 here.
   bool identical(const Value& other) const noexcept {
-    return kind_ == other.kind_ && payload_.integer == other.payload_.integer;
+    return kind() == other.kind() && payload_.integer == other.payload_.integer;
   }
   // Equal in kind and content: lists and tuples by element, dicts by entry in any order, numbers
   // as numbers, so NaN equals nothing. Tensors, storages, generators, capsules, and objects of
@@ -209,41 +209,40 @@ class OPYARD_API Value {
     Tensor tensor;  // the same pointer, seen as a handle
   };
 
-  explicit Value(Kind kind) noexcept : kind_(kind), hold_(Hold::Nothing) { payload_.integer = 0; }
+  explicit Value(Kind kind) noexcept : head_(std::uint64_t(kind)) { payload_.integer = 0; }
+
+  Hold hold() const noexcept { return Hold(head_ >> 8 & 0xff); }
+  void set_hold(Hold hold) noexcept { head_ = (head_ & 0xff) | std::uint64_t(hold) << 8; }
 
   void own(Counted* object) noexcept {
     payload_.object = object;
-    hold_ = object != nullptr ? Hold::Owned : Hold::Nothing;
+    set_hold(object != nullptr ? Hold::Owned : Hold::Nothing);
   }
   void copy(const Value& other) noexcept {
-    kind_ = other.kind_;
-    hold_ = other.hold_;
+    head_ = other.head_;
     payload_.integer = other.payload_.integer;
-    if (hold_ != Hold::Nothing) {
+    if (hold() != Hold::Nothing) {
       CountedAccess::retain(payload_.object);
-      hold_ = Hold::Owned;
+      set_hold(Hold::Owned);
     }
   }
   void take(Value& other) noexcept {
-    kind_ = other.kind_;
-    hold_ = other.hold_;
+    head_ = other.head_;
     payload_.integer = other.payload_.integer;
-    if (__builtin_expect(hold_ == Hold::Lent, 0)) {
+    if (__builtin_expect(hold() == Hold::Lent, 0)) {
       CountedAccess::retain(payload_.object);
-      hold_ = Hold::Owned;
+      set_hold(Hold::Owned);
       return;
     }
-    other.kind_ = Kind::None;
-    other.hold_ = Hold::Nothing;
+    other.head_ = 0;
     other.payload_.integer = 0;
   }
   void exchange_with(Value& other) noexcept {
-    std::swap(kind_, other.kind_);
-    std::swap(hold_, other.hold_);
+    std::swap(head_, other.head_);
     std::swap(payload_.integer, other.payload_.integer);
   }
   const Value& require(Kind kind) const {
-    if (__builtin_expect(kind_ != kind, 0)) refuse(kind);
+    if (__builtin_expect(this->kind() != kind, 0)) refuse(kind);
     return *this;
   }
   template <typename T>
@@ -254,9 +253,8 @@ class OPYARD_API Value {
 
   friend class WeakValue;  // makes an owner of what it watches
 
-  Kind kind_;
-  Hold hold_;
-  std::uint8_t zero_[6] = {};
+  // Kind, hold and zeros in one word, since they are written and copied together.
+  std::uint64_t head_;
   Payload payload_;
 };
 
