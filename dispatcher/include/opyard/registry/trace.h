@@ -1,10 +1,10 @@
 // opyard/registry/trace.h: showing where every call of the process goes, as it goes.
 //
-//    [call] op=[demo::scaled_add], key=[AutogradCPU]
-//     [redispatch] op=[demo::scaled_add], key=[CPU]
-//      [callBoxed] op=[demo::mul], key=[CPU]
+// " [call] op=[demo::scaled_add], key=[AutogradCPU]"
+// "  [redispatch] op=[demo::scaled_add], key=[CPU]"
+// "   [callBoxed] op=[demo::mul], key=[CPU]"
 //
-// One line a kernel on the standard error stream, a space in front for each call it is inside of.
+// One line a kernel on the standard error stream, with as many spaces in front as calls it is deep.
 // Keys that fall through do not show. The environment variable OPYARD_SHOW_DISPATCH_TRACE=1 does
 // the same from the start; 0 is off, any other value is ignored with a warning.
 //
