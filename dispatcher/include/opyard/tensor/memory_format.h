@@ -1,0 +1,30 @@
+// opyard/tensor/memory_format.h: tensors whose dimensions lie in memory in another order.
+//
+//   Contiguous       the last dimension is densest: rows of an N, C, H, W tensor lie one after another
+//   ChannelsLast     of 4 dimensions N, C, H, W: C is densest, then W, H, N
+//   ChannelsLast3d   of 5 dimensions N, C, D, H, W: C is densest, then W, H, D, N
+//   Preserve         as the source lies; where there is no source, it means nothing
+//
+// Depends on: tensor/tensor.h.
+#pragma once
+
+#include "opyard/tensor/tensor.h"
+
+namespace opyard {
+
+// The strides, in elements, that sizes have in a format. Raises BadShape where the format is for
+// another number of dimensions or a stride does not fit in 64 bits, BadValue for Preserve.
+OPYARD_API DimVector strides_in(MemoryFormat format, IntSpan sizes);
+
+// Whether a tensor lies in a format without gaps; dimensions of size 1 lie anywhere. False where
+// the format is for another number of dimensions. Raises BadValue for Preserve.
+OPYARD_API bool is_contiguous_in(MemoryFormat format, const Tensor& tensor);
+
+// Whether its elements fill one block of memory, each once, in whatever order.
+OPYARD_API bool is_non_overlapping_and_dense(const Tensor& tensor);
+
+// A new tensor of uninitialised elements. Raises what strides_in() and Tensor::empty() raise.
+OPYARD_API Tensor empty_in(MemoryFormat format, IntSpan sizes, DType dtype = DType::Float32,
+                           Device device = {});
+
+}  // namespace opyard
