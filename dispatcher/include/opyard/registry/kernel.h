@@ -45,6 +45,7 @@ inline constexpr bool kPlainFunctionsFit = false;
 template <typename R, typename... A>
 struct Unboxed {
   using Typed = R (*)(A..., const Record&, DispatchKeySet);
+  static_assert(CheckedResult<R>::value);
 
   template <std::size_t... I>
   OPYARD_CALLS_OTHER_TYPE static void run(const Record& record, DispatchKeySet keys, Stack& stack,
