@@ -1,6 +1,8 @@
 // test_call_keys.cpp: protects the key set of a call, through real calls (A28, A29).
 #include <gtest/gtest.h>
 
+#include "one_of_each.h"
+#include "opyard/value/list.h"
 #include "registering.h"
 
 namespace opyard {
@@ -75,6 +77,65 @@ TEST_F(CallKeys, A29_WhichArgumentsContribute) {
   EXPECT_EQ(keys_of("Tensor[][]", Value::list({Value::list({tensor({K::Meta})})})), cpu)
       << "nested lists do not contribute";
   EXPECT_EQ(keys_of("int", Value(1)), cpu);
+  const Value generator(make_counted<CountingGenerator>(Device{Backend::Meta, 0}));
+  EXPECT_EQ(keys_of("Generator", generator), both);
+  EXPECT_EQ(keys_of("Generator?", generator), both);
+  EXPECT_EQ(keys_of("Generator?", Value()), cpu);
+  EXPECT_EQ(keys_of("Any", generator), cpu);
+  EXPECT_EQ(keys_of("Dict(str, Tensor)", Value::dict({{"a", tensor({K::Meta})}})), cpu);
+}
+
+TEST_F(CallKeys, A29_AGeneratorAloneFindsItsBackend) {
+  const Registration op = define("t::draw(int n, Generator? generator) -> int");
+  const Registration cpu = implement(
+      "t::draw", K::CPU,
+      Kernel::from([](std::int64_t n, const std::optional<CountedPtr<Generator>>&) { return n; }));
+  const Registration meta =
+      implement("t::draw", K::Meta,
+                Kernel::from([](std::int64_t n, const std::optional<CountedPtr<Generator>>&) {
+                  return n + 1;
+                }));
+  const CountedPtr<Generator> generator = make_counted<CountingGenerator>(Device{Backend::Meta, 0});
+  const Operator& draw = registry().require("t::draw");
+  const auto handle =
+      draw.typed<std::int64_t(std::int64_t, const std::optional<CountedPtr<Generator>>&)>();
+  EXPECT_EQ(handle(1, generator), 2);
+  Stack stack;
+  stack.push(1);
+  stack.push(Value(generator));
+  draw.call_boxed(stack);
+  EXPECT_EQ(stack.pop().to_int(), 2);
+  EXPECT_THROW(handle(1, std::nullopt), Error) << "nothing says which backend";
+}
+
+TEST_F(CallKeys, A29_ContainersOfCppContributeAsTheirSchemaDoes) {
+  const Registration op =
+      define("t::lists(Tensor[] a, Tensor[] b, Tensor[][] c, Tensor[1] d) -> int");
+  using Nested = std::vector<std::vector<Tensor>>;
+  const Registration kernel =
+      implement("t::lists", K::PrivateUse3,
+                Kernel::from([](DispatchKeySet keys, const List<Tensor>&, std::span<const Tensor>,
+                                const Nested&, const std::array<Tensor, 1>&) -> std::int64_t {
+                  received = keys;
+                  return 0;
+                }));
+  const Operator& lists = registry().require("t::lists");
+  const auto handle = lists.typed<std::int64_t(const List<Tensor>&, std::span<const Tensor>,
+                                               const Nested&, const std::array<Tensor, 1>&)>();
+  const List<Tensor> a{tensor_with({K::CPU})};
+  const Tensor b[] = {tensor_with({K::PrivateUse2})};
+  const Nested c{{tensor_with({K::CUDA})}};
+  const std::array<Tensor, 1> d{tensor_with({K::PrivateUse3})};
+  handle(a, b, c, d);
+  EXPECT_EQ(received, (DispatchKeySet{K::CPU, K::PrivateUse2, K::PrivateUse3}));
+  Stack stack;
+  stack.push(a.value());
+  stack.push(Value::list({Value(b[0])}));
+  stack.push(Value::list({Value::list({Value(c[0][0])})}));
+  stack.push(Value::list({Value(d[0])}));
+  const DispatchKeySet typed = received;
+  lists.call_boxed(stack);
+  EXPECT_EQ(received, typed);
 }
 
 TEST_F(CallKeys, A29_TypedCallsSeeTheSameKeys) {

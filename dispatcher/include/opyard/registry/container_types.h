@@ -110,11 +110,10 @@ struct ArgumentOf<std::array<T, N>> : detail::ListArgument<T> {
   }
 };
 
-// Elements that live as long as the kernel's call.
+// Elements that live as long as the kernel's call. A std::vector<bool> has none to point to.
 template <typename T>
+  requires(!std::is_same_v<T, bool>)
 struct ArgumentOf<std::span<const T>> : detail::ListArgument<T> {
-  static_assert(!std::is_same_v<T, bool>,
-                "a kernel cannot take a span of bool; write std::vector<bool>");
   static TypePtr type() { return list_of(ArgumentOf<T>::type()); }
   static std::vector<T> unbox(const Value& value) { return detail::unboxed_items<T>(value); }
   static void box(Stack& stack, std::span<const T> items) {

@@ -27,7 +27,12 @@
 #include "opyard/keys/dispatch_key_set.h"
 #include "opyard/value/value.h"
 
-namespace opyard::detail {
+namespace opyard {
+
+class Stack;
+class Type;
+
+namespace detail {
 
 // FAULT(Name, sentence), the most special one first.
 #define OPYARD_TYPE_FAULTS(FAULT)                                                                  \
@@ -37,8 +42,7 @@ namespace opyard::detail {
         "a kernel cannot take or return a character; write std::string_view for text, "            \
         "std::int64_t for a number")                                                               \
   FAULT(Integer, "a kernel cannot take or return this integer type; write std::int64_t")           \
-  FAULT(Complex,                                                                                   \
-        "a kernel cannot take or return this complex type; write std::complex<double>")            \
+  FAULT(Complex, "a kernel cannot take or return this complex type; write std::complex<double>")   \
   FAULT(Text,                                                                                      \
         "a kernel cannot take or return a pointer to characters; write std::string_view, and "     \
         "std::string for a result")                                                                \
@@ -53,10 +57,10 @@ namespace opyard::detail {
         "a kernel can take and return CountedPtr<T> for Storage, Generator, CapsuleObject and "    \
         "classes derived from opyard::Object; for a generator of a backend write "                 \
         "CountedPtr<Generator>")                                                                   \
-  FAULT(Map,                                                                                       \
-        "a kernel cannot take or return a map of the standard library; write Dict<K, V>")          \
+  FAULT(Map, "a kernel cannot take or return a map of the standard library; write Dict<K, V>")     \
   FAULT(Set, "a kernel cannot take or return a set: schemas have none; write std::vector<T>")      \
   FAULT(Sequence, "a kernel cannot take or return this sequence; write std::vector<T> or List<T>") \
+  FAULT(SpanOfBool, "a kernel cannot take a span of bool; write std::vector<bool>")                \
   FAULT(Span, "a kernel cannot take a span that it could write to; write std::span<const T>")      \
   FAULT(Pair, "a kernel cannot take or return std::pair; write std::tuple<A, B>")                  \
   FAULT(Variant,                                                                                   \
@@ -109,6 +113,7 @@ consteval TypeFault fault_of_template() {
   if (kIsA<T, std::deque> || kIsA<T, std::list> || kIsA<T, std::initializer_list>) {
     return TypeFault::Sequence;
   }
+  if (std::is_same_v<T, std::span<const bool>>) return TypeFault::SpanOfBool;
   if (kIsSpan<T>) return TypeFault::Span;
   if (kIsA<T, std::pair>) return TypeFault::Pair;
   if (kIsA<T, std::variant>) return TypeFault::Variant;
@@ -132,14 +137,14 @@ consteval TypeFault fault_of() {
 // The sentence. The members are there so that the compiler has nothing else to complain about.
 template <typename T, TypeFault fault = fault_of<T>()>
 struct Refused;
-#define OPYARD_TYPE_FAULT(name, text)                      \
-  template <typename T>                                    \
-  struct Refused<T, TypeFault::name> {                     \
-    static_assert(!std::is_same_v<T, T>, text);            \
-    static constexpr bool carries_keys = false;            \
-    static CountedPtr<const class Type> type();            \
-    static T& unbox(const Value& value);                   \
-    static void box(class Stack& stack, const T& argument); \
+#define OPYARD_TYPE_FAULT(name, text)                 \
+  template <typename T>                               \
+  struct Refused<T, TypeFault::name> {                \
+    static_assert(!std::is_same_v<T, T>, text);       \
+    static constexpr bool carries_keys = false;       \
+    static CountedPtr<const Type> type();             \
+    static T& unbox(const Value& value);              \
+    static void box(Stack& stack, const T& argument); \
   };
 OPYARD_TYPE_FAULTS(OPYARD_TYPE_FAULT)
 #undef OPYARD_TYPE_FAULT
@@ -147,8 +152,7 @@ OPYARD_TYPE_FAULTS(OPYARD_TYPE_FAULT)
 // For a parameter of type P, what its bare type alone does not tell.
 template <typename P>
 struct CheckedParameter {
-  static_assert(!std::is_lvalue_reference_v<P> ||
-                    std::is_const_v<std::remove_reference_t<P>> ||
+  static_assert(!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>> ||
                     std::is_same_v<P, Tensor&>,
                 "a kernel can only write to a Tensor& it is given; write T or const T& for any "
                 "other argument, and List<T> or Dict<K, V> for a container that it changes");
@@ -175,4 +179,5 @@ inline constexpr bool kIsView<std::vector<T>> = kIsView<T>;
 template <typename T, std::size_t N>
 inline constexpr bool kIsView<std::array<T, N>> = kIsView<T>;
 
-}  // namespace opyard::detail
+}  // namespace detail
+}  // namespace opyard
