@@ -77,7 +77,7 @@ const std::map<std::string, int>& cases() {
   static const std::map<std::string, int> all = [] {
     std::map<std::string, int> found;
     std::ifstream file(OPYARD_TEST_SNIPPET);
-    const std::regex kernel("KERNEL\\((\\w+), .*");
+    const std::regex kernel("KERNEL\\((\\w+),.*");
     std::string line;
     for (int number = 1; std::getline(file, line); ++number) {
       std::smatch match;
