@@ -36,15 +36,27 @@ namespace detail {
 
 // Says that this thread is inside a dispatched call, so that nothing it can have read is
 // freed. A plain store on entry, a plain store on exit; see registry/reclaim.cpp.
+//
+//   const std::uint64_t outer = enter_call();   … leave_call(outer);       on one path
+//   const CallDepth depth;                      until the end of its scope
+//   const CallDepth depth(outer);               the same for what enter_call() gave
+inline std::uint64_t enter_call() noexcept {
+  const std::uint64_t outer = local_block.call_depth;
+  __atomic_store_n(&local_block.call_depth, outer + 1, __ATOMIC_RELAXED);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return outer;
+}
+inline void leave_call(std::uint64_t outer) noexcept {
+  __atomic_store_n(&local_block.call_depth, outer, __ATOMIC_RELEASE);
+}
+
 class CallDepth {
  public:
-  CallDepth() noexcept : outer_(local_block.call_depth) {
-    __atomic_store_n(&local_block.call_depth, outer_ + 1, __ATOMIC_RELAXED);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
+  CallDepth() noexcept : CallDepth(enter_call()) {}
+  explicit CallDepth(std::uint64_t outer) noexcept : outer_(outer) {}
   CallDepth(const CallDepth&) = delete;
   CallDepth& operator=(const CallDepth&) = delete;
-  ~CallDepth() { __atomic_store_n(&local_block.call_depth, outer_, __ATOMIC_RELEASE); }
+  ~CallDepth() { leave_call(outer_); }
 
  private:
   // Kept, not read again: a kernel that counts references ends with a lock instruction, and a

@@ -53,7 +53,9 @@ struct InferredTypes {
 };
 
 struct Record {
-  // Read by calls.
+  // Read by calls. `plain` is `typed` once more, where it needs neither record nor context: it is
+  // called outside of the call depth (registry/operator.h), since nothing of it is ever freed.
+  TypedFunction plain = nullptr;
   TypedFunction typed = nullptr;
   BoxedFunction boxed = nullptr;
   void* context = nullptr;

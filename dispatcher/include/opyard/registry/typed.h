@@ -42,10 +42,16 @@ class TypedOperator<R(A...)> {
   explicit TypedOperator(const Operator& op) noexcept : op_(&op) {}
 
   // Raises NoKernel, OperatorGone, and whatever the kernel throws.
-  [[gnu::always_inline]] R call(A... arguments) const {
-    const detail::CallDepth depth;
+  [[gnu::always_inline]] OPYARD_CALLS_OTHER_TYPE R call(A... arguments) const {
+    const std::uint64_t outer = detail::enter_call();
     const DispatchKeySet keys = op_->call_keys((DispatchKeySet() | ... | keys_of<A>(arguments)));
-    return run(op_->record(keys), keys, std::forward<A>(arguments)...);
+    const Record& record = op_->record(keys);
+    if (const TypedFunction plain = record.plain; __builtin_expect(plain != nullptr, 1)) {
+      detail::leave_call(outer);
+      return reinterpret_cast<Typed>(plain)(std::forward<A>(arguments)..., record, keys);
+    }
+    const detail::CallDepth depth(outer);
+    return run(record, keys, std::forward<A>(arguments)...);
   }
   [[gnu::always_inline]] R operator()(A... arguments) const {
     return call(std::forward<A>(arguments)...);
