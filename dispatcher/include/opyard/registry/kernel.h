@@ -175,6 +175,9 @@ class Kernel {
       using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
       kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::through_pointer);
       kernel.record_->context = reinterpret_cast<void*>(function);
+      if constexpr (detail::CallableOf<F>::takes_keys) {
+        kernel.record_->keyed = reinterpret_cast<TypedFunction>(function);
+      }
     }
     return kernel;
   }
@@ -189,6 +192,9 @@ class Kernel {
     } else {
       using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
       kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::template direct<function>);
+      if constexpr (detail::CallableOf<F>::takes_keys) {
+        kernel.record_->keyed = reinterpret_cast<TypedFunction>(function);
+      }
     }
     return kernel;
   }

@@ -53,10 +53,13 @@ struct InferredTypes {
 };
 
 struct Record {
-  // Read by calls. `plain` is `typed` once more, where it needs neither record nor context: it is
-  // called outside of the call depth (registry/operator.h), since nothing of it is ever freed.
+  // Read by calls. A function that needs neither record nor context stands in `plain` as R(A...)
+  // beside `typed`: it is called outside of the call depth (registry/operator.h), since nothing of
+  // it is ever freed. One that takes the key set stands in `keyed` as R(DispatchKeySet, A...), so
+  // that the first call of a chain needs no thunk; it is called inside, since it will redispatch.
   TypedFunction plain = nullptr;
   TypedFunction typed = nullptr;
+  TypedFunction keyed = nullptr;
   BoxedFunction boxed = nullptr;
   void* context = nullptr;
   RecordRole role = RecordRole::Kernel;

@@ -46,11 +46,15 @@ class TypedOperator<R(A...)> {
     const std::uint64_t outer = detail::enter_call();
     const DispatchKeySet keys = op_->call_keys((DispatchKeySet() | ... | keys_of<A>(arguments)));
     const Record& record = op_->record(keys);
-    if (const TypedFunction plain = record.plain; __builtin_expect(plain != nullptr, 1)) {
+    if (const TypedFunction plain = record.plain) {
       detail::leave_call(outer);
       return reinterpret_cast<Typed>(plain)(std::forward<A>(arguments)..., record, keys);
     }
     const detail::CallDepth depth(outer);
+    if (const TypedFunction keyed = record.keyed) {
+      return reinterpret_cast<R (*)(DispatchKeySet, A...)>(keyed)(keys,
+                                                                  std::forward<A>(arguments)...);
+    }
     return run(record, keys, std::forward<A>(arguments)...);
   }
   [[gnu::always_inline]] R operator()(A... arguments) const {
@@ -88,8 +92,8 @@ class TypedOperator<R(A...)> {
     return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record, keys);
   }
 
-  // Not inside a call, which a kernel's redispatch is. Apart, so that a kernel that only goes on
-  // needs no frame.
+  // Not inside a call, which the redispatch of a kernel that takes a key set is. Apart, so that a
+  // kernel that only goes on needs no frame.
   [[gnu::noinline]] static R redispatch_from_outside(const Operator& op, DispatchKeySet keys,
                                                      A... arguments) {
     detail::enter_thread();
