@@ -85,6 +85,7 @@ void add_questions(py::module_& module) {
   module.def(
       "set_dispatch_trace", [](bool on) { set_dispatch_trace(on); },
       "shows every call of the process on the standard error stream, or no more");
+  module.def("dispatch_trace", [] { return dispatch_trace(); }, "whether it does");
 }
 
 }  // namespace

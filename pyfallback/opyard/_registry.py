@@ -4,7 +4,7 @@ Where an operator is asked for, its name, an object of opyard.ops, or a packet w
 will do. A name need not be that of a defined operator: it may have kernels already.
 """
 
-import os
+import _thread
 from collections.abc import Callable
 from typing import Any
 
@@ -180,7 +180,24 @@ def set_report_error_callback(op: object, fn: "Callable[[str], object] | None") 
 
 # Watching ----------------------------------------------------------------------------------
 
-_is_traced = os.environ.get("OPYARD_SHOW_DISPATCH_TRACE") == "1"
+# The trace is on where it was switched on, by the environment or set_dispatch_trace(), or while a
+# DispatchTrace is open on any thread. None: nobody has asked yet which.
+_switched_on: "bool | None" = None
+_open_traces = 0
+_trace_lock = _thread.allocate_lock()
+
+
+def _change_trace(on: "bool | None", opened: int) -> None:
+    global _switched_on, _open_traces
+    from . import _bind
+
+    with _trace_lock:
+        if _switched_on is None:
+            _switched_on = _bind.dispatch_trace()
+        if on is not None:
+            _switched_on = on
+        _open_traces += opened
+        _bind.set_dispatch_trace(_switched_on or _open_traces > 0)
 
 
 def set_dispatch_trace(on: bool) -> None:
@@ -190,23 +207,15 @@ def set_dispatch_trace(on: bool) -> None:
     are under way, its own among them. The environment variable OPYARD_SHOW_DISPATCH_TRACE=1 does
     the same from the start. Off, it costs nothing.
     """
-    global _is_traced
-    from . import _bind
-
-    _bind.set_dispatch_trace(bool(on))
-    _is_traced = bool(on)
+    _change_trace(bool(on), 0)
 
 
 class DispatchTrace:
     """Shows the calls of a with block, as set_dispatch_trace() does, on all threads."""
 
-    def __init__(self) -> None:
-        self._former: list[bool] = []
-
     def __enter__(self) -> "DispatchTrace":
-        self._former.append(_is_traced)
-        set_dispatch_trace(True)
+        _change_trace(None, 1)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        set_dispatch_trace(self._former.pop())
+        _change_trace(None, -1)

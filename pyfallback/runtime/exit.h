@@ -37,7 +37,10 @@ OPYARD_CATCHES_FORCED_UNWIND decltype(auto) in_python(Body&& body) {
   }
 }
 
+// A thread that is being ended comes by without the GIL, where nothing caught it at its start: what
+// it owned is leaked then, as the interpreter is ending, too.
 [[gnu::noinline]] inline void drop_last_reference(PyObject* object) noexcept {
+  if (is_finalizing() && !holds_gil()) return;
   in_python([object] { Py_DECREF(object); });
 }
 

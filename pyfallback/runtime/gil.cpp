@@ -6,12 +6,6 @@
 
 namespace opyard::python {
 
-bool holds_gil() noexcept {
-  if (Py_IsInitialized() == 0) return false;
-  const PyThreadState* const mine = PyGILState_GetThisThreadState();
-  return mine != nullptr && mine == current_thread_state();
-}
-
 HoldGil::HoldGil(Runtime& runtime) {
   if (!runtime.gate.closed() || Py_IsInitialized() != 0) {
     if (holds_gil()) return;  // also the thread that is ending the interpreter

@@ -16,10 +16,6 @@
 
 namespace opyard::python {
 
-// Whether this thread holds the GIL of the main interpreter. Never blocks; false once Python
-// is gone.
-bool holds_gil() noexcept;
-
 class HoldGil {
  public:
   explicit HoldGil(Runtime& runtime);

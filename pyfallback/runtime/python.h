@@ -26,6 +26,14 @@ inline PyThreadState* current_thread_state() noexcept {
 #endif
 }
 
+// Whether this thread holds the GIL of the main interpreter. Never blocks; false once Python
+// is gone.
+inline bool holds_gil() noexcept {
+  if (Py_IsInitialized() == 0) return false;
+  const PyThreadState* const mine = PyGILState_GetThisThreadState();
+  return mine != nullptr && mine == current_thread_state();
+}
+
 // Whether the interpreter is being torn down. With the GIL held.
 inline bool is_finalizing() noexcept {
 #if PY_VERSION_HEX >= 0x030D0000

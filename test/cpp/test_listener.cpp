@@ -105,6 +105,23 @@ TEST(Listener, ADefinitionThatEndsWhileItIsBeingToldOfIsToldAsEndedAfterwards) {
   EXPECT_EQ(text, "+t::brief undone -t::brief +t::other undone ");
 }
 
+TEST(Listener, EachLifeOfADefinitionIsToldOnce) {
+  std::string text;
+  Registration op = define("t::lives(Tensor x) -> Tensor");
+  bool first = true;
+  const Registration listening = registry().listen({[&](const Operator&) {
+                                                      text += "+";
+                                                      if (!std::exchange(first, false)) return;
+                                                      op.undo();
+                                                      op = define("t::lives(Tensor x) -> Tensor");
+                                                      op.undo();
+                                                      op = define("t::lives(Tensor x) -> Tensor");
+                                                      text += "undone and defined twice ";
+                                                    },
+                                                    [&](const Operator&) { text += "-"; }});
+  EXPECT_EQ(text, "+undone and defined twice -+-+");
+}
+
 // Each listener's account must be in order for every operator, whatever the threads do.
 TEST(Listener, B33_IsRightAmongThreads) {
   struct Account {

@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -206,6 +207,26 @@ TEST(Plugin, ABlockThatThrowsLeavesNothingRegistered) {
     EXPECT_FALSE(is_defined("plugin_throws::first"));
     EXPECT_TRUE(loaded_libraries().empty());
   }
+}
+
+TEST(Plugin, ABlockThatThrowsNoExceptionIsNamed) {
+  const Thrown thrown = refusal(file_of("throws_number"));
+  EXPECT_EQ(thrown.kind, ErrorKind::Foreign);
+  EXPECT_EQ(thrown.text.find("the block of namespace plugin_throws_number at "), 0u) << thrown.text;
+  EXPECT_NE(
+      thrown.text.find("throws_number.cpp:4 threw something that is no std::exception; nothing "
+                       "of it is registered"),
+      std::string::npos)
+      << thrown.text;
+  EXPECT_FALSE(is_defined("plugin_throws_number::first"));
+}
+
+TEST(Plugin, APipeIsRefusedAndNotWaitedFor) {
+  const fs::path pipe = fs::temp_directory_path() / ("opyard_pipe_" + std::to_string(getpid()));
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROWN(load_library(pipe.string()), BadPlugin,
+                "cannot load " + pipe.string() + ": it is no regular file");
+  fs::remove(pipe);
 }
 
 TEST(Plugin, ABadSchemaInABlockIsShownWithItsMark) {

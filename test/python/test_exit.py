@@ -160,6 +160,29 @@ PROGRAMS = {
             threading.Thread(target=work, args=(last,), daemon=True).start()
         time.sleep(0.02)
     """,
+    "daemon threads that explain and walk through key sets": """
+        import threading, time
+        op, explain = opyard.ops.at_exit.op, opyard.dispatch.explain
+        Set = opyard.dispatch.DispatchKeySet
+        lib.impl("op", lambda x: x, "CPU")
+        class Foreign:
+            def __dlpack__(self, **kwargs):
+                return x.__dlpack__(**kwargs)
+            def __dlpack_device__(self):
+                return (1, 0)
+        def explaining(explain=explain, op=op, x=x):
+            while True:
+                explain(op, x)
+        def walking(Set=Set):
+            while True:
+                list(Set(["CPU", "CUDA", "AutogradCPU"]))
+        def taking(take=opyard.from_dlpack, Foreign=Foreign):
+            while True:
+                take(Foreign())
+        for work in (explaining, walking, taking):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.1)
+    """,
     "native threads that call a Python kernel": """
         import time
         opyard.load_library(sys.argv[1])

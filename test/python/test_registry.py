@@ -474,6 +474,18 @@ def test_B45_the_trace_shows_calls_with_their_depth(define, x, ns, capfd):
     assert capfd.readouterr().err == f" [callBoxed] op=[{ns}::inner], key=[CPU]\n"
 
 
+def test_B45_traces_that_overlap_show_until_the_last_one_ends(define, x, ns, capfd):
+    packet = define("f(Tensor x) -> Tensor", CPU=lambda x: x)
+    first, second = DispatchTrace(), DispatchTrace()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    packet(x)
+    second.__exit__(None, None, None)
+    packet(x)
+    assert capfd.readouterr().err == f" [callBoxed] op=[{ns}::f], key=[CPU]\n"
+
+
 # B19: the module of the fake kernel --------------------------------------------------------
 
 

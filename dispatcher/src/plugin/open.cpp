@@ -104,6 +104,11 @@ class PrivateCopy {
 // it all the same, and die of SIGBUS where it reads past the end. What is no such file at all is
 // left to the dynamic linker, which says why.
 void check_whole(const std::string& file, const std::string& path) {
+  struct stat status{};
+  const bool exists = stat(file.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    fail(ErrorKind::BadPlugin, fmt::format("cannot load {}: it is no regular file", path));
+  }
   std::ifstream stream(file, std::ios::binary);
   ElfW(Ehdr) header{};
   if (!stream.read(reinterpret_cast<char*>(&header), sizeof(header))) return;

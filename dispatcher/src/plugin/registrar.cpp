@@ -6,6 +6,9 @@
 // has nobody to tell.
 #include "opyard/plugin/registrar.h"
 
+#include <cxxabi.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -38,7 +41,18 @@ constinit thread_local WaitingBlocks* waiting_blocks = nullptr;
 std::unique_ptr<Library> run_block(const detail::Registrar& registrar) {
   auto library = std::make_unique<Library>(registrar.kind, registrar.name_space, registrar.key,
                                            registrar.file, registrar.line);
-  registrar.block(*library);
+  try {
+    registrar.block(*library);
+  } catch (abi::__forced_unwind&) {
+    throw;
+  } catch (const std::exception&) {
+    throw;
+  } catch (...) {
+    fail(ErrorKind::Foreign,
+         fmt::format("the block of namespace {} at {}:{} threw something that is no "
+                     "std::exception; nothing of it is registered",
+                     registrar.name_space, registrar.file, registrar.line));
+  }
   return library;
 }
 

@@ -14,7 +14,7 @@ struct Listeners::Node {
   const RegistrationListener callbacks;
   std::vector<const Operator*> to_replay;  // taken from the back
   const Operator* replaying = nullptr;     // what it is being told of
-  bool ended_meanwhile = false;            // and that is gone again
+  int changes = 0;                         // how often that ended or began anew meanwhile
   bool removed = false;
   std::shared_ptr<Node> next{};
 
@@ -54,12 +54,13 @@ void Listeners::replay(std::uint64_t id) {
     lock.unlock();
     node->defined(op);  // where it throws, the listener is removed
     lock.lock();
-    node->replaying = nullptr;
-    if (std::exchange(node->ended_meanwhile, false)) {
+    for (bool stands = true; node->changes > 0; stands = !stands) {
+      --node->changes;
       lock.unlock();
-      node->undefined(op);
+      stands ? node->undefined(op) : node->defined(op);
       lock.lock();
     }
+    node->replaying = nullptr;
   }
 }
 
@@ -85,7 +86,7 @@ void Listeners::tell_defined(const Operator& op, std::uint64_t id) {
   const auto wants = [&](Node& node) {
     if (node.id > id) return false;
     if (node.replaying != &op) return true;
-    node.ended_meanwhile = false;  // it is told of the beginning at this moment
+    ++node.changes;  // told by whoever is telling it of this operator
     return false;
   };
   for (auto node = next(nullptr, wants); node != nullptr; node = next(&node, wants)) {
@@ -98,7 +99,7 @@ void Listeners::tell_undefined(const Operator& op, std::uint64_t id) noexcept {
     if (node.id > id) return false;
     if (std::erase(node.to_replay, &op) != 0) return false;
     if (node.replaying != &op) return true;
-    node.ended_meanwhile = true;
+    ++node.changes;
     return false;
   };
   for (auto node = next(nullptr, wants); node != nullptr; node = next(&node, wants)) {

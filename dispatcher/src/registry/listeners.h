@@ -5,8 +5,8 @@
 // No lock is held while a listener runs, so this takes some care:
 // - A listener that is added gets a list of the operators that are defined then, and works through
 //   it. Whoever takes an operator back strikes it off the list, where it stands there still.
-// - Where the listener is just being told of that operator, its end is noted, and told by the
-//   thread that tells the beginning.
+// - Where the listener is just being told of that operator, what becomes of it meanwhile is counted,
+//   and told by the thread that tells the beginning.
 // - Registrations are numbered. A definition is told to listeners with lower numbers only; those
 //   with higher ones had it on their list. Its end is told to those that were there when it began.
 //

@@ -109,6 +109,7 @@ const Record& trace_stub() {
 }
 
 void set_dispatch_trace(bool on) { Registry::instance().set_traced(on); }
+bool dispatch_trace() { return Registry::instance().is_traced(); }
 
 namespace detail {
 

@@ -159,8 +159,10 @@ class OPYARD_API Registry {
  private:
   friend class Registration;
   friend void set_dispatch_trace(bool on);  // registry/trace.h
+  friend bool dispatch_trace();
   Registry();
   void set_traced(bool traced);
+  bool is_traced() const;
   // With the lock held.
   const Record& computed(const OperatorName& name, DispatchKey key) const;
 

@@ -19,5 +19,6 @@
 namespace opyard {
 
 OPYARD_API void set_dispatch_trace(bool on);
+OPYARD_API bool dispatch_trace();
 
 }  // namespace opyard
