@@ -82,11 +82,11 @@ TEST(SchemaErrors, C18_EachMistakeIsNamed) {
       {"f(int x=9223372036854775808) -> ()",
        "1:9: 9223372036854775808 does not fit into an int of 64 bits"},
       {"f(float x=-1e999) -> ()", "1:11: -1e999 does not fit into a float of 64 bits"},
-      {"f(complex x=1j) -> ()", "1:13: complex default values are not supported yet"},
-      {"f(Scalar x=-2.5j) -> ()", "1:12: complex default values are not supported yet"},
-      {"f(complex x=1) -> ()",
-       "1:13: default values of type 'complex' are not supported yet; only None for a 'complex?' "
-       "is"},
+      {"f(complex x=1+2) -> ()", "1:14: expected ',' or ')' but found '+'"},
+      {"f(complex x=1-2e999j) -> ()", "1:13: -2e999 does not fit into a float of 64 bits"},
+      {"f(complex x=True) -> ()",
+       "1:13: default value True does not fit type 'complex'; write a number such as 2j, 1.0-2j or "
+       "1.0"},
       {"f(int[256] x=1) -> ()",
        "1:14: one default value is not repeated 256 times; the limit is 255"},
   };

@@ -190,7 +190,7 @@ TEST(SchemaParse, C7_EveryBareWriteMarkIsASetOfItsOwn) {
   EXPECT_EQ(to_string(schema), "f(Tensor! x, Tensor!? y, Tensor![] z) -> Tensor!");
 }
 
-TEST(SchemaParse, DefaultValuesAreReadByTheTypeOfTheirArgument) {
+TEST(SchemaParse, C11_DefaultValuesAreReadByTheTypeOfTheirArgument) {
   EXPECT_EQ(*argument("int x=-7").default_value, Value(-7));
   EXPECT_EQ(*argument("float x=-7").default_value, Value(-7.0));
   EXPECT_EQ(*argument("Scalar x=1").default_value, Value(1));
@@ -218,7 +218,32 @@ TEST(SchemaParse, DefaultValuesAreReadByTheTypeOfTheirArgument) {
             Value(std::numeric_limits<std::int64_t>::min()));
 }
 
-TEST(SchemaParse, SymbolicDefaultsBecomeTheirNumbers) {
+TEST(SchemaParse, C11_ComplexNumbersMayBeSums) {
+  using Complex = std::complex<double>;
+  EXPECT_EQ(*argument("complex x=1j").default_value, Value(Complex(0, 1)));
+  EXPECT_EQ(*argument("complex x=-2.5j").default_value, Value(Complex(0, -2.5)));
+  EXPECT_EQ(*argument("complex x=1+2j").default_value, Value(Complex(1, 2)));
+  EXPECT_EQ(*argument("complex x=-1.5-1e-3j").default_value, Value(Complex(-1.5, -1e-3)));
+  EXPECT_EQ(*argument("complex x=1e+2-3e-4j").default_value, Value(Complex(1e2, -3e-4)));
+  EXPECT_EQ(*argument("complex x=3").default_value, Value(Complex(3, 0)));
+  EXPECT_EQ(*argument("complex? x=None").default_value, Value());
+  EXPECT_EQ(*argument("complex[2] x=1j").default_value,
+            Value::list({Value(Complex(0, 1)), Value(Complex(0, 1))}));
+  EXPECT_EQ(*argument("complex[] x=[1, 2j]").default_value,
+            Value::list({Value(Complex(1, 0)), Value(Complex(0, 2))}));
+  EXPECT_EQ(*argument("Scalar x=2-1j").default_value, Value(Complex(2, -1)));
+  EXPECT_EQ(*argument("Any x=1j").default_value, Value(Complex(0, 1)));
+  EXPECT_TRUE(refuses("f(float x=1j) -> ()"));
+  EXPECT_TRUE(refuses("f(int x=1+2j) -> ()"));
+  EXPECT_TRUE(refuses("f(complex x=1j+2) -> ()"));
+  EXPECT_TRUE(refuses("f(complex x=1+-2j) -> ()"));
+  EXPECT_TRUE(refuses("f(complex x=1+j) -> ()"));
+  EXPECT_TRUE(refuses("f(complex x=1+.j) -> ()"));
+  EXPECT_TRUE(refuses("f(complex x=1+2j3) -> ()"));
+  EXPECT_TRUE(refuses("f(complex x=True) -> ()"));
+}
+
+TEST(SchemaParse, C11_SymbolicDefaultsBecomeTheirNumbers) {
   EXPECT_EQ(default_text("ScalarType", "float"), "6");
   EXPECT_EQ(default_text("ScalarType?", "long"), "4");
   EXPECT_EQ(default_text("ScalarType", "int64"), "4");
@@ -232,7 +257,7 @@ TEST(SchemaParse, SymbolicDefaultsBecomeTheirNumbers) {
   EXPECT_TRUE(refuses("f(Layout x=float) -> ()"));
 }
 
-TEST(SchemaParse, TextsHaveEscapes) {
+TEST(SchemaParse, C11_TextsHaveEscapes) {
   EXPECT_EQ(argument(R"(str x="a\"b\\c\n\t\r\'\x41é")").default_value->to_string_view(),
             "a\"b\\c\n\t\r'Aé");
   EXPECT_EQ(argument(R"(str x="\x00.")").default_value->to_string_view(),

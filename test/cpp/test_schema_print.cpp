@@ -12,7 +12,7 @@ namespace {
 
 std::string printed(const std::string& text) { return to_string(parse_schema(text)); }
 
-TEST(SchemaPrint, ResultsStandBareWhereThereIsOne) {
+TEST(SchemaPrint, C10_ResultsStandBareWhereThereIsOne) {
   EXPECT_EQ(printed("f() -> ( Tensor )"), "f() -> Tensor");
   EXPECT_EQ(printed("f() -> (Tensor a)"), "f() -> Tensor a");
   EXPECT_EQ(printed("f() -> (Tensor a,int b)"), "f() -> (Tensor a, int b)");
@@ -22,7 +22,7 @@ TEST(SchemaPrint, ResultsStandBareWhereThereIsOne) {
   EXPECT_EQ(printed("f() -> ((int, str) pair)"), "f() -> ((int, str) pair)");
 }
 
-TEST(SchemaPrint, DefaultsAreWrittenAsAPersonWould) {
+TEST(SchemaPrint, C10_DefaultsAreWrittenAsAPersonWould) {
   EXPECT_EQ(printed("f(float a=1, float b=0.50, float c=1e-5, float d=-0.0, float e=1E+22) -> ()"),
             "f(float a=1., float b=0.5, float c=1e-05, float d=-0., float e=1e+22) -> ()");
   EXPECT_EQ(printed("f(bool a=True, bool? b=None, int c=007) -> ()"),
@@ -33,6 +33,11 @@ TEST(SchemaPrint, DefaultsAreWrittenAsAPersonWould) {
             "f(Device d=\"cpu\", str[] s=[\"a\"]) -> ()");
   EXPECT_EQ(printed("f(Scalar a=1, Scalar b=1., Scalar c=10000000000.0) -> ()"),
             "f(Scalar a=1, Scalar b=1., Scalar c=10000000000.) -> ()");
+  EXPECT_EQ(
+      printed("f(complex a=1j, complex b=-2.5-1e-5j, complex c=3, complex d=-0.-0j) -> ()"),
+      "f(complex a=0.+1.j, complex b=-2.5-1e-05j, complex c=3.+0.j, complex d=-0.-0.j) -> ()");
+  EXPECT_EQ(printed("f(Scalar a=2j, complex[] b=[1j, 2]) -> ()"),
+            "f(Scalar a=0.+2.j, complex[] b=[0.+1.j, 2.+0.j]) -> ()");
 }
 
 TEST(SchemaPrint, TheStarIsPrintedOnce) {
@@ -149,7 +154,7 @@ class Writer {
     return out + "\"";
   }
   std::string defaulted() {
-    switch (below(12)) {
+    switch (below(13)) {
       case 0:
         return "float x=" + real();
       case 1:
@@ -165,13 +170,15 @@ class Writer {
       case 6:
         return "str[] x=[" + text() + "]";
       case 7:
-        return "Scalar x=" + one_of({"1", "1.", "True", "-inf"});
+        return "Scalar x=" + one_of({"1", "1.", "True", "-inf", "2j", "1-.5j"});
       case 8:
         return "ScalarType x=" + one_of({"float", "long", "int64", "11"});
       case 9:
         return "Tensor?[] x=[None]";
       case 10:
         return "Device x=" + one_of({"cpu", "\"cuda:1\"", "\"cpu\""});
+      case 11:
+        return "complex x=" + one_of({"1j", "-.5j", "1", "-2.5e-7+1e-3j", "0-0j", "-0.-0j"});
       default:
         return "Any x=" + one_of({"None", "\"a\"", "-3", "2.5"});
     }

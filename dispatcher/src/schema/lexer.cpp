@@ -81,9 +81,8 @@ Token Lexer::name() {
                                 name_bytes_));
 }
 
-Token Lexer::number() {
-  std::size_t end = offset_;
-  TokenKind kind = TokenKind::Integer;
+// Behind the digits that begin at `end`, with a point and an exponent where there are some.
+std::size_t Lexer::after_digits(std::size_t end, TokenKind& kind) const {
   const auto skip_digits = [&] {
     while (is_digit(at(end))) ++end;
   };
@@ -98,6 +97,20 @@ Token Lexer::number() {
     kind = TokenKind::Real;
     end += 1 + sign;
     skip_digits();
+  }
+  return end;
+}
+
+// 1, 1.5, 2j and, without blanks, 1.5-2j.
+Token Lexer::number() {
+  TokenKind kind = TokenKind::Integer;
+  std::size_t end = after_digits(offset_, kind);
+  if (at(end) == '+' || at(end) == '-') {
+    TokenKind ignored{};
+    const std::size_t other = after_digits(end + 1, ignored);
+    if (is_digit(at(other - 1) == '.' ? at(other - 2) : at(other - 1)) && at(other) == 'j') {
+      end = other;
+    }
   }
   if (at(end) == 'j') {
     kind = TokenKind::Complex;

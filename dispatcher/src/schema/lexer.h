@@ -21,7 +21,7 @@ enum class TokenKind {
   Name,     // a letter or underscore, then letters, digits and underscores
   Integer,  // digits
   Real,     // digits with a point or an exponent
-  Complex,  // a number and j
+  Complex,  // a number and j; also a sum such as 1.5-2j
   Text,     // in quotes, which should be double ones; quotes and escapes included
   Symbol,   // ( ) [ ] , = ? ! | * - + : :: . ... ->
   Wrong,
@@ -55,6 +55,7 @@ class Lexer {
   Token word(TokenKind kind, std::size_t end);
   Token wrong(std::size_t end, std::string problem);
   Token name();
+  std::size_t after_digits(std::size_t end, TokenKind& kind) const;
   Token number();
   Token quoted();
   Token symbol();

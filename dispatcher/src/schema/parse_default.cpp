@@ -37,6 +37,7 @@ class Fitter {
  private:
   std::optional<Value> fit_int(const Type& type, const Literal& literal);
   std::optional<Value> fit_float(const Literal& literal);
+  std::optional<Value> fit_complex(const Literal& literal);
   std::optional<Value> fit_bool(const Literal& literal) const;
   std::optional<Value> fit_scalar(const Literal& literal);
   std::optional<Value> fit_text(const Literal& literal) const;
@@ -47,6 +48,9 @@ class Fitter {
   std::optional<Value> fit_any(const Literal& literal);
   template <typename Number>
   std::optional<Value> read(const Literal& literal, const char* what);
+  template <typename Number>
+  std::optional<Number> read_digits(const Literal& literal, bool negative, std::string_view text,
+                                    const char* what);
 
   Cursor& cursor_;
   std::optional<Obstacle> obstacle_;
@@ -54,14 +58,21 @@ class Fitter {
 
 // Reads the digits with their sign, so that the least int64 is read like any other.
 template <typename Number>
-std::optional<Value> Fitter::read(const Literal& literal, const char* what) {
-  const std::string digits = fmt::format("{}{}", literal.negative ? "-" : "", literal.token.text);
+std::optional<Number> Fitter::read_digits(const Literal& literal, bool negative,
+                                          std::string_view text, const char* what) {
+  const std::string digits = fmt::format("{}{}", negative ? "-" : "", text);
   Number number{};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error == std::errc() && end == digits.data() + digits.size()) return Value(number);
+  if (error == std::errc() && end == digits.data() + digits.size()) return number;
   obstacle_ = Obstacle{literal.span,
                        fmt::format("{} does not fit into {} of 64 bits", shown(digits), what)};
   return std::nullopt;
+}
+
+template <typename Number>
+std::optional<Value> Fitter::read(const Literal& literal, const char* what) {
+  const auto number = read_digits<Number>(literal, literal.negative, literal.token.text, what);
+  return number ? std::optional<Value>(Value(*number)) : std::nullopt;
 }
 
 std::optional<Value> Fitter::fit_int(const Type& type, const Literal& literal) {
@@ -84,6 +95,26 @@ std::optional<Value> Fitter::fit_float(const Literal& literal) {
   return std::nullopt;
 }
 
+// 2j, 1.-2j, or a number without an imaginary part.
+std::optional<Value> Fitter::fit_complex(const Literal& literal) {
+  if (literal.is_number()) {
+    const auto real = read_digits<double>(literal, literal.negative, literal.token.text, "a float");
+    return real ? std::optional<Value>(Value(std::complex<double>(*real))) : std::nullopt;
+  }
+  if (literal.list || literal.token.kind != TokenKind::Complex) return std::nullopt;
+  const std::string_view text = literal.token.text.substr(0, literal.token.text.size() - 1);
+  double ignored = 0;  // the first part, which ends at a sign where there are two
+  const char* const end = std::from_chars(text.data(), text.data() + text.size(), ignored).ptr;
+  const std::string_view first = text.substr(0, std::size_t(end - text.data()));
+  const std::string_view rest = text.substr(first.size());
+  const auto a = read_digits<double>(literal, literal.negative, first, "a float");
+  if (!a) return std::nullopt;
+  if (rest.empty()) return Value(std::complex<double>(0, *a));
+  const auto b = read_digits<double>(literal, rest.front() == '-', rest.substr(1), "a float");
+  if (!b) return std::nullopt;
+  return Value(std::complex<double>(*a, *b));
+}
+
 std::optional<Value> Fitter::fit_bool(const Literal& literal) const {
   if (literal.is_name("True")) return Value(true);
   if (literal.is_name("False")) return Value(false);
@@ -95,6 +126,7 @@ std::optional<Value> Fitter::fit_scalar(const Literal& literal) {
   if (literal.is_number() && literal.token.kind == TokenKind::Integer) {
     return read<std::int64_t>(literal, "an int");
   }
+  if (!literal.list && literal.token.kind == TokenKind::Complex) return fit_complex(literal);
   return fit_float(literal);
 }
 
@@ -175,6 +207,8 @@ std::optional<Value> Fitter::fit(const Type& type, const Literal& literal) {
     case TypeKind::Float:
     case TypeKind::SymFloat:
       return fit_float(literal);
+    case TypeKind::Complex:
+      return fit_complex(literal);
     case TypeKind::Bool:
     case TypeKind::SymBool:
       return fit_bool(literal);
@@ -203,16 +237,8 @@ std::optional<Value> Fitter::fit(const Type& type, const Literal& literal) {
 
 Obstacle Fitter::why_not(const Type& type, const Literal& literal) {
   if (obstacle_) return *std::exchange(obstacle_, std::nullopt);
-  if (!literal.list && literal.token.kind == TokenKind::Complex) {
-    return {literal.span, "complex default values are not supported yet"};
-  }
   const bool optional = type.kind() == TypeKind::Optional;
   const Type& inner = optional ? type.element() : type;
-  if (inner.kind() == TypeKind::Complex) {
-    return {literal.span,
-            "default values of type 'complex' are not supported yet; only None for a 'complex?' "
-            "is"};
-  }
   std::string accepted = advice_for(inner);
   if (optional) accepted = accepted.empty() ? "None" : fmt::format("None, or {}", accepted);
   accepted = accepted.empty() ? "write none, or make the type optional with '?' and write None"

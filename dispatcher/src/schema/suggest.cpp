@@ -78,11 +78,13 @@ std::string advice_for(const Type& type) {
     case TypeKind::Float:
     case TypeKind::SymFloat:
       return "a number such as 1.0, inf or nan";
+    case TypeKind::Complex:
+      return "a number such as 2j, 1.0-2j or 1.0";
     case TypeKind::Bool:
     case TypeKind::SymBool:
       return "True or False";
     case TypeKind::Scalar:
-      return "a number such as 1 or 1.0, True or False";
+      return "a number such as 1, 1.0 or 2j, True or False";
     case TypeKind::Str:
     case TypeKind::Dimname:
       return "a text in double quotes";

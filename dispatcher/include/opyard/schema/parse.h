@@ -13,7 +13,10 @@
 //             | "Union" "(" type "," type {"," type} ")"
 //   alias     = "(" set ["!"] ["->" set] ")" | "!"
 //   set       = "*" | ident {"|" ident}
-//   default   = number | "True" | "False" | "None" | text | constant | "[" … "]"
+//   default   = number | [number ("+" | "-")] imaginary | "True" | "False" | "None" | text
+//             | constant | "[" … "]"
+//
+// An imaginary number has a j behind it; a sum such as 1.5-2j is written without blanks.
 //
 // A variable is t or a name that begins with it: t1, tVal. A constant is one that the type
 // knows: inf and nan for a float, float or long for a ScalarType, strided for a Layout, and so
