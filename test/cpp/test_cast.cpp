@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <unordered_map>
+
 #include "one_of_each.h"
 #include "opyard/value/dict.h"
 #include "opyard/value/list.h"

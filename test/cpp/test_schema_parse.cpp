@@ -89,7 +89,7 @@ TEST(SchemaParse, C3_AnArgumentHasATypeASizeANameAndADefault) {
   EXPECT_TRUE(refuses("f(int[0] x) -> ()"));
 }
 
-TEST(SchemaParse, BaseTypesAreKnownByTheirNames) {
+TEST(SchemaParse, C4_BaseTypesAreKnownByTheirNames) {
 #define OPYARD_BASE_TYPE(kind_name, text, runtime)                  \
   EXPECT_EQ(argument(text " x").type->kind(), TypeKind::kind_name); \
   EXPECT_EQ(to_string(*argument(text " x").type), text);

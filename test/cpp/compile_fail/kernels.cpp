@@ -2,6 +2,14 @@
 // compiler read this file once, and looks at what it says of each line.
 //
 // A type that is refused is refused once in a file: so no two cases share one.
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <variant>
+
 #include "opyard/library.h"
 #include "opyard/value/dict.h"
 #include "opyard/value/list.h"

@@ -8,21 +8,11 @@
 #pragma once
 
 #include <array>
-#include <complex>
-#include <deque>
-#include <functional>
-#include <initializer_list>
-#include <list>
-#include <map>
-#include <memory>
-#include <set>
+#include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <type_traits>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <variant>
+#include <vector>
 
 #include "opyard/keys/dispatch_key_set.h"
 #include "opyard/value/value.h"
@@ -77,15 +67,27 @@ enum class TypeFault {
 #undef OPYARD_TYPE_FAULT
 };
 
-template <typename T, template <typename...> typename Template>
-inline constexpr bool kIsA = false;
-template <typename... T, template <typename...> typename Template>
-inline constexpr bool kIsA<Template<T...>, Template> = true;
+// The name of a class template of namespace std that T was made from, such as "map"; else empty.
+// Read out of what the compiler calls this function, since including all those headers would cost
+// every file that registers a kernel a fifth of a second.
+template <typename T>
+constexpr std::string_view std_template() {
+  std::string_view name = __PRETTY_FUNCTION__;
+  name.remove_prefix(name.find("T = ") + 4);
+  if (!name.starts_with("std::")) return {};
+  name = name.substr(0, name.find('<'));
+  return name.substr(name.rfind(':') + 1);  // behind an inline namespace, where there is one
+}
 
 template <typename T>
 inline constexpr bool kIsSpan = false;
 template <typename T, std::size_t N>
 inline constexpr bool kIsSpan<std::span<T, N>> = true;
+
+template <typename T>
+inline constexpr bool kIsCounted = false;
+template <typename T>
+inline constexpr bool kIsCounted<CountedPtr<T>> = true;
 
 template <typename T>
 inline constexpr bool kIsCharacter =
@@ -101,23 +103,33 @@ consteval TypeFault fault_of_pointer() {
 
 template <typename T>
 consteval TypeFault fault_of_template() {
-  if (kIsA<T, std::complex>) return TypeFault::Complex;
-  if (kIsA<T, std::shared_ptr> || kIsA<T, std::unique_ptr> || kIsA<T, std::weak_ptr>) {
-    return TypeFault::SmartPointer;
-  }
-  if (kIsA<T, CountedPtr>) return TypeFault::Counted;
-  if (kIsA<T, std::map> || kIsA<T, std::unordered_map> || kIsA<T, std::multimap>) {
-    return TypeFault::Map;
-  }
-  if (kIsA<T, std::set> || kIsA<T, std::unordered_set>) return TypeFault::Set;
-  if (kIsA<T, std::deque> || kIsA<T, std::list> || kIsA<T, std::initializer_list>) {
-    return TypeFault::Sequence;
-  }
+  if (kIsCounted<T>) return TypeFault::Counted;
   if (std::is_same_v<T, std::span<const bool>>) return TypeFault::SpanOfBool;
-  if (kIsSpan<T>) return TypeFault::Span;
-  if (kIsA<T, std::pair>) return TypeFault::Pair;
-  if (kIsA<T, std::variant>) return TypeFault::Variant;
-  if (kIsA<T, std::function>) return TypeFault::Function;
+  struct Row {
+    std::string_view name;
+    TypeFault fault;
+  };
+  constexpr Row kRows[] = {
+      {"complex", TypeFault::Complex},
+      {"shared_ptr", TypeFault::SmartPointer},
+      {"unique_ptr", TypeFault::SmartPointer},
+      {"weak_ptr", TypeFault::SmartPointer},
+      {"map", TypeFault::Map},
+      {"unordered_map", TypeFault::Map},
+      {"multimap", TypeFault::Map},
+      {"set", TypeFault::Set},
+      {"unordered_set", TypeFault::Set},
+      {"deque", TypeFault::Sequence},
+      {"list", TypeFault::Sequence},
+      {"initializer_list", TypeFault::Sequence},
+      {"span", TypeFault::Span},
+      {"pair", TypeFault::Pair},
+      {"variant", TypeFault::Variant},
+      {"function", TypeFault::Function},
+  };
+  for (const Row& row : kRows) {
+    if (row.name == std_template<T>()) return row.fault;
+  }
   return TypeFault::Other;
 }
 

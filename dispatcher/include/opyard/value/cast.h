@@ -23,10 +23,8 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 
 #include "opyard/value/dict_object.h"
 #include "opyard/value/scalar.h"
@@ -193,11 +191,13 @@ struct ValueCast<std::pair<A, B>> {
   }
 };
 
-namespace detail {
-
-// Of a map M: reading it out of a dict. The order of the dict is lost.
+// A map of the standard library or like one. The order of the dict is lost.
 template <typename M>
-struct MapCast {
+  requires requires {
+    typename M::key_type;
+    typename M::mapped_type;
+  }
+struct ValueCast<M> {
   using K = typename M::key_type;
   using V = typename M::mapped_type;
   static M from(const Value& value) {
@@ -216,13 +216,6 @@ struct MapCast {
     return Value(std::move(dict));
   }
 };
-
-}  // namespace detail
-
-template <typename K, typename V>
-struct ValueCast<std::map<K, V>> : detail::MapCast<std::map<K, V>> {};
-template <typename K, typename V>
-struct ValueCast<std::unordered_map<K, V>> : detail::MapCast<std::unordered_map<K, V>> {};
 
 template <typename T>
 T Value::to() const {

@@ -1,7 +1,8 @@
 // opyard/value/generator.h: a source of random numbers, as operators pass it.
 //
 // A backend derives its generators from this class; what a draw looks like is between it and
-// its kernels. A generator's state is a seed and what was drawn since.
+// its kernels, and so is what threads that draw at once must do. A generator's state is a seed
+// and what was drawn since.
 //
 // A generator that is an argument of an operator adds its keys to the call, as a tensor does:
 // so a call without a tensor still finds its backend.
@@ -10,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 
 #include "opyard/base/counted.h"
 #include "opyard/keys/dispatch_key_set.h"
@@ -31,9 +31,6 @@ class OPYARD_API Generator : public Counted {
   // Another generator in the same state. Raises Unsupported unless a backend says otherwise.
   virtual CountedPtr<Generator> clone() const;
 
-  // Held by a kernel while it draws, so that threads do not draw the same numbers.
-  std::mutex& mutex() noexcept { return mutex_; }
-
  protected:
   // With the keys of a backend's plain kernels.
   explicit Generator(Device device) noexcept;
@@ -42,7 +39,6 @@ class OPYARD_API Generator : public Counted {
  private:
   const Device device_;
   const DispatchKeySet keys_;
-  std::mutex mutex_;
 };
 
 }  // namespace opyard
