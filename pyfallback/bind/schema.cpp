@@ -75,17 +75,16 @@ py::object to_object(const Value& value) {
   }
 }
 
+py::tuple tuple_of(const std::vector<std::string>& names) {
+  py::tuple tuple(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) tuple[i] = names[i];
+  return tuple;
+}
+
 py::set set_of(const std::vector<std::string>& names) {
   py::set set;
   for (const std::string& name : names) set.add(py::str(name));
   return set;
-}
-
-std::string describe(const Argument& argument) {
-  std::string text = to_string(*argument.type);
-  if (!argument.name.empty()) text += " " + argument.name;
-  if (argument.default_value) text += "=" + to_string(*argument.default_value);
-  return text;
 }
 
 void add_type(py::module_& module) {
@@ -100,6 +99,10 @@ void add_type(py::module_& module) {
       .def_property_readonly(
           "runtime_text", [](const TypeHandle& self) { return runtime_text(*self.type); },
           "the type that a kernel sees: 'int' for ScalarType")
+      .def_property_readonly(
+          "runtime_type",
+          [](const TypeHandle& self) { return TypeHandle{runtime_type(*self.type)}; },
+          "the type that a kernel sees: int for ScalarType")
       .def("is_subtype_of",
            [](const TypeHandle& self, const TypeHandle& wide) {
              return is_subtype(*self.type, *wide.type);
@@ -124,6 +127,12 @@ void add_alias_info(py::module_& module) {
       .def_property_readonly(
           "after_set", [](const AliasInfo& self) { return set_of(self.after); },
           "the sets it is in after the call")
+      .def_property_readonly(
+          "before", [](const AliasInfo& self) { return tuple_of(self.before); },
+          "before_set as it was written, in order")
+      .def_property_readonly(
+          "after", [](const AliasInfo& self) { return tuple_of(self.after); },
+          "after_set as it was written, in order")
       .def_readonly("contained", &AliasInfo::contained, "one for each element type, or none")
       .def(
           "__eq__", [](const AliasInfo& a, const AliasInfo& b) { return a == b; },
@@ -134,6 +143,9 @@ void add_argument(py::module_& module) {
   py::class_<Argument>(module, "Argument", "One argument or result of a schema.")
       .def_readonly("name", &Argument::name, "'' for a result without a name")
       .def_property_readonly("type", [](const Argument& self) { return TypeHandle{self.type}; })
+      .def_property_readonly(
+          "real_type", [](const Argument& self) { return TypeHandle{self.type}; },
+          "the type as written, which `type` is here, too; its runtime_type is what a kernel sees")
       .def_property_readonly(
           "N", [](const Argument& self) { return size_hint_of(*self.type); },
           "the size in T[N], or None")
@@ -149,8 +161,8 @@ void add_argument(py::module_& module) {
           "alias_info", [](const Argument& self) { return self.alias; }, "AliasInfo, or None")
       .def_property_readonly("is_write", &Argument::is_write, "whether a call writes to it")
       .def_property_readonly("is_out", &Argument::is_out, "whether it takes the result of a call")
-      .def("__str__", &describe)
-      .def("__repr__", [](const Argument& self) { return "<Argument '" + describe(self) + "'>"; })
+      .def("__str__", [](const Argument& self) { return to_string(self); })
+      .def("__repr__", [](const Argument& self) { return "<Argument '" + to_string(self) + "'>"; })
       .def(
           "__eq__", [](const Argument& a, const Argument& b) { return a == b; }, py::is_operator());
 }
@@ -172,11 +184,22 @@ void add_schema_class(py::module_& module) {
       .def_property_readonly(
           "is_functional", [](const Schema& self) { return is_functional(self); },
           "whether a call only computes")
+      .def_property_readonly(
+          "has_any_alias_info", [](const Schema& self) { return has_alias_sets(self); },
+          "whether an alias set stands anywhere")
+      .def_property_readonly(
+          "num_out_arguments", [](const Schema& self) { return out_argument_count(self); },
+          "how many arguments take a result: keyword-only and written to")
       .def("find_difference",
            [](const Schema& self, const Schema& other) { return find_difference(self, other); })
       .def("is_backward_compatible_with",
            [](const Schema& self, const Schema& old) {
              return !why_not_backward_compatible(self, old).has_value();
+           })
+      .def("check_backward_compatible_with",
+           [](const Schema& self, const Schema& old) {
+             const std::optional<std::string> why = why_not_backward_compatible(self, old);
+             return py::make_tuple(!why.has_value(), why.value_or(""));
            })
       .def("check_forward_compatible_with",
            [](const Schema& self, const Schema& old) {

@@ -5,6 +5,7 @@
 
 #include "opyard/schema/parse.h"
 #include "opyard/schema/relations.h"
+#include "registering.h"
 #include "thrown_by.h"
 
 namespace opyard {
@@ -163,6 +164,20 @@ TEST(Schema, C21_CountsItsOutArguments) {
   EXPECT_EQ(out_argument_count(parse_schema(
                 "f(*, int n, Tensor(a!) o, Tensor(b!)[] p) -> (Tensor(a!), Tensor(b!)[])")),
             2u);
+}
+
+TEST(Schema, C21_TheDumpTellsWhetherTheAliasAnalysisIsTheDefault) {
+  const auto kind_line = [](bool is_default) {
+    Definition definition;
+    definition.schema = parse_schema("t::kind(Tensor(a) x) -> Tensor(a)");
+    definition.alias_analysis_is_default = is_default;
+    const Registration op = registry().define(std::move(definition));
+    const std::string text = dump("t::kind");
+    return text.substr(text.find("alias analysis kind: "));
+  };
+  EXPECT_TRUE(Definition().alias_analysis_is_default);
+  EXPECT_EQ(kind_line(true), "alias analysis kind: FROM_SCHEMA (default)\n");
+  EXPECT_EQ(kind_line(false), "alias analysis kind: FROM_SCHEMA\n");
 }
 
 TEST(Schema, C24_IsFunctionalWhereItOnlyComputes) {

@@ -159,6 +159,15 @@ TEST(SchemaParse, C6_TypesThatAreIntAtRunTimeKeepTheirNameInPrint) {
             "f(ScalarType d, ScalarType? e) -> ()");
 }
 
+TEST(SchemaParse, C6_SymbolicTypesArePlainUnlessTheKernelTakesThem) {
+  const Schema schema =
+      parse_schema("f(SymInt[2] s, SymBool? b, (SymFloat, Layout) p, Tensor(a!) x) -> SymInt[]");
+  EXPECT_EQ(to_string(with_runtime_types(schema)),
+            "f(int[] s, bool? b, (float, int) p, Tensor(a!) x) -> int[]");
+  EXPECT_EQ(to_string(with_runtime_types(schema, Symbolic::Kept)),
+            "f(SymInt[] s, SymBool? b, (SymFloat, int) p, Tensor(a!) x) -> SymInt[]");
+}
+
 TEST(SchemaParse, C7_AliasSetsBelongToTheTypeTheyStandBehind) {
   const AliasInfo read = *argument("Tensor(a) x").alias;
   EXPECT_EQ(read, (AliasInfo{false, {"a"}, {"a"}, {}}));

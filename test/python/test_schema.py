@@ -83,6 +83,7 @@ def test_alias_sets(schema):
     alias = parse("f(Tensor(a! -> b|c) x, Tensor(d!)[] y) -> ()").arguments
     assert (alias[0].alias_info.before_set, alias[0].alias_info.after_set) == ({"a"}, {"b", "c"})
     assert alias[1].alias_info.contained[0].before_set == {"d"}
+    assert (alias[0].alias_info.before, alias[0].alias_info.after) == (("a",), ("b", "c"))
     assert alias[0].alias_info == parse("g(Tensor(a! -> b|c) x) -> ()").arguments[0].alias_info
 
 
@@ -100,6 +101,26 @@ def test_properties(text, is_mutable, is_view, is_functional):
     assert (schema.is_mutable, schema.is_view, schema.is_functional) == (
         is_mutable, is_view, is_functional,
     )  # fmt: skip
+
+
+def test_C21_alias_sets_and_out_arguments_are_counted(schema):
+    assert (schema.has_any_alias_info, schema.num_out_arguments) == (True, 1)
+    plain = parse("f(Tensor x, *, int n) -> Tensor")
+    assert (plain.has_any_alias_info, plain.num_out_arguments) == (False, 0)
+
+
+def test_C8_real_type_keeps_the_name_and_runtime_type_does_not():
+    argument = parse("f(ScalarType? d=None, *, int[2] size=1) -> ()").arguments[0]
+    assert str(argument.real_type) == "ScalarType?" == str(argument.type)
+    assert str(argument.real_type.runtime_type) == "int?"
+
+
+@pytest.mark.parametrize(
+    "text", ["Tensor(a!)? x", 'str s="a\\n"', "int[] n=[1, 2]", 'Device d="cuda:1"', "float f=inf"]
+)
+def test_C10_an_argument_is_printed_as_it_is_written(text):
+    argument = parse(f"f({text}) -> ()").arguments[0]
+    assert (str(argument), repr(argument)) == (text, f"<Argument '{text}'>")
 
 
 def test_variadic():
@@ -160,6 +181,10 @@ def test_relations():
     old, new = parse("f(Tensor x) -> Tensor"), parse("f(Tensor x, int n=1) -> Tensor")
     assert new.is_backward_compatible_with(old)
     assert not old.is_backward_compatible_with(new)
+    assert new.check_backward_compatible_with(old) == (True, "")
+    assert old.check_backward_compatible_with(parse("f(Tensor y) -> Tensor")) == (
+        False, "Argument 'x' was named 'y'.",
+    )  # fmt: skip
     fits, why = new.check_forward_compatible_with(old)
     assert (fits, why) == (True, "")
     fits, why = parse("f(int x) -> Tensor").check_forward_compatible_with(old)

@@ -184,6 +184,12 @@ std::string runtime_text(const Type& type) {
   return out;
 }
 
+std::string to_string(const Argument& argument) {
+  std::string out;
+  print_argument(out, argument);
+  return out;
+}
+
 std::string to_string(const OperatorName& name) {
   return name.overload.empty() ? name.name : name.name + '.' + name.overload;
 }

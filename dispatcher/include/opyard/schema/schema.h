@@ -65,6 +65,9 @@ struct Argument {
   OPYARD_API bool operator==(const Argument& other) const;
 };
 
+// As written: "Tensor(a!) x", "int[] size=[1, 2]"; without a name where a result has none.
+OPYARD_API std::string to_string(const Argument& argument);
+
 struct Schema {
   OperatorName name;
   std::vector<Argument> arguments;
