@@ -31,6 +31,8 @@ IDEAS = [
 ]
 ONLY_PYFALLBACK = re.compile(r"<(Python|structmember|frameobject|datetime|pybind11/.*)(\.h)?>")
 LONGEST_FILE = 600
+# What fuzzers found is kept byte by byte.
+NOT_OURS = ":!test/fuzz/corpus"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"][^>"]+[>"])', re.MULTILINE)
 
@@ -38,6 +40,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+([<"][^>"]+[>"])', re.MULTILINE)
 def listed(*patterns: str) -> list[Path]:
     """The files that git knows or would add, as paths from the root."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    command.append(NOT_OURS)
     names = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
