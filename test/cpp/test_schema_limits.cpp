@@ -108,7 +108,7 @@ TEST(SchemaLimits, LimitsMayBeChangedButNotPastWhatTheStackBears) {
   EXPECT_NO_THROW(parse_schema("f(int[] x) -> ()", limits));
   EXPECT_NE(error_of("f(int[][] x) -> ()", limits).find("the limit is 2"), std::string::npos);
   limits.nesting = std::size_t(-1);
-  EXPECT_NE(error_of("f(" + repeated("(", 100'000), limits).find("the limit is 1024"),
+  EXPECT_NE(error_of("f(" + repeated("(", 100'000), limits).find("the limit is 512"),
             std::string::npos);
 }
 

@@ -33,7 +33,13 @@ struct Plugin {
 struct Plugins {
   // Guards what follows, and `ready`. Never held while a file is opened or a block runs.
   Mutex mutex{LockRank::Plugins, [] { instance().after_fork_in_child(); }};
-  std::condition_variable_any changed;
+  // Replaced in the child of a fork, where the threads that waited are not: the former one could
+  // not be destroyed with waiters, and is kept.
+  struct Changed {
+    std::condition_variable_any condition;
+    Changed* former = nullptr;
+  };
+  Changed* changed = new Changed;
   std::vector<std::shared_ptr<Plugin>> loaded;
 
   static Plugins& instance() {
@@ -45,7 +51,7 @@ struct Plugins {
     for (const auto& plugin : loaded) {
       if (!plugin->ready && plugin->worker != std::this_thread::get_id()) plugin->path.clear();
     }
-    new (&changed) std::condition_variable_any;  // the waiting threads are not here
+    changed = new Changed{{}, changed};
   }
   std::vector<std::shared_ptr<Plugin>>::iterator find(const std::string& path) {
     return std::find_if(loaded.begin(), loaded.end(),
@@ -55,7 +61,7 @@ struct Plugins {
   bool wait_until_loaded(std::unique_lock<Mutex>& lock, const std::string& path) {
     for (auto found = find(path); found != loaded.end(); found = find(path)) {
       if ((*found)->ready || (*found)->worker == std::this_thread::get_id()) return true;
-      changed.wait(lock);
+      changed->condition.wait(lock);
     }
     return false;
   }
@@ -98,12 +104,12 @@ void load_library(const std::string& file) {
     while (!plugin->libraries.empty()) plugin->libraries.pop_back();
     const std::lock_guard lock(plugins.mutex);
     plugins.loaded.erase(plugins.find(path));
-    plugins.changed.notify_all();
+    plugins.changed->condition.notify_all();
     throw;
   }
   const std::lock_guard lock(plugins.mutex);
   plugin->ready = true;
-  plugins.changed.notify_all();
+  plugins.changed->condition.notify_all();
 }
 
 std::size_t unload_library(const std::string& file) {
@@ -130,7 +136,7 @@ std::size_t unload_library(const std::string& file) {
   {
     const std::lock_guard lock(plugins.mutex);
     plugins.loaded.erase(plugins.find(path));
-    plugins.changed.notify_all();
+    plugins.changed->condition.notify_all();
   }
   Registry::instance().reclaim();
   return Registry::instance().retired_count();

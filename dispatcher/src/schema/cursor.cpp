@@ -9,7 +9,7 @@ namespace opyard::detail {
 namespace {
 
 // Deeper than this is refused whatever the caller allows: the parser recurses.
-constexpr std::size_t kMostNesting = 1024;
+constexpr std::size_t kMostNesting = 512;
 
 SchemaLimits bounded(SchemaLimits limits) {
   limits.nesting = std::min(limits.nesting, kMostNesting);

@@ -53,7 +53,7 @@ namespace opyard {
 
 // What a text may cost. A text past a limit is BadSchema and says which one.
 struct SchemaLimits {
-  std::size_t nesting = 256;      // levels of a type or a default value; above 1024 it is 1024
+  std::size_t nesting = 256;      // levels of a type or a default value; above 512 it is 512
   std::size_t name_bytes = 1024;  // of each name
   std::size_t arguments = 255;    // also of results, of names in an alias set, of repeated defaults
   std::size_t nodes = 1 << 14;    // types, alias sets and default values, together
