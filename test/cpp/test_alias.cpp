@@ -120,6 +120,8 @@ TEST(Alias, A17_OnlyABackendKeyHasAnAutogradKey) {
                 "Undefined is no backend key and has no autograd key");
   EXPECT_THROWN(autograd_key_of(K::Dense), BadValue,
                 "Dense is no backend key and has no autograd key");
+  EXPECT_THROWN(autograd_key_of(K::Sparse), BadValue,
+                "Sparse is no backend key and has no autograd key");
 }
 
 }  // namespace

@@ -48,6 +48,17 @@ TEST(Explain, FollowsACallToItsKernel) {
             "  runs at CPU: registered at cpu.cpp:1\n");
 }
 
+TEST(Explain, AListHasTheKeysOfAllItsTensors) {
+  const Registration op = define("t::stack(Tensor[] xs) -> Tensor[]");
+  const Registration cuda = implement("t::stack", K::CUDA, boxed_echo("cuda"));
+  const Tensor first = tensor_with({K::CUDA, K::AutogradCUDA});
+  const Tensor second = tensor_with({K::CPU});
+  const Explanation found = explain_call("t::stack", {Value::list({Value(first), Value(second)})});
+  ASSERT_EQ(found.arguments.size(), 1u);
+  EXPECT_EQ(found.arguments[0].keys, first.keys() | second.keys());
+  EXPECT_EQ(found.key, K::CUDA);
+}
+
 TEST(Explain, SaysWhereTheCallReallyGoes) {
   const Registration op = define("t::agree(Tensor x) -> Tensor");
   const DispatchKeySet sets[] = {{},

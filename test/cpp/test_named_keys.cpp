@@ -66,6 +66,14 @@ TEST(NamedKeys, TwoKeysOrDevicesNeverShareAName) {
       "begins with no digit");
 }
 
+TEST(NamedKeys, TwoDevicesDifferInMoreThanTheirCapitals) {
+  const std::string upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const std::string lower = "abcdefghijklmnopqrstuvwxyz";
+  rename_backend(Backend::PrivateUse2, upper);
+  EXPECT_THROWN(register_backend(lower), BadValue,
+                "\"" + lower + "\" cannot name a dispatch key: " + upper + " is one already");
+}
+
 TEST(NamedKeys, EightBackendsCanBeNamedAndThenNoMore) {
   for (int i = 0; i < 8; ++i) {
     const std::string name = "dev" + std::to_string(i);

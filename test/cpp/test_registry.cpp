@@ -54,6 +54,17 @@ TEST(Registry, NamesAndOverloadsAreThoseDefinedNow) {
   EXPECT_TRUE(registry().overloads("t::nope").empty());
 }
 
+TEST(Registry, TheGenerationRisesWithEachDefinitionAndWithItsEnd) {
+  const std::uint64_t before = registry().generation();
+  Registration op = define("t::generation(Tensor x) -> Tensor");
+  const std::uint64_t defined = registry().generation();
+  EXPECT_GT(defined, before);
+  const Registration kernel = implement("t::generation", K::CPU, echo("cpu"));
+  EXPECT_EQ(registry().generation(), defined) << "kernels change nothing that it speaks for";
+  op.undo();
+  EXPECT_GT(registry().generation(), defined) << "what was looked up is gone";
+}
+
 TEST(Registry, TagsAreKeptInOrder) {
   Definition definition;
   definition.schema = parse_schema("t::tagged(Tensor x) -> Tensor");

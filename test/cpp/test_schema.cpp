@@ -134,6 +134,10 @@ TEST(Schema, C21_AContainerMayHoldWhatNoSetTellsApartFromItsElements) {
   EXPECT_TRUE(may_contain(lists, argument(0), result(0)));
   EXPECT_TRUE(may_contain(lists, argument(1), argument(0))) << "at any depth";
 
+  const Schema partly = parse_schema("f((Tensor(a), Tensor) x, Tensor(*) y) -> ()");
+  EXPECT_TRUE(may_contain(partly, argument(0), argument(1)))
+      << "an element without a set beside one that has one";
+
   const Schema told =
       parse_schema("f(Tensor(a)[] x, Tensor(b)[] y, int[] n) -> (int[], Tensor(b))");
   EXPECT_FALSE(may_contain_alias(told, argument(0), argument(1))) << "their sets tell them apart";

@@ -34,6 +34,20 @@ TEST(SchemaLimits, BytesThatAreNoTextAreShownEscaped) {
   EXPECT_EQ(error_of("f(\x01 x) -> ()"), "1:3: unexpected '\\x01'\nf(\\x01 x) -> ()\n  ^~~~");
 }
 
+TEST(SchemaLimits, TheFirstAndLastCharacterOfEachLengthAreText) {
+  const auto text = [](const char* character) {
+    return std::string("f(str x=\"") + character + "\") -> ()";
+  };
+  for (const char* right :
+       {"\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+        "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_EQ(parse_schema(text(right)).arguments[0].default_value->to_string_view(), right);
+  }
+  for (const char* wrong : {"\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xf5\x80\x80\x80"}) {
+    EXPECT_NE(error_of(text(wrong)).find("is not UTF-8 text"), std::string::npos);
+  }
+}
+
 TEST(SchemaLimits, ALongLineIsShownAroundTheCaretOnly) {
   std::string text = "f(";
   for (int i = 0; i < 100; ++i) text += "Tensor argument" + std::to_string(i) + ", ";
@@ -107,6 +121,12 @@ TEST(SchemaLimits, LimitsMayBeChangedButNotPastWhatTheStackBears) {
   limits.nesting = 2;
   EXPECT_NO_THROW(parse_schema("f(int[] x) -> ()", limits));
   EXPECT_NE(error_of("f(int[][] x) -> ()", limits).find("the limit is 2"), std::string::npos);
+  limits.nesting = 3;
+  EXPECT_NO_THROW(parse_schema("f((int, int)[] x) -> ()", limits));
+  EXPECT_NE(error_of("f((int[], int)[] x) -> ()", limits).find("the limit is 3"), std::string::npos)
+      << "the deepest element counts, wherever it stands";
+  EXPECT_NE(error_of("f((int, int[])[] x) -> ()", limits).find("the limit is 3"),
+            std::string::npos);
   limits.nesting = std::size_t(-1);
   EXPECT_NE(error_of("f(" + repeated("(", 100'000), limits).find("the limit is 512"),
             std::string::npos);

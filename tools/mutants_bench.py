@@ -1,0 +1,192 @@
+"""tools/mutants_bench.py: builds the copy of the sources that tools/mutants.py keeps, and tests it.
+
+A Bench runs the programs that reach the three ideas in which mutants are planted. What each takes
+without a mutant is measured first: it decides the order, and when a program counts as one that
+does not end. It is given much more than it needs, so that a busy machine kills nothing.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+# By the comments of test/cpp/meson.build. What stands below the three ideas cannot notice them.
+IDEAS = ["keys", "schema", "observe", "registry", "plugin"]
+# Where a program stands that no idea lists.
+PLACED = {"test_fuzz_corpus": "schema"}
+PYTHON_TESTS = ["keys", "schema", "dispatch", "registry", "registry_model", "library", "call"]
+# A defect may eat memory or write without end; neither may eat the machine.
+LIMITS = [f"--as={8 << 30}", f"--fsize={256 << 20}", "--core=0"]
+LEAST_SECONDS = 20
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def tail(log: Path, lines: int = 30) -> str:
+    return "\n".join(log.read_text("utf-8", "replace").splitlines()[-lines:])
+
+
+def ideas_of_programs(tree: Path) -> dict[str, str]:
+    """test_registry -> registry, as test/cpp/meson.build has it."""
+    found, idea = dict(PLACED), ""
+    text = (tree / "test/cpp/meson.build").read_text("utf-8")
+    block = re.search(r"^cpp_tests = \[\n(.*?)^\]", text, re.MULTILINE | re.DOTALL)
+    for line in block[1].splitlines():
+        if comment := re.fullmatch(r"\s*# (\w+)", line):
+            idea = comment[1]
+        for name in re.findall(r"'(\w+)'", line):
+            found[f"test_{name}"] = idea
+    return found
+
+
+def failed_gtest(output: str) -> str:
+    """The test that failed, else the one that was running."""
+    failed = re.search(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", output, re.MULTILINE)
+    began = re.findall(r"^\[ RUN      \] (\S+)", output, re.MULTILINE)
+    return failed[1] if failed else began[-1] if began else "before its first test"
+
+
+def failed_pytest(output: str) -> str:
+    failed = re.search(r"^(?:FAILED|ERROR) (?:\S*/)?(\S+)", output, re.MULTILINE)
+    began = re.findall(r"^(?:\S*/)?(test_\w+\.py::\S+)", output, re.MULTILINE)
+    return failed[1] if failed else began[-1] if began else "before its first test"
+
+
+class Program:
+    """A test program, or pytest, with what it took when nothing was planted."""
+
+    def __init__(self, name: str, idea: str, command: list[str], environment: dict, failed):
+        self.name, self.idea, self.command, self.failed = name, idea, command, failed
+        self.environment = environment
+        self.seconds = 0.0
+
+    def run(self, tree: Path, logs: Path, most: float) -> str | None:
+        """What failed, or None. The output goes to a file in `logs`."""
+        log = logs / f"{self.name}.log"
+        limited = ["prlimit", *LIMITS, "--"] if shutil.which("prlimit") else []
+        with (
+            open(log, "wb") as output,
+            subprocess.Popen(
+                [*limited, *self.command],
+                cwd=tree,
+                env={**os.environ, **self.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            ) as process,
+        ):
+            try:
+                code = process.wait(most)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                # Also what it has started: a plugin's test, an interpreter.
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+        if code == 0:
+            return None
+        text = log.read_text("utf-8", "replace")
+        ended = f", no end after {most:.0f} s" if code is None else ""
+        if code is not None and code < 0:
+            ended = f", {signal.Signals(-code).name}"
+        return f"{self.name}, {self.failed(text)}{ended}"
+
+
+class Bench:
+    def __init__(self, tree: Path):
+        self.tree, self.folder, self.logs = tree, tree / "build/main", tree.parent / "logs"
+        self.logs.mkdir(exist_ok=True)
+        self.programs: list[Program] = []
+        self.python: Program | None = None
+
+    def command(self, *words: object) -> str:
+        """Runs a command of the build; gives what it said where it failed."""
+        command, log = [str(word) for word in words], self.logs / f"{words[0]}.log"
+        tools = Path(sys.executable).parent
+        with open(log, "wb") as output:
+            done = subprocess.run(
+                command,
+                env={**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        return f"{' '.join(command)} failed:\n{tail(log)}" if done.returncode else ""
+
+    def configure(self) -> str:
+        # As build/main has it, so that the compiler's cache serves both.
+        options = ["--wrap-mode=nodownload", f"-Dpythons={sys.executable}", "-Dbenchmarks=false"]
+        key = self.folder / ".key"
+        if key.exists() and key.read_text("utf-8") == str(options):
+            return ""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        fault = self.command("meson", "setup", *options, self.folder, self.tree)
+        if not fault:
+            key.write_text(str(options), "utf-8")
+        return fault
+
+    def build(self) -> str:
+        """Builds what has changed; gives what the build said where it failed."""
+        jobs = os.environ.get("OPYARD_JOBS") or os.cpu_count() or 1
+        return self.configure() or self.command("ninja", "-C", self.folder, "-j", jobs)
+
+    def find_programs(self) -> None:
+        ideas = ideas_of_programs(self.tree)
+        tests = json.loads((self.folder / "meson-info/intro-tests.json").read_text("utf-8"))
+        for test in tests:
+            name = Path(test["cmd"][0]).name
+            if ideas.get(name) in IDEAS:
+                self.programs.append(
+                    Program(name, ideas[name], test["cmd"], test.get("env", {}), failed_gtest)
+                )
+        files = [str(self.tree / f"test/python/test_{name}.py") for name in PYTHON_TESTS]
+        command = [sys.executable, "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider", *files]
+        package = {"PYTHONPATH": str(self.folder / "pyfallback"), "OPYARD_BUILD": str(self.folder)}
+        package["HYPOTHESIS_STORAGE_DIRECTORY"] = str(self.logs / "hypothesis")
+        self.python = Program("pytest", "", command, package, failed_pytest)
+
+    def measure(self) -> str:
+        """Runs everything once; gives what failed."""
+        self.find_programs()
+        for program in [*self.programs, self.python]:
+            started = time.monotonic()
+            if fault := program.run(self.tree, self.logs, 600):
+                return f"{fault}\n{tail(self.logs / f'{program.name}.log')}"
+            program.seconds = time.monotonic() - started
+        say(
+            f"{len(self.programs)} C++ programs and {len(PYTHON_TESTS)} Python files pass, "
+            f"in {sum(program.seconds for program in [*self.programs, self.python]):.0f} s"
+        )
+        return ""
+
+    def run(self, idea: str) -> str | None:
+        """What first failed with the mutant in place, or None."""
+        queue = sorted(self.programs, key=lambda each: (each.idea != idea, each.seconds))
+        failures: dict[str, str] = {}
+
+        def one(program: Program) -> None:
+            if failures:
+                return
+            most = LEAST_SECONDS + 10 * program.seconds
+            if fault := program.run(self.tree, self.logs, most):
+                failures[program.name] = fault
+
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+            try:
+                list(pool.map(one, queue))
+            except BaseException:
+                failures[""] = "broken off"  # those that have not begun do not begin
+                raise
+        if not failures:
+            one(self.python)
+        order = [program.name for program in [*queue, self.python]]
+        return min(failures.items(), key=lambda each: order.index(each[0]))[1] if failures else None
