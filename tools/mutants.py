@@ -240,7 +240,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT, bench_of: Callab
         tree = Tree(root, folder / "tree")
         tree.copy_all()
         bench = bench_of(tree.folder)
-        if fault := bench.build() or bench.measure():
+        if fault := bench.build(shown=True) or bench.measure():
             say(f"{fault}\nthis is without a mutant: mend it first, else nothing can be told")
             return 1
         say(f"== {len(mutants)} mutants")

@@ -108,7 +108,7 @@ class Bench:
         self.programs: list[Program] = []
         self.python: Program | None = None
 
-    def command(self, *words: object) -> str:
+    def command(self, *words: object, shown: bool = False) -> str:
         """Runs a command of the build; gives what it said where it failed."""
         command, log = [str(word) for word in words], self.logs / f"{words[0]}.log"
         tools = Path(sys.executable).parent
@@ -117,10 +117,11 @@ class Bench:
                 command,
                 env={**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"},
                 stdin=subprocess.DEVNULL,
-                stdout=output,
+                stdout=None if shown else output,
                 stderr=subprocess.STDOUT,
             )
-        return f"{' '.join(command)} failed:\n{tail(log)}" if done.returncode else ""
+        said = "" if shown else f":\n{tail(log)}"
+        return f"this failed: {' '.join(command)}{said}" if done.returncode else ""
 
     def configure(self) -> str:
         # As build/main has it, so that the compiler's cache serves both.
@@ -134,10 +135,11 @@ class Bench:
             key.write_text(str(options), "utf-8")
         return fault
 
-    def build(self) -> str:
-        """Builds what has changed; gives what the build said where it failed."""
+    def build(self, shown: bool = False) -> str:
+        """Builds what has changed; gives what the build said where it failed and was not shown."""
         jobs = os.environ.get("OPYARD_JOBS") or os.cpu_count() or 1
-        return self.configure() or self.command("ninja", "-C", self.folder, "-j", jobs)
+        ninja = ["ninja", "-C", self.folder, "-j", jobs]
+        return self.configure() or self.command(*ninja, shown=shown)
 
     def find_programs(self) -> None:
         ideas = ideas_of_programs(self.tree)

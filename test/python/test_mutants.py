@@ -67,7 +67,7 @@ class Project:
         project = self
 
         class FakeBench:
-            def build(self):
+            def build(self, shown=False):
                 try:
                     compile((tree / SOURCE).read_text(), "clamp", "exec")
                 except SyntaxError as fault:

@@ -1,4 +1,4 @@
-"""test_mutants_bench.py: the bench of tools/mutants.py names what failed, and runs no more than needed.
+"""test_mutants_bench.py: the bench of tools/mutants.py names what failed, and then stops.
 
 Its programs here are lines of Python. If these fail, suspect tools/mutants_bench.py.
 """
