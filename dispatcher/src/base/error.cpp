@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/thread_error.h"
+
 namespace opyard {
 namespace {
 
@@ -49,16 +51,28 @@ const char* name_of(ErrorKind kind) noexcept {
 void fail(ErrorKind kind, std::string message) { throw Error(kind, std::move(message)); }
 void fail(ErrorKind kind, const char* message) { throw Error(kind, message); }
 
-std::optional<Error> take_error() { return std::exchange(thread_error(), std::nullopt); }
+std::optional<Error> take_error() {
+  detail::thread_has_failed = false;
+  return std::exchange(thread_error(), std::nullopt);
+}
 
 namespace detail {
 
+__thread bool thread_has_failed = false;
+
+const Error* thread_error_unchecked() noexcept {
+  const std::optional<Error>& error = thread_error();
+  return error ? &*error : nullptr;
+}
+
 Status remember_error(const Error& error) noexcept {
   thread_error() = error;
+  thread_has_failed = true;
   return status_of(error.kind());
 }
 
 Status remember_error(ErrorKind kind, const char* message) noexcept {
+  thread_has_failed = true;
   try {
     thread_error() = Error(kind, message);
   } catch (...) {

@@ -18,6 +18,8 @@
 #include <optional>
 #include <utility>
 
+#include "tensor/dlpack_view.h"
+
 namespace opyard {
 namespace {
 
@@ -160,8 +162,11 @@ void* require_data(const DLTensor& array, const ElementType& type, std::int64_t 
   return reinterpret_cast<void*>(address);
 }
 
-template <typename Managed>
-Tensor take_over(Owned<Managed> owned, const DLTensor& array, bool read_only) {
+// `release` gives what the tensor is to give back with `deleter`; not called where the array is
+// refused.
+template <typename Release>
+Tensor adopt(const DLTensor& array, bool read_only, Storage::Deleter deleter,
+             const Release& release) {
   const Device device = require_device(array.device);
   const ElementType& type = require_element_type(array.dtype);
   const IntSpan sizes = require_sizes(array);
@@ -172,8 +177,19 @@ Tensor take_over(Owned<Managed> owned, const DLTensor& array, bool read_only) {
   } else {
     strides.assign({array.strides, sizes.size()});
   }
-  return Tensor::adopt(data, sizes, strides, type.dtype, device, owned.release(),
-                       Owned<Managed>::give_back, read_only);
+  return Tensor::adopt(data, sizes, strides, type.dtype, device, release(), deleter, read_only);
+}
+
+template <typename Managed>
+Tensor take_over(Owned<Managed> owned, const DLTensor& array, bool read_only) {
+  return adopt(array, read_only, Owned<Managed>::give_back, [&] { return owned.release(); });
+}
+
+DLDataType element_type_of(const Tensor& tensor) {
+  for (const ElementType& type : kElementTypes) {
+    if (type.dtype == tensor.dtype()) return {type.code, type.bits, 1};
+  }
+  return {};
 }
 
 // What an exported struct keeps alive. Nothing stops a consumer from writing to shape and strides,
@@ -205,9 +221,7 @@ Managed* hand_out(const Tensor& tensor) {
   array.shape = exported->sizes.data();
   array.strides = exported->strides.data();
   array.byte_offset = 0;
-  for (const ElementType& type : kElementTypes) {
-    if (type.dtype == tensor.dtype()) array.dtype = {type.code, type.bits, 1};
-  }
+  array.dtype = element_type_of(tensor);
   exported->managed.manager_ctx = exported;
   exported->managed.deleter = &Exported<Managed>::give_back;
   return &exported->managed;
@@ -265,6 +279,22 @@ DLDevice dlpack_device_of(const Tensor& tensor) {
            "{} lies on {} and cannot be handed to another library; only memory of the cpu is "
            "exchanged",
            describe(tensor), to_string(device)));
+}
+
+DLTensor view_as_dlpack(const Tensor& tensor) {
+  const DLDevice device = dlpack_device_of(tensor);
+  const TensorImpl& impl = *tensor.impl();
+  return {impl.data(),
+          device,
+          std::int32_t(impl.dim()),
+          element_type_of(tensor),
+          const_cast<std::int64_t*>(impl.sizes().data()),
+          const_cast<std::int64_t*>(impl.strides().data()),
+          0};
+}
+
+Tensor lend_dlpack(const DLTensor& array, bool read_only) {
+  return adopt(array, read_only, nullptr, []() -> void* { return nullptr; });
 }
 
 }  // namespace opyard

@@ -1,0 +1,424 @@
+// ffi/c_signature.cpp: from a schema to a C signature, and why there is none.
+#include "ffi/c_signature.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace opyard::ffi {
+namespace {
+
+constexpr const char* kNoType =
+    "no C type stands for it; take its parts as arguments, or register a "
+    "C++ or Python kernel";
+
+// "argument 'x' at position 0", "result 1"
+std::string place_of_argument(const Schema& schema, std::size_t position) {
+  return fmt::format("argument '{}' at position {}", schema.arguments[position].name, position);
+}
+
+[[noreturn]] OPYARD_COLD void refuse(const Operator& op, CForm form, std::string_view reason) {
+  fail(ErrorKind::Unsupported,
+       fmt::format("{} has no C signature{}: {}.\nDeclaration: {}", to_string(op.name()),
+                   form == CForm::Comparator ? " of the form Comparator" : "", reason,
+                   op.declaration()));
+}
+
+// Why a type has none; empty where it has.
+std::string find_element(const Type& type, CElement& element) {
+  switch (type.kind()) {
+    case TypeKind::Int:
+    case TypeKind::SymInt:
+    case TypeKind::DeviceIndex:
+    case TypeKind::ScalarType:
+    case TypeKind::Layout:
+    case TypeKind::MemoryFormat:
+    case TypeKind::QScheme:
+      element = CElement::Int;
+      return {};
+    case TypeKind::Float:
+    case TypeKind::SymFloat:
+      element = CElement::Float;
+      return {};
+    case TypeKind::Bool:
+    case TypeKind::SymBool:
+      element = CElement::Bool;
+      return {};
+    case TypeKind::Complex:
+#ifdef FFI_TARGET_HAS_COMPLEX_TYPE
+      element = CElement::Complex;
+      return {};
+#else
+      return "libffi has no complex numbers on this machine; take the two parts as float";
+#endif
+    case TypeKind::Str:
+    case TypeKind::Dimname:
+      element = CElement::Text;
+      return {};
+    case TypeKind::Device:
+      element = CElement::Device;
+      return {};
+    case TypeKind::Tensor:
+      element = CElement::Tensor;
+      return {};
+    case TypeKind::Capsule:
+      element = CElement::Capsule;
+      return {};
+    case TypeKind::Scalar:
+      return "a number of any kind has no fixed C type; take int, float, bool or complex";
+    default:
+      return kNoType;
+  }
+}
+
+// The shape of a type, without its alias sets. Gives a reason where it has none.
+std::string find_shape(const Type& outer, CPart& part) {
+  const Type* type = &outer;
+  if (type->kind() == TypeKind::Optional) {
+    part.optional = true;
+    type = &type->element();
+  }
+  if (type->kind() == TypeKind::List) {
+    part.list = true;
+    type = &type->element();
+    if (type->kind() == TypeKind::Optional) {
+      part.optional_elements = true;
+      type = &type->element();
+    }
+  }
+  std::string reason = find_element(*type, part.element);
+  if (reason.empty() && part.optional_elements && is_number(part.element)) {
+    reason =
+        "a list of numbers lies in C without gaps and has no room for None; take a list of "
+        "numbers and one of bool";
+  }
+  if (reason.empty() && part.list && part.element == CElement::Capsule) reason = kNoType;
+  return reason;
+}
+
+std::string find_argument(const Argument& argument, CPart& part) {
+  std::string reason = find_shape(*argument.type, part);
+  if (!reason.empty()) return reason;
+  part.written = argument.is_write();
+  if (part.written && part.element != CElement::Tensor) {
+    return "C functions write to tensors only; return the new value as a result";
+  }
+  if (part.written && part.list && argument.alias->is_write) {
+    return "C functions cannot change the length of a list; write to its tensors, as in "
+           "Tensor(a!)[]";
+  }
+  part.by_pointer = part.optional && !part.list && is_number(part.element);
+  return {};
+}
+
+// The argument that a result is, by its alias sets; -1 where there is none.
+int find_written_argument(const Schema& schema, const Argument& result) {
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    const Argument& argument = schema.arguments[i];
+    if (argument.alias && argument.alias->is_write && equal(*argument.type, *result.type) &&
+        argument.alias->before == result.alias->before) {
+      return int(i);
+    }
+  }
+  return -1;
+}
+
+std::string find_result(const Schema& schema, const Argument& result, CPart& part) {
+  std::string reason = find_shape(*result.type, part);
+  if (!reason.empty()) return reason;
+  if (result.alias) {
+    part.alias_of = result.alias->is_write ? find_written_argument(schema, result) : -1;
+    if (part.alias_of >= 0) return {};
+    return "it is a view of an argument, whose memory a C function cannot keep; return a tensor of "
+           "its "
+           "own, or the argument that is written to, as in (Tensor(a!) x) -> Tensor(a!)";
+  }
+  if (part.list) {
+    if (!is_number(part.element)) {
+      return "lists come back from C of numbers only; make each element a result of its own";
+    }
+    if (part.optional) {
+      return "a null pointer is the empty list here, so None cannot come back; return a bool "
+             "beside "
+             "the list";
+    }
+  } else if (part.optional && is_number(part.element)) {
+    return "a number that may be missing cannot come back from C; return a bool beside it";
+  } else if (part.element == CElement::Capsule) {
+    return "nobody would know whose the pointer is and how it is given back; take it as an "
+           "argument";
+  }
+  return {};
+}
+
+CReturn return_of(CElement element) {
+  switch (element) {
+    case CElement::Float:
+      return CReturn::Float;
+    case CElement::Bool:
+      return CReturn::Bool;
+    case CElement::Complex:
+      return CReturn::Complex;
+    default:
+      return CReturn::Int;
+  }
+}
+
+void make_comparator(const Operator& op, CSignature& signature) {
+  const std::vector<CPart>& arguments = signature.arguments;
+  const auto is_element = [](const CPart& part) { return part.is_plain_number(); };
+  if (arguments.size() != 2 || !std::all_of(arguments.begin(), arguments.end(), is_element) ||
+      arguments[0].element != arguments[1].element || signature.returned != CReturn::Int) {
+    refuse(
+        op, CForm::Comparator,
+        "a comparator takes two numbers of one type and returns an int, as in (float a, float b) "
+        "-> int");
+  }
+  for (CPart& part : signature.arguments) part.by_pointer = true;
+  signature.returned = CReturn::Sign;
+}
+
+char letter_of(CElement element) {
+  switch (element) {
+    case CElement::Int:
+      return 'l';
+    case CElement::Float:
+      return 'd';
+    case CElement::Bool:
+      return 'b';
+    case CElement::Complex:
+      return 'c';
+    default:
+      return 'p';
+  }
+}
+
+constexpr char kReturnLetters[] = "ivldbci";  // in the order of CReturn
+
+ffi_type* type_of(char letter) {
+  switch (letter) {
+    case 'v':
+      return &ffi_type_void;
+    case 'i':
+      return &ffi_type_sint;
+    case 'l':
+      return &ffi_type_sint64;
+    case 'd':
+      return &ffi_type_double;
+    case 'b':
+      return &ffi_type_uint8;
+#ifdef FFI_TARGET_HAS_COMPLEX_TYPE
+    case 'c':
+      return &ffi_type_complex_double;
+#endif
+    default:
+      return &ffi_type_pointer;
+  }
+}
+
+// Gives every part its parameters.
+void place_parameters(CSignature& signature) {
+  signature.letters = kReturnLetters[int(signature.returned)];
+  const auto place = [&](CPart& part, bool is_result) {
+    part.parameter = std::uint16_t(signature.letters.size() - 1);
+    if (part.parameters() == 0) return;
+    const bool plain = !is_result && part.is_plain_number();
+    signature.letters += plain ? letter_of(part.element) : 'p';
+    if (part.list) signature.letters += is_result ? 'p' : 'l';
+  };
+  for (CPart& part : signature.arguments) place(part, false);
+  if (signature.returns_result()) return;
+  for (CPart& part : signature.results) place(part, true);
+}
+
+// Gives every parameter its words; see [Registers] in the header.
+void place_words(CSignature& signature) {
+  std::size_t integers = 0;
+  std::size_t reals = 0;
+  for (const char letter : std::string_view(signature.letters).substr(1)) {
+    letter == 'd' ? ++reals : letter == 'c' ? reals += 2 : ++integers;
+  }
+  signature.in_registers =
+      kRegistersFit && integers <= kIntegerRegisters && reals <= kRealRegisters;
+  std::vector<std::uint16_t>& words = signature.parameter_words;
+  std::uint16_t integer = 0;
+  std::uint16_t real = kIntegerRegisters;
+  for (const char letter : std::string_view(signature.letters).substr(1)) {
+    const bool is_real = letter == 'd' || letter == 'c';
+    std::uint16_t& next = is_real && signature.in_registers ? real : integer;
+    words.push_back(next);
+    next = std::uint16_t(next + (letter == 'c' ? 2 : 1));
+  }
+  signature.words =
+      signature.in_registers ? std::uint16_t(kIntegerRegisters + kRealRegisters) : integer;
+  const auto place = [&](CPart& part) {
+    if (part.parameter < words.size()) part.word = words[part.parameter];
+    if (part.list && part.parameter + 1u < words.size()) part.size_word = words[part.parameter + 1];
+  };
+  for (CPart& part : signature.arguments) place(part);
+  for (CPart& part : signature.results) place(part);
+}
+
+void prepare(CSignature& signature) {
+  for (const char letter : std::string_view(signature.letters).substr(1)) {
+    signature.types.push_back(type_of(letter));
+  }
+  const ffi_status status =
+      ffi_prep_cif(&signature.cif, FFI_DEFAULT_ABI, unsigned(signature.types.size()),
+                   type_of(signature.letters[0]), signature.types.data());
+  if (status != FFI_OK) {
+    fail(ErrorKind::Internal, fmt::format("libffi refuses the signature {} with status {}",
+                                          signature.letters, int(status)));
+  }
+}
+
+const char* c_name(CElement element) {
+  switch (element) {
+    case CElement::Int:
+      return "int64_t";
+    case CElement::Float:
+      return "double";
+    case CElement::Bool:
+      return "bool";
+    case CElement::Complex:
+      return "double _Complex";
+    case CElement::Text:
+    case CElement::Device:
+      return "const char*";
+    case CElement::Tensor:
+      return "const DLTensor*";
+    case CElement::Capsule:
+      return "void*";
+  }
+  return "";
+}
+
+void add_argument(std::vector<std::string>& parameters, const CPart& part,
+                  const std::string& name) {
+  const char* const type = part.written ? "DLTensor*" : c_name(part.element);
+  if (part.list) {
+    parameters.push_back(is_number(part.element) ? fmt::format("const {}* {}", type, name)
+                                                 : fmt::format("{} const* {}", type, name));
+    parameters.push_back(fmt::format("int64_t {}_size", name));
+  } else if (part.by_pointer) {
+    parameters.push_back(fmt::format("const {}* {}", type, name));
+  } else {
+    parameters.push_back(fmt::format("{} {}", type, name));
+  }
+}
+
+void add_result(std::vector<std::string>& parameters, const CPart& part, const std::string& name) {
+  if (part.alias_of >= 0) return;
+  if (part.list) {
+    parameters.push_back(fmt::format("{}** {}", c_name(part.element), name));
+    parameters.push_back(fmt::format("int64_t* {}_size", name));
+  } else if (is_number(part.element)) {
+    parameters.push_back(fmt::format("{}* {}", c_name(part.element), name));
+  } else {
+    parameters.push_back(fmt::format(
+        "{} {}", part.element == CElement::Tensor ? "DLManagedTensorVersioned**" : "char**", name));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<const CSignature> make_c_signature(const Operator& op, CForm form) {
+  const Schema& schema = op.schema();
+  if (schema.variadic_arguments || schema.variadic_results) {
+    refuse(op, CForm::Standard,
+           "it takes or gives any number of values, and a C function a fixed one");
+  }
+  auto signature = std::make_unique<CSignature>();
+  signature->form = form;
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    const std::string reason =
+        find_argument(schema.arguments[i], signature->arguments.emplace_back());
+    if (!reason.empty()) {
+      refuse(op, CForm::Standard,
+             fmt::format("{} is of type {}, and {}", place_of_argument(schema, i),
+                         to_string(*schema.arguments[i].type), reason));
+    }
+  }
+  for (std::size_t i = 0; i < schema.results.size(); ++i) {
+    const std::string reason =
+        find_result(schema, schema.results[i], signature->results.emplace_back());
+    if (!reason.empty()) {
+      refuse(op, CForm::Standard,
+             fmt::format("result {} is of type {}, and {}", i, to_string(*schema.results[i].type),
+                         reason));
+    }
+  }
+  if (signature->results.size() == 1 && signature->results[0].is_plain_number()) {
+    signature->returned = return_of(signature->results[0].element);
+  } else if (form == CForm::Void) {
+    signature->returned = CReturn::Nothing;
+  }
+  if (form == CForm::Comparator) make_comparator(op, *signature);
+  const auto is_word = [](const CPart& part) {
+    return part.is_plain_number() && part.element != CElement::Complex;
+  };
+  signature->only_words =
+      std::all_of(signature->arguments.begin(), signature->arguments.end(), is_word) &&
+      signature->returns_result() && signature->returned != CReturn::Complex;
+  place_parameters(*signature);
+  place_words(*signature);
+  prepare(*signature);
+  return signature;
+}
+
+std::string prototype_of(const Operator& op, const CSignature& signature) {
+  constexpr const char* kReturns[] = {"int", "void", "int64_t", "double", "bool", "double _Complex",
+                                      "int"};  // in the order of CReturn
+  const Schema& schema = op.schema();
+  std::vector<std::string> parameters;
+  for (std::size_t i = 0; i < signature.arguments.size(); ++i) {
+    add_argument(parameters, signature.arguments[i], schema.arguments[i].name);
+  }
+  if (!signature.returns_result()) {
+    for (std::size_t i = 0; i < signature.results.size(); ++i) {
+      const std::string& given = schema.results[i].name;
+      add_result(parameters, signature.results[i],
+                 !given.empty()                  ? given
+                 : signature.results.size() == 1 ? "result"
+                                                 : fmt::format("result{}", i));
+    }
+  }
+  std::string name(op.name().base_name());
+  if (!op.name().overload.empty()) name += "_" + op.name().overload;
+  std::string list = parameters.empty() ? "void" : parameters[0];
+  for (std::size_t i = 1; i < parameters.size(); ++i) list += ", " + parameters[i];
+  return fmt::format("{} {}({})", kReturns[int(signature.returned)], name, list);
+}
+
+void refuse_argument(const Operator& op, std::size_t position, ErrorKind kind,
+                     std::string_view reason) {
+  fail(kind, fmt::format("{}: {}: {}", to_string(op.name()),
+                         place_of_argument(op.schema(), position), reason));
+}
+
+void refuse_result(const Operator& op, std::size_t position, ErrorKind kind,
+                   std::string_view reason) {
+  fail(kind, fmt::format("{}: result {}: {}", to_string(op.name()), position, reason));
+}
+
+}  // namespace opyard::ffi
+
+namespace opyard {
+
+const char* name_of(CForm form) noexcept {
+  switch (form) {
+    case CForm::Standard:
+      return "Standard";
+    case CForm::Void:
+      return "Void";
+    case CForm::Comparator:
+      return "Comparator";
+  }
+  return "";
+}
+
+std::string c_prototype(const Operator& op, CForm form) {
+  return ffi::prototype_of(op, *ffi::make_c_signature(op, form));
+}
+
+}  // namespace opyard
