@@ -11,7 +11,7 @@
 // A closure belongs to its CFunction; calls only read it, so they need no lock.
 #include <fmt/format.h>
 
-#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -42,6 +42,7 @@ struct CFunction::State {
   const std::string prototype;
   ffi_closure* closure = nullptr;
   void* address = nullptr;
+  State* next_kept = nullptr;
 
   State(const Operator& o, CForm form)
       : op(o),
@@ -423,7 +424,14 @@ const Operator& CFunction::op() const noexcept { return state_->op; }
 CForm CFunction::form() const noexcept { return state_->signature->form; }
 const std::string& CFunction::prototype() const noexcept { return state_->prototype; }
 const std::string& CFunction::letters() const noexcept { return state_->signature->letters; }
-void CFunction::keep() noexcept { owned_ = false; }
+
+void CFunction::keep() noexcept {
+  if (!std::exchange(owned_, false)) return;
+  static std::atomic<State*> kept{nullptr};  // reachable, so that nobody takes them for lost
+  state_->next_kept = kept.load(std::memory_order_relaxed);
+  while (!kept.compare_exchange_weak(state_->next_kept, state_, std::memory_order_relaxed)) {
+  }
+}
 
 void CFunction::check(const char* letters, const std::type_info& signature) const {
   if (state_->signature->letters == letters) return;
