@@ -8,6 +8,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "bind/c_function.h"
 #include "bind/registry.h"
 #include "bind/schema.h"
 #include "opyard/plugin/plugin.h"
@@ -73,4 +74,5 @@ PYBIND11_MODULE(_bind, module) {
   opyard::python::add_registry(module);
   opyard::python::add_keys(module);
   opyard::python::add_plugins(module);
+  opyard::python::add_c_function(module);
 }

@@ -4,8 +4,10 @@
 #include <cstdlib>
 
 #include "objects/key_set.h"
+#include "opyard/ffi/c_function.h"
 #include "opyard/registry/library.h"
 #include "protocol/python_kernel.h"
+#include "runtime/gil.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -115,6 +117,41 @@ PyObject* implement(PyObject* self, PyObject* args) {
   });
 }
 
+// impl_c(name, file as bytes, symbol, key, form, place)
+PyObject* implement_in_c(PyObject* self, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    const char* name = nullptr;
+    const char* file = nullptr;
+    const char* symbol = nullptr;
+    Py_ssize_t name_size = 0;
+    Py_ssize_t file_size = 0;
+    Py_ssize_t symbol_size = 0;
+    PyObject* key = nullptr;
+    const char* form = nullptr;
+    const char* place = nullptr;
+    if (PyArg_ParseTuple(args, "s#y#s#Oss", &name, &name_size, &file, &file_size, &symbol,
+                         &symbol_size, &key, &form, &place) == 0) {
+      throw PythonErrorSet();
+    }
+    const std::string_view op_name(name, std::size_t(name_size));
+    const std::string path(file, std::size_t(file_size));
+    const std::string function(symbol, std::size_t(symbol_size));
+    const CForm c_form = parse_c_form(form);
+    const Operator& op = detail::require_for_c(library_of(self), op_name);
+    const void* address = nullptr;
+    {
+      const ReleaseGil release;  // opening a library may take long, and runs code of its own
+      address = detail::require_c_function(op, path, function);
+    }
+    Library& library = library_of(self);  // it may have been taken back meanwhile
+    library.set_place(place);
+    library.implement(op_name, parse_key(key),
+                      c_kernel(op, address, detail::show_c_function(path, function), c_form),
+                      false);
+    Py_RETURN_NONE;
+  });
+}
+
 // fallback(function or None for fallthrough, with_keyset, place)
 PyObject* fallback(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
@@ -158,6 +195,7 @@ void deallocate(PyObject* self) {
 PyMethodDef methods[] = {
     {"define", define, METH_VARARGS, "define(schema, conservative, tags, place, doc)"},
     {"impl", implement, METH_VARARGS, "impl(name, function, key, with_keyset, override, place)"},
+    {"impl_c", implement_in_c, METH_VARARGS, "impl_c(name, file, symbol, key, form, place)"},
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
     {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},
     {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},

@@ -95,6 +95,16 @@ PyObject* has_kernel(PyObject* self, PyObject* key_object) {
   });
 }
 
+// op.c_function(form="Standard"): see opyard.library.CFunction, which the hook makes.
+PyObject* c_function(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    PyObject* const make = require_hook(runtime_of_overload(self), "c_function");
+    std::vector<PyObject*> all{self};
+    all.insert(all.end(), args, args + count + (names == nullptr ? 0 : PyTuple_GET_SIZE(names)));
+    return PyObject_Vectorcall(make, all.data(), std::size_t(count) + 1, names);
+  });
+}
+
 PyObject* full_name(PyObject* self, PyObject*) {
   return entry_from_python([&] { return to_text(to_string(op_of(self).name())).release(); });
 }
@@ -184,6 +194,9 @@ PyMethodDef methods[] = {
      "redispatch(keyset, *args, **kwargs): calls from the given key set on"},
     {"has_kernel_for_dispatch_key", has_kernel, METH_O,
      "has_kernel_for_dispatch_key(key): whether a kernel is registered at exactly this key"},
+    {"c_function", method(c_function), METH_FASTCALL | METH_KEYWORDS,
+     "c_function(form='Standard'): this operator as a plain C function; see "
+     "opyard.library.CFunction"},
     {"_call_at", method(call_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_explain", method(explain_call), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},

@@ -8,6 +8,7 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     overload(name)                   the overload of "ns::name" or "ns::name.overload"
     aten(name)                       the packet of that aten operator, or None
     schema(text)                     the schema that a text says
+    c_function(op, form)             the CFunction of an overload
     tag(name)                        the Tag of this name, or the name
     format_tensor(tensor)            its repr
     get_item(tensor, index)          tensor[index]
@@ -29,6 +30,13 @@ def _schema(text: str) -> object:
 
     hooks["schema"] = parse
     return parse(text)
+
+
+def _c_function(*args: object, **kwargs: object) -> object:
+    from ._c_function import CFunction
+
+    hooks["c_function"] = CFunction
+    return CFunction(*args, **kwargs)
 
 
 def _tag(name: str) -> object:
@@ -65,6 +73,7 @@ hooks = {
     "overload": _ops.overload_of,
     "aten": _ops.find_aten,
     "schema": _schema,
+    "c_function": _c_function,
     "tag": _tag,
     "format_tensor": _format_tensor,
     "get_item": _get_item,

@@ -22,7 +22,7 @@ _packets: dict = {}
 _aten_is_loaded = False
 
 
-def _encoded(path: "str | bytes | os.PathLike") -> bytes:
+def encoded_path(path: "str | bytes | os.PathLike") -> bytes:
     """The path as the system takes it. Raises OSError for a text that cannot be one, TypeError."""
     try:
         encoded = os.fsencode(path)
@@ -43,7 +43,7 @@ def load_library(path: "str | bytes | os.PathLike") -> None:
     """
     from . import _bind
 
-    _bind.load_library(_encoded(path))
+    _bind.load_library(encoded_path(path))
     if keys := sys.modules.get("opyard._keys"):
         keys.refresh_names()  # the library may have named some
 
@@ -56,7 +56,7 @@ def unload_library(path: "str | bytes | os.PathLike") -> int:
     """
     from . import _bind
 
-    survivors = _bind.unload_library(_encoded(path))
+    survivors = _bind.unload_library(encoded_path(path))
     for packet in list(_packets.values()):
         forget(packet.qualified_name)
     return survivors

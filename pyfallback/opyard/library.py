@@ -12,6 +12,7 @@ refers to that any more, and the registry is then as if it had never been. The k
 alive by its registration; a kernel that refers to its own Library keeps both for ever.
 """
 
+import os
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -21,7 +22,9 @@ from . import _C, _ops
 from ._ops import load_library, loaded_libraries, unload_library
 
 __all__ = [
+    "CFunction",  # noqa: F822
     "Library",
+    "c_prototype",  # noqa: F822
     "fallthrough_kernel",
     "load_library",
     "loaded_libraries",
@@ -31,6 +34,15 @@ __all__ = [
 
 _RESERVED_NAMESPACES = ("prim",)
 _ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
+
+
+def __getattr__(name: str) -> object:
+    """What needs ctypes is imported when it is first named."""
+    if name in ("CFunction", "c_prototype"):
+        from . import _c_function
+
+        return getattr(_c_function, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def fallthrough_kernel(*args: object, **kwargs: object) -> None:
@@ -162,6 +174,36 @@ class Library:
         if dispatch_key == "":
             dispatch_key = self.dispatch_key
         self._library.impl(op_name, function, dispatch_key, with_keyset, allow_override, _place())
+
+    def impl_c(
+        self,
+        op_name: "str | _C.OpOverload",
+        path: "str | bytes | os.PathLike",
+        symbol: str,
+        dispatch_key: "str | int" = "",
+        *,
+        form: str = "Standard",
+    ) -> None:
+        """Registers a C function of a shared library as a kernel of an operator, which is defined.
+
+            lib.define("cosine(float x) -> float")
+            lib.impl_c("cosine", "libm.so.6", "cos")
+
+        The schema says how it is called; c_prototype() gives the C declaration. A name without a
+        slash that is no file here is looked for where the system looks for libraries. The library
+        stays open for ever. `form` is that of CFunction. Keys are those of impl().
+
+        Raises LookupError where the operator is not defined or the library has no such function,
+        OSError where it cannot be opened, NotImplementedError where the schema has no C signature,
+        ValueError for an unknown form, RuntimeError for what cannot be registered. Nothing is
+        registered then.
+        """
+        if isinstance(op_name, _C.OpOverload):
+            op_name = op_name.name()
+        if dispatch_key == "":
+            dispatch_key = self.dispatch_key
+        file = _ops.encoded_path(path)
+        self._library.impl_c(op_name, file, symbol, dispatch_key, form, _place())
 
     def fallback(
         self, fn: Callable[..., Any], dispatch_key: "str | int" = "", *, with_keyset: bool = False

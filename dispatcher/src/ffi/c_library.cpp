@@ -71,27 +71,41 @@ const void* require_function(const std::string& file, const std::string& symbol)
 
 }  // namespace
 
-void impl_c(Library& library, std::string_view name, const std::string& file,
-            const std::string& symbol, std::optional<DispatchKey> key, CForm form) {
+namespace detail {
+
+const Operator& require_for_c(const Library& library, std::string_view name) {
   OperatorName full = parse_operator_name(name);
   if (full.name_space().empty()) full.name = library.name_space() + "::" + full.name;
   const Operator* const op = Registry::instance().find(full);
-  if (op == nullptr) {
-    fail(ErrorKind::NotFound,
-         fmt::format(
-             "impl_c(\"{}\"): {} is not defined, and a C function is called as its schema says; "
-             "define it first",
-             name, to_string(full)));
-  }
-  const void* function = nullptr;
+  if (op != nullptr) return *op;
+  fail(ErrorKind::NotFound,
+       fmt::format(
+           "impl_c(\"{}\"): {} is not defined, and a C function is called as its schema says; "
+           "define it first",
+           name, to_string(full)));
+}
+
+const void* require_c_function(const Operator& op, const std::string& file,
+                               const std::string& symbol) {
   try {
-    function = require_function(file, symbol);
+    return require_function(file, symbol);
   } catch (const Error& error) {
-    fail(error.kind(), fmt::format("{}: {}", to_string(full), error.what()));
+    fail(error.kind(), fmt::format("{}: {}", to_string(op.name()), error.what()));
   }
-  const std::string shown =
-      fmt::format("{} of {}", symbol, std::filesystem::path(file).filename().string());
-  library.implement(name, key, c_kernel(*op, function, shown, form), false);
+}
+
+std::string show_c_function(const std::string& file, const std::string& symbol) {
+  return fmt::format("{} of {}", symbol, std::filesystem::path(file).filename().string());
+}
+
+}  // namespace detail
+
+void impl_c(Library& library, std::string_view name, const std::string& file,
+            const std::string& symbol, std::optional<DispatchKey> key, CForm form) {
+  const Operator& op = detail::require_for_c(library, name);
+  const void* const function = detail::require_c_function(op, file, symbol);
+  library.implement(name, key, c_kernel(op, function, detail::show_c_function(file, symbol), form),
+                    false);
 }
 
 }  // namespace opyard

@@ -417,6 +417,16 @@ const char* name_of(CForm form) noexcept {
   return "";
 }
 
+CForm parse_c_form(std::string_view name) {
+  for (const CForm form : {CForm::Standard, CForm::Void, CForm::Comparator}) {
+    if (name == name_of(form)) return form;
+  }
+  fail(ErrorKind::BadValue,
+       fmt::format(
+           "no form of C functions is called \"{}\"; there are Standard, Void and Comparator",
+           name));
+}
+
 std::string c_prototype(const Operator& op, CForm form) {
   return ffi::prototype_of(op, *ffi::make_c_signature(op, form));
 }

@@ -1,5 +1,8 @@
 /* c_functions.c: a C library of no one's, which knows DLPack and how to fail, for test_c_function. */
+#define _POSIX_C_SOURCE 200809L
+
 #include <complex.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -193,4 +196,34 @@ EXPORT int64_t c_forgives(double (*f)(double)) {
   const int status = opyard_last_status();
   opyard_clear_error();
   return status;
+}
+
+/* Callbacks from elsewhere: on a thread of C's own, and at the end of the process. */
+typedef struct {
+  double (*function)(double);
+  double number;
+} Callback;
+static void* run_callback(void* context) {
+  Callback* const callback = context;
+  callback->number = callback->function(callback->number);
+  const char* const error = opyard_last_error();
+  if (error != NULL) fprintf(stderr, "on a thread of C: %s\n", error);
+  return NULL;
+}
+EXPORT double c_on_a_thread(double (*function)(double), double x) {
+  Callback callback = {function, x};
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, run_callback, &callback) != 0) abort();
+  pthread_join(thread, NULL);
+  return callback.number;
+}
+static double (*function_at_exit)(double) = NULL;
+static void call_at_exit(void) {
+  const double number = function_at_exit(1.0);
+  const char* const error = opyard_last_error();
+  printf("at exit: %g, %s\n", number, error == NULL ? "no error" : error);
+}
+EXPORT void c_at_exit(double (*function)(double)) {
+  function_at_exit = function;
+  atexit(call_at_exit);
 }

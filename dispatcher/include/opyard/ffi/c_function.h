@@ -78,6 +78,8 @@ enum class CForm : std::uint8_t {
 
 // "Standard", "Void", "Comparator"
 OPYARD_API const char* name_of(CForm form) noexcept;
+// Raises BadValue for another name.
+OPYARD_API CForm parse_c_form(std::string_view name);
 
 // A kernel that calls a C function of the operator's signature, at any address. `shown` is what
 // errors call it: "scale of libdemo.so". Only calls of this very operator reach it: where the
@@ -99,6 +101,15 @@ OPYARD_API void impl_c(Library& library, std::string_view name, const std::strin
                        CForm form = CForm::Standard);
 
 namespace detail {
+
+// The steps of impl_c(), for who may not hold a lock while a library is opened. The operator that
+// a name stands for in this library. Raises NotFound.
+OPYARD_API const Operator& require_for_c(const Library& library, std::string_view name);
+// Opens the library, and gives the address. Raises NotFound, BadPlugin, naming the operator.
+OPYARD_API const void* require_c_function(const Operator& op, const std::string& file,
+                                          const std::string& symbol);
+// "scale of libdemo.so"
+OPYARD_API std::string show_c_function(const std::string& file, const std::string& symbol);
 
 // The C type of a parameter or return value as a letter: v, i (int), l (int64_t), d, b, c, p.
 template <typename T>

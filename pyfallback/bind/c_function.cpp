@@ -1,0 +1,60 @@
+// bind/c_function.cpp: operators as C functions, for opyard/_c_function.py.
+//
+// [At exit] The objects of a program die one by one when the interpreter ends, while C code may still
+// hold the addresses, on other threads or in functions that run at the end of the process. So
+// closures that are alive then stand for ever. One whose kernel is a Python function fails with
+// InterpreterGone from then on.
+#include "bind/c_function.h"
+
+#include "opyard/ffi/c_function.h"
+#include "opyard/schema/parse.h"
+
+namespace py = pybind11;
+
+namespace opyard::python {
+namespace {
+
+const Operator& require_operator_named(const std::string& name) {
+  return Registry::instance().require(parse_operator_name(name));
+}
+
+struct Closure {
+  CFunction function;
+
+  Closure(const std::string& name, const std::string& form)
+      : function(require_operator_named(name), parse_c_form(form)) {}
+  Closure(const Closure&) = delete;
+  Closure& operator=(const Closure&) = delete;
+  ~Closure() {
+    if (is_finalizing()) function.keep();  // see [At exit]
+  }
+};
+
+}  // namespace
+
+void add_c_function(py::module_& module) {
+  py::class_<Closure>(module, "CFunction", "what opyard.library.CFunction holds")
+      .def(py::init<const std::string&, const std::string&>())
+      .def_property_readonly("address",
+                             [](const Closure& self) {
+                               return reinterpret_cast<std::uintptr_t>(self.function.address());
+                             })
+      .def_property_readonly("prototype",
+                             [](const Closure& self) { return self.function.prototype(); })
+      .def_property_readonly("letters",
+                             [](const Closure& self) { return self.function.letters(); });
+  module.def(
+      "c_prototype",
+      [](const std::string& name, const std::string& form) {
+        return c_prototype(require_operator_named(name), parse_c_form(form));
+      },
+      "what a C function must look like to serve an operator");
+  module.def(
+      "raise_c_error",
+      [] {
+        if (const std::optional<Error> error = take_error()) throw *error;
+      },
+      "raises this thread's error, and forgets it");
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,14 @@
+// bind/c_function.h: operators as C functions, for opyard/_c_function.py.
+//
+// Depends on: pybind11.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <pybind11/pybind11.h>
+
+namespace opyard::python {
+
+void add_c_function(pybind11::module_& module);
+
+}  // namespace opyard::python
