@@ -106,6 +106,79 @@ TEST_F(Reclaim, NotWhileACallOnAnotherThreadIsInside) {
   EXPECT_EQ(witness_.use_count(), 1);
 }
 
+// A call that has read a slot and not yet come to its function, held there for the test.
+TEST_F(Reclaim, NotWhileACallOnAnotherThreadReads) {
+  std::atomic<int> step = 0;
+  std::thread reader([&] {
+    detail::enter_thread();
+    detail::begin_reading();
+    step = 1;
+    step.notify_all();
+    step.wait(1);
+    detail::end_reading();
+    step = 3;
+    step.notify_all();
+    step.wait(3);
+  });
+  step.wait(0);
+  implement("t::f", K::CPU, holding(witness_)).undo();
+  EXPECT_EQ(witness_.use_count(), 2);
+  EXPECT_EQ(registry().retired_count(), 1u);
+  step = 2;
+  step.notify_all();
+  step.wait(2);
+  registry().reclaim();
+  EXPECT_EQ(witness_.use_count(), 1) << "the thread lives on, and reads no more";
+  step = 4;
+  step.notify_all();
+  reader.join();
+}
+
+// A layer that is a function holds no record, and what it passes its call on to is held anew.
+TEST_F(Reclaim, ALayerThatIsAFunctionHoldsWhatItRedispatchesTo) {
+  static const TypedOperator<Unary>* f;
+  f = &f_;
+  Gate gate;
+  Registration layer =
+      implement("t::f", K::AutogradCPU, Kernel::from(+[](DispatchKeySet keys, const Tensor& x) {
+                  const DispatchKeySet below(DispatchKeySet::FULL_AFTER, K::AutogradCPU);
+                  return f->redispatch(keys & below, x);
+                }));
+  Registration kernel = implement("t::f", K::CPU, gate.kernel(witness_));
+  const Tensor x = tensor_with({K::CPU, K::AutogradCPU});
+  std::thread caller([&] { static_cast<void>(f_.call(x)); });
+  gate.wait_until_inside();
+  kernel.undo();
+  EXPECT_EQ(registry().retired_count(), 1u) << "its context is in use";
+  gate.open();
+  caller.join();
+  layer.undo();
+  EXPECT_EQ(registry().retired_count(), 0u);
+  EXPECT_EQ(witness_.use_count(), 1);
+}
+
+TEST_F(Reclaim, AFunctionIsFreedWhileItRuns) {
+  static std::atomic<int> step;
+  step = 0;
+  Registration kernel =
+      implement("t::f", K::CPU, Kernel::from(+[](DispatchKeySet, const Tensor& x) -> Tensor {
+                  step = 1;
+                  step.notify_all();
+                  step.wait(1);
+                  return x;
+                }));
+  std::thread caller([&] {
+    detail::enter_thread();  // else the call is a thread's first, whose stub holds a depth
+    static_cast<void>(f_.call(x_));
+  });
+  step.wait(0);
+  kernel.undo();
+  EXPECT_EQ(registry().retired_count(), 0u) << "its record is not needed any more";
+  step = 2;
+  step.notify_all();
+  caller.join();
+}
+
 TEST_F(Reclaim, EveryChangeLooksAgain) {
   Gate gate;
   Registration kernel = implement("t::f", K::CPU, gate.kernel(witness_));

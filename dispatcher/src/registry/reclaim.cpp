@@ -7,16 +7,19 @@
 //   seen outside of all calls since.
 //
 // Readers
-//   A call raises its thread's `call_depth` with a plain store before it loads the slot, and
-//   lowers it with a releasing store after the kernel returned. A plain store may become
-//   visible after a later load; making it a fence would cost every call 5 to 20 ns. The
-//   writer pays instead.
+//   A call sets its thread's `reading` with a plain store before it loads the slot. Where the
+//   record holds a function that needs nothing else of it, the call clears `reading` with a
+//   releasing store and goes to the function. Else it raises `call_depth` first, and lowers it
+//   with a releasing store after the kernel returned. A plain store may become visible after a
+//   later load; making it a fence would cost every call 5 to 20 ns. The writer pays instead.
 //
 // Writers
 //   membarrier(PRIVATE_EXPEDITED) makes every running thread of the process execute a full
-//   fence (0.25 µs). After it, a thread whose depth reads 0 is outside; whatever call it
-//   starts later sees the new slots. A thread whose depth is not 0 may hold an old record and
-//   is waited for: each later collection looks again until it was seen at 0 once.
+//   fence (0.25 µs). After it, a thread that is seen not to read, and then at depth 0, holds no
+//   old record: what it starts later sees the new slots, and what it read before would show in
+//   one of the two, since a depth is raised before `reading` is cleared and `reading` is looked at
+//   first. Any other thread is waited for: each later collection looks again until it was seen
+//   outside once.
 //
 // Two generations
 //   Records retired since the last barrier are `fresh`; those behind a barrier are `waiting`,
@@ -53,7 +56,8 @@ struct ThreadNode {
   ThreadNode* next = nullptr;
 
   bool outside() const noexcept {
-    return __atomic_load_n(&block->call_depth, __ATOMIC_ACQUIRE) == 0;
+    return __atomic_load_n(&block->reading, __ATOMIC_ACQUIRE) == 0 &&
+           __atomic_load_n(&block->call_depth, __ATOMIC_ACQUIRE) == 0;
   }
 };
 

@@ -84,14 +84,26 @@ inline constexpr RuntimeLayout kRuntimeLayout = make_runtime_layout();
 
 inline constexpr int kSlotCount = detail::kRuntimeLayout.slots;
 
-// The slot that a call with this set reads. The bits of the backends are shifted by one, so
-// that a set without one reads the row's first slot.
-[[gnu::always_inline]] constexpr std::size_t runtime_index(DispatchKeySet set) noexcept {
+namespace detail {
+
+// Whether Dense is the only layer of a set, and the slot that a call with such a set reads. The
+// bits of the backends are shifted by one, so that a set without one reads the row's first slot.
+[[gnu::always_inline]] constexpr bool is_dense(DispatchKeySet set) noexcept {
+  return __builtin_expect(set.raw() >> 16 == 1, 1);
+}
+[[gnu::always_inline]] constexpr std::size_t dense_index(DispatchKeySet set) noexcept {
   constexpr std::uint64_t kBackendsAndNone = DispatchKeySet::kBackendBits << 1 | 1;
-  const std::uint64_t bits = set.raw();
-  const std::size_t column = detail::highest_bit((bits << 1 | 1) & kBackendsAndNone);
-  if (__builtin_expect(bits >> 16 == 1, 1)) return column;
-  const detail::RuntimeEntry& entry = detail::kRuntimeLayout.entries[detail::highest_bit(bits | 1)];
+  return highest_bit((2 * set.raw() + 1) & kBackendsAndNone);  // one instruction less than with |
+}
+
+}  // namespace detail
+
+// The slot that a call with this set reads.
+[[gnu::always_inline]] constexpr std::size_t runtime_index(DispatchKeySet set) noexcept {
+  const std::size_t column = detail::dense_index(set);
+  if (detail::is_dense(set)) return column;
+  const detail::RuntimeEntry& entry =
+      detail::kRuntimeLayout.entries[detail::highest_bit(set.raw() | 1)];
   return entry.offset + (column & entry.backend_mask);
 }
 static_assert(runtime_index(DispatchKey::CPU) == 1 && runtime_index(DispatchKeySet()) == 0,

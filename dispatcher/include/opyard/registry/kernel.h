@@ -10,13 +10,16 @@
 // with, and the parameter is no part of the operator's signature.
 //
 // [Plain functions] One that takes no key set stands in its record as it is, and is called with two
-// arguments more than it has: record and key set, which come last. x86-64 and AArch64 pass arguments
+// arguments more than it has: context and key set, which come last. x86-64 and AArch64 pass arguments
 // from the left and let the caller clear them away, so it does not notice. The language does not
 // promise that; elsewhere a thunk stands in between. It would cost 2 ns in a call of 12 where the
 // result is returned in memory, as a Tensor is, since GCC makes no jump of such a call: run the bench
-// row typed_counted before undoing this. Such a kernel uses nothing that could be freed while it
-// runs, so a call has left its depth before it begins: the store that says so would otherwise stand
-// between the lock instructions of kernel and caller, and cost 2.8 ns of 14.
+// row typed_counted before undoing this.
+//
+// [Lasting functions] A function, with a key set or without, uses nothing that could be freed while
+// it runs: its code stays mapped, and the context of its thunk is its address. So a call has left the
+// table before it begins, and is a jump: the store that says so would otherwise stand between the
+// lock instructions of kernel and caller, and cost 2.8 ns of 14.
 //
 // Depends on: registry/types.h, registry/record.h, registry/operator.h.
 #pragma once
@@ -42,11 +45,11 @@ inline constexpr bool kPlainFunctionsFit = true;
 inline constexpr bool kPlainFunctionsFit = false;
 #endif
 
-// Runs `f(arguments..., record, keys)` with the arguments of a boxed call and puts its result
+// Runs `f(arguments..., context, keys)` with the arguments of a boxed call and puts its result
 // in their place. Arguments are borrowed from the stack, so they stay alive for the kernel.
 template <typename R, typename... A>
 struct Unboxed {
-  using Typed = R (*)(A..., const Record&, DispatchKeySet);
+  using Typed = R (*)(A..., void*, DispatchKeySet);
   static_assert(CheckedResult<R>::value);
 
   template <std::size_t... I>
@@ -58,11 +61,11 @@ struct Unboxed {
     // takes Tensor& gets a handle of its own to change.
     [[maybe_unused]] std::tuple<Held<A>...> held{Argument<A>::unbox(arguments[I])...};
     if constexpr (std::is_void_v<R>) {
-      typed(pass<A>(std::get<I>(held))..., record, keys);
+      typed(pass<A>(std::get<I>(held))..., record.context, keys);
       stack.drop(sizeof...(A));
     } else {
       // A returned reference is one of the arguments: it is counted before they are dropped.
-      std::remove_cvref_t<R> result(typed(pass<A>(std::get<I>(held))..., record, keys));
+      std::remove_cvref_t<R> result(typed(pass<A>(std::get<I>(held))..., record.context, keys));
       if constexpr (std::is_same_v<std::remove_cvref_t<R>, Tensor>) {
         stack.replace(sizeof...(A), Value(std::move(result)));
       } else {
@@ -141,17 +144,17 @@ struct ThunkOf<F, Unboxed<R, A...>> {
   using Callable = CallableOf<F>;
 
   // The context is the function's address.
-  static R through_pointer(A... arguments, const Record& record, DispatchKeySet keys) {
-    const auto function = reinterpret_cast<F>(record.context);
+  static R through_pointer(A... arguments, void* context, DispatchKeySet keys) {
+    const auto function = reinterpret_cast<F>(context);
     return Callable::invoke(function, keys, std::forward<A>(arguments)...);
   }
   // The context is the function object.
-  static R through_object(A... arguments, const Record& record, DispatchKeySet keys) {
-    return Callable::invoke(*static_cast<F*>(record.context), keys, std::forward<A>(arguments)...);
+  static R through_object(A... arguments, void* context, DispatchKeySet keys) {
+    return Callable::invoke(*static_cast<F*>(context), keys, std::forward<A>(arguments)...);
   }
   // The function is a constant.
   template <auto function>
-  static R direct(A... arguments, const Record&, DispatchKeySet keys) {
+  static R direct(A... arguments, void*, DispatchKeySet keys) {
     constexpr auto constant = function;
     return Callable::invoke(constant, keys, std::forward<A>(arguments)...);
   }
@@ -169,16 +172,13 @@ class Kernel {
     using F = R (*)(A...);
     Kernel kernel = shaped<F>();
     if constexpr (kStandsAsItIs<F>) {
-      kernel.record_->plain = reinterpret_cast<TypedFunction>(function);
-      kernel.record_->typed = kernel.record_->plain;
+      kernel.record_->typed = reinterpret_cast<TypedFunction>(function);
     } else {
       using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
       kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::through_pointer);
       kernel.record_->context = reinterpret_cast<void*>(function);
-      if constexpr (detail::CallableOf<F>::takes_keys) {
-        kernel.record_->keyed = reinterpret_cast<TypedFunction>(function);
-      }
     }
+    kernel.record_->lasting = true;
     return kernel;
   }
 
@@ -187,15 +187,12 @@ class Kernel {
     using F = std::remove_const_t<decltype(function)>;
     Kernel kernel = shaped<F>();
     if constexpr (kStandsAsItIs<F>) {
-      kernel.record_->plain = reinterpret_cast<TypedFunction>(function);
-      kernel.record_->typed = kernel.record_->plain;
+      kernel.record_->typed = reinterpret_cast<TypedFunction>(function);
     } else {
       using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
       kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::template direct<function>);
-      if constexpr (detail::CallableOf<F>::takes_keys) {
-        kernel.record_->keyed = reinterpret_cast<TypedFunction>(function);
-      }
     }
+    kernel.record_->lasting = true;
     return kernel;
   }
 

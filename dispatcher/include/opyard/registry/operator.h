@@ -34,29 +34,24 @@ class TypedOperator;
 
 namespace detail {
 
-// Says that this thread is inside a dispatched call, so that nothing it can have read is
-// freed. A plain store on entry, a plain store on exit; see registry/reclaim.cpp.
-//
-//   const std::uint64_t outer = enter_call();   … leave_call(outer);       on one path
-//   const CallDepth depth;                      until the end of its scope
-//   const CallDepth depth(outer);               the same for what enter_call() gave
-inline std::uint64_t enter_call() noexcept {
-  const std::uint64_t outer = local_block.call_depth;
-  __atomic_store_n(&local_block.call_depth, outer + 1, __ATOMIC_RELAXED);
+// Nothing that this thread can have read from a table is freed between these two, nor while a
+// CallDepth lives. Plain stores; see registry/reclaim.cpp. Between the two nothing is called, so
+// that they need not count: a call that only looks for its function neither loads nor adds.
+inline void begin_reading() noexcept {
+  __atomic_store_n(&local_block.reading, 1, __ATOMIC_RELAXED);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  return outer;
 }
-inline void leave_call(std::uint64_t outer) noexcept {
-  __atomic_store_n(&local_block.call_depth, outer, __ATOMIC_RELEASE);
-}
+inline void end_reading() noexcept { __atomic_store_n(&local_block.reading, 0, __ATOMIC_RELEASE); }
 
 class CallDepth {
  public:
-  CallDepth() noexcept : CallDepth(enter_call()) {}
-  explicit CallDepth(std::uint64_t outer) noexcept : outer_(outer) {}
+  CallDepth() noexcept : outer_(local_block.call_depth) {
+    __atomic_store_n(&local_block.call_depth, outer_ + 1, __ATOMIC_RELAXED);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
   CallDepth(const CallDepth&) = delete;
   CallDepth& operator=(const CallDepth&) = delete;
-  ~CallDepth() { leave_call(outer_); }
+  ~CallDepth() { __atomic_store_n(&local_block.call_depth, outer_, __ATOMIC_RELEASE); }
 
  private:
   // Kept, not read again: a kernel that counts references ends with a lock instruction, and a
@@ -66,6 +61,7 @@ class CallDepth {
 
 // Makes this thread known to the registry. Idempotent; called once a thread.
 OPYARD_API OPYARD_COLD void enter_thread();
+inline bool is_thread_known() noexcept { return (local_block.include & kThreadEntryBit) == 0; }
 
 }  // namespace detail
 
@@ -113,6 +109,10 @@ class OPYARD_API Operator {
 
   const Record& record(DispatchKeySet keys) const noexcept {
     return *table_.slot(runtime_index(keys)).load(std::memory_order_acquire);
+  }
+  // The same where Dense is the only layer of the set.
+  const Record& dense_record(DispatchKeySet keys) const noexcept {
+    return *table_.slot(detail::dense_index(keys)).load(std::memory_order_acquire);
   }
   DispatchKeySet mask() const noexcept {
     return {DispatchKeySet::RAW,

@@ -5,10 +5,10 @@
 // read it (registry/reclaim.cpp). A null `typed` function means "box".
 //
 // The calling conventions
-//   typed   R f(A..., const Record&, DispatchKeySet)      for the operator's C++ signature R(A...)
+//   typed   R f(A..., void* context, DispatchKeySet)      for the operator's C++ signature R(A...)
 //   boxed   void f(const Record&, const Operator&, DispatchKeySet, Stack&)
 //
-// The record and the set come last, so that the arguments lie where a kernel without them expects
+// The context and the set come last, so that the arguments lie where a kernel without them expects
 // them; see registry/kernel.h, [Plain functions].
 //
 // The key set that a kernel receives is the one its call was dispatched with, so that a
@@ -53,16 +53,13 @@ struct InferredTypes {
 };
 
 struct Record {
-  // Read by calls. A function that needs neither record nor context stands in `plain` as R(A...)
-  // beside `typed`: it is called outside of the call depth (registry/operator.h), since nothing of
-  // it is ever freed. One that takes the key set stands in `keyed` as R(DispatchKeySet, A...), so
-  // that the first call of a chain needs no thunk; it is called inside, since it will redispatch.
-  TypedFunction plain = nullptr;
+  // Read by calls. Where `typed` is there and its context is nothing that could be freed, the
+  // record is `lasting`: the function is called outside of the call depth (registry/operator.h).
   TypedFunction typed = nullptr;
-  TypedFunction keyed = nullptr;
-  BoxedFunction boxed = nullptr;
   void* context = nullptr;
+  BoxedFunction boxed = nullptr;
   RecordRole role = RecordRole::Kernel;
+  bool lasting = false;
 
   // Read by people and by registration.
   void (*destroy)(void* context) = nullptr;

@@ -42,20 +42,11 @@ class TypedOperator<R(A...)> {
   explicit TypedOperator(const Operator& op) noexcept : op_(&op) {}
 
   // Raises NoKernel, OperatorGone, and whatever the kernel throws.
-  [[gnu::always_inline]] OPYARD_CALLS_OTHER_TYPE R call(A... arguments) const {
-    const std::uint64_t outer = detail::enter_call();
-    const DispatchKeySet keys = op_->call_keys((DispatchKeySet() | ... | keys_of<A>(arguments)));
-    const Record& record = op_->record(keys);
-    if (const TypedFunction plain = record.plain) {
-      detail::leave_call(outer);
-      return reinterpret_cast<Typed>(plain)(std::forward<A>(arguments)..., record, keys);
-    }
-    const detail::CallDepth depth(outer);
-    if (const TypedFunction keyed = record.keyed) {
-      return reinterpret_cast<R (*)(DispatchKeySet, A...)>(keyed)(keys,
-                                                                  std::forward<A>(arguments)...);
-    }
-    return run(record, keys, std::forward<A>(arguments)...);
+  [[gnu::always_inline]] R call(A... arguments) const {
+    const Operator& op = *op_;
+    detail::begin_reading();
+    const DispatchKeySet keys = op.call_keys((DispatchKeySet() | ... | keys_of<A>(arguments)));
+    return go<Step::Call>(op, keys, std::forward<A>(arguments)...);
   }
   [[gnu::always_inline]] R operator()(A... arguments) const {
     return call(std::forward<A>(arguments)...);
@@ -64,16 +55,18 @@ class TypedOperator<R(A...)> {
   // From the given set on: looks neither at the arguments nor at the thread. For kernels,
   // which mask the set they received.
   [[gnu::always_inline]] R redispatch(DispatchKeySet keys, A... arguments) const {
-    if (__builtin_expect(detail::local_block.call_depth == 0, 0)) {
-      return redispatch_from_outside(*op_, keys, std::forward<A>(arguments)...);
+    const Operator& op = *op_;
+    if (__builtin_expect(!detail::is_thread_known(), 0)) {
+      return redispatch_first(op, keys, std::forward<A>(arguments)...);
     }
-    return run(op_->record(keys), keys, std::forward<A>(arguments)...);
+    detail::begin_reading();
+    return go<Step::Redispatch>(op, keys, std::forward<A>(arguments)...);
   }
 
   const Operator& op() const noexcept { return *op_; }
 
  private:
-  using Typed = R (*)(A..., const Record&, DispatchKeySet);
+  using Typed = R (*)(A..., void*, DispatchKeySet);
 
   template <typename P>
   static DispatchKeySet keys_of(const std::remove_reference_t<P>& argument) noexcept {
@@ -84,21 +77,55 @@ class TypedOperator<R(A...)> {
     }
   }
 
-  [[gnu::always_inline]] OPYARD_CALLS_OTHER_TYPE R run(const Record& record, DispatchKeySet keys,
-                                                       A... arguments) const {
-    if (__builtin_expect(record.typed == nullptr, 0)) {
-      return run_otherwise(*op_, keys, std::forward<A>(arguments)...);
+  enum class Step { Call, Redispatch };
+
+  // Ends what begin_reading() began. A function that needs nothing of its record is the last thing
+  // that happens here, so that neither a caller nor a layer needs a frame.
+  template <Step step>
+  [[gnu::always_inline]] OPYARD_CALLS_OTHER_TYPE static R go(const Operator& op,
+                                                             DispatchKeySet keys,
+                                                             A&&... arguments) {
+    const Record& record = op.record(keys);
+    if (__builtin_expect(record.lasting, 1)) {
+      const auto typed = reinterpret_cast<Typed>(record.typed);
+      void* const context = record.context;
+      detail::end_reading();
+      return typed(std::forward<A>(arguments)..., context, keys);
     }
-    return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record, keys);
+    return go_deeper<step>(op, record, keys, std::forward<A>(arguments)...);
   }
 
-  // Not inside a call, which the redispatch of a kernel that takes a key set is. Apart, so that a
-  // kernel that only goes on needs no frame.
-  [[gnu::noinline]] static R redispatch_from_outside(const Operator& op, DispatchKeySet keys,
-                                                     A... arguments) {
-    detail::enter_thread();
+  // To a record that has to stay alive until its kernel has returned. A redispatch inside of a call
+  // is covered by that call's depth; that it raises none tells the trace a call that a kernel makes
+  // from one that it passes on.
+  template <Step step>
+  [[gnu::noinline]] static R go_deeper(const Operator& op, const Record& record,
+                                       DispatchKeySet keys, A... arguments) {
+    if (step == Step::Redispatch && detail::local_block.call_depth > 0) {
+      detail::end_reading();
+      return run(op, record, keys, std::forward<A>(arguments)...);
+    }
     const detail::CallDepth depth;
-    return TypedOperator(op).run(op.record(keys), keys, std::forward<A>(arguments)...);
+    detail::end_reading();
+    return run(op, record, keys, std::forward<A>(arguments)...);
+  }
+
+  [[gnu::always_inline]] OPYARD_CALLS_OTHER_TYPE static R run(const Operator& op,
+                                                              const Record& record,
+                                                              DispatchKeySet keys,
+                                                              A&&... arguments) {
+    if (__builtin_expect(record.typed == nullptr, 0)) {
+      return run_otherwise(op, keys, std::forward<A>(arguments)...);
+    }
+    return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record.context,
+                                                 keys);
+  }
+
+  // On a thread that has made no call yet.
+  [[gnu::noinline]] static R redispatch_first(const Operator& op, DispatchKeySet keys,
+                                              A... arguments) {
+    detail::enter_thread();
+    return TypedOperator(op).redispatch(keys, std::forward<A>(arguments)...);
   }
 
   // The slot held a stub, or a kernel that only takes boxes. Static, so that a handle in a
@@ -112,7 +139,8 @@ class TypedOperator<R(A...)> {
   OPYARD_CALLS_OTHER_TYPE static R run_settled(const Operator& op, const Record& record,
                                                DispatchKeySet keys, A... arguments) {
     if (record.typed != nullptr) {
-      return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record, keys);
+      return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record.context,
+                                                   keys);
     }
     if (detail::watches(record) && !detail::wants_values(record)) {
       const detail::WatchedCall watched(op, record, keys);
