@@ -172,6 +172,41 @@ TEST(Registry, TheSameOwnerReplacesAndAnotherStacks) {
   EXPECT_EQ(who_ran("t::own", {K::CPU}), "no kernel") << "nothing is left below";
 }
 
+TEST(Registry, AnOwnKernelThatAnotherCoversIsReplacedByOneOnTop) {
+  const CaughtWarnings warnings;
+  const char owner = 0;
+  const char other = 0;
+  const Registration op = define("t::covered(Tensor x) -> Tensor");
+  Registration first = implement("t::covered", K::CPU, echo("first"), "", &owner);
+  Registration cover = implement("t::covered", K::CPU, echo("cover"), "", &other);
+  Registration second = implement("t::covered", K::CPU, echo("second"), "", &owner);
+  EXPECT_EQ(who_ran("t::covered", {K::CPU}), "second");
+  EXPECT_FALSE(first.stands());
+  EXPECT_TRUE(cover.stands());
+  EXPECT_EQ(warnings.texts().size(), 1u) << "one for each operator and key";
+  second.undo();
+  EXPECT_EQ(who_ran("t::covered", {K::CPU}), "cover");
+  cover.undo();
+  EXPECT_EQ(who_ran("t::covered", {K::CPU}), "no kernel") << "nothing is left below";
+}
+
+TEST(Registry, AnOwnKernelThatAnotherCoversStaysWhereTheWarningIsRaised) {
+  const char owner = 0;
+  const Registration op = define("t::covered(Tensor x) -> Tensor");
+  Registration first = implement("t::covered", K::CPU, echo("first"), "", &owner);
+  Registration cover = registry().implement(parse_operator_name("t::covered"), K::CPU,
+                                            echo("cover"), "", nullptr, true);
+  const auto raise = [](const std::string&) { fail(ErrorKind::BadValue, "raised"); };
+  const WarningHandler former = set_warning_handler(raise);
+  EXPECT_EQ(thrown_by([&] { implement("t::covered", K::CPU, echo("second"), "", &owner); }).kind,
+            ErrorKind::BadValue);
+  set_warning_handler(former);
+  EXPECT_EQ(who_ran("t::covered", {K::CPU}), "cover");
+  cover.undo();
+  EXPECT_TRUE(first.stands());
+  EXPECT_EQ(who_ran("t::covered", {K::CPU}), "first");
+}
+
 TEST(Registry, B23_OverridingWarnsAndNamesTheKernelReallyReplaced) {
   const CaughtWarnings warnings;
   const Registration op = define("t::over(Tensor x) -> Tensor");

@@ -275,9 +275,10 @@ class Registry:
             key = "CompositeImplicitAutograd"
         if key not in LISTED:
             raise Refused("no place for a kernel")
-        stack = [s for s in self.standing if s.key == key and not s.is_fallback]
-        if stack and stack[-1].library == library:
-            self.standing = tuple(s for s in self.standing if s is not stack[-1])
+        own = [
+            s for s in self.standing if (s.library, s.key) == (library, key) and not s.is_fallback
+        ]
+        self.standing = tuple(s for s in self.standing if s not in own)
         self.standing += (Standing(library, key, label, falls_through),)
 
     def fall_back(self, library, key, label, falls_through=False):

@@ -221,17 +221,20 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
   std::string warning;
   RecordChain freed;  // destroyed after the lock is released
   Registration registration;
-  Entry* entry = nullptr;  // entries live for ever
+  Entry* entry = nullptr;     // entries live for ever
+  std::uint64_t covered = 0;  // the owner's kernel below another's, which goes when all went well
   {
     const std::lock_guard lock(state_->mutex);
     entry = &state_->entry(name);
     check_kernel(*entry, key, *record);
     const auto place = entry->kernels.try_emplace(key).first;
     auto& stack = place->second;
-    const bool replaces = owner != nullptr && !stack.empty() && stack.back().owner == owner;
+    const auto is_own = [&](const RegisteredKernel& kernel) {
+      return owner != nullptr && kernel.owner == owner;
+    };
     std::uint64_t id = 0;
     try {
-      if (!stack.empty() && !replaces && !override && !entry->warned.contains(key)) {
+      if (!stack.empty() && !is_own(stack.back()) && !override && !entry->warned.contains(key)) {
         warning = describe_override(*entry, key, *stack.back().record, *record);
       }
       stack.reserve(stack.size() + 1);
@@ -243,11 +246,13 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
       throw;
     }
     registration = Registration(id);
-    if (replaces) {
-      state_->targets.erase(stack.back().id);
-      std::swap(stack.back().record, record);
-      stack.back().id = id;
+    const auto own = std::find_if(stack.begin(), stack.end(), is_own);
+    if (own != stack.end() && own + 1 == stack.end()) {
+      state_->targets.erase(own->id);
+      std::swap(own->record, record);
+      own->id = id;
     } else {
+      if (own != stack.end()) covered = own->id;
       stack.push_back({std::move(record), id, owner});
     }
     entry->publish(state_->common);
@@ -259,6 +264,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
     const std::lock_guard lock(state_->mutex);
     entry->warned.insert(key);
   }
+  if (covered != 0) undo(covered);
   return registration;
 }
 

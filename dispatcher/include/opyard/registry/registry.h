@@ -36,8 +36,8 @@
 
 namespace opyard {
 
-// Who registers: the same owner registering twice for one operator and key replaces, another
-// owner stacks on top. Any address that is the owner's alone; null is nobody's.
+// Who registers: the same owner registering twice for one operator and key replaces its own kernel,
+// wherever it lies, by one on top; another owner stacks on top. Any address that is the owner's alone; null is nobody's.
 using Owner = const void*;
 
 // How the aliases of an operator are known.
