@@ -192,19 +192,20 @@ TEST(Registry, AnOwnKernelThatAnotherCoversIsReplacedByOneOnTop) {
 
 TEST(Registry, AnOwnKernelThatAnotherCoversStaysWhereTheWarningIsRaised) {
   const char owner = 0;
-  const Registration op = define("t::covered(Tensor x) -> Tensor");
-  Registration first = implement("t::covered", K::CPU, echo("first"), "", &owner);
-  Registration cover = registry().implement(parse_operator_name("t::covered"), K::CPU,
+  const Registration op = define("t::still_covered(Tensor x) -> Tensor");
+  Registration first = implement("t::still_covered", K::CPU, echo("first"), "", &owner);
+  Registration cover = registry().implement(parse_operator_name("t::still_covered"), K::CPU,
                                             echo("cover"), "", nullptr, true);
   const auto raise = [](const std::string&) { fail(ErrorKind::BadValue, "raised"); };
   const WarningHandler former = set_warning_handler(raise);
-  EXPECT_EQ(thrown_by([&] { implement("t::covered", K::CPU, echo("second"), "", &owner); }).kind,
-            ErrorKind::BadValue);
+  EXPECT_EQ(
+      thrown_by([&] { implement("t::still_covered", K::CPU, echo("second"), "", &owner); }).kind,
+      ErrorKind::BadValue);
   set_warning_handler(former);
-  EXPECT_EQ(who_ran("t::covered", {K::CPU}), "cover");
+  EXPECT_EQ(who_ran("t::still_covered", {K::CPU}), "cover");
   cover.undo();
   EXPECT_TRUE(first.stands());
-  EXPECT_EQ(who_ran("t::covered", {K::CPU}), "first");
+  EXPECT_EQ(who_ran("t::still_covered", {K::CPU}), "first");
 }
 
 TEST(Registry, B23_OverridingWarnsAndNamesTheKernelReallyReplaced) {
