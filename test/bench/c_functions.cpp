@@ -62,13 +62,31 @@ void ten_floor(benchmark::State& state) {
   bare_call(state, &ten, std::vector<ffi_type*>(10, kReal), 1., 2., 3., 4., 5., 6., 7., 8., 9.,
             10.);
 }
+// Writes down what the function is to see of a float32 tensor on the cpu.
+void write_view(const TensorImpl& impl, dlpack::DLTensor& view) {
+  view.data = impl.data();
+  view.device = {dlpack::kCPU, 0};
+  view.ndim = std::int32_t(impl.dim());
+  view.dtype = {2, 32, 1};
+  view.shape = const_cast<std::int64_t*>(impl.sizes().data());
+  view.strides = const_cast<std::int64_t*>(impl.strides().data());
+  view.byte_offset = 0;
+}
+
 void tensors_floor(benchmark::State& state) {
-  float data[4] = {};
-  std::int64_t shape[] = {4};
-  std::int64_t strides[] = {1};
-  dlpack::DLTensor x{data, {1, 0}, 1, {2, 32, 1}, shape, strides, 0};
-  const dlpack::DLTensor* pointer = &x;
-  bare_call(state, &first, {&ffi_type_pointer, &ffi_type_pointer}, pointer, pointer);
+  Interface interface({&ffi_type_pointer, &ffi_type_pointer});
+  const auto callee = hidden(&first);
+  const Tensor tensor = small_tensor();
+  measure(state, [&] {
+    dlpack::DLTensor views[2];
+    write_view(*tensor.impl(), views[0]);
+    write_view(*tensor.impl(), views[1]);
+    const dlpack::DLTensor* words[] = {&views[0], &views[1]};
+    void* pointers[] = {&words[0], &words[1]};
+    double result = 0;
+    ffi_call(interface.get(), reinterpret_cast<void (*)()>(callee), &result, pointers);
+    benchmark::DoNotOptimize(result);
+  });
 }
 
 void run_closure(ffi_cif*, void* result, void** arguments, void*) {

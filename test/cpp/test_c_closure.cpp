@@ -356,5 +356,68 @@ TEST(CClosure, ManyThreadsCallOne) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(CClosure, ThereAreAsManyAsOneWants) {
+  const InCxx square("square(float x) -> float", [](double x) { return x * x; });
+  const InCxx add("add(int a, int b, int c) -> int",
+                  [](std::int64_t a, std::int64_t b, std::int64_t c) { return a + b + c; });
+  const InCxx length("length(str s) -> int",
+                     [](const std::string& s) { return std::int64_t(s.size()); });
+  std::vector<CFunction> all;
+  for (int i = 0; i < 200; ++i) {
+    all.push_back(square.function());
+    all.push_back(add.function());
+    all.push_back(length.function());
+  }
+  for (std::size_t i = 0; i < all.size(); i += 3) {
+    ASSERT_EQ(all[i].as<double(double)>()(3.0), 9.0);
+    ASSERT_EQ((all[i + 1].as<std::int64_t(std::int64_t, std::int64_t, std::int64_t)>()(1, 2, 3)),
+              6);
+    ASSERT_EQ(all[i + 2].as<std::int64_t(const char*)>()("four"), 4);
+    for (std::size_t j = i + 3; j < all.size(); ++j) ASSERT_NE(all[i].address(), all[j].address());
+  }
+}
+
+TEST(CClosure, ParametersMayBeMoreThanRegisters) {
+  const InCxx nine(
+      "nine(float a, float b, float c, float d, float e, float f, float g, float h, float "
+      "i, bool negative) -> float",
+      [](double a, double b, double c, double d, double e, double f, double g, double h, double i,
+         bool negative) {
+        const double sum = a + b + c + d + e + f + g + 10 * h + 100 * i;
+        return negative ? -sum : sum;
+      });
+  const CFunction f = nine.function();
+  const auto call =
+      f.as<double(double, double, double, double, double, double, double, double, double, bool)>();
+  EXPECT_EQ(call(1, 1, 1, 1, 1, 1, 1, 2, 3, true), -327.0);
+}
+
+TEST(CClosure, AFunctionThatWasGivenBackFails) {
+  const InCxx square("square(float x) -> float", [](double x) { return x * x; });
+  auto f = std::make_unique<CFunction>(square.op());
+  const auto call = f->as<double(double)>();
+  EXPECT_EQ(call(3.0), 9.0);
+  f.reset();
+  EXPECT_TRUE(std::isnan(call(3.0)));
+  EXPECT_EQ(last_error(), "a C function was called after the object that it belonged to had ended");
+}
+
+TEST(CClosure, ManyThreadsMakeAndEndThem) {
+  const InCxx square("square(float x) -> float", [](double x) { return x * x; });
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        const CFunction first = square.function();
+        const CFunction second = square.function();
+        ASSERT_EQ(first.as<double(double)>()(i), double(i) * i);
+        ASSERT_EQ(second.as<double(double)>()(2.0), 4.0);
+        ASSERT_NE(first.address(), second.address());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 }  // namespace
 }  // namespace opyard

@@ -43,7 +43,7 @@ TEST(CFunction, TypesThatAreNumbersAtRunTimeAreNumbers) {
   EXPECT_EQ(add.call(6, 7)[0], Value(13));
 }
 
-TEST(CFunction, MoreParametersThanRegistersGoThroughLibffi) {
+TEST(CFunction, ParametersMayBeMoreThanRegisters) {
   const ServedByC seven("seven(int a, int b, int c, int d, int e, int f, int g) -> int", "c_seven");
   EXPECT_EQ(seven.call(1, 2, 3, 4, 5, 6, 7)[0], Value(7654321));
   const ServedByC nine(
@@ -55,6 +55,14 @@ TEST(CFunction, MoreParametersThanRegistersGoThroughLibffi) {
                        "c_five");
   const std::complex<double> i(1, 1);
   EXPECT_EQ(five.call(i, i, i, i, i)[0].to_complex(), std::complex<double>(15, 15));
+  const std::string schema =
+      "(int a, int b, int c, int d, int e, int f, bool g, float h, float i, float j, float k, "
+      "float l, "
+      "float m, float n, float o, float p, float q, str r, int[] s, bool u, int v) -> float";
+  const ServedByC twenty("twenty" + schema, "c_twenty");  // eight words on the stack
+  EXPECT_EQ(twenty.call(1, 2, 3, 4, 5, 6, true, 1., 1., 1., 1., 1., 1., 1., 1., 1., 3., "four",
+                        ints({5, 6}), true, 9)[0],
+            Value(75. + 1000 * 98 + 4e6 + 7e7 + 1e9 + 9e10));
 }
 
 TEST(CFunction, TensorsAreLentAsTheyLie) {

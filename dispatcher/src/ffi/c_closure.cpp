@@ -1,16 +1,21 @@
-// ffi/c_closure.cpp: operators as C functions, through closures of libffi.
+// ffi/c_closure.cpp: operators as C functions.
 //
-// [Steps] A closure is a few instructions in executable memory that lead to one of the functions
-// below with pointers to the arguments and to the place of the return value. 1. The arguments
+// [Ways in] A closure of libffi is a few instructions in executable memory that lead to a function
+// below with pointers to the arguments and to the place of the return value. Where all arguments
+// come in registers, an entry point that is compiled in does the same for less; see
+// ffi/entry_points.h.
+//
+// [Steps] 1. The arguments
 // become values on a stack. 2. The operator is called. 3. Its results go into out-pointers or the
 // return value: all of them or, where anything fails, none. 4. What was lent is looked at: nobody
 // may hold it any more. 5. A failure becomes a status, or a NaN, 0 or false; the error is kept for
 // the thread. Nothing is thrown past the C frames that called, but for the unwinding of a thread
 // that is being ended.
 //
-// A closure belongs to its CFunction; calls only read it, so they need no lock.
+// The way in belongs to its CFunction; calls only read it, so they need no lock.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -20,6 +25,8 @@
 
 #include "base/readable.h"
 #include "ffi/c_signature.h"
+#include "ffi/c_words.h"
+#include "ffi/entry_points.h"
 #include "tensor/dlpack_view.h"
 
 namespace opyard {
@@ -40,7 +47,7 @@ struct CFunction::State {
   const std::unique_ptr<const ffi::CSignature> signature;
   const ffi::Callee callee;
   const std::string prototype;
-  ffi_closure* closure = nullptr;
+  ffi_closure* closure = nullptr;  // null where an entry point is the way in
   void* address = nullptr;
   State* next_kept = nullptr;
 
@@ -52,7 +59,11 @@ struct CFunction::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (closure != nullptr) ffi_closure_free(closure);
+    if (closure != nullptr) {
+      ffi_closure_free(closure);
+    } else {
+      ffi::give_back_entry_point(address);
+    }
   }
 };
 
@@ -66,21 +77,9 @@ T read(const void* at) noexcept {
   return value;
 }
 
-Value number_at(CElement element, const void* at) {
-  switch (element) {
-    case CElement::Float:
-      return Value(read<double>(at));
-    case CElement::Bool:
-      return Value(read<std::uint8_t>(at) != 0);
-    case CElement::Complex:
-      return Value(read<std::complex<double>>(at));
-    default:
-      return Value(read<std::int64_t>(at));
-  }
-}
-
 // Writes a return value as libffi wants it: integers as wide as a register.
-void write_returned(CReturn returned, const Value& value, void* place) noexcept {
+[[gnu::always_inline]] inline void write_returned(CReturn returned, const Value& value,
+                                                  void* place) noexcept {
   switch (returned) {
     case CReturn::Int:
       *static_cast<std::int64_t*>(place) = value.int_unchecked();
@@ -128,21 +127,29 @@ void write_failed(CReturn returned, Status status, void* place) noexcept {
   }
 }
 
-// Numbers in, a number out, by value or by pointer.
-void run_numbers(ffi_cif*, void* place, void** words, void* context) {
-  const Callee& callee = *static_cast<const Callee*>(context);
+// Numbers in, a number out, by value or by pointer. `word_of` gives the address of the word of an
+// argument. What is returned is known when this is compiled.
+template <CReturn returned, typename WordOf>
+[[gnu::always_inline]] inline void call_with_numbers(const Callee& callee, void* place,
+                                                     const WordOf& word_of) {
   const std::vector<CPart>& parts = callee.signature.arguments;
   const Status status = guarded([&] {
     InlineStack<6> stack;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      stack.push(number_at(parts[i].element,
-                           parts[i].by_pointer ? read<const void*>(words[i]) : words[i]));
+      const void* const word = word_of(i, parts[i]);
+      stack.push(
+          read_number(parts[i].element, parts[i].by_pointer ? read<const void*>(word) : word));
     }
-    callee.op.call_boxed_unchecked(stack);
-    write_returned(callee.signature.returned, stack.peek(), place);
+    // A call without arguments that carry keys.
+    const DispatchKeySet keys = callee.op.call_keys(DispatchKeySet());
+    {
+      const detail::CallDepth depth;
+      callee.op.run_boxed(callee.op.record(keys), keys, stack);
+    }
+    write_returned(returned, stack[0], place);
   });
   if (__builtin_expect(status != Status::Ok, 0)) {
-    write_failed(callee.signature.returned, status, place);
+    write_failed(returned, status, place);
   }
 }
 
@@ -176,9 +183,9 @@ class ArgumentReader {
  private:
   Value value_of(const CPart& part, void** words) {
     if (part.list) return list_of(part, read<const void*>(words[0]), read<std::int64_t>(words[1]));
-    if (part.is_plain_number()) return number_at(part.element, words[0]);
+    if (part.is_plain_number()) return read_number(part.element, words[0]);
     const void* const pointer = read<const void*>(words[0]);
-    if (part.by_pointer && pointer != nullptr) return number_at(part.element, pointer);
+    if (part.by_pointer && pointer != nullptr) return read_number(part.element, pointer);
     return value_at(part, pointer, part.optional);
   }
 
@@ -214,8 +221,8 @@ class ArgumentReader {
     items.reserve(std::size_t(size));
     for (std::int64_t i = 0; i < size; ++i) {
       if (is_number(part.element)) {
-        items.push_back(number_at(part.element, static_cast<const std::byte*>(data) +
-                                                    i * std::int64_t(size_of(part.element))));
+        items.push_back(read_number(part.element, static_cast<const std::byte*>(data) +
+                                                      i * std::int64_t(size_of(part.element))));
       } else {
         items.push_back(
             value_at(part, static_cast<const void* const*>(data)[i], part.optional_elements));
@@ -371,21 +378,66 @@ void call(const Callee& callee, void* place, void** words) {
   if (signature.returned == CReturn::Status) *static_cast<ffi_sarg*>(place) = OPYARD_OK;
 }
 
-void run(ffi_cif*, void* place, void** words, void* context) {
-  const Callee& callee = *static_cast<const Callee*>(context);
+void call_guarded(const Callee& callee, void* place, void** words) {
   const Status status = guarded([&] { call(callee, place, words); });
   if (__builtin_expect(status != Status::Ok, 0)) {
     write_failed(callee.signature.returned, status, place);
   }
 }
 
-auto pick_run(const CSignature& signature) {
-  bool only_numbers = signature.returns_result();
-  for (const CPart& part : signature.arguments) {
-    only_numbers = only_numbers && is_number(part.element) && !part.list && !part.optional;
-  }
+// Through closures, whose words are pointers to the arguments.
+void run(ffi_cif*, void* place, void** words, void* context) {
+  call_guarded(*static_cast<const Callee*>(context), place, words);
+}
+template <CReturn returned>
+void run_numbers(ffi_cif*, void* place, void** words, void* context) {
+  call_with_numbers<returned>(*static_cast<const Callee*>(context), place,
+                              [words](std::size_t i, const CPart&) { return words[i]; });
+}
+
+// Through entry points.
+void enter(const void* context, const Word* words, Out& result) {
+  const Callee& callee = *static_cast<const Callee*>(context);
+  const std::vector<std::uint16_t>& places = callee.signature.parameter_words;
+  void* pointers[kFirstOther];
+  for (std::size_t i = 0; i < places.size(); ++i)
+    pointers[i] = const_cast<Word*>(&words[places[i]]);
+  call_guarded(callee, &result, pointers);
+}
+template <CReturn returned>
+void enter_numbers(const void* context, const Word* words, Out& result) {
+  call_with_numbers<returned>(
+      *static_cast<const Callee*>(context), &result,
+      [words](std::size_t, const CPart& part) { return &words[part.word]; });
+}
+
+// The functions that serve a signature, either way in.
+struct Ways {
+  void (*through_closure)(ffi_cif*, void*, void**, void*);
+  EntryHandler through_entry_point;
+};
+template <CReturn returned>
+constexpr Ways kNumbers = {&run_numbers<returned>, &enter_numbers<returned>};
+
+Ways pick_ways(const CSignature& signature) {
   // By pointer only where a comparator says so, and then never null.
-  return only_numbers ? &run_numbers : &run;
+  for (const CPart& part : signature.arguments) {
+    if (!is_number(part.element) || part.list || part.optional) return {&run, &enter};
+  }
+  switch (signature.returned) {
+    case CReturn::Int:
+      return kNumbers<CReturn::Int>;
+    case CReturn::Float:
+      return kNumbers<CReturn::Float>;
+    case CReturn::Bool:
+      return kNumbers<CReturn::Bool>;
+    case CReturn::Complex:
+      return kNumbers<CReturn::Complex>;
+    case CReturn::Sign:
+      return kNumbers<CReturn::Sign>;
+    default:
+      return {&run, &enter};
+  }
 }
 
 }  // namespace
@@ -393,15 +445,20 @@ auto pick_run(const CSignature& signature) {
 
 CFunction::CFunction(const Operator& op, CForm form) : state_(nullptr) {
   auto state = std::make_unique<State>(op, form);
-  state->closure =
-      static_cast<ffi_closure*>(ffi_closure_alloc(sizeof(ffi_closure), &state->address));
-  if (state->closure == nullptr) throw std::bad_alloc();
-  const ffi_status status = ffi_prep_closure_loc(
-      state->closure, const_cast<ffi_cif*>(&state->signature->cif),
-      ffi::pick_run(*state->signature), const_cast<ffi::Callee*>(&state->callee), state->address);
-  if (status != FFI_OK) {
-    fail(ErrorKind::Internal,
-         fmt::format("libffi makes no closure for {}: status {}", state->prototype, int(status)));
+  const ffi::CSignature& signature = *state->signature;
+  const ffi::Ways ways = ffi::pick_ways(signature);
+  state->address = ffi::take_entry_point(signature, ways.through_entry_point, &state->callee);
+  if (state->address == nullptr) {
+    state->closure =
+        static_cast<ffi_closure*>(ffi_closure_alloc(sizeof(ffi_closure), &state->address));
+    if (state->closure == nullptr) throw std::bad_alloc();
+    const ffi_status status = ffi_prep_closure_loc(
+        state->closure, const_cast<ffi_cif*>(&signature.cif), ways.through_closure,
+        const_cast<ffi::Callee*>(&state->callee), state->address);
+    if (status != FFI_OK) {
+      fail(ErrorKind::Internal,
+           fmt::format("libffi makes no closure for {}: status {}", state->prototype, int(status)));
+    }
   }
   state_ = state.release();
 }

@@ -231,26 +231,37 @@ void place_parameters(CSignature& signature) {
   for (CPart& part : signature.results) place(part, true);
 }
 
-// Gives every parameter its words; see [Registers] in the header.
-void place_words(CSignature& signature) {
-  std::size_t integers = 0;
-  std::size_t reals = 0;
-  for (const char letter : std::string_view(signature.letters).substr(1)) {
-    letter == 'd' ? ++reals : letter == 'c' ? reals += 2 : ++integers;
-  }
-  signature.in_registers =
-      kRegistersFit && integers <= kIntegerRegisters && reals <= kRealRegisters;
-  std::vector<std::uint16_t>& words = signature.parameter_words;
-  std::uint16_t integer = 0;
-  std::uint16_t real = kIntegerRegisters;
+// Finds every parameter's place in the rows; false where one has none. See [Registers] in the header.
+bool place_in_rows(CSignature& signature) {
+  signature.integers = signature.reals = signature.others = 0;
   for (const char letter : std::string_view(signature.letters).substr(1)) {
     const bool is_real = letter == 'd' || letter == 'c';
-    std::uint16_t& next = is_real && signature.in_registers ? real : integer;
-    words.push_back(next);
-    next = std::uint16_t(next + (letter == 'c' ? 2 : 1));
+    std::uint16_t& row = is_real ? signature.reals : signature.integers;
+    const std::size_t size = letter == 'c' ? 2 : 1;
+    if (row + size <= (is_real ? kReals : kIntegers)) {
+      signature.parameter_words.push_back(std::uint16_t(row + (is_real ? kFirstReal : 0)));
+      row = std::uint16_t(row + size);
+    } else if (size == 1 && signature.others < kOthers) {
+      signature.parameter_words.push_back(std::uint16_t(kFirstOther + signature.others++));
+    } else {
+      return false;
+    }
   }
-  signature.words =
-      signature.in_registers ? std::uint16_t(kIntegerRegisters + kRealRegisters) : integer;
+  return true;
+}
+
+void place_words(CSignature& signature) {
+  std::vector<std::uint16_t>& words = signature.parameter_words;
+  signature.direct = kRegistersFit && place_in_rows(signature);
+  signature.words = signature.others > 0 ? kDirectWords : kFirstOther;
+  if (!signature.direct) {
+    words.clear();
+    signature.words = 0;
+    for (const char letter : std::string_view(signature.letters).substr(1)) {
+      words.push_back(signature.words);
+      signature.words = std::uint16_t(signature.words + (letter == 'c' ? 2 : 1));
+    }
+  }
   const auto place = [&](CPart& part) {
     if (part.parameter < words.size()) part.word = words[part.parameter];
     if (part.list && part.parameter + 1u < words.size()) part.size_word = words[part.parameter + 1];

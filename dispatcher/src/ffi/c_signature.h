@@ -5,10 +5,11 @@
 // complex number. Where they stand depends on how the function is called.
 //
 // [Registers] x86-64 and AArch64 pass the first integers and pointers in one row of registers, the
-// first reals in another, and the caller clears its own stack away. So every function with at most
-// six of the former and eight of the latter can be called through one C++ type, which costs 2 ns
-// where libffi costs 20: its words are the two rows. Others go through libffi, with their words in
-// the order of the parameters.
+// first reals in another, what is left over in words on the stack, and the caller clears its stack
+// away. So most functions can be called through one C++ type that has more of each than they take,
+// which costs 2 ns where libffi costs 15 to 70 (bench rows c_function): the words stand in three
+// rows. Others go through libffi, with their words in the order of the parameters: those with more
+// than eight words left over, and with a complex number among them.
 //
 // Depends on: opyard/ffi/c_function.h, libffi.
 #pragma once
@@ -29,8 +30,12 @@ inline constexpr bool kRegistersFit = true;
 #else
 inline constexpr bool kRegistersFit = false;
 #endif
-inline constexpr std::size_t kIntegerRegisters = 6;
-inline constexpr std::size_t kRealRegisters = 8;
+inline constexpr std::size_t kIntegers = 6;
+inline constexpr std::size_t kReals = 8;
+inline constexpr std::size_t kOthers = 8;
+inline constexpr std::size_t kFirstReal = kIntegers;
+inline constexpr std::size_t kFirstOther = kIntegers + kReals;
+inline constexpr std::size_t kDirectWords = kFirstOther + kOthers;
 
 // What stands in one place of the table.
 enum class CElement : std::uint8_t { Int, Float, Bool, Complex, Text, Device, Tensor, Capsule };
@@ -70,9 +75,10 @@ struct CSignature {
   bool returns_result() const { return returned >= CReturn::Int; }
   // All arguments are plain numbers, none of them complex, and so is the result, which is returned.
   bool only_words = false;
-  bool in_registers = false;  // see [Registers]
-  std::uint16_t words = 0;
-  std::vector<std::uint16_t> parameter_words;  // the first word of each parameter
+  bool direct = false;                                // see [Registers]; if not, through libffi
+  std::uint16_t integers = 0, reals = 0, others = 0;  // words in each row, where it is direct
+  std::uint16_t words = 0;                            // in all
+  std::vector<std::uint16_t> parameter_words;         // the first word of each parameter
 
   std::vector<ffi_type*> types;
   ffi_cif cif{};

@@ -185,13 +185,6 @@ Tensor take_over(Owned<Managed> owned, const DLTensor& array, bool read_only) {
   return adopt(array, read_only, Owned<Managed>::give_back, [&] { return owned.release(); });
 }
 
-DLDataType element_type_of(const Tensor& tensor) {
-  for (const ElementType& type : kElementTypes) {
-    if (type.dtype == tensor.dtype()) return {type.code, type.bits, 1};
-  }
-  return {};
-}
-
 // What an exported struct keeps alive. Nothing stops a consumer from writing to shape and strides,
 // so these are copies; up to five dimensions lie in place.
 template <typename Managed>
@@ -221,7 +214,9 @@ Managed* hand_out(const Tensor& tensor) {
   array.shape = exported->sizes.data();
   array.strides = exported->strides.data();
   array.byte_offset = 0;
-  array.dtype = element_type_of(tensor);
+  for (const ElementType& type : kElementTypes) {
+    if (type.dtype == tensor.dtype()) array.dtype = {type.code, type.bits, 1};
+  }
   exported->managed.manager_ctx = exported;
   exported->managed.deleter = &Exported<Managed>::give_back;
   return &exported->managed;
@@ -279,18 +274,6 @@ DLDevice dlpack_device_of(const Tensor& tensor) {
            "{} lies on {} and cannot be handed to another library; only memory of the cpu is "
            "exchanged",
            describe(tensor), to_string(device)));
-}
-
-DLTensor view_as_dlpack(const Tensor& tensor) {
-  const DLDevice device = dlpack_device_of(tensor);
-  const TensorImpl& impl = *tensor.impl();
-  return {impl.data(),
-          device,
-          std::int32_t(impl.dim()),
-          element_type_of(tensor),
-          const_cast<std::int64_t*>(impl.sizes().data()),
-          const_cast<std::int64_t*>(impl.strides().data()),
-          0};
 }
 
 Tensor lend_dlpack(const DLTensor& array, bool read_only) {

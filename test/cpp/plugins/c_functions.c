@@ -31,6 +31,15 @@ EXPORT double c_nine(double a, double b, double c, double d, double e, double f,
   const double sum = a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i;
   return negative ? -sum : sum;
 }
+EXPORT double c_twenty(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f, bool g,
+                       double h, double i, double j, double k, double l, double m, double n, double o,
+                       double p, double q, const char* r, const int64_t* s, int64_t t, bool u,
+                       int64_t v) {
+  const double sum = h + 2 * i + 3 * j + 4 * k + 5 * l + 6 * m + 7 * n + 8 * o + 9 * p + 10 * q;
+  const double more = (double)(a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + (g ? 7 : 0));
+  return sum + 1000 * more + 1e6 * (double)strlen(r) + 1e7 * (double)(s[0] + t) + (u ? 1e9 : 0) +
+         1e10 * (double)v;
+}
 EXPORT double complex c_five(double complex a, double complex b, double complex c, double complex d,
                              double complex e) {
   return a + 2 * b + 3 * c + 4 * d + 5 * e;

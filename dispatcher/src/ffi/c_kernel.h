@@ -1,0 +1,21 @@
+// ffi/c_kernel.h: what a record of a C function leads to.
+//
+// Depends on: ffi/c_signature.h.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ffi/c_signature.h"
+
+namespace opyard::ffi {
+
+// Written while it is made, then only read.
+struct CKernel {
+  const Operator& op;
+  const std::unique_ptr<const CSignature> signature;
+  const void* const function;
+  const std::string shown;  // "scale of libdemo.so"
+};
+
+}  // namespace opyard::ffi

@@ -1,0 +1,28 @@
+// ffi/entry_points.h: C functions that wait for a meaning, so that most operators need no closure.
+//
+// A closure of libffi costs 10 ns before anything of ours runs (bench row closure). These are
+// compiled in: each takes all the registers that can hold arguments and passes them to a handler
+// with a context of its own. There are a few dozen; whoever finds none left makes a closure.
+//
+// Depends on: ffi/c_words.h.
+#pragma once
+
+#include "ffi/c_words.h"
+
+namespace opyard::ffi {
+
+// Runs a call whose words stand in the first two rows; see [Registers] in ffi/c_signature.h. What a
+// function returns goes to `result`, integers as wide as a register.
+using EntryHandler = void (*)(const void* context, const Word* words, Out& result);
+
+// A function of this signature that calls the handler, and returns what it leaves. Null where all are
+// in use, and for a signature that does not fit: with words on the stack, or a complex result. Any
+// thread.
+void* take_entry_point(const CSignature& signature, EntryHandler handler,
+                       const void* context) noexcept;
+
+// Whoever calls it from now on finds an error for the thread, until it is taken for another use. Does
+// nothing for any other function.
+void give_back_entry_point(void* function) noexcept;
+
+}  // namespace opyard::ffi

@@ -1,0 +1,53 @@
+"""test_guides.py: the programs of the guides in docs/guides run as they stand there.
+
+The C blocks of a guide become one library, lib<name>.so after the file that the text calls
+`<name>.c`; the Python blocks are run beside it as one program.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("guide", sorted(GUIDES.glob("*.md")), ids=lambda guide: guide.stem)
+def test_the_programs_of_a_guide_work(guide, tmp_path):
+    from opyard import _build_info
+
+    text = guide.read_text("utf-8")
+    in_c = blocks(text, "c")
+    if in_c:
+        compiler = shutil.which("cc")
+        if compiler is None:
+            pytest.skip("there is no C compiler here")
+        [name] = set(re.findall(r"`(\w+)\.c`", text))
+        (tmp_path / f"{name}.c").write_text("\n".join(in_c), "utf-8")
+        subprocess.run(
+            [compiler, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC"]
+            + [f"-I{folder}" for folder in _build_info.include_dirs]
+            + [f"{name}.c", "-o", f"lib{name}.so", _build_info.library],
+            cwd=tmp_path,
+            check=True,
+        )
+    program = tmp_path / "program.py"
+    program.write_text("\n".join(blocks(text, "python")), "utf-8")
+    done = subprocess.run(
+        [sys.executable, program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
