@@ -5,41 +5,27 @@
 // come in registers, an entry point that is compiled in does the same for less; see
 // ffi/entry_points.h.
 //
-// [Steps] 1. The arguments
-// become values on a stack. 2. The operator is called. 3. Its results go into out-pointers or the
-// return value: all of them or, where anything fails, none. 4. What was lent is looked at: nobody
-// may hold it any more. 5. A failure becomes a status, or a NaN, 0 or false; the error is kept for
-// the thread. Nothing is thrown past the C frames that called, but for the unwinding of a thread
-// that is being ended.
+// [Steps] 1. The arguments become values on a stack. 2. The operator is called. 3. Its results are
+// made ready for the out-pointers or the return value. 4. What was lent is looked at: nobody may
+// hold it any more. 5. The results are written: all of them or, where anything failed, none. 6. A
+// failure becomes a status, or a NaN, 0 or false; the error is kept for the thread. Nothing is
+// thrown past the C frames that called, but for the unwinding of a thread that is being ended.
 //
 // The way in belongs to its CFunction; calls only read it, so they need no lock.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "base/readable.h"
-#include "ffi/c_signature.h"
-#include "ffi/c_words.h"
+#include "ffi/c_callee.h"
 #include "ffi/entry_points.h"
-#include "tensor/dlpack_view.h"
+#include "ffi/handed_results.h"
+#include "ffi/lent_arguments.h"
 
 namespace opyard {
-
-namespace ffi {
-
-// What a closure leads to.
-struct Callee {
-  const Operator& op;
-  const CSignature& signature;
-};
-
-}  // namespace ffi
 
 // Written while it is made, then only read.
 struct CFunction::State {
@@ -70,13 +56,6 @@ struct CFunction::State {
 namespace ffi {
 namespace {
 
-template <typename T>
-T read(const void* at) noexcept {
-  T value;
-  std::memcpy(&value, at, sizeof(T));
-  return value;
-}
-
 // Writes a return value as libffi wants it: integers as wide as a register.
 [[gnu::always_inline]] inline void write_returned(CReturn returned, const Value& value,
                                                   void* place) noexcept {
@@ -106,7 +85,7 @@ T read(const void* at) noexcept {
   }
 }
 
-// Step 5.
+// Step 6.
 void write_failed(CReturn returned, Status status, void* place) noexcept {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   switch (returned) {
@@ -138,7 +117,7 @@ template <CReturn returned, typename WordOf>
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const void* const word = word_of(i, parts[i]);
       stack.push(
-          read_number(parts[i].element, parts[i].by_pointer ? read<const void*>(word) : word));
+          read_number(parts[i].element, parts[i].by_pointer ? read_at<const void*>(word) : word));
     }
     // A call without arguments that carry keys.
     const DispatchKeySet keys = callee.op.call_keys(DispatchKeySet());
@@ -153,204 +132,10 @@ template <CReturn returned, typename WordOf>
   }
 }
 
-// Steps 1 and 4: what a caller lends, as values.
-class ArgumentReader {
- public:
-  explicit ArgumentReader(const Callee& callee) : callee_(callee) {}
-
-  void push_all(void** words, Stack& stack) {
-    const std::vector<CPart>& parts = callee_.signature.arguments;
-    for (; position_ < parts.size(); ++position_) {
-      try {
-        stack.push(value_of(parts[position_], words + parts[position_].parameter));
-      } catch (const Error& error) {
-        refuse_argument(callee_.op, position_, error.kind(), error.what());
-      }
-    }
-  }
-
-  // When nothing of the call is left but its results. Another thread may hold what it was given, too.
-  void check_given_back() const {
-    for (const auto& [storage, position] : lent_) {
-      if (storage->owner_count() == 1) continue;
-      refuse_argument(callee_.op, position, ErrorKind::BadReturn,
-                      "its memory was lent for this call, and is still held: by a tensor that the "
-                      "kernel kept, or by "
-                      "a result that is a view of it; keep or return a clone()");
-    }
-  }
-
- private:
-  Value value_of(const CPart& part, void** words) {
-    if (part.list) return list_of(part, read<const void*>(words[0]), read<std::int64_t>(words[1]));
-    if (part.is_plain_number()) return read_number(part.element, words[0]);
-    const void* const pointer = read<const void*>(words[0]);
-    if (part.by_pointer && pointer != nullptr) return read_number(part.element, pointer);
-    return value_at(part, pointer, part.optional);
-  }
-
-  Value value_at(const CPart& part, const void* pointer, bool optional) {
-    if (pointer == nullptr && part.element != CElement::Capsule) {
-      if (optional) return Value();
-      fail(ErrorKind::BadArgument,
-           "a null pointer came, and the schema has no None here; write T? for what may be null");
-    }
-    switch (part.element) {
-      case CElement::Text:
-        return Value(std::string_view(static_cast<const char*>(pointer)));
-      case CElement::Device:
-        return Value(parse_device(static_cast<const char*>(pointer)));
-      case CElement::Tensor: {
-        Tensor tensor = lend_dlpack(*static_cast<const dlpack::DLTensor*>(pointer), !part.written);
-        lent_.push_back({tensor.impl()->storage(), position_});
-        return Value(std::move(tensor));
-      }
-      default:  // a capsule
-        if (optional && pointer == nullptr) return Value();
-        return Value(CapsuleObject::adopt(const_cast<void*>(pointer), "", nullptr, nullptr));
-    }
-  }
-
-  Value list_of(const CPart& part, const void* data, std::int64_t size) {
-    if (data == nullptr && part.optional) return Value();
-    if (size < 0 || (data == nullptr && size != 0)) {
-      fail(ErrorKind::BadArgument, fmt::format("a list of length {} came{}", size,
-                                               data == nullptr ? " as a null pointer" : ""));
-    }
-    std::vector<Value> items;
-    items.reserve(std::size_t(size));
-    for (std::int64_t i = 0; i < size; ++i) {
-      if (is_number(part.element)) {
-        items.push_back(read_number(part.element, static_cast<const std::byte*>(data) +
-                                                      i * std::int64_t(size_of(part.element))));
-      } else {
-        items.push_back(
-            value_at(part, static_cast<const void* const*>(data)[i], part.optional_elements));
-      }
-    }
-    return Value::list(std::move(items));
-  }
-
-  struct Lent {
-    CountedPtr<Storage> storage;
-    std::size_t position;
-  };
-
-  const Callee& callee_;
-  std::size_t position_ = 0;
-  std::vector<Lent> lent_;
-};
-
-// Step 3: what goes into the out-pointers of one result.
-class ResultWriter {
- public:
-  ResultWriter(const Callee& callee, std::size_t position, void** words)
-      : part_(callee.signature.results[position]) {
-    if (part_.alias_of >= 0) return;
-    place_ = read<void*>(words[part_.parameter]);
-    if (part_.list) size_place_ = read<std::int64_t*>(words[part_.parameter + 1]);
-    if (place_ == nullptr || (part_.list && size_place_ == nullptr)) {
-      refuse_result(callee.op, position, ErrorKind::BadArgument,
-                    "the pointer to where it goes is null");
-    }
-  }
-  ResultWriter(ResultWriter&& other) noexcept
-      : part_(other.part_),
-        place_(other.place_),
-        size_place_(other.size_place_),
-        memory_(std::exchange(other.memory_, nullptr)),
-        tensor_(std::exchange(other.tensor_, nullptr)) {}
-  ResultWriter& operator=(ResultWriter&&) = delete;
-  ~ResultWriter() {
-    std::free(memory_);
-    if (tensor_ != nullptr) tensor_->deleter(tensor_);
-  }
-
-  // All that can fail. Raises an Error without the place.
-  void prepare(Value value) {
-    value_ = std::move(value);
-    if (part_.alias_of >= 0) {
-      value_ = Value();  // the caller has it
-    } else if (part_.list) {
-      prepare_list();
-    } else if (part_.element == CElement::Tensor) {
-      if (value_.is_none()) return;
-      if (part_.optional && !value_.to_tensor().defined()) return;
-      tensor_ = to_dlpack_versioned(value_.to_tensor());
-      value_ = Value();
-    } else if (!is_number(part_.element) && !value_.is_none()) {
-      if (part_.element == CElement::Device) {
-        copy_text(to_string(value_.to_device()));
-      } else {
-        copy_text(value_.to_string_view());
-      }
-    }
-  }
-
-  void write() noexcept {
-    if (part_.alias_of >= 0) return;
-    if (part_.list) {
-      *static_cast<void**>(place_) = std::exchange(memory_, nullptr);
-      *size_place_ = size_;
-    } else if (part_.element == CElement::Tensor) {
-      *static_cast<dlpack::DLManagedTensorVersioned**>(place_) = std::exchange(tensor_, nullptr);
-    } else if (is_number(part_.element)) {
-      write_number(value_, place_);
-    } else {
-      *static_cast<void**>(place_) = std::exchange(memory_, nullptr);
-    }
-  }
-
- private:
-  void write_number(const Value& value, void* to) const {
-    if (part_.element == CElement::Complex) {
-      const std::complex<double> number = value.to_complex();
-      std::memcpy(to, &number, sizeof(number));
-    } else if (part_.element == CElement::Bool) {
-      *static_cast<std::uint8_t*>(to) = value.bool_unchecked() ? 1 : 0;
-    } else {
-      const std::int64_t bits = value.int_unchecked();  // of a real, too
-      std::memcpy(to, &bits, sizeof(bits));
-    }
-  }
-  void take_memory(std::size_t bytes) {
-    memory_ = std::malloc(bytes);
-    if (memory_ == nullptr) throw std::bad_alloc();
-  }
-  void copy_text(std::string_view text) {
-    const std::size_t zero = text.find('\0');
-    if (zero != std::string_view::npos) {
-      fail(ErrorKind::BadReturn,
-           fmt::format("the text has a zero byte at position {}, where it would end in C", zero));
-    }
-    take_memory(text.size() + 1);
-    std::memcpy(memory_, text.data(), text.size());
-    static_cast<char*>(memory_)[text.size()] = '\0';
-  }
-  void prepare_list() {
-    const std::vector<Value>& items = value_.to_list();
-    size_ = std::int64_t(items.size());
-    if (items.empty()) return;
-    const std::size_t size = size_of(part_.element);
-    take_memory(items.size() * size);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      write_number(items[i], static_cast<std::byte*>(memory_) + i * size);
-    }
-  }
-
-  const CPart& part_;
-  void* place_ = nullptr;
-  std::int64_t* size_place_ = nullptr;
-  std::int64_t size_ = 0;
-  Value value_;
-  void* memory_ = nullptr;
-  dlpack::DLManagedTensorVersioned* tensor_ = nullptr;
-};
-
 void call(const Callee& callee, void* place, void** words) {
   const CSignature& signature = callee.signature;
-  ArgumentReader reader(callee);
-  std::vector<ResultWriter> writers;
+  LentArguments reader(callee);
+  std::vector<HandedResult> writers;
   if (!signature.returns_result()) {
     writers.reserve(signature.results.size());
     for (std::size_t i = 0; i < signature.results.size(); ++i)
@@ -374,7 +159,7 @@ void call(const Callee& callee, void* place, void** words) {
   }
   stack.truncate(0);
   reader.check_given_back();
-  for (ResultWriter& writer : writers) writer.write();
+  for (HandedResult& writer : writers) writer.write();
   if (signature.returned == CReturn::Status) *static_cast<ffi_sarg*>(place) = OPYARD_OK;
 }
 

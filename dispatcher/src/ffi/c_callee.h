@@ -1,0 +1,25 @@
+// ffi/c_callee.h: what a C function of an operator leads to.
+//
+// Depends on: ffi/c_signature.h.
+#pragma once
+
+#include <cstring>
+
+#include "ffi/c_signature.h"
+
+namespace opyard::ffi {
+
+struct Callee {
+  const Operator& op;
+  const CSignature& signature;
+};
+
+// What stands at an address, which need not be aligned.
+template <typename T>
+T read_at(const void* at) noexcept {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+}  // namespace opyard::ffi
