@@ -243,7 +243,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT, bench_of: Callab
         if fault := bench.build(shown=True) or bench.measure():
             say(f"{fault}\nthis is without a mutant: mend it first, else nothing can be told")
             return 1
-        say(f"== {len(mutants)} mutants")
+        say(f"== {len(mutants)} mutant{'' if len(mutants) == 1 else 's'}")
         outcomes = hunt(mutants, tree, bench)
         tree.restore()
         enough = report(outcomes, options.at_least)

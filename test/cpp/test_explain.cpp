@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "one_of_each.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -57,6 +58,17 @@ TEST(Explain, AListHasTheKeysOfAllItsTensors) {
   ASSERT_EQ(found.arguments.size(), 1u);
   EXPECT_EQ(found.arguments[0].keys, first.keys() | second.keys());
   EXPECT_EQ(found.key, K::CUDA);
+}
+
+TEST(Explain, AGeneratorHasKeysAsWell) {
+  const Registration op = define("t::draw(Generator? generator) -> Generator?");
+  const Registration meta = implement("t::draw", K::Meta, boxed_echo("meta"));
+  const auto generator = make_counted<CountingGenerator>(Device{Backend::Meta, 0});
+  const Explanation found = explain_call("t::draw", {Value(generator)});
+  ASSERT_EQ(found.arguments.size(), 1u);
+  EXPECT_EQ(found.arguments[0].keys, generator->keys());
+  EXPECT_EQ(found.key, K::Meta);
+  EXPECT_TRUE(explain_call("t::draw", {Value()}).arguments[0].keys.empty());
 }
 
 TEST(Explain, SaysWhereTheCallReallyGoes) {

@@ -93,8 +93,21 @@ TEST(Inspect, B43_D11_TheKernelOfOneKeyCanBeCalled) {
       "t::at cannot be called at Dense: name the key of one backend, or of a layer that has no "
       "backends");
   EXPECT_TRUE(stack.empty()) << "the arguments are consumed";
+  EXPECT_EQ(thrown_by([&] { at.call_boxed_at(K::ThreadEntry, stack); }).kind, ErrorKind::BadValue);
   stack.push(Value(tensor_with({K::CPU})));
   EXPECT_EQ(thrown_by([&] { at.call_boxed_at(K::XLA, stack); }).kind, ErrorKind::NoKernel);
+}
+
+TEST(Inspect, AnOperatorOfFormerTimesIsNotTakenForTheOneOfItsName) {
+  const Registration cpu = implement("t::again", K::CPU, boxed_echo("cpu"));
+  Registration op = define("t::again(Tensor x) -> Tensor");
+  const Operator& former = registry().require("t::again");
+  EXPECT_EQ(registry().keys_with_kernel(former), std::vector<K>{K::CPU});
+  op.undo();
+  op = define("t::again(Tensor y) -> Tensor");
+  ASSERT_NE(&registry().require("t::again"), &former);
+  EXPECT_TRUE(registry().keys_with_kernel(former).empty());
+  EXPECT_STREQ(registry().resolve(former, K::CPU).rule, "definition taken back");
 }
 
 // Raises an error of its own, or leaves it to the dispatcher.
@@ -168,16 +181,31 @@ TEST(Inspect, B19_AFakeKernelsModuleIsNamedToWhoMissesIt) {
           "in the Python module demo.others, no longer in demo.fakes (registered at fake.cpp:3)"});
 }
 
+TEST(Inspect, B19_ADefinitionWithAKernelHasTheModuleToo) {
+  const CaughtWarnings warnings;
+  Library lib(LibraryKind::Fragment, "t", std::nullopt, "fake.cpp", 3);
+  lib.set_python_module("demo.fakes", "see its README");
+  lib.def("inferred", [](const Tensor& x) { return x; });
+  EXPECT_EQ(registry().python_module(named("t::inferred")),
+            (std::pair<std::string, std::string>("demo.fakes", "see its README")));
+  lib.set_python_module("demo.fakes", "see its README");
+  EXPECT_TRUE(warnings.texts().empty()) << "the same again";
+  lib.set_python_module("demo.fakes", "ask its author");
+  EXPECT_EQ(warnings.texts().size(), 1u) << "what people are told is another now";
+}
+
 TEST(Inspect, B46_AnOperatorSaysWhatItIsAsJson) {
   Library lib(LibraryKind::Fragment, "t");
   lib.def("told.out(Tensor(a!) x, int[2] n=[1, 2], *, str mode=\"a\\\"b\") -> Tensor(a!)",
-          {"core", "out"}, AliasAnalysis::FromSchema, "Tells.\n\nA \"quote\", a \\ and a \x01.");
+          {"core", "out"}, AliasAnalysis::FromSchema,
+          "Tells.\n\nA \"quote\", a \\ and a \x01\x1f.");
   EXPECT_EQ(
       registry().metadata(named("t::told.out")),
       "{\"name\": \"t::told\", \"overload\": \"out\", \"schema\": \"t::told.out(Tensor(a!) x, "
       "int[2] "
       "n=[1, 2], *, str mode=\\\"a\\\\\\\"b\\\") -> Tensor(a!)\", \"doc\": \"Tells.\\u000a\\u000aA "
-      "\\\"quote\\\", a \\\\ and a \\u0001.\", \"tags\": [\"core\", \"out\"], \"arguments\": "
+      "\\\"quote\\\", a \\\\ and a \\u0001\\u001f.\", \"tags\": [\"core\", \"out\"], "
+      "\"arguments\": "
       "[{\"name\": "
       "\"x\", \"type\": \"Tensor\", \"alias\": \"(a!)\"}, {\"name\": \"n\", \"type\": \"int[2]\", "
       "\"default\": \"[1, 2]\"}, {\"name\": \"mode\", \"type\": \"str\", \"default\": "

@@ -75,6 +75,47 @@ TEST(Listener, B33_SeveralAreToldInOrderAndMayComeAndGoMeanwhile) {
   EXPECT_EQ(text, "first +t::a first +t::b first ");
 }
 
+TEST(Listener, B33_OneThatWasRemovedHearsNoMoreWhoeverIsBeingTold) {
+  std::string text;
+  Registration first;
+  Registration second;
+  first = registry().listen({[&](const Operator&) {
+                               text += "first ";
+                               first.undo();
+                               second.undo();
+                             },
+                             {}});
+  second = registry().listen(writing_to(text));
+  const Registration third = registry().listen(writing_to(text));
+  const Registration op = define("t::few(Tensor x) -> Tensor");
+  EXPECT_EQ(text, "first +t::few ") << "from the third only";
+}
+
+TEST(Listener, B33_WhatEndsBeforeItWasToldOfIsNeverTold) {
+  std::string text;
+  const Registration a = define("t::a(Tensor x) -> Tensor");
+  Registration b = define("t::b(Tensor x) -> Tensor");
+  RegistrationListener listener = writing_to(text);
+  const Registration listening =
+      registry().listen({[&, tell = listener.on_defined](const Operator& op) {
+                           tell(op);
+                           b.undo();
+                         },
+                         listener.on_undefined});
+  EXPECT_EQ(text, "+t::a ") << "neither that it is there nor that it is gone";
+}
+
+TEST(Listener, B33_OneThatComesWhileADefinitionEndsHearsNothingOfIt) {
+  std::string text;
+  Registration late;
+  Registration op = define("t::ends(Tensor x) -> Tensor");
+  const Registration other = define("t::stays(Tensor x) -> Tensor");
+  const Registration listening =
+      registry().listen({{}, [&](const Operator&) { late = registry().listen(writing_to(text)); }});
+  op.undo();
+  EXPECT_EQ(text, "+t::stays ");
+}
+
 TEST(Listener, OneThatThrowsTakesTheDefinitionBack) {
   std::string text;
   const Registration quiet = registry().listen(writing_to(text));

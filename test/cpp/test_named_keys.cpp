@@ -29,6 +29,12 @@ TEST(NamedKeys, A10_APrivateUseBackendIsRenamedOnce) {
   rename_backend(Backend::PrivateUse1, "foo");  // the same again changes nothing
   EXPECT_THROWN(rename_backend(Backend::PrivateUse1, "bar"), BadRegistration,
                 "PrivateUse1 is called foo already and cannot be renamed to \"bar\"");
+  EXPECT_THROWN(register_layer("SparsePrivateUse1", LayerGap::OnTop), BadValue,
+                "\"SparsePrivateUse1\" cannot name a dispatch key: Sparsefoo is one already");
+  EXPECT_THROWN(register_backend("Foo"), BadValue,
+                "\"Foo\" cannot name a dispatch key: foo is one already");
+  EXPECT_THROWN(register_backend("privateuse1"), BadValue,
+                "\"privateuse1\" cannot name a dispatch key: foo is one already");
   EXPECT_THROWN(
       rename_backend(Backend::CUDA, "bar"), BadRegistration,
       "CUDA cannot be renamed to \"bar\"; only PrivateUse1, PrivateUse2 and PrivateUse3 can");
@@ -49,6 +55,8 @@ TEST(NamedKeys, TwoKeysOrDevicesNeverShareAName) {
   };
   EXPECT_THROWN(register_backend("CUDA"), BadValue, taken("CUDA", "CUDA"));
   EXPECT_THROWN(register_backend("cuda"), BadValue, taken("cuda", "CUDA"));
+  EXPECT_THROWN(register_backend("Cuda"), BadValue, taken("Cuda", "CUDA"));
+  EXPECT_THROWN(rename_backend(Backend::PrivateUse2, "xla"), BadValue, taken("xla", "XLA"));
   EXPECT_THROWN(register_backend("Other"), BadValue, taken("AutogradOther", "AutogradOther"));
   EXPECT_THROWN(register_backend("UserBackend7"), BadValue, taken("UserBackend7", "UserBackend7"));
   EXPECT_THROWN(register_layer("Autograd", LayerGap::OnTop), BadValue,
@@ -72,6 +80,13 @@ TEST(NamedKeys, TwoDevicesDifferInMoreThanTheirCapitals) {
   rename_backend(Backend::PrivateUse2, upper);
   EXPECT_THROWN(register_backend(lower), BadValue,
                 "\"" + lower + "\" cannot name a dispatch key: " + upper + " is one already");
+}
+
+TEST(NamedKeys, ADeviceMayBeCalledLikeAKeyThatIsNone) {
+  rename_backend(Backend::PrivateUse3, "quantizedcpu");
+  EXPECT_EQ(parse_dispatch_key("quantizedcpu"), K::PrivateUse3);
+  EXPECT_EQ(parse_dispatch_key("QuantizedCPU"), K::QuantizedCPU);
+  EXPECT_EQ(parse_device("quantizedcpu:1"), (Device{Backend::PrivateUse3, 1}));
 }
 
 TEST(NamedKeys, EightBackendsCanBeNamedAndThenNoMore) {

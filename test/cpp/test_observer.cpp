@@ -28,6 +28,7 @@ class Scribe : public Observer {
   void on_exit(const Operator& op, bool threw, const Stack* results) noexcept override {
     EXPECT_EQ(threw && results != nullptr, false);
     trace_ += (threw ? "!" : "") + to_string(op.name()).substr(3) + name_ + ")";
+    if (call_inside != nullptr) who_ran(*call_inside, {K::CPU});
   }
 
   const Operator* call_inside = nullptr;
@@ -147,6 +148,15 @@ TEST_F(Observing, AnOperatorCanBeLeftOut) {
   const ObserverGuard guard(scribe);
   EXPECT_EQ(who_ran("t::f", {K::CPU}), "f");
   EXPECT_EQ(trace_, "");
+}
+
+TEST_F(Observing, D15_ValuesAreBoxedWhereAnyOfSeveralWantsThem) {
+  Scribe wants(trace_, "a");
+  Scribe does_not(trace_, "b", false);
+  const ObserverGuard outer(wants);
+  const ObserverGuard inner(does_not);
+  EXPECT_TRUE(registry().require("t::f").typed<Unary>().call(x_).same(x_));
+  EXPECT_EQ(trace_, "a(t::f CPU 1b(t::f CPU 1fa)fb)");
 }
 
 TEST_F(Observing, D15_NothingIsBoxedWhereNobodyWantsValues) {

@@ -2,6 +2,7 @@
 //
 // "Freed" is seen by the context of the kernel: a shared pointer that the test holds as well.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <memory>
@@ -209,6 +210,48 @@ TEST_F(Reclaim, AThreadThatEndsIsWaitedForNoMore) {
   EXPECT_EQ(registry().retired_count(), 1u) << "the thread's end frees nothing by itself";
   registry().reclaim();
   EXPECT_EQ(registry().retired_count(), 0u);
+}
+
+// Calls once more when the thread has been forgotten already, as thread-local objects of other
+// languages do.
+struct LateCaller {
+  const TypedOperator<Unary>& op;
+  const Tensor& x;
+  const Witness& witness;
+  pthread_key_t key;
+  Registration kernel;
+  int round = 0;
+  long owners_in_call = 0;
+
+  static void run(void* memory) {
+    auto& late = *static_cast<LateCaller*>(memory);
+    if (late.round++ == 0) {
+      pthread_setspecific(late.key, memory);  // again, when the destructors of all keys have run
+      return;
+    }
+    static_cast<void>(late.op.call(late.x));
+  }
+};
+
+TEST_F(Reclaim, AThreadThatCallsAfterItsEndIsKnownAgain) {
+  LateCaller late{f_, x_, witness_, {}, {}};
+  late.kernel = implement("t::f", K::CPU,
+                          Kernel::from([&late, witness = witness_](const Tensor& x) -> Tensor {
+                            const Tensor result = x;
+                            if (LateCaller& caller = late; caller.round == 2) {
+                              caller.kernel.undo();
+                              caller.owners_in_call = caller.witness.use_count();
+                            }
+                            return result;
+                          }));
+  ASSERT_EQ(pthread_key_create(&late.key, LateCaller::run), 0);
+  std::thread([&] {
+    static_cast<void>(f_.call(x_));
+    pthread_setspecific(late.key, &late);
+  }).join();
+  pthread_key_delete(late.key);
+  EXPECT_EQ(late.round, 2);
+  EXPECT_EQ(late.owners_in_call, 2) << "the kernel lives while it runs";
 }
 
 TEST_F(Reclaim, AnIdleThreadIsNotWaitedFor) {

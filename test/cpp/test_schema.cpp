@@ -137,6 +137,9 @@ TEST(Schema, C21_AContainerMayHoldWhatNoSetTellsApartFromItsElements) {
   const Schema partly = parse_schema("f((Tensor(a), Tensor) x, Tensor(*) y) -> ()");
   EXPECT_TRUE(may_contain(partly, argument(0), argument(1)))
       << "an element without a set beside one that has one";
+  const Schema either = parse_schema("f(Union(Tensor, int) x, Tensor(*) y) -> ()");
+  EXPECT_FALSE(may_contain(either, argument(0), argument(1)))
+      << "it is one of them, and holds none";
 
   const Schema told =
       parse_schema("f(Tensor(a)[] x, Tensor(b)[] y, int[] n) -> (int[], Tensor(b))");

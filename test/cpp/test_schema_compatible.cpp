@@ -100,6 +100,8 @@ TEST(SchemaCompatible, C22_BackwardReasons) {
             "Result 1 is of type 'Tensor?' and was 'Tensor'.");
   EXPECT_EQ(backward("n::f(Tensor x, int n=1, *, float p) -> Tensor(a)", kOld),
             "The alias sets of result 1 have changed.");
+  EXPECT_EQ(backward("f(Tensor(a) x) -> Tensor", "f(Tensor(a) x) -> Tensor(a)"),
+            "The alias sets of result 1 have changed.");
   EXPECT_EQ(backward("f() -> ()", "f(...) -> ()"),
             "It took further arguments ('...') and does no more.");
   EXPECT_EQ(backward("f() -> ()", "f() -> ..."), "It had or has any number of results ('...').");

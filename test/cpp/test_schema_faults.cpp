@@ -99,6 +99,7 @@ TEST(SchemaFaults, X9_OneMistakeIsToldOnce) {
   EXPECT_EQ(places("f(Dict(int) x=1, *, Foo) -> ()"), "1:3 1:21") << "the star is not idle";
   EXPECT_EQ(places("f(int x=1, int a, int b, int c) -> ()"), "1:16") << "mended in one place";
   EXPECT_EQ(places("f(int[3] x=[1.5, 2.5]) -> ()"), "1:13");
+  EXPECT_EQ(places("f(Foo(int, int) x, Bar y) -> ()"), "1:3 1:20");
   EXPECT_EQ(places("f(Foo x"), "1:3 1:8");
   EXPECT_EQ(places("f(Foo x -> Tensor"), "1:3 1:9");
   EXPECT_EQ(places("f(Union(Foo, int) x, Union(int) y) -> ()"), "1:9 1:22");
@@ -116,6 +117,8 @@ TEST(SchemaFaults, X9_NoMoreAreToldThanWanted) {
   EXPECT_TRUE(
       error.ends_with("\nThe first 2 mistakes are shown; mend them to see whether there are more."))
       << error;
+  limits.faults = 1;
+  EXPECT_TRUE(error_of("f(A x, B y) -> ()", limits).ends_with("\n  ^")) << "who wants one gets one";
   limits.faults = 0;
   EXPECT_EQ(find_schema_faults("f(A x, B y, C z) -> ()", limits).size(), 1u);
   std::string many = "f(";
@@ -141,6 +144,7 @@ TEST(SchemaFaults, X9_TheFixesMendTheText) {
       {"f(int x, *) -> ()", "f(int x) -> ()"},
       {"f(*) -> ()", "f() -> ()"},
       {"f(int x, *, ...) -> ()", "f(int x, ...) -> ()"},
+      {"f(*, ...) -> ()", "f( ...) -> ()"},
       {"f(*, int x, *, int y) -> ()", "f(*, int x, int y) -> ()"},
       {"f(*, int x, *) -> ()", "f(*, int x) -> ()"},
       {"f(Tensor?? x, Tensor(a|b|a) y) -> int=1", "f(Tensor? x, Tensor(a|b) y) -> int"},

@@ -48,6 +48,37 @@ TEST(SchemaLimits, TheFirstAndLastCharacterOfEachLengthAreText) {
   }
 }
 
+std::string repeated(const std::string& text, int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+TEST(SchemaLimits, ALineThatFitsIsShownWhole) {
+  const std::string line = "f(int[] x=[" + repeated("1, ", 34) + "1], Bad last) -> ()";
+  ASSERT_GT(line.find("Bad"), 100u);
+  EXPECT_EQ(error_of(line).find("unknown type 'Bad'"), 7u);
+  EXPECT_NE(error_of(line).find("\n" + line + "\n" + repeated(" ", int(line.find("Bad"))) + "^~~"),
+            std::string::npos);
+}
+
+TEST(SchemaLimits, NoCharacterIsCutWhereALongLineIs) {
+  for (const char* blanks : {"", " "}) {
+    const std::string error =
+        error_of("f(str x=\"" + std::string(blanks) + repeated("é", 100) + "\", Bad y) -> ()");
+    EXPECT_NE(error.find("\n...é"), std::string::npos) << error;
+    EXPECT_EQ(error.find("\\x"), std::string::npos) << error;
+  }
+}
+
+TEST(SchemaLimits, ALongWordIsShownInPart) {
+  const std::string sixty = repeated("n", 60);
+  EXPECT_NE(error_of("f(" + sixty + " x) -> ()").find("unknown type '" + sixty + "';"),
+            std::string::npos);
+  EXPECT_NE(error_of("f(" + sixty + "n x) -> ()").find("unknown type '" + sixty + "...';"),
+            std::string::npos);
+}
+
 TEST(SchemaLimits, ALongLineIsShownAroundTheCaretOnly) {
   std::string text = "f(";
   for (int i = 0; i < 100; ++i) text += "Tensor argument" + std::to_string(i) + ", ";
@@ -63,12 +94,6 @@ TEST(SchemaLimits, ALongLineIsShownAroundTheCaretOnly) {
   EXPECT_TRUE(error.ends_with("^~~"));
   EXPECT_TRUE(line.starts_with("..."));
   EXPECT_TRUE(line.ends_with("..."));
-}
-
-std::string repeated(const std::string& text, int count) {
-  std::string out;
-  for (int i = 0; i < count; ++i) out += text;
-  return out;
 }
 
 TEST(SchemaLimits, EveryLimitIsKeptAndNamed) {
@@ -114,6 +139,10 @@ TEST(SchemaLimits, EveryLimitIsKeptAndNamed) {
       << "each repeated value counts";
   EXPECT_NE(error_of(repeated(" ", (1 << 20) + 1)).find("1048577 bytes is too long"),
             std::string::npos);
+  EXPECT_NO_THROW(parse_schema("f() -> ()" + repeated(" ", (1 << 20) - 9)));
+  EXPECT_NE(error_of("f(n." + repeated("n", 1023) + " x) -> ()")
+                .find("a name of 1025 bytes is too long; the limit is 1024"),
+            std::string::npos);
 }
 
 TEST(SchemaLimits, LimitsMayBeChangedButNotPastWhatTheStackBears) {
@@ -127,6 +156,15 @@ TEST(SchemaLimits, LimitsMayBeChangedButNotPastWhatTheStackBears) {
       << "the deepest element counts, wherever it stands";
   EXPECT_NE(error_of("f((int, int[])[] x) -> ()", limits).find("the limit is 3"),
             std::string::npos);
+  limits.nodes = 2;
+  EXPECT_NO_THROW(parse_schema("f(int x, int y) -> ()", limits));
+  EXPECT_NE(error_of("f(int x, int y) -> int", limits).find("too many types"), std::string::npos);
+  limits = {};
+  limits.arguments = 2;
+  EXPECT_NO_THROW(parse_schema("f(Tensor(a|b) x, int y) -> ()", limits));
+  EXPECT_NE(
+      error_of("f(Tensor(a|b|c) x) -> ()", limits).find("too many alias sets; the limit is 2"),
+      std::string::npos);
   limits.nesting = std::size_t(-1);
   EXPECT_NE(error_of("f(" + repeated("(", 100'000), limits).find("the limit is 512"),
             std::string::npos);

@@ -266,9 +266,37 @@ TEST(SchemaParse, C11_SymbolicDefaultsBecomeTheirNumbers) {
   EXPECT_TRUE(refuses("f(Layout x=float) -> ()"));
 }
 
+TEST(SchemaParse, C11_EveryNameOfANumberStandsForItsOwn) {
+  constexpr std::pair<const char*, DType> kDTypes[] = {
+      {"byte", DType::UInt8},          {"char", DType::Int8},
+      {"short", DType::Int16},         {"int", DType::Int32},
+      {"long", DType::Int64},          {"half", DType::Half},
+      {"float", DType::Float32},       {"double", DType::Float64},
+      {"cfloat", DType::ComplexFloat}, {"cdouble", DType::ComplexDouble},
+  };
+  for (const auto& [name, dtype] : kDTypes) {
+    EXPECT_EQ(default_text("ScalarType", name), std::to_string(int(dtype))) << name;
+  }
+  constexpr std::pair<const char*, Layout> kLayouts[] = {
+      {"strided", Layout::Strided}, {"sparse", Layout::Sparse}, {"sparse_coo", Layout::Sparse}};
+  for (const auto& [name, layout] : kLayouts) {
+    EXPECT_EQ(default_text("Layout", name), std::to_string(int(layout))) << name;
+  }
+  constexpr std::pair<const char*, MemoryFormat> kFormats[] = {
+      {"contiguous_format", MemoryFormat::Contiguous},
+      {"preserve_format", MemoryFormat::Preserve},
+      {"channels_last", MemoryFormat::ChannelsLast},
+      {"channels_last_3d", MemoryFormat::ChannelsLast3d}};
+  for (const auto& [name, format] : kFormats) {
+    EXPECT_EQ(default_text("MemoryFormat", name), std::to_string(int(format))) << name;
+  }
+  EXPECT_EQ(default_text("SymInt", "Sum"), "2");
+}
+
 TEST(SchemaParse, C11_TextsHaveEscapes) {
   EXPECT_EQ(argument(R"(str x="a\"b\\c\n\t\r\'\x41é")").default_value->to_string_view(),
             "a\"b\\c\n\t\r'Aé");
+  EXPECT_EQ(argument(R"(str x="\x4a\x4A")").default_value->to_string_view(), "JJ");
   EXPECT_EQ(argument(R"(str x="\x00.\x7f")").default_value->to_string_view(),
             std::string_view("\0.\x7f", 3));
   EXPECT_EQ(argument("str x=\"# no comment\"").default_value->to_string_view(), "# no comment");
