@@ -12,6 +12,7 @@
 
 #include "one_of_each.h"
 #include "opyard/base/mutex.h"
+#include "opyard/ffi/c_function.h"
 #include "opyard/keys/alias.h"
 #include "opyard/keys/named_keys.h"
 #include "opyard/plugin/plugin.h"
@@ -85,6 +86,17 @@ struct Subjects {
     registry().require(name).call_boxed(stack);
   }
 };
+
+void serve_by_c(const char* name, const char* file, const char* symbol) {
+  Library library(LibraryKind::Fragment, "t");
+  impl_c(library, name, file, symbol);
+}
+// A C function of a status, for the operator t::c.
+Kernel returns_its_argument() {
+  int (*const function)(std::int64_t) = [](std::int64_t n) { return int(n); };
+  return c_kernel(registry().require("t::c"), reinterpret_cast<const void*>(function),
+                  "f of libdemo.so");
+}
 
 using Case = std::function<void(const Subjects&)>;
 
@@ -312,6 +324,61 @@ const std::map<std::string, Case>& cases() {
       {"tensor/number of no layout", [](const S&) { require_layout(9); }},
       {"tensor/device of no backend", [](const S&) { parse_device("gpu"); }},
       {"tensor/device with a wrong index", [](const S&) { parse_device("cuda:x"); }},
+
+      // C functions. Others stand in test_c_function_errors.cpp.
+      {"c function/no signature",
+       [](const Subjects&) {
+         const Registration op = define("t::c(Tensor x, Scalar n) -> Tensor");
+         c_prototype(registry().require("t::c"));
+       }},
+      {"c function/a view",
+       [](const Subjects&) {
+         const Registration op = define("t::c(Tensor(a) x) -> Tensor(a)");
+         c_prototype(registry().require("t::c"));
+       }},
+      {"c function/no operator", [](const Subjects&) { serve_by_c("nope", "libm.so.6", "cos"); }},
+      {"c function/missing file",
+       [](const Subjects&) {
+         const Registration op = define("t::c(float x) -> float");
+         serve_by_c("c", "/no/such/library.so", "cos");
+       }},
+      {"c function/missing function",
+       [](const Subjects&) {
+         const Registration op = define("t::c(float x) -> float");
+         serve_by_c("c", "libm.so.6", "cosinus");
+       }},
+      {"c function/status",
+       [](const Subjects& s) {
+         const Registration op = define("t::c(int n) -> ()");
+         const Registration kernel = implement("t::c", std::nullopt, returns_its_argument());
+         s.call_boxed("t::c", {Value(6)});
+       }},
+      {"c function/no status",
+       [](const Subjects& s) {
+         const Registration op = define("t::c(int n) -> ()");
+         const Registration kernel = implement("t::c", std::nullopt, returns_its_argument());
+         s.call_boxed("t::c", {Value(1000)});
+       }},
+      {"c function/another schema",
+       [](const Subjects& s) {
+         Registration op = define("t::c(int n) -> ()");
+         const Registration kernel = implement("t::c", std::nullopt, returns_its_argument());
+         op.undo();
+         const Registration other = define("t::c(str n) -> ()");
+         s.call_boxed("t::c", {Value("text")});
+       }},
+      {"c function/zero byte in a text",
+       [](const Subjects& s) {
+         const Registration op = define("t::c(str n) -> ()");
+         const Registration kernel = implement("t::c", std::nullopt, returns_its_argument());
+         s.call_boxed("t::c", {Value(std::string_view("a\0b", 3))});
+       }},
+      {"c function/another type",
+       [](const Subjects&) {
+         const Registration op = define("t::c(float x) -> float");
+         c_function(registry().require("t::c")).as<int(double)>();
+       }},
+      {"c function/no form", [](const Subjects&) { parse_c_form("void"); }},
 
       // Plugins.
       {"plugin/no path", [](const S&) { load_library(""); }},

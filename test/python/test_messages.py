@@ -62,6 +62,11 @@ CASES = {
     "call/no overload": lambda ops: ops.over(2.5),
     "call/wrong result": lambda ops: ops.one(tensor()),
     "call/wrong number of results": lambda ops: ops.pair(tensor()),
+    "c function/no operator": lambda ops: Library("said", "IMPL").impl_c(
+        "nope", "libm.so.6", "cos"
+    ),
+    "c function/no form": lambda ops: ops.one.default.c_function("void"),
+    "c function/no path": lambda ops: Library("said", "IMPL").impl_c("one", "a\0b", "cos"),
     "find/no operator": lambda ops: ops.nope,
     "find/no overload": lambda ops: ops.add.nope,
     "library/unknown kind": lambda ops: Library("said", "ALL"),
