@@ -5,6 +5,9 @@
 // function can be called without libffi.
 #include <ffi.h>
 
+#include <string>
+#include <type_traits>
+
 #include "bench.h"
 #include "opyard/ffi/c_function.h"
 
@@ -20,6 +23,15 @@ double ten(double a, double b, double c, double d, double e, double f, double g,
 double first(const dlpack::DLTensor* x, const dlpack::DLTensor* y) {
   return static_cast<const float*>(x->data)[0] + static_cast<const float*>(y->data)[0];
 }
+
+// More numbers than are ever passed without libffi.
+using Many = std::make_index_sequence<24>;
+template <typename Sequence>
+struct SumOf;
+template <std::size_t... I>
+struct SumOf<std::index_sequence<I...>> {
+  static double sum(decltype(void(I), double())... numbers) { return (numbers + ...); }
+};
 
 template <typename F>
 void* address_of(F* function) {
@@ -62,6 +74,12 @@ void ten_floor(benchmark::State& state) {
   bare_call(state, &ten, std::vector<ffi_type*>(10, kReal), 1., 2., 3., 4., 5., 6., 7., 8., 9.,
             10.);
 }
+void many_floor(benchmark::State& state) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    bare_call(state, &SumOf<Many>::sum, std::vector<ffi_type*>(sizeof...(I), kReal), double(I)...);
+  }(Many());
+}
+
 // Writes down what the function is to see of a float32 tensor on the cpu.
 void write_view(const TensorImpl& impl, dlpack::DLTensor& view) {
   view.data = impl.data();
@@ -91,6 +109,16 @@ void tensors_floor(benchmark::State& state) {
 
 void run_closure(ffi_cif*, void* result, void** arguments, void*) {
   *static_cast<double*>(result) = *static_cast<double*>(arguments[0]);
+}
+void closure_ten_floor(benchmark::State& state) {
+  Interface interface(std::vector<ffi_type*>(10, kReal));
+  void* code = nullptr;
+  auto* const closure = static_cast<ffi_closure*>(ffi_closure_alloc(sizeof(ffi_closure), &code));
+  ffi_prep_closure_loc(closure, interface.get(), &run_closure, nullptr, code);
+  const auto function = reinterpret_cast<decltype(&ten)>(hidden(code));
+  measure(state,
+          [&] { benchmark::DoNotOptimize(function(1., 2., 3., 4., 5., 6., 7., 8., 9., 10.)); });
+  ffi_closure_free(closure);
 }
 void closure_floor(benchmark::State& state) {
   Interface interface({kReal});
@@ -137,6 +165,18 @@ void ten_ours(benchmark::State& state) {
       address_of(&ten));
   operator_call(state, op, 1., 2., 3., 4., 5., 6., 7., 8., 9., 10.);
 }
+void many_ours(benchmark::State& state) {
+  static const Operator& op = []() -> const Operator& {
+    std::string schema;
+    for (std::size_t i = 0; i < Many::size(); ++i) {
+      schema += (i == 0 ? "many(float a" : ", float a") + std::to_string(i);
+    }
+    return served((schema + ") -> float").c_str(), address_of(&SumOf<Many>::sum));
+  }();
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    operator_call(state, op, double(I)...);
+  }(Many());
+}
 void tensors_ours(benchmark::State& state) {
   static const Operator& op = served("tensors(Tensor x, Tensor y) -> float", address_of(&first));
   const Tensor x = small_tensor();
@@ -159,16 +199,34 @@ void closure_ours(benchmark::State& state) {
   measure(state, [&] { benchmark::DoNotOptimize(function(1.0)); });
 }
 
+void closure_ten_ours(benchmark::State& state) {
+  static const Operator& op = []() -> const Operator& {
+    auto& library = *new Library(LibraryKind::Fragment, "bench_c");  // for ever
+    return Registry::instance().require(
+        library.def("sum(float a, float b, float c, float d, float e, float f, float g, float h, "
+                    "float i, float j) -> float",
+                    &ten));
+  }();
+  const CFunction made = c_function(op);
+  const auto function = hidden(made.as<std::remove_pointer_t<decltype(&ten)>>());
+  measure(state,
+          [&] { benchmark::DoNotOptimize(function(1., 2., 3., 4., 5., 6., 7., 8., 9., 10.)); });
+}
+
 BENCHMARK(one_floor)->Name("c_function/floor");
 BENCHMARK(one_ours)->Name("c_function/ours");
 BENCHMARK(two_floor)->Name("c_function_two/floor");
 BENCHMARK(two_ours)->Name("c_function_two/ours");
 BENCHMARK(ten_floor)->Name("c_function_ten/floor");
 BENCHMARK(ten_ours)->Name("c_function_ten/ours");
+BENCHMARK(many_floor)->Name("c_function_libffi/floor");
+BENCHMARK(many_ours)->Name("c_function_libffi/ours");
 BENCHMARK(tensors_floor)->Name("c_function_tensors/floor");
 BENCHMARK(tensors_ours)->Name("c_function_tensors/ours");
 BENCHMARK(closure_floor)->Name("closure/floor");
 BENCHMARK(closure_ours)->Name("closure/ours");
+BENCHMARK(closure_ten_floor)->Name("closure_libffi/floor");
+BENCHMARK(closure_ten_ours)->Name("closure_libffi/ours");
 
 }  // namespace
 }  // namespace opyard::bench

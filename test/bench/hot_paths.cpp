@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "opyard/ffi/c_function.h"
 #include "opyard/library.h"
 #include "opyard/observe/observer.h"
 
@@ -26,6 +27,8 @@ Tensor counted(const Tensor& x, const Tensor&) { return x; }
 Tensor four(const Tensor& x, const Tensor&, const Tensor&, const Tensor&) { return x; }
 std::int64_t number(const Tensor&, std::int64_t n) { return n; }
 Tensor listed(const std::vector<Tensor>& x) { return x.front(); }
+double half(double x) { return x / 2; }
+int look(const dlpack::DLTensor*, const dlpack::DLTensor*) { return OPYARD_OK; }
 void pass_boxed(const Operator&, DispatchKeySet, Stack&) {}
 void go_on(const Operator& op, DispatchKeySet keys, Stack& stack) {
   op.redispatch_boxed(keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, K::Tracer), stack);
@@ -147,15 +150,50 @@ void observed(const Subjects& s, long times) {
   while (times-- > 0) keep(op.call(s.x));
 }
 
+const Operator& serve_by_c(const char* schema, const void* function) {
+  auto& library = *new Library(LibraryKind::Fragment, "hot");  // for ever
+  const Operator& op = Registry::instance().require(library.def(schema));
+  library.impl(to_string(op.name()), c_kernel(op, function, "a function of hot_paths"));
+  return op;
+}
+void c_function_number(const Subjects&, long times) {
+  const Operator& op =
+      serve_by_c("c_number(float x) -> float", reinterpret_cast<const void*>(&half));
+  while (times-- > 0) {
+    InlineStack<1> stack;
+    stack.push(Value(1.0));
+    op.call_boxed(stack);
+    keep(stack);
+  }
+}
+void c_function_tensors(const Subjects& s, long times) {
+  const Operator& op =
+      serve_by_c("c_tensors(Tensor x, Tensor y) -> ()", reinterpret_cast<const void*>(&look));
+  while (times-- > 0) {
+    InlineStack<2> stack;
+    stack.lend(s.x);
+    stack.lend(s.x);
+    op.call_boxed(stack);
+    keep(stack);
+  }
+}
+void callback(const Subjects&, long times) {
+  const CFunction made(
+      serve_by_c("c_callback(float x) -> float", reinterpret_cast<const void*>(&half)));
+  const auto function = made.as<double(double)>();
+  while (times-- > 0) keep(function(1.0));
+}
+
 struct Path {
   const char* name;
   void (*run)(const Subjects&, long);
 };
 #define PATH(name) {#name, name}
-constexpr Path kPaths[] = {PATH(typed_reference), PATH(typed_counted), PATH(typed_four),
-                           PATH(typed_number),    PATH(typed_list),    PATH(typed_to_boxed),
-                           PATH(redispatch),      PATH(boxed),         PATH(boxed_unchecked),
-                           PATH(boxed_fallback),  PATH(guards),        PATH(observed)};
+constexpr Path kPaths[] = {
+    PATH(typed_reference),   PATH(typed_counted),      PATH(typed_four), PATH(typed_number),
+    PATH(typed_list),        PATH(typed_to_boxed),     PATH(redispatch), PATH(boxed),
+    PATH(boxed_unchecked),   PATH(boxed_fallback),     PATH(guards),     PATH(observed),
+    PATH(c_function_number), PATH(c_function_tensors), PATH(callback)};
 #undef PATH
 
 int main(int count, char** words) {

@@ -60,8 +60,10 @@ CPP = [
     Row("c_function", "-", "C function as a kernel, one number", RATIO, 1.15),
     Row("c_function_two", "-", "  two numbers", RATIO, 1.15),
     Row("c_function_ten", "-", "  ten numbers, not all in registers", RATIO, 1.15),
+    Row("c_function_libffi", "-", "  24 numbers, through libffi", INFORMATION),
     Row("c_function_tensors", "-", "  two tensors", INFORMATION),
     Row("closure", "-", "operator as a C function, one number", RATIO, 1.15),
+    Row("closure_libffi", "-", "  ten numbers, through a closure of libffi", INFORMATION),
 ]
 
 # Rows of Python.

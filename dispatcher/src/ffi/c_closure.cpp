@@ -113,7 +113,7 @@ template <CReturn returned, typename WordOf>
                                                      const WordOf& word_of) {
   const std::vector<CPart>& parts = callee.signature.arguments;
   const Status status = guarded([&] {
-    InlineStack<6> stack;
+    InlineStack<16> stack;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const void* const word = word_of(i, parts[i]);
       stack.push(
@@ -141,7 +141,7 @@ void call(const Callee& callee, void* place, void** words) {
     for (std::size_t i = 0; i < signature.results.size(); ++i)
       writers.emplace_back(callee, i, words);
   }
-  InlineStack<12> stack;
+  InlineStack<16> stack;
   reader.push_all(words, stack);
   callee.op.call_boxed(stack);
   for (std::size_t i = 0; i < writers.size(); ++i) {

@@ -96,17 +96,7 @@ void run_words(const Record& record, const Operator& op, DispatchKeySet, Stack& 
   stack.replace(parts.size(), Value(result));
 }
 
-template <typename R>
-BoxedFunction pick_run_words(const CSignature& signature) {
-  if (signature.others > 0) return &run_words<R, kIntegers, kReals, kOthers>;
-  if (signature.integers <= 2) {
-    return signature.reals <= 2 ? &run_words<R, 2, 2, 0> : &run_words<R, 2, kReals, 0>;
-  }
-  return signature.reals <= 2 ? &run_words<R, kIntegers, 2, 0>
-                              : &run_words<R, kIntegers, kReals, 0>;
-}
-
-OPYARD_COLD Out call_through_libffi(const CKernel& kernel, Word* words, CallMemory& memory) {
+Out call_through_libffi(const CKernel& kernel, Word* words, CallMemory& memory) {
   const CSignature& signature = *kernel.signature;
   const std::size_t count = signature.types.size();
   auto* const pointers = memory.take<void*>(count);
@@ -115,6 +105,37 @@ OPYARD_COLD Out call_through_libffi(const CKernel& kernel, Word* words, CallMemo
   ffi_call(const_cast<ffi_cif*>(&signature.cif),
            reinterpret_cast<void (*)()>(const_cast<void*>(kernel.function)), &returned, pointers);
   return returned;
+}
+
+// As run_words(), for more words than fit into the rows.
+template <typename R>
+void run_words_through_libffi(const Record& record, const Operator& op, DispatchKeySet,
+                              Stack& stack) {
+  const CKernel& kernel = *static_cast<const CKernel*>(record.context);
+  if (__builtin_expect(&op != &kernel.op, 0)) refuse_operator(kernel, op);
+  const std::span<const Value> values = stack.top(kernel.signature->arguments.size());
+  CallMemory memory;
+  Word* const words = memory.take<Word>(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    words[i].integer = std::uint64_t(values[i].int_unchecked());  // or a real's bits
+  }
+  const EarlierError earlier;
+  const Out returned = call_through_libffi(kernel, words, memory);
+  if (__builtin_expect(detail::thread_has_failed, 0)) raise_left(kernel);
+  R result;
+  std::memcpy(&result, &returned, sizeof(R));
+  stack.replace(values.size(), Value(result));
+}
+
+template <typename R>
+BoxedFunction pick_run_words(const CSignature& signature) {
+  if (!signature.direct) return &run_words_through_libffi<R>;
+  if (signature.others > 0) return &run_words<R, kIntegers, kReals, kOthers>;
+  if (signature.integers <= 2) {
+    return signature.reals <= 2 ? &run_words<R, 2, 2, 0> : &run_words<R, 2, kReals, 0>;
+  }
+  return signature.reals <= 2 ? &run_words<R, kIntegers, 2, 0>
+                              : &run_words<R, kIntegers, kReals, 0>;
 }
 
 // What a C function is called as by what it returns.
@@ -240,7 +261,7 @@ void run(const Record& record, const Operator& op, DispatchKeySet, Stack& stack)
 }
 
 BoxedFunction pick_run(const CSignature& signature) {
-  const bool only_words = signature.only_words && signature.direct;
+  const bool only_words = signature.only_words;
   switch (signature.returned) {
     case CReturn::Status:
       return &run<CReturn::Status>;
