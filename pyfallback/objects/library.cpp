@@ -1,7 +1,13 @@
 // objects/library.cpp: registering from Python.
+//
+// [Shared] A registration runs code of users: warning filters, listeners, finalizers of kernels that
+// it replaces. Any of them may take the same library back. So whoever registers holds a share of
+// the library; taking it back ends what stands at once, and what is just being registered ends
+// with the last share.
 #include "objects/library.h"
 
 #include <cstdlib>
+#include <memory>
 
 #include "objects/key_set.h"
 #include "opyard/ffi/c_function.h"
@@ -14,13 +20,14 @@ namespace opyard::python {
 namespace {
 
 struct LibraryObject {
-  PyObject_HEAD Library* library;  // owned; null once reset
+  PyObject_HEAD std::shared_ptr<Library> library;  // null once reset
 };
 
-Library& library_of(PyObject* self) {
-  Library* const library = reinterpret_cast<LibraryObject*>(self)->library;
+// See [Shared].
+std::shared_ptr<Library> library_of(PyObject* self) {
+  std::shared_ptr<Library> library = reinterpret_cast<LibraryObject*>(self)->library;
   OPYARD_CHECK(library != nullptr, BadRegistration, "this library was taken back already");
-  return *library;
+  return library;
 }
 
 LibraryKind parse_kind(std::string_view kind) {
@@ -56,12 +63,13 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
       throw PythonErrorSet();
     }
     const auto [file, line] = parse_place(place);
-    auto library = std::make_unique<Library>(
+    auto library = std::make_shared<Library>(
         parse_kind(require_text(kind, "the kind of a library")),
         std::string(require_text(name_space, "the namespace of a library")), parse_key(key), file,
         line);
     const Owned object = checked(type->tp_alloc(type, 0));
-    reinterpret_cast<LibraryObject*>(object.get())->library = library.release();
+    new (&reinterpret_cast<LibraryObject*>(object.get())->library)
+        std::shared_ptr<Library>(std::move(library));
     return Owned::share(object.get()).release();
   });
 }
@@ -69,24 +77,24 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
 // define(schema, conservative, tags, place, doc) -> full name
 PyObject* define(PyObject* self, PyObject* args) {
   return entry_from_python([&] {
-    const char* schema = nullptr;
-    Py_ssize_t size = 0;
+    PyObject* schema = nullptr;
     int conservative = 0;
     PyObject* tags = nullptr;
     const char* place = nullptr;
     const char* doc = nullptr;
-    if (PyArg_ParseTuple(args, "s#pOss", &schema, &size, &conservative, &tags, &place, &doc) == 0) {
+    if (PyArg_ParseTuple(args, "OpOss", &schema, &conservative, &tags, &place, &doc) == 0) {
       throw PythonErrorSet();
     }
+    const std::string_view text = require_text(schema, "a schema");
     std::vector<std::string> names;
     const Owned items = checked(PySequence_Fast(tags, "tags must be a sequence of str"));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
       names.emplace_back(require_text(PySequence_Fast_GET_ITEM(items.get(), i), "a tag"));
     }
-    Library& library = library_of(self);
-    library.set_place(place);
-    const OperatorName name = library.def(
-        {schema, std::size_t(size)}, std::move(names),
+    const auto library = library_of(self);
+    library->set_place(place);
+    const OperatorName name = library->def(
+        text, std::move(names),
         conservative != 0 ? AliasAnalysis::Conservative : AliasAnalysis::FromSchema, doc);
     return to_text(to_string(name)).release();
   });
@@ -106,13 +114,13 @@ PyObject* implement(PyObject* self, PyObject* args) {
                          &override, &place) == 0) {
       throw PythonErrorSet();
     }
-    Library& library = library_of(self);
-    library.set_place(place);
+    const auto library = library_of(self);
+    library->set_place(place);
     Kernel kernel = function == Py_None ? Kernel::fallthrough()
                                         : make_python_kernel(runtime_of(Py_TYPE(self)), function,
                                                              {.with_keyset = with_keyset != 0});
-    library.implement({name, std::size_t(name_size)}, parse_key(key), std::move(kernel),
-                      override != 0);
+    library->implement({name, std::size_t(name_size)}, parse_key(key), std::move(kernel),
+                       override != 0);
     Py_RETURN_NONE;
   });
 }
@@ -137,17 +145,17 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
     const std::string path(file, std::size_t(file_size));
     const std::string function(symbol, std::size_t(symbol_size));
     const CForm c_form = parse_c_form(form);
-    const Operator& op = detail::require_for_c(library_of(self), op_name);
+    const Operator& op = detail::require_for_c(*library_of(self), op_name);
     const void* address = nullptr;
     {
       const ReleaseGil release;  // opening a library may take long, and runs code of its own
       address = detail::require_c_function(op, path, function);
     }
-    Library& library = library_of(self);  // it may have been taken back meanwhile
-    library.set_place(place);
-    library.implement(op_name, parse_key(key),
-                      c_kernel(op, address, detail::show_c_function(path, function), c_form),
-                      false);
+    const auto library = library_of(self);  // it may have been taken back meanwhile
+    library->set_place(place);
+    library->implement(op_name, parse_key(key),
+                       c_kernel(op, address, detail::show_c_function(path, function), c_form),
+                       false);
     Py_RETURN_NONE;
   });
 }
@@ -159,12 +167,12 @@ PyObject* fallback(PyObject* self, PyObject* args) {
     int with_keyset = 0;
     const char* place = nullptr;
     if (PyArg_ParseTuple(args, "Ops", &function, &with_keyset, &place) == 0) throw PythonErrorSet();
-    Library& library = library_of(self);
-    library.set_place(place);
-    library.fallback(function == Py_None
-                         ? Kernel::fallthrough()
-                         : make_python_kernel(runtime_of(Py_TYPE(self)), function,
-                                              {.with_keyset = with_keyset != 0, .with_op = true}));
+    const auto library = library_of(self);
+    library->set_place(place);
+    library->fallback(function == Py_None
+                          ? Kernel::fallthrough()
+                          : make_python_kernel(runtime_of(Py_TYPE(self)), function,
+                                               {.with_keyset = with_keyset != 0, .with_op = true}));
     Py_RETURN_NONE;
   });
 }
@@ -175,20 +183,26 @@ PyObject* set_python_module(PyObject* self, PyObject* args) {
     const char* module = nullptr;
     const char* context = nullptr;
     if (PyArg_ParseTuple(args, "ss", &module, &context) == 0) throw PythonErrorSet();
-    library_of(self).set_python_module(module, context);
+    library_of(self)->set_python_module(module, context);
     Py_RETURN_NONE;
   });
 }
 
+void take_back(PyObject* self) noexcept {
+  const auto library = std::exchange(reinterpret_cast<LibraryObject*>(self)->library, nullptr);
+  if (library != nullptr) library->reset();
+}
+
 PyObject* reset(PyObject* self, PyObject*) {
   return entry_from_python([&]() -> PyObject* {
-    delete std::exchange(reinterpret_cast<LibraryObject*>(self)->library, nullptr);
+    take_back(self);
     Py_RETURN_NONE;
   });
 }
 
 void deallocate(PyObject* self) {
-  delete std::exchange(reinterpret_cast<LibraryObject*>(self)->library, nullptr);
+  take_back(self);
+  std::destroy_at(&reinterpret_cast<LibraryObject*>(self)->library);
   free_object(self);
 }
 

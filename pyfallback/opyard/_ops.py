@@ -185,6 +185,15 @@ class _OpNamespace:
         }
         return sorted(names)
 
+    def __reduce__(self) -> tuple:
+        return getattr, (ops, self.__name__)
+
+    def __copy__(self) -> "_OpNamespace":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "_OpNamespace":
+        return self
+
     def __repr__(self) -> str:
         return f"<opyard.ops.{self.__name__}>"
 
@@ -204,6 +213,9 @@ class _Ops:
 
         names = {name.partition("::")[0] for name in _bind.operator_names()}
         return sorted(names | {*vars(self), "aten", "load_library"})
+
+    def __reduce__(self) -> str:
+        return "ops"
 
     def __repr__(self) -> str:
         return "<opyard.ops>"

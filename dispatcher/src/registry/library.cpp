@@ -61,7 +61,11 @@ Library::Library(LibraryKind kind, std::string name_space, std::optional<Dispatc
 Library::~Library() { reset(); }
 
 void Library::reset() noexcept {
-  while (!registrations_.empty()) registrations_.pop_back();
+  while (!registrations_.empty()) {
+    // Out of the list first: what its end calls may register here.
+    const Registration last = std::move(registrations_.back());
+    registrations_.pop_back();
+  }
 }
 
 void Library::set_python_module(std::string module, std::string context) {
