@@ -1,6 +1,8 @@
 // test_c_error.cpp: protects the thread's error as C sees it.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "opyard/base/error.h"
@@ -44,6 +46,19 @@ TEST(CError, AStatusThatIsNoneIsKeptAsForeign) {
   EXPECT_EQ(opyard_set_error(OPYARD_OK, "x"), OPYARD_OK);
   EXPECT_EQ(opyard_last_status(), OPYARD_ERROR_Internal);
   opyard_clear_error();
+}
+
+TEST(CErrorDeathTest, MayBeSetWhenTheObjectsOfItsThreadAreGone) {
+  EXPECT_EXIT(
+      {
+        std::atexit([] {
+          opyard_set_error(OPYARD_ERROR_BadIndex, "at the very end");
+          std::fputs(opyard_last_error(), stderr);
+        });
+        opyard_set_error(OPYARD_ERROR_BadShape, "before");
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "at the very end");
 }
 
 TEST(CError, HasAStatusForEveryKind) {

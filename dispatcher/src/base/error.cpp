@@ -3,15 +3,41 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <new>
+#include <utility>
+
 #include "base/thread_error.h"
 
 namespace opyard {
 namespace {
 
-// The error of the last failed border call on this thread. Only border functions write it.
-std::optional<Error>& thread_error() {
-  thread_local std::optional<Error> error;
-  return error;
+// The error of the last failed border call on this thread. Only border functions write it. It has no
+// destructor: C functions also fail at the end of the process, when the objects of its thread are
+// gone.
+struct ThreadError {
+  bool present;
+  alignas(Error) std::byte bytes[sizeof(Error)];
+
+  Error& error() noexcept { return *std::launder(reinterpret_cast<Error*>(bytes)); }
+  // What it held dies when nothing is left here: that may run code of anyone.
+  std::optional<Error> take() noexcept {
+    if (!std::exchange(present, false)) return std::nullopt;
+    std::optional<Error> taken(error());
+    error().~Error();
+    return taken;
+  }
+};
+constinit thread_local ThreadError thread_error{};
+
+void keep(const Error& error) noexcept {
+  static thread_local const struct AtThreadEnd {
+    ~AtThreadEnd() { thread_error.take(); }
+  } at_thread_end;
+  static_cast<void>(at_thread_end);
+  const std::optional<Error> former = thread_error.take();
+  new (thread_error.bytes) Error(error);
+  thread_error.present = true;
 }
 
 }  // namespace
@@ -53,7 +79,7 @@ void fail(ErrorKind kind, const char* message) { throw Error(kind, message); }
 
 std::optional<Error> take_error() {
   detail::thread_has_failed = false;
-  return std::exchange(thread_error(), std::nullopt);
+  return thread_error.take();
 }
 
 namespace detail {
@@ -61,12 +87,11 @@ namespace detail {
 __thread bool thread_has_failed = false;
 
 const Error* thread_error_unchecked() noexcept {
-  const std::optional<Error>& error = thread_error();
-  return error ? &*error : nullptr;
+  return thread_error.present ? &thread_error.error() : nullptr;
 }
 
 Status remember_error(const Error& error) noexcept {
-  thread_error() = error;
+  keep(error);
   thread_has_failed = true;
   return status_of(error.kind());
 }
@@ -74,9 +99,9 @@ Status remember_error(const Error& error) noexcept {
 Status remember_error(ErrorKind kind, const char* message) noexcept {
   thread_has_failed = true;
   try {
-    thread_error() = Error(kind, message);
+    keep(Error(kind, message));
   } catch (...) {
-    thread_error().reset();  // no memory for the text: the status alone has to say it
+    thread_error.take();  // no memory for the text: the status alone has to say it
   }
   return status_of(kind);
 }
