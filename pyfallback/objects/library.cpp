@@ -125,7 +125,7 @@ PyObject* implement(PyObject* self, PyObject* args) {
   });
 }
 
-// impl_c(name, file as bytes, symbol, key, form, place)
+// impl_c(name, file as bytes, symbol, key, form, override, place)
 PyObject* implement_in_c(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* name = nullptr;
@@ -136,9 +136,10 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
     Py_ssize_t symbol_size = 0;
     PyObject* key = nullptr;
     const char* form = nullptr;
+    int override = 0;
     const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "s#y#s#Oss", &name, &name_size, &file, &file_size, &symbol,
-                         &symbol_size, &key, &form, &place) == 0) {
+    if (PyArg_ParseTuple(args, "s#y#s#Osps", &name, &name_size, &file, &file_size, &symbol,
+                         &symbol_size, &key, &form, &override, &place) == 0) {
       throw PythonErrorSet();
     }
     const std::string_view op_name(name, std::size_t(name_size));
@@ -155,7 +156,7 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
     library->set_place(place);
     library->implement(op_name, parse_key(key),
                        c_kernel(op, address, detail::show_c_function(path, function), c_form),
-                       false);
+                       override != 0);
     Py_RETURN_NONE;
   });
 }
@@ -209,7 +210,8 @@ void deallocate(PyObject* self) {
 PyMethodDef methods[] = {
     {"define", define, METH_VARARGS, "define(schema, conservative, tags, place, doc)"},
     {"impl", implement, METH_VARARGS, "impl(name, function, key, with_keyset, override, place)"},
-    {"impl_c", implement_in_c, METH_VARARGS, "impl_c(name, file, symbol, key, form, place)"},
+    {"impl_c", implement_in_c, METH_VARARGS,
+     "impl_c(name, file, symbol, key, form, override, place)"},
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
     {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},
     {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},

@@ -217,7 +217,15 @@ class Library:
         /,
     ) -> None: ...
     def impl_c(
-        self, name: str, file: bytes, symbol: str, key: _Key, form: str, place: str, /
+        self,
+        name: str,
+        file: bytes,
+        symbol: str,
+        key: _Key,
+        form: str,
+        override: _builtin_bool,
+        place: str,
+        /,
     ) -> None: ...
     def fallback(
         self, function: Callable[..., Any] | None, with_keyset: _builtin_bool, place: str, /

@@ -183,6 +183,7 @@ class Library:
         dispatch_key: "str | int" = "",
         *,
         form: str = "Standard",
+        allow_override: bool = False,
     ) -> None:
         """Registers a C function of a shared library as a kernel of an operator, which is defined.
 
@@ -191,7 +192,8 @@ class Library:
 
         The schema says how it is called; c_prototype() gives the C declaration. A name without a
         slash that is no file here is looked for where the system looks for libraries. The library
-        stays open for ever. `form` is that of CFunction. Keys are those of impl().
+        stays open for ever. `form` is that of CFunction; keys and `allow_override` are those of
+        impl().
 
         Raises LookupError where the operator is not defined or the library has no such function,
         OSError where it cannot be opened, NotImplementedError where the schema has no C signature,
@@ -203,7 +205,7 @@ class Library:
         if dispatch_key == "":
             dispatch_key = self.dispatch_key
         file = _ops.encoded_path(path)
-        self._library.impl_c(op_name, file, symbol, dispatch_key, form, _place())
+        self._library.impl_c(op_name, file, symbol, dispatch_key, form, allow_override, _place())
 
     def fallback(
         self, fn: Callable[..., Any], dispatch_key: "str | int" = "", *, with_keyset: bool = False

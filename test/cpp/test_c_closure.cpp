@@ -88,6 +88,21 @@ TEST(CClosure, WhatItIsServedByDoesNotMatter) {
   EXPECT_EQ(c_function(add.op()).as<std::int64_t(std::int64_t, std::int64_t)>()(40, 2), 42);
 }
 
+TEST(CClosure, ItGoesThroughDispatch) {
+  const InCxx below("layered(float x) -> float", [](double x) { return x; });
+  Library layer(LibraryKind::Impl, "t", DispatchKey::Tracer);
+  layer.impl("layered", [](DispatchKeySet keys, double x) {
+    const auto op = require_operator("t::layered").typed<double(double)>();
+    return 10 *
+           op.redispatch(keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Tracer), x);
+  });
+  const CFunction f = below.function();
+  const auto call = f.as<double(double)>();
+  EXPECT_EQ(call(2.0), 2.0);
+  const IncludeDispatchKeyGuard include(DispatchKey::Tracer);
+  EXPECT_EQ(call(2.0), 20.0);
+}
+
 TEST(CClosure, TensorsAreBorrowedAndResultsHandedOver) {
   const InCxx twice("twice(Tensor x) -> Tensor", [](const Tensor& x) {
     Tensor result = Tensor::empty(x.sizes(), DType::Float64);

@@ -242,5 +242,34 @@ TEST(CFunctionErrors, AResultThatCannotBeTakenIsNamedAndNothingLeaks) {
   EXPECT_EQ(ServedByC("maybe() -> str?", "c_null_text").call()[0], Value());
 }
 
+// Functions with C signatures that were written in C++ may throw, on every way they are called.
+double throw_number(double) { throw 42; }
+int throw_error(const dlpack::DLTensor*) { fail(ErrorKind::BadIndex, "from below"); }
+double throw_past_many(double, double, double, double, double, double, double, double, double,
+                       double, double, double, double, double, double, double, double) {
+  throw std::runtime_error("from far below");
+}
+
+TEST(CFunctionErrors, AnExceptionOfACxxFunctionPassesThrough) {
+  const auto serve = [](ServedByC& op, auto* function) {
+    op.library().impl(to_string(op.op().name()),
+                      c_kernel(op.op(), reinterpret_cast<const void*>(function), "f"));
+  };
+  opyard_set_error(OPYARD_ERROR_BadShape, "from before");
+  ServedByC number("number(float x) -> float");
+  serve(number, &throw_number);
+  EXPECT_THROW(number.call(1.0), int);
+  ServedByC error("error(Tensor x) -> ()");
+  serve(error, &throw_error);
+  EXPECT_THROWN(error.call(doubles({1})), BadIndex, "from below");
+  std::string schema = "many(float a";
+  for (int i = 0; i < 16; ++i) schema += ", float a" + std::to_string(i);
+  ServedByC many(schema + ") -> float");  // through libffi
+  serve(many, &throw_past_many);
+  EXPECT_THROW(call_boxed(many.op(), std::vector<Value>(17, Value(1.0))), std::runtime_error);
+  EXPECT_STREQ(opyard_last_error(), "from before");
+  opyard_clear_error();
+}
+
 }  // namespace
 }  // namespace opyard

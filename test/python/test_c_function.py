@@ -101,6 +101,23 @@ def test_a_kernel_ends_with_its_library_and_may_stand_at_a_key(library, c_file):
         op(doubles([1.0, 2.0]))
 
 
+def test_a_kernel_of_another_library_is_covered_with_a_warning_unless_it_is_meant(
+    library, c_file, recwarn
+):
+    for name in ("first", "second"):
+        library.define(f"{name}(int a, int b) -> int")
+        library.impl(name, lambda a, b: 0)
+    ops = getattr(opyard.ops, library.ns)
+    over = Library(library.ns, "IMPL")
+    over.impl_c("first", c_file, "c_add", allow_override=True)
+    assert ops.first(2, 3) == 5
+    assert len(recwarn) == 0
+    over.impl_c(ops.second.default, c_file, "c_add")
+    assert len(recwarn) == 1
+    over._destroy()
+    assert ops.first(2, 3) == ops.second(2, 3) == 0
+
+
 def test_what_cannot_be_registered_is_refused(library, c_file):
     library.define("f(int n) -> int")
     library.define("g(Scalar n) -> int")
