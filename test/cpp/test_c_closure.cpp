@@ -415,6 +415,10 @@ TEST(CClosure, AFunctionThatWasGivenBackFails) {
   f.reset();
   EXPECT_TRUE(std::isnan(call(3.0)));
   EXPECT_EQ(last_error(), "a C function was called after the object that it belonged to had ended");
+  const InCxx pair("pair(int a) -> (int, int)", [](std::int64_t a) { return std::tuple(a, a); });
+  const auto status = pair.function().as<int(std::int64_t, std::int64_t*, std::int64_t*)>();
+  EXPECT_EQ(status(1, nullptr, nullptr), OPYARD_ERROR_OperatorGone);
+  opyard_clear_error();
 }
 
 TEST(CClosure, ManyThreadsMakeAndEndThem) {

@@ -48,7 +48,7 @@ struct CFunction::State {
     if (closure != nullptr) {
       ffi_closure_free(closure);
     } else {
-      ffi::give_back_entry_point(address);
+      ffi::give_back_entry_point(*signature, address);
     }
   }
 };
@@ -134,32 +134,33 @@ template <CReturn returned, typename WordOf>
 
 void call(const Callee& callee, void* place, void** words) {
   const CSignature& signature = callee.signature;
-  LentArguments reader(callee);
-  std::vector<HandedResult> writers;
+  LentArguments arguments(callee);
+  std::vector<HandedResult> results;
   if (!signature.returns_result()) {
-    writers.reserve(signature.results.size());
-    for (std::size_t i = 0; i < signature.results.size(); ++i)
-      writers.emplace_back(callee, i, words);
+    results.reserve(signature.results.size());
+    for (std::size_t i = 0; i < signature.results.size(); ++i) {
+      results.emplace_back(callee, i, words);
+    }
   }
   InlineStack<16> stack;
-  reader.push_all(words, stack);
+  arguments.push_all(words, stack);
   callee.op.call_boxed(stack);
-  for (std::size_t i = 0; i < writers.size(); ++i) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
     try {
-      writers[i].prepare(std::move(stack[i]));
+      results[i].prepare(std::move(stack[i]));
     } catch (const Error& error) {
       refuse_result(callee.op, i, error.kind(), error.what());
     }
   }
   if (signature.returns_result()) {
     const Value returned = stack.pop();
-    reader.check_given_back();
+    arguments.check_given_back();
     write_returned(signature.returned, returned, place);
     return;
   }
   stack.truncate(0);
-  reader.check_given_back();
-  for (HandedResult& writer : writers) writer.write();
+  arguments.check_given_back();
+  for (HandedResult& result : results) result.write();
   if (signature.returned == CReturn::Status) *static_cast<ffi_sarg*>(place) = OPYARD_OK;
 }
 
@@ -185,8 +186,9 @@ void enter(const void* context, const Word* words, Out& result) {
   const Callee& callee = *static_cast<const Callee*>(context);
   const std::vector<std::uint16_t>& places = callee.signature.parameter_words;
   void* pointers[kFirstOther];
-  for (std::size_t i = 0; i < places.size(); ++i)
+  for (std::size_t i = 0; i < places.size(); ++i) {
     pointers[i] = const_cast<Word*>(&words[places[i]]);
+  }
   call_guarded(callee, &result, pointers);
 }
 template <CReturn returned>

@@ -14,10 +14,15 @@ namespace {
 
 constexpr std::size_t kEntryPoints = 48;  // of each kind; a bit each in a word
 
+// What a function leaves that has no meaning any more: for a status, for a real, for the rest.
 void run_gone(const void*, const Word*, Out& result) {
   detail::remember_error(ErrorKind::OperatorGone,
                          "a C function was called after the object that it belonged to had ended");
   result.widened = 0;
+}
+void run_gone_status(const void* context, const Word* words, Out& result) {
+  run_gone(context, words, result);
+  result.widened = OPYARD_ERROR_OperatorGone;
 }
 void run_gone_real(const void* context, const Word* words, Out& result) {
   run_gone(context, words, result);
@@ -80,10 +85,10 @@ struct EntryPoints {
     return nullptr;
   }
 
-  static void give_back(void* function) noexcept {
+  static void give_back(void* function, EntryHandler gone) noexcept {
     for (std::size_t index = 0; index < kEntryPoints; ++index) {
       if (reinterpret_cast<void*>(kFunctions[index]) != function) continue;
-      meanings[index].handler.store(kReal ? &run_gone_real : &run_gone, std::memory_order_relaxed);
+      meanings[index].handler.store(gone, std::memory_order_relaxed);
       used.fetch_and(~(std::uint64_t{1} << index), std::memory_order_release);
     }
   }
@@ -114,11 +119,15 @@ void* take_entry_point(const CSignature& signature, EntryHandler handler,
   return function != nullptr ? function : ManyForInteger::take(handler, context);
 }
 
-void give_back_entry_point(void* function) noexcept {
-  FewForReal::give_back(function);
-  FewForInteger::give_back(function);
-  ManyForReal::give_back(function);
-  ManyForInteger::give_back(function);
+void give_back_entry_point(const CSignature& signature, void* function) noexcept {
+  if (signature.returned == CReturn::Float) {
+    FewForReal::give_back(function, &run_gone_real);
+    ManyForReal::give_back(function, &run_gone_real);
+    return;
+  }
+  const EntryHandler gone = signature.returned == CReturn::Status ? &run_gone_status : &run_gone;
+  FewForInteger::give_back(function, gone);
+  ManyForInteger::give_back(function, gone);
 }
 
 }  // namespace opyard::ffi

@@ -21,8 +21,8 @@ using EntryHandler = void (*)(const void* context, const Word* words, Out& resul
 void* take_entry_point(const CSignature& signature, EntryHandler handler,
                        const void* context) noexcept;
 
-// Whoever calls it from now on finds an error for the thread, until it is taken for another use. Does
-// nothing for any other function.
-void give_back_entry_point(void* function) noexcept;
+// Whoever calls it from now on gets an error, until it is taken for another use. Does nothing for any
+// other function.
+void give_back_entry_point(const CSignature& signature, void* function) noexcept;
 
 }  // namespace opyard::ffi
