@@ -114,10 +114,11 @@ template <CReturn returned, typename WordOf>
   const std::vector<CPart>& parts = callee.signature.arguments;
   const Status status = guarded([&] {
     InlineStack<16> stack;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const void* const word = word_of(i, parts[i]);
-      stack.push(
-          read_number(parts[i].element, parts[i].by_pointer ? read_at<const void*>(word) : word));
+    const CPart* const end = parts.data() + parts.size();
+    for (const CPart* part = parts.data(); part != end; ++part) {
+      const void* word = word_of(*part);
+      if (part->by_pointer) word = read_at<const void*>(word);
+      stack.push(read_number(part->element, word));
     }
     // A call without arguments that carry keys.
     const DispatchKeySet keys = callee.op.call_keys(DispatchKeySet());
@@ -178,7 +179,7 @@ void run(ffi_cif*, void* place, void** words, void* context) {
 template <CReturn returned>
 void run_numbers(ffi_cif*, void* place, void** words, void* context) {
   call_with_numbers<returned>(*static_cast<const Callee*>(context), place,
-                              [words](std::size_t i, const CPart&) { return words[i]; });
+                              [words](const CPart& part) { return words[part.parameter]; });
 }
 
 // Through entry points.
@@ -193,9 +194,8 @@ void enter(const void* context, const Word* words, Out& result) {
 }
 template <CReturn returned>
 void enter_numbers(const void* context, const Word* words, Out& result) {
-  call_with_numbers<returned>(
-      *static_cast<const Callee*>(context), &result,
-      [words](std::size_t, const CPart& part) { return &words[part.word]; });
+  call_with_numbers<returned>(*static_cast<const Callee*>(context), &result,
+                              [words](const CPart& part) { return &words[part.word]; });
 }
 
 // The functions that serve a signature, either way in.

@@ -74,16 +74,10 @@ inline Value read_number(CElement element, const void* at) {
     std::memcpy(&number, at, sizeof(T));
     return number;
   };
-  switch (element) {
-    case CElement::Float:
-      return Value(read(0.0));
-    case CElement::Bool:
-      return Value(read(std::uint8_t{0}) != 0);
-    case CElement::Complex:
-      return Value(read(std::complex<double>()));
-    default:
-      return Value(read(std::int64_t{0}));
-  }
+  if (element == CElement::Float) return Value(read(0.0));
+  if (element == CElement::Int) return Value(read(std::int64_t{0}));
+  if (element == CElement::Bool) return Value(read(std::uint8_t{0}) != 0);
+  return Value(read(std::complex<double>()));
 }
 
 }  // namespace opyard::ffi
