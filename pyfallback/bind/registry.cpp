@@ -3,7 +3,9 @@
 
 #include <pybind11/stl.h>
 
+#include <chrono>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "opyard/registry/registry.h"
@@ -47,6 +49,33 @@ void add_dumps(py::module_& module) {
       "kernels that were taken back and are not freed yet");
   module.def(
       "reclaim", [] { Registry::instance().reclaim(); }, "frees those that no call can be using");
+}
+
+// (key, before, after) for each slot that would change; `change` is a WhatIf.
+std::vector<std::tuple<int, std::string, std::string>> what_if(const std::string& name, int key,
+                                                               int change) {
+  std::vector<std::tuple<int, std::string, std::string>> rows;
+  for (const TableChange& at :
+       registry().what_if(parse_operator_name(name), DispatchKey(key), WhatIf(change))) {
+    rows.emplace_back(int(at.key), at.before, at.after);
+  }
+  return rows;
+}
+
+// (number, seconds since the epoch, added, thing, name, key, provenance, registration)
+py::list history() {
+  py::list rows;
+  for (const RegistryEvent& event : registry().history()) {
+    const std::chrono::duration<double> since_epoch = event.time.time_since_epoch();
+    rows.append(py::make_tuple(event.number, since_epoch.count(), event.added, int(event.thing),
+                               event.name, int(event.key), event.provenance, event.registration));
+  }
+  return rows;
+}
+
+void add_foresight_and_memory(py::module_& module) {
+  module.def("what_if", &what_if, "the keys of an operator that a registration would change");
+  module.def("history", &history, "the last registrations, and what was taken back");
 }
 
 void add_questions(py::module_& module) {
@@ -93,6 +122,7 @@ void add_questions(py::module_& module) {
 void add_registry(py::module_& module) {
   add_dumps(module);
   add_questions(module);
+  add_foresight_and_memory(module);
 }
 
 }  // namespace opyard::python

@@ -13,6 +13,17 @@ void put(PyObject* dictionary, const char* name, const Owned& value) {
 
 Owned truth(bool value) { return Owned::share(value ? Py_True : Py_False); }
 
+Owned rows_of(Runtime& runtime, const std::vector<ConsideredKey>& considered) {
+  Owned rows = checked(PyList_New(0));
+  for (const ConsideredKey& at : considered) {
+    const Owned key = wrap(runtime, at.key);
+    const Owned row = checked(Py_BuildValue("OOss", key.get(), at.taken ? Py_True : Py_False,
+                                            at.reason.c_str(), at.provenance.c_str()));
+    if (PyList_Append(rows.get(), row.get()) < 0) throw PythonErrorSet();
+  }
+  return rows;
+}
+
 }  // namespace
 
 Owned to_python(Runtime& runtime, const Explanation& explanation) {
@@ -25,13 +36,6 @@ Owned to_python(Runtime& runtime, const Explanation& explanation) {
         Py_BuildValue("nsO", Py_ssize_t(argument.position), argument.name.c_str(), keys.get()));
     if (PyList_Append(arguments.get(), row.get()) < 0) throw PythonErrorSet();
   }
-  const Owned considered = checked(PyList_New(0));
-  for (const ConsideredKey& at : explanation.considered) {
-    const Owned key = wrap(runtime, at.key);
-    const Owned row = checked(Py_BuildValue("OOss", key.get(), at.taken ? Py_True : Py_False,
-                                            at.reason.c_str(), at.provenance.c_str()));
-    if (PyList_Append(considered.get(), row.get()) < 0) throw PythonErrorSet();
-  }
   put(to, "op", to_text(explanation.op));
   put(to, "declaration", to_text(explanation.declaration));
   put(to, "arguments", arguments);
@@ -39,10 +43,11 @@ Owned to_python(Runtime& runtime, const Explanation& explanation) {
   put(to, "exclude", wrap(runtime, explanation.exclude));
   put(to, "mask", wrap(runtime, explanation.mask));
   put(to, "keys", wrap(runtime, explanation.keys));
-  put(to, "considered", considered);
+  put(to, "considered", rows_of(runtime, explanation.considered));
   put(to, "key", wrap(runtime, explanation.key));
   put(to, "has_kernel", truth(explanation.has_kernel));
   put(to, "kernel", to_text(explanation.kernel));
+  put(to, "chain", rows_of(runtime, explanation.chain));
   put(to, "text", to_text(to_string(explanation)));
   return result;
 }

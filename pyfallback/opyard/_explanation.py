@@ -53,6 +53,8 @@ class Explanation:
     """Whether it finds a kernel there."""
     kernel: str
     """Where that kernel was registered, or why there is none."""
+    chain: tuple[ConsideredKey, ...]
+    """Below that kernel, should it redispatch with what is left of its keys; highest first."""
     text: str = field(repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -62,5 +64,6 @@ class Explanation:
     def of(cls, parts: dict) -> "Explanation":
         """From the dictionary that an operator's _explain() gives."""
         parts["arguments"] = tuple(ArgumentKeys(*row) for row in parts["arguments"])
-        parts["considered"] = tuple(ConsideredKey(*row) for row in parts["considered"])
+        for rows in ("considered", "chain"):
+            parts[rows] = tuple(ConsideredKey(*row) for row in parts[rows])
         return cls(**parts)

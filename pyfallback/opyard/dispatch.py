@@ -2,6 +2,8 @@
 
     print(explain(opyard.ops.demo.twice, x))       # which kernel would run, and why
     print(dump("demo::twice"))                     # which kernels are registered
+    print(what_if("demo::twice", "Autograd"))      # what one more would change
+    print(history("demo::twice"))                  # which came and went
     with ExcludeDispatchKeyGuard(DispatchKey.AutogradCPU):
         ...
 
@@ -38,12 +40,16 @@ __all__ = [
     "ExcludeDispatchKeyGuard",
     "Explanation",  # noqa: F822
     "ForceDispatchKeyGuard",
+    "History",  # noqa: F822
     "IncludeDispatchKeyGuard",
     "LayerGap",
     "PreserveDispatchKeyGuard",
     "PythonDispatcher",  # noqa: F822
     "RegistrationHandle",
+    "RegistryEvent",  # noqa: F822
     "SetExcludeDispatchKeyGuard",
+    "TableChange",  # noqa: F822
+    "WhatIf",  # noqa: F822
     "check_invariants",
     "computed_kernel",
     "dangling",
@@ -54,6 +60,7 @@ __all__ = [
     "has_fallback",
     "has_kernel",
     "has_kernel_for_any",
+    "history",  # noqa: F822
     "is_fallthrough",
     "keys_of",
     "metadata",
@@ -69,20 +76,31 @@ __all__ = [
     "tls_local_include_set",
     "tls_set_dispatch_key_excluded",
     "tls_set_dispatch_key_included",
+    "what_if",  # noqa: F822
+    "would_dispatch",
 ]
+
+
+_LATE = {
+    "Explanation": "._explanation",
+    "History": "._history",
+    "PythonDispatcher": "._teaching",
+    "RegistryEvent": "._history",
+    "TableChange": "._what_if",
+    "WhatIf": "._what_if",
+    "history": "._history",
+    "what_if": "._what_if",
+}
 
 
 def __getattr__(name: str) -> object:
     """What takes long to import, or is seldom wanted, stands in modules of its own."""
-    if name == "Explanation":
-        from ._explanation import Explanation
+    module = _LATE.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return Explanation
-    if name == "PythonDispatcher":
-        from ._teaching import PythonDispatcher
-
-        return PythonDispatcher
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(module, __package__), name)
 
 
 def keys_of(tensor: "_C.Tensor") -> DispatchKeySet:
@@ -145,6 +163,15 @@ def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":  #
             f"{type(op).__name__}"
         )
     return Explanation.of(op._explain(*args, **kwargs))
+
+
+def would_dispatch(op: object, /, *args: object, **kwargs: object) -> "DispatchKey | None":
+    """The key whose kernel op(*args, **kwargs) would run, without making the call.
+
+    None where it would find no kernel. Raises as explain(), which tells more.
+    """
+    explanation = explain(op, *args, **kwargs)
+    return explanation.key if explanation.has_kernel else None
 
 
 # What a thread adds to its calls ----------------------------------------------------------

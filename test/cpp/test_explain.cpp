@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+
 #include "one_of_each.h"
 #include "registering.h"
 #include "thrown_by.h"
@@ -91,6 +94,124 @@ TEST(Explain, SaysWhereTheCallReallyGoes) {
       EXPECT_TRUE(found.considered.back().taken);
     }
   }
+}
+
+// A kernel that notes its name and goes on with what is left below its key, if anything is.
+std::vector<std::string> ran;
+Kernel noting() {
+  return Kernel::with_context(
+      [](const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+        ran.push_back(record.provenance);
+        const DispatchKeySet rest =
+            keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, keys.highest_layer());
+        if (rest.highest_layer() != K::Undefined) op.redispatch_boxed(rest, stack);
+      },
+      nullptr, nullptr);
+}
+
+// Random registrations, fallthroughs, fallbacks, thread-local sets and arguments: the kernel that
+// is named is the one that runs, and those below it are the ones it redispatches to.
+TEST(Explain, NamesTheKernelsThatRun) {
+  std::mt19937 random(1);
+  const auto chance = [&](unsigned of) { return random() % of == 0; };
+  const K places[] = {K::CPU,
+                      K::CUDA,
+                      K::Meta,
+                      K::SparseCPU,
+                      K::QuantizedCPU,
+                      K::AutogradCPU,
+                      K::AutogradCUDA,
+                      K::AutogradOther,
+                      K::Tracer,
+                      K::BackendSelect,
+                      K::ADInplaceOrView,
+                      K::Batched,
+                      K::OnTop1,
+                      K::Python,
+                      K::Autograd,
+                      K::BatchedDecomposition,
+                      K::CompositeImplicitAutograd,
+                      K::CompositeExplicitAutograd,
+                      K::CompositeExplicitAutogradNonFunctional,
+                      K::CompositeImplicitAutogradNestedTensor};
+  const K carried[] = {
+      K::CPU,         K::CUDA,         K::Meta,          K::SparseCPU, K::QuantizedCPU,
+      K::AutogradCPU, K::AutogradCUDA, K::AutogradOther, K::Batched,   K::ADInplaceOrView,
+      K::Python};
+  const K local[] = {K::Tracer,      K::OnTop1,          K::BackendSelect,
+                     K::AutogradCPU, K::ADInplaceOrView, K::Batched};
+  const auto any_set = [&](std::span<const K> keys, unsigned count) {
+    DispatchKeySet set;
+    while (count-- > 0) set = set | DispatchKeySet(keys[random() % keys.size()]);
+    return set;
+  };
+  std::map<std::string, int> outcomes;
+  for (int round = 0; round < 3000; ++round) {
+    const Registration op = define("t::fuzz(Tensor x, Tensor[] more) -> Tensor[]");
+    std::vector<Registration> standing;
+    for (unsigned count = random() % 7; count > 0; --count) {
+      const K key = places[random() % std::size(places)];
+      Kernel kernel = chance(4) ? Kernel::fallthrough() : noting();
+      standing.push_back(registry().implement(
+          {"t::fuzz", ""}, key, std::move(kernel),
+          "round " + std::to_string(round) + " " + std::to_string(count) + " " + to_string(key),
+          nullptr, true));
+    }
+    if (chance(3)) {
+      const K key = local[random() % std::size(local)];
+      standing.push_back(registry().implement_fallback(
+          key, chance(2) ? Kernel::fallthrough() : noting(), "fallback " + to_string(key)));
+    }
+    const IncludeDispatchKeyGuard include(any_set(local, random() % 3));
+    const ExcludeDispatchKeyGuard exclude(any_set(local, random() % 3));
+    const Tensor x = tensor_with(any_set(carried, random() % 3));
+    const Tensor y = tensor_with(any_set(carried, random() % 3));
+    const Explanation found = explain_call("t::fuzz", {Value(x), Value::list({Value(y)})});
+    std::vector<std::string> foretold;
+    if (found.has_kernel) foretold.push_back(found.kernel);
+    for (const ConsideredKey& at : found.chain) {
+      if (at.taken && !at.provenance.empty()) foretold.push_back(at.provenance);  // else no kernel
+    }
+    ran.clear();
+    bool missing = false;
+    InlineStack<4> stack;
+    stack.push(Value(x));
+    stack.push(Value::list({Value(y)}));
+    try {
+      registry().require("t::fuzz").call_boxed(stack);
+    } catch (const Error& error) {
+      missing = error.kind() == ErrorKind::NoKernel;
+      // What noting() leaves on the stack are the arguments, which are no results.
+      ASSERT_TRUE(missing || error.kind() == ErrorKind::BadReturn) << error.what();
+    }
+    ASSERT_EQ(ran, foretold) << to_string(found);
+    ASSERT_TRUE(found.has_kernel || missing) << to_string(found);
+    ++outcomes[ran.empty() ? "none" : ran.size() == 1 ? "one" : "a chain"];
+  }
+  EXPECT_GT(outcomes["none"], 300);
+  EXPECT_GT(outcomes["one"], 300);
+  EXPECT_GT(outcomes["a chain"], 300);
+}
+
+TEST(Explain, ShowsWhatLiesBelowTheKernel) {
+  const Registration op = define("t::chain(Tensor x) -> Tensor");
+  const Registration cpu = implement("t::chain", K::CPU, boxed_echo(""), "registered at c.cpp:1");
+  const Registration grad =
+      implement("t::chain", K::AutogradCPU, boxed_echo(""), "registered at g.cpp:2");
+  const ExcludeDispatchKeyGuard exclude(K::BackendSelect);
+  const Explanation found =
+      explain_call("t::chain", {Value(tensor_with({K::CPU, K::AutogradCPU}))});
+  EXPECT_EQ(found.key, K::AutogradCPU);
+  ASSERT_EQ(found.chain.size(), 2u);
+  EXPECT_EQ(found.chain[1].key, K::CPU);
+  const std::string text = to_string(found);
+  EXPECT_EQ(text.substr(text.find("  ->")),
+            "  -> AutogradCPU            kernel, registered at g.cpp:2\n"
+            "  runs at AutogradCPU: registered at g.cpp:2\n"
+            "  below it, should that kernel redispatch:\n"
+            "     ADInplaceOrView        falls through, built in\n"
+            "  -> CPU                    kernel, registered at c.cpp:1\n");
+  EXPECT_TRUE(explain_call("t::chain", {Value(tensor_with({K::CPU}))}).chain.empty());
 }
 
 TEST(Explain, ACallThatFindsNoKernelIsExplainedToo) {

@@ -60,14 +60,19 @@ std::string Entry::dump() const {
   return text;
 }
 
+std::string Entry::describe_slot(DispatchKey key, const Common& common) const {
+  const Resolved resolved = resolve(key, common);
+  if (resolved.record->role == RecordRole::Missing) return "";
+  return fmt::format("{}{} [{}]",
+                     resolved.record->role == RecordRole::Fallthrough ? "fallthrough " : "",
+                     resolved.record->provenance, resolved.rule);
+}
+
 std::string Entry::dump_table(const Common& common) const {
   std::string text;
   const auto add = [&](DispatchKey key) {
-    const Resolved resolved = resolve(key, common);
-    if (resolved.record->role == RecordRole::Missing) return;
-    text += fmt::format("{}: {}{} [{}]\n", to_string(key),
-                        resolved.record->role == RecordRole::Fallthrough ? "fallthrough " : "",
-                        resolved.record->provenance, resolved.rule);
+    const std::string kernel = describe_slot(key, common);
+    if (!kernel.empty()) text += to_string(key) + ": " + kernel + "\n";
   };
   if (!exists()) return text;
   add(DispatchKey::Undefined);

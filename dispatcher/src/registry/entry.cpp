@@ -19,6 +19,28 @@
 #include "registry/stubs.h"
 
 namespace opyard {
+namespace {
+
+[[noreturn]] OPYARD_COLD void refuse_key(const OperatorName& name, DispatchKey key) {
+  const char* const reason = !is_known(key) ? "is no dispatch key"
+                             : key == DispatchKey::ThreadEntry
+                                 ? "belongs to the dispatcher"
+                                 : "is a layer of many keys; name the key of one backend, "
+                                   "or an alias key";
+  fail(ErrorKind::BadRegistration, fmt::format("{}: a kernel cannot stand at {}, which {}",
+                                               to_string(name), to_string(key), reason));
+}
+
+}  // namespace
+
+DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at) {
+  DispatchKey key = at.value_or(DispatchKey::CompositeImplicitAutograd);
+  if (key == DispatchKey::Undefined) key = DispatchKey::CompositeImplicitAutograd;
+  if (!is_known(key) || is_per_backend_layer(key) || key == DispatchKey::ThreadEntry) {
+    refuse_key(name, key);
+  }
+  return key;
+}
 
 const Record* Entry::active(DispatchKey key) const {
   const auto found = kernels.find(key);

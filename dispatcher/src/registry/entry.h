@@ -44,6 +44,9 @@ struct Resolved {
   const char* rule;
 };
 
+// The key at which a kernel registered for `at` stands. Raises BadRegistration where none can.
+DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at);
+
 struct Entry {
   OperatorName name;
   std::map<DispatchKey, std::vector<RegisteredKernel>> kernels;
@@ -77,6 +80,8 @@ struct Entry {
   // The operator for this declaration: one of former times, or a new one.
   Operator& operator_for(const Schema& schema);
 
+  // What stands at a runtime key, as dump_table() has it; empty where nothing does.
+  std::string describe_slot(DispatchKey key, const Common& common) const;
   std::string dump() const;
   std::string dump_table(const Common& common) const;
 };

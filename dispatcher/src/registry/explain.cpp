@@ -28,7 +28,8 @@ std::string describe(const Registry::Resolution& resolution, RecordRole role) {
 
 struct Route {
   std::vector<ConsideredKey> considered;
-  RecordRole end;  // what takes the call
+  RecordRole end;       // what takes the call
+  DispatchKeySet rest;  // the keys below that
 };
 
 // Walks down from `keys`, which the mask has not cut yet, to the key that takes the call.
@@ -46,12 +47,24 @@ Route walk(const Operator& op, DispatchKeySet keys) {
     const bool names_one = passed || role == RecordRole::Kernel;
     route.considered.push_back(
         {key, !passed, describe(resolution, role), names_one ? resolution.provenance : ""});
+    keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, layer);
     if (!passed) {
       route.end = role;
+      route.rest = keys;
       return route;
     }
-    keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, layer);
   }
+}
+
+// What lies below the kernel that takes a call, one kernel after the other. A kernel gets its set
+// after the mask has cut it, so it sees the end where no other layer is left.
+std::vector<ConsideredKey> walk_below(const Operator& op, Route at) {
+  std::vector<ConsideredKey> chain;
+  while (at.end == RecordRole::Kernel && at.rest.has_any(op.mask())) {
+    at = walk(op, at.rest);
+    chain.insert(chain.end(), at.considered.begin(), at.considered.end());
+  }
+  return chain;
 }
 
 std::string list_kernels(const Operator& op) {
@@ -105,6 +118,7 @@ Explanation explain(const Operator& op, std::span<const Value> arguments) {
   explanation.key = taken.key;
   explanation.has_kernel = route.end == RecordRole::Kernel;
   explanation.kernel = explanation.has_kernel ? taken.provenance : taken.reason;
+  explanation.chain = walk_below(op, std::move(route));
   return explanation;
 }
 
@@ -120,6 +134,9 @@ std::string to_string(const Explanation& explanation) {
   text += lines_of(explanation.considered);
   if (explanation.has_kernel) {
     text += fmt::format("  runs at {}: {}\n", to_string(explanation.key), explanation.kernel);
+    if (!explanation.chain.empty()) {
+      text += "  below it, should that kernel redispatch:\n" + lines_of(explanation.chain);
+    }
   } else {
     text += fmt::format("  no kernel at {}\n", to_string(explanation.key));
   }

@@ -126,6 +126,11 @@ bool Registry::has_fallback(DispatchKey key) const {
   return state_->common.fallbacks.contains(key);
 }
 
+std::vector<RegistryEvent> Registry::history() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->history.events();
+}
+
 std::vector<std::string> Registry::dangling() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<std::string> dumps;

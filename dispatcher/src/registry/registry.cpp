@@ -40,16 +40,6 @@ std::string place_of(DispatchKey key) {
                    readable(*added.signature), place_of(added_key), added.provenance));
 }
 
-[[noreturn]] OPYARD_COLD void refuse_key(const OperatorName& name, DispatchKey key) {
-  const char* const reason = !is_known(key) ? "is no dispatch key"
-                             : key == DispatchKey::ThreadEntry
-                                 ? "belongs to the dispatcher"
-                                 : "is a layer of many keys; name the key of one backend, "
-                                   "or an alias key";
-  fail(ErrorKind::BadRegistration, fmt::format("{}: a kernel cannot stand at {}, which {}",
-                                               to_string(name), to_string(key), reason));
-}
-
 // Raises where a kernel's C++ types are not those of a schema.
 void check_types(const Schema& schema, const std::string& schema_provenance, const Record& kernel) {
   if (kernel.infer == nullptr) return;
@@ -131,6 +121,7 @@ namespace {
 Registration Registry::define(Definition definition) {
   RecordChain freed;
   std::unique_lock lock(state_->mutex);
+  state_->history.prepare();
   Entry& entry = state_->entry(definition.schema.name);
   if (entry.definition) {
     fail(ErrorKind::BadRegistration,
@@ -160,6 +151,7 @@ Registration Registry::define(Definition definition) {
   entry.op = &op;
   entry.publish(state_->common);
   state_->generation.fetch_add(1, std::memory_order_release);
+  state_->log(true, entry);
   freed = collect_retired();
   Registration registration(id);
   const bool heard = !state_->listeners.none();
@@ -211,11 +203,7 @@ void Registry::set_traced(bool traced) {
 
 Registration Registry::implement(OperatorName name, std::optional<DispatchKey> at, Kernel kernel,
                                  std::string provenance, Owner owner, bool override) {
-  DispatchKey key = at.value_or(DispatchKey::CompositeImplicitAutograd);
-  if (key == DispatchKey::Undefined) key = DispatchKey::CompositeImplicitAutograd;
-  if (!is_known(key) || is_per_backend_layer(key) || key == DispatchKey::ThreadEntry) {
-    refuse_key(name, key);
-  }
+  const DispatchKey key = kernel_key(name, at);
   std::unique_ptr<Record> record = record_of(std::move(kernel), std::move(provenance));
 
   std::string warning;
@@ -225,6 +213,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
   std::uint64_t covered = 0;  // the owner's kernel below another's, which goes when all went well
   {
     const std::lock_guard lock(state_->mutex);
+    state_->history.prepare();
     entry = &state_->entry(name);
     check_kernel(*entry, key, *record);
     const auto place = entry->kernels.try_emplace(key).first;
@@ -248,6 +237,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
     registration = Registration(id);
     const auto own = std::find_if(stack.begin(), stack.end(), is_own);
     if (own != stack.end() && own + 1 == stack.end()) {
+      state_->log(false, *entry, key, *own);
       state_->targets.erase(own->id);
       std::swap(own->record, record);
       own->id = id;
@@ -255,6 +245,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
       if (own != stack.end()) covered = own->id;
       stack.push_back({std::move(record), id, owner});
     }
+    state_->log(true, *entry, key, stack.back());
     entry->publish(state_->common);
     if (record != nullptr) retire(std::move(record));
     freed = collect_retired();
@@ -283,6 +274,7 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
   }
   RecordChain freed;
   const std::lock_guard lock(state_->mutex);
+  state_->history.prepare();
   const auto found = state_->common.fallbacks.find(key);
   if (found != state_->common.fallbacks.end()) {
     fail(ErrorKind::BadRegistration,
@@ -298,12 +290,14 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
     throw;
   }
   state_->publish_all();
+  state_->log(true, key, state_->common.fallbacks.at(key));
   freed = collect_retired();
   return Registration(id);
 }
 
 Registration Registry::claim_namespace(std::string name_space, std::string provenance) {
   const std::lock_guard lock(state_->mutex);
+  state_->history.prepare();
   const auto found = state_->claims.find(name_space);
   if (found != state_->claims.end()) {
     fail(ErrorKind::BadRegistration,
@@ -315,9 +309,11 @@ Registration Registry::claim_namespace(std::string name_space, std::string prove
   }
   const std::uint64_t id = state_->add_target({State::What::Namespace, nullptr, {}, nullptr});
   try {
-    state_->targets.at(id).name_space =
-        &state_->claims.emplace(std::move(name_space), State::Claim{std::move(provenance), id})
-             .first->first;
+    const auto& [claimed, claim] =
+        *state_->claims.emplace(std::move(name_space), State::Claim{std::move(provenance), id})
+             .first;
+    state_->targets.at(id).name_space = &claimed;
+    state_->log(true, claimed, claim);
   } catch (...) {
     state_->targets.erase(id);
     throw;
@@ -346,6 +342,7 @@ void Registry::undo(std::uint64_t id) noexcept {
   const State::Target& target = node.mapped();
   switch (target.what) {
     case State::What::Definition:
+      state_->log(false, *target.entry);
       Entry::bury(*target.entry->op);
       target.entry->op->forget_signature();
       target.entry->op = nullptr;
@@ -359,6 +356,7 @@ void Registry::undo(std::uint64_t id) noexcept {
       auto& stack = at->second;
       const auto kernel = std::find_if(stack.begin(), stack.end(),
                                        [&](const RegisteredKernel& k) { return k.id == id; });
+      state_->log(false, *target.entry, target.key, *kernel);
       std::unique_ptr<Record> record = std::move(kernel->record);
       stack.erase(kernel);
       if (stack.empty()) target.entry->kernels.erase(at);
@@ -368,15 +366,19 @@ void Registry::undo(std::uint64_t id) noexcept {
     }
     case State::What::Fallback: {
       const auto fallback = state_->common.fallbacks.find(target.key);
+      state_->log(false, target.key, fallback->second);
       std::unique_ptr<Record> record = std::move(fallback->second.record);
       state_->common.fallbacks.erase(fallback);
       state_->publish_all();
       retire(std::move(record));
       break;
     }
-    case State::What::Namespace:
-      state_->claims.erase(state_->claims.find(*target.name_space));
+    case State::What::Namespace: {
+      const auto claim = state_->claims.find(*target.name_space);
+      state_->log(false, claim->first, claim->second);
+      state_->claims.erase(claim);
       break;
+    }
     case State::What::Listener:
       listener = state_->listeners.remove(id);
       break;

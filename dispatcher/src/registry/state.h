@@ -1,6 +1,6 @@
 // registry/state.h: what the registry holds.
 //
-// Depends on: registry/entry.h, registry/listeners.h.
+// Depends on: registry/entry.h, registry/history.h, registry/listeners.h.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include "opyard/base/mutex.h"
 #include "opyard/registry/registry.h"
 #include "registry/entry.h"
+#include "registry/history.h"
 #include "registry/listeners.h"
 
 namespace opyard {
@@ -36,6 +37,7 @@ struct Registry::State {
   Common common;
   std::map<std::string, Claim> claims;
   Listeners listeners{mutex};
+  History history;
   std::unordered_map<std::uint64_t, Target> targets;  // by registration
   std::uint64_t last_id = 0;
 
@@ -60,6 +62,26 @@ struct Registry::State {
     targets.emplace(id, std::move(target));
     last_id = id;
     return id;
+  }
+  // Writes down what came or went, after history.prepare().
+  void log(bool added, const Entry& entry) noexcept {
+    log(RegistryThing::Definition, added, entry.name, {}, entry.definition_id,
+        entry.definition->provenance);
+  }
+  void log(bool added, const Entry& entry, DispatchKey key,
+           const RegisteredKernel& kernel) noexcept {
+    log(RegistryThing::Kernel, added, entry.name, key, kernel.id, kernel.record->provenance);
+  }
+  void log(bool added, DispatchKey key, const Common::Fallback& fallback) noexcept {
+    history.add(RegistryThing::Fallback, added, key, fallback.id, fallback.record->provenance);
+  }
+  void log(bool added, const std::string& name_space, const Claim& claim) noexcept {
+    history.add(RegistryThing::Namespace, added, {}, claim.id, claim.provenance, name_space);
+  }
+  void log(RegistryThing thing, bool added, const OperatorName& name, DispatchKey key,
+           std::uint64_t id, const std::string& provenance) noexcept {
+    history.add(thing, added, key, id, provenance, name.name, name.overload.empty() ? "" : ".",
+                name.overload);
   }
   void publish_all() const {
     for (const auto& [name, entry] : entries) entry->publish(common);

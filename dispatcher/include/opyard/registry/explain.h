@@ -2,7 +2,7 @@
 //
 // explain() computes a call's route with the code that the call itself uses, without making
 // it: the keys of each argument, the thread's sets, the mask, every key that was considered
-// and why it was passed over, and the kernel that would run. The error of a call that finds no
+// and why it was passed over, the kernel that would run, and those that it can redispatch to. The error of a call that finds no
 // kernel ends with the same lines.
 //
 // Depends on: registry/operator.h, registry/registry.h.
@@ -41,6 +41,9 @@ struct Explanation {
   DispatchKey key;                        // where the call goes
   bool has_kernel;                        // whether it finds one there
   std::string kernel;                     // "kernel registered at …", or why there is none
+  // The keys below that one, as a kernel finds them that redispatches with what is left of its set:
+  // each kernel that would be reached, and what is passed over. Empty where nothing is left.
+  std::vector<ConsideredKey> chain;
 };
 
 // `arguments` as call_boxed() takes them. Raises what it raises for wrong ones.

@@ -29,15 +29,18 @@
 #include <string_view>
 #include <vector>
 
+#include "opyard/registry/history.h"
 #include "opyard/registry/kernel.h"
 #include "opyard/registry/listener.h"
 #include "opyard/registry/operator.h"
 #include "opyard/registry/registration.h"
+#include "opyard/registry/what_if.h"
 
 namespace opyard {
 
 // Who registers: the same owner registering twice for one operator and key replaces its own kernel,
-// wherever it lies, by one on top; another owner stacks on top. Any address that is the owner's alone; null is nobody's.
+// wherever it lies, by one on top; another owner stacks on top. Any address that is the owner's
+// alone; null is nobody's.
 using Owner = const void*;
 
 // How the aliases of an operator are known.
@@ -150,6 +153,15 @@ class OPYARD_API Registry {
   Resolution resolve(const Operator& op, DispatchKey key) const;
   // The runtime keys of the operator that have a kernel, fallbacks not among them.
   std::vector<DispatchKey> keys_with_kernel(const Operator& op) const;
+
+  // What a registration at this key, which may be an alias, would change: the slots concerned, in
+  // the order of dump_table(). Raises NotFound where neither definition nor kernel stands under the
+  // name, BadRegistration for a key that can hold no kernel, and BadValue for a removal where
+  // nothing stands at the key.
+  std::vector<TableChange> what_if(const OperatorName& name, DispatchKey key, WhatIf change) const;
+
+  // The last changes, oldest first.
+  std::vector<RegistryEvent> history() const;
 
   // Frees what was taken back and can no longer be in use. Every change does this as well.
   void reclaim();

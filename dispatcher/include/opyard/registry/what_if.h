@@ -1,0 +1,30 @@
+// opyard/registry/what_if.h: what a registration would change; asked of Registry::what_if().
+//
+//   registry.what_if({"demo::f", ""}, DispatchKey::Autograd, WhatIf::Kernel)
+//
+// The table is computed as it is and as it would be, with the code that fills the slots, and the
+// difference is given. Calls notice nothing.
+//
+// Depends on: keys/dispatch_key.h.
+#pragma once
+
+#include <string>
+
+#include "opyard/keys/dispatch_key.h"
+
+namespace opyard {
+
+enum class WhatIf {
+  Kernel,       // a kernel is registered at the key, on top of those that stand there
+  Fallthrough,  // the same, and it is Kernel::fallthrough()
+  Removal,      // the key's active kernel is taken back
+};
+
+// One slot that would hold another kernel, or hold it by another rule.
+struct TableChange {
+  DispatchKey key;
+  std::string before;  // "registered at a.cpp:3 [math kernel]", as in Registry::dump_table(), or
+  std::string after;   // "missing"; what would be registered is "the new kernel"
+};
+
+}  // namespace opyard

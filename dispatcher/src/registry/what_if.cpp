@@ -1,0 +1,97 @@
+// registry/what_if.cpp: trying a registration on one entry, with the registry's lock held.
+//
+// The entry's kernels are changed and put back, and nothing is published in between, so calls
+// notice nothing: they read slots. Whoever else asks for kernels waits for the lock.
+#include "opyard/registry/what_if.h"
+
+#include <fmt/format.h>
+
+#include "registry/state.h"
+
+namespace opyard {
+namespace {
+
+constexpr const char* kTheNewKernel = "the new kernel";
+
+// The active kernel of a key, taken away, or one put on top; until the end of the scope.
+class Trial {
+ public:
+  Trial(Entry& entry, DispatchKey key, WhatIf change) : entry_(entry), key_(key) {
+    if (change == WhatIf::Removal) {
+      const auto found = entry.kernels.find(key);
+      if (found == entry.kernels.end()) {
+        fail(ErrorKind::BadValue,
+             fmt::format("{}: there is no kernel at {} that could be taken back",
+                         to_string(entry.name), to_string(key)));
+      }
+      removed_ = std::move(found->second.back());
+      found->second.pop_back();
+      if (found->second.empty()) emptied_ = entry.kernels.extract(found);
+      return;
+    }
+    auto record = std::make_unique<Record>();
+    record->provenance = kTheNewKernel;
+    if (change == WhatIf::Fallthrough) record->role = RecordRole::Fallthrough;
+    const auto place = entry.kernels.try_emplace(key).first;
+    try {
+      place->second.push_back({std::move(record), 0, nullptr});
+    } catch (...) {
+      if (place->second.empty()) entry.kernels.erase(place);
+      throw;
+    }
+  }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+  ~Trial() {
+    if (removed_.record != nullptr) {
+      if (!emptied_.empty()) entry_.kernels.insert(std::move(emptied_));
+      entry_.kernels.find(key_)->second.push_back(std::move(removed_));  // there was room for it
+      return;
+    }
+    const auto place = entry_.kernels.find(key_);
+    place->second.pop_back();
+    if (place->second.empty()) entry_.kernels.erase(place);
+  }
+
+ private:
+  Entry& entry_;
+  const DispatchKey key_;
+  RegisteredKernel removed_{};
+  decltype(Entry::kernels)::node_type emptied_;  // where the removed one was the last
+};
+
+// What stands at each slot that can hold a kernel, as text; the rest is empty.
+std::vector<std::string> table_of(const Entry& entry, const Common& common) {
+  std::vector<std::string> table(std::size_t(kSlotCount), "");
+  for (std::size_t slot = 0; slot < table.size(); ++slot) {
+    const DispatchKey key = key_of_slot(unsigned(slot));
+    if (key == DispatchKey::ThreadEntry || (slot > 0 && key == DispatchKey::Undefined)) continue;
+    table[slot] = entry.describe_slot(key, common);
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<TableChange> Registry::what_if(const OperatorName& name, DispatchKey at,
+                                           WhatIf change) const {
+  const DispatchKey key = kernel_key(name, at);
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->entries.find(name);
+  if (found == state_->entries.end() || !found->second->exists()) {
+    fail(ErrorKind::NotFound, fmt::format("operator {} does not exist", to_string(name)));
+  }
+  Entry& entry = *found->second;
+  const std::vector<std::string> before = table_of(entry, state_->common);
+  const Trial trial(entry, key, change);
+  const std::vector<std::string> after = table_of(entry, state_->common);
+  std::vector<TableChange> changes;
+  for (std::size_t slot = 0; slot < before.size(); ++slot) {
+    if (before[slot] == after[slot]) continue;
+    const auto text = [](const std::string& line) { return line.empty() ? "missing" : line; };
+    changes.push_back({key_of_slot(unsigned(slot)), text(before[slot]), text(after[slot])});
+  }
+  return changes;
+}
+
+}  // namespace opyard
