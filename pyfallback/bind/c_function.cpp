@@ -30,6 +30,18 @@ struct Closure {
   }
 };
 
+// The address as a capsule, which keeps the closure.
+py::object capsule_of(const py::object& self) {
+  const auto capsule = py::reinterpret_steal<py::object>(PyCapsule_New(
+      self.cast<const Closure&>().function.address(), "opyard.CFunction",
+      [](PyObject* object) { Py_XDECREF(static_cast<PyObject*>(PyCapsule_GetContext(object))); }));
+  if (!capsule || PyCapsule_SetContext(capsule.ptr(), self.ptr()) != 0) {
+    throw py::error_already_set();
+  }
+  self.inc_ref();
+  return capsule;
+}
+
 }  // namespace
 
 void add_c_function(py::module_& module) {
@@ -39,6 +51,7 @@ void add_c_function(py::module_& module) {
                              [](const Closure& self) {
                                return reinterpret_cast<std::uintptr_t>(self.function.address());
                              })
+      .def("capsule", &capsule_of)
       .def_property_readonly("prototype",
                              [](const Closure& self) { return self.function.prototype(); })
       .def_property_readonly("letters",

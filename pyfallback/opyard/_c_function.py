@@ -34,8 +34,9 @@ class CFunction:
     return value where there would be a status; or "Comparator", which qsort() takes:
     int compare(const T*, const T*) for an operator of two numbers of one type that gives an int.
 
-    The function may be called on any thread, and is good as long as this object, or a ctypes object
-    that it gave, is alive; those that are alive when the interpreter ends stay callable for ever.
+    The function may be called on any thread, and is good as long as this object, or a capsule or
+    ctypes object that it gave, is alive; those that are alive when the interpreter ends stay
+    callable for ever.
     An operator that fails gives a status, or a NaN, 0 or False where the C function returns its
     result; check() raises the error then. `op` is "ns::name", "ns::name.overload" or an operator of
     opyard.ops.
@@ -61,6 +62,15 @@ class CFunction:
     def prototype(self) -> str:
         """Its C declaration, for people."""
         return self._closure.prototype
+
+    @property
+    def capsule(self) -> Any:
+        """The function for an operator that a C function serves and that takes a callback.
+
+        That is an argument of type Capsule in its schema, and a pointer to a function in C. What
+        the callback raises, the operator raises. The capsule keeps the function.
+        """
+        return self._closure.capsule()
 
     @property
     def ctypes(self) -> Any:

@@ -7,6 +7,7 @@ import array
 import ctypes
 import math
 import threading
+import weakref
 
 import pytest
 from conftest import build_folder
@@ -196,14 +197,35 @@ def test_an_exception_of_a_callback_is_raised_as_itself(define, serve, c_library
     f.check()
     # The same library as a kernel: its caller gets the exception.
     kernel = serve("integrate(Capsule f, float a, float b, int n) -> float", "c_integrate")
-    new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-    capsule = new(f.address, None, None)
+    capsule = f.capsule
+    del f
     assert kernel(capsule, 0.0, 0.5, 4) == 0.125
     with pytest.raises(Mine) as caught:
         kernel(capsule, 0.0, 1.0, 4)
     assert caught.value is error
-    f.check()
+    op.default.c_function().check()
+
+
+def test_a_capsule_keeps_its_function_and_nothing_else_does(define, collect):
+    op = define("same(float x) -> float", CompositeImplicitAutograd=lambda x: x)
+    f = op.default.c_function()
+    closure = weakref.ref(f)
+    capsule = f.capsule
+    del f
+    collect()
+    assert closure() is None
+    call = ctypes.pythonapi.PyCapsule_GetPointer
+    call.restype, call.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    address = call(capsule, b"opyard.CFunction")
+    function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(address)
+    assert function(3.0) == 3.0
+    del capsule
+    assert math.isnan(function(3.0))
+    with pytest.raises(RuntimeError) as caught:
+        op.default.c_function().check()
+    assert str(caught.value) == (
+        "a C function was called after the object that it belonged to had ended"
+    )
 
 
 def test_a_thread_of_c_calls_a_python_kernel(define, c_library):
