@@ -349,3 +349,30 @@ def test_a_call_after_the_interpreters_end_fails_and_does_not_crash(
     assert done.stderr == ""
     assert done.returncode == 0
     assert done.stdout == said
+
+
+BUSY = """
+    import ctypes, sys, time
+    import opyard
+    from opyard.library import Library
+
+    lib = Library("busy", "FRAGMENT")
+    lib.define("python(float x) -> float")
+    calls = 0
+    def kernel(x):
+        global calls
+        calls += 1
+        return x
+    lib.impl("python", kernel)
+    f = opyard.ops.busy.python.default.c_function()
+    ctypes.CDLL(sys.argv[1]).c_keep_calling(f)
+    while calls < 100:
+        time.sleep(0.001)
+"""
+
+
+def test_the_interpreter_may_end_while_a_thread_of_c_calls(run_program, c_file):
+    for _ in range(5):
+        done = run_program(BUSY, c_file)
+        assert done.stderr == ""
+        assert done.returncode == 0

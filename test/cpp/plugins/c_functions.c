@@ -236,3 +236,19 @@ EXPORT void c_at_exit(double (*function)(double)) {
   function_at_exit = function;
   atexit(call_at_exit);
 }
+static void* call_until_gone(void* context) {
+  double (*function)(double) = ((Callback*)context)->function;
+  for (;;) {
+    function(1.0);
+    if (opyard_last_status() == OPYARD_ERROR_InterpreterGone) return NULL;
+    opyard_clear_error();
+  }
+}
+/* Calls the function on a thread that nobody waits for, as long as Python lives. */
+EXPORT void c_keep_calling(double (*function)(double)) {
+  static Callback callback;
+  callback.function = function;
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, call_until_gone, &callback) != 0) abort();
+  pthread_detach(thread);
+}
