@@ -254,6 +254,48 @@ TEST_F(Reclaim, AThreadThatCallsAfterItsEndIsKnownAgain) {
   EXPECT_EQ(late.owners_in_call, 2) << "the kernel lives while it runs";
 }
 
+// Calls in every round of the destructors at a thread's end, the last one included.
+struct CallerToTheEnd {
+  const TypedOperator<Unary>& f;
+  const Tensor& x;
+  int rounds = 0;
+  pthread_key_t key{};
+
+  static void run(void* self) {
+    auto& caller = *static_cast<CallerToTheEnd*>(self);
+    ++caller.rounds;
+    static_cast<void>(caller.f.call(caller.x));
+    pthread_setspecific(caller.key, self);
+  }
+};
+
+TEST_F(Reclaim, AThreadThatCallsInTheLastRoundOfItsEndIsForgotten) {
+  Registration kernel = implement("t::f", K::CPU, holding(witness_));
+  CallerToTheEnd caller{f_, x_};
+  ASSERT_EQ(pthread_key_create(&caller.key, CallerToTheEnd::run), 0);
+  // So large a stack is unmapped when the thread is gone, and its thread-local block with it.
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{256} << 20), 0);
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(
+                &thread, &attributes,
+                [](void* self) -> void* {
+                  pthread_setspecific(static_cast<CallerToTheEnd*>(self)->key, self);
+                  return nullptr;
+                },
+                &caller),
+            0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
+  pthread_key_delete(caller.key);
+  EXPECT_EQ(caller.rounds, PTHREAD_DESTRUCTOR_ITERATIONS);
+  EXPECT_EQ(*witness_, caller.rounds);
+  kernel.undo();
+  EXPECT_EQ(witness_.use_count(), 1);
+  EXPECT_EQ(registry().retired_count(), 0u);
+}
+
 TEST_F(Reclaim, AnIdleThreadIsNotWaitedFor) {
   std::atomic<int> step = 0;
   const Registration below = implement("t::f", K::CPU, echo(""));

@@ -29,7 +29,10 @@
 //
 // Threads
 //   A thread makes itself known at its first call (keys/local.h, [Thread entry]) and is
-//   forgotten when it ends. One mutex guards the nodes and both generations; it is a leaf: no
+//   forgotten when it ends. A destructor of another key may call still later, in the last round of
+//   such destructors even, after which nobody would take the thread out. So the block of a thread
+//   that has ended once is never looked at: all that it can hold is waited for until the system
+//   does not know the thread any more. One mutex guards the nodes and both generations; it is a leaf: no
 //   other lock and no code of a user is reached while it is held.
 //
 // Where the operating system has no membarrier, retired records are kept for ever: calls stay
@@ -41,6 +44,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <new>
 
 #include "opyard/base/mutex.h"
@@ -50,12 +54,20 @@
 namespace opyard {
 namespace {
 
+// Whether this thread's end has begun.
+constinit thread_local bool has_ended = false;
+
 struct ThreadNode {
   detail::LocalBlock* block = nullptr;
+  pid_t late = 0;  // the thread's number where its end had begun when it made itself known
   bool waited_for = false;
   ThreadNode* next = nullptr;
 
+  bool is_dead() const noexcept {
+    return late != 0 && syscall(SYS_tgkill, getpid(), late, 0) != 0 && errno == ESRCH;
+  }
   bool outside() const noexcept {
+    if (late != 0) return false;
     return __atomic_load_n(&block->reading, __ATOMIC_ACQUIRE) == 0 &&
            __atomic_load_n(&block->call_depth, __ATOMIC_ACQUIRE) == 0;
   }
@@ -83,6 +95,7 @@ struct Reclaimer {
   }
 
   bool any_waited_for() noexcept {
+    forget_dead_threads();
     bool any = false;
     for (ThreadNode* node = threads; node != nullptr; node = node->next) {
       if (node->waited_for && node->outside()) node->waited_for = false;
@@ -91,12 +104,25 @@ struct Reclaimer {
     return any;
   }
 
+  void forget_dead_threads() noexcept {
+    for (ThreadNode** link = &threads; *link != nullptr;) {
+      ThreadNode* const node = *link;
+      if (!node->is_dead()) {
+        link = &node->next;
+        continue;
+      }
+      *link = node->next;
+      delete node;
+    }
+  }
+
   // In the child of a fork only the calling thread lives on.
   static void after_fork_in_child() {
     Reclaimer& reclaimer = instance();
     for (ThreadNode** link = &reclaimer.threads; *link != nullptr;) {
       ThreadNode* node = *link;
       if (node->block == &detail::local_block) {
+        if (node->late != 0) node->late = pid_t(syscall(SYS_gettid));
         link = &node->next;
       } else {
         *link = node->next;  // the node belongs to a thread that is not here, and is leaked
@@ -113,6 +139,7 @@ struct Reclaimer {
 void leave_thread(void* membership) {
   const std::unique_ptr<ThreadNode> node(static_cast<ThreadNode*>(membership));
   Reclaimer& reclaimer = Reclaimer::instance();
+  has_ended = true;
   const std::lock_guard lock(reclaimer.mutex);
   for (ThreadNode** link = &reclaimer.threads; *link != nullptr; link = &(*link)->next) {
     if (*link == node.get()) {
@@ -132,6 +159,7 @@ void enter_thread() {
   Reclaimer& reclaimer = Reclaimer::instance();
   auto node = std::make_unique<ThreadNode>();
   node->block = &local_block;
+  if (has_ended) node->late = pid_t(syscall(SYS_gettid));
   if (pthread_setspecific(reclaimer.end_of_thread, node.get()) != 0) throw std::bad_alloc();
   const std::lock_guard lock(reclaimer.mutex);
   node->next = reclaimer.threads;
