@@ -17,7 +17,6 @@ COMPILE = ["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror"]
 SYSTEM_LIBRARIES = {
     "ld-linux-x86-64.so.2",
     "libc.so.6",
-    "libffi.so.8",
     "libgcc_s.so.1",
     "libm.so.6",
     "libstdc++.so.6",
