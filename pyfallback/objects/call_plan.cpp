@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "objects/convert.h"
 #include "objects/integer.h"
 #include "objects/tensor.h"
@@ -25,6 +27,13 @@ PyObject* find_keyword(PyObject* const* values, PyObject* names, PyObject* wante
   return nullptr;
 }
 
+// Not in the middle of a character. What lies behind the details is zero.
+void set_details(Misfit& misfit, std::string_view text) {
+  std::size_t size = std::min(text.size(), sizeof(misfit.details) - 1);
+  while (size < text.size() && size > 0 && (text[size] & 0xC0) == 0x80) --size;
+  text.copy(misfit.details, size);
+}
+
 }  // namespace
 
 CallPlan::CallPlan(const Operator& op) : op_(op) {
@@ -44,26 +53,40 @@ const CallPlan::Parameter* CallPlan::find(PyObject* name) const {
   return nullptr;
 }
 
+void CallPlan::blame(Misfit& misfit, std::string_view place, std::string_view what) const {
+  set_details(misfit,
+              fmt::format("{}{} {}", parameters_[misfit.position].argument->name, place, what));
+}
+
 // Pushes one argument. Where it does not fit nothing is pushed.
 bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
-                       Misfit& misfit) const {
+                       Misfit& misfit, bool only_candidate) const {
   try {
     Value value;
     if (to_value(runtime, *parameters_[position].argument->type, given, value)) {
       stack.push(std::move(value));
       return true;
     }
-    misfit = {Misfit::Kind::Type, position, given, nullptr};
+    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
   } catch (const PastRange& range) {
-    misfit = {Misfit::Kind::Range, position, given, range.accepted};
+    misfit = {Misfit::Kind::Range, position, given, range.accepted, ""};
+    if (!range.place.empty()) blame(misfit, range.place, "is the number outside");
+  } catch (const WrongElement& element) {
+    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
+    blame(misfit, element.place,
+          fmt::format("is of type '{}', where '{}' is expected", element.found, element.accepted));
+  } catch (const NamesNothing& error) {
+    if (only_candidate) throw;
+    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
+    set_details(misfit, error.what());
   }
   return false;
 }
 
 bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-                    Stack& stack, Misfit& misfit) const {
+                    Stack& stack, Misfit& misfit, bool only_candidate) const {
   if (count > positional_) {
-    misfit = {Misfit::Kind::TooMany, std::size_t(count), nullptr, nullptr};
+    misfit = {Misfit::Kind::TooMany, std::size_t(count), nullptr, nullptr, ""};
     return false;
   }
   Py_ssize_t keywords_left = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
@@ -77,20 +100,20 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
     if (given == nullptr) {
       const std::optional<Value>& default_value = parameter.argument->default_value;
       if (!default_value) {
-        misfit = {Misfit::Kind::Missing, i, nullptr, nullptr};
+        misfit = {Misfit::Kind::Missing, i, nullptr, nullptr, ""};
         stack.drop(i);
         return false;
       }
       stack.push(*default_value);
     } else if (parameter.is_tensor && Py_TYPE(given) == runtime.tensor_type) {
       stack.lend(tensor_unchecked(given));
-    } else if (!convert(runtime, i, given, stack, misfit)) {
+    } else if (!convert(runtime, i, given, stack, misfit, only_candidate)) {
       stack.drop(i);
       return false;
     }
   }
   if (keywords_left == 0) return true;
-  misfit = {Misfit::Kind::Names, std::size_t(count), nullptr, nullptr};
+  misfit = {Misfit::Kind::Names, std::size_t(count), nullptr, nullptr, ""};
   stack.drop(parameters_.size());
   return false;
 }
@@ -125,9 +148,10 @@ std::string CallPlan::explain_value(const Misfit& misfit) const {
                                : fmt::format(" with a number outside of {}", misfit.accepted);
   return fmt::format(
       "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'{}.\n"
-      "Position: {}\nValue: {}\nDeclaration: {}",
+      "Position: {}\nValue: {}\nDeclaration: {}{}{}",
       op_.name().name, to_string(*argument.type), argument.name, Py_TYPE(misfit.given)->tp_name,
-      past, misfit.position, shown(misfit.given), op_.declaration());
+      past, misfit.position, shown(misfit.given), op_.declaration(),
+      misfit.details[0] == '\0' ? "" : "\nCast error details: ", misfit.details);
 }
 
 // `count` arguments were given by position.
@@ -152,7 +176,7 @@ std::string CallPlan::explain_names(std::size_t count, PyObject* names) const {
 void CallPlan::require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                        Stack& stack) const {
   Misfit misfit;
-  if (!bind(runtime, args, count, names, stack, misfit)) refuse(misfit, names);
+  if (!bind(runtime, args, count, names, stack, misfit, true)) refuse(misfit, names);
 }
 
 void CallPlan::refuse(const Misfit& misfit, PyObject* names) const {

@@ -15,6 +15,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "opyard/registry/operator.h"
@@ -26,9 +27,12 @@ namespace opyard::python {
 struct Misfit {
   enum class Kind : std::uint8_t { TooMany, Missing, Type, Range, Names };
   Kind kind;
-  std::size_t position;  // of the parameter; for TooMany the number of positional arguments
+  std::size_t position;  // of the parameter; for TooMany and Names how many were given by position
   PyObject* given;       // for Type and Range; borrowed from the caller's arguments
   const char* accepted;  // for Range
+  // What is wrong with it besides, as the element of a list that is to blame, in words that are cut
+  // where they are long; empty for nothing.
+  char details[200];
 };
 
 class CallPlan {
@@ -38,9 +42,10 @@ class CallPlan {
 
   // Binds vectorcall arguments and pushes one value an argument of the schema. Where they do
   // not fit it gives false, with what was wrong in `misfit`; the stack is then as it was. Throws
-  // where a conversion raises. Tensors are lent: the caller's references keep them alive.
+  // where a conversion raises; that something names nothing is raised where this is the only
+  // candidate, else a misfit. Tensors are lent: the caller's references keep them alive.
   bool bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-            Stack& stack, Misfit& misfit) const;
+            Stack& stack, Misfit& misfit, bool only_candidate) const;
   // The same, and raises what refuse() does where they do not fit.
   void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Stack& stack) const;
@@ -68,7 +73,9 @@ class CallPlan {
 
   const Parameter* find(PyObject* name) const;
   bool convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
-               Misfit& misfit) const;
+               Misfit& misfit, bool only_candidate) const;
+  // Adds "<argument><place> <what>".
+  OPYARD_COLD void blame(Misfit& misfit, std::string_view place, std::string_view what) const;
   std::string explain_value(const Misfit& misfit) const;
   std::string explain_names(std::size_t count, PyObject* names) const;
 

@@ -171,6 +171,16 @@ bool to_string_value(Runtime& runtime, PyObject* object, Value& value) {
   return true;
 }
 
+// Looks for what an object names.
+template <typename Find>
+auto found(const Find& find) {
+  try {
+    return find();
+  } catch (const Error& error) {
+    throw NamesNothing(error);
+  }
+}
+
 bool to_device(Runtime& runtime, PyObject* object, Value& value) {
   if (is_device(runtime, object)) {
     value = reinterpret_cast<DeviceObject*>(object)->device;
@@ -178,7 +188,7 @@ bool to_device(Runtime& runtime, PyObject* object, Value& value) {
   }
   Value text;
   if (!to_string_value(runtime, object, text)) return false;
-  value = parse_device(text.to_string_view());
+  value = found([&] { return parse_device(text.to_string_view()); });
   return true;
 }
 
@@ -188,7 +198,8 @@ bool to_dtype(Runtime& runtime, PyObject* object, Value& value) {
     return true;
   }
   if (!PyLong_Check(object) || PyBool_Check(object)) return false;
-  value = std::int64_t(require_dtype(int_of(object)));
+  const std::int64_t number = int_of(object);
+  value = std::int64_t(found([&] { return require_dtype(number); }));
   return true;
 }
 
@@ -197,6 +208,24 @@ bool is_sequence(const Runtime& runtime, PyObject* object) {
   return PySequence_Check(object) != 0 && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
          !PyByteArray_Check(object) && !PyDict_Check(object) && !is_tensor(runtime, object);
 }
+
+// Converts an element of a container; `place` gives its place there.
+template <typename Place>
+void to_element(Runtime& runtime, const Type& type, PyObject* item, Value& value,
+                const Place& place) {
+  try {
+    if (to_value(runtime, type, item, value)) return;
+  } catch (PastRange& past) {
+    past.place.insert(0, place());
+    throw;
+  } catch (WrongElement& element) {
+    element.place.insert(0, place());
+    throw;
+  }
+  throw WrongElement{place(), Py_TYPE(item)->tp_name, to_string(type)};
+}
+
+std::string place_at(std::size_t index) { return "[" + std::to_string(index) + "]"; }
 
 bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value) {
   const Type& element = type.element();
@@ -212,7 +241,8 @@ bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value)
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     // An item is held while it is converted: __index__ may change the list.
     const Owned item = Owned::share(PySequence_Fast_GET_ITEM(items.get(), i));
-    if (!to_value(runtime, element, item.get(), values.emplace_back())) return false;
+    to_element(runtime, element, item.get(), values.emplace_back(),
+               [&] { return place_at(std::size_t(i)); });
   }
   value = Value::list(std::move(values));
   return true;
@@ -225,7 +255,7 @@ bool to_tuple(Runtime& runtime, const Type& type, PyObject* object, Value& value
   std::vector<Value> values(type.elements().size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     PyObject* const item = PyTuple_GET_ITEM(object, Py_ssize_t(i));
-    if (!to_value(runtime, *type.elements()[i], item, values[i])) return false;
+    to_element(runtime, *type.elements()[i], item, values[i], [&] { return place_at(i); });
   }
   value = Value::tuple(std::move(values));
   return true;
@@ -240,8 +270,11 @@ bool to_dict(Runtime& runtime, const Type& type, PyObject* object, Value& value)
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
     PyObject* const item = PyList_GET_ITEM(items.get(), i);
     Value key, element;
-    if (!to_value(runtime, *type.elements()[0], PyTuple_GET_ITEM(item, 0), key)) return false;
-    if (!to_value(runtime, *type.elements()[1], PyTuple_GET_ITEM(item, 1), element)) return false;
+    const auto place = [&] { return place_at(std::size_t(i)); };
+    to_element(runtime, *type.elements()[0], PyTuple_GET_ITEM(item, 0), key,
+               [&] { return ".keys()" + place(); });
+    to_element(runtime, *type.elements()[1], PyTuple_GET_ITEM(item, 1), element,
+               [&] { return ".values()" + place(); });
     dict->insert_or_assign(std::move(key), std::move(element));
   }
   value = Value(std::move(dict));
@@ -310,13 +343,19 @@ void to_any(Runtime& runtime, PyObject* object, Value& value) {
 // The first member that takes the object.
 bool to_union(Runtime& runtime, const Type& type, PyObject* object, Value& value) {
   std::optional<PastRange> past;
+  std::optional<NamesNothing> names_nothing;
   for (const TypePtr& member : type.elements()) {
     try {
       if (to_value(runtime, *member, object, value)) return true;
     } catch (const PastRange& range) {
       past = range;  // a wider member may follow
+    } catch (const WrongElement&) {
+      // Another member may take it.
+    } catch (const NamesNothing& error) {
+      names_nothing = error;
     }
   }
+  if (names_nothing) throw *names_nothing;
   if (past) throw *past;
   return false;
 }

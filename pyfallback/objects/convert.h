@@ -26,6 +26,9 @@
 
 #include "runtime/runtime.h"
 
+#include <string>
+
+#include "opyard/base/error.h"
 #include "opyard/schema/type.h"
 #include "opyard/value/value.h"
 
@@ -35,10 +38,24 @@ namespace opyard::python {
 // which argument or result it is, and says so.
 struct PastRange {
   const char* accepted;  // "<lowest> to <highest>"
+  std::string place{};   // of the number in the object, as "[1][0]"; empty for the object itself
+};
+
+// What it throws where the object is a container of the right kind, with an element that is not.
+struct WrongElement {
+  std::string place;     // "[1][0]"
+  std::string found;     // the name of the element's Python type
+  std::string accepted;  // the schema type that it should have been of
+};
+
+// What it throws for a text or a number of the right kind that names nothing, such as a device that
+// does not exist. Where another type may take the object, the search goes on.
+struct NamesNothing : Error {
+  explicit NamesNothing(const Error& error) noexcept : Error(error) {}
 };
 
 // Converts `object` to a value of this type; false where the type does not accept it, and then
-// no exception is set. Throws PastRange, and what the conversion itself raises (an __index__ that
+// no exception is set. Throws PastRange, WrongElement, NamesNothing, and what the conversion itself raises (an __index__ that
 // does). With the GIL held.
 bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value);
 

@@ -68,6 +68,27 @@ std::span<PyObject* const> items_of(const Owned& tuple) {
        *packet.name + " is gone: the library that defined it was taken back, or was never loaded");
 }
 
+// How many arguments fitted. Where names were wrong, one of them was at least.
+std::size_t fitted(const Misfit& misfit, PyObject* names) {
+  if (misfit.kind == Misfit::Kind::TooMany) return 0;
+  if (misfit.kind != Misfit::Kind::Names) return misfit.position;
+  return misfit.position + std::size_t(PyTuple_GET_SIZE(names)) - 1;
+}
+
+// The candidate that more arguments fit than any other, or null.
+PyObject* closest(std::span<PyObject* const> overloads, std::span<const Misfit> misfits,
+                  PyObject* names) {
+  std::size_t best = 0;
+  bool alone = true;
+  for (std::size_t i = 1; i < misfits.size(); ++i) {
+    const std::size_t here = fitted(misfits[i], names);
+    const std::size_t most = fitted(misfits[best], names);
+    if (here >= most) alone = here > most;
+    if (here > most) best = i;
+  }
+  return alone ? overloads[best] : nullptr;
+}
+
 // No overload takes the arguments: every candidate says why.
 [[noreturn]] OPYARD_COLD void refuse_all(std::span<PyObject* const> overloads,
                                          std::span<const Misfit> misfits, PyObject* names) {
@@ -75,6 +96,9 @@ std::span<PyObject* const> items_of(const Owned& tuple) {
   std::string text = "Overloaded operator invoked from Python failed to match any schema:\n";
   for (std::size_t i = 0; i < overloads.size(); ++i) {
     text += plan_of(overloads[i]).explain(misfits[i], names) + "\n\n";
+  }
+  if (PyObject* const best = closest(overloads, misfits, names)) {
+    text += "Closest candidate: " + plan_of(best).op().declaration();
   }
   fail(ErrorKind::BadArgument, std::move(text));
 }
@@ -89,7 +113,8 @@ Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* 
   SmallVector<Misfit, 4> misfits;
   for (PyObject* const overload : overloads) {
     Misfit misfit;
-    if (plan_of(overload).bind(*packet_of(self).runtime, args, count, names, stack, misfit)) {
+    if (plan_of(overload).bind(*packet_of(self).runtime, args, count, names, stack, misfit,
+                               overloads.size() == 1)) {
       return Owned::share(overload);
     }
     misfits.push_back(misfit);

@@ -91,15 +91,14 @@ Owned add_keywords(Runtime& runtime, const Schema& schema, std::span<const Value
   return names;
 }
 
+// `why` says more of what is wrong with it, or is empty.
 [[noreturn]] void refuse_result(const Record& record, const Operator& op, std::size_t position,
-                                PyObject* object, const PastRange* range) {
-  const std::string past =
-      range == nullptr ? "" : fmt::format(" with a number outside of {}", range->accepted);
+                                PyObject* object, const std::string& why) {
   fail(
       ErrorKind::BadReturn,
       fmt::format("{}: the Python kernel {} returned a value of type '{}'{} for result {}, but the "
                   "schema says '{}'.\nDeclaration: {}",
-                  to_string(op.name()), record.provenance, Py_TYPE(object)->tp_name, past, position,
+                  to_string(op.name()), record.provenance, Py_TYPE(object)->tp_name, why, position,
                   to_string(*op.schema().results[position].type), op.declaration()));
 }
 
@@ -125,10 +124,15 @@ void push_results(Runtime& runtime, const Record& record, const Operator& op, Py
     Value value;
     try {
       if (!to_value(runtime, *results[position].type, item, value)) {
-        refuse_result(record, op, position, item, nullptr);
+        refuse_result(record, op, position, item, "");
       }
     } catch (const PastRange& range) {
-      refuse_result(record, op, position, item, &range);
+      refuse_result(record, op, position, item,
+                    fmt::format(" with a number outside of {}{}{}", range.accepted,
+                                range.place.empty() ? "" : " at ", range.place));
+    } catch (const WrongElement& element) {
+      refuse_result(record, op, position, item,
+                    fmt::format(" with a '{}' at {}", element.found, element.place));
     }
     stack.push(std::move(value));
   };

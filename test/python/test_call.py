@@ -99,7 +99,8 @@ def test_C29e_a_list_is_shown_whole(define):
         "but instead found type 'list'.\n"
         "Position: 0\n"
         "Value: [1, 'two', 3]\n"
-        f"Declaration: {op.default.declaration}"
+        f"Declaration: {op.default.declaration}\n"
+        "Cast error details: n[1] is of type 'str', where 'int' is expected"
     )
 
 
@@ -265,26 +266,28 @@ class HugeInt(int):
     pass
 
 
-PAST = [
-    ("int", 2**63),
-    ("int", -(2**63) - 1),
-    ("int", Huge()),
-    ("int", HugeInt(10**30)),
-    ("int?", 2**70),
-    ("int[]", [1, 2**70]),
-    ("int[]", (1, -(2**70))),
-    ("int[]", [Huge()]),
-    ("int[2]", 2**70),
-    ("int[][]", [[1], [2, 2**70]]),
-    ("(int, str)", (2**70, "a")),
-    ("Scalar", 2**63),
-    ("Scalar", Huge()),
-    ("ScalarType", 2**70),
+PAST = [  # with the place of the number in the argument
+    ("int", 2**63, ""),
+    ("int", -(2**63) - 1, ""),
+    ("int", Huge(), ""),
+    ("int", HugeInt(10**30), ""),
+    ("int?", 2**70, ""),
+    ("int[]", [1, 2**70], "[1]"),
+    ("int[]", (1, -(2**70)), "[1]"),
+    ("int[]", [Huge()], "[0]"),
+    ("int[2]", 2**70, ""),
+    ("int[][]", [[1], [2, 2**70]], "[1][1]"),
+    ("(int, str)", (2**70, "a"), "[0]"),
+    ("Dict(str, int)", {"a": 1, "b": 2**70}, ".values()[1]"),
+    ("Dict(int, str)", {2**70: "a"}, ".keys()[0]"),
+    ("Scalar", 2**63, ""),
+    ("Scalar", Huge(), ""),
+    ("ScalarType", 2**70, ""),
 ]
 
 
-@pytest.mark.parametrize(("type_", "given"), PAST, ids=lambda v: repr(v)[:30])
-def test_C29g_an_int_past_64_bits_is_refused(define, type_, given):
+@pytest.mark.parametrize(("type_", "given", "place"), PAST, ids=lambda v: repr(v)[:30])
+def test_C29g_an_int_past_64_bits_is_refused(define, type_, given, place):
     op = define(f"op(str s, {type_} n) -> ()", CompositeExplicitAutograd=lambda s, n: None)
     for call in (op, op.default):
         assert message_of(TypeError, call, "s", given) == (
@@ -294,6 +297,7 @@ def test_C29g_an_int_past_64_bits_is_refused(define, type_, given):
             "Position: 1\n"
             f"Value: {given!r}\n"
             f"Declaration: {op.default.declaration}"
+            + (f"\nCast error details: n{place} is the number outside" if place else "")
         )
 
 
@@ -481,7 +485,7 @@ def test_C29h_converting_may_change_the_overloads_that_are_tried(library):
 
         def __index__(self):
             for n in range(50):
-                library.define(f"f.n{n}(Device d) -> str")
+                library.define(f"f.n{n}(Device d, *, int n{n}) -> str")
             packet.overloads()
             raise TypeError("no index")
 

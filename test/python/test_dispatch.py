@@ -334,7 +334,7 @@ def test_B38_operators_are_named_in_four_ways(dumped):
 
 def test_B38_a_packet_stands_for_all_its_overloads(library, ns):
     library.define("two.a() -> ()")
-    library.define("two.b() -> ()")
+    library.define("two.b(int n) -> ()")
     packet = getattr(opyard.ops, ns).two
     assert dump(packet) == dump(packet.a) + dump(packet.b)
 

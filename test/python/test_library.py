@@ -55,7 +55,7 @@ def test_F1_repr(ns):
 
 def test_F1_define_gives_the_name_with_its_overload(library, ns):
     assert library.define("foo(Tensor x) -> Tensor") == f"{ns}::foo"
-    assert library.define("foo.ov(Tensor x) -> Tensor") == f"{ns}::foo.ov"
+    assert library.define("foo.ov(int n) -> Tensor") == f"{ns}::foo.ov"
     assert library.define(f"{ns}::bar(Tensor x) -> Tensor") == f"{ns}::bar"
 
 
@@ -63,7 +63,7 @@ def test_F1_an_overload_that_is_added_shows_in_the_packet(library, ns):
     library.define("foo(Tensor x) -> Tensor")
     packet = getattr(opyard.ops, ns).foo
     assert packet.overloads() == ["default"]
-    library.define("foo.ov(Tensor x) -> Tensor")
+    library.define("foo.ov(int n) -> Tensor")
     assert packet.overloads() == ["default", "ov"]
 
 
@@ -610,7 +610,7 @@ def test_override_of_what_does_not_exist(foo, ns, library):
     text = message_of(LookupError, override, f"{ns}::foo.nope", "CPU", print)
     assert f"{ns}::foo has no overload 'nope'; it has: default" in text
     assert "required to be a callable" in message_of(TypeError, override, foo, "CPU", None)
-    library.define("foo.ov(Tensor x) -> str")
+    library.define("foo.ov(int n) -> str")
     text = message_of(TypeError, override, foo, "CPU", print)
     assert text == f"{foo} has several overloads, name one of: default, ov"
     assert "not as int" in message_of(TypeError, override, 3, "CPU", print)

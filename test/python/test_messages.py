@@ -36,6 +36,8 @@ def ops():
     lib.define("add(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor")
     lib.define("over.int(int n) -> int")
     lib.define("over.str(str s) -> str")
+    lib.define("near.sizes(Tensor x, int[] sizes) -> Tensor")
+    lib.define("near.str(str s, int n) -> Tensor")
     lib.define("pair(Tensor x) -> (Tensor, int)")
     lib.define("one(Tensor x) -> Tensor")
     lib.define("sizes(Tensor x, int[] sizes) -> Tensor")
@@ -60,6 +62,7 @@ CASES = {
     "call/wrong item": lambda ops: ops.sizes(tensor(), [1, "two"]),
     "call/int past 64 bits": lambda ops: ops.sizes(tensor(), [2**70]),
     "call/no overload": lambda ops: ops.over(2.5),
+    "call/no overload, but a close one": lambda ops: ops.near(tensor(), [1, None]),
     "call/wrong result": lambda ops: ops.one(tensor()),
     "call/wrong number of results": lambda ops: ops.pair(tensor()),
     "c function/no operator": lambda ops: Library("said", "IMPL").impl_c(

@@ -104,7 +104,13 @@ def returning(define, results, value):
             "(int, int[])",
             (1, [2**70]),
             "a value of type 'list' with a number outside of -9223372036854775808 to "
-            "9223372036854775807 for result 1, but the schema says 'int[]'",
+            "9223372036854775807 at [0] for result 1, but the schema says 'int[]'",
+        ),
+        (
+            "int[][]",
+            [[1], [2, "a"]],
+            "a value of type 'list' with a 'str' at [1][1] for result 0, but the schema says "
+            "'int[][]'",
         ),
         (
             "(int, int)",

@@ -5,6 +5,7 @@
 
 #include "base/identifier.h"
 #include "opyard/base/warning.h"
+#include "opyard/schema/overlap.h"
 #include "schema/source.h"
 
 namespace opyard {
@@ -22,6 +23,32 @@ const char* macro_of(LibraryKind kind) {
       return "OPYARD_LIBRARY_IMPL";
   }
   return "";
+}
+
+// Where an earlier overload takes a call that this one takes as well: whoever reads the call cannot
+// see which of them it goes to. Raises what a handler of warnings raises.
+void warn_of_ambiguity(const OperatorName& name, const std::string& provenance) {
+  const Registry& registry = Registry::instance();
+  const Operator* const defined = registry.find(name);
+  for (const std::string& overload : registry.overloads(name.name)) {
+    if (overload == name.overload || defined == nullptr) return;  // those behind it are later
+    const Operator* const earlier = registry.find({name.name, overload});
+    if (earlier == nullptr) continue;  // taken back a moment ago
+    if (const auto call = find_ambiguous_call(earlier->schema(), defined->schema())) {
+      return warn(fmt::format(
+          "Two overloads accept the same call, which goes to the one that was defined first\n"
+          "  call: {}{}\n  goes to: {}\n  and not to: {}, {}",
+          name.name, *call, earlier->declaration(), defined->declaration(), provenance));
+    }
+  }
+}
+
+Registration define(Definition definition) {
+  const OperatorName name = definition.schema.name;
+  const std::string provenance = definition.provenance;
+  Registration registration = Registry::instance().define(std::move(definition));
+  warn_of_ambiguity(name, provenance);  // a handler that throws takes the definition back
+  return registration;
 }
 
 }  // namespace
@@ -141,8 +168,9 @@ OperatorName Library::def(std::string_view text, std::vector<std::string> tags,
   definition.python_module = python_module_;
   definition.python_context = python_context_;
   const OperatorName name = definition.schema.name;
+  Registration registration = define(std::move(definition));
   make_room();
-  registrations_.push_back(Registry::instance().define(std::move(definition)));
+  registrations_.push_back(std::move(registration));
   return name;
 }
 
@@ -177,8 +205,9 @@ OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
     definition.python_module = python_module_;
     definition.python_context = python_context_;
     name = definition.schema.name;
+    Registration registration = define(std::move(definition));
     make_room();
-    registrations_.push_back(Registry::instance().define(std::move(definition)));
+    registrations_.push_back(std::move(registration));
   }
   try {
     implement(to_string(name), std::nullopt, std::move(kernel), false);

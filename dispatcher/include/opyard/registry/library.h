@@ -37,8 +37,8 @@ class OPYARD_API Library {
   Library(Library&&) noexcept = default;
   ~Library();
 
-  // Defines an operator. The text is a schema, with or without this library's namespace.
-  // Gives the operator's full name. `doc` is for people, see Registry::metadata().
+  // Defines an operator, with or without this library's namespace in the text; gives its full name.
+  // Warns where an earlier overload takes a call of this one. `doc`: see Registry::metadata().
   OperatorName def(std::string_view schema, std::vector<std::string> tags = {},
                    AliasAnalysis alias_analysis = AliasAnalysis::FromSchema, std::string doc = "");
   // Defines an operator and its kernel for all backends. The text is a schema, or a name
