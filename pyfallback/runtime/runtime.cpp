@@ -108,9 +108,12 @@ void close_runtime(Runtime& runtime) noexcept {
 }
 
 PyObject* require_hook(const Runtime& runtime, const char* name) {
+  // Not PyDict_GetItemString(): it takes a failure, such as a lack of memory, for a missing name.
+  const Owned key = checked(PyUnicode_FromString(name));
   PyObject* const hook =
-      runtime.hooks == nullptr ? nullptr : PyDict_GetItemString(runtime.hooks, name);
+      runtime.hooks == nullptr ? nullptr : PyDict_GetItemWithError(runtime.hooks, key.get());
   if (hook == nullptr) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     fail(ErrorKind::Internal, std::string("the package opyard gave no '") + name +
                                   "' to its extension module; is opyard._C imported on its own?");
   }
