@@ -1,6 +1,7 @@
 // runtime/errors.cpp: carrying Python exceptions through C++, and naming C++ ones in Python.
 #include "runtime/errors.h"
 
+#include "opyard/slot/interpreter_exception.h"
 #include "runtime/gil.h"
 
 namespace opyard::python {
@@ -8,7 +9,7 @@ namespace {
 
 // A Python exception object on its way through C++. Dropped through the tag, so that it may
 // die on any thread.
-class PythonException final : public CarriedException {
+class PythonException final : public InterpreterException {
  public:
   PythonException(Runtime& runtime, PyObject* exception) noexcept
       : runtime_(runtime), exception_(exception) {}
@@ -20,6 +21,8 @@ class PythonException final : public CarriedException {
     restore_exception(exception_);
     return true;
   }
+  const void* interpreter() const noexcept override { return runtime_.tag; }
+  void* object() const noexcept override { return exception_; }
 
  private:
   Runtime& runtime_;

@@ -14,10 +14,11 @@
 // One number that grows with the version: 0.1.0 is 100.
 #define OPYARD_VERSION \
   (OPYARD_VERSION_MAJOR * 10000 + OPYARD_VERSION_MINOR * 100 + OPYARD_VERSION_PATCH)
-
+#ifdef __cplusplus
 namespace opyard {
 
 // The version of the loaded library, as "0.1.0". Never null; lives as long as the process.
 __attribute__((visibility("default"))) const char* version() noexcept;
 
 }  // namespace opyard
+#endif

@@ -1,12 +1,13 @@
 // plugin/loader.h: what the loader and the registrars of plugins share.
 //
-// Depends on: plugin/registrar.h.
+// Depends on: plugin/registrar.h, plugin/c_plugin.h.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "opyard/plugin/c_plugin.h"
 #include "opyard/plugin/registrar.h"
 
 namespace opyard {
@@ -20,9 +21,15 @@ struct WaitingBlocks {
 // Where this thread's blocks wait while it opens a file; null while it does not.
 extern constinit thread_local WaitingBlocks* waiting_blocks;
 
-// Opens the shared library and gives what it says of itself. Runs the blocks of libraries that
-// came with it, not its own. Raises BadPlugin.
-const detail::PluginV1& open_plugin(const std::string& path);
+// What a plugin says of itself: of its blocks in C++, of those in C, or of both.
+struct OpenedPlugin {
+  const detail::PluginV1* in_cpp = nullptr;
+  const opyard_c_plugin* in_c = nullptr;
+};
+
+// Opens the shared library. Runs the blocks of libraries that came with it, not its own. Raises
+// BadPlugin.
+OpenedPlugin open_plugin(const std::string& path);
 
 // Runs one block in a library of its own. Whatever the block throws leaves nothing registered.
 std::unique_ptr<Library> run_block(const detail::Registrar& registrar);

@@ -24,10 +24,11 @@ bool is_symbol_of(void* handle, void* symbol) {
          reinterpret_cast<std::uintptr_t>(info.dli_fbase) == map->l_addr;
 }
 
-// What the library says of itself; null where it is no plugin.
-const detail::PluginV1* plugin_in(void* handle) {
-  using Entry = const detail::PluginV1* (*)();
-  const auto entry = reinterpret_cast<Entry>(dlsym(handle, "opyard_plugin_v1"));
+// What the library says of itself through the function of this name; null where it has none.
+template <typename Plugin>
+const Plugin* plugin_in(void* handle, const char* name) {
+  using Entry = const Plugin* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(handle, name));
   if (entry == nullptr || !is_symbol_of(handle, reinterpret_cast<void*>(entry))) return nullptr;
   return entry();
 }
@@ -39,9 +40,31 @@ bool is_block_of(const detail::PluginV1* plugin, const detail::Registrar* block)
   return own != nullptr;
 }
 
+// C++ is promised within a minor version.
+void check_version(const detail::PluginV1& plugin, const std::string& path) {
+  if (plugin.version_major == OPYARD_VERSION_MAJOR &&
+      plugin.version_minor == OPYARD_VERSION_MINOR) {
+    return;
+  }
+  fail(ErrorKind::BadPlugin,
+       fmt::format("{} was built with Opyard {}.{}.{}, but this is {}.{}.{}; rebuild it", path,
+                   plugin.version_major, plugin.version_minor, plugin.version_patch,
+                   OPYARD_VERSION_MAJOR, OPYARD_VERSION_MINOR, OPYARD_VERSION_PATCH));
+}
+// C is promised as long as the number of its ABI stands.
+void check_version(const opyard_c_plugin& plugin, const std::string& path) {
+  if (plugin.abi == OPYARD_C_ABI) return;
+  fail(ErrorKind::BadPlugin,
+       fmt::format("{} was built for C ABI {} of Opyard {}.{}.{}, but this is C ABI {} of Opyard "
+                   "{}.{}.{}; rebuild it",
+                   path, plugin.abi, plugin.version_major, plugin.version_minor,
+                   plugin.version_patch, OPYARD_C_ABI, OPYARD_VERSION_MAJOR, OPYARD_VERSION_MINOR,
+                   OPYARD_VERSION_PATCH));
+}
+
 }  // namespace
 
-const detail::PluginV1& open_plugin(const std::string& path) {
+OpenedPlugin open_plugin(const std::string& path) {
   WaitingBlocks waiting;
   void* handle = nullptr;
   {
@@ -53,23 +76,19 @@ const detail::PluginV1& open_plugin(const std::string& path) {
     handle = open_shared_library(path);
   }
   if (waiting.lost) throw std::bad_alloc();
-  const detail::PluginV1* const plugin = plugin_in(handle);
+  const OpenedPlugin plugin{plugin_in<detail::PluginV1>(handle, "opyard_plugin_v1"),
+                            plugin_in<opyard_c_plugin>(handle, "opyard_c_plugin_v1")};
   for (const detail::Registrar* block : waiting.blocks) {
-    if (!is_block_of(plugin, block)) run_linked_block(*block);
+    if (!is_block_of(plugin.in_cpp, block)) run_linked_block(*block);
   }
-  if (plugin == nullptr) {
+  if (plugin.in_cpp == nullptr && plugin.in_c == nullptr) {
     fail(ErrorKind::BadPlugin,
          fmt::format("{} is a shared library but no Opyard plugin: it has no OPYARD_LIBRARY block",
                      path));
   }
-  if (plugin->version_major != OPYARD_VERSION_MAJOR ||
-      plugin->version_minor != OPYARD_VERSION_MINOR) {
-    fail(ErrorKind::BadPlugin,
-         fmt::format("{} was built with Opyard {}.{}.{}, but this is {}.{}.{}; rebuild it", path,
-                     plugin->version_major, plugin->version_minor, plugin->version_patch,
-                     OPYARD_VERSION_MAJOR, OPYARD_VERSION_MINOR, OPYARD_VERSION_PATCH));
-  }
-  return *plugin;
+  if (plugin.in_cpp != nullptr) check_version(*plugin.in_cpp, path);
+  if (plugin.in_c != nullptr) check_version(*plugin.in_c, path);
+  return plugin;
 }
 
 }  // namespace opyard

@@ -18,7 +18,9 @@
 
 #include "opyard/base/mutex.h"
 #include "opyard/registry/library.h"
+#include "plugin/c_block.h"
 #include "plugin/loader.h"
+#include "plugin/sized.h"
 
 namespace opyard {
 namespace {
@@ -81,6 +83,21 @@ std::string absolute(const std::string& path) {
   return error ? path : canonical.string();
 }
 
+// The blocks in C++ first: one in C may register kernels for what they define.
+void run_blocks(const OpenedPlugin& plugin, std::vector<std::unique_ptr<Library>>& libraries) {
+  if (plugin.in_cpp != nullptr) {
+    for (const detail::Registrar* block = plugin.in_cpp->blocks->first; block != nullptr;
+         block = block->next) {
+      std::unique_ptr<Library> linked = take_linked_library(*block);
+      libraries.push_back(linked != nullptr ? std::move(linked) : run_block(*block));
+    }
+  }
+  if (plugin.in_c != nullptr) {
+    const opyard_c_plugin known = read_sized(plugin.in_c, "opyard_c_plugin");
+    for (const opyard_block* block : blocks_of(known)) libraries.push_back(run_c_block(*block));
+  }
+}
+
 }  // namespace
 
 void load_library(const std::string& file) {
@@ -95,11 +112,7 @@ void load_library(const std::string& file) {
     plugins.loaded.push_back(plugin);  // holds the place while the blocks run
   }
   try {
-    for (const detail::Registrar* block = open_plugin(path).blocks->first; block != nullptr;
-         block = block->next) {
-      std::unique_ptr<Library> linked = take_linked_library(*block);
-      plugin->libraries.push_back(linked != nullptr ? std::move(linked) : run_block(*block));
-    }
+    run_blocks(open_plugin(path), plugin->libraries);
   } catch (...) {
     while (!plugin->libraries.empty()) plugin->libraries.pop_back();
     const std::lock_guard lock(plugins.mutex);

@@ -1,0 +1,194 @@
+// c_api/libraries.cpp: registering operators and kernels, from C.
+//
+// [Kernels] A kernel in C stands in its record as a boxed function, with a context that holds the C
+// function and its own context. Its arguments stay below its results until it has returned, so that
+// what it was lent is good all the time; then they are taken out. What it says by its status and this
+// thread's error is thrown, and what it throws, where it is C++ after all, is an error like any other.
+// The error of an earlier failure on this thread is set aside meanwhile.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/thread_error.h"
+#include "c_api/handles.h"
+#include "c_api/stack.h"
+#include "opyard/ffi/c_function.h"
+#include "opyard/plugin/plugin.h"
+#include "plugin/c_block.h"
+#include "plugin/sized.h"
+
+namespace opyard::c_api {
+namespace {
+
+// What stands behind a kernel in C, for as long as a call may use it.
+struct KernelInC {
+  const opyard_kernel kernel;
+
+  explicit KernelInC(const opyard_kernel& k) noexcept : kernel(k) {}
+  KernelInC(const KernelInC&) = delete;
+  KernelInC& operator=(const KernelInC&) = delete;
+  ~KernelInC() {
+    if (kernel.destroy != nullptr) kernel.destroy(kernel.context);
+  }
+};
+
+// Sets the error of an earlier failure on this thread aside for a scope.
+class EarlierError {
+ public:
+  EarlierError() noexcept {
+    if (__builtin_expect(detail::thread_has_failed, 0)) aside_ = take_error();
+  }
+  EarlierError(const EarlierError&) = delete;
+  EarlierError& operator=(const EarlierError&) = delete;
+  ~EarlierError() {
+    if (__builtin_expect(aside_.has_value(), 0)) detail::remember_error(*aside_);
+  }
+
+ private:
+  std::optional<Error> aside_;
+};
+
+// The kernel gave a status: raises this thread's error, or the status where it left none.
+[[noreturn]] OPYARD_COLD void raise_from(const Operator& op, const Record& record, int status) {
+  if (const std::optional<Error> error = take_error()) {
+    throw error->with_context(
+        fmt::format("in {}, whose kernel in C was {}", to_string(op.name()), record.provenance));
+  }
+  const bool known = status > OPYARD_OK && status < OPYARD_STATUS_COUNT;
+  const ErrorKind kind = known ? ErrorKind(status - 1) : ErrorKind::BadReturn;
+  fail(kind, fmt::format("{}: the kernel in C, {}, failed with status {} ({}) and left no text",
+                         to_string(op.name()), record.provenance, status,
+                         known ? name_of(kind) : "which is none"));
+}
+
+// See [Kernels].
+void run_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const opyard_kernel& kernel = static_cast<const KernelInC*>(record.context)->kernel;
+  const std::size_t arguments = op.schema().arguments.size();
+  opyard_stack window{stack, stack.size() - arguments, arguments};
+  const EarlierError earlier;
+  int status = OPYARD_OK;
+  const Status thrown = guarded(
+      [&] { status = kernel.function(kernel.context, handle_of(op), keys.raw(), &window); });
+  if (__builtin_expect(thrown != Status::Ok, 0)) status = int(thrown);
+  if (__builtin_expect(status != OPYARD_OK, 0)) raise_from(op, record, status);
+  take_error();  // one that the kernel did not mind
+  const std::size_t kept = window.arguments;
+  if (kept == 0) return;
+  for (std::size_t i = window.base + kept; i < stack.size(); ++i) {
+    stack[i - kept] = std::move(stack[i]);
+  }
+  stack.drop(kept);
+}
+
+// Takes the kernel's context over, also where this throws.
+Kernel kernel_of(const opyard_kernel* given, bool& override) {
+  const opyard_kernel kernel = read_sized(given, "opyard_kernel");
+  std::unique_ptr<KernelInC> context;
+  try {
+    context = std::make_unique<KernelInC>(kernel);
+  } catch (...) {
+    if (kernel.destroy != nullptr) kernel.destroy(kernel.context);
+    throw;
+  }
+  constexpr std::uint32_t kFlags = OPYARD_KERNEL_OVERRIDE | OPYARD_KERNEL_FALLTHROUGH;
+  if ((kernel.flags & ~kFlags) != 0) {
+    fail(ErrorKind::Unsupported, fmt::format("the flags of a kernel are {:#x}, of which this "
+                                             "version of Opyard knows {:#x}",
+                                             kernel.flags, kFlags));
+  }
+  const bool falls_through = (kernel.flags & OPYARD_KERNEL_FALLTHROUGH) != 0;
+  if (falls_through != (kernel.function == nullptr)) {
+    fail(ErrorKind::BadArgument,
+         falls_through ? "a kernel that falls through has no function, but one was given"
+                       : "a null pointer was given in place of the function of a kernel");
+  }
+  override = (kernel.flags & OPYARD_KERNEL_OVERRIDE) != 0;
+  if (falls_through) return Kernel::fallthrough();
+  Kernel made = Kernel::with_context(&run_kernel, context.get(),
+                                     [](void* memory) { delete static_cast<KernelInC*>(memory); });
+  static_cast<void>(context.release());
+  return made;
+}
+
+std::optional<DispatchKey> key_of(const char* name) {
+  if (name == nullptr) return std::nullopt;
+  return parse_dispatch_key(name);
+}
+
+}  // namespace
+}  // namespace opyard::c_api
+
+using namespace opyard;         // NOLINT
+using namespace opyard::c_api;  // NOLINT
+
+extern "C" {
+
+int opyard_library_create(const opyard_block* block, opyard_library** library) {
+  return border([&] {
+    require(library, "the place of the library");
+    *library = c_library(run_c_block(*require(block, "a block")).release());
+  });
+}
+
+void opyard_library_destroy(opyard_library* library) {
+  if (library != nullptr) delete &library_of(library);
+}
+
+int opyard_define(opyard_library* library, const char* schema, const opyard_definition* options) {
+  return border([&] {
+    opyard_definition known{};
+    if (options != nullptr) known = read_sized(options, "opyard_definition");
+    std::vector<std::string> tags;
+    if (known.tag_count > 0) require(known.tags, "the tags");
+    for (std::size_t i = 0; i < known.tag_count; ++i) {
+      tags.emplace_back(require(known.tags[i], "a tag"));
+    }
+    library_of(library).def(require(schema, "a schema"), std::move(tags), AliasAnalysis::FromSchema,
+                            known.doc == nullptr ? "" : known.doc);
+  });
+}
+
+int opyard_implement(opyard_library* library, const char* name, const char* key,
+                     const opyard_kernel* kernel) {
+  return border([&] {
+    bool override = false;
+    Kernel made = kernel_of(kernel, override);
+    library_of(library).implement(require(name, "the name of an operator"), key_of(key),
+                                  std::move(made), override);
+  });
+}
+
+int opyard_implement_function(opyard_library* library, const char* name, const char* key,
+                              opyard_function function, const char* shown) {
+  return border([&] {
+    const Operator& op =
+        detail::require_for_c(library_of(library), require(name, "the name of an operator"));
+    library_of(library).implement(
+        name, key_of(key),
+        c_kernel(op, reinterpret_cast<const void*>(require(function, "a function")),
+                 shown == nullptr ? "of a C program" : shown),
+        false);
+  });
+}
+
+int opyard_fallback(opyard_library* library, const opyard_kernel* kernel) {
+  return border([&] {
+    bool override = false;
+    Kernel made = kernel_of(kernel, override);
+    library_of(library).fallback(std::move(made));
+  });
+}
+
+int opyard_load_library(const char* path) {
+  return border([&] { load_library(require(path, "a path")); });
+}
+
+int opyard_unload_library(const char* path, size_t* in_use) {
+  return border([&] {
+    const std::size_t count = unload_library(require(path, "a path"));
+    if (in_use != nullptr) *in_use = count;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,95 @@
+// c_api/tensors.cpp: tensors, from C.
+#include <fmt/format.h>
+
+#include "c_api/handles.h"
+#include "opyard/tensor/dlpack.h"
+
+namespace opyard::c_api {
+namespace {
+
+DType dtype_of(DLDataType wanted) {
+  if (wanted.lanes == 1) {
+#define OPYARD_DTYPE(number, name, python, type, dlpack, width) \
+  if (wanted.code == (dlpack) && wanted.bits == (width)) return DType::name;
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+  }
+  fail(ErrorKind::Unsupported,
+       fmt::format("no tensor has elements of DLPack code {}, {} bits and {} lanes", wanted.code,
+                   wanted.bits, wanted.lanes));
+}
+
+DLDataType dl_type_of(DType dtype) {
+  switch (dtype) {
+#define OPYARD_DTYPE(number, name, python, type, dlpack, width) \
+  case DType::name:                                             \
+    return {dlpack, width, 1};
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace opyard::c_api
+
+using namespace opyard;         // NOLINT
+using namespace opyard::c_api;  // NOLINT
+
+extern "C" {
+
+int opyard_tensor_empty(const int64_t* sizes, size_t dims, DLDataType dtype, const char* device,
+                        opyard_tensor** tensor) {
+  return border([&] {
+    require(tensor, "the place of the tensor");
+    if (dims > 0) require(sizes, "the sizes");
+    const Device where = device == nullptr ? Device{} : parse_device(device);
+    *tensor = handle_of(
+        Tensor::empty(IntSpan(sizes, dims), c_api::dtype_of(dtype), where).release_impl());
+  });
+}
+
+int opyard_tensor_from_dlpack(DLManagedTensorVersioned* managed, opyard_tensor** tensor) {
+  return border([&] {
+    // It is taken over whatever happens, and so before the place is looked at.
+    Tensor made = from_dlpack(reinterpret_cast<dlpack::DLManagedTensorVersioned*>(managed));
+    *require(tensor, "the place of the tensor") = handle_of(made.release_impl());
+  });
+}
+
+int opyard_tensor_to_dlpack(const opyard_tensor* tensor, DLManagedTensorVersioned** managed) {
+  return border([&] {
+    require(managed, "the place of the struct");
+    *managed = reinterpret_cast<DLManagedTensorVersioned*>(to_dlpack_versioned(tensor_of(tensor)));
+  });
+}
+
+int opyard_tensor_view(const opyard_tensor* handle, bool write, DLTensor* view) {
+  return border([&] {
+    require(view, "the place of the struct");
+    const Tensor tensor = tensor_of(handle);
+    const dlpack::DLDevice device = dlpack_device_of(tensor);
+    void* const data = write ? tensor.mutable_raw() : const_cast<void*>(tensor.raw());
+    *view = {data,
+             {device.device_type, device.device_id},
+             std::int32_t(tensor.dim()),
+             dl_type_of(tensor.dtype()),
+             const_cast<std::int64_t*>(tensor.sizes().data()),
+             const_cast<std::int64_t*>(tensor.strides().data()),
+             0};
+  });
+}
+
+int opyard_tensor_device(const opyard_tensor* tensor, opyard_device* device) {
+  return border([&] {
+    require(device, "the place of the device");
+    const Device where = tensor_of(tensor).device();
+    *device = {std::uint8_t(where.backend), where.index};
+  });
+}
+
+uint64_t opyard_tensor_keys(const opyard_tensor* tensor) {
+  return tensor == nullptr ? 0 : impl_of(tensor)->keys().raw();
+}
+
+}  // extern "C"

@@ -1,0 +1,145 @@
+/* c_api_layout.c: what C programs have compiled in, frozen. Compiled as C99, C++17 and C++20; nothing runs.
+ *
+ * Promises to plugins that were compiled last year. When a line stops building, do not edit the line:
+ * raise OPYARD_C_ABI, then write down the new layout. A field that is added at the end of a struct
+ * that begins with its size changes that struct's LAYOUT_SIZE alone, and adds a line. */
+#include "opyard/c_api.h"
+
+#include <stddef.h>
+
+/* An array of -1 elements where the claim is wrong: C99 has no static assertions. */
+#define CLAIM_2(line, claim) typedef char opyard_claim_##line[(claim) ? 1 : -1]
+#define CLAIM_1(line, claim) CLAIM_2(line, claim)
+#define CLAIM(claim) CLAIM_1(__LINE__, claim)
+#define LAYOUT_SIZE(type, bytes) CLAIM(sizeof(type) == (bytes))
+#define LAYOUT_OFFSET(type, field, bytes) CLAIM(offsetof(type, field) == (bytes))
+
+#if defined(__LP64__)
+
+CLAIM(OPYARD_C_ABI == 1);
+
+LAYOUT_SIZE(opyard_version_info, 24);
+LAYOUT_OFFSET(opyard_version_info, bytes, 0);
+LAYOUT_OFFSET(opyard_version_info, abi, 8);
+LAYOUT_OFFSET(opyard_version_info, major, 12);
+LAYOUT_OFFSET(opyard_version_info, minor, 16);
+LAYOUT_OFFSET(opyard_version_info, patch, 20);
+
+LAYOUT_SIZE(opyard_value, 16);
+LAYOUT_OFFSET(opyard_value, kind, 0);
+LAYOUT_OFFSET(opyard_value, reserved, 1);
+LAYOUT_OFFSET(opyard_value, as, 8);
+LAYOUT_SIZE(opyard_device, 4);
+LAYOUT_OFFSET(opyard_device, backend, 0);
+LAYOUT_OFFSET(opyard_device, index, 2);
+
+LAYOUT_SIZE(opyard_local_keys, 16);
+LAYOUT_OFFSET(opyard_local_keys, include, 0);
+LAYOUT_OFFSET(opyard_local_keys, exclude, 8);
+
+LAYOUT_SIZE(opyard_exception, 40);
+LAYOUT_OFFSET(opyard_exception, bytes, 0);
+LAYOUT_OFFSET(opyard_exception, interpreter, 8);
+LAYOUT_OFFSET(opyard_exception, object, 16);
+LAYOUT_OFFSET(opyard_exception, release, 24);
+LAYOUT_OFFSET(opyard_exception, restore, 32);
+
+LAYOUT_SIZE(opyard_kernel, 40);
+LAYOUT_OFFSET(opyard_kernel, bytes, 0);
+LAYOUT_OFFSET(opyard_kernel, function, 8);
+LAYOUT_OFFSET(opyard_kernel, context, 16);
+LAYOUT_OFFSET(opyard_kernel, destroy, 24);
+LAYOUT_OFFSET(opyard_kernel, flags, 32);
+
+LAYOUT_SIZE(opyard_definition, 32);
+LAYOUT_OFFSET(opyard_definition, bytes, 0);
+LAYOUT_OFFSET(opyard_definition, doc, 8);
+LAYOUT_OFFSET(opyard_definition, tags, 16);
+LAYOUT_OFFSET(opyard_definition, tag_count, 24);
+
+LAYOUT_SIZE(opyard_block, 56);
+LAYOUT_OFFSET(opyard_block, bytes, 0);
+LAYOUT_OFFSET(opyard_block, kind, 8);
+LAYOUT_OFFSET(opyard_block, name_space, 16);
+LAYOUT_OFFSET(opyard_block, key, 24);
+LAYOUT_OFFSET(opyard_block, run, 32);
+LAYOUT_OFFSET(opyard_block, file, 40);
+LAYOUT_OFFSET(opyard_block, line, 48);
+
+LAYOUT_SIZE(opyard_c_plugin, 40);
+LAYOUT_OFFSET(opyard_c_plugin, bytes, 0);
+LAYOUT_OFFSET(opyard_c_plugin, abi, 8);
+LAYOUT_OFFSET(opyard_c_plugin, version_major, 12);
+LAYOUT_OFFSET(opyard_c_plugin, version_minor, 16);
+LAYOUT_OFFSET(opyard_c_plugin, version_patch, 20);
+LAYOUT_OFFSET(opyard_c_plugin, count, 24);
+LAYOUT_OFFSET(opyard_c_plugin, blocks, 32);
+
+LAYOUT_SIZE(DLDevice, 8);
+LAYOUT_SIZE(DLDataType, 4);
+LAYOUT_SIZE(DLTensor, 48);
+LAYOUT_OFFSET(DLTensor, data, 0);
+LAYOUT_OFFSET(DLTensor, device, 8);
+LAYOUT_OFFSET(DLTensor, ndim, 16);
+LAYOUT_OFFSET(DLTensor, dtype, 20);
+LAYOUT_OFFSET(DLTensor, shape, 24);
+LAYOUT_OFFSET(DLTensor, strides, 32);
+LAYOUT_OFFSET(DLTensor, byte_offset, 40);
+LAYOUT_SIZE(DLManagedTensorVersioned, 80);
+LAYOUT_OFFSET(DLManagedTensorVersioned, version, 0);
+LAYOUT_OFFSET(DLManagedTensorVersioned, manager_ctx, 8);
+LAYOUT_OFFSET(DLManagedTensorVersioned, deleter, 16);
+LAYOUT_OFFSET(DLManagedTensorVersioned, flags, 24);
+LAYOUT_OFFSET(DLManagedTensorVersioned, dl_tensor, 32);
+
+#endif
+
+/* Numbers that are written into programs. */
+CLAIM(OPYARD_OK == 0);
+CLAIM(OPYARD_ERROR_Internal == 1);
+CLAIM(OPYARD_ERROR_OutOfMemory == 2);
+CLAIM(OPYARD_ERROR_NoKernel == 3);
+CLAIM(OPYARD_ERROR_BadArgument == 4);
+CLAIM(OPYARD_ERROR_BadValue == 5);
+CLAIM(OPYARD_ERROR_BadShape == 6);
+CLAIM(OPYARD_ERROR_BadIndex == 7);
+CLAIM(OPYARD_ERROR_BadSchema == 8);
+CLAIM(OPYARD_ERROR_BadRegistration == 9);
+CLAIM(OPYARD_ERROR_NotFound == 10);
+CLAIM(OPYARD_ERROR_BadSignature == 11);
+CLAIM(OPYARD_ERROR_BadReturn == 12);
+CLAIM(OPYARD_ERROR_OperatorGone == 13);
+CLAIM(OPYARD_ERROR_InterpreterGone == 14);
+CLAIM(OPYARD_ERROR_BadPlugin == 15);
+CLAIM(OPYARD_ERROR_Unsupported == 16);
+CLAIM(OPYARD_ERROR_Python == 17);
+CLAIM(OPYARD_ERROR_Foreign == 18);
+
+CLAIM(OPYARD_KIND_None == 0);
+CLAIM(OPYARD_KIND_Bool == 1);
+CLAIM(OPYARD_KIND_Int == 2);
+CLAIM(OPYARD_KIND_Double == 3);
+CLAIM(OPYARD_KIND_Device == 4);
+CLAIM(OPYARD_KIND_Tensor == 32);
+CLAIM(OPYARD_KIND_String == 33);
+CLAIM(OPYARD_KIND_List == 34);
+CLAIM(OPYARD_KIND_Tuple == 35);
+CLAIM(OPYARD_KIND_PyObject == 36);
+CLAIM(OPYARD_KIND_Storage == 39);
+CLAIM(OPYARD_KIND_Generator == 40);
+CLAIM(OPYARD_KIND_Capsule == 41);
+CLAIM(OPYARD_KIND_Object == 42);
+CLAIM(OPYARD_KIND_Dict == 43);
+CLAIM(OPYARD_KIND_Complex == 44);
+CLAIM(OPYARD_KIND_Stream == 45);
+CLAIM(OPYARD_KIND_Enum == 46);
+
+CLAIM(OPYARD_DEFINE == 0);
+CLAIM(OPYARD_FRAGMENT == 1);
+CLAIM(OPYARD_IMPLEMENT == 2);
+CLAIM(OPYARD_KERNEL_OVERRIDE == 1);
+CLAIM(OPYARD_KERNEL_FALLTHROUGH == 2);
+
+/* A plugin macro that is used in each of the languages, and a function to make this no empty file. */
+static int nothing(opyard_library* library) { return library == NULL ? OPYARD_OK : OPYARD_OK; }
+OPYARD_C_LIBRARY(layout, nothing)

@@ -1,0 +1,192 @@
+// test_plugin_cycles.cpp: protects loading and unloading again and again while others call: nothing
+// grows, nothing dangles, and every load is a full library.
+//
+// A cycle of ours is load, look, unload. What the process holds is counted in /proc/self: mappings,
+// descriptors and records that wait to be freed.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "opyard/library.h"
+#include "opyard/plugin/plugin.h"
+#include "registering.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string file_of(const std::string& plugin) {
+  const fs::path folder = fs::canonical("/proc/self/exe").parent_path() / "plugins";
+  return (folder / ("libtest_plugin_" + plugin + ".so")).string();
+}
+
+std::size_t count_mappings() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t lines = 0;
+  for (std::string line; std::getline(maps, line);) {
+    // The allocator maps more for a thread that asks for more; those mappings have no file.
+    if (line.find(".so") != std::string::npos) ++lines;
+  }
+  return lines;
+}
+std::size_t count_descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator("/proc/self/fd")) ++count;
+  return count;
+}
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int kCycles = 200;
+#else
+constexpr int kCycles = 1000;
+#endif
+
+// Calls an operator that comes and goes, until told to stop. What it may get is its answer, or an
+// error that says that it is not there.
+class Callers {
+ public:
+  Callers(int count, const char* name, std::int64_t factor) {
+    for (int i = 0; i < count; ++i) {
+      threads_.emplace_back([this, name, factor, n = std::int64_t{i}] {
+        while (!stop_) {
+          try {
+            const auto op = require_operator(name).typed<std::int64_t(std::int64_t)>();
+            for (int round = 0; round < 50 && !stop_; ++round) {
+              if (op(n) != factor * n) ++wrong_;
+              ++answered_;
+            }
+          } catch (const Error& error) {
+            const bool gone =
+                error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::OperatorGone ||
+                error.kind() == ErrorKind::NoKernel || error.kind() == ErrorKind::BadSignature;
+            if (!gone) ++wrong_;
+          }
+        }
+      });
+    }
+  }
+  ~Callers() { join(); }
+  void join() {
+    stop_ = true;
+    for (std::thread& thread : threads_) {
+      if (thread.joinable()) thread.join();
+    }
+  }
+  std::int64_t wrong() const { return wrong_; }
+  std::int64_t answered() const { return answered_; }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<std::int64_t> wrong_{0};
+  std::atomic<std::int64_t> answered_{0};
+  std::vector<std::thread> threads_;
+};
+
+void cycle(const std::string& plugin, const char* name, std::int64_t factor) {
+  const std::string file = file_of(plugin);
+  std::size_t mappings = 0;
+  std::size_t descriptors = 0;
+  Callers callers(4, name, factor);
+  for (int round = 0; round < kCycles; ++round) {
+    load_library(file);
+    ASSERT_EQ(require_operator(name).typed<std::int64_t(std::int64_t)>().call(3), 3 * factor);
+    if (round % 50 == 0) std::this_thread::yield();  // callers have their turn while it is there
+    unload_library(file);
+    if (round == 20) {
+      mappings = count_mappings();
+      descriptors = count_descriptors();
+    }
+  }
+  while (callers.answered() == 0) {
+    load_library(file);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    unload_library(file);
+  }
+  callers.join();
+  EXPECT_EQ(callers.wrong(), 0);
+  EXPECT_EQ(count_mappings(), mappings);
+  EXPECT_EQ(count_descriptors(), descriptors);
+  registry().reclaim();
+  EXPECT_EQ(registry().retired_count(), 0u) << "nobody calls any more";
+  EXPECT_TRUE(loaded_libraries().empty());
+  registry().check_invariants();
+}
+
+TEST(PluginCycles, ManyCyclesOfAPluginInCxxWhileFourThreadsCall) {
+  cycle("a", "plugin_a::twice", 2);
+}
+TEST(PluginCycles, ManyCyclesOfAPluginInCWhileFourThreadsCall) {
+  cycle("c", "plugin_in_c::tenfold", 10);
+}
+
+TEST(PluginCycles, AFileThatKeepsChangingIsReadAnewAndLeavesNoFileOpen) {
+  const fs::path folder = fs::temp_directory_path() / ("opyard_cycles_" + std::to_string(getpid()));
+  fs::create_directory(folder);
+  const fs::path file = folder / "plugin.so";
+  std::size_t descriptors = 0;
+  for (int round = 0; round < 40; ++round) {
+    const int build = 1 + round % 2;
+    fs::remove(file);
+    fs::copy_file(file_of("changing_" + std::to_string(build)), file);
+    fs::last_write_time(file, fs::file_time_type(std::chrono::seconds(1000000 + round)));
+    load_library(file.string());
+    EXPECT_EQ(require_operator("plugin_changing::answer").typed<std::int64_t()>().call(), build);
+    unload_library(file.string());
+    if (round == 5) descriptors = count_descriptors();
+  }
+  EXPECT_EQ(count_descriptors(), descriptors);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1)
+      << "private copies are gone";
+  fs::remove_all(folder);
+}
+
+TEST(PluginCycles, AnObjectOfAPluginLivesOnAfterItsUnloading) {
+  load_library(file_of("c_operators"));
+  const auto ramp = require_operator("cops::ramp").typed<Tensor(std::int64_t)>();
+  const Tensor made = ramp(4);
+  const Operator& op = require_operator("cops::ramp");
+  unload_library(file_of("c_operators"));
+  EXPECT_EQ(made.data<double>()[3], 3.0);
+  EXPECT_EQ(thrown_by([&] { ramp(4); }).kind, ErrorKind::OperatorGone);
+  load_library(file_of("c_operators"));
+  EXPECT_EQ(&require_operator("cops::ramp"), &op) << "the same definition is the same operator";
+  EXPECT_EQ(ramp(2).numel(), 2);
+  unload_library(file_of("c_operators"));
+}
+
+TEST(PluginCycles, APluginWhoseConstructorThrowsIsRefusedEachTime) {
+  for (int round = 0; round < 2; ++round) {
+    try {
+      load_library(file_of("throwing_constructor"));
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "the constructor found no device");
+    }
+    EXPECT_EQ(registry().find(parse_operator_name("plugin_constructor::f")), nullptr);
+    EXPECT_TRUE(loaded_libraries().empty());
+  }
+}
+
+// Two plugins that define one operator: the second is refused, and the first stands.
+TEST(PluginCycles, APluginThatDefinesWhatAnotherDefinesIsRefused) {
+  const fs::path copy = fs::temp_directory_path() / ("opyard_twin_" + std::to_string(getpid()));
+  fs::copy_file(file_of("a"), copy, fs::copy_options::overwrite_existing);
+  load_library(file_of("a"));
+  const Thrown thrown = thrown_by([&] { load_library(copy.string()); });
+  EXPECT_EQ(thrown.kind, ErrorKind::BadRegistration);
+  EXPECT_NE(thrown.text.find("plugin_a"), std::string::npos) << thrown.text;
+  EXPECT_EQ(loaded_libraries(), std::vector<std::string>{file_of("a")});
+  EXPECT_EQ(require_operator("plugin_a::twice").typed<std::int64_t(std::int64_t)>().call(2), 4);
+  unload_library(file_of("a"));
+  load_library(copy.string());  // now that the name is free
+  unload_library(copy.string());
+  fs::remove(copy);
+}
+
+}  // namespace
+}  // namespace opyard
