@@ -5,11 +5,16 @@
 // descriptors and records that wait to be freed.
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include "opyard/base/warning.h"
 #include "opyard/library.h"
 #include "opyard/plugin/plugin.h"
 #include "registering.h"
@@ -186,6 +191,102 @@ TEST(PluginCycles, APluginThatDefinesWhatAnotherDefinesIsRefused) {
   load_library(copy.string());  // now that the name is free
   unload_library(copy.string());
   fs::remove(copy);
+}
+
+// ---- What is left
+
+TEST(PluginSurvivors, NothingIsLeftWhereNobodyHoldsAnything) {
+  load_library(file_of("b"));
+  const UnloadReport report = unload_and_report(file_of("b"));
+  EXPECT_TRUE(report.survivors.empty()) << to_string(report);
+  EXPECT_EQ(report.path, file_of("b"));
+  EXPECT_EQ(to_string(report), file_of("b") + " was unloaded, and nothing of it is in use");
+}
+
+TEST(PluginSurvivors, AKernelOfAnotherLibraryWaitsForADefinition) {
+  load_library(file_of("b"));
+  const Registration kernel =
+      implement("plugin_b::twice", DispatchKey::CUDA,
+                Kernel::from([](std::int64_t n) { return n; }), "registered at other.cpp:12");
+  const UnloadReport report = unload_and_report(file_of("b"));
+  ASSERT_EQ(report.survivors.size(), 1u) << to_string(report);
+  EXPECT_EQ(report.survivors[0].kind, Survivor::Kind::Registration);
+  EXPECT_EQ(report.survivors[0].name, "plugin_b::twice");
+  EXPECT_EQ(report.survivors[0].key, "CUDA");
+  EXPECT_EQ(report.survivors[0].provenance, "registered at other.cpp:12");
+  EXPECT_EQ(to_string(report),
+            file_of("b") +
+                " was unloaded, and this is left of it:\n  plugin_b::twice: the kernel at CUDA, "
+                "registered at other.cpp:12, waits for a definition");
+}
+
+TEST(PluginSurvivors, AHandleIsNamed) {
+  load_library(file_of("both"));
+  const auto handle = require_operator("plugin_both::thrice").typed<std::int64_t(std::int64_t)>();
+  const UnloadReport report = unload_and_report(file_of("both"));
+  ASSERT_EQ(report.survivors.size(), 1u) << to_string(report);
+  EXPECT_EQ(report.survivors[0].kind, Survivor::Kind::Handle);
+  EXPECT_EQ(report.survivors[0].name, "plugin_both::thrice");
+  EXPECT_EQ(thrown_by([&] { handle(1); }).kind, ErrorKind::OperatorGone);
+}
+
+TEST(PluginSurvivors, ACallUnderWayIsNamedByItsKernel) {
+  // plugin_c::tenfold is called while the plugin is unloaded, by an argument that waits: a layer
+  // below which the kernel runs.
+  load_library(file_of("c"));
+  std::atomic<int> inside{0};
+  std::atomic<bool> stop{false};
+  // The layer's kernel raises the depth of its thread and waits, so that what its call has seen stays.
+  const Registration layer =
+      implement("plugin_in_c::tenfold", DispatchKey::Tracer, Kernel::from([&](std::int64_t n) {
+                  ++inside;
+                  while (!stop) std::this_thread::yield();
+                  return n;
+                }));
+  std::thread caller([] {
+    const IncludeDispatchKeyGuard guard(DispatchKey::Tracer);
+    InlineStack<1> stack;
+    stack.push(std::int64_t{1});
+    require_operator("plugin_in_c::tenfold").call_boxed(stack);
+  });
+  while (inside == 0) std::this_thread::yield();
+  const UnloadReport report = unload_and_report(file_of("c"));
+  stop = true;
+  caller.join();
+  EXPECT_GE(report.in_use, 1u);
+  const auto call =
+      std::find_if(report.survivors.begin(), report.survivors.end(),
+                   [](const Survivor& survivor) { return survivor.kind == Survivor::Kind::Call; });
+  ASSERT_NE(call, report.survivors.end()) << to_string(report);
+  EXPECT_NE(call->provenance.find("in_c.c:"), std::string::npos) << call->provenance;
+  EXPECT_NE(to_string(report).find("may still be running"), std::string::npos);
+  registry().reclaim();
+  EXPECT_EQ(registry().retired_count(), 0u) << "once the call has ended";
+}
+
+// ---- The environment
+
+std::vector<std::string> warnings;
+
+TEST(PluginEnvironment, NamesPluginsThatAreLoadedOnce) {
+  EXPECT_TRUE(load_environment_libraries().empty()) << "the variable is not set";
+  const std::string paths = file_of("a") + "::/no/such.so:" + file_of("c");
+  setenv("OPYARD_LIBRARIES", paths.c_str(), 1);
+  WarningHandler const former =
+      set_warning_handler([](const std::string& text) { warnings.push_back(text); });
+  const std::vector<std::string> failures = load_environment_libraries();
+  set_warning_handler(former);
+  EXPECT_EQ(loaded_libraries(), (std::vector{file_of("a"), file_of("c")}));
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0],
+            "OPYARD_LIBRARIES names /no/such.so, which was not loaded: cannot load /no/such.so: "
+            "/no/such.so: cannot open shared object file: No such file or directory");
+  EXPECT_EQ(warnings, failures);
+  unload_library(file_of("a"));
+  unload_library(file_of("c"));
+  EXPECT_TRUE(load_environment_libraries().empty());
+  EXPECT_TRUE(loaded_libraries().empty()) << "once is enough";
+  unsetenv("OPYARD_LIBRARIES");
 }
 
 }  // namespace

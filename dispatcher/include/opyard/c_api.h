@@ -311,6 +311,8 @@ OPYARD_API int opyard_fallback(opyard_library* library, const opyard_kernel* ker
 // the number of kernels that calls still under way keep alive.
 OPYARD_API int opyard_load_library(const char* path);
 OPYARD_API int opyard_unload_library(const char* path, size_t* in_use);
+// As load_environment_libraries() there: loads what OPYARD_LIBRARIES names, once.
+OPYARD_API int opyard_load_environment_libraries(void);
 
 // Tells a person, where the host says: Python's filters, else the standard error stream. A host may
 // make it an error.

@@ -184,6 +184,10 @@ int opyard_load_library(const char* path) {
   return border([&] { load_library(require(path, "a path")); });
 }
 
+int opyard_load_environment_libraries(void) {
+  return border([] { load_environment_libraries(); });
+}
+
 int opyard_unload_library(const char* path, size_t* in_use) {
   return border([&] {
     const std::size_t count = unload_library(require(path, "a path"));

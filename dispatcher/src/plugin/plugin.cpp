@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <filesystem>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "plugin/c_block.h"
 #include "plugin/loader.h"
 #include "plugin/sized.h"
+#include "plugin/survivors.h"
 
 namespace opyard {
 namespace {
@@ -30,6 +32,7 @@ struct Plugin {
   std::thread::id worker;                           // the thread that loads or unloads it
   bool ready = false;                               // its blocks have run, and stand
   std::vector<std::unique_ptr<Library>> libraries;  // one a block, in order
+  std::vector<std::string> provenances;             // of what the blocks registered
 };
 
 struct Plugins {
@@ -84,17 +87,26 @@ std::string absolute(const std::string& path) {
 }
 
 // The blocks in C++ first: one in C may register kernels for what they define.
-void run_blocks(const OpenedPlugin& plugin, std::vector<std::unique_ptr<Library>>& libraries) {
-  if (plugin.in_cpp != nullptr) {
-    for (const detail::Registrar* block = plugin.in_cpp->blocks->first; block != nullptr;
+void run_blocks(const OpenedPlugin& opened, Plugin& plugin) {
+  const auto keep = [&plugin](std::unique_ptr<Library> library, const char* file, int line) {
+    plugin.libraries.push_back(std::move(library));
+    if (file != nullptr) {
+      plugin.provenances.push_back(fmt::format("registered at {}:{}", file, line));
+    }
+  };
+  if (opened.in_cpp != nullptr) {
+    for (const detail::Registrar* block = opened.in_cpp->blocks->first; block != nullptr;
          block = block->next) {
       std::unique_ptr<Library> linked = take_linked_library(*block);
-      libraries.push_back(linked != nullptr ? std::move(linked) : run_block(*block));
+      keep(linked != nullptr ? std::move(linked) : run_block(*block), block->file, block->line);
     }
   }
-  if (plugin.in_c != nullptr) {
-    const opyard_c_plugin known = read_sized(plugin.in_c, "opyard_c_plugin");
-    for (const opyard_block* block : blocks_of(known)) libraries.push_back(run_c_block(*block));
+  if (opened.in_c != nullptr) {
+    const opyard_c_plugin known = read_sized(opened.in_c, "opyard_c_plugin");
+    for (const opyard_block* given : blocks_of(known)) {
+      const opyard_block block = read_sized(given, "opyard_block");
+      keep(run_c_block(block), block.file, block.line);
+    }
   }
 }
 
@@ -112,7 +124,7 @@ void load_library(const std::string& file) {
     plugins.loaded.push_back(plugin);  // holds the place while the blocks run
   }
   try {
-    run_blocks(open_plugin(path), plugin->libraries);
+    run_blocks(open_plugin(path), *plugin);
   } catch (...) {
     while (!plugin->libraries.empty()) plugin->libraries.pop_back();
     const std::lock_guard lock(plugins.mutex);
@@ -125,7 +137,7 @@ void load_library(const std::string& file) {
   plugins.changed->condition.notify_all();
 }
 
-std::size_t unload_library(const std::string& file) {
+UnloadReport unload_and_report(const std::string& file) {
   const std::string path = absolute(file);
   Plugins& plugins = Plugins::instance();
   std::shared_ptr<Plugin> plugin;
@@ -145,15 +157,37 @@ std::size_t unload_library(const std::string& file) {
     plugin->ready = false;
     plugin->worker = std::this_thread::get_id();
   }
-  while (!plugin->libraries.empty()) plugin->libraries.pop_back();
-  {
+  UnloadReport report;
+  std::optional<SurvivorSearch> search;
+  const auto finish = [&](bool unloaded) {
     const std::lock_guard lock(plugins.mutex);
-    plugins.loaded.erase(plugins.find(path));
+    if (unloaded) plugins.loaded.erase(plugins.find(path));
+    plugin->ready = !unloaded;
     plugins.changed->condition.notify_all();
+  };
+  try {
+    report.path = path;
+    std::vector<std::string> name_spaces;
+    for (const auto& library : plugin->libraries) name_spaces.push_back(library->name_space());
+    search.emplace(name_spaces);
+  } catch (...) {
+    finish(false);  // there was no memory to begin
+    throw;
   }
-  Registry::instance().reclaim();
-  return Registry::instance().retired_count();
+  while (!plugin->libraries.empty()) plugin->libraries.pop_back();
+  // Before the place is free: who waits to load it again defines its operators anew.
+  try {
+    Registry::instance().reclaim();
+    report.in_use = Registry::instance().retired_count();
+    report.survivors = search->find(plugin->provenances);
+  } catch (const std::bad_alloc&) {
+    // What there was memory for is the report: the plugin is unloaded.
+  }
+  finish(true);
+  return report;
 }
+
+std::size_t unload_library(const std::string& file) { return unload_and_report(file).in_use; }
 
 std::vector<std::string> loaded_libraries() {
   Plugins& plugins = Plugins::instance();

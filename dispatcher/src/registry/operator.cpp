@@ -235,6 +235,10 @@ void Operator::forget_signature() const noexcept {
   }
 }
 
+bool Operator::has_handle() const noexcept {
+  return (signature_.load(std::memory_order_acquire) & kHandleMade) != 0;
+}
+
 void Operator::check_signature(const std::type_info& signature, InferredTypes (*infer)()) const {
   const InferredTypes types = infer();
   if (const auto difference = find_difference(schema_, schema_of(types))) {

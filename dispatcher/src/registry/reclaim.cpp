@@ -195,6 +195,12 @@ std::size_t RecordChain::count() const noexcept {
   return count;
 }
 
+void RecordChain::list_provenances(std::vector<std::string>& to) const {
+  for (const Record* record = first_; record != nullptr; record = record->next_retired) {
+    to.push_back(record->provenance);
+  }
+}
+
 void prepare_reclaimer() { Reclaimer::instance(); }
 
 void retire(std::unique_ptr<Record> record) noexcept {
@@ -226,6 +232,15 @@ std::size_t retired_record_count() noexcept {
   Reclaimer& reclaimer = Reclaimer::instance();
   const std::lock_guard lock(reclaimer.mutex);
   return reclaimer.fresh.count() + reclaimer.waiting.count();
+}
+
+std::vector<std::string> retired_provenances() {
+  std::vector<std::string> provenances;
+  Reclaimer& reclaimer = Reclaimer::instance();
+  const std::lock_guard lock(reclaimer.mutex);
+  reclaimer.fresh.list_provenances(provenances);
+  reclaimer.waiting.list_provenances(provenances);
+  return provenances;
 }
 
 }  // namespace opyard

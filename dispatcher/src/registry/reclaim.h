@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "opyard/registry/record.h"
 
@@ -29,6 +31,7 @@ class RecordChain {
   void add(RecordChain other) noexcept;
   bool empty() const noexcept { return first_ == nullptr; }
   std::size_t count() const noexcept;
+  void list_provenances(std::vector<std::string>& to) const;
 
  private:
   Record* first_ = nullptr;
@@ -45,5 +48,8 @@ void retire(std::unique_ptr<Record> record) noexcept;
 RecordChain collect_retired() noexcept;
 
 std::size_t retired_record_count() noexcept;
+
+// Where the retired records that are not freed yet came from.
+std::vector<std::string> retired_provenances();
 
 }  // namespace opyard

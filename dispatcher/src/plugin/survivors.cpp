@@ -1,0 +1,87 @@
+// plugin/survivors.cpp: what is left of a plugin that is unloaded.
+//
+// [What can be known] Calls under way show in the records that cannot be freed yet; typed handles in
+// the operators that they were made of; kernels of other libraries in the registry. Nobody keeps a
+// list of tensors or other objects: those whose memory is the plugin's give it back by its code, which
+// stays, so they need none.
+#include "plugin/survivors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "registry/reclaim.h"
+
+namespace opyard {
+namespace {
+
+// The kernels in a dump of an operator that is not defined, as key and provenance; see
+// registry/dump.cpp for the lines.
+void add_kernels(const OperatorName& name, std::vector<Survivor>& survivors) {
+  const std::string dump = Registry::instance().dump(name);
+  for (std::size_t begin = 0; begin < dump.size();) {
+    const std::size_t end = dump.find('\n', begin);
+    const std::string line = dump.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t registered = line.find(": registered ");
+    const std::size_t types = line.find(" :: ");
+    if (registered == std::string::npos || types == std::string::npos) continue;
+    survivors.push_back({Survivor::Kind::Registration, to_string(name), line.substr(0, registered),
+                         line.substr(registered + 2, types - registered - 2)});
+  }
+}
+
+std::string describe(const Survivor& survivor) {
+  switch (survivor.kind) {
+    case Survivor::Kind::Call:
+      return fmt::format("a kernel that was {} may still be running", survivor.provenance);
+    case Survivor::Kind::Handle:
+      return fmt::format(
+          "{}: there may be typed handles, which raise OperatorGone until it is defined again",
+          survivor.name);
+    case Survivor::Kind::Registration:
+      return fmt::format("{}: the kernel at {}, {}, waits for a definition", survivor.name,
+                         survivor.key, survivor.provenance);
+  }
+  return "";
+}
+
+}  // namespace
+
+SurvivorSearch::SurvivorSearch(const std::vector<std::string>& name_spaces) {
+  for (OperatorName& name : Registry::instance().names()) {
+    const auto found = std::find(name_spaces.begin(), name_spaces.end(), name.name_space());
+    if (found == name_spaces.end()) continue;
+    if (const Operator* const op = Registry::instance().find(name)) {
+      defined_.emplace_back(std::move(name), op);
+    }
+  }
+}
+
+std::vector<Survivor> SurvivorSearch::find(const std::vector<std::string>& provenances) const {
+  std::vector<Survivor> survivors;
+  for (std::string& provenance : retired_provenances()) {
+    if (std::find(provenances.begin(), provenances.end(), provenance) != provenances.end()) {
+      survivors.push_back({Survivor::Kind::Call, "", "", std::move(provenance)});
+    }
+  }
+  for (const auto& [name, op] : defined_) {
+    if (Registry::instance().find(name) == op) continue;  // of another library
+    if (op->has_handle()) survivors.push_back({Survivor::Kind::Handle, to_string(name), "", ""});
+    add_kernels(name, survivors);
+  }
+  return survivors;
+}
+
+std::string to_string(const UnloadReport& report) {
+  if (report.survivors.empty()) {
+    return fmt::format("{} was unloaded, and nothing of it is in use", report.path);
+  }
+  std::string text = fmt::format("{} was unloaded, and this is left of it:", report.path);
+  for (const Survivor& survivor : report.survivors) {
+    text += "\n  " + describe(survivor);
+  }
+  return text;
+}
+
+}  // namespace opyard
