@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "registry/entry.h"
 #include "registry/reclaim.h"
 
 namespace opyard {
@@ -67,7 +68,7 @@ std::vector<Survivor> SurvivorSearch::find(const std::vector<std::string>& prove
   }
   for (const auto& [name, op] : defined_) {
     if (Registry::instance().find(name) == op) continue;  // of another library
-    if (op->has_handle()) survivors.push_back({Survivor::Kind::Handle, to_string(name), "", ""});
+    if (Entry::has_handle(*op)) survivors.push_back({Survivor::Kind::Handle, to_string(name), "", ""});
     add_kernels(name, survivors);
   }
   return survivors;

@@ -16,6 +16,7 @@
 #include <iterator>
 
 #include "opyard/keys/alias.h"
+#include "registry/signature.h"
 #include "registry/stubs.h"
 
 namespace opyard {
@@ -192,6 +193,10 @@ void Entry::publish(const Common& common) const {
     op->table_.slots[slot].store(record, std::memory_order_release);
   }
   op->table_.mask.store(stays, std::memory_order_release);
+}
+
+bool Entry::has_handle(const Operator& op) noexcept {
+  return (op.signature_.load(std::memory_order_acquire) & kHandleMade) != 0;
 }
 
 void Entry::bury(Operator& op) {

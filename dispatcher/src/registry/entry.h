@@ -73,6 +73,8 @@ struct Entry {
   void publish(const Common& common) const;
   // Makes every call of an operator raise OperatorGone.
   static void bury(Operator& op);
+  // Whether a typed handle was ever made of it.
+  static bool has_handle(const Operator& op) noexcept;
   // Where the stored table or mask differs from the computed one, or the entry contradicts
   // itself, as text; empty where all agrees.
   std::string find_drift(const Common& common) const;

@@ -76,7 +76,6 @@ void check_results(const Operator& op, const Record& record, std::span<const Val
 }
 
 // Operator::signature_ taken apart.
-constexpr std::uintptr_t kHandleMade = 1;
 const std::type_info* signature_in(std::uintptr_t word) {
   return reinterpret_cast<const std::type_info*>(word & ~kHandleMade);
 }
@@ -233,10 +232,6 @@ void Operator::forget_signature() const noexcept {
   std::uintptr_t known = signature_.load(std::memory_order_acquire);
   while ((known & kHandleMade) == 0 && !signature_.compare_exchange_weak(known, 0)) {
   }
-}
-
-bool Operator::has_handle() const noexcept {
-  return (signature_.load(std::memory_order_acquire) & kHandleMade) != 0;
 }
 
 void Operator::check_signature(const std::type_info& signature, InferredTypes (*infer)()) const {

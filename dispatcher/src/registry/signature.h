@@ -3,11 +3,16 @@
 // Depends on: base/readable.h, registry/record.h, schema/schema.h.
 #pragma once
 
+#include <cstdint>
+
 #include "base/readable.h"
 #include "opyard/registry/record.h"
 #include "opyard/schema/schema.h"
 
 namespace opyard {
+
+// Operator::signature_ is the address of a type_info, and this where a typed handle was made with it.
+inline constexpr std::uintptr_t kHandleMade = 1;
 
 // A nameless schema with arguments and results called _0, _1, …
 Schema schema_of(const InferredTypes& types);

@@ -131,8 +131,6 @@ class OPYARD_API Operator {
   bool fix_signature(const std::type_info& signature, bool for_handle) const noexcept;
   // Called when the definition is taken back.
   void forget_signature() const noexcept;
-  // Whether a typed handle was ever made of this operator.
-  bool has_handle() const noexcept;
   // Raises BadSignature where the schema or the fixed signature is another.
   void check_signature(const std::type_info& signature, InferredTypes (*infer)()) const;
 
