@@ -35,6 +35,29 @@ py::str decode_path(const std::string& path) {
   return py::reinterpret_steal<py::str>(text);
 }
 
+const char* name_of(Survivor::Kind kind) {
+  switch (kind) {
+    case Survivor::Kind::Call:
+      return "call";
+    case Survivor::Kind::Handle:
+      return "handle";
+    case Survivor::Kind::Registration:
+      return "registration";
+  }
+  return "";
+}
+
+// (in use, path, [(kind, name, key, provenance)], text)
+py::tuple show(const UnloadReport& report) {
+  py::list survivors;
+  for (const Survivor& each : report.survivors) {
+    survivors.append(
+        py::make_tuple(name_of(each.kind), each.name, each.key, decode_path(each.provenance)));
+  }
+  return py::make_tuple(report.in_use, decode_path(report.path), survivors,
+                        decode_path(to_string(report)));
+}
+
 // Opening a library may take long, and runs code of its own: without the GIL.
 void add_plugins(py::module_& module) {
   module.def(
@@ -47,10 +70,22 @@ void add_plugins(py::module_& module) {
   module.def(
       "unload_library",
       [](const std::string& path) {
-        const ReleaseGil release;
-        return unload_library(path);
+        UnloadReport report;
+        {
+          const ReleaseGil release;
+          report = unload_and_report(path);
+        }
+        return show(report);
       },
-      "takes a plugin's registrations back; gives the number of kernels still in use");
+      "takes a plugin's registrations back; gives the number of kernels still in use, the path, "
+      "what is left, and the same in words");
+  module.def(
+      "load_environment_libraries",
+      [] {
+        const ReleaseGil release;
+        return load_environment_libraries();
+      },
+      "loads the plugins that OPYARD_LIBRARIES names, once; gives the errors");
   module.def(
       "loaded_libraries",
       [] {

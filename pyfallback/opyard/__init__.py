@@ -11,6 +11,7 @@ Importing the package loads neither NumPy nor the operators of `aten`; what need
 
 import atexit as _atexit
 import sys as _sys
+from os import environ as _environ
 
 from . import _C, _hooks
 from ._C import (
@@ -92,3 +93,9 @@ def __dir__() -> list[str]:
 # emptied: then the types are those of the first time, and this package answers their questions.
 if _C.configure(_hooks.hooks):
     _atexit.register(_C.close)
+
+# Plugins that the environment names; last, since they may use all of the package.
+if "OPYARD_LIBRARIES" in _environ:
+    from ._ops import load_environment_libraries as _load_environment_libraries
+
+    _load_environment_libraries()

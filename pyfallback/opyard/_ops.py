@@ -18,6 +18,10 @@ import sys
 
 from . import _C
 
+TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
+if TYPE_CHECKING:
+    from ._plugins import Plugin, UnloadReport
+
 _packets: dict = {}
 _aten_is_loaded = False
 
@@ -33,33 +37,45 @@ def encoded_path(path: "str | bytes | os.PathLike") -> bytes:
     return encoded
 
 
-def load_library(path: "str | bytes | os.PathLike") -> None:
+def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
     """Loads a plugin: a shared library with operators. Loading it again does nothing.
 
+    Gives an object with the plugin's `path` and `unload()`, which nobody needs to keep.
     A name without a slash that is no file here is looked for where the system looks for
     libraries. Raises OSError where the file cannot be opened or is no plugin for this Opyard,
     and what its registrations raise; nothing of it is registered then. TypeError for what is no
     path.
     """
     from . import _bind
+    from ._plugins import Plugin
 
-    _bind.load_library(encoded_path(path))
+    encoded = encoded_path(path)
+    _bind.load_library(encoded)
     if keys := sys.modules.get("opyard._keys"):
         keys.refresh_names()  # the library may have named some
+    return Plugin(encoded)
 
 
-def unload_library(path: "str | bytes | os.PathLike") -> int:
+def unload_library(path: "str | bytes | os.PathLike") -> "UnloadReport":
     """Takes back all that a plugin registered; its code stays in memory.
 
-    Gives the number of kernels that calls still under way keep alive. Raises LookupError where
+    Gives the number of kernels that calls still under way keep alive; the same object lists what
+    is left of the plugin (`survivors`), and its str() says so in words. Raises LookupError where
     no plugin was loaded from this path, OSError for a text that cannot be one, TypeError.
     """
-    from . import _bind
+    from ._plugins import unload
 
-    survivors = _bind.unload_library(encoded_path(path))
+    report = unload(encoded_path(path))
     for packet in list(_packets.values()):
         forget(packet.qualified_name)
-    return survivors
+    return report
+
+
+def load_environment_libraries() -> None:
+    """Loads the plugins that OPYARD_LIBRARIES names, once; what fails becomes a warning."""
+    from . import _bind
+
+    _bind.load_environment_libraries()
 
 
 def loaded_libraries() -> list[str]:

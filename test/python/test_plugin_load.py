@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -230,3 +231,48 @@ def test_loading_lets_other_threads_run(tmp_path):
 
 def test_linked_libraries_registered_without_errors():
     assert _bind.linked_library_errors() == []
+
+
+def test_a_loaded_plugin_is_an_object_that_unloads(copied):
+    loaded = opyard.load_library(copied)
+    assert loaded.path == str(copied)
+    assert opyard.load_library(copied).path == loaded.path, "a second load does nothing"
+    report = loaded.unload()
+    assert report == 0
+    assert report.path == str(copied)
+    assert report.survivors == []
+    assert str(report) == f"{copied} was unloaded, and nothing of it is in use"
+    assert message_of(LookupError, loaded.unload) == f"no plugin is loaded from {copied}"
+    assert opyard.load_library(copied).unload() == 0, "again, as a full library"
+
+
+def test_what_is_left_of_a_plugin_is_reported_as_data_and_in_words(copied):
+    before = set(opyard.dispatch.get_all_op_names())
+    loaded = opyard.load_library(copied)
+    name = min(set(opyard.dispatch.get_all_op_names()) - before)
+    space = name.split("::")[0]
+    library = opyard.library.Library(space, "IMPL", "CUDA")
+    library.impl(name, lambda *args: None)
+    report = loaded.unload()
+    assert [(each.kind, each.name, each.key) for each in report.survivors] == [
+        ("registration", name, "CUDA")
+    ]
+    assert "test_plugin_load.py" in report.survivors[0].provenance
+    assert f"{name}: the kernel at CUDA, registered at " in str(report)
+    assert "provenance='registered at " in repr(report.survivors[0])
+    library._destroy()
+
+
+def test_plugins_that_the_environment_names_are_loaded_at_import(tmp_path):
+    path = plugin_path("opyard_test_plugin")
+    program = "import opyard; print(*opyard.loaded_libraries())"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+             "OPYARD_LIBRARIES": f"{path}:/no/such.so"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(path)]
+    assert "OPYARD_LIBRARIES names /no/such.so, which was not loaded: cannot load" in done.stderr
