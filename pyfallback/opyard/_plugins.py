@@ -12,12 +12,13 @@ import os
 
 
 class Survivor:
-    """Something that is left of a plugin that was unloaded. Its code stays, so all is safe to touch.
+    """Something that is left of a plugin that was unloaded. Its code stays: all is safe to touch.
 
-    `kind` is "call" (a kernel that calls still under way may be running), "handle" (typed handles in
-    C++ may be left of an operator, and raise until it is defined again) or "registration" (another
-    library's kernel for an operator that the plugin had defined). `name` is the operator, `key` where
-    a registration stands, `provenance` where the kernel came from; each "" where there is none.
+    `kind` is "call" (a kernel that calls still under way may be running), "handle" (typed handles
+    in C++ may be left of an operator, and raise until it is defined again) or "registration"
+    (another library's kernel for an operator that the plugin had defined). `name` is the operator,
+    `key` where a registration stands, `provenance` where the kernel came from; "" where there is
+    none.
     """
 
     __slots__ = ("key", "kind", "name", "provenance")

@@ -268,8 +268,11 @@ def test_plugins_that_the_environment_names_are_loaded_at_import(tmp_path):
     program = "import opyard; print(*opyard.loaded_libraries())"
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-             "OPYARD_LIBRARIES": f"{path}:/no/such.so"},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "OPYARD_LIBRARIES": f"{path}:/no/such.so",
+        },
         capture_output=True,
         text=True,
     )

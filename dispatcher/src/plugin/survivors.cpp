@@ -68,7 +68,8 @@ std::vector<Survivor> SurvivorSearch::find(const std::vector<std::string>& prove
   }
   for (const auto& [name, op] : defined_) {
     if (Registry::instance().find(name) == op) continue;  // of another library
-    if (Entry::has_handle(*op)) survivors.push_back({Survivor::Kind::Handle, to_string(name), "", ""});
+    if (Entry::has_handle(*op))
+      survivors.push_back({Survivor::Kind::Handle, to_string(name), "", ""});
     add_kernels(name, survivors);
   }
   return survivors;
