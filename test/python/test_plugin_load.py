@@ -233,34 +233,57 @@ def test_linked_libraries_registered_without_errors():
     assert _bind.linked_library_errors() == []
 
 
-def test_a_loaded_plugin_is_an_object_that_unloads(copied):
-    loaded = opyard.load_library(copied)
-    assert loaded.path == str(copied)
-    assert opyard.load_library(copied).path == loaded.path, "a second load does nothing"
-    report = loaded.unload()
-    assert report == 0
-    assert report.path == str(copied)
-    assert report.survivors == []
-    assert str(report) == f"{copied} was unloaded, and nothing of it is in use"
-    assert message_of(LookupError, loaded.unload) == f"no plugin is loaded from {copied}"
-    assert opyard.load_library(copied).unload() == 0, "again, as a full library"
-
-
-def test_what_is_left_of_a_plugin_is_reported_as_data_and_in_words(copied):
-    before = set(opyard.dispatch.get_all_op_names())
-    loaded = opyard.load_library(copied)
-    name = min(set(opyard.dispatch.get_all_op_names()) - before)
-    space = name.split("::")[0]
-    library = opyard.library.Library(space, "IMPL", "CUDA")
-    library.impl(name, lambda *args: None)
-    report = loaded.unload()
-    assert [(each.kind, each.name, each.key) for each in report.survivors] == [
-        ("registration", name, "CUDA")
+def test_a_loaded_plugin_is_an_object_that_unloads(run_program):
+    path = plugin_path("opyard_test_plugin")
+    done = run_program(
+        """
+        import sys
+        import opyard
+        path = sys.argv[1]
+        loaded = opyard.load_library(path)
+        assert loaded.path == path
+        assert opyard.load_library(path).path == path, "a second load does nothing"
+        report = loaded.unload()
+        assert (report, report.path, report.survivors) == (0, path, [])
+        print(report)
+        try:
+            loaded.unload()
+        except LookupError as error:
+            print(error)
+        assert opyard.load_library(path).unload() == 0, "again, as a full library"
+        """,
+        path,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        f"{path} was unloaded, and nothing of it is in use",
+        f"no plugin is loaded from {path}",
     ]
-    assert "test_plugin_load.py" in report.survivors[0].provenance
-    assert f"{name}: the kernel at CUDA, registered at " in str(report)
-    assert "provenance='registered at " in repr(report.survivors[0])
-    library._destroy()
+
+
+def test_what_is_left_of_a_plugin_is_reported_as_data_and_in_words(run_program):
+    path = plugin_path("opyard_test_plugin")
+    done = run_program(
+        """
+        import sys
+        import opyard
+        loaded = opyard.load_library(sys.argv[1])
+        library = opyard.library.Library("test_plugin", "IMPL", "CUDA")
+        library.impl("same", lambda x: x)
+        report = loaded.unload()
+        [left] = report.survivors
+        assert (left.kind, left.name, left.key) == ("registration", "test_plugin::same", "CUDA")
+        assert left.provenance.startswith("registered at "), left
+        assert "provenance='registered at " in repr(left)
+        print(report)
+        """,
+        path,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    head, line = done.stdout.splitlines()
+    assert head == f"{path} was unloaded, and this is left of it:"
+    assert line.startswith("  test_plugin::same: the kernel at CUDA, registered at ")
+    assert line.endswith(", waits for a definition")
 
 
 def test_plugins_that_the_environment_names_are_loaded_at_import(tmp_path):
