@@ -266,6 +266,35 @@ TEST(Library, ANamespaceIsAnIdentifier) {
   Library(LibraryKind::Fragment, "_x1");
 }
 
+TEST(Library, X10_OverloadsThatAcceptTheSameCallAreWarnedOf) {
+  Library lib = fragment();
+  lib.def("over.wide(Scalar n) -> Tensor");
+  lib.def("over.other(Tensor x) -> Tensor");
+  const CaughtWarnings caught;
+  lib.def("over.none(str s) -> Tensor");
+  EXPECT_TRUE(caught.texts().empty());
+  lib.def("over.narrow(int n, *, bool? flag=None) -> Tensor");
+  ASSERT_EQ(caught.texts().size(), 1u);
+  EXPECT_NE(caught.texts()[0].find("over(int)\n  goes to: "), std::string::npos)
+      << caught.texts()[0];
+}
+
+TEST(Library, X10_AHandlerThatThrowsLeavesNothingBehind) {
+  Library lib = fragment();
+  const OperatorName first = lib.def("over.a(int n) -> Tensor");
+  const WarningHandler former =
+      set_warning_handler([](const std::string& text) { fail(ErrorKind::BadValue, text); });
+  const Thrown thrown = thrown_by([&] { lib.def("over.b(int n) -> Tensor"); });
+  const Thrown with_kernel =
+      thrown_by([&] { lib.def("over.b(Tensor x, int m) -> Tensor", &same); });
+  set_warning_handler(former);
+  EXPECT_EQ(thrown.kind, ErrorKind::BadValue);
+  EXPECT_EQ(Registry::instance().overloads(first.name), std::vector<std::string>{"a"});
+  EXPECT_EQ(with_kernel.kind, ErrorKind::BadRegistration) << "of another C++ signature";
+  Registry::instance().check_invariants();
+  lib.def("over.b(str s) -> Tensor");
+}
+
 TEST(Library, OneThatWasMovedFromRegistersNothing) {
   Library lib = fragment();
   Library moved = std::move(lib);
