@@ -10,6 +10,7 @@
 #include "fake_interpreter.h"
 #include "opyard/value/deep_copy.h"
 #include "opyard/value/dict_object.h"
+#include "opyard/value/future_object.h"
 #include "opyard/value/value.h"
 
 namespace opyard {
@@ -63,6 +64,7 @@ inline std::vector<Value> one_of_each(Interpreter* interpreter) {
           Value::list({Value(1)}),
           Value::tuple({Value(1)}),
           Value(make_counted<ForeignObject>(interpreter, &object)),
+          Value(make_counted<FutureObject>()),
           Value(Storage::allocate(16, Device{})),
           Value(make_counted<CountingGenerator>()),
           some_capsule(),

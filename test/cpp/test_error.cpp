@@ -51,6 +51,7 @@ TEST(ErrorKinds, NumbersAreFrozen) {
   EXPECT_EQ(int(status_of(ErrorKind::NotFound)), 10);
   EXPECT_EQ(int(status_of(ErrorKind::InterpreterGone)), 14);
   EXPECT_EQ(int(status_of(ErrorKind::Foreign)), 18);
+  EXPECT_EQ(int(status_of(ErrorKind::TimedOut)), 21);
 }
 
 TEST(Guarded, ABodyThatReturnsIsOk) {

@@ -18,10 +18,11 @@ TypePtr parsed(const std::string& type) {
 }
 
 TEST(TypeOf, D4_EveryKindHasAType) {
-  const char* const types[] = {
-      "NoneType",       "bool",    "int",    "float",     "Device",    "Tensor",  "str",
-      "int[]",          "(int)",   "Any",    "Storage",   "Generator", "Capsule", "test.Counter",
-      "Dict(str, int)", "complex", "Stream", "test.Color"};
+  const char* const types[] = {"NoneType",  "bool",    "int",          "float",
+                               "Device",    "Tensor",  "str",          "int[]",
+                               "(int)",     "Any",     "Future(Any)",  "Storage",
+                               "Generator", "Capsule", "test.Counter", "Dict(str, int)",
+                               "complex",   "Stream",  "test.Color"};
   const std::vector<Value> values = one_of_each(FakeA::create());
   ASSERT_EQ(values.size(), std::size(types));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -104,7 +105,8 @@ TEST(TypeOf, D13_EachTypeAcceptsItsOwnKindAlone) {
   EXPECT_EQ(accepted_by("Dict(str, int)"), " GenericDict");
   EXPECT_EQ(accepted_by("Dict(str, float)"), "");
   EXPECT_EQ(accepted_by("Dict(int, int)"), "");
-  EXPECT_EQ(accepted_by("Future(int)"), "");
+  EXPECT_EQ(accepted_by("Future(int)"), " Future");
+  EXPECT_EQ(accepted_by("Await(int)"), "");
 }
 
 }  // namespace

@@ -40,6 +40,9 @@ TEST(Types, D10_CountedPointers) {
   const auto capsule = CapsuleObject::adopt(nullptr, "test", nullptr, nullptr);
   round_trip<CountedPtr<CapsuleObject>, CountedPtr<CapsuleObject>>("Capsule", capsule,
                                                                    Value(capsule));
+  const auto future = make_counted<FutureObject>();
+  round_trip<const CountedPtr<FutureObject>&, CountedPtr<FutureObject>>("Future(Any)", future,
+                                                                        Value(future));
   const auto counter = make_counted<Counter>();
   round_trip<const CountedPtr<Counter>&, CountedPtr<Counter>>("test.Counter", counter,
                                                               Value(counter));

@@ -25,7 +25,8 @@ TEST(ValueAlias, D4_WhatCannotChangeAliasesNothing) {
   for (const Value& value : one_of_each(FakeA::create())) {
     const bool can_change = value.is_tensor() || value.is_list() || value.is_tuple() ||
                             value.is_foreign() || value.is_storage() || value.is_generator() ||
-                            value.is_capsule() || value.is_object() || value.is_dict();
+                            value.is_capsule() || value.is_object() || value.is_dict() ||
+                            value.is_future();
     EXPECT_EQ(is_alias_of(value, value), can_change) << name_of(value.kind());
     EXPECT_EQ(overlaps(value, value), can_change) << name_of(value.kind());
     EXPECT_EQ(sub_values(value).size(), can_change ? 1u : 0u) << name_of(value.kind());

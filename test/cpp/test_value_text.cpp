@@ -66,6 +66,7 @@ TEST(Value, D4_PrintsWhatHasNoTextOfItsOwnInBrackets) {
   EXPECT_EQ(to_string(Value(Storage::allocate(16, Device{}))), "<storage of 16 bytes on cpu>");
   EXPECT_EQ(to_string(Value(make_counted<CountingGenerator>())), "<generator on cpu>");
   EXPECT_EQ(to_string(some_capsule()), "<capsule test.content>");
+  EXPECT_EQ(to_string(Value(make_counted<FutureObject>())), "<future, pending>");
   EXPECT_EQ(to_string(Value(make_counted<Counter>())), "<test.Counter object>");
   EXPECT_EQ(to_string(Value(Stream{Device{Backend::CUDA, 1}, 3})), "<stream 3 on cuda:1>");
   EXPECT_EQ(to_string(Value(require_member(color_type(), "Red"))), "test.Color.Red");

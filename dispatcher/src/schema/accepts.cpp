@@ -1,7 +1,8 @@
 // schema/accepts.cpp: whether a value may stand for an argument of a type.
 #include <algorithm>
 
-#include "opyard/schema/type.h"
+#include "opyard/schema/future_type.h"
+#include "opyard/schema/relations.h"
 #include "opyard/value/dict_object.h"
 
 namespace opyard {
@@ -34,6 +35,16 @@ bool accepts_dict(const Type& key, const Type& element, const Value& value) {
 bool accepts_user_type(const std::string& name, const Value& value) {
   if (value.is_object()) return value.to_object().type().name() == name;
   return value.is_enum() && value.to_enum().type->name() == name;
+}
+
+// A future of such an element. One that has no element type is looked at where it has a value, and
+// taken on trust before: whoever reads the value finds out what it is.
+bool accepts_future(const Type& element, const Value& value) {
+  if (!value.is_future()) return false;
+  if (element.kind() == TypeKind::Any || element.kind() == TypeKind::Variable) return true;
+  FutureObject& future = value.to_future();
+  if (future.element() != nullptr) return is_subtype(*element_type(future), element);
+  return !future.has_value() || accepts(element, future.value());
 }
 
 }  // namespace
@@ -96,6 +107,7 @@ bool accepts(const Type& type, const Value& value) {
     case TypeKind::AnyEnum:
       return value.is_enum();
     case TypeKind::Future:
+      return accepts_future(type.element(), value);
     case TypeKind::RRef:
     case TypeKind::Await:
       return false;  // no kind of value exists for these yet

@@ -54,6 +54,8 @@ std::uint64_t plain_kinds(const Type& type) {
       return ~std::uint64_t{0};
     case TypeKind::Optional:
       return bit(Kind::None) | plain_kinds(type.element());
+    case TypeKind::Future:
+      return plain_kinds(type.element()) == ~std::uint64_t{0} ? bit(Kind::Future) : 0;
     default:
       return 0;
   }

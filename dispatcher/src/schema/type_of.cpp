@@ -7,6 +7,7 @@
 
 #include <tsl/robin_map.h>
 
+#include "opyard/schema/future_type.h"
 #include "opyard/value/dict_object.h"
 
 namespace opyard {
@@ -71,6 +72,7 @@ class TypeFinder {
       case Kind::List:
       case Kind::Tuple:
       case Kind::Dict:
+      case Kind::Future:
         return find_container(value);
       case Kind::PyObject:
         break;
@@ -85,11 +87,17 @@ class TypeFinder {
     const auto [known, fresh] = known_.try_emplace(object, base_type(TypeKind::Any));
     if (!fresh) return known->second;
     ++depth_;
-    TypePtr type = value.is_dict()    ? of_dict(value.to_dict())
-                   : value.is_tuple() ? of_tuple(value.items_unchecked())
-                                      : of_list(value.items_unchecked());
+    TypePtr type = value.is_dict()     ? of_dict(value.to_dict())
+                   : value.is_future() ? of_future(value.to_future())
+                   : value.is_tuple()  ? of_tuple(value.items_unchecked())
+                                       : of_list(value.items_unchecked());
     --depth_;
     return known_[object] = std::move(type);
+  }
+
+  TypePtr of_future(FutureObject& future) {
+    const bool look = future.element() == nullptr && future.has_value();
+    return compound_type(TypeKind::Future, {look ? find(future.value()) : element_type(future)});
   }
 
   TypePtr of_list(const std::vector<Value>& items) {

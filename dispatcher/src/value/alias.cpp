@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "opyard/value/dict_object.h"
+#include "opyard/value/future_object.h"
 
 namespace opyard {
 namespace {
@@ -23,6 +24,7 @@ const void* memory_of(const Value& value) noexcept {
     case Kind::Storage:
     case Kind::Generator:
     case Kind::Capsule:
+    case Kind::Future:
     case Kind::Object:
     case Kind::List:
     case Kind::Tuple:
@@ -63,6 +65,9 @@ void append_elements(const Value& value, std::vector<Value>& found) {
     }
     case Kind::Object:
       return value.to_object().append_values(found);
+    case Kind::Future:
+      if (value.to_future().has_value()) found.push_back(value.to_future().value());
+      return;
     default:
       return;
   }

@@ -121,6 +121,11 @@ class DeepCopy {
         return noted(value, Value(value.to_generator().clone()));
       case Kind::Object:
         return copy_object(value);
+      case Kind::Future:
+        fail(
+            ErrorKind::Unsupported,
+            "a Future cannot be copied: whoever completes it knows the one that there is; copy the "
+            "value once it is there");
       case Kind::Capsule:
       case Kind::PyObject:
         fail(ErrorKind::Unsupported,

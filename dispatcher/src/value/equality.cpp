@@ -200,6 +200,7 @@ bool equal_leaves(const Value& a, const Value& b) noexcept {
     case Kind::Storage:
     case Kind::Generator:
     case Kind::Capsule:
+    case Kind::Future:
     case Kind::Object:
       return a.object_unchecked() == b.object_unchecked();
     case Kind::List:

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "opyard/value/dict_object.h"
+#include "opyard/value/future_object.h"
 #include "opyard/value/value.h"
 
 namespace opyard {
@@ -85,6 +86,8 @@ class Printer {
         return fmt::format("<{}>", to_string(value.to_stream()));
       case Kind::Enum:
         return fmt::format("{}.{}", value.to_enum().type->name(), value.to_enum().name());
+      case Kind::Future:
+        return value.to_future().text();
       default:
         return value.to_object().text();
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "opyard/value/dict_object.h"
+#include "opyard/value/future_object.h"
 
 namespace opyard {
 namespace {
@@ -70,6 +71,10 @@ Value::Value(CountedPtr<CapsuleObject> capsule) : Value(Kind::Capsule) {
 
 Value::Value(CountedPtr<DictObject> dict) : Value(Kind::Dict) { own(require_pointer(dict)); }
 
+Value::Value(CountedPtr<FutureObject> future) : Value(Kind::Future) {
+  own(require_pointer(future));
+}
+
 Value::Value(CountedPtr<Object> object) : Value(Kind::Object) {
   if (object) object->type();  // raises where the class is not registered
   own(require_pointer(object));
@@ -95,6 +100,8 @@ Value Value::dict(std::vector<std::pair<Value, Value>> entries) {
 }
 
 const DictObject& Value::to_dict() const { return as<DictObject>(Kind::Dict); }
+
+FutureObject& Value::to_future() const { return as<FutureObject>(Kind::Future); }
 
 Tensor Value::take_tensor() {
   require(Kind::Tensor);

@@ -20,4 +20,11 @@ OPYARD_API WarningHandler set_warning_handler(WarningHandler handler) noexcept;
 
 OPYARD_API void warn(const std::string& message);
 
+// What a destructor has to say. The handler neither waits, nor throws, nor runs code of a user where
+// it cannot be sure that this is the place: it says the message later.
+using LateWarningHandler = void (*)(const std::string& message) noexcept;
+OPYARD_API LateWarningHandler set_late_warning_handler(LateWarningHandler handler) noexcept;
+
+OPYARD_API void warn_late(const std::string& message) noexcept;
+
 }  // namespace opyard

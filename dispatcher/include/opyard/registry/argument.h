@@ -151,6 +151,11 @@ struct ArgumentOf<CountedPtr<CapsuleObject>> : detail::CastArgument<CountedPtr<C
   static TypePtr type() { return base_type(TypeKind::Capsule); }
 };
 
+template <>
+struct ArgumentOf<CountedPtr<FutureObject>> : detail::CastArgument<CountedPtr<FutureObject>> {
+  static TypePtr type() { return compound_type(TypeKind::Future, {base_type(TypeKind::Any)}); }
+};
+
 // Adds its keys to a call, so that one without a tensor finds the generator's backend.
 template <>
 struct ArgumentOf<CountedPtr<Generator>> : detail::CastArgument<CountedPtr<Generator>> {

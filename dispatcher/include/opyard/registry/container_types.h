@@ -1,8 +1,8 @@
-// opyard/registry/container_types.h: arguments made of others: T?, T[], (A, B), Dict(K, V).
+// opyard/registry/container_types.h: arguments made of others: T?, T[], (A, B), Dict(K, V), Future(T).
 //
 // See registry/argument.h for what an ArgumentOf says.
 //
-// Depends on: registry/argument.h, value/list.h, value/dict.h.
+// Depends on: registry/argument.h, value/list.h, value/dict.h, value/future.h.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 
 #include "opyard/registry/argument.h"
 #include "opyard/value/dict.h"
+#include "opyard/value/future.h"
 #include "opyard/value/list.h"
 
 namespace opyard {
@@ -188,6 +189,12 @@ struct ArgumentOf<Dict<K, V>> : detail::CastArgument<Dict<K, V>> {
   static TypePtr type() {
     return compound_type(TypeKind::Dict, {ArgumentOf<K>::type(), ArgumentOf<V>::type()});
   }
+};
+
+// The caller's future itself.
+template <typename T>
+struct ArgumentOf<Future<T>> : detail::CastArgument<Future<T>> {
+  static TypePtr type() { return compound_type(TypeKind::Future, {ArgumentOf<T>::type()}); }
 };
 
 template <typename... T>

@@ -44,9 +44,9 @@ namespace detail {
         "a kernel cannot take or return a smart pointer of the standard library; write "           \
         "CountedPtr<T> of a class derived from opyard::Object")                                    \
   FAULT(Counted,                                                                                   \
-        "a kernel can take and return CountedPtr<T> for Storage, Generator, CapsuleObject and "    \
-        "classes derived from opyard::Object; for a generator of a backend write "                 \
-        "CountedPtr<Generator>")                                                                   \
+        "a kernel can take and return CountedPtr<T> for Storage, Generator, CapsuleObject, "       \
+        "FutureObject and classes derived from opyard::Object; for a generator of a backend "      \
+        "write CountedPtr<Generator>")                                                             \
   FAULT(Map, "a kernel cannot take or return a map of the standard library; write Dict<K, V>")     \
   FAULT(Set, "a kernel cannot take or return a set: schemas have none; write std::vector<T>")      \
   FAULT(Sequence, "a kernel cannot take or return this sequence; write std::vector<T> or List<T>") \

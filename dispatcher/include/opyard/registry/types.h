@@ -23,6 +23,7 @@
 //                   std::span<const T>
 //   T[N]            std::array<T, N>                 std::array<T, N>
 //   Dict(K, V)      Dict<K, V>                       Dict<K, V>
+//   Future(T)       Future<T>                        Future<T>
 //   (A, B)          std::tuple<A, B>                 -
 //   Any             const Value&, Value              Value
 //

@@ -10,16 +10,17 @@
 //   EnumValue, an enum E of register_enum<E>()    Enum
 //   CountedPtr<Storage>, CountedPtr<Generator>,   Storage, Generator,
 //   CountedPtr<CapsuleObject>                     Capsule
+//   CountedPtr<FutureObject>                      Future
 //   CountedPtr<T> of register_class<T>()          Object, of exactly this class
 //   std::optional<T>                              None, or that of T
 //   std::vector<T>, std::array<T, N>              GenericList, of N elements
 //   std::pair<A, B>, std::tuple<A, …>             Tuple, of as many elements
 //   std::map<K, V>, std::unordered_map<K, V>      GenericDict
 //
-// Nothing is converted: an int is no float. List<T> and Dict<K, V> are in value/list.h and
-// value/dict.h. A wrong kind raises BadArgument ("expected Double but got Int").
+// Nothing is converted: an int is no float. List<T>, Dict<K, V> and Future<T> are in value/list.h,
+// value/dict.h and value/future.h. A wrong kind raises BadArgument ("expected Double but got Int").
 //
-// Depends on: value/dict_object.h, value/scalar.h.
+// Depends on: value/dict_object.h, value/future_object.h, value/scalar.h.
 #pragma once
 
 #include <array>
@@ -27,6 +28,7 @@
 #include <type_traits>
 
 #include "opyard/value/dict_object.h"
+#include "opyard/value/future_object.h"
 #include "opyard/value/scalar.h"
 
 namespace opyard {
@@ -72,6 +74,7 @@ OPYARD_VALUE_CAST(EnumValue, value.to_enum())
 OPYARD_VALUE_CAST(Value, value)
 OPYARD_VALUE_CAST(CountedPtr<Storage>, CountedPtr<Storage>::share(&value.to_storage()))
 OPYARD_VALUE_CAST(CountedPtr<Generator>, CountedPtr<Generator>::share(&value.to_generator()))
+OPYARD_VALUE_CAST(CountedPtr<FutureObject>, CountedPtr<FutureObject>::share(&value.to_future()))
 #undef OPYARD_VALUE_CAST
 
 template <>

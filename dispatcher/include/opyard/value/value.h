@@ -38,6 +38,7 @@
 namespace opyard {
 
 class DictObject;
+class FutureObject;
 
 enum class Kind : std::uint8_t {
 #define OPYARD_VALUE_KIND(tag, name, printed) name = tag,
@@ -77,6 +78,7 @@ class OPYARD_API Value {
   Value(CountedPtr<Generator> generator);    // NOLINT
   Value(CountedPtr<CapsuleObject> capsule);  // NOLINT
   Value(CountedPtr<DictObject> dict);        // NOLINT
+  Value(CountedPtr<FutureObject> future);    // NOLINT
   Value(CountedPtr<Object> object);          // NOLINT
   template <std::derived_from<Generator> T>
   Value(CountedPtr<T> generator)  // NOLINT
@@ -142,6 +144,7 @@ class OPYARD_API Value {
   bool is_stream() const noexcept { return kind() == Kind::Stream; }
   bool is_enum() const noexcept { return kind() == Kind::Enum; }
   bool is_object() const noexcept { return kind() == Kind::Object; }
+  bool is_future() const noexcept { return kind() == Kind::Future; }
 
   // Each raises BadArgument where the value is of another kind.
   bool to_bool() const { return require(Kind::Bool).payload_.boolean; }
@@ -161,6 +164,7 @@ class OPYARD_API Value {
   Generator& to_generator() const { return as<Generator>(Kind::Generator); }
   Object& to_object() const { return as<Object>(Kind::Object); }
   const DictObject& to_dict() const;
+  FutureObject& to_future() const;
   // What value/cast.h lists: to<std::vector<double>>(), to<CountedPtr<Counter>>(), …
   template <typename T>
   T to() const;
@@ -190,8 +194,8 @@ class OPYARD_API Value {
     return kind() == other.kind() && payload_.integer == other.payload_.integer;
   }
   // Equal in kind and content: lists and tuples by element, dicts by entry in any order, numbers
-  // as numbers, so NaN equals nothing. Tensors, storages, generators, capsules, and objects of
-  // users and interpreters equal only themselves. Two containers that are each inside itself are
+  // as numbers, so NaN equals nothing. Tensors, storages, generators, capsules, futures, and objects
+  // of users and interpreters equal only themselves. Two containers that are each inside itself are
   // equal where no difference can be reached.
   bool operator==(const Value& other) const;
 
