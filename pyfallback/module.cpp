@@ -6,6 +6,7 @@
 #include "runtime/python.h"
 
 #include "objects/dtype.h"
+#include "objects/future.h"
 #include "objects/key_set.h"
 #include "objects/library.h"
 #include "objects/overload.h"
@@ -17,6 +18,7 @@
 #include "opyard/registry/registry.h"
 #include "protocol/callbacks.h"
 #include "runtime/gil.h"
+#include "runtime/late_warnings.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -146,10 +148,12 @@ int execute(PyObject* module) {
     add_overload_type(runtime, module);
     add_packet_type(runtime, module);
     add_library_type(runtime, module);
-    for (PyMethodDef* const more : {tensor_functions, callback_functions}) {
+    add_future_type(runtime, module);
+    for (PyMethodDef* const more : {tensor_functions, callback_functions, future_functions}) {
       if (PyModule_AddFunctions(module, more) < 0) throw PythonErrorSet();
     }
     set_warning_handler(warn_in_python);
+    set_late_warning_handler(warn_late_in_python);
     keep_runtime(runtime);
     return 0;
   });
@@ -160,7 +164,7 @@ template <typename Visit>
 int each_reference(Runtime& runtime, const Visit& visit) {
   for (PyTypeObject** type :
        {&runtime.tensor_type, &runtime.overload_type, &runtime.packet_type, &runtime.library_type,
-        &runtime.dtype_type, &runtime.device_type, &runtime.key_set_type}) {
+        &runtime.dtype_type, &runtime.device_type, &runtime.key_set_type, &runtime.future_type}) {
     if (const int stop = visit(reinterpret_cast<PyObject*&>(*type))) return stop;
   }
   for (PyObject*& dtype : runtime.dtypes) {

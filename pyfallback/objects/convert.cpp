@@ -7,6 +7,7 @@
 
 #include "objects/capsule.h"
 #include "objects/dtype.h"
+#include "objects/future.h"
 #include "objects/integer.h"
 #include "objects/recursion.h"
 #include "objects/tensor.h"
@@ -332,6 +333,8 @@ void to_any(Runtime& runtime, PyObject* object, Value& value) {
                                       : Value::tuple(std::move(values));
   } else if (PyCapsule_CheckExact(object)) {
     value = from_capsule(runtime, object);
+  } else if (is_future(runtime, object)) {
+    value = Value(future_of(object));
   } else if (PyDict_CheckExact(object)) {
     const RecursionLimit limit(runtime, " while converting a dict");
     if (!to_any_dict(runtime, object, value)) value = itself(runtime, object);
@@ -394,6 +397,10 @@ bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value
       if (!PyCapsule_CheckExact(object)) return false;
       value = from_capsule(runtime, object);
       return true;
+    case TypeKind::Future:
+      if (!is_future(runtime, object)) return false;
+      value = Value(future_of(object));
+      return accepts(type, value);
     case TypeKind::ScalarType:
       return to_dtype(runtime, object, value);
     case TypeKind::None:

@@ -14,6 +14,7 @@
 //   T[], T[N]     list, tuple, any sequence; one T for T[N]    list
 //   Dict(K, V)    dict                                         dict
 //   Capsule       PyCapsule                                    PyCapsule
+//   Future(T)     futures.Future                               the same
 //   Any           any of the above, else the object itself     what it is
 //
 // Storages, generators, streams, and the classes and enums of C++ users have no object in Python:

@@ -4,6 +4,7 @@
 #include "objects/capsule.h"
 #include "objects/convert.h"
 #include "objects/dtype.h"
+#include "objects/future.h"
 #include "objects/recursion.h"
 #include "objects/tensor.h"
 #include "runtime/errors.h"
@@ -97,6 +98,8 @@ Owned to_python(Runtime& runtime, const Type& type, const Value& value) {
       return dict_to_python(runtime, type, value.to_dict());
     case Kind::Capsule:
       return to_capsule(runtime, value);
+    case Kind::Future:
+      return wrap(runtime, CountedPtr<FutureObject>::share(&value.to_future()));
     case Kind::PyObject:
       return foreign_to_python(runtime, value.to_foreign());
     case Kind::Storage:

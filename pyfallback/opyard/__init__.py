@@ -5,7 +5,8 @@
     opyard.ops.demo.twice(x)
 
 Tensor, tensor, from_numpy, from_dlpack, device and the element types are here; operators are
-below `ops`, registrations in `library`, keys and routes in `dispatch`, schemas in `schema`.
+below `ops`, registrations in `library`, keys and routes in `dispatch`, schemas in `schema`,
+results that are not there yet in `futures`.
 Importing the package loads neither NumPy nor the operators of `aten`; what needs them does.
 """
 
@@ -55,6 +56,7 @@ __all__ = [
     "float64",
     "from_dlpack",
     "from_numpy",
+    "futures",
     "int8",
     "int16",
     "int32",
@@ -69,7 +71,7 @@ __all__ = [
     "unload_library",
 ]
 
-_SUBMODULES = frozenset({"dispatch", "library", "schema"})
+_SUBMODULES = frozenset({"dispatch", "futures", "library", "schema"})
 
 
 def __getattr__(name: str) -> object:

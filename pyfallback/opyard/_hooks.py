@@ -9,6 +9,9 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     aten(name)                       the packet of that aten operator, or None
     schema(text)                     the schema that a text says
     c_function(op, form)             the CFunction of an overload
+    await_future(future)             the iterator of its await
+    concurrent_future(future)        a concurrent.futures.Future of it
+    cancelled_error()                a new concurrent.futures.CancelledError
     tag(name)                        the Tag of this name, or the name
     format_tensor(tensor)            its repr
     get_item(tensor, index)          tensor[index]
@@ -37,6 +40,27 @@ def _c_function(*args: object, **kwargs: object) -> object:
 
     hooks["c_function"] = CFunction
     return CFunction(*args, **kwargs)
+
+
+def _await_future(future: object) -> object:
+    from .futures import _await_future
+
+    hooks["await_future"] = _await_future
+    return _await_future(future)
+
+
+def _concurrent_future(future: object) -> object:
+    from .futures import _concurrent_future
+
+    hooks["concurrent_future"] = _concurrent_future
+    return _concurrent_future(future)
+
+
+def _cancelled_error() -> object:
+    from concurrent.futures import CancelledError
+
+    hooks["cancelled_error"] = CancelledError
+    return CancelledError()
 
 
 def _tag(name: str) -> object:
@@ -74,6 +98,9 @@ hooks = {
     "aten": _ops.find_aten,
     "schema": _schema,
     "c_function": _c_function,
+    "await_future": _await_future,
+    "concurrent_future": _concurrent_future,
+    "cancelled_error": _cancelled_error,
     "tag": _tag,
     "format_tensor": _format_tensor,
     "get_item": _get_item,

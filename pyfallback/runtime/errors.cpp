@@ -24,6 +24,8 @@ class PythonException final : public InterpreterException {
   const void* interpreter() const noexcept override { return runtime_.tag; }
   void* object() const noexcept override { return exception_; }
 
+  PyObject* exception() const noexcept { return exception_; }
+
  private:
   Runtime& runtime_;
   PyObject* const exception_;
@@ -45,14 +47,24 @@ std::string describe(PyObject* exception) {
 
 }  // namespace
 
+Error to_error(Runtime& runtime, Owned exception) {
+  std::string text = describe(exception.get());
+  auto carried = make_counted<PythonException>(runtime, exception.get());
+  static_cast<void>(exception.release());
+  return Error(ErrorKind::Python, std::move(text), std::move(carried));
+}
+
+PyObject* find_exception(const CarriedException& carried) noexcept {
+  const auto* const ours = dynamic_cast<const PythonException*>(&carried);
+  return ours == nullptr ? nullptr : ours->exception();
+}
+
 void throw_python_error(Runtime& runtime) {
   PyObject* const exception = take_exception();
   if (exception == nullptr) {
     fail(ErrorKind::BadReturn, "a Python function reported an error without setting an exception");
   }
-  std::string text = describe(exception);
-  throw Error(ErrorKind::Python, std::move(text),
-              make_counted<PythonException>(runtime, exception));
+  throw to_error(runtime, Owned::steal(exception));
 }
 
 }  // namespace opyard::python

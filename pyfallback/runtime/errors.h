@@ -25,6 +25,11 @@ namespace opyard::python {
 // leave. Never crosses into libopyard.
 struct PythonErrorSet {};
 
+// A Python exception as a C++ one that carries it. With the GIL held.
+Error to_error(Runtime& runtime, Owned exception);
+// The Python exception that an Error carries, lent; null where it is of another language.
+PyObject* find_exception(const CarriedException& carried) noexcept;
+
 // Turns the Python exception that is set into a C++ one. With the GIL held.
 [[noreturn]] void throw_python_error(Runtime& runtime);
 

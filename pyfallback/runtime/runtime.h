@@ -46,6 +46,7 @@ struct Runtime {
   PyTypeObject* dtype_type = nullptr;
   PyTypeObject* device_type = nullptr;
   PyTypeObject* key_set_type = nullptr;
+  PyTypeObject* future_type = nullptr;
 
   // Python functions and objects that opyard/__init__.py hands over with _C.configure(): a
   // dictionary of names; see require_hook().

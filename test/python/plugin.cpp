@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "opyard/library.h"
+#include "opyard/value/future.h"
 #include "opyard/value/list.h"
 
 namespace {
@@ -132,6 +133,51 @@ opyard::Value kept_value;
 void keep_value(const opyard::Value& value) { kept_value = value; }
 std::int64_t count_released() { return capsules_released; }
 
+// Futures that native threads complete, some milliseconds later.
+using opyard::Future;
+
+void sleep_for(std::int64_t milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+Future<std::int64_t> later(std::int64_t milliseconds, std::int64_t result) {
+  const Future<std::int64_t> future;
+  std::thread([=] {
+    sleep_for(milliseconds);
+    future.object()->set_value_if_needed(result);
+  }).detach();
+  return future;
+}
+void complete_later(const Future<opyard::Value>& future, std::int64_t milliseconds,
+                    const opyard::Value& result) {
+  std::thread([=] {
+    sleep_for(milliseconds);
+    future.object()->set_value_if_needed(result);
+  }).detach();
+}
+Future<std::int64_t> fail_later(std::int64_t milliseconds, const std::string& message) {
+  const Future<std::int64_t> future;
+  std::thread([=] {
+    sleep_for(milliseconds);
+    future.object()->set_error_if_needed(opyard::Error(opyard::ErrorKind::BadShape, message));
+  }).detach();
+  return future;
+}
+Future<std::int64_t> same_future(const Future<std::int64_t>& future) { return future; }
+Future<std::int64_t> twice_of(const Future<std::int64_t>& future) {
+  return future.then([](const Future<std::int64_t>& n) { return n.value() * 2; });
+}
+bool cancel_future(const Future<opyard::Value>& future) { return future.cancel(); }
+std::string error_of_future(const Future<opyard::Value>& future) {
+  return future.object()->error_message().value_or("");
+}
+// Fails on a native thread, where nobody looks.
+void fail_unseen() {
+  std::thread([] {
+    const Future<std::int64_t> future;
+    future.set_error(opyard::Error(opyard::ErrorKind::BadShape, "unseen"));
+  }).join();
+}
+
 }  // namespace
 
 OPYARD_LIBRARY(test_plugin, m) {
@@ -161,4 +207,12 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.def("same_capsule(Capsule x) -> Capsule", &same_capsule);
   m.def("keep_value(Any x) -> ()", &keep_value);
   m.def("count_released() -> int", &count_released);
+  m.def("later(int milliseconds, int result) -> Future(int)", &later);
+  m.def("complete_later(Future(Any) future, int milliseconds, Any result) -> ()", &complete_later);
+  m.def("fail_later(int milliseconds, str message) -> Future(int)", &fail_later);
+  m.def("same_future(Future(int) future) -> Future(int)", &same_future);
+  m.def("twice_of(Future(int) future) -> Future(int)", &twice_of);
+  m.def("cancel_future(Future(Any) future) -> bool", &cancel_future);
+  m.def("error_of_future(Future(Any) future) -> str", &error_of_future);
+  m.def("fail_unseen() -> ()", &fail_unseen);
 }

@@ -350,6 +350,7 @@ KINDS = {
     "NotFound": LookupError, "BadSignature": RuntimeError, "BadReturn": RuntimeError,
     "OperatorGone": RuntimeError, "InterpreterGone": RuntimeError, "BadPlugin": OSError,
     "Unsupported": NotImplementedError, "Python": RuntimeError, "Foreign": RuntimeError,
+    "BadFuture": RuntimeError, "Cancelled": RuntimeError, "TimedOut": TimeoutError,
 }  # fmt: skip
 
 

@@ -1,0 +1,69 @@
+// runtime/late_warnings.cpp: saying a destructor's warnings in Python.
+//
+// A chain without a lock, as that of the drop list: entries are taken off all at once only. What a
+// filter makes an error of goes to sys.unraisablehook.
+#include "runtime/python.h"
+
+#include "runtime/late_warnings.h"
+
+#include <atomic>
+#include <new>
+#include <utility>
+
+#include "runtime/exit.h"
+#include "runtime/runtime.h"
+
+namespace opyard::python {
+namespace {
+
+struct Entry {
+  std::string message;
+  Entry* next;
+};
+constinit std::atomic<Entry*> newest{nullptr};
+
+// With the GIL held.
+void say(const std::string& message) noexcept {
+  PyObject* const former = take_exception();
+  const int answer =
+      in_python([&] { return PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1); });
+  if (answer < 0) in_python([] { PyErr_WriteUnraisable(nullptr); });
+  if (former != nullptr) restore_exception(former);
+}
+
+int say_pending(void*) {
+  Entry* entry = newest.exchange(nullptr, std::memory_order_acquire);
+  Entry* oldest = nullptr;
+  while (entry != nullptr) {
+    Entry* const next = std::exchange(entry->next, oldest);
+    oldest = std::exchange(entry, next);
+  }
+  while (oldest != nullptr) {
+    Entry* const done = std::exchange(oldest, oldest->next);
+    say(done->message);
+    delete done;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void warn_late_in_python(const std::string& message) noexcept {
+  const Runtime* const runtime = find_runtime();
+  if (runtime == nullptr || runtime->gate.closed()) return;
+  if (holds_gil()) {
+    say(message);
+    return;
+  }
+  try {
+    auto* const entry = new Entry{message, newest.load(std::memory_order_relaxed)};
+    while (!newest.compare_exchange_weak(entry->next, entry, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    }
+  } catch (const std::bad_alloc&) {
+    return;  // there is no memory to keep it
+  }
+  static_cast<void>(Py_AddPendingCall(say_pending, nullptr));
+}
+
+}  // namespace opyard::python
