@@ -5,14 +5,12 @@ import concurrent.futures
 import contextvars
 import gc
 import os
-import re
 import signal
 import sys
 import threading
 import time
 import warnings
 import weakref
-from pathlib import Path
 
 import pytest
 
@@ -814,15 +812,6 @@ def test_P7_programs_with_futures_end_quietly(ending, run_program, plugin):
     """
     for _ in range(5):
         done = run_program(prelude + ENDINGS[ending], plugin_path("opyard_test_plugin"))
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-def test_X26_the_programs_of_the_guide_run(run_program):
-    page = Path(__file__).resolve().parents[2] / "docs" / "guides" / "futures.md"
-    programs = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    assert len(programs) == 2
-    for program in programs:
-        done = run_program(program)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
