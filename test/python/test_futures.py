@@ -804,6 +804,8 @@ ENDINGS = {
 def test_P7_programs_with_futures_end_quietly(ending, run_program, plugin):
     from conftest import plugin_path
 
+    if ending.startswith("daemon") and sys.version_info < (3, 11):
+        pytest.skip("CPython 3.10 itself crashes now and then when daemon threads are running")
     prelude = """
         import sys
         import opyard
