@@ -1,7 +1,7 @@
 /* c_api_layout.c: what C programs have compiled in, frozen. Compiled as C99, C++17 and C++20; nothing runs.
  *
  * Promises to plugins that were compiled last year. When a line stops building, do not edit the line:
- * raise OPYARD_C_ABI, then write down the new layout. A field that is added at the end of a struct
+ * raise OPYARD_C_ABI, then write down what is new. A field that is added at the end of a struct
  * that begins with its size changes that struct's LAYOUT_SIZE alone, and adds a line. */
 #include "opyard/c_api.h"
 
@@ -143,6 +143,90 @@ CLAIM(OPYARD_FRAGMENT == 1);
 CLAIM(OPYARD_IMPLEMENT == 2);
 CLAIM(OPYARD_KERNEL_OVERRIDE == 1);
 CLAIM(OPYARD_KERNEL_FALLTHROUGH == 2);
+
+/* Each function again: one that is declared otherwise in the header than here does not compile in C. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+int opyard_set_error(int status, const char* message);
+const char* opyard_last_error(void);
+int opyard_last_status(void);
+void opyard_clear_error(void);
+int opyard_version(opyard_version_info* info);
+void opyard_retain(const void* object);
+void opyard_release(const void* object);
+opyard_error* opyard_take_error(void);
+int opyard_restore_error(const opyard_error* error);
+int opyard_error_status(const opyard_error* error);
+const char* opyard_error_text(const opyard_error* error);
+int opyard_error_exception(const opyard_error* error, opyard_exception* exception);
+int opyard_set_exception(int status, const char* message, const opyard_exception* exception);
+int opyard_to_bool(opyard_value value, bool* result);
+int opyard_to_int(opyard_value value, int64_t* result);
+int opyard_to_double(opyard_value value, double* result);
+int opyard_to_complex(opyard_value value, double result[2]);
+int opyard_to_string(opyard_value value, const char** text, size_t* bytes);
+int opyard_to_tensor(opyard_value value, opyard_tensor** tensor);
+int opyard_to_capsule(opyard_value value, const char* name, void** pointer);
+int opyard_size(opyard_value value, size_t* size);
+int opyard_item(opyard_value value, size_t index, opyard_value* item);
+int opyard_next_entry(opyard_value dict, size_t* position, opyard_value* key, opyard_value* item);
+int opyard_value_text(opyard_value value, char* buffer, size_t capacity, size_t* bytes);
+int opyard_stack_create(opyard_stack** stack);
+void opyard_stack_destroy(opyard_stack* stack);
+size_t opyard_stack_size(const opyard_stack* stack);
+opyard_value opyard_get(const opyard_stack* stack, size_t index);
+int opyard_push(opyard_stack* stack, opyard_value value);
+int opyard_push_none(opyard_stack* stack);
+int opyard_push_bool(opyard_stack* stack, bool value);
+int opyard_push_int(opyard_stack* stack, int64_t value);
+int opyard_push_double(opyard_stack* stack, double value);
+int opyard_push_complex(opyard_stack* stack, double real, double imaginary);
+int opyard_push_string(opyard_stack* stack, const char* text, size_t bytes);
+int opyard_push_device(opyard_stack* stack, const char* device);
+int opyard_push_tensor(opyard_stack* stack, opyard_tensor* tensor);
+int opyard_push_capsule(opyard_stack* stack, void* pointer, const char* name, void* context,
+    void (*deleter)(void* context));
+int opyard_pack_list(opyard_stack* stack, size_t count);
+int opyard_pack_tuple(opyard_stack* stack, size_t count);
+int opyard_pack_dict(opyard_stack* stack, size_t count);
+void opyard_drop(opyard_stack* stack, size_t count);
+int opyard_tensor_empty(const int64_t* sizes, size_t dims, DLDataType dtype, const char* device,
+    opyard_tensor** tensor);
+int opyard_tensor_from_dlpack(DLManagedTensorVersioned* managed, opyard_tensor** tensor);
+int opyard_tensor_to_dlpack(const opyard_tensor* tensor, DLManagedTensorVersioned** managed);
+int opyard_tensor_view(const opyard_tensor* tensor, bool write, DLTensor* view);
+int opyard_tensor_device(const opyard_tensor* tensor, opyard_device* device);
+uint64_t opyard_tensor_keys(const opyard_tensor* tensor);
+int opyard_keys_of(const char* name, uint64_t* keys);
+int opyard_keys_below(const char* name, uint64_t* keys);
+uint64_t opyard_keys_without(uint64_t keys, uint64_t taken);
+int opyard_keys_text(uint64_t keys, char* buffer, size_t capacity, size_t* bytes);
+opyard_local_keys opyard_include_keys(uint64_t keys);
+opyard_local_keys opyard_exclude_keys(uint64_t keys);
+void opyard_restore_keys(opyard_local_keys former);
+int opyard_find_operator(const char* name, const opyard_operator** op);
+const char* opyard_operator_schema(const opyard_operator* op);
+size_t opyard_operator_arguments(const opyard_operator* op);
+size_t opyard_operator_results(const opyard_operator* op);
+int opyard_push_defaults(const opyard_operator* op, opyard_stack* stack, size_t given);
+int opyard_call(const opyard_operator* op, opyard_stack* stack);
+int opyard_redispatch(const opyard_operator* op, uint64_t keys, opyard_stack* stack);
+int opyard_call_at(const opyard_operator* op, const char* key, opyard_stack* stack);
+int opyard_library_create(const opyard_block* block, opyard_library** library);
+void opyard_library_destroy(opyard_library* library);
+int opyard_define(opyard_library* library, const char* schema, const opyard_definition* options);
+int opyard_implement(opyard_library* library, const char* name, const char* key, const opyard_kernel* kernel);
+int opyard_implement_function(opyard_library* library, const char* name, const char* key,
+    opyard_function function, const char* shown);
+int opyard_fallback(opyard_library* library, const opyard_kernel* kernel);
+int opyard_load_library(const char* path);
+int opyard_unload_library(const char* path, size_t* in_use);
+int opyard_load_environment_libraries(void);
+int opyard_warn(const char* message);
+#ifdef __cplusplus
+}
+#endif
 
 /* A plugin macro that is used in each of the languages, and a function to make this no empty file. */
 static int nothing(opyard_library* library) { return library == NULL ? OPYARD_OK : OPYARD_OK; }

@@ -183,7 +183,7 @@ TEST(CApiErrors, AnExceptionOfACProgramIsCarriedAndLetGoOnce) {
                "a null pointer was given in place of an opyard_exception");
   EXPECT_EQ(opyard_error_exception(error, &exception), OPYARD_ERROR_NotFound);
   opyard_release(error);
-  EXPECT_EQ(opyard_take_error() != nullptr, true) << "NotFound";
+  EXPECT_EQ(left(), "NotFound: the error carries no exception of an interpreter");
   EXPECT_EQ(opyard_take_error(), nullptr);
 }
 
