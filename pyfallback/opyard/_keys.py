@@ -63,14 +63,23 @@ class LayerGap(str, Enum):
 
 
 def key_of(key: "str | int") -> DispatchKey:
-    """The member for a key, a number or a name. Raises LookupError where there is none."""
+    """The member for a key, a number or a name. Raises LookupError where there is none, TypeError
+    for what is none of these.
+    """
+    number = key
     if isinstance(key, str):
         from . import _bind
 
-        key = _bind.parse_key(key)
+        number = _bind.parse_key(key)
+    elif not isinstance(key, int):
+        raise TypeError(
+            f"a dispatch key is a DispatchKey, its number or its name, not {type(key).__name__}"
+        )
     try:
-        return DispatchKey(key)
+        return DispatchKey(number)
     except ValueError:
+        if isinstance(key, str):
+            raise LookupError(f"the key {key} belongs to the dispatcher") from None
         raise LookupError(f"no dispatch key has the number {key}") from None
 
 

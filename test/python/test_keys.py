@@ -5,7 +5,14 @@ A name stays as long as the process lives, so each test that gives one is a prog
 
 import pytest
 
-from opyard.dispatch import DispatchKey, LayerGap, register_layer, rename_backend
+from opyard.dispatch import (
+    DispatchKey,
+    LayerGap,
+    has_fallback,
+    has_kernel,
+    register_layer,
+    rename_backend,
+)
 
 
 def ends_well(run_program, program):
@@ -154,3 +161,16 @@ def test_a_gap_that_is_none_is_refused():
         "'Below' is no gap between layers; the gaps are AboveBackendSelect, AboveADInplaceOrView, "
         "AboveAutograd, OnTop"
     )
+
+
+@pytest.mark.parametrize("key", [1.5, b"CPU", [], object], ids=repr)
+def test_A9_what_is_no_key_at_all_is_told_as_such(key):
+    with pytest.raises(TypeError, match="^a dispatch key is a DispatchKey, its number or its name"):
+        has_kernel("a::b", key)
+    with pytest.raises(TypeError, match=f"not {type(key).__name__}$"):
+        has_fallback(key)
+
+
+def test_A9_the_key_of_the_dispatcher_is_nobody_else_s():
+    with pytest.raises(LookupError, match="^the key ThreadEntry belongs to the dispatcher$"):
+        has_fallback("ThreadEntry")
