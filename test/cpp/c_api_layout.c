@@ -66,6 +66,18 @@ LAYOUT_OFFSET(opyard_block, run, 32);
 LAYOUT_OFFSET(opyard_block, file, 40);
 LAYOUT_OFFSET(opyard_block, line, 48);
 
+LAYOUT_SIZE(opyard_device_functions, 80);
+LAYOUT_OFFSET(opyard_device_functions, bytes, 0);
+LAYOUT_OFFSET(opyard_device_functions, name, 8);
+LAYOUT_OFFSET(opyard_device_functions, context, 16);
+LAYOUT_OFFSET(opyard_device_functions, allocate, 24);
+LAYOUT_OFFSET(opyard_device_functions, release, 32);
+LAYOUT_OFFSET(opyard_device_functions, copy, 40);
+LAYOUT_OFFSET(opyard_device_functions, current_stream, 48);
+LAYOUT_OFFSET(opyard_device_functions, wait, 56);
+LAYOUT_OFFSET(opyard_device_functions, synchronise, 64);
+LAYOUT_OFFSET(opyard_device_functions, exchange_device, 72);
+
 LAYOUT_SIZE(opyard_c_plugin, 40);
 LAYOUT_OFFSET(opyard_c_plugin, bytes, 0);
 LAYOUT_OFFSET(opyard_c_plugin, abi, 8);
@@ -198,6 +210,9 @@ int opyard_tensor_to_dlpack(const opyard_tensor* tensor, DLManagedTensorVersione
 int opyard_tensor_view(const opyard_tensor* tensor, bool write, DLTensor* view);
 int opyard_tensor_device(const opyard_tensor* tensor, opyard_device* device);
 uint64_t opyard_tensor_keys(const opyard_tensor* tensor);
+int opyard_register_device(const char* backend, const opyard_device_functions* functions);
+int opyard_tensor_copy(opyard_tensor* to, const opyard_tensor* from);
+int opyard_synchronise(opyard_device device);
 int opyard_keys_of(const char* name, uint64_t* keys);
 int opyard_keys_below(const char* name, uint64_t* keys);
 uint64_t opyard_keys_without(uint64_t keys, uint64_t taken);

@@ -24,7 +24,7 @@
 //   }
 //   OPYARD_C_LIBRARY(demo, register_demo)
 //
-// Depends on: plugin/c_plugin.h, ffi/c_error.h, ffi/c_dlpack.h, value/kinds.def.
+// Depends on: plugin/c_plugin.h, tensor/c_device.h, ffi/c_error.h, ffi/c_dlpack.h, value/kinds.def.
 #pragma once
 
 #include <stdbool.h>
@@ -34,6 +34,7 @@
 #include "opyard/ffi/c_dlpack.h"
 #include "opyard/ffi/c_error.h"
 #include "opyard/plugin/c_plugin.h"
+#include "opyard/tensor/c_device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -203,6 +204,13 @@ OPYARD_API int opyard_tensor_view(const opyard_tensor* tensor, bool write, DLTen
 OPYARD_API int opyard_tensor_device(const opyard_tensor* tensor, opyard_device* device);
 // The keys that it adds to a call.
 OPYARD_API uint64_t opyard_tensor_keys(const opyard_tensor* tensor);
+
+// Devices of a backend, "PrivateUse1"; copies; and the end of what a device has to do. As register_device(),
+// copy_elements() and synchronise() of the current stream in opyard/tensor/device_functions.h.
+OPYARD_API int opyard_register_device(const char* backend,
+                                      const opyard_device_functions* functions);
+OPYARD_API int opyard_tensor_copy(opyard_tensor* to, const opyard_tensor* from);
+OPYARD_API int opyard_synchronise(opyard_device device);
 
 // ---- Dispatch keys
 

@@ -1,11 +1,11 @@
 // c_api/errors.cpp: errors as objects, and the exceptions that they carry.
 #include <fmt/format.h>
 
+#include "base/sized.h"
 #include "base/thread_error.h"
 #include "c_api/handles.h"
 #include "opyard/base/warning.h"
 #include "opyard/slot/interpreter_exception.h"
-#include "plugin/sized.h"
 
 namespace opyard::c_api {
 namespace {

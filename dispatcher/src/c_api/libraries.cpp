@@ -9,13 +9,13 @@
 
 #include <memory>
 
+#include "base/sized.h"
 #include "base/thread_error.h"
 #include "c_api/handles.h"
 #include "c_api/stack.h"
 #include "opyard/ffi/c_function.h"
 #include "opyard/plugin/plugin.h"
 #include "plugin/c_block.h"
-#include "plugin/sized.h"
 
 namespace opyard::c_api {
 namespace {

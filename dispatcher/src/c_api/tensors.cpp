@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "c_api/handles.h"
+#include "opyard/tensor/device_functions.h"
 #include "opyard/tensor/dlpack.h"
 
 namespace opyard::c_api {
@@ -85,6 +86,30 @@ int opyard_tensor_device(const opyard_tensor* tensor, opyard_device* device) {
     require(device, "the place of the device");
     const Device where = tensor_of(tensor).device();
     *device = {std::uint8_t(where.backend), where.index};
+  });
+}
+
+int opyard_register_device(const char* backend, const opyard_device_functions* functions) {
+  return border([&] {
+    const DispatchKey key = parse_dispatch_key(require(backend, "the name of a backend"));
+    const std::optional<Backend> found = backend_of(key);
+    if (!found || DispatchKeySet(key) != DispatchKeySet(instance_of(DispatchKey::Dense, *found))) {
+      fail(ErrorKind::BadValue, fmt::format("{} is no backend", backend));
+    }
+    register_device(*found, *require(functions, "an opyard_device_functions"));
+  });
+}
+
+int opyard_tensor_copy(opyard_tensor* to, const opyard_tensor* from) {
+  return border([&] { copy_elements(tensor_of(to), tensor_of(from)); });
+}
+
+int opyard_synchronise(opyard_device device) {
+  return border([&] {
+    if (device.backend >= kBackendCount) {
+      fail(ErrorKind::BadValue, fmt::format("{} is the number of no backend", device.backend));
+    }
+    synchronise(current_stream(Device{Backend(device.backend), device.index}));
   });
 }
 

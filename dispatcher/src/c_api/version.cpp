@@ -1,6 +1,6 @@
 // c_api/version.cpp: which library this is, and the count of what C programs hold.
+#include "base/sized.h"
 #include "c_api/handles.h"
-#include "plugin/sized.h"
 
 extern "C" {
 

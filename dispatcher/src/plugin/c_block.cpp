@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "base/sized.h"
 #include "base/thread_error.h"
 #include "opyard/ffi/c_error.h"
-#include "plugin/sized.h"
 
 namespace opyard {
 namespace {

@@ -17,11 +17,11 @@
 #include <thread>
 #include <utility>
 
+#include "base/sized.h"
 #include "opyard/base/mutex.h"
 #include "opyard/registry/library.h"
 #include "plugin/c_block.h"
 #include "plugin/loader.h"
-#include "plugin/sized.h"
 #include "plugin/survivors.h"
 
 namespace opyard {

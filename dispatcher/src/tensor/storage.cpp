@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "opyard/tensor/device_functions.h"
+
 namespace opyard {
 namespace {
 
@@ -17,6 +19,7 @@ void own_memory(void*) {}
 
 CountedPtr<Storage> Storage::allocate(std::size_t bytes, Device device) {
   if (device.backend != Backend::CPU && device.backend != Backend::Meta) {
+    if (CountedPtr<Storage> there = detail::allocate_on_device(bytes, device)) return there;
     fail(ErrorKind::Unsupported,
          fmt::format("there is no allocator for device {}; memory can be taken on cpu, and tensors "
                      "without memory can be made on meta",

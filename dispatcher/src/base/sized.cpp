@@ -1,5 +1,5 @@
-// plugin/sized.cpp: refusing structs that this version cannot take at their word.
-#include "plugin/sized.h"
+// base/sized.cpp: refusing structs that this version cannot take at their word.
+#include "base/sized.h"
 
 #include <fmt/format.h>
 
