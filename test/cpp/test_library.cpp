@@ -254,6 +254,22 @@ TEST(Library, TheSameLibraryReplacesAndAnotherStacks) {
   EXPECT_EQ(dump("t::stack").find("inactive"), std::string::npos);
 }
 
+TEST(Library, ARefusedKernelTakesItsOwnDefinitionBackAndNoOther) {
+  static Library* registering;
+  Library lib = fragment();
+  registering = &lib;
+  const Registration first = implement("t::refused", K::CompositeImplicitAutograd, echo(""));
+  const WarningHandler former = set_warning_handler([](const std::string&) {
+    registering->def("meanwhile(Tensor x) -> Tensor");
+    fail(ErrorKind::BadValue, "raised");
+  });
+  EXPECT_EQ(thrown_by([&] { lib.def("refused(Tensor x) -> Tensor", echo("")); }).kind,
+            ErrorKind::BadValue);
+  set_warning_handler(former);
+  EXPECT_EQ(registry().find({"t::refused", ""}), nullptr);
+  EXPECT_NE(registry().find({"t::meanwhile", ""}), nullptr);
+}
+
 TEST(Library, ANamespaceIsAnIdentifier) {
   for (const char* name : {"", "a b", "a::b", "1x", "a.b", "-", "\u00e9"}) {
     for (const LibraryKind kind : {LibraryKind::Def, LibraryKind::Fragment, LibraryKind::Impl}) {

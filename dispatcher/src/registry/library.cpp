@@ -209,10 +209,15 @@ OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
     make_room();
     registrations_.push_back(std::move(registration));
   }
+  const std::size_t defined = registrations_.size() - 1;
   try {
     implement(to_string(name), std::nullopt, std::move(kernel), false);
   } catch (...) {
-    registrations_.pop_back();  // the definition alone is not what was asked for
+    // The definition alone is not what was asked for. Behind it may stand what a warning handler
+    // registered here meanwhile; and a handler may have taken back all.
+    if (defined < registrations_.size()) {
+      registrations_.erase(registrations_.begin() + std::ptrdiff_t(defined));
+    }
     throw;
   }
   return name;
