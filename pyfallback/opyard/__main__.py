@@ -1,6 +1,7 @@
 """`python -m opyard`: says where the parts of an installed Opyard lie, one answer a line.
 
 PKG_CONFIG_PATH=$(python -m opyard --pkgconfigdir) pkg-config --cflags --libs opyard
+cmake -Dopyard_DIR=$(python -m opyard --cmakedir) …
 """
 
 import argparse
@@ -15,6 +16,7 @@ def main() -> None:
     )
     parser.add_argument("--version", action="store_true", help="the version of the package")
     parser.add_argument("--pkgconfigdir", action="store_true", help="the folder of opyard.pc")
+    parser.add_argument("--cmakedir", action="store_true", help="the folder of opyardConfig.cmake")
     parser.add_argument("--includedir", action="store_true", help="the folders of the C++ headers")
     parser.add_argument("--library", action="store_true", help="the file of libopyard.so")
     parser.add_argument(
@@ -30,6 +32,8 @@ def main() -> None:
         print(_build_info.version)
     if asked.pkgconfigdir:
         print(_build_info.pkgconfig_dir)
+    if asked.cmakedir:
+        print(_build_info.cmake_dir)
     if asked.includedir:
         print(*_build_info.include_dirs, sep="\n")
     if asked.library:

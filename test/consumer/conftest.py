@@ -39,7 +39,7 @@ def wheel_python():
 @pytest.fixture(scope="session")
 def build_info(wheel_python, tmp_path_factory):
     """opyard._build_info as the installed package tells it."""
-    names = "version", "layout", "library", "kernels", "include_dirs", "pkgconfig_dir"
+    names = "version", "layout", "library", "kernels", "include_dirs", "pkgconfig_dir", "cmake_dir"
     program = (
         "import json; from opyard import _build_info as info;"
         f"print(json.dumps({{name: getattr(info, name) for name in {names}}}))"

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -119,11 +120,77 @@ def test_a_meson_project_takes_it_as_a_subproject(tmp_path):
     assert f"Dependency opyard for host machine found: YES {VERSION} (overridden)" in printed
 
 
+CMAKE_PROJECT = """
+cmake_minimum_required(VERSION 3.20)
+project(consumer C CXX)
+find_package(opyard {version} REQUIRED)
+add_executable(consumer consumer.cpp)
+target_link_libraries(consumer PRIVATE opyard::opyard)
+target_compile_features(consumer PRIVATE cxx_std_20)
+add_executable(consumer_c consumer.c)
+target_link_libraries(consumer_c PRIVATE opyard::opyard)
+set_target_properties(consumer_c PROPERTIES C_STANDARD 99)
+"""
+C_PROGRAM = """
+#include <opyard/c_api.h>
+#include <stdio.h>
+
+int main(void) {
+  opyard_version_info info;
+  info.bytes = sizeof info;
+  if (opyard_version(&info) != OPYARD_OK) return 1;
+  printf("%d.%d.%d", (int)info.major, (int)info.minor, (int)info.patch);
+  return 0;
+}
+"""
+
+
+def cmake_project(folder, version=VERSION):
+    folder.mkdir()
+    shutil.copy(PROJECT / "consumer.cpp", folder)
+    (folder / "consumer.c").write_text(C_PROGRAM)
+    (folder / "CMakeLists.txt").write_text(CMAKE_PROJECT.format(version=version))
+    return folder
+
+
+def cmake():
+    found = Path(sys.executable).parent / "cmake"
+    return found if found.exists() else shutil.which("cmake") or pytest.skip("there is no cmake")
+
+
+def test_a_cmake_project_finds_it(build_info, tmp_path):
+    project = cmake_project(tmp_path / "project")
+    where = f"-Dopyard_DIR={build_info['cmake_dir']}"
+    run(cmake(), "-S", project, "-B", tmp_path / "built", where, cwd=tmp_path)
+    run(cmake(), "--build", tmp_path / "built", cwd=tmp_path)
+    for program in ("consumer", "consumer_c"):
+        assert run(tmp_path / "built" / program, cwd=tmp_path).strip() == VERSION
+
+
+def test_the_cmake_file_moves_with_the_package_and_knows_its_version(package, tmp_path):
+    moved = tmp_path / "elsewhere" / "opyard"
+    shutil.copytree(package, moved, ignore=shutil.ignore_patterns("_*.so", "__pycache__"))
+    where = f"-Dopyard_DIR={moved / 'cmake'}"
+    project = cmake_project(tmp_path / "project")
+    run(cmake(), "-S", project, "-B", tmp_path / "built", where, cwd=tmp_path)
+    run(cmake(), "--build", tmp_path / "built", cwd=tmp_path)
+    needed = dynamic(tmp_path / "built/consumer", "RUNPATH", tmp_path)
+    assert [Path(path).resolve() for path in needed] == [moved]
+    future = cmake_project(tmp_path / "future", version="99.0")
+    done = subprocess.run(
+        [cmake(), "-S", future, "-B", tmp_path / "never", where], capture_output=True, text=True
+    )
+    assert done.returncode != 0
+    assert f"opyardConfig.cmake, version: {VERSION}" in done.stderr
+
+
 def meson():
     return [sys.executable, "-m", "mesonbuild.mesonmain"]
 
 
-@pytest.mark.parametrize("option", ["--pkgconfigdir", "--includedir", "--library", "--kernels"])
+@pytest.mark.parametrize(
+    "option", ["--pkgconfigdir", "--cmakedir", "--includedir", "--library", "--kernels"]
+)
 def test_python_m_opyard_says_where_things_lie(wheel_python, option, tmp_path):
     printed = run(wheel_python, "-m", "opyard", option, cwd=tmp_path).strip()
     assert Path(printed).exists(), printed
