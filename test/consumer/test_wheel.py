@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -96,18 +95,25 @@ def test_the_pc_file_moves_with_the_package(package, tmp_path):
     assert places == [moved / "include", moved]
 
 
-def test_a_program_finds_it_through_pkg_config(build_info, package, tmp_path):
+PRINTED = f"{VERSION}: 1.5 2.5"
+
+
+def test_a_library_of_operators_finds_it_through_pkg_config(build_info, package, tmp_path):
     found = {"PKG_CONFIG_PATH": build_info["pkgconfig_dir"]}
     flags = run("pkg-config", "--cflags", "--libs", "opyard", cwd=tmp_path, **found).split()
+    shared = ["-shared", "-fPIC", "-o", "liboperators.so"]
+    run(*COMPILE, PROJECT / "operators.cpp", *shared, *flags, cwd=tmp_path)
     run(*COMPILE, PROJECT / "consumer.cpp", "-o", "consumer", *flags, cwd=tmp_path)
-    assert run("./consumer", cwd=tmp_path, LD_LIBRARY_PATH=package).strip() == VERSION
+    library = tmp_path / "liboperators.so"
+    assert run("./consumer", library, cwd=tmp_path, LD_LIBRARY_PATH=package).strip() == PRINTED
 
 
 def test_a_meson_project_finds_it(build_info, tmp_path):
     found = {"PKG_CONFIG_PATH": build_info["pkgconfig_dir"]}
-    run(*meson(), "setup", tmp_path / "built", PROJECT, cwd=tmp_path, **found)
-    run(*meson(), "compile", "-C", tmp_path / "built", cwd=tmp_path)
-    assert run(tmp_path / "built/consumer", cwd=tmp_path).strip() == VERSION
+    built = tmp_path / "built"
+    run(*meson(), "setup", built, PROJECT, cwd=tmp_path, **found)
+    run(*meson(), "compile", "-C", built, cwd=tmp_path)
+    assert run(built / "consumer", built / "liboperators.so", cwd=tmp_path).strip() == PRINTED
 
 
 def test_a_meson_project_takes_it_as_a_subproject(tmp_path):
@@ -118,70 +124,59 @@ def test_a_meson_project_takes_it_as_a_subproject(tmp_path):
     choices = ["--wrap-mode=nodownload", "--force-fallback-for=opyard"]
     printed = run(*meson(), "setup", "built", "project", *choices, *options, cwd=tmp_path)
     assert f"Dependency opyard for host machine found: YES {VERSION} (overridden)" in printed
+    built = tmp_path / "built"
+    run(*meson(), "compile", "-C", built, "consumer", "operators", cwd=tmp_path)
+    assert run(built / "consumer", built / "liboperators.so", cwd=tmp_path).strip() == PRINTED
 
 
-CMAKE_PROJECT = """
-cmake_minimum_required(VERSION 3.20)
-project(consumer C CXX)
-find_package(opyard {version} REQUIRED)
-add_executable(consumer consumer.cpp)
-target_link_libraries(consumer PRIVATE opyard::opyard)
-target_compile_features(consumer PRIVATE cxx_std_20)
-add_executable(consumer_c consumer.c)
-target_link_libraries(consumer_c PRIVATE opyard::opyard)
-set_target_properties(consumer_c PROPERTIES C_STANDARD 99)
-"""
-C_PROGRAM = """
-#include <opyard/c_api.h>
-#include <stdio.h>
-
-int main(void) {
-  opyard_version_info info;
-  info.bytes = sizeof info;
-  if (opyard_version(&info) != OPYARD_OK) return 1;
-  printf("%d.%d.%d", (int)info.major, (int)info.minor, (int)info.patch);
-  return 0;
-}
-"""
-
-
-def cmake_project(folder, version=VERSION):
-    folder.mkdir()
-    shutil.copy(PROJECT / "consumer.cpp", folder)
-    (folder / "consumer.c").write_text(C_PROGRAM)
-    (folder / "CMakeLists.txt").write_text(CMAKE_PROJECT.format(version=version))
-    return folder
-
-
-def cmake():
+def cmake(*words, folder):
     found = Path(sys.executable).parent / "cmake"
-    return found if found.exists() else shutil.which("cmake") or pytest.skip("there is no cmake")
+    program = found if found.exists() else shutil.which("cmake")
+    if program is None:
+        pytest.skip("there is no cmake")
+    return run(program, *words, cwd=folder)
 
 
 def test_a_cmake_project_finds_it(build_info, tmp_path):
-    project = cmake_project(tmp_path / "project")
     where = f"-Dopyard_DIR={build_info['cmake_dir']}"
-    run(cmake(), "-S", project, "-B", tmp_path / "built", where, cwd=tmp_path)
-    run(cmake(), "--build", tmp_path / "built", cwd=tmp_path)
-    for program in ("consumer", "consumer_c"):
-        assert run(tmp_path / "built" / program, cwd=tmp_path).strip() == VERSION
+    built = tmp_path / "built"
+    cmake("-S", PROJECT, "-B", built, where, f"-DWANTED_VERSION={VERSION}", folder=tmp_path)
+    cmake("--build", built, folder=tmp_path)
+    assert run(built / "consumer", built / "liboperators.so", cwd=tmp_path).strip() == PRINTED
+    assert run(built / "consumer_c", cwd=tmp_path).strip() == VERSION
 
 
-def test_the_cmake_file_moves_with_the_package_and_knows_its_version(package, tmp_path):
+def test_the_cmake_file_moves_with_the_package(package, tmp_path):
     moved = tmp_path / "elsewhere" / "opyard"
     shutil.copytree(package, moved, ignore=shutil.ignore_patterns("_*.so", "__pycache__"))
-    where = f"-Dopyard_DIR={moved / 'cmake'}"
-    project = cmake_project(tmp_path / "project")
-    run(cmake(), "-S", project, "-B", tmp_path / "built", where, cwd=tmp_path)
-    run(cmake(), "--build", tmp_path / "built", cwd=tmp_path)
-    needed = dynamic(tmp_path / "built/consumer", "RUNPATH", tmp_path)
-    assert [Path(path).resolve() for path in needed] == [moved]
-    future = cmake_project(tmp_path / "future", version="99.0")
-    done = subprocess.run(
-        [cmake(), "-S", future, "-B", tmp_path / "never", where], capture_output=True, text=True
+    built = tmp_path / "built"
+    cmake("-S", PROJECT, "-B", built, f"-Dopyard_DIR={moved / 'cmake'}", folder=tmp_path)
+    cmake("--build", built, folder=tmp_path)
+    places = dynamic(built / "consumer", "RUNPATH", tmp_path)
+    assert [Path(place).resolve() for place in places] == [moved]
+
+
+def test_the_cmake_file_knows_which_versions_it_serves(build_info, tmp_path):
+    major, minor, patch = map(int, VERSION.split("."))
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(ask NONE)\n"
+        "find_package(opyard ${WANTED_VERSION} QUIET)\n"
+        'message(STATUS "found: ${opyard_FOUND}")\n'
     )
-    assert done.returncode != 0
-    assert f"opyardConfig.cmake, version: {VERSION}" in done.stderr
+    serves = {
+        VERSION: "1",
+        f"{major}.{minor}": "1",
+        f"{major}.{minor}.{patch + 1}": "0",
+        f"{major}.{minor + 1}": "0",
+        f"{major + 1}.{minor}": "0",
+    }
+    for number, (version, found) in enumerate(serves.items()):
+        where = f"-Dopyard_DIR={build_info['cmake_dir']}"
+        printed = cmake(
+            *("-S", tmp_path, "-B", tmp_path / f"{number}", where, f"-DWANTED_VERSION={version}"),
+            folder=tmp_path,
+        )
+        assert f"found: {found}" in printed, version
 
 
 def meson():
