@@ -96,15 +96,17 @@ namespace detail {
   return highest_bit((2 * set.raw() + 1) & kBackendsAndNone);  // one instruction less than with |
 }
 
+// The slot for any other set.
+[[gnu::always_inline]] constexpr std::size_t layered_index(DispatchKeySet set) noexcept {
+  const RuntimeEntry& entry = kRuntimeLayout.entries[highest_bit(set.raw() | 1)];
+  return entry.offset + (dense_index(set) & entry.backend_mask);
+}
+
 }  // namespace detail
 
 // The slot that a call with this set reads.
 [[gnu::always_inline]] constexpr std::size_t runtime_index(DispatchKeySet set) noexcept {
-  const std::size_t column = detail::dense_index(set);
-  if (detail::is_dense(set)) return column;
-  const detail::RuntimeEntry& entry =
-      detail::kRuntimeLayout.entries[detail::highest_bit(set.raw() | 1)];
-  return entry.offset + (column & entry.backend_mask);
+  return detail::is_dense(set) ? detail::dense_index(set) : detail::layered_index(set);
 }
 static_assert(runtime_index(DispatchKey::CPU) == 1 && runtime_index(DispatchKeySet()) == 0,
               "the row of Dense is the first, and slot 0 is Undefined's");

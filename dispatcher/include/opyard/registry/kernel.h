@@ -177,6 +177,7 @@ class Kernel {
       using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
       kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::through_pointer);
       kernel.record_->context = reinterpret_cast<void*>(function);
+      kernel.record_->keyed = detail::CallableOf<F>::takes_keys;
     }
     kernel.record_->lasting = true;
     return kernel;
@@ -191,6 +192,8 @@ class Kernel {
     } else {
       using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
       kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::template direct<function>);
+      kernel.record_->context = reinterpret_cast<void*>(function);
+      kernel.record_->keyed = detail::CallableOf<F>::takes_keys;
     }
     kernel.record_->lasting = true;
     return kernel;

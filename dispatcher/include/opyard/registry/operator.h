@@ -110,9 +110,12 @@ class OPYARD_API Operator {
   const Record& record(DispatchKeySet keys) const noexcept {
     return *table_.slot(runtime_index(keys)).load(std::memory_order_acquire);
   }
-  // The same where Dense is the only layer of the set.
+  // The same where Dense is the only layer of the set, and where it is not.
   const Record& dense_record(DispatchKeySet keys) const noexcept {
     return *table_.slot(detail::dense_index(keys)).load(std::memory_order_acquire);
+  }
+  const Record& layered_record(DispatchKeySet keys) const noexcept {
+    return *table_.slot(detail::layered_index(keys)).load(std::memory_order_acquire);
   }
   DispatchKeySet mask() const noexcept {
     return {DispatchKeySet::RAW,

@@ -55,11 +55,14 @@ struct InferredTypes {
 struct Record {
   // Read by calls. Where `typed` is there and its context is nothing that could be freed, the
   // record is `lasting`: the function is called outside of the call depth (registry/operator.h).
+  // Where the context is a function R(DispatchKeySet, A...) then, the record is `keyed` as well:
+  // a call that comes through a layer goes to that function at once.
   TypedFunction typed = nullptr;
   void* context = nullptr;
   BoxedFunction boxed = nullptr;
   RecordRole role = RecordRole::Kernel;
   bool lasting = false;
+  bool keyed = false;
 
   // Read by people and by registration.
   void (*destroy)(void* context) = nullptr;

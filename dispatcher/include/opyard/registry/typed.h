@@ -67,6 +67,7 @@ class TypedOperator<R(A...)> {
 
  private:
   using Typed = R (*)(A..., void*, DispatchKeySet);
+  using Keyed = R (*)(DispatchKeySet, A...);
 
   template <typename P>
   static DispatchKeySet keys_of(const std::remove_reference_t<P>& argument) noexcept {
@@ -85,7 +86,19 @@ class TypedOperator<R(A...)> {
   [[gnu::always_inline]] OPYARD_CALLS_OTHER_TYPE static R go(const Operator& op,
                                                              DispatchKeySet keys,
                                                              A&&... arguments) {
-    const Record& record = op.record(keys);
+    const Record* found;
+    // Where a layer stands above the kernel, it takes the key set as a rule.
+    if (detail::is_dense(keys)) {
+      found = &op.dense_record(keys);
+    } else {
+      found = &op.layered_record(keys);
+      if (__builtin_expect(found->keyed, 1)) {
+        const auto keyed = reinterpret_cast<Keyed>(found->context);
+        detail::end_reading();
+        return keyed(keys, std::forward<A>(arguments)...);
+      }
+    }
+    const Record& record = *found;
     if (__builtin_expect(record.lasting, 1)) {
       const auto typed = reinterpret_cast<Typed>(record.typed);
       void* const context = record.context;
