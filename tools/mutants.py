@@ -32,7 +32,7 @@ IDEAS = ["keys", "schema", "registry"]
 AT_LEAST = 85
 # What the build and the tests read. All that the build writes lies in the copy's own build/.
 COPIED = ["meson.build", "meson_options.txt", "pyproject.toml"]
-COPIED += ["dispatcher", "kernels", "pyfallback", "subprojects", "test"]
+COPIED += ["dispatcher", "examples", "kernels", "pyfallback", "subprojects", "test"]
 IGNORED = {"__pycache__", ".hypothesis", ".pytest_cache"}
 
 

@@ -18,91 +18,39 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     set_item(tensor, index, value)   tensor[index] = value
 """
 
+from collections.abc import Callable
+
 from . import _ops
 
-
-def _dispatch_key(number: int) -> object:
-    from ._keys import DispatchKey
-
-    hooks["DispatchKey"] = DispatchKey
-    return DispatchKey(number)
-
-
-def _schema(text: str) -> object:
-    from .schema import parse
-
-    hooks["schema"] = parse
-    return parse(text)
-
-
-def _c_function(*args: object, **kwargs: object) -> object:
-    from ._c_function import CFunction
-
-    hooks["c_function"] = CFunction
-    return CFunction(*args, **kwargs)
+# Where the answers lie that are imported when they are first asked for.
+_LATE = {
+    "DispatchKey": ("._keys", "DispatchKey"),
+    "schema": (".schema", "parse"),
+    "c_function": ("._c_function", "CFunction"),
+    "await_future": (".futures", "_await_future"),
+    "concurrent_future": (".futures", "_concurrent_future"),
+    "cancelled_error": ("concurrent.futures", "CancelledError"),
+    "tag": ("._tags", "tag_of"),
+    "format_tensor": ("._format", "format_tensor"),
+    "get_item": ("._indexing", "get_item"),
+    "set_item": ("._indexing", "set_item"),
+}
 
 
-def _await_future(future: object) -> object:
-    from .futures import _await_future
+def _late(name: str) -> Callable:
+    def ask(*args: object, **kwargs: object) -> object:
+        from importlib import import_module
 
-    hooks["await_future"] = _await_future
-    return _await_future(future)
+        module, attribute = _LATE[name]
+        hooks[name] = getattr(import_module(module, __package__), attribute)
+        return hooks[name](*args, **kwargs)
 
-
-def _concurrent_future(future: object) -> object:
-    from .futures import _concurrent_future
-
-    hooks["concurrent_future"] = _concurrent_future
-    return _concurrent_future(future)
+    return ask
 
 
-def _cancelled_error() -> object:
-    from concurrent.futures import CancelledError
-
-    hooks["cancelled_error"] = CancelledError
-    return CancelledError()
-
-
-def _tag(name: str) -> object:
-    from ._tags import tag_of
-
-    hooks["tag"] = tag_of
-    return tag_of(name)
-
-
-def _format_tensor(tensor: object) -> str:
-    from ._format import format_tensor
-
-    hooks["format_tensor"] = format_tensor
-    return format_tensor(tensor)
-
-
-def _get_item(tensor: object, index: object) -> object:
-    from ._indexing import get_item
-
-    hooks["get_item"] = get_item
-    return get_item(tensor, index)
-
-
-def _set_item(tensor: object, index: object, value: object) -> None:
-    from ._indexing import set_item
-
-    hooks["set_item"] = set_item
-    set_item(tensor, index, value)
-
-
-hooks = {
-    "DispatchKey": _dispatch_key,
+hooks: dict[str, Callable] = {
     "packet": _ops.packet_of,
     "overload": _ops.overload_of,
     "aten": _ops.find_aten,
-    "schema": _schema,
-    "c_function": _c_function,
-    "await_future": _await_future,
-    "concurrent_future": _concurrent_future,
-    "cancelled_error": _cancelled_error,
-    "tag": _tag,
-    "format_tensor": _format_tensor,
-    "get_item": _get_item,
-    "set_item": _set_item,
+    **{name: _late(name) for name in _LATE},
 }

@@ -26,16 +26,19 @@ void on_threads(const Work& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Registers twice() for `comes` and takes it back, again and again.
+void come_and_go(const ServedByC& op, std::atomic<bool>& done) {
+  for (int i = 0; i < 300; ++i) {
+    Library kernels(LibraryKind::Impl, "t");
+    kernels.impl("comes", c_kernel(op.op(), reinterpret_cast<const void*>(&twice), "twice"));
+  }
+  done = true;
+}
+
 TEST(ConcurrencyC, AKernelComesAndGoesWhileItIsCalled) {
   const ServedByC op("comes(float x) -> float");
   std::atomic<bool> done{false};
-  std::thread registering([&] {
-    for (int i = 0; i < 300; ++i) {
-      Library kernels(LibraryKind::Impl, "t");
-      kernels.impl("comes", c_kernel(op.op(), reinterpret_cast<const void*>(&twice), "twice"));
-    }
-    done = true;
-  });
+  std::thread registering([&] { come_and_go(op, done); });
   on_threads([&] {
     while (!done) {
       InlineStack<1> stack;
@@ -56,13 +59,7 @@ TEST(ConcurrencyC, ACallbackIsCalledWhileItsKernelComesAndGoes) {
   const CFunction f = c_function(op.op());
   const auto call = f.as<double(double)>();
   std::atomic<bool> done{false};
-  std::thread registering([&] {
-    for (int i = 0; i < 300; ++i) {
-      Library kernels(LibraryKind::Impl, "t");
-      kernels.impl("comes", c_kernel(op.op(), reinterpret_cast<const void*>(&twice), "twice"));
-    }
-    done = true;
-  });
+  std::thread registering([&] { come_and_go(op, done); });
   on_threads([&] {
     while (!done) {
       const double result = call(4.0);

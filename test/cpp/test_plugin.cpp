@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "opyard/library.h"
+#include "plugin_files.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -26,18 +27,6 @@ namespace opyard {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string file_of(const std::string& plugin) {
-  const fs::path folder = fs::canonical("/proc/self/exe").parent_path() / "plugins";
-  return (folder / ("libtest_plugin_" + plugin + ".so")).string();
-}
-
-std::int64_t call(std::string_view name, std::int64_t n) {
-  return require_operator(name).typed<std::int64_t(std::int64_t)>().call(n);
-}
-bool is_defined(std::string_view name) {
-  return registry().find(parse_operator_name(name)) != nullptr;
-}
 
 // What stands in the registry, as text.
 std::string whole_registry() {

@@ -6,6 +6,7 @@
 #include "opyard/c_api.h"
 #include "opyard/library.h"
 #include "opyard/plugin/plugin.h"
+#include "plugin_files.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -14,16 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string file_of(const std::string& plugin) {
-  const fs::path folder = fs::canonical("/proc/self/exe").parent_path() / "plugins";
-  return (folder / ("libtest_plugin_" + plugin + ".so")).string();
-}
-std::int64_t call(std::string_view name, std::int64_t n) {
-  return require_operator(name).typed<std::int64_t(std::int64_t)>().call(n);
-}
-bool is_defined(std::string_view name) {
-  return registry().find(parse_operator_name(name)) != nullptr;
-}
 Thrown refusal(const std::string& file) {
   const Thrown thrown = thrown_by([&] { load_library(file); });
   EXPECT_TRUE(loaded_libraries().empty());

@@ -17,6 +17,7 @@
 #include "opyard/base/warning.h"
 #include "opyard/library.h"
 #include "opyard/plugin/plugin.h"
+#include "plugin_files.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -24,11 +25,6 @@ namespace opyard {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string file_of(const std::string& plugin) {
-  const fs::path folder = fs::canonical("/proc/self/exe").parent_path() / "plugins";
-  return (folder / ("libtest_plugin_" + plugin + ".so")).string();
-}
 
 std::size_t count_mappings() {
   std::ifstream maps("/proc/self/maps");

@@ -169,7 +169,7 @@ TEST_F(Reclaim, AFunctionIsFreedWhileItRuns) {
                   return x;
                 }));
   std::thread caller([&] {
-    detail::enter_thread();  // else the call is a thread's first, whose stub holds a depth
+    detail::enter_thread();  // a thread's first call holds a depth until it is done
     static_cast<void>(f_.call(x_));
   });
   step.wait(0);

@@ -7,6 +7,7 @@ changed a line in which a mutant is planted: bring test/mutants.txt up to date.
 
 import importlib
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -273,3 +274,13 @@ def test_the_projects_own_list_applies(tool):
         ours = [mutant for mutant in mutants if mutant.idea == idea]
         assert len(ours) == 10
         assert len({mutant.file for mutant in ours}) >= 5
+
+
+def test_the_copy_holds_every_folder_that_the_build_reads(tool):
+    read = set()
+    for top in ("dispatcher", "kernels", "pyfallback", "test"):
+        for file in (ROOT / top).rglob("meson.build"):
+            up = "../" * len(file.parent.relative_to(ROOT).parts)
+            read |= set(re.findall(rf"'{re.escape(up)}(\w+)/", file.read_text("utf-8")))
+    assert "examples" in read
+    assert read <= set(tool.COPIED)

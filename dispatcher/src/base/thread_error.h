@@ -1,7 +1,9 @@
-// base/thread_error.h: looking at the error that is kept for this thread, without taking it.
+// base/thread_error.h: looking at the error that is kept for this thread, and setting it aside.
 //
 // Depends on: base/error.h.
 #pragma once
+
+#include <optional>
 
 #include "opyard/base/error.h"
 
@@ -13,5 +15,22 @@ extern __thread bool thread_has_failed __attribute__((tls_model("initial-exec"))
 
 // The error of that failure; null where there is none, or where there was no memory for it.
 const Error* thread_error_unchecked() noexcept;
+
+// Sets the error of an earlier failure on this thread aside for a scope.
+class EarlierError {
+ public:
+  EarlierError() noexcept {
+    if (__builtin_expect(thread_has_failed, 0)) set_aside();
+  }
+  EarlierError(const EarlierError&) = delete;
+  EarlierError& operator=(const EarlierError&) = delete;
+  ~EarlierError() {
+    if (__builtin_expect(aside_.has_value(), 0)) remember_error(*aside_);
+  }
+
+ private:
+  OPYARD_COLD void set_aside() noexcept { aside_ = take_error(); }
+  std::optional<Error> aside_;
+};
 
 }  // namespace opyard::detail

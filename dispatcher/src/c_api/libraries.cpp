@@ -32,22 +32,6 @@ struct KernelInC {
   }
 };
 
-// Sets the error of an earlier failure on this thread aside for a scope.
-class EarlierError {
- public:
-  EarlierError() noexcept {
-    if (__builtin_expect(detail::thread_has_failed, 0)) aside_ = take_error();
-  }
-  EarlierError(const EarlierError&) = delete;
-  EarlierError& operator=(const EarlierError&) = delete;
-  ~EarlierError() {
-    if (__builtin_expect(aside_.has_value(), 0)) detail::remember_error(*aside_);
-  }
-
- private:
-  std::optional<Error> aside_;
-};
-
 // The kernel gave a status: raises this thread's error, or the status where it left none.
 [[noreturn]] OPYARD_COLD void raise_from(const Operator& op, const Record& record, int status) {
   if (const std::optional<Error> error = take_error()) {
@@ -66,7 +50,7 @@ void run_kernel(const Record& record, const Operator& op, DispatchKeySet keys, S
   const opyard_kernel& kernel = static_cast<const KernelInC*>(record.context)->kernel;
   const std::size_t arguments = op.schema().arguments.size();
   opyard_stack window{stack, stack.size() - arguments, arguments};
-  const EarlierError earlier;
+  const detail::EarlierError earlier;
   int status = OPYARD_OK;
   const Status thrown = guarded(
       [&] { status = kernel.function(kernel.context, handle_of(op), keys.raw(), &window); });

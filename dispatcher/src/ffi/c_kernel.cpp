@@ -27,23 +27,6 @@
 namespace opyard::ffi {
 namespace {
 
-// Sets the error of an earlier failure on this thread aside for a scope.
-class EarlierError {
- public:
-  EarlierError() noexcept {
-    if (__builtin_expect(detail::thread_has_failed, 0)) set_aside();
-  }
-  EarlierError(const EarlierError&) = delete;
-  EarlierError& operator=(const EarlierError&) = delete;
-  ~EarlierError() {
-    if (__builtin_expect(aside_.has_value(), 0)) detail::remember_error(*aside_);
-  }
-
- private:
-  OPYARD_COLD void set_aside() noexcept { aside_ = take_error(); }
-  std::optional<Error> aside_;
-};
-
 [[noreturn]] OPYARD_COLD void refuse_operator(const CKernel& kernel, const Operator& op) {
   fail(ErrorKind::BadSignature,
        fmt::format(
@@ -90,7 +73,7 @@ void run_words(const Record& record, const Operator& op, DispatchKeySet, Stack& 
   for (std::size_t i = 0; i < parts.size(); ++i) {
     words[parts[i].word].integer = std::uint64_t(values[i].int_unchecked());  // or a real's bits
   }
-  const EarlierError earlier;
+  const detail::EarlierError earlier;
   const R result = call_directly<R, integers, reals, others>(kernel.function, words.data());
   if (__builtin_expect(detail::thread_has_failed, 0)) raise_left(kernel);
   stack.replace(parts.size(), Value(result));
@@ -119,7 +102,7 @@ void run_words_through_libffi(const Record& record, const Operator& op, Dispatch
   for (std::size_t i = 0; i < values.size(); ++i) {
     words[i].integer = std::uint64_t(values[i].int_unchecked());  // or a real's bits
   }
-  const EarlierError earlier;
+  const detail::EarlierError earlier;
   const Out returned = call_through_libffi(kernel, words, memory);
   if (__builtin_expect(detail::thread_has_failed, 0)) raise_left(kernel);
   R result;
@@ -207,7 +190,7 @@ template <typename R>
                                                  CallMemory& memory) {
   const std::span<const Value> values = stack.top(kernel.signature->arguments.size());
   write_arguments(kernel, values, words, memory);
-  const EarlierError earlier;
+  const detail::EarlierError earlier;
   const R result = call<R>(kernel, words, memory);
   if (__builtin_expect(detail::thread_has_failed, 0)) raise_left(kernel);
   stack.replace(values.size(), Value(result));
@@ -222,7 +205,7 @@ template <typename R>
   OutPlaces outs(kernel, memory);
   outs.write_pointers(words);
   {
-    const EarlierError earlier;
+    const detail::EarlierError earlier;
     int status = OPYARD_OK;
     if constexpr (std::is_void_v<R>) {
       call<R>(kernel, words, memory);

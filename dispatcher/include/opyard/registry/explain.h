@@ -2,8 +2,8 @@
 //
 // explain() computes a call's route with the code that the call itself uses, without making
 // it: the keys of each argument, the thread's sets, the mask, every key that was considered
-// and why it was passed over, the kernel that would run, and those that it can redispatch to. The error of a call that finds no
-// kernel ends with the same lines.
+// and why it was passed over, the kernel that would run, and those that it can redispatch to. The
+// error of a call that finds no kernel ends with the same lines.
 //
 // Depends on: registry/operator.h, registry/registry.h.
 #pragma once
