@@ -20,6 +20,7 @@
 #include "runtime/gil.h"
 #include "runtime/late_warnings.h"
 #include "runtime/types.h"
+#include "runtime/warnings.h"
 
 namespace opyard::python {
 namespace {
@@ -115,14 +116,24 @@ PyObject* overloads(PyObject*, PyObject* name) {
   });
 }
 
-// A warning of the registry becomes a UserWarning, and obeys Python's filters. It points at the
-// caller of the package's function that registered.
-void warn_in_python(const std::string& message) {
-  Runtime* const runtime = find_runtime();
-  if (runtime == nullptr) return;
-  const HoldGil gil(*runtime);
-  const int answer = in_python([&] { return PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 2); });
-  if (answer < 0) throw_python_error(*runtime);
+// set_warn_always(flag) -> the former one
+PyObject* put_warn_always(PyObject*, PyObject* flag) {
+  return entry_from_python([&] {
+    const int always = PyObject_IsTrue(flag);
+    if (always < 0) throw PythonErrorSet();
+    return PyBool_FromLong(set_warn_always(always != 0) ? 1 : 0);
+  });
+}
+
+// A Python class for errors that C++ names: see [User classes] in runtime/errors.cpp.
+PyObject* register_error(PyObject* module, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* name = nullptr;
+    PyObject* type = nullptr;
+    if (PyArg_ParseTuple(args, "UO", &name, &type) == 0) throw PythonErrorSet();
+    put_error_class(runtime_of_module(module), name, type);
+    Py_RETURN_NONE;
+  });
 }
 
 PyMethodDef functions[] = {
@@ -133,6 +144,8 @@ PyMethodDef functions[] = {
     {"set_local_keys", put_local_keys, METH_VARARGS, "set_local_keys(include, exclude)"},
     {"tensor_keys", tensor_keys, METH_O, "tensor_keys(tensor) -> DispatchKeySet"},
     {"packet", new_packet, METH_O, "packet(name) -> OpOverloadPacket"},
+    {"set_warn_always", put_warn_always, METH_O, "set_warn_always(flag) -> bool"},
+    {"register_error", register_error, METH_VARARGS, "register_error(name, class)"},
     {"overloads", overloads, METH_O, "overloads(name) -> [str]"},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -153,6 +166,7 @@ int execute(PyObject* module) {
       if (PyModule_AddFunctions(module, more) < 0) throw PythonErrorSet();
     }
     set_warning_handler(warn_in_python);
+    NamedError::set_raise(raise_named_error);
     set_late_warning_handler(warn_late_in_python);
     keep_runtime(runtime);
     return 0;
@@ -173,7 +187,9 @@ int each_reference(Runtime& runtime, const Visit& visit) {
   for (PyObject*& packet : runtime.aten_packets) {
     if (const int stop = visit(packet)) return stop;
   }
-  if (const int stop = visit(runtime.aten_methods)) return stop;
+  for (PyObject** more : {&runtime.aten_methods, &runtime.error_classes, &runtime.error_names}) {
+    if (const int stop = visit(*more)) return stop;
+  }
   return visit(runtime.hooks);
 }
 
@@ -195,6 +211,8 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
 int clear(PyObject* module) {
   if (Runtime* const runtime = owned_by(module)) {
     Py_CLEAR(runtime->hooks);
+    Py_CLEAR(runtime->error_classes);
+    Py_CLEAR(runtime->error_names);
     drop_tensor_caches(*runtime);
   }
   return 0;

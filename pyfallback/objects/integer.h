@@ -3,11 +3,11 @@
 // Depends on: runtime/errors.h.
 #pragma once
 
+#include "runtime/errors.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include "runtime/errors.h"
 
 namespace opyard::python {
 

@@ -19,7 +19,6 @@ Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
   return entry_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
-    if (__builtin_expect(runtime.drops.pending(), 0)) runtime.drops.drain_with_gil_held();
     const CallPlan& plan = plan_of(self);
     CallStack stack;
     plan.require(runtime, args, PyVectorcall_NARGS(flags), names, stack);

@@ -125,7 +125,6 @@ Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* 
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
   return entry_from_python([&] {
     Runtime& runtime = *packet_of(self).runtime;
-    if (__builtin_expect(runtime.drops.pending(), 0)) runtime.drops.drain_with_gil_held();
     CallStack stack;
     const Owned overload = choose(self, args, PyVectorcall_NARGS(flags), names, stack);
     return plan_of(overload.get()).call(runtime, stack);

@@ -1,9 +1,10 @@
 // objects/tensor_methods.cpp: questions about a tensor, and its values as Python objects.
 //
 // These look at the tensor itself and call no operator.
+#include "objects/element.h"
+
 #include <optional>
 
-#include "objects/element.h"
 #include "objects/integer.h"
 #include "objects/tensor_parts.h"
 #include "runtime/types.h"

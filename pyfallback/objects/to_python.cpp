@@ -1,7 +1,8 @@
 // objects/to_python.cpp: values to Python objects, one conversion a kind.
+#include "objects/capsule.h"
+
 #include <string>
 
-#include "objects/capsule.h"
 #include "objects/convert.h"
 #include "objects/dtype.h"
 #include "objects/future.h"

@@ -65,29 +65,36 @@ __all__ = [
     "load_library",
     "loaded_libraries",
     "ops",
+    "register_error",
     "schema",
+    "set_warn_always",
     "tensor",
     "uint8",
     "unload_library",
 ]
 
+_LATE = {
+    "Tag": "_tags",
+    "register_error": "_errors",
+    "set_warn_always": "_errors",
+}
 _SUBMODULES = frozenset({"dispatch", "futures", "library", "schema"})
 
 
 def __getattr__(name: str) -> object:
-    """Submodules and Tag are imported when first named, so that importing the package is cheap."""
+    """Submodules, and what is rarely used, are imported when first named: that keeps import cheap."""
     if name in _SUBMODULES:
         __import__(f"{__name__}.{name}")
         return _sys.modules[f"{__name__}.{name}"]
-    if name == "Tag":
-        from ._tags import Tag
-
-        return Tag
+    if name in _LATE:
+        module = f"{__name__}.{_LATE[name]}"
+        __import__(module)
+        return getattr(_sys.modules[module], name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, "Tag"})
+    return sorted({*globals(), *_SUBMODULES, *_LATE})
 
 
 # Registered first, so it runs last: native threads are turned away once everything else that

@@ -1,8 +1,8 @@
 // runtime/drop_list.h: references that were let go where no GIL was held.
 //
 // No destructor takes a GIL: whoever drops the last C++ owner of a Python object on a thread
-// without it puts the reference here. The list is emptied at the next entry from Python, and
-// by a pending call of the main thread. Once the gate is closed nothing is touched any more.
+// without it puts the reference here. The list is emptied where the next call returns to Python,
+// and by a pending call of the main thread. Once the gate is closed nothing is touched any more.
 //
 // A chain without a lock, so that the child of a fork cannot find it held. Entries are taken off
 // all at once only, hence none can be taken twice.

@@ -2,7 +2,7 @@
 //
 // Both extension modules use it, so it stands apart from what only _C has.
 //
-// Depends on: runtime/python.h, base/error.h.
+// Depends on: runtime/python.h, base/error.h, slot/{error_class,interpreter_exception}.h.
 #pragma once
 
 #include "runtime/python.h"
@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "opyard/base/error.h"
+#include "opyard/slot/error_class.h"
+#include "opyard/slot/interpreter_exception.h"
 
 namespace opyard::python {
 
@@ -34,10 +36,43 @@ inline void set_exception(PyObject* type, std::string_view text) noexcept {
   Py_DECREF(message);
 }
 
+// Lines that C++ code added to an exception on its way become notes of it, each once. With that exception
+// set. Where that is not possible they are left out: the exception itself matters more.
+inline void note_context(const CarriedException& carried, std::string_view text) noexcept {
+  const auto* const exception = dynamic_cast<const InterpreterException*>(&carried);
+  if (exception == nullptr || exception->text().empty()) return;
+  if (!text.starts_with(exception->text())) return;
+  text.remove_prefix(exception->text().size());
+  if (text.empty()) return;
+  text.remove_prefix(1);  // the end of the line before
+  PyObject* const current = take_exception();
+  PyObject* notes = PyObject_GetAttrString(current, "__notes__");
+  if (notes == nullptr) {
+    PyErr_Clear();
+    notes = PyList_New(0);
+    if (notes != nullptr) PyObject_SetAttrString(current, "__notes__", notes);
+  }
+  PyObject* const note =
+      PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "backslashreplace");
+  if (notes != nullptr && note != nullptr && PyList_Check(notes) &&
+      PySequence_Contains(notes, note) == 0) {
+    PyList_Append(notes, note);
+  }
+  Py_XDECREF(note);
+  Py_XDECREF(notes);
+  PyErr_Clear();
+  restore_exception(current);
+}
+
 // Sets the Python exception of an Error: the object that it carries, else one of its kind.
 // With the GIL held.
 inline void set_python_error(const Error& error) noexcept {
-  if (error.carried() && error.carried()->restore_with_lock_held()) return;
+  const CarriedException* const carried = error.carried().get();
+  if (const auto* const named = dynamic_cast<const NamedError*>(carried)) {
+    if (named->raise_with_lock_held(error.what())) return;
+  } else if (carried != nullptr && carried->restore_with_lock_held()) {
+    return note_context(*carried, error.what());
+  }
   set_exception(exception_type(error.kind()), error.what());
 }
 

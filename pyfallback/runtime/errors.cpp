@@ -11,8 +11,11 @@ namespace {
 // die on any thread.
 class PythonException final : public InterpreterException {
  public:
-  PythonException(Runtime& runtime, PyObject* exception) noexcept
-      : runtime_(runtime), exception_(exception) {}
+  PythonException(Runtime& runtime, PyObject* exception, std::string text, std::string class_name)
+      : runtime_(runtime),
+        exception_(exception),
+        text_(std::move(text)),
+        class_name_(std::move(class_name)) {}
   ~PythonException() override { (*runtime_.tag)->decref(exception_); }
 
   bool restore_with_lock_held() const noexcept override {
@@ -23,12 +26,16 @@ class PythonException final : public InterpreterException {
   }
   const void* interpreter() const noexcept override { return runtime_.tag; }
   void* object() const noexcept override { return exception_; }
+  std::string_view text() const noexcept override { return text_; }
+  std::string_view class_name() const noexcept override { return class_name_; }
 
   PyObject* exception() const noexcept { return exception_; }
 
  private:
   Runtime& runtime_;
   PyObject* const exception_;
+  const std::string text_;
+  const std::string class_name_;
 };
 
 // "ValueError: text", for C++ callers that only see what().
@@ -45,13 +52,66 @@ std::string describe(PyObject* exception) {
   return text;
 }
 
+// The name under which the exception's class, or the nearest class above it, was registered.
+std::string name_of_class(const Runtime& runtime, PyObject* exception) {
+  if (runtime.error_names == nullptr) return {};
+  PyObject* const classes = Py_TYPE(exception)->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i) {
+    PyObject* const name =
+        PyDict_GetItemWithError(runtime.error_names, PyTuple_GET_ITEM(classes, i));
+    const char* const text = name == nullptr ? nullptr : PyUnicode_AsUTF8(name);
+    if (text != nullptr) return text;
+    PyErr_Clear();
+  }
+  return {};
+}
+
 }  // namespace
 
+void put_error_class(Runtime& runtime, PyObject* name, PyObject* type) {
+  if (PyExceptionClass_Check(type) == 0) {
+    fail(ErrorKind::BadArgument,
+         std::string("register_error: expected a class of exceptions, not ") +
+             (PyType_Check(type) ? "the class " : "an object of type ") +
+             reinterpret_cast<PyTypeObject*>(PyType_Check(type) ? type : (PyObject*)Py_TYPE(type))
+                 ->tp_name);
+  }
+  for (PyObject** const table : {&runtime.error_classes, &runtime.error_names}) {
+    if (*table == nullptr) *table = require(runtime, PyDict_New()).release();
+  }
+  PyObject* const former = PyDict_GetItemWithError(runtime.error_classes, name);
+  if (former == nullptr && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  if (former != nullptr && former != type) {
+    fail(ErrorKind::BadRegistration, std::string("register_error: the name '") +
+                                         PyUnicode_AsUTF8(name) + "' is taken by the class " +
+                                         reinterpret_cast<PyTypeObject*>(former)->tp_name +
+                                         "; choose another one");
+  }
+  if (PyDict_SetItem(runtime.error_classes, name, type) < 0 ||
+      PyDict_SetItem(runtime.error_names, type, name) < 0) {
+    throw PythonErrorSet();
+  }
+}
+
+bool raise_named_error(const std::string& name, std::string_view message) noexcept {
+  const Runtime* const runtime = find_runtime();
+  if (runtime == nullptr || !holds_gil() || runtime->error_classes == nullptr) return false;
+  const Owned key = Owned::steal(PyUnicode_FromStringAndSize(name.data(), Py_ssize_t(name.size())));
+  PyObject* const type = key ? PyDict_GetItemWithError(runtime->error_classes, key.get()) : nullptr;
+  if (type == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  set_exception(type, message);
+  return true;
+}
+
 Error to_error(Runtime& runtime, Owned exception) {
-  std::string text = describe(exception.get());
-  auto carried = make_counted<PythonException>(runtime, exception.get());
+  const std::string text = describe(exception.get());
+  auto carried = make_counted<PythonException>(runtime, exception.get(), text,
+                                               name_of_class(runtime, exception.get()));
   static_cast<void>(exception.release());
-  return Error(ErrorKind::Python, std::move(text), std::move(carried));
+  return Error(ErrorKind::Python, text, std::move(carried));
 }
 
 PyObject* find_exception(const CarriedException& carried) noexcept {

@@ -6,7 +6,9 @@
 //                   exception of its kind; a carried object is set again as it was, with its
 //                   traceback.
 //
-// Depends on: runtime/runtime.h, runtime/error_type.h.
+// Both look at what C++ code left to be done, on the way out: runtime/left_work.h.
+//
+// Depends on: runtime/{runtime,error_type,left_work}.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -14,10 +16,13 @@
 #include <cxxabi.h>
 
 #include <new>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "runtime/error_type.h"
+#include "runtime/left_work.h"
 
 namespace opyard::python {
 
@@ -29,6 +34,12 @@ struct PythonErrorSet {};
 Error to_error(Runtime& runtime, Owned exception);
 // The Python exception that an Error carries, lent; null where it is of another language.
 PyObject* find_exception(const CarriedException& carried) noexcept;
+
+// Makes a Python class the one of the errors that C++ calls by a name. Throws BadArgument for what is no
+// class of exceptions, BadRegistration where another class has the name.
+void put_error_class(Runtime& runtime, PyObject* name, PyObject* type);
+// A handler for NamedError::set_raise().
+bool raise_named_error(const std::string& name, std::string_view message) noexcept;
 
 // Turns the Python exception that is set into a C++ one. With the GIL held.
 [[noreturn]] void throw_python_error(Runtime& runtime);
@@ -44,7 +55,12 @@ inline Owned require(Runtime& runtime, PyObject* result) {
 template <typename Result, typename Body>
 OPYARD_CATCHES_FORCED_UNWIND Result entry_from_python(Result failed, Body&& body) {
   try {
-    return std::forward<Body>(body)();
+    Result result = std::forward<Body>(body)();
+    if (__builtin_expect(has_left_work(), 0) && !do_left_work()) {
+      if constexpr (std::is_same_v<Result, PyObject*>) Py_XDECREF(result);
+      return failed;
+    }
+    return result;
   } catch (abi::__forced_unwind&) {
     throw;
   } catch (const PythonErrorSet&) {
@@ -57,6 +73,7 @@ OPYARD_CATCHES_FORCED_UNWIND Result entry_from_python(Result failed, Body&& body
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "something was thrown that is no std::exception");
   }
+  if (__builtin_expect(has_left_work(), 0)) do_left_work();
   return failed;
 }
 template <typename Body>

@@ -10,7 +10,9 @@
 
 #include "opyard/base/error.h"
 #include "runtime/gil.h"
+#include "runtime/left_work.h"
 #include "runtime/types.h"
+#include "runtime/warnings.h"
 
 namespace opyard::python {
 namespace {
@@ -105,6 +107,17 @@ void close_runtime(Runtime& runtime) noexcept {
     runtime.gate.wait_until_quiet();
   }
   runtime.drops.drain_with_gil_held();
+}
+
+[[gnu::noinline]] bool do_left_work() noexcept {
+  const void* const border = __builtin_return_address(0);
+  PyObject* const former = take_exception();
+  if (Runtime* const runtime = find_runtime()) runtime->drops.drain_with_gil_held();
+  const bool fine = say_waiting_warnings(border);
+  if (former == nullptr) return fine;
+  if (!fine) PyErr_Clear();  // the call has failed already
+  restore_exception(former);
+  return false;
 }
 
 PyObject* require_hook(const Runtime& runtime, const char* name) {

@@ -51,6 +51,9 @@ struct Runtime {
   // Python functions and objects that opyard/__init__.py hands over with _C.configure(): a
   // dictionary of names; see require_hook().
   PyObject* hooks = nullptr;
+  // Classes of errors by name and names by class, see runtime/errors.cpp; null until the first one.
+  PyObject* error_classes = nullptr;
+  PyObject* error_names = nullptr;
   // dtype objects by code; null where a code is none.
   PyObject* dtypes[16] = {};
 

@@ -106,7 +106,7 @@ class CaughtWarnings {
   const std::vector<std::string>& texts() const { return texts_; }
 
  private:
-  static void keep(const std::string& text) { texts_.push_back(text); }
+  static void keep(const Warning& warning) { texts_.push_back(warning.message); }
   static inline std::vector<std::string> texts_;
   const WarningHandler former_;
 };

@@ -531,10 +531,11 @@ TEST(CApi, ABlockThatFailsLeavesNothingBehind) {
 
 TEST(CApi, AWarningGoesWhereTheHostSaysAndMayBeAnError) {
   static std::string heard;
-  WarningHandler const former = set_warning_handler([](const std::string& text) { heard = text; });
+  WarningHandler const former =
+      set_warning_handler([](const Warning& each) { heard = each.message; });
   EXPECT_EQ(opyard_warn("mind the gap"), OPYARD_OK);
   EXPECT_EQ(heard, "mind the gap");
-  set_warning_handler([](const std::string&) { throw 42; });
+  set_warning_handler([](const Warning&) { throw 42; });
   EXPECT_EQ(opyard_warn("mind the gap"), OPYARD_ERROR_Foreign);
   set_warning_handler(former);
   take_error();

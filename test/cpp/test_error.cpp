@@ -27,7 +27,7 @@ constexpr KindRow kKinds[] = {
 #undef OPYARD_ERROR_KIND
 };
 
-TEST(ErrorKinds, EachKindHasItsNameItsStatusAndComesThroughABorder) {
+TEST(ErrorKinds, J2_EachKindHasItsNameItsStatusAndComesThroughABorder) {
   std::set<int> statuses;
   for (const KindRow& row : kKinds) {
     EXPECT_STREQ(name_of(row.kind), row.name);
@@ -142,7 +142,7 @@ TEST(Error, ACarriedExceptionComesOutOfTheBorderItself) {
   EXPECT_EQ(Object::destroyed, 1);
 }
 
-TEST(Error, ContextIsAddedBelowAndKeepsKindAndObject) {
+TEST(Error, J8_ContextIsAddedBelowAndKeepsKindAndObject) {
   CountedPtr<CarriedException> object = make_counted<Object>();
   const Error error(ErrorKind::BadShape, "sizes do not fit", object);
   const Error more = error.with_context("in demo::add");
@@ -158,7 +158,7 @@ TEST(Error, CopiesShareTheText) {
   EXPECT_EQ(copy.what(), error.what());
 }
 
-TEST(Error, ACheckBuildsItsMessageOnlyWhenItFails) {
+TEST(Error, J14_ACheckBuildsItsMessageOnlyWhenItFails) {
   int built = 0;
   const auto message = [&] {
     ++built;
@@ -169,7 +169,7 @@ TEST(Error, ACheckBuildsItsMessageOnlyWhenItFails) {
   EXPECT_THROWN(OPYARD_CHECK(built != 0, BadValue, message()), BadValue, "three is odd");
 }
 
-TEST(Error, AFailedAssertionSaysWhoseDefectItIs) {
+TEST(Error, J8_AFailedAssertionSaysWhoseDefectItIs) {
   EXPECT_THROWN(detail::assertion_failed("a == b", "a.cpp", 7), Internal,
                 "a.cpp:7: 'a == b' does not hold. This is a defect of Opyard; please report it.");
 }

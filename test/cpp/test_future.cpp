@@ -185,7 +185,7 @@ TEST(Future, K9_ACallbackThatThrowsIsReportedAndTheOthersRun) {
 
 TEST(Future, K9_AWarningThatIsRaisedStopsNothing) {
   const WarningHandler former =
-      set_warning_handler([](const std::string& text) { fail(ErrorKind::BadValue, text); });
+      set_warning_handler([](const Warning& each) { fail(ErrorKind::BadValue, each.message); });
   const FuturePtr future = pending();
   bool ran = false;
   future->add_callback([](FutureObject&) { throw kBroken; });

@@ -259,7 +259,7 @@ TEST(Library, ARefusedKernelTakesItsOwnDefinitionBackAndNoOther) {
   Library lib = fragment();
   registering = &lib;
   const Registration first = implement("t::refused", K::CompositeImplicitAutograd, echo(""));
-  const WarningHandler former = set_warning_handler([](const std::string&) {
+  const WarningHandler former = set_warning_handler([](const Warning&) {
     registering->def("meanwhile(Tensor x) -> Tensor");
     fail(ErrorKind::BadValue, "raised");
   });
@@ -299,7 +299,7 @@ TEST(Library, X10_AHandlerThatThrowsLeavesNothingBehind) {
   Library lib = fragment();
   const OperatorName first = lib.def("over.a(int n) -> Tensor");
   const WarningHandler former =
-      set_warning_handler([](const std::string& text) { fail(ErrorKind::BadValue, text); });
+      set_warning_handler([](const Warning& each) { fail(ErrorKind::BadValue, each.message); });
   const Thrown thrown = thrown_by([&] { lib.def("over.b(int n) -> Tensor"); });
   const Thrown with_kernel =
       thrown_by([&] { lib.def("over.b(Tensor x, int m) -> Tensor", &same); });

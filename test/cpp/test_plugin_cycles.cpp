@@ -269,7 +269,7 @@ TEST(PluginEnvironment, NamesPluginsThatAreLoadedOnce) {
   const std::string paths = file_of("a") + "::/no/such.so:" + file_of("c");
   setenv("OPYARD_LIBRARIES", paths.c_str(), 1);
   WarningHandler const former =
-      set_warning_handler([](const std::string& text) { warnings.push_back(text); });
+      set_warning_handler([](const Warning& each) { warnings.push_back(each.message); });
   const std::vector<std::string> failures = load_environment_libraries();
   set_warning_handler(former);
   EXPECT_EQ(loaded_libraries(), (std::vector{file_of("a"), file_of("c")}));

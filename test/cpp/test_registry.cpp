@@ -196,7 +196,7 @@ TEST(Registry, AnOwnKernelThatAnotherCoversStaysWhereTheWarningIsRaised) {
   Registration first = implement("t::still_covered", K::CPU, echo("first"), "", &owner);
   Registration cover = registry().implement(parse_operator_name("t::still_covered"), K::CPU,
                                             echo("cover"), "", nullptr, true);
-  const auto raise = [](const std::string&) { fail(ErrorKind::BadValue, "raised"); };
+  const auto raise = [](const Warning&) { fail(ErrorKind::BadValue, "raised"); };
   const WarningHandler former = set_warning_handler(raise);
   EXPECT_EQ(
       thrown_by([&] { implement("t::still_covered", K::CPU, echo("second"), "", &owner); }).kind,
@@ -254,8 +254,8 @@ TEST(Registry, AWarningThatBecomesAnErrorTakesTheRegistrationBack) {
   const Registration op = define("t::strict(Tensor x) -> Tensor");
   const Registration a = implement("t::strict", K::CPU, echo("a"), "registered at a.cpp:1");
   const std::string before = dump("t::strict");
-  const WarningHandler former =
-      set_warning_handler([](const std::string& text) { fail(ErrorKind::BadRegistration, text); });
+  const WarningHandler former = set_warning_handler(
+      [](const Warning& each) { fail(ErrorKind::BadRegistration, each.message); });
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(thrown_by([] { implement("t::strict", K::CPU, echo("b")); }).kind,
               ErrorKind::BadRegistration)

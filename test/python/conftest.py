@@ -74,6 +74,26 @@ def plugin():
     return opyard.ops.test_plugin
 
 
+def import_border():
+    """The extension module of border.cpp, of this CPython."""
+    import importlib.machinery
+    import importlib.util
+
+    name = "opyard_test_border"
+    if name not in sys.modules:
+        suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
+        path = plugin_path(name + suffix.removesuffix(".so"))
+        spec = importlib.util.spec_from_file_location(name, path)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def border():
+    return import_border()
+
+
 @pytest.fixture
 def throwing_plugin():
     """The path of a plugin that cannot be registered."""

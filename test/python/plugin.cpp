@@ -7,7 +7,9 @@
 #include <stdexcept>
 #include <thread>
 
+#include "opyard/base/warning.h"
 #include "opyard/library.h"
+#include "opyard/slot/error_class.h"
 #include "opyard/value/future.h"
 #include "opyard/value/list.h"
 
@@ -178,9 +180,91 @@ void fail_unseen() {
   }).join();
 }
 
+// Warnings, by the number of their kind.
+void warn(std::int64_t kind, const std::string& message) {
+  opyard::warn(opyard::WarningKind(kind), message);
+}
+void warn_here(const std::string& message) { OPYARD_WARN(User, message); }
+void warn_once(const std::string& message) { OPYARD_WARN_ONCE(Future, message); }
+void warn_and_fail(const std::string& message, const std::string& error) {
+  opyard::warn(message);
+  opyard::fail(opyard::ErrorKind::BadShape, error);
+}
+// Goes on after the warning, whatever is made of it.
+std::int64_t warnings_survived = 0;
+std::int64_t warn_and_count(const std::string& message) {
+  opyard::warn(message);
+  return ++warnings_survived;
+}
+Tensor warn_and_call(const std::string& message, const std::string& op, const Tensor& x) {
+  opyard::warn(message);
+  return call(op, x);
+}
+void warn_in_background(const std::string& message) {
+  std::thread([message] {
+    try {
+      opyard::warn(message);
+      ++calls_in_background;
+    } catch (const opyard::Error&) {
+      ++failures_in_background;
+    }
+  }).detach();
+}
+
+// Errors that are named, that get context, and that come from another thread.
+void fail_as(const std::string& name, const std::string& message) {
+  opyard::fail_as(name, message);
+}
+std::string class_of_failure(const std::string& op, const Tensor& x) {
+  try {
+    call(op, x);
+  } catch (const opyard::Error& error) {
+    return std::string(opyard::class_name_of(error));
+  }
+  return "none";
+}
+Tensor call_with_context(const std::string& op, const Tensor& x, const std::string& line) {
+  try {
+    return call(op, x);
+  } catch (const opyard::Error& error) {
+    throw error.with_context(line);
+  }
+}
+Future<Tensor> call_later(const std::string& op, const Tensor& x) {
+  const Future<Tensor> future;
+  std::thread([=] {
+    try {
+      future.object()->set_value_if_needed(call(op, x));
+    } catch (const opyard::Error& error) {
+      future.object()->set_error_if_needed(error);
+    }
+  }).detach();
+  return future;
+}
+// Drops a tensor where Python has never seen the thread.
+void drop_in_background(const Tensor& x) {
+  std::thread([tensor = x]() mutable {
+    sleep_for(20);  // until its caller has let go of it
+    tensor = {};
+    ++calls_in_background;
+  }).detach();
+}
+
 }  // namespace
 
 OPYARD_LIBRARY(test_plugin, m) {
+  m.def("warn(int kind, str message) -> ()", &warn);
+  m.def("warn_here(str message) -> ()", &warn_here);
+  m.def("warn_once(str message) -> ()", &warn_once);
+  m.def("warn_and_fail(str message, str error) -> ()", &warn_and_fail);
+  m.def("warn_and_count(str message) -> int", &warn_and_count);
+  m.def("warn_and_call(str message, str op, Tensor x) -> Tensor", &warn_and_call);
+  m.def("warn_in_background(str message) -> ()", &warn_in_background);
+  m.def("fail_as(str name, str message) -> ()", &fail_as);
+  m.def("class_of_failure(str op, Tensor x) -> str", &class_of_failure);
+  m.def("call_with_context(str op, Tensor x, str line) -> Tensor", &call_with_context);
+  m.def("call_later(str op, Tensor x) -> Future(Tensor)", &call_later);
+  m.def("drop_in_background(Tensor x) -> ()", &drop_in_background);
   m.def("call(str op, Tensor x) -> Tensor", &call);
   m.def("call_typed(str op, Tensor x) -> Tensor", &call_typed);
   m.def("call_and_rethrow(str op, Tensor x) -> Tensor", &call_and_rethrow);

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "base/backtrace_text.h"
 #include "base/thread_error.h"
 
 namespace opyard {
@@ -51,7 +52,9 @@ struct Error::State final : Counted {
 };
 
 Error::Error(ErrorKind kind, std::string message, CountedPtr<CarriedException> carried)
-    : state_(make_counted<State>(kind, std::move(message), std::move(carried))) {}
+    : state_(make_counted<State>(
+          kind, carried ? std::move(message) : detail::with_backtrace(std::move(message)),
+          std::move(carried))) {}
 
 Error::Error(const Error& other) noexcept = default;
 Error& Error::operator=(const Error& other) noexcept = default;
@@ -62,7 +65,7 @@ const char* Error::what() const noexcept { return state_->message.c_str(); }
 const CountedPtr<CarriedException>& Error::carried() const noexcept { return state_->carried; }
 
 Error Error::with_context(std::string_view line) const {
-  return Error(kind(), fmt::format("{}\n{}", what(), line), carried());
+  return Error(kind(), detail::add_line(what(), line), carried());
 }
 
 const char* name_of(ErrorKind kind) noexcept {

@@ -35,10 +35,12 @@ void warn_of_ambiguity(const OperatorName& name, const std::string& provenance) 
     const Operator* const earlier = registry.find({name.name, overload});
     if (earlier == nullptr) continue;  // taken back a moment ago
     if (const auto call = find_ambiguous_call(earlier->schema(), defined->schema())) {
-      return warn(fmt::format(
-          "Two overloads accept the same call, which goes to the one that was defined first\n"
-          "  call: {}{}\n  goes to: {}\n  and not to: {}, {}",
-          name.name, *call, earlier->declaration(), defined->declaration(), provenance));
+      return warn_at_once(
+          WarningKind::User,
+          fmt::format(
+              "Two overloads accept the same call, which goes to the one that was defined first\n"
+              "  call: {}{}\n  goes to: {}\n  and not to: {}, {}",
+              name.name, *call, earlier->declaration(), defined->declaration(), provenance));
     }
   }
 }
@@ -98,7 +100,8 @@ void Library::reset() noexcept {
 void Library::set_python_module(std::string module, std::string context) {
   check_not_moved("set_python_module(...)");
   if (!python_module_.empty() && (python_module_ != module || python_context_ != context)) {
-    warn(
+    warn_at_once(
+        WarningKind::User,
         fmt::format("the fake kernels of operators that this library of {} defines from now on are "
                     "looked for in the Python module {}, no longer in {} ({})",
                     name_space_, module, python_module_, provenance()));

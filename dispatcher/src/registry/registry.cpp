@@ -251,7 +251,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
     freed = collect_retired();
   }
   if (!warning.empty()) {
-    warn(warning);  // a handler that throws takes the registration back
+    warn_at_once(WarningKind::User, warning);  // a handler that throws takes the registration back
     const std::lock_guard lock(state_->mutex);
     entry->warned.insert(key);
   }

@@ -4,5 +4,7 @@
 namespace opyard {
 
 InterpreterException::~InterpreterException() = default;
+std::string_view InterpreterException::text() const noexcept { return {}; }
+std::string_view InterpreterException::class_name() const noexcept { return {}; }
 
 }  // namespace opyard

@@ -6,6 +6,8 @@
 // Depends on: base/error.h.
 #pragma once
 
+#include <string_view>
+
 #include "opyard/base/error.h"
 
 namespace opyard {
@@ -16,6 +18,11 @@ class OPYARD_API InterpreterException : public CarriedException {
   virtual const void* interpreter() const noexcept = 0;
   // The exception in its language. Lent.
   virtual void* object() const noexcept = 0;
+  // The text that the Error had when it was made; what it has beyond that is context, which was
+  // added on the way. Empty where that is not known.
+  virtual std::string_view text() const noexcept;
+  // The name of its class of errors, see slot/error_class.h; empty for none.
+  virtual std::string_view class_name() const noexcept;
 
  protected:
   ~InterpreterException() override;

@@ -1,0 +1,30 @@
+// runtime/warnings.h: warnings of C++ code as Python's.
+//
+// [Now or later] A kernel that warns is in the midst of its work, perhaps while an exception is on its way.
+// So where its call came from Python, on this thread, the warning waits until the border function
+// returns. Then filters see it; where one makes an error of it, the call fails with that, unless it has
+// failed already: the first error wins, and the warning is shown beside it. Where nobody would come by
+// to say it, as on a native thread, it is said at once, and what a filter makes of it comes out of
+// warn(). So it is where whoever warns can take back what was done.
+//
+// Depends on: opyard/base/warning.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include "opyard/base/warning.h"
+
+namespace opyard::python {
+
+// A handler for set_warning_handler(). Any thread.
+void warn_in_python(const Warning& warning);
+
+// Says what waits on this thread for the border function that is returned to at this address. False with
+// an exception set where a filter makes an error of one; the others are said nonetheless. With the
+// GIL held and no exception set.
+bool say_waiting_warnings(const void* return_address) noexcept;
+
+// Python's category of a kind; borrowed.
+PyObject* warning_category(WarningKind kind) noexcept;
+
+}  // namespace opyard::python

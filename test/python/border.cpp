@@ -1,0 +1,218 @@
+// test/python/border.cpp: an extension module that uses what pyfallback/runtime offers C++ code: border
+// functions, owned references, holding and letting go of the GIL, exceptions on their way through
+// threads. It has its own copy of the runtime's functions, and the runtime object of opyard._C.
+#include "runtime/python.h"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "opyard/slot/error_class.h"
+#include "runtime/gil.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+struct Odd : std::exception {
+  const char* what() const noexcept override { return "odd"; }
+};
+
+int throw_it(std::string_view what) {
+  if (what == "nothing") return 7;
+  if (what == "Error") fail(ErrorKind::BadIndex, "an Error");
+  if (what == "bad_alloc") throw std::bad_alloc();
+  if (what == "runtime_error") throw std::runtime_error("a runtime_error");
+  if (what == "exception") throw Odd();
+  if (what == "int") throw 42;
+  if (what == "set") {
+    PyErr_SetString(PyExc_KeyError, "set");
+    throw PythonErrorSet();
+  }
+  if (what == "named") fail_as("border.Named", "a named one");
+  fail(ErrorKind::Internal, "no such case");
+}
+
+// throws(what) -> (what the border function returned, the exception or None), returning int
+PyObject* throws(PyObject*, PyObject* what) {
+  const int result = entry_from_python<int>(-5, [&] { return throw_it(PyUnicode_AsUTF8(what)); });
+  PyObject* const exception = take_exception();
+  return Py_BuildValue("iN", result, exception == nullptr ? Py_NewRef(Py_None) : exception);
+}
+// The same, returning an object.
+PyObject* throws_object(PyObject*, PyObject* what) {
+  return entry_from_python([&] { return PyLong_FromLong(throw_it(PyUnicode_AsUTF8(what))); });
+}
+
+// owned(case, object) -> how many references it has more, while the result of the case is alive
+PyObject* owned(PyObject*, PyObject* args) {
+  const char* which = nullptr;
+  PyObject* object = nullptr;
+  if (PyArg_ParseTuple(args, "sO", &which, &object) == 0) return nullptr;
+  const std::string_view name = which;
+  const Py_ssize_t before = Py_REFCNT(object);
+  Owned first = Owned::share(object);
+  Py_ssize_t now = -1;
+  if (name == "share") {
+    now = Py_REFCNT(object);
+  } else if (name == "self") {
+    Owned& same = first;
+    first = std::move(same);
+    now = first.get() == object ? Py_REFCNT(object) : -1;
+  } else if (name == "same pointer") {
+    first = Owned::share(object);
+    now = first.get() == object ? Py_REFCNT(object) : -1;
+  } else if (name == "same pointer stolen") {
+    Py_INCREF(object);
+    first = Owned::steal(object);
+    now = first.get() == object ? Py_REFCNT(object) : -1;
+  } else if (name == "move") {
+    const Owned second = std::move(first);
+    now = !first && second.get() == object ? Py_REFCNT(object)
+                                           : -1;  // NOLINT(bugprone-use-after-move)
+  } else if (name == "release") {
+    PyObject* const raw = first.release();
+    now = Py_REFCNT(object);
+    Py_DECREF(raw);
+  } else if (name == "empty") {
+    first = {};
+    now = Py_REFCNT(object);
+  }
+  return PyLong_FromSsize_t(now - before);
+}
+
+// Calls a Python function on a native thread; what it raises becomes an Error there, its object.
+std::optional<Error> failure_of(Runtime& runtime, PyObject* function) {
+  std::optional<Error> error;
+  try {
+    const HoldGil gil(runtime);
+    const HoldGil again(runtime);
+    require(runtime, PyObject_CallNoArgs(function));
+  } catch (const Error& failed) {
+    error = failed;
+  }
+  return error;
+}
+
+// carry(function, copies): its exception, from a native thread to this one, by so many copies.
+PyObject* carry(PyObject*, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* function = nullptr;
+    int copies = 0;
+    if (PyArg_ParseTuple(args, "Oi", &function, &copies) == 0) throw PythonErrorSet();
+    Runtime& runtime = require_runtime();
+    std::vector<Error> errors;
+    {
+      const ReleaseGil release;
+      std::thread([&] {
+        const std::optional<Error> error = failure_of(runtime, function);
+        if (error) errors.assign(std::size_t(copies), *error);
+      }).join();
+    }
+    if (errors.empty()) Py_RETURN_NONE;
+    const Error last = errors.back();
+    std::thread([&] { errors.clear(); }).join();  // the GIL is held here, not there
+    throw last;
+  });
+}
+
+// drop(objects): the last references of a list's items, on a native thread without the GIL.
+PyObject* drop(PyObject*, PyObject* list) {
+  return entry_from_python([&]() -> PyObject* {
+    Runtime& runtime = require_runtime();
+    std::vector<PyObject*> objects;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+      objects.push_back(Py_NewRef(PyList_GET_ITEM(list, i)));
+    }
+    if (PyList_SetSlice(list, 0, PyList_GET_SIZE(list), nullptr) < 0) throw PythonErrorSet();
+    std::thread([&] {
+      for (PyObject* const object : objects) (*runtime.tag)->decref(object);
+    }).join();
+    Py_RETURN_NONE;
+  });
+}
+
+// run(function, threads, released): calls it on so many native threads at once, and waits for them
+// without the GIL; with `released` also on this thread, which has let go of the GIL then.
+PyObject* run(PyObject*, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* function = nullptr;
+    int count = 0;
+    int released = 0;
+    if (PyArg_ParseTuple(args, "Oip", &function, &count, &released) == 0) throw PythonErrorSet();
+    Runtime& runtime = require_runtime();
+    std::vector<std::optional<Error>> errors(std::size_t(count) + 1);
+    {
+      const ReleaseGil release;
+      std::vector<std::thread> threads;
+      for (int i = 0; i < count; ++i) {
+        threads.emplace_back([&, i] { errors[std::size_t(i)] = failure_of(runtime, function); });
+      }
+      if (released != 0) errors.back() = failure_of(runtime, function);
+      for (std::thread& thread : threads) thread.join();
+    }
+    for (const std::optional<Error>& error : errors) {
+      if (error) throw *error;
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+// deadlock(function): waits for a native thread that needs the GIL, and holds it. What a matrix of
+// deadlocks must find.
+PyObject* deadlock(PyObject*, PyObject* function) {
+  return entry_from_python([&]() -> PyObject* {
+    Runtime& runtime = require_runtime();
+    std::thread([&] { failure_of(runtime, function); }).join();
+    Py_RETURN_NONE;
+  });
+}
+
+// holds() -> (here, where it was let go of, where it was taken on a native thread)
+PyObject* holds(PyObject*, PyObject*) {
+  return entry_from_python([&] {
+    Runtime& runtime = require_runtime();
+    std::array<bool, 4> held{holds_gil()};
+    {
+      const ReleaseGil release;
+      held[1] = holds_gil();
+      std::thread([&] {
+        held[2] = holds_gil();
+        const HoldGil gil(runtime);
+        held[3] = holds_gil();
+      }).join();
+    }
+    return Py_BuildValue("NNNN", PyBool_FromLong(held[0]), PyBool_FromLong(held[1]),
+                         PyBool_FromLong(held[2]), PyBool_FromLong(held[3]));
+  });
+}
+
+PyMethodDef functions[] = {
+    {"throws", throws, METH_O, nullptr},     {"throws_object", throws_object, METH_O, nullptr},
+    {"owned", owned, METH_VARARGS, nullptr}, {"carry", carry, METH_VARARGS, nullptr},
+    {"drop", drop, METH_O, nullptr},         {"run", run, METH_VARARGS, nullptr},
+    {"deadlock", deadlock, METH_O, nullptr}, {"holds", holds, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "opyard_test_border",
+                          nullptr,
+                          0,
+                          functions,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+}  // namespace
+}  // namespace opyard::python
+
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit_opyard_test_border() {
+  return PyModuleDef_Init(&opyard::python::definition);
+}
