@@ -17,6 +17,7 @@
 #include "opyard/keys/local.h"
 #include "opyard/registry/registry.h"
 #include "protocol/callbacks.h"
+#include "protocol/slots.h"
 #include "runtime/gil.h"
 #include "runtime/late_warnings.h"
 #include "runtime/types.h"
@@ -151,7 +152,7 @@ PyMethodDef functions[] = {
 
 int execute(PyObject* module) {
   return entry_from_python(-1, [&] {
-    Runtime& runtime = require_runtime();
+    Runtime& runtime = require_runtime(python_vtable);
     if (runtime.module == nullptr) runtime.module = module;
     *static_cast<Runtime**>(PyModule_GetState(module)) = &runtime;
     add_key_set_type(runtime, module);

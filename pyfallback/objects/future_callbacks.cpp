@@ -95,7 +95,7 @@ FutureCallback::FutureCallback(Runtime& runtime, PyObject* function)
 
 FutureCallback::~FutureCallback() {
   for (PyObject* const object : {function, context}) {
-    if (object != nullptr) (*runtime.tag)->decref(object);
+    if (object != nullptr) runtime.tag->decref(object, false);
   }
 }
 

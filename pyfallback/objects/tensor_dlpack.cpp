@@ -146,7 +146,7 @@ struct Relay {
 
   static void let_go(Managed* managed) {
     const std::unique_ptr<Relay> relay(static_cast<Relay*>(managed->manager_ctx));
-    (*relay->tag)->decref(relay->keeper);
+    relay->tag->decref(relay->keeper, false);
   }
 };
 

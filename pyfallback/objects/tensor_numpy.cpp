@@ -21,7 +21,7 @@ struct Hold {
 
   static void let_go(void* context) {
     const std::unique_ptr<Hold> hold(static_cast<Hold*>(context));
-    (*hold->tag)->decref(hold->view);
+    hold->tag->decref(hold->view, false);
   }
 };
 

@@ -54,9 +54,9 @@ Owned dict_to_python(Runtime& runtime, const Type& type, const DictObject& from)
 
 Owned foreign_to_python(Runtime& runtime, const ForeignObject& object) {
   if (object.interpreter != runtime.tag) {
-    fail(ErrorKind::InterpreterGone,
-         std::string("an object of interpreter ") + (*object.interpreter)->name() +
-             " cannot be used in interpreter " + (*runtime.tag)->name());
+    fail(ErrorKind::InterpreterGone, std::string("an object of interpreter ") +
+                                         object.interpreter->name() +
+                                         " cannot be used in interpreter " + runtime.tag->name());
   }
   return Owned::share(static_cast<PyObject*>(object.object));
 }

@@ -23,7 +23,7 @@ class Callback {
   }
   Callback(const Callback&) = delete;
   Callback& operator=(const Callback&) = delete;
-  ~Callback() { (*runtime_.tag)->decref(function_); }
+  ~Callback() { runtime_.tag->decref(function_, false); }
 
   Runtime& runtime() const noexcept { return runtime_; }
   PyObject* function() const noexcept { return function_; }
@@ -129,7 +129,7 @@ class PythonReporter final : public MissingKernelReporter {
   explicit PythonReporter(SharedCallback callback) noexcept : callback_(std::move(callback)) {}
 
   void report(const Operator&, DispatchKey key) const override {
-    enter_python(callback_->runtime(), [&] { call_with(*callback_, to_text(to_string(key))); });
+    callback_->runtime().tag->report_error_callback(callback_->function(), key);
   }
 
  private:

@@ -26,7 +26,7 @@ struct PythonKernel {
 
 void destroy_kernel(void* context) {
   const std::unique_ptr<PythonKernel> kernel(static_cast<PythonKernel*>(context));
-  (*kernel->runtime.tag)->decref(kernel->function);
+  kernel->runtime.tag->decref(kernel->function, false);
 }
 
 std::string describe_kernel(const void* record) {

@@ -16,7 +16,7 @@ class PythonException final : public InterpreterException {
         exception_(exception),
         text_(std::move(text)),
         class_name_(std::move(class_name)) {}
-  ~PythonException() override { (*runtime_.tag)->decref(exception_); }
+  ~PythonException() override { runtime_.tag->decref(exception_, false); }
 
   bool restore_with_lock_held() const noexcept override {
     if (!holds_gil()) return false;

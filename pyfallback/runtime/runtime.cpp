@@ -1,11 +1,10 @@
-// runtime/runtime.cpp: the life of a runtime, and what C++ may ask of it through the tag.
+// runtime/runtime.cpp: the life of a runtime.
 //
 // [Life] _C's first import makes the runtime, and the interpreter's own dictionary keeps it for later
 // ones. An atexit function of the interpreter closes it; a static destructor closes the gate too,
 // for hosts that just exit. The runtime and its tag are never freed; an interpreter that is made
-// later gets its own. The tag's slots take no argument that leads back here, so they find the live
-// runtime through one atomic pointer: in this version only the main interpreter is served, and
-// there is one at a time.
+// later gets its own. In this version only the main interpreter is served, and there is one at a time,
+// so code that has neither a tag nor a type at hand finds the live runtime through one atomic pointer.
 #include "runtime/runtime.h"
 
 #include "opyard/base/error.h"
@@ -25,34 +24,6 @@ struct CloseAtExit {
   }
 };
 
-const char* slot_name() { return "CPython " PY_VERSION; }
-
-void slot_incref(void* object) {
-  Runtime* const runtime = live.load(std::memory_order_acquire);
-  if (runtime == nullptr) return;
-  const HoldGil gil(*runtime);
-  Py_INCREF(static_cast<PyObject*>(object));
-}
-
-int drain_pending(void* runtime) {
-  static_cast<Runtime*>(runtime)->drops.drain_with_gil_held();
-  return 0;
-}
-
-void slot_decref(void* object) {
-  Runtime* const runtime = live.load(std::memory_order_acquire);
-  if (runtime == nullptr) return;  // the interpreter is gone: leaked on purpose
-  if (holds_gil()) {
-    drop_reference(static_cast<PyObject*>(object));
-    return;
-  }
-  runtime->drops.push(static_cast<PyObject*>(object));
-  // Asks the main thread to drop it soon. Where its queue is full, the next entry does.
-  if (!runtime->gate.closed()) static_cast<void>(Py_AddPendingCall(drain_pending, runtime));
-}
-
-constexpr InterpreterVTable kVTable{slot_name, slot_incref, slot_decref};
-
 // Under this name the interpreter's dictionary has a capsule with the runtime.
 constexpr const char* kKept = "opyard.runtime";
 
@@ -65,7 +36,7 @@ Runtime* find_kept() {
 
 }  // namespace
 
-Runtime& require_runtime() {
+Runtime& require_runtime(const InterpreterVTable& vtable) {
   // PyGILState_*, by which threads come in and find out whether they hold the GIL, knows the main
   // interpreter only: in another one a call of a Python kernel would wait for ever.
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
@@ -82,7 +53,7 @@ Runtime& require_runtime() {
   static const CloseAtExit close_at_exit;
   static_cast<void>(close_at_exit);
   auto runtime = std::make_unique<Runtime>();
-  runtime->tag = Interpreter::create(&kVTable);
+  runtime->tag = Interpreter::create(&vtable, runtime.get());
   // What is there is of a main interpreter that has ended, or of an import that failed.
   if (Runtime* const former = live.exchange(runtime.get())) {
     former->gate.close();

@@ -31,7 +31,7 @@ namespace opyard::python {
 struct TensorObject;
 
 struct Runtime {
-  // Where the tag's vtable finds the runtime again.
+  // Its context is this runtime.
   Interpreter* tag = nullptr;
   Gate gate;
   DropList drops;
@@ -78,10 +78,10 @@ inline Runtime& runtime_of_module(PyObject* module) noexcept {
   return **static_cast<Runtime**>(PyModule_GetState(module));
 }
 
-// The runtime of this interpreter: the one that keep_runtime() kept, or a new one. Raises Unsupported
-// where the interpreter is not the main one, which alone is served in this version, and where it is
+// The runtime of this interpreter: the one that keep_runtime() kept, or a new one, whose tag
+// leads to this table. Raises Unsupported where the interpreter is not the main one, which alone is served in this version, and where it is
 // ending.
-Runtime& require_runtime();
+Runtime& require_runtime(const InterpreterVTable& vtable);
 // Lets require_runtime() find it: the types are complete. Throws PythonErrorSet.
 void keep_runtime(Runtime& runtime);
 // The live runtime, or null. Any thread.

@@ -13,20 +13,26 @@ struct Fake {
   static constexpr char kName[] = {kLetter, '\0'};
   static inline std::atomic<int> increfs{0};
   static inline std::atomic<int> decrefs{0};
+  static inline std::atomic<int> decrefs_of_slots{0};
 
   static const InterpreterVTable& vtable() {
     static const InterpreterVTable table = [] {
       InterpreterVTable slots = disarmed_vtable();
-      slots.name = [] { return static_cast<const char*>(kName); };
-      slots.incref = [](void*) { increfs.fetch_add(1); };
-      slots.decref = [](void*) { decrefs.fetch_add(1); };
+      slots.name = [](Interpreter&) { return static_cast<const char*>(kName); };
+      slots.incref = [](Interpreter&, void*) { increfs.fetch_add(1); };
+      slots.decref = [](Interpreter&, void*, bool has_object_slot) {
+        decrefs.fetch_add(1);
+        if (has_object_slot) decrefs_of_slots.fetch_add(1);
+      };
       return slots;
     }();
     return table;
   }
 
   // A new tag each time. Like all tags it is never freed.
-  static Interpreter* create() { return Interpreter::create(&vtable()); }
+  static Interpreter* create(void* context = nullptr) {
+    return Interpreter::create(&vtable(), context);
+  }
 };
 
 using FakeA = Fake<'A'>;

@@ -31,15 +31,41 @@ TEST(ObjectSlot, E14_TheTagIsSetOnceAndNeverChanges) {
   EXPECT_EQ(slot.tag(), a) << "not even when its interpreter is gone";
 }
 
-TEST(ObjectSlot, E15_ClaimingFromEachState) {
+TEST(ObjectSlot, E15_TaggingFromEachOfFourStates) {
+  Interpreter* const a = FakeA::create();
+  Interpreter* const b = FakeB::create();
+  int first = 0;
+  int second = 0;
+
+  ObjectSlot fresh;
+  fresh.init(a, &first, SlotStatus::DefinitelyUntagged);
+  EXPECT_EQ(fresh.tag(), a);
+  EXPECT_EQ(fresh.object(a), &first);
+
+  ObjectSlot slot;
+  EXPECT_EQ(slot.status(a), SlotStatus::MaybeUntagged);
+  slot.init(a, &first, SlotStatus::MaybeUntagged);
+  EXPECT_EQ(slot.object(a), &first);
+  slot.init(a, &second, SlotStatus::MaybeUntagged);
+  EXPECT_EQ(slot.object(a), &second) << "tagged by us in the meantime";
+  EXPECT_EQ(slot.status(a), SlotStatus::TaggedByUs);
+  slot.init(a, &first, SlotStatus::TaggedByUs);
+  EXPECT_EQ(slot.object(a), &first);
+
+  EXPECT_EQ(slot.status(b), SlotStatus::TaggedByOther);
+  EXPECT_THROWN(slot.init(b, &second, SlotStatus::TaggedByOther), InterpreterGone, kAInB);
+  EXPECT_THROWN(slot.init(b, &second, SlotStatus::MaybeUntagged), InterpreterGone, kAInB);
+  EXPECT_EQ(slot.tag(), a);
+  EXPECT_EQ(slot.object(a), &first) << "who lost the race has written nothing";
+}
+
+TEST(ObjectSlot, E15_ClaimingWithoutAnObject) {
   Interpreter* const a = FakeA::create();
   Interpreter* const b = FakeB::create();
   ObjectSlot slot;
-  EXPECT_EQ(slot.status(a), SlotStatus::Untagged);
   slot.claim(a);
   EXPECT_EQ(slot.status(a), SlotStatus::TaggedByUs);
   EXPECT_NO_THROW(slot.claim(a)) << "ours already";
-  EXPECT_EQ(slot.status(b), SlotStatus::TaggedByOther);
   EXPECT_THROWN(slot.claim(b), InterpreterGone, kAInB);
 }
 
@@ -49,11 +75,15 @@ TEST(ObjectSlot, E16_ReadingTheObjectChecksTheTag) {
   int object = 0;
   ObjectSlot slot;
   EXPECT_EQ(slot.object(a), nullptr) << "untagged";
+  EXPECT_EQ(slot.find_object(a), std::nullopt) << "untagged, or tagged at any moment";
   slot.claim(a);
+  EXPECT_EQ(slot.find_object(a), std::optional<void*>(nullptr)) << "ours";
   EXPECT_EQ(slot.object(a), nullptr) << "ours, without an object at present";
   slot.set_object_with_lock_held(&object);
   EXPECT_EQ(slot.object(a), &object);
+  EXPECT_EQ(slot.find_object(a), std::optional<void*>(&object));
   EXPECT_THROWN(slot.object(b), InterpreterGone, kAInB);
+  EXPECT_THROWN(slot.find_object(b), InterpreterGone, kAInB);
   slot.set_object_with_lock_held(nullptr);
   EXPECT_THROWN(slot.object(b), InterpreterGone, kAInB);
 }

@@ -106,7 +106,7 @@ PyObject* carry(PyObject*, PyObject* args) {
     PyObject* function = nullptr;
     int copies = 0;
     if (PyArg_ParseTuple(args, "Oi", &function, &copies) == 0) throw PythonErrorSet();
-    Runtime& runtime = require_runtime();
+    Runtime& runtime = require_runtime(disarmed_vtable());  // which _C has made
     std::vector<Error> errors;
     {
       const ReleaseGil release;
@@ -125,14 +125,14 @@ PyObject* carry(PyObject*, PyObject* args) {
 // drop(objects): the last references of a list's items, on a native thread without the GIL.
 PyObject* drop(PyObject*, PyObject* list) {
   return entry_from_python([&]() -> PyObject* {
-    Runtime& runtime = require_runtime();
+    Runtime& runtime = require_runtime(disarmed_vtable());  // which _C has made
     std::vector<PyObject*> objects;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
       objects.push_back(Py_NewRef(PyList_GET_ITEM(list, i)));
     }
     if (PyList_SetSlice(list, 0, PyList_GET_SIZE(list), nullptr) < 0) throw PythonErrorSet();
     std::thread([&] {
-      for (PyObject* const object : objects) (*runtime.tag)->decref(object);
+      for (PyObject* const object : objects) runtime.tag->decref(object, false);
     }).join();
     Py_RETURN_NONE;
   });
@@ -146,7 +146,7 @@ PyObject* run(PyObject*, PyObject* args) {
     int count = 0;
     int released = 0;
     if (PyArg_ParseTuple(args, "Oip", &function, &count, &released) == 0) throw PythonErrorSet();
-    Runtime& runtime = require_runtime();
+    Runtime& runtime = require_runtime(disarmed_vtable());  // which _C has made
     std::vector<std::optional<Error>> errors(std::size_t(count) + 1);
     {
       const ReleaseGil release;
@@ -168,7 +168,7 @@ PyObject* run(PyObject*, PyObject* args) {
 // deadlocks must find.
 PyObject* deadlock(PyObject*, PyObject* function) {
   return entry_from_python([&]() -> PyObject* {
-    Runtime& runtime = require_runtime();
+    Runtime& runtime = require_runtime(disarmed_vtable());  // which _C has made
     std::thread([&] { failure_of(runtime, function); }).join();
     Py_RETURN_NONE;
   });
@@ -177,7 +177,7 @@ PyObject* deadlock(PyObject*, PyObject* function) {
 // holds() -> (here, where it was let go of, where it was taken on a native thread)
 PyObject* holds(PyObject*, PyObject*) {
   return entry_from_python([&] {
-    Runtime& runtime = require_runtime();
+    Runtime& runtime = require_runtime(disarmed_vtable());  // which _C has made
     std::array<bool, 4> held{holds_gil()};
     {
       const ReleaseGil release;

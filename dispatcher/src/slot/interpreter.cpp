@@ -1,17 +1,30 @@
 // slot/interpreter.cpp: tags, and the table of an interpreter that is gone.
 #include "opyard/slot/interpreter.h"
 
+#include <string>
+
 namespace opyard {
 namespace {
 
+// What a slot does once its interpreter is gone, where it has something to give.
+[[noreturn]] OPYARD_COLD void refuse(const char* slot) {
+  fail(ErrorKind::InterpreterGone,
+       std::string(slot) +
+           ": a tensor or an object was asked for what its interpreter defines, but that "
+           "interpreter has ended; pass t.alias() to get a tensor on the same storage that needs "
+           "none");
+}
+
+#define OPYARD_SLOT_MORE(...) __VA_OPT__(, ) __VA_ARGS__
 #define OPYARD_INTERPRETER_SLOT(name, result, parameters, arguments, disarmed) \
-  result disarmed_##name parameters { disarmed; }
-// A housekeeping slot has no use for its arguments once disarmed.
+  result disarmed_##name(Interpreter& OPYARD_SLOT_MORE parameters) { disarmed; }
+// A disarmed slot has no use for its arguments.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "opyard/slot/interpreter_slots.def"
 #pragma GCC diagnostic pop
 #undef OPYARD_INTERPRETER_SLOT
+#undef OPYARD_SLOT_MORE
 
 constexpr InterpreterVTable kDisarmed{
 #define OPYARD_INTERPRETER_SLOT(name, result, parameters, arguments, disarmed) disarmed_##name,
@@ -24,9 +37,9 @@ constexpr InterpreterVTable kDisarmed{
 const InterpreterVTable& disarmed_vtable() noexcept { return kDisarmed; }
 
 // All tags hang on one chain, so that a checker for leaks can tell them from lost memory.
-Interpreter* Interpreter::create(const InterpreterVTable* vtable) {
+Interpreter* Interpreter::create(const InterpreterVTable* vtable, void* context) {
   static constinit std::atomic<Interpreter*> newest{nullptr};
-  auto* const tag = new Interpreter(vtable);
+  auto* const tag = new Interpreter(vtable, context);
   tag->older_ = newest.load(std::memory_order_relaxed);
   while (!newest.compare_exchange_weak(tag->older_, tag, std::memory_order_release,
                                        std::memory_order_relaxed)) {

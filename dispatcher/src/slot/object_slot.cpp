@@ -11,11 +11,11 @@ void ObjectSlot::claim(Interpreter* us) {
   if (expected != us) refuse(us, expected);
 }
 
-void ObjectSlot::refuse(const Interpreter* us, const Interpreter* other) {
+void ObjectSlot::refuse(Interpreter* us, Interpreter* other) {
   fail(ErrorKind::InterpreterGone,
        fmt::format("this object belongs to interpreter {} and cannot be used in interpreter {}; "
                    "pass t.alias() to get an untagged tensor on the same storage",
-                   (**other).name(), (**us).name()));
+                   other->name(), us->name()));
 }
 
 }  // namespace opyard

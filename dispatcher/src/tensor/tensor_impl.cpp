@@ -74,7 +74,7 @@ TensorImpl::TensorImpl(CountedPtr<Storage> storage, DType dtype, IntSpan sizes, 
 TensorImpl::~TensorImpl() {
   Interpreter* const interpreter = object_slot_.tag();
   if (interpreter == nullptr) return;
-  if (void* const object = object_slot_.object(interpreter)) (*interpreter)->decref(object);
+  if (void* const object = object_slot_.object(interpreter)) interpreter->decref(object, true);
 }
 
 }  // namespace opyard

@@ -74,7 +74,7 @@ class Printer {
         return tensor.defined() ? describe(tensor) : "[ Tensor (undefined) ]";
       }
       case Kind::PyObject:
-        return fmt::format("<object of {}>", (*value.to_foreign().interpreter)->name());
+        return fmt::format("<object of {}>", value.to_foreign().interpreter->name());
       case Kind::Storage:
         return fmt::format("<storage of {} bytes on {}>", value.to_storage().bytes(),
                            to_string(value.to_storage().device()));

@@ -5,44 +5,80 @@
 // outlive the plugin that made it, with an atomic pointer to a table of functions. When the
 // interpreter ends the pointer is swapped for a table that lives in libopyard ("disarmed").
 //
-// Depends on: base/error.h, slot/interpreter_slots.def.
+//   tag->decref(object, false)     asks the interpreter: interpreter_slots.def has all of it
+//
+//   Interpreter { vtable ──> the plugin's table, later the disarmed one of libopyard
+//                 context ─> what the plugin keeps for this interpreter }
+//
+// Depends on: base/error.h, keys/dispatch_key_set.h, slot/interpreter_slots.def.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <span>
 
 #include "opyard/base/error.h"
 #include "opyard/base/export.h"
+#include "opyard/keys/dispatch_key_set.h"
 
 namespace opyard {
 
+// Of layers above; see the head of interpreter_slots.def.
+class Operator;
+class Stack;
+class SymInt;
+class Tensor;
+class TensorImpl;
+struct Device;
+enum class Layout : std::uint8_t;
+enum class MemoryFormat : std::uint8_t;
+
+class Interpreter;
+
+#define OPYARD_SLOT_PARAMETERS(...) __VA_ARGS__
+#define OPYARD_SLOT_MORE(...) __VA_OPT__(, ) __VA_ARGS__
+
 struct InterpreterVTable {
 #define OPYARD_INTERPRETER_SLOT(name, result, parameters, arguments, disarmed) \
-  result(*name) parameters;
+  result (*name)(Interpreter & interpreter OPYARD_SLOT_MORE parameters);
 #include "opyard/slot/interpreter_slots.def"
 #undef OPYARD_INTERPRETER_SLOT
 };
 
 class OPYARD_API Interpreter {
  public:
-  // A new tag. It is never freed, since objects may point to it for ever.
-  static Interpreter* create(const InterpreterVTable* vtable);
+  // A new tag. It is never freed, since objects may point to it for ever. `context` is the
+  // table's own: its functions find it in the interpreter that they get.
+  static Interpreter* create(const InterpreterVTable* vtable, void* context = nullptr);
 
-  // The table to call through now. Safe in any thread, before and after the disarming.
-  const InterpreterVTable& operator*() const noexcept {
+  // One call a slot, through the table of now. Safe in any thread, before and after the disarming.
+#define OPYARD_INTERPRETER_SLOT(name, result, parameters, arguments, disarmed) \
+  result name(OPYARD_SLOT_PARAMETERS parameters) {                             \
+    return vtable().name(*this OPYARD_SLOT_MORE arguments);                    \
+  }
+#include "opyard/slot/interpreter_slots.def"
+#undef OPYARD_INTERPRETER_SLOT
+
+  const InterpreterVTable& vtable() const noexcept {
     return *vtable_.load(std::memory_order_acquire);
   }
-  const InterpreterVTable* operator->() const noexcept { return &**this; }
+  void* context() const noexcept { return context_; }
 
   // From now on every slot is the disarmed one. Threads inside a slot finish it.
   void disarm() noexcept;
   bool armed() const noexcept;
 
  private:
-  explicit Interpreter(const InterpreterVTable* vtable) : vtable_(vtable) {}
+  Interpreter(const InterpreterVTable* vtable, void* context)
+      : vtable_(vtable), context_(context) {}
 
   std::atomic<const InterpreterVTable*> vtable_;
+  void* const context_;
   Interpreter* older_ = nullptr;  // written once by create(): all tags stay reachable
 };
+
+#undef OPYARD_SLOT_PARAMETERS
+#undef OPYARD_SLOT_MORE
 
 // The table whose slots do nothing or raise InterpreterGone.
 OPYARD_API const InterpreterVTable& disarmed_vtable() noexcept;

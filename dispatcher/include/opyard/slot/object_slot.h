@@ -4,39 +4,59 @@
 // once and never changes. The object pointer may be written only by the thread that holds
 // the lock of the tagged interpreter.
 //
-//   Untagged ──claim──> TaggedByUs (seen from the claimer), TaggedByOther (seen from others)
+//   DefinitelyUntagged ─┐
+//   MaybeUntagged ──────┴─init──> TaggedByUs (seen from the winner), TaggedByOther (from others)
 //
 // Depends on: slot/interpreter.h.
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "opyard/slot/interpreter.h"
 
 namespace opyard {
 
 enum class SlotStatus {
-  Untagged,       // nobody has claimed the object; another thread may do so at any moment
-  TaggedByUs,     // ours: with our lock held, we alone may write the object pointer
-  TaggedByOther,  // another interpreter's; its object must not be touched
+  DefinitelyUntagged,  // just made, and seen by no other thread: its maker alone can say so
+  MaybeUntagged,       // it looked untagged; another thread may tag it at any moment
+  TaggedByUs,          // ours: with our lock held, we alone may write the object pointer
+  TaggedByOther,       // another interpreter's; its object must not be touched
 };
 
 class OPYARD_API ObjectSlot {
  public:
   SlotStatus status(const Interpreter* us) const noexcept {
     const Interpreter* tag = tag_.load(std::memory_order_acquire);
-    if (tag == nullptr) return SlotStatus::Untagged;
+    if (tag == nullptr) return SlotStatus::MaybeUntagged;
     return tag == us ? SlotStatus::TaggedByUs : SlotStatus::TaggedByOther;
+  }
+
+  // Tags a C++ object for `us`, as far as its status asks for that, and writes the object pointer.
+  // Nothing is written where another interpreter was first: then it raises InterpreterGone, naming
+  // both. The caller holds the lock of `us`.
+  void init(Interpreter* us, void* object, SlotStatus status) {
+    if (status == SlotStatus::DefinitelyUntagged) {
+      tag_.store(us, std::memory_order_relaxed);  // whoever sees the object later, sees this too
+    } else if (status != SlotStatus::TaggedByUs) {
+      claim(us);
+    }
+    object_ = object;
   }
 
   // Tags the object for `us`, or finds it tagged for `us` already. Raises InterpreterGone,
   // naming both, where another interpreter was first.
   void claim(Interpreter* us);
 
+  // Nothing for an untagged object, which is then MaybeUntagged; else as object().
+  std::optional<void*> find_object(Interpreter* us) const {
+    if (tag() == nullptr) return std::nullopt;
+    return object(us);
+  }
   // The object, or null: untagged, or tagged by us without an object at present. Raises
   // InterpreterGone, naming both, for an object of another interpreter.
-  void* object(const Interpreter* us) const {
-    const Interpreter* tag = tag_.load(std::memory_order_acquire);
+  void* object(Interpreter* us) const {
+    Interpreter* const tag = tag_.load(std::memory_order_acquire);
     if (tag == nullptr) return nullptr;
     if (tag != us) refuse(us, tag);
     return object_;
@@ -48,7 +68,7 @@ class OPYARD_API ObjectSlot {
   Interpreter* tag() const noexcept { return tag_.load(std::memory_order_acquire); }
 
  private:
-  [[noreturn]] static void refuse(const Interpreter* us, const Interpreter* other);
+  [[noreturn]] static void refuse(Interpreter* us, Interpreter* other);
 
   std::atomic<Interpreter*> tag_{nullptr};  // written once
   void* object_ = nullptr;                  // guarded by the lock of the tagged interpreter

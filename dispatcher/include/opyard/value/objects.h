@@ -45,7 +45,7 @@ class OPYARD_API ForeignObject final : public Counted {
   // Takes over an owner of `object`.
   ForeignObject(Interpreter* interpreter, void* object) noexcept
       : interpreter(interpreter), object(object) {}
-  ~ForeignObject() override { (*interpreter)->decref(object); }
+  ~ForeignObject() override { interpreter->decref(object, false); }
   Interpreter* const interpreter;
   void* const object;
 };

@@ -1,0 +1,17 @@
+// protocol/dispatch_slots.cpp: boxed calls that C++ hands to Python.
+#include "protocol/slots.h"
+
+namespace opyard::python {
+
+void slots::dispatch(Interpreter&, const Operator&, Stack&) { refuse_slot("dispatch"); }
+
+void slots::python_op_registration_trampoline(Interpreter&, const Operator&, DispatchKey,
+                                              DispatchKeySet, Stack&, bool, bool) {
+  refuse_slot("python_op_registration_trampoline");
+}
+
+void slots::python_dispatcher(Interpreter&, const Operator&, DispatchKeySet, Stack&) {
+  refuse_slot("python_dispatcher");
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,155 @@
+// test/python/slots_plugin.cpp: C++ that asks an interpreter, through the tag of a tensor, what it may.
+//
+// Operators below test_slots; each takes a tensor that Python has a wrapper of. `ask` calls one slot
+// by its name and gives what comes back.
+#include <functional>
+#include <map>
+#include <string>
+
+#include "opyard/library.h"
+#include "opyard/value/list.h"
+
+namespace {
+
+using opyard::Backend;
+using opyard::DispatchKey;
+using opyard::DispatchKeySet;
+using opyard::Interpreter;
+using opyard::MemoryFormat;
+using opyard::SymInt;
+using opyard::Tensor;
+using opyard::Value;
+
+// "name state", for each slot in order.
+std::vector<std::string> list_slots(const Tensor& x) {
+  std::vector<std::string> found;
+  const opyard::InterpreterVTable& table = x.impl()->object_slot().tag()->vtable();
+  const opyard::InterpreterVTable& gone = opyard::disarmed_vtable();
+#define OPYARD_INTERPRETER_SLOT(name, result, parameters, arguments, disarmed)  \
+  found.push_back(std::string(#name) + (table.name == nullptr     ? " null"     \
+                                        : table.name == gone.name ? " disarmed" \
+                                                                  : " live"));
+#include "opyard/slot/interpreter_slots.def"
+#undef OPYARD_INTERPRETER_SLOT
+  return found;
+}
+
+// What a slot is asked with.
+struct Asked {
+  Interpreter& tag;
+  const Tensor& x;
+  const opyard::TensorImpl& self;
+  void* object;                // the wrapper of x
+  const opyard::Operator& op;  // test_slots::one(Tensor x) -> Tensor
+  opyard::Stack stack{};
+
+  template <typename Call>
+  Value boxed(const Call& call) {
+    stack.push(x);
+    call();
+    return stack.pop();
+  }
+};
+
+Value words(std::span<const std::int64_t> span) {
+  std::vector<Value> list;
+  for (const std::int64_t word : span) list.emplace_back(word);
+  return Value::list(std::move(list));
+}
+
+constexpr MemoryFormat kFormat = MemoryFormat::Contiguous;
+constexpr std::uintptr_t kEvent = 11, kStream = 22, kAddress = 33;
+
+using Row = std::function<Value(Asked&)>;
+
+// A void slot as a row.
+template <typename Call>
+Row does(Call call) {
+  return [call](Asked& a) {
+    call(a);
+    return Value();
+  };
+}
+
+const std::map<std::string, Row>& rows() {
+  static const std::map<std::string, Row> all = {
+      {"name", [](Asked& a) { return Value(a.tag.name()); }},
+      {"incref", does([](Asked& a) { a.tag.incref(a.object); })},
+      {"decref", does([](Asked& a) { a.tag.decref(a.object, false); })},
+      {"detach",
+       [](Asked& a) {
+         Tensor result;
+         a.tag.detach(a.self, result);
+         return Value(result);
+       }},
+      {"dispatch", [](Asked& a) { return a.boxed([&] { a.tag.dispatch(a.op, a.stack); }); }},
+      {"report_error_callback",
+       does([](Asked& a) { a.tag.report_error_callback(a.object, DispatchKey::CPU); })},
+      {"python_op_registration_trampoline",
+       [](Asked& a) {
+         return a.boxed([&] {
+           a.tag.python_op_registration_trampoline(a.op, DispatchKey::CPU, {DispatchKey::CPU},
+                                                   a.stack, false, false);
+         });
+       }},
+      {"throw_abstract_impl_not_imported_error", does([](Asked& a) {
+         a.tag.throw_abstract_impl_not_imported_error("t::f", "some_module", "a context");
+       })},
+      {"python_dispatcher",
+       [](Asked& a) {
+         return a.boxed([&] { a.tag.python_dispatcher(a.op, {DispatchKey::CPU}, a.stack); });
+       }},
+      {"is_contiguous", [](Asked& a) { return Value(a.tag.is_contiguous(a.self, kFormat)); }},
+      {"is_strides_like", [](Asked& a) { return Value(a.tag.is_strides_like(a.self, kFormat)); }},
+      {"is_non_overlapping_and_dense",
+       [](Asked& a) { return Value(a.tag.is_non_overlapping_and_dense(a.self)); }},
+      {"device",
+       [](Asked& a) {
+         opyard::Device device;
+         a.tag.device(a.self, device);
+         return Value(device);
+       }},
+      {"dim", [](Asked& a) { return Value(a.tag.dim(a.self)); }},
+      {"strides", [](Asked& a) { return words(a.tag.strides(a.self)); }},
+      {"sizes", [](Asked& a) { return words(a.tag.sizes(a.self)); }},
+      {"layout", [](Asked& a) { return Value(std::int64_t(a.tag.layout(a.self))); }},
+      {"numel", [](Asked& a) { return Value(a.tag.numel(a.self)); }},
+      {"trace_gpu_event_creation",
+       does([](Asked& a) { a.tag.trace_gpu_event_creation(Backend::CUDA, kEvent); })},
+      {"trace_gpu_event_deletion",
+       does([](Asked& a) { a.tag.trace_gpu_event_deletion(Backend::CUDA, kEvent); })},
+      {"trace_gpu_event_record",
+       does([](Asked& a) { a.tag.trace_gpu_event_record(Backend::CUDA, kEvent, kStream); })},
+      {"trace_gpu_event_wait",
+       does([](Asked& a) { a.tag.trace_gpu_event_wait(Backend::CUDA, kEvent, kStream); })},
+      {"trace_gpu_memory_allocation",
+       does([](Asked& a) { a.tag.trace_gpu_memory_allocation(Backend::CUDA, kAddress); })},
+      {"trace_gpu_memory_deallocation",
+       does([](Asked& a) { a.tag.trace_gpu_memory_deallocation(Backend::CUDA, kAddress); })},
+      {"trace_gpu_stream_creation",
+       does([](Asked& a) { a.tag.trace_gpu_stream_creation(Backend::CUDA, kStream); })},
+      {"trace_gpu_device_synchronization",
+       does([](Asked& a) { a.tag.trace_gpu_device_synchronization(Backend::CUDA); })},
+      {"trace_gpu_stream_synchronization",
+       does([](Asked& a) { a.tag.trace_gpu_stream_synchronization(Backend::CUDA, kStream); })},
+      {"trace_gpu_event_synchronization",
+       does([](Asked& a) { a.tag.trace_gpu_event_synchronization(Backend::CUDA, kEvent); })},
+      {"reset_backward_hooks", does([](Asked& a) { a.tag.reset_backward_hooks(a.self); })},
+  };
+  return all;
+}
+
+Value ask(std::string slot, const Tensor& x) {
+  Interpreter& tag = *x.impl()->object_slot().tag();
+  Asked asked{tag, x, *x.impl(), x.impl()->object_slot().object(&tag),
+              opyard::require_operator("test_slots::one")};
+  return rows().at(slot)(asked);
+}
+
+}  // namespace
+
+OPYARD_LIBRARY(test_slots, m) {
+  m.def("list_slots(Tensor x) -> str[]", &list_slots);
+  m.def("one(Tensor x) -> Tensor");
+  m.def("ask(str slot, Tensor x) -> Any", &ask);
+}

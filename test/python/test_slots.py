@@ -1,0 +1,93 @@
+"""Protects what C++ may ask of CPython through the interpreter's tag: every slot is served."""
+
+import platform
+import sys
+
+import pytest
+from conftest import plugin_path
+
+import opyard
+
+
+@pytest.fixture(scope="module")
+def slots():
+    opyard.load_library(plugin_path("opyard_slots_plugin"))
+    return opyard.ops.test_slots
+
+
+def name(ask, x):
+    assert ask("name", x) == f"CPython {platform.python_version()}"
+
+
+def incref_and_decref(ask, x):
+    before = sys.getrefcount(x)
+    ask("incref", x)
+    assert sys.getrefcount(x) == before + 1
+    ask("decref", x)
+    assert sys.getrefcount(x) == before
+
+
+def report_error_callback(ask, x):
+    # The wrapper stands in for the callback: that it cannot be called shows that it was.
+    with pytest.raises(TypeError, match="'opyard.Tensor' object is not callable"):
+        ask("report_error_callback", x)
+
+
+def not_served(slot):
+    def check(ask, x):
+        with pytest.raises(NotImplementedError) as raised:
+            ask(slot, x)
+        assert str(raised.value) == f"{slot}: CPython's side of this version does not serve it"
+
+    return check
+
+
+# How each slot is shown to be served. [Matrix]: a slot without a row fails, and so does a row
+# without a slot.
+MATRIX = {
+    "name": name,
+    "incref": incref_and_decref,
+    "decref": incref_and_decref,
+    "detach": not_served("detach"),
+    "dispatch": not_served("dispatch"),
+    "report_error_callback": report_error_callback,
+    "python_op_registration_trampoline": not_served("python_op_registration_trampoline"),
+    "throw_abstract_impl_not_imported_error": not_served("throw_abstract_impl_not_imported_error"),
+    "python_dispatcher": not_served("python_dispatcher"),
+    "is_contiguous": not_served("is_contiguous"),
+    "is_strides_like": not_served("is_strides_like"),
+    "is_non_overlapping_and_dense": not_served("is_non_overlapping_and_dense"),
+    "device": not_served("device"),
+    "dim": not_served("dim"),
+    "strides": not_served("strides"),
+    "sizes": not_served("sizes"),
+    "sym_sizes": None,  # C++ code cannot ask before it has symbolic integers
+    "layout": not_served("layout"),
+    "numel": not_served("numel"),
+    "sym_numel": None,
+    "sym_strides": None,
+    "sym_storage_offset": None,
+    "trace_gpu_event_creation": not_served("trace_gpu_event_creation"),
+    "trace_gpu_event_deletion": not_served("trace_gpu_event_deletion"),
+    "trace_gpu_event_record": not_served("trace_gpu_event_record"),
+    "trace_gpu_event_wait": not_served("trace_gpu_event_wait"),
+    "trace_gpu_memory_allocation": not_served("trace_gpu_memory_allocation"),
+    "trace_gpu_memory_deallocation": not_served("trace_gpu_memory_deallocation"),
+    "trace_gpu_stream_creation": not_served("trace_gpu_stream_creation"),
+    "trace_gpu_device_synchronization": not_served("trace_gpu_device_synchronization"),
+    "trace_gpu_stream_synchronization": not_served("trace_gpu_stream_synchronization"),
+    "trace_gpu_event_synchronization": not_served("trace_gpu_event_synchronization"),
+    "reset_backward_hooks": not_served("reset_backward_hooks"),
+}
+
+
+def test_E12_every_slot_of_the_live_table_is_python_s(slots, x):
+    found = dict(line.split() for line in slots.list_slots(x))
+    assert len(found) == 33
+    assert set(found.values()) == {"live"}
+    assert list(found) == list(MATRIX), "see [Matrix]"
+
+
+@pytest.mark.parametrize("slot", [slot for slot, check in MATRIX.items() if check])
+def test_E1_E2_E5_each_slot_answers(slots, x, slot):
+    MATRIX[slot](slots.ask, x)
