@@ -17,6 +17,8 @@
 #include "opyard/keys/local.h"
 #include "opyard/registry/registry.h"
 #include "protocol/callbacks.h"
+#include "protocol/handlers.h"
+#include "protocol/modes.h"
 #include "protocol/slots.h"
 #include "runtime/gil.h"
 #include "runtime/late_warnings.h"
@@ -163,9 +165,11 @@ int execute(PyObject* module) {
     add_packet_type(runtime, module);
     add_library_type(runtime, module);
     add_future_type(runtime, module);
-    for (PyMethodDef* const more : {tensor_functions, callback_functions, future_functions}) {
+    for (PyMethodDef* const more : {tensor_functions, callback_functions, future_functions,
+                                    handler_functions, mode_functions}) {
       if (PyModule_AddFunctions(module, more) < 0) throw PythonErrorSet();
     }
+    prepare_handlers(runtime, module);
     set_warning_handler(warn_in_python);
     NamedError::set_raise(raise_named_error);
     set_late_warning_handler(warn_late_in_python);
@@ -188,7 +192,8 @@ int each_reference(Runtime& runtime, const Visit& visit) {
   for (PyObject*& packet : runtime.aten_packets) {
     if (const int stop = visit(packet)) return stop;
   }
-  for (PyObject** more : {&runtime.aten_methods, &runtime.error_classes, &runtime.error_names}) {
+  for (PyObject** more : {&runtime.aten_methods, &runtime.error_classes, &runtime.error_names,
+                          &runtime.handler_name, &runtime.disabled_dispatch}) {
     if (const int stop = visit(*more)) return stop;
   }
   return visit(runtime.hooks);

@@ -69,6 +69,7 @@ __all__ = [
     "schema",
     "set_warn_always",
     "tensor",
+    "testing",
     "uint8",
     "unload_library",
 ]
@@ -78,11 +79,11 @@ _LATE = {
     "register_error": "_errors",
     "set_warn_always": "_errors",
 }
-_SUBMODULES = frozenset({"dispatch", "futures", "library", "schema"})
+_SUBMODULES = frozenset({"dispatch", "futures", "library", "schema", "testing"})
 
 
 def __getattr__(name: str) -> object:
-    """Submodules, and what is rarely used, are imported when first named: that keeps import cheap."""
+    """Submodules and what is rarely used are imported when first named: that keeps import cheap."""
     if name in _SUBMODULES:
         __import__(f"{__name__}.{name}")
         return _sys.modules[f"{__name__}.{name}"]

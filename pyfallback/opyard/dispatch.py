@@ -14,6 +14,18 @@ for, a DispatchKeySet or one key.
 from . import _C, _ops
 from ._C import DispatchKeySet
 from ._keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
+from ._modes import (
+    DispatchMode,
+    ModeKey,
+    disable_current_modes,
+    get_current_dispatch_mode,
+    get_current_dispatch_mode_stack,
+    get_mode,
+    len_dispatch_mode_stack,
+    pop_mode,
+    pop_mode_temporarily,
+    push_mode,
+)
 from ._registry import (
     ComputedKernel,
     DispatchTrace,
@@ -36,6 +48,7 @@ __all__ = [
     "ComputedKernel",
     "DispatchKey",
     "DispatchKeySet",
+    "DispatchMode",
     "DispatchTrace",
     "ExcludeDispatchKeyGuard",
     "Explanation",  # noqa: F822
@@ -43,6 +56,7 @@ __all__ = [
     "History",  # noqa: F822
     "IncludeDispatchKeyGuard",
     "LayerGap",
+    "ModeKey",
     "PreserveDispatchKeyGuard",
     "PythonDispatcher",  # noqa: F822
     "RegistrationHandle",
@@ -53,9 +67,13 @@ __all__ = [
     "check_invariants",
     "computed_kernel",
     "dangling",
+    "disable_current_modes",
     "dump",
     "dump_table",
     "explain",
+    "get_current_dispatch_mode",
+    "get_current_dispatch_mode_stack",
+    "get_mode",
     "has_computed_kernel",
     "has_fallback",
     "has_kernel",
@@ -63,8 +81,12 @@ __all__ = [
     "history",  # noqa: F822
     "is_fallthrough",
     "keys_of",
+    "len_dispatch_mode_stack",
     "metadata",
     "on_registration",
+    "pop_mode",
+    "pop_mode_temporarily",
+    "push_mode",
     "register_backend",
     "register_layer",
     "rename_backend",

@@ -43,6 +43,12 @@ inline bool is_finalizing() noexcept {
 #endif
 }
 
+// What a name leads to on a type and its bases, without binding it; borrowed, null where there is
+// nothing, and no exception is set. CPython keeps the answers of this in a cache of its own.
+inline PyObject* lookup_on_type(PyTypeObject* type, PyObject* name) noexcept {
+  return _PyType_Lookup(type, name);
+}
+
 // Takes the exception that is set, normalised and with its traceback attached; null where
 // none is set. The inverse is PyErr_SetRaisedException's job, under restore_exception().
 inline PyObject* take_exception() noexcept {

@@ -54,6 +54,9 @@ struct Runtime {
   // Classes of errors by name and names by class, see runtime/errors.cpp; null until the first one.
   PyObject* error_classes = nullptr;
   PyObject* error_names = nullptr;
+  // Of handlers: the name "__opyard_dispatch__", and the function that stands for none.
+  PyObject* handler_name = nullptr;
+  PyObject* disabled_dispatch = nullptr;
   // dtype objects by code; null where a code is none.
   PyObject* dtypes[16] = {};
 

@@ -87,7 +87,8 @@ std::string without_built_in(const std::string& table) {
 TEST(Dump, B39_EveryLineOfATable) {
   EXPECT_EQ(dump_table("t::none"), "");
   const Registration op = define("t::table(Tensor x) -> Tensor");
-  EXPECT_EQ(without_built_in(dump_table("t::table")), "Observe: built in [backend fallback]\n");
+  EXPECT_EQ(without_built_in(dump_table("t::table")),
+            "Python: built in [backend fallback]\nObserve: built in [backend fallback]\n");
   std::vector<Registration> kernels;
   for (const K key : {K::Tracer, K::AutogradCPU, K::AutogradOther, K::BackendSelect,
                       K::QuantizedCPU, K::Meta, K::CPU}) {
@@ -103,6 +104,7 @@ TEST(Dump, B39_EveryLineOfATable) {
             "Lazy: registered at k.cpp:4 [backend fallback]\n"
             "QuantizedCPU: registered at k.cpp:2 [kernel]\n"
             "BackendSelect: registered at k.cpp:2 [kernel]\n"
+            "Python: built in [backend fallback]\n"
             "AutogradOther: registered at k.cpp:2 [kernel]\n"
             "AutogradCPU: registered at k.cpp:2 [kernel]\n"
             "Tracer: registered at k.cpp:2 [kernel]\n"

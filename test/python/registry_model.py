@@ -87,6 +87,8 @@ BELOW_AUTOGRAD = {
 }
 # Layers that pass every call on where nobody registered anything.
 _TRANSPARENT = _AUTOGRAD_KEYS | (set(SINGLE) - {"Python", "Batched", "Observe"})
+# Layers where Opyard itself asks others, who may not be there: then the call goes on below.
+_ASKING = {"Python", "Observe"}
 
 
 def layer_position(key):
@@ -179,7 +181,7 @@ def rule_of(key, active, fallbacks):
         return served(fallbacks[key], "backend fallback")
     if key in _TRANSPARENT:
         return Served("built in", "backend fallback", True)
-    if key == "Observe":
+    if key in _ASKING:
         return Served("built in", "backend fallback")
     return NOBODY
 
@@ -213,7 +215,7 @@ def runs(standing, bits):
     bits &= mask(standing)
     while True:
         served = serving(standing)[key_of_call(bits)]
-        if not served.falls_through:
+        if not served.falls_through and served.label != "built in":
             return {NOBODY: "missing", AMBIGUOUS: "ambiguous"}.get(served, served.label)
         layers = bits >> 16
         bits = (layers & ~(1 << layers.bit_length() - 1)) << 16 | bits & 0xFFFF

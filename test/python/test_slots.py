@@ -7,6 +7,7 @@ import pytest
 from conftest import plugin_path
 
 import opyard
+from opyard.dispatch import DispatchMode
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,15 @@ def not_served(slot):
     return check
 
 
+def dispatch(ask, x):
+    class Answering(DispatchMode):
+        def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+            return args[0] if op.name() == "test_slots::one" else op(*args)
+
+    with Answering():
+        assert ask("dispatch", x) is x
+
+
 # How each slot is shown to be served. [Matrix]: a slot without a row fails, and so does a row
 # without a slot.
 MATRIX = {
@@ -49,7 +59,7 @@ MATRIX = {
     "incref": incref_and_decref,
     "decref": incref_and_decref,
     "detach": not_served("detach"),
-    "dispatch": not_served("dispatch"),
+    "dispatch": dispatch,
     "report_error_callback": report_error_callback,
     "python_op_registration_trampoline": not_served("python_op_registration_trampoline"),
     "throw_abstract_impl_not_imported_error": not_served("throw_abstract_impl_not_imported_error"),

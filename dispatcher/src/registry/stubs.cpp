@@ -83,6 +83,7 @@ void make_stubs() {
   thread_entry_stub();
   trace_stub();
   built_in_fallback(DispatchKey::Observe);
+  handlers_stub();
 }
 
 void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
@@ -118,6 +119,8 @@ const Record* built_in_fallback(DispatchKey key) {
   switch (layer_of(key)) {
     case DispatchKey::Observe:
       return &observe_stub();
+    case DispatchKey::Python:
+      return &handlers_stub();
     case DispatchKey::BackendSelect:
     case DispatchKey::AboveBackendSelect1:
     case DispatchKey::AboveBackendSelect2:

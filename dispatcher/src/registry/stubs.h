@@ -28,6 +28,8 @@ const Record& thread_entry_stub();
 const Record& observe_stub();
 // Shows the call, and goes on to what the slot would lead to. registry/watched.cpp
 const Record& trace_stub();
+// Hands the call to the handlers of an interpreter. registry/handlers.cpp
+const Record& handlers_stub();
 
 // The records that serve a layer where nobody registered anything for it: layers that mean
 // nothing to most operators fall through, Observe tells the observers. Null for the others.

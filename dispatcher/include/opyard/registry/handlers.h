@@ -1,0 +1,36 @@
+// opyard/registry/handlers.h: handlers of an interpreter, which see calls before the kernels do.
+//
+// At the key Python every operator has a record of libopyard's own, unless someone registered
+// another. It hands the call to the interpreter of the innermost mode, else to that of the first
+// tensor that carries the key, by its slot `dispatch`. There modes are asked first, innermost first,
+// then the classes of the tensors.
+//
+// Whatever a handler calls starts below the layers that the call came through, autograd among them:
+// these are excluded while it runs. Observers and the Python dispatcher see those calls all the same.
+//
+// Depends on: registry/record.h, keys/dispatch_key_set.h.
+#pragma once
+
+#include "opyard/keys/local.h"
+#include "opyard/registry/record.h"
+
+namespace opyard {
+
+// The layers that lie above handlers and are excluded while one runs. Batched is not among them: what
+// a handler unwraps may be batched.
+inline constexpr DispatchKeySet kLayersAboveHandlers{DispatchKey::ADInplaceOrView,
+                                                     DispatchKey::AboveADInplaceOrView1,
+                                                     DispatchKey::AboveADInplaceOrView2,
+                                                     DispatchKey::AutogradOther,
+                                                     DispatchKey::AutogradFunctionality,
+                                                     DispatchKey::AutogradNestedTensor,
+                                                     DispatchKey::AboveAutograd1,
+                                                     DispatchKey::AboveAutograd2,
+                                                     DispatchKey::Tracer,
+                                                     DispatchKey::AutocastCPU,
+                                                     DispatchKey::AutocastCUDA};
+
+// Whether a record hands its calls to handlers.
+OPYARD_API bool leads_to_handlers(const Record& record) noexcept;
+
+}  // namespace opyard

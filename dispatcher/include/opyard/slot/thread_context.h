@@ -1,0 +1,51 @@
+// opyard/slot/thread_context.h: what a thread adds to its calls, to be taken along to another thread.
+//
+//   const ThreadContext context = ThreadContext::capture();
+//   std::thread([context] {
+//     const ThreadContextScope scope(context);
+//     op.call(x);   // sees the modes and keys of the thread that captured
+//   });
+//
+// A context has the include and exclude sets and the modes. Observers are not part of it: they belong
+// to the thread that they were installed on. Copying one counts; it may be kept for as long as wanted,
+// entered on several threads at once, and dropped on any.
+//
+// Depends on: slot/modes.h.
+#pragma once
+
+#include <vector>
+
+#include "opyard/slot/modes.h"
+
+namespace opyard {
+
+class OPYARD_API ThreadContext {
+ public:
+  // Of this thread, as it is now.
+  static ThreadContext capture();
+
+  LocalKeys keys() const noexcept { return keys_; }
+  const std::vector<ModePtr>& modes() const noexcept { return modes_; }
+
+ private:
+  friend class ThreadContextScope;
+  ThreadContext() = default;
+
+  LocalKeys keys_;  // without what the modes add
+  std::vector<ModePtr> modes_;
+};
+
+// Puts a context in the place of this thread's own for a scope. Left on the thread it was made on.
+class OPYARD_API ThreadContextScope {
+ public:
+  explicit ThreadContextScope(const ThreadContext& context);
+  ThreadContextScope(const ThreadContextScope&) = delete;
+  ThreadContextScope& operator=(const ThreadContextScope&) = delete;
+  ~ThreadContextScope();
+
+ private:
+  std::vector<ModePtr> former_modes_;
+  LocalKeys former_keys_;
+};
+
+}  // namespace opyard

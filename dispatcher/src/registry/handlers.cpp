@@ -1,0 +1,55 @@
+// registry/handlers.cpp: from the key Python to the interpreter that answers.
+#include "opyard/registry/handlers.h"
+
+#include "opyard/registry/operator.h"
+#include "opyard/slot/modes.h"
+#include "opyard/tensor/tensor.h"
+#include "registry/stubs.h"
+
+namespace opyard {
+namespace {
+
+// The interpreter that a tensor's class belongs to, or null.
+Interpreter* interpreter_of(const Tensor& tensor) {
+  return tensor.keys().has(DispatchKey::Python) ? tensor.impl()->object_slot().tag() : nullptr;
+}
+
+Interpreter* interpreter_of(std::span<const Value> arguments) {
+  for (const Value& value : arguments) {
+    if (value.is_tensor()) {
+      if (Interpreter* const found = interpreter_of(value.tensor_unchecked())) return found;
+    } else if (value.is_list()) {
+      for (const Value& item : value.items_unchecked()) {
+        if (!item.is_tensor()) continue;
+        if (Interpreter* const found = interpreter_of(item.tensor_unchecked())) return found;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// Where nobody answers, the key was put into the include set by hand, or a tensor with it is no
+// interpreter's: the call goes on below.
+void run_handlers(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const std::vector<ModePtr>& modes = thread_modes();
+  Interpreter* const interpreter = !modes.empty()
+                                       ? modes.back()->handler().tag()
+                                       : interpreter_of(stack.top(op.schema().arguments.size()));
+  if (interpreter == nullptr) {
+    const DispatchKeySet below(DispatchKeySet::FULL_AFTER, DispatchKey::Python);
+    return op.redispatch_boxed(keys & below, stack);
+  }
+  const ExcludeDispatchKeyGuard below_handlers(kLayersAboveHandlers);
+  interpreter->dispatch(op, stack);
+}
+
+}  // namespace
+
+const Record& handlers_stub() {
+  static const Record& stub = make_stub(RecordRole::Kernel, &run_handlers, "built in");
+  return stub;
+}
+
+bool leads_to_handlers(const Record& record) noexcept { return record.boxed == &run_handlers; }
+
+}  // namespace opyard

@@ -1,0 +1,45 @@
+// slot/thread_context.cpp: capturing a thread's sets and modes, and putting them in place.
+#include "opyard/slot/thread_context.h"
+
+namespace opyard {
+namespace {
+
+constexpr DispatchKeySet kObserve(DispatchKey::Observe);
+
+// These sets, but observing as this thread does.
+LocalKeys observed_here(LocalKeys keys) noexcept {
+  const LocalKeys own = local_keys();
+  const auto mixed = [](DispatchKeySet theirs, DispatchKeySet ours) {
+    return DispatchKeySet(DispatchKeySet::RAW,
+                          (theirs.raw() & ~kObserve.raw()) | (ours.raw() & kObserve.raw()));
+  };
+  return {mixed(keys.include, own.include), mixed(keys.exclude, own.exclude)};
+}
+
+}  // namespace
+
+ThreadContext ThreadContext::capture() {
+  ThreadContext context;
+  context.modes_ = thread_modes();
+  context.keys_ = local_keys();
+  context.keys_.include = DispatchKeySet(
+      DispatchKeySet::RAW, context.keys_.include.raw() & ~detail::key_added_by_modes());
+  return context;
+}
+
+// The modes leave before the sets change and come after, since they have a part in the sets.
+ThreadContextScope::ThreadContextScope(const ThreadContext& context) {
+  std::vector<ModePtr> modes = context.modes_;
+  former_modes_ = exchange_modes({});
+  former_keys_ = local_keys();
+  set_local_keys(observed_here(context.keys_));
+  exchange_modes(std::move(modes));
+}
+
+ThreadContextScope::~ThreadContextScope() {
+  exchange_modes({});
+  set_local_keys(former_keys_);
+  exchange_modes(std::move(former_modes_));
+}
+
+}  // namespace opyard

@@ -1,0 +1,82 @@
+"""Helpers for tests of code that calls operators.
+
+with LoggingMode() as log:
+    log.input("x", x)
+    y = x * x
+assert log.lines == ["$0 = input('x')", "$1 = opyard.ops.aten.mul.Tensor($0, $0)"]
+"""
+
+from typing import Any
+
+from . import _C
+from .dispatch import DispatchMode
+
+__all__ = ["CallLog", "LoggingMode"]
+
+
+class CallLog:
+    """Calls as lines of text. Tensors are called $0, $1, … in the order in which they are met.
+
+    It keeps those that it has met alive, since it knows them by the object that they are.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._numbers: dict[int, tuple] = {}
+
+    def name_of(self, tensor: "_C.Tensor") -> str:
+        """The name of a tensor, a new one where the log has not met it."""
+        known = self._numbers.get(id(tensor))
+        if known is None:
+            known = self._numbers[id(tensor)] = (tensor, len(self._numbers))
+        return f"${known[1]}"
+
+    def shown(self, value: Any) -> str:
+        """A value as it stands in a line."""
+        if isinstance(value, _C.Tensor):
+            return self.name_of(value)
+        if isinstance(value, (list, tuple)):
+            inside = ", ".join(map(self.shown, value))
+            if isinstance(value, list):
+                return f"[{inside}]"
+            return f"({inside},)" if len(value) == 1 else f"({inside})"
+        return repr(value)
+
+    def input(self, name: str, tensor: "_C.Tensor") -> None:
+        """Says what a tensor is that no call gave."""
+        self.lines.append(f"{self.name_of(tensor)} = input({name!r})")
+
+    def call(self, op: object, args: tuple, kwargs: dict, result: Any) -> None:
+        """Adds a call."""
+        given = [self.shown(value) for value in args]
+        given += [f"{name}={self.shown(value)}" for name, value in kwargs.items()]
+        line = f"opyard.ops.{op}({', '.join(given)})"
+        if isinstance(result, (list, tuple)):
+            line = f"{', '.join(map(self.shown, result))} = {line}"
+        elif result is not None:
+            line = f"{self.shown(result)} = {line}"
+        self.lines.append(line)
+
+
+class LoggingMode(DispatchMode):
+    """Writes every call of a with block down, as `lines`."""
+
+    def __init__(self) -> None:
+        self.log = CallLog()
+
+    @property
+    def lines(self) -> list[str]:
+        """The calls so far, one a line."""
+        return self.log.lines
+
+    def input(self, name: str, tensor: "_C.Tensor") -> None:
+        """Says what a tensor is that no call gave."""
+        self.log.input(name, tensor)
+
+    def __opyard_dispatch__(
+        self, op: object, types: tuple, args: tuple = (), kwargs: "dict | None" = None
+    ) -> Any:
+        """Calls and writes down."""
+        result = op(*args, **kwargs or {})
+        self.log.call(op, args, kwargs or {}, result)
+        return result
