@@ -182,8 +182,9 @@ int execute(PyObject* module) {
 template <typename Visit>
 int each_reference(Runtime& runtime, const Visit& visit) {
   for (PyTypeObject** type :
-       {&runtime.tensor_type, &runtime.overload_type, &runtime.packet_type, &runtime.library_type,
-        &runtime.dtype_type, &runtime.device_type, &runtime.key_set_type, &runtime.future_type}) {
+       {&runtime.tensor_type, &runtime.tensor_meta_type, &runtime.overload_type,
+        &runtime.packet_type, &runtime.library_type, &runtime.dtype_type, &runtime.device_type,
+        &runtime.key_set_type, &runtime.future_type}) {
     if (const int stop = visit(reinterpret_cast<PyObject*&>(*type))) return stop;
   }
   for (PyObject*& dtype : runtime.dtypes) {
@@ -193,7 +194,7 @@ int each_reference(Runtime& runtime, const Visit& visit) {
     if (const int stop = visit(packet)) return stop;
   }
   for (PyObject** more : {&runtime.aten_methods, &runtime.error_classes, &runtime.error_names,
-                          &runtime.handler_name, &runtime.disabled_dispatch}) {
+                          &runtime.handler_name, &runtime.del_name, &runtime.disabled_dispatch}) {
     if (const int stop = visit(*more)) return stop;
   }
   return visit(runtime.hooks);

@@ -1,8 +1,9 @@
 // objects/tensor.h: the Python face of a tensor.
 //
 // A wrapper holds one Tensor. While it lives the TensorImpl's object slot leads back to it, so
-// wrapping the same tensor twice gives the same object. Exact wrappers come from, and go back
-// to, a free list of the interpreter.
+// wrapping the same tensor twice gives the same object. Where Python lets go of one that must not be
+// lost while C++ owners are left, the tensor keeps the wrapper instead: objects/tensor_life.cpp.
+// Exact wrappers come from, and go back to, a free list of the interpreter.
 //
 // Depends on: runtime/runtime.h, tensor/tensor.h.
 #pragma once
@@ -14,8 +15,12 @@
 namespace opyard::python {
 
 struct TensorObject {
-  PyObject_HEAD Tensor tensor;  // always defined
+  PyObject_HEAD Tensor tensor;  // undefined exactly where the tensor keeps the wrapper
+  TensorImpl* keeper;           // that tensor, else null
+  Runtime* runtime;
   PyObject* weak_references;
+  PyObject* attributes;  // a dictionary, or null
+  bool finalized;        // the class's own __del__ has run
 };
 
 // Whether an object is a Tensor, exactly or by subclass.
@@ -23,14 +28,25 @@ inline bool is_tensor(const Runtime& runtime, PyObject* object) noexcept {
   return Py_TYPE(object) == runtime.tensor_type || PyObject_TypeCheck(object, runtime.tensor_type);
 }
 
+// Makes a wrapper that its tensor kept an owner again, as it was reached from Python.
+void take_back_from_tensor(TensorObject& wrapper) noexcept;
+
 // The tensor of a wrapper. The caller has asked is_tensor().
 inline const Tensor& tensor_unchecked(PyObject* object) noexcept {
-  return reinterpret_cast<TensorObject*>(object)->tensor;
+  TensorObject& wrapper = *reinterpret_cast<TensorObject*>(object);
+  if (__builtin_expect(!wrapper.tensor.defined(), 0)) take_back_from_tensor(wrapper);
+  return wrapper.tensor;
+}
+// Of an instance of a subclass as well, whose type does not lead to the module.
+inline Runtime& runtime_of_tensor(PyObject* object) noexcept {
+  return *reinterpret_cast<TensorObject*>(object)->runtime;
 }
 
 // The wrapper of a tensor: the live one, or a new one. None for the undefined tensor. Raises
 // InterpreterGone for a tensor of another interpreter. With the GIL held.
 Owned wrap(Runtime& runtime, Tensor tensor);
+// A new wrapper of this subclass of Tensor. Raises BadArgument where the tensor has a wrapper.
+Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor);
 
 // Makes the type and puts it into the runtime. With the GIL held; throws PythonErrorSet.
 void add_tensor_type(Runtime& runtime, PyObject* module);

@@ -28,11 +28,11 @@ PyObject* get_ndim(PyObject* self, void*) {
 }
 PyObject* get_dtype(PyObject* self, void*) {
   return entry_from_python(
-      [&] { return wrap(runtime_of(Py_TYPE(self)), tensor_unchecked(self).dtype()).release(); });
+      [&] { return wrap(runtime_of_tensor(self), tensor_unchecked(self).dtype()).release(); });
 }
 PyObject* get_device(PyObject* self, void*) {
   return entry_from_python(
-      [&] { return wrap(runtime_of(Py_TYPE(self)), tensor_unchecked(self).device()).release(); });
+      [&] { return wrap(runtime_of_tensor(self), tensor_unchecked(self).device()).release(); });
 }
 
 PyObject* get_transposed(PyObject* self, void*) {
@@ -43,7 +43,7 @@ PyObject* get_transposed(PyObject* self, void*) {
                                     "; accepted are at most 2 dimensions, and permute(dims) "
                                     "reorders any number of them");
     }
-    return call_aten(runtime_of(Py_TYPE(self)), AtenName::t, {self}).release();
+    return call_aten(runtime_of_tensor(self), AtenName::t, {self}).release();
   });
 }
 
@@ -66,7 +66,7 @@ PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
       return found;
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
-    const Owned packet = find_aten_method(runtime_of(Py_TYPE(self)), name);
+    const Owned packet = find_aten_method(runtime_of_tensor(self), name);
     return packet ? PyMethod_New(packet.get(), self) : PyObject_GenericGetAttr(self, name);
   });
 }
@@ -82,6 +82,7 @@ PyGetSetDef tensor_properties[] = {
      "The transpose of a matrix, as a view; a tensor with fewer dimensions as it is. Raises "
      "ValueError for more than two dimensions.",
      nullptr},
+    {"__dict__", get_attributes, set_attributes, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace opyard::python

@@ -26,7 +26,7 @@ Py_ssize_t length(PyObject* self) {
 
 PyObject* get_item(PyObject* self, PyObject* index) {
   return entry_from_python([&] {
-    PyObject* const get = require_hook(runtime_of(Py_TYPE(self)), "get_item");
+    PyObject* const get = require_hook(runtime_of_tensor(self), "get_item");
     return PyObject_CallFunctionObjArgs(get, self, index, nullptr);
   });
 }
@@ -37,7 +37,7 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
       fail(ErrorKind::BadArgument,
            "elements of a tensor cannot be deleted; index out the ones to keep");
     }
-    PyObject* const set = require_hook(runtime_of(Py_TYPE(self)), "set_item");
+    PyObject* const set = require_hook(runtime_of_tensor(self), "set_item");
     checked(PyObject_CallFunctionObjArgs(set, self, index, value, nullptr));
     return 0;
   });

@@ -121,7 +121,7 @@ void require_possible(const Tensor& tensor, const ExportRequest& request) {
 }
 
 Owned export_tensor(PyObject* self, const ExportRequest& request) {
-  Runtime& runtime = runtime_of(Py_TYPE(self));
+  Runtime& runtime = runtime_of_tensor(self);
   require_possible(tensor_unchecked(self), request);
   const bool versioned =
       request.max_version != Py_None && require_pair(request.max_version, "max_version").first >= 1;

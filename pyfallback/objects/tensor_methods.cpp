@@ -217,6 +217,15 @@ PyMethodDef tensor_methods[] = {
     {"__dlpack_device__", dlpack_device, METH_NOARGS,
      "__dlpack_device__($self)\n--\n\nDLPack's device type and number: (1, 0) for the cpu. Raises "
      "NotImplementedError for other devices."},
+    {"make_subclass", method(make_subclass), METH_FASTCALL | METH_STATIC,
+     "make_subclass(cls, data, /)\n--\n\nAn instance of a subclass of Tensor on the memory of "
+     "`data`, "
+     "a tensor of its own: what the __new__ of a subclass returns. Raises TypeError for other "
+     "classes."},
+    {"as_subclass", as_subclass, METH_O,
+     "as_subclass($self, cls, /)\n--\n\nmake_subclass(cls, self): the same memory as an instance "
+     "of "
+     "another class."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace opyard::python

@@ -112,7 +112,7 @@ PyObject* bitwise(PyObject* a, PyObject* b) {
 template <AtenName Name>
 PyObject* unary(PyObject* self) {
   return entry_from_python(
-      [&] { return call_aten(runtime_of(Py_TYPE(self)), Name, {self}).release(); });
+      [&] { return call_aten(runtime_of_tensor(self), Name, {self}).release(); });
 }
 
 PyObject* positive(PyObject* self) { return Owned::share(self).release(); }
@@ -121,7 +121,7 @@ PyObject* positive(PyObject* self) { return Owned::share(self).release(); }
 template <AtenName Name>
 PyObject* in_place(PyObject* self, PyObject* other) {
   return entry_from_python([&]() -> PyObject* {
-    Runtime& runtime = runtime_of(Py_TYPE(self));
+    Runtime& runtime = runtime_of_tensor(self);
     if (!is_tensor(runtime, other) && !is_number(other)) Py_RETURN_NOTIMPLEMENTED;
     return call_aten(runtime, Name, {self, other}).release();
   });

@@ -21,6 +21,24 @@ TypeSlots compare_slots();    // tensor_compare.cpp: comparison, hash, conversio
 TypeSlots container_slots();  // tensor_container.cpp: length, indexing, iteration
 TypeSlots buffer_slots();     // tensor_buffer.cpp: the buffer protocol
 
+TypeSlots life_slots();  // tensor_life.cpp: attributes, deallocation, garbage collection
+
+// tensor_life.cpp: the finaliser of Tensor and of every subclass, and the attribute __dict__.
+void finalize_tensor(PyObject* self);
+// For Runtime::before_drop.
+void return_left_wrapper(PyObject* object) noexcept;
+PyObject* get_attributes(PyObject* self, void* closure);
+int set_attributes(PyObject* self, PyObject* value, void* closure);
+
+// tensor_class.cpp: the class of Tensor and of its subclasses, and how their instances are made.
+void make_tensor_class(Runtime& runtime, PyObject* module);
+PyObject* refuse_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
+// Whether instances of a class take part in dispatch: it has an __opyard_dispatch__.
+bool handles_dispatch(Runtime& runtime, PyTypeObject* type);
+[[noreturn]] void refuse_second_object(PyTypeObject* type, PyObject* first);
+PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t count);
+PyObject* as_subclass(PyObject* self, PyObject* cls);
+
 // Whether arithmetic takes the object as a number: tensor_number.cpp [Operands].
 bool is_number(PyObject* object) noexcept;
 // Such a number as a bool, int or float of Python. Throws PythonErrorSet.

@@ -3,11 +3,12 @@
 import concurrent.futures
 from collections.abc import Callable, Generator, Iterator, Sequence
 from types import GenericAlias
-from typing import Any
+from typing import Any, TypeVar
 
 _builtin_bool = bool
 _Key = int | str
 _Number = int | float
+_Tensor = TypeVar("_Tensor", bound="Tensor")
 
 class dtype:
     """The type of a tensor's elements. There is one object for each."""
@@ -66,7 +67,10 @@ def set_warn_always(always: _builtin_bool, /) -> _builtin_bool: ...
 def collect_all(futures: Sequence[Future], /) -> Future: ...
 def collect_any(futures: Sequence[Future], /) -> Future: ...
 
-class Tensor:
+class TensorMeta(type):
+    """The class of Tensor and of its subclasses."""
+
+class Tensor(metaclass=TensorMeta):
     """An array of elements of one type, on one device.
 
     Methods that are not listed here are aten operators.
@@ -105,6 +109,9 @@ class Tensor:
         copy: _builtin_bool | None = None,
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
+    @staticmethod
+    def make_subclass(cls: type[_Tensor], data: Tensor, /) -> _Tensor: ...
+    def as_subclass(self, cls: type[_Tensor], /) -> _Tensor: ...
     def __getattr__(self, name: str) -> Callable[..., Any]: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Tensor]: ...

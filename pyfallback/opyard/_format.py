@@ -7,7 +7,7 @@
 
 All numbers of a tensor are written alike: floats with as many decimals as the longest needs, four
 at most, or all with an exponent. The dtype is named where opyard.tensor() would choose another
-one, the device where it is not the cpu.
+one, the device where it is not the cpu. An instance of a subclass begins with its class's name.
 """
 
 import math
@@ -21,15 +21,15 @@ EDGE = 3  # elements that are shown at each end of a shortened dimension
 WIDTH = 80  # characters in a line
 
 _SELF_EVIDENT = (_C.float32, _C.int64, _C.bool)
-_HEAD = "tensor("
 
 
 def format_tensor(tensor: "_C.Tensor") -> str:
     """The text of a tensor, as repr() gives it."""
+    head = ("tensor" if type(tensor) is _C.Tensor else type(tensor).__name__) + "("
     notes = [] if tensor.dtype in _SELF_EVIDENT else [f"dtype={tensor.dtype!r}"]
     if tensor.device.type != "cpu" or (tensor.data_ptr() == 0 and tensor.numel() != 0):
         place = f"device='{tensor.device}'"
-        return _HEAD + ", ".join(["...", f"shape={tensor.shape}", *notes, place]) + ")"
+        return head + ", ".join(["...", f"shape={tensor.shape}", *notes, place]) + ")"
     if tensor.numel() == 0:
         shown = "[]"
         if tensor.shape != (0,):
@@ -39,17 +39,18 @@ def format_tensor(tensor: "_C.Tensor") -> str:
     else:
         edge = EDGE if tensor.numel() > THRESHOLD else max(tensor.shape, default=0)
         values = tensor._edges(edge)
-        shown = _write(values, _chooser(tensor.dtype)(list(_leaves(values))), len(_HEAD))
-    return _with_notes(_HEAD + shown, notes) + ")"
+        shown = _write(values, _chooser(tensor.dtype)(list(_leaves(values))), len(head))
+    return _with_notes(head, shown, notes) + ")"
 
 
-def _with_notes(text: str, notes: list[str]) -> str:
-    """`text, note, note`, with the notes on a line of their own where they do not fit."""
+def _with_notes(head: str, shown: str, notes: list[str]) -> str:
+    """`head shown, note, note`, with the notes on a line of their own where they do not fit."""
+    text = head + shown
     if not notes:
         return text
     line = ", ".join(notes)
     if len(text) - text.rfind("\n") + len(line) + 2 > WIDTH:
-        return f"{text},\n{' ' * len(_HEAD)}{line}"
+        return f"{text},\n{' ' * len(head)}{line}"
     return f"{text}, {line}"
 
 

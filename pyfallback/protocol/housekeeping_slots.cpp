@@ -10,7 +10,7 @@ namespace opyard::python {
 namespace {
 
 int drain_pending(void* runtime) {
-  static_cast<Runtime*>(runtime)->drops.drain_with_gil_held();
+  static_cast<Runtime*>(runtime)->drain_with_gil_held();
   return 0;
 }
 
@@ -26,7 +26,7 @@ void slots::incref(Interpreter& interpreter, void* object) {
 void slots::decref(Interpreter& interpreter, void* object, bool) {
   Runtime& runtime = runtime_of(interpreter);
   if (holds_gil()) {
-    drop_reference(static_cast<PyObject*>(object));
+    runtime.drop_kept(static_cast<PyObject*>(object));
     return;
   }
   runtime.drops.push(static_cast<PyObject*>(object));

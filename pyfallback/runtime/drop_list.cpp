@@ -2,9 +2,6 @@
 #include "runtime/drop_list.h"
 
 #include <new>
-#include <utility>
-
-#include "runtime/exit.h"
 #include "runtime/left_work.h"
 
 namespace opyard::python {
@@ -18,20 +15,14 @@ void DropList::push(PyObject* object) noexcept {
   }
 }
 
-void DropList::drain_with_gil_held() noexcept {
+DropList::Entry* DropList::take_all() noexcept {
   Entry* entry = first_.exchange(nullptr, std::memory_order_acquire);
-  // The oldest first, as they were let go.
   Entry* oldest = nullptr;
   while (entry != nullptr) {
     Entry* const next = std::exchange(entry->next, oldest);
     oldest = std::exchange(entry, next);
   }
-  while (oldest != nullptr) {  // a finaliser may push further references, for the next time
-    Entry* const done = std::exchange(oldest, oldest->next);
-    left_work.fetch_sub(1, std::memory_order_relaxed);
-    drop_reference(done->object);
-    delete done;
-  }
+  return oldest;
 }
 
 }  // namespace opyard::python

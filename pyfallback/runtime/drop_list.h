@@ -7,12 +7,15 @@
 // A chain without a lock, so that the child of a fork cannot find it held. Entries are taken off
 // all at once only, hence none can be taken twice.
 //
-// Depends on: runtime/python.h.
+// Depends on: runtime/{python,left_work}.h.
 #pragma once
 
 #include "runtime/python.h"
 
 #include <atomic>
+#include <utility>
+
+#include "runtime/left_work.h"
 
 namespace opyard::python {
 
@@ -24,14 +27,26 @@ class DropList {
 
   // Whether there is something to drop: one load.
   bool pending() const noexcept { return first_.load(std::memory_order_relaxed) != nullptr; }
-  // Drops everything. With the GIL held; runs finalisers.
-  void drain_with_gil_held() noexcept;
+  // Takes everything off, the oldest first, and hands each reference to `drop`. What that pushes waits
+  // for the next time.
+  template <typename Drop>
+  void drain(const Drop& drop) noexcept {
+    Entry* oldest = take_all();
+    while (oldest != nullptr) {
+      Entry* const done = std::exchange(oldest, oldest->next);
+      left_work.fetch_sub(1, std::memory_order_relaxed);
+      drop(done->object);
+      delete done;
+    }
+  }
 
  private:
   struct Entry {
     PyObject* object;
     Entry* next;
   };
+
+  Entry* take_all() noexcept;
 
   std::atomic<Entry*> first_{nullptr};  // the newest
 };

@@ -20,7 +20,7 @@ HoldGil::HoldGil(Runtime& runtime) {
   state_ = in_python([] { return PyGILState_Ensure(); });
   runtime.gate.leave();
   taken_ = true;
-  if (runtime.drops.pending()) runtime.drops.drain_with_gil_held();
+  if (runtime.drops.pending()) runtime.drain_with_gil_held();
 }
 
 HoldGil::~HoldGil() {

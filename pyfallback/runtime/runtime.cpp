@@ -77,13 +77,13 @@ void close_runtime(Runtime& runtime) noexcept {
     const ReleaseGil release;
     runtime.gate.wait_until_quiet();
   }
-  runtime.drops.drain_with_gil_held();
+  runtime.drain_with_gil_held();
 }
 
 [[gnu::noinline]] bool do_left_work() noexcept {
   const void* const border = __builtin_return_address(0);
   PyObject* const former = take_exception();
-  if (Runtime* const runtime = find_runtime()) runtime->drops.drain_with_gil_held();
+  if (Runtime* const runtime = find_runtime()) runtime->drain_with_gil_held();
   const bool fine = say_waiting_warnings(border);
   if (former == nullptr) return fine;
   if (!fine) PyErr_Clear();  // the call has failed already

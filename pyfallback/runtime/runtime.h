@@ -36,10 +36,24 @@ struct Runtime {
   Gate gate;
   DropList drops;
 
+  // Drops a reference that C++ kept. With the GIL held; runs finalisers.
+  void drop_kept(PyObject* object) noexcept {
+    if (before_drop != nullptr) before_drop(object);
+    drop_reference(object);
+  }
+  void drain_with_gil_held() noexcept {
+    drops.drain([this](PyObject* object) { drop_kept(object); });
+  }
+
+  // Called for a reference that a C++ object kept and gives up, before it is dropped, with the GIL held:
+  // see objects/tensor_life.cpp, [Keeping].
+  void (*before_drop)(PyObject* object) noexcept = nullptr;
+
   // The module that was imported first; borrowed. It is the owner of what follows.
   PyObject* module = nullptr;
   // Heap types of _C; strong references.
   PyTypeObject* tensor_type = nullptr;
+  PyTypeObject* tensor_meta_type = nullptr;
   PyTypeObject* overload_type = nullptr;
   PyTypeObject* packet_type = nullptr;
   PyTypeObject* library_type = nullptr;
@@ -57,6 +71,9 @@ struct Runtime {
   // Of handlers: the name "__opyard_dispatch__", and the function that stands for none.
   PyObject* handler_name = nullptr;
   PyObject* disabled_dispatch = nullptr;
+  // The name "__del__".
+  PyObject* del_name = nullptr;
+
   // dtype objects by code; null where a code is none.
   PyObject* dtypes[16] = {};
 

@@ -183,22 +183,66 @@ TEST(Tensor, AnAliasIsUntaggedAndWithoutTheKeysOfPython) {
   EXPECT_EQ(dims(alias.strides()), dims(tensor.strides()));
 }
 
-TEST(Tensor, AnObjectInTheSlotIsGivenBackToItsInterpreter) {
+TEST(Tensor, E21_ATensorThatOwnsItsObjectIsLeftToIt) {
   Interpreter* const a = FakeA::create();
   int object = 0;
   const int before = FakeA::decrefs;
-  const auto make = [&](void* in_slot) {
+  const auto make = [&](bool owns) {
     const Tensor tensor = Tensor::empty({});
-    tensor.impl()->object_slot().claim(a);
-    tensor.impl()->object_slot().set_object_with_lock_held(in_slot);
+    ObjectSlot& slot = tensor.impl()->object_slot();
+    slot.claim(a);
+    slot.set_object_with_lock_held(&object);
+    slot.set_owns_object_with_lock_held(owns);
+    return tensor.impl().get();
   };
-  make(nullptr);
+  make(false);
   EXPECT_EQ(FakeA::decrefs, before) << "nothing was owned";
-  make(&object);
+  TensorImpl* const left = make(true);
   EXPECT_EQ(FakeA::decrefs, before + 1);
-  a->disarm();
-  make(&object);
-  EXPECT_EQ(FakeA::decrefs, before + 1) << "the interpreter is gone";
+  ASSERT_TRUE(left->is_left_to_object());
+  bool was_left = false;
+  CountedPtr<TensorImpl> owner = left->return_to_object_with_lock_held(was_left);
+  EXPECT_TRUE(was_left);
+  EXPECT_FALSE(left->object_slot().owns_object());
+  EXPECT_EQ(owner->owner_count(), 1u);
+  owner.reset();
+  EXPECT_EQ(FakeA::decrefs, before + 1) << "it owned nothing when it died";
+}
+
+TEST(Tensor, E24_WhereTheInterpreterIsGoneATensorAndItsObjectStay) {
+  Interpreter* const a = FakeA::create();
+  int object = 0;
+  const int before = FakeA::decrefs;
+  TensorImpl* left = nullptr;
+  {
+    const Tensor tensor = Tensor::empty({});
+    left = tensor.impl().get();
+    left->object_slot().claim(a);
+    left->object_slot().set_object_with_lock_held(&object);
+    left->object_slot().set_owns_object_with_lock_held(true);
+    a->disarm();
+  }
+  EXPECT_EQ(FakeA::decrefs, before);
+  ASSERT_TRUE(left->is_left_to_object());
+  bool was_left = false;
+  left->return_to_object_with_lock_held(was_left);  // lets go of it: no leak for the checker
+}
+
+TEST(Tensor, E21_AnObjectMayBecomeTheOwnerAgainBeforeTheOthersLetGo) {
+  Interpreter* const a = FakeA::create();
+  int object = 0;
+  const int before = FakeA::decrefs;
+  Tensor tensor = Tensor::empty({});
+  ObjectSlot& slot = tensor.impl()->object_slot();
+  slot.claim(a);
+  slot.set_object_with_lock_held(&object);
+  slot.set_owns_object_with_lock_held(true);
+  bool was_left = true;
+  const CountedPtr<TensorImpl> owner = tensor.impl()->return_to_object_with_lock_held(was_left);
+  EXPECT_FALSE(was_left);
+  EXPECT_EQ(owner->owner_count(), 2u);
+  tensor = Tensor();
+  EXPECT_EQ(FakeA::decrefs, before);
 }
 
 TEST(Tensor, AnUndefinedTensorHasNoKeysAndNothingToAskFor) {

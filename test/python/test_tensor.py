@@ -276,8 +276,6 @@ def test_arrays_of_other_libraries_are_copied(x):
 def test_the_type_itself_makes_nothing():
     with pytest.raises(TypeError, match=r"use opyard.tensor\(data\)"):
         opyard.Tensor([1])
-    with pytest.raises(TypeError, match="not an acceptable base type"):
-        type("Mine", (opyard.Tensor,), {})
 
 
 # attributes and questions -----------------------------------------------------------------
@@ -321,7 +319,7 @@ def test_transposing():
 
 
 def test_attributes_are_not_written(x):
-    for name in ("shape", "dtype", "data", "anything"):
+    for name in ("shape", "dtype", "ndim", "T"):
         with pytest.raises(AttributeError):
             setattr(x, name, 1)
 

@@ -5,6 +5,17 @@
 
 namespace opyard {
 
+void Counted::release_only() const noexcept {
+  if (!watched_.load(std::memory_order_relaxed)) {
+    owners_.store(0, std::memory_order_relaxed);
+    end();
+  } else if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    end();
+  }
+}
+
+void Counted::release_last() const noexcept { end(); }
+
 Counted::~Counted() {
   if (__builtin_expect(watched_.load(std::memory_order_relaxed), 0)) detail::forget_watched(this);
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <thread>
 
 #include "tensor/geometry.h"
 
@@ -69,12 +70,31 @@ TensorImpl::TensorImpl(CountedPtr<Storage> storage, DType dtype, IntSpan sizes, 
   contiguous_ = is_row_major(sizes, strides, numel_);
 }
 
-// An object still in the slot is one this tensor owns: a wrapper that owned the tensor would
-// have kept it alive. Where the interpreter is gone the slot's decref does nothing.
-TensorImpl::~TensorImpl() {
+TensorImpl::~TensorImpl() = default;
+
+// A tensor that owns the object in its slot is left to it: that object may be in somebody's hands, by
+// a weak reference. It buries the tensor when it dies. Where the interpreter is gone the slot's decref
+// does nothing, and both stay.
+void TensorImpl::end() const noexcept {
+  if (__builtin_expect(!object_slot_.owns_object(), 1)) {
+    delete this;
+    return;
+  }
   Interpreter* const interpreter = object_slot_.tag();
-  if (interpreter == nullptr) return;
-  if (void* const object = object_slot_.object(interpreter)) interpreter->decref(object, true);
+  void* const object = object_slot_.object(interpreter);
+  leave_without_owner();
+  interpreter->decref(object, true);
+}
+
+CountedPtr<TensorImpl> TensorImpl::return_to_object_with_lock_held(bool& was_left) {
+  was_left = !CountedAccess::retain_if_alive(this);
+  if (was_left) {
+    while (!is_left_without_owner())
+      std::this_thread::yield();  // a thread is in the middle of end()
+    give_owner();
+  }
+  object_slot_.set_owns_object_with_lock_held(false);
+  return CountedPtr<TensorImpl>::steal(this);
 }
 
 }  // namespace opyard

@@ -1,8 +1,8 @@
 // opyard/base/counted.h: objects that count their owners, and the pointer that does it.
 //
 // The count is atomic and is touched by CountedPtr alone. An object is born with one
-// owner, make_counted() returns it, and the last owner to let go destroys it, on
-// whatever thread that happens.
+// owner, make_counted() returns it, and the last owner to let go ends it, on whatever
+// thread that happens. An only owner need not count: nobody else can see the object.
 //
 //   CountedPtr<T>::steal(p)   takes over an owner that someone else gave up
 //   CountedPtr<T>::share(p)   adds an owner
@@ -43,6 +43,20 @@ class OPYARD_API Counted {
  protected:
   virtual ~Counted();
 
+  // The last owner has let go. An object may outlive it, where something else answers for it.
+  virtual void end() const noexcept { delete this; }
+
+  // From now on others may add an owner to one that they do not own, as WeakPtr does.
+  void watch() const noexcept { watched_.store(true, std::memory_order_relaxed); }
+
+  // For an end() that leaves the object to something else instead. That one waits until it is left,
+  // and gives it an owner again. Whoever leaves it must not touch it any more.
+  void leave_without_owner() const noexcept { owners_.store(kLeft, std::memory_order_release); }
+  bool is_left_without_owner() const noexcept {
+    return owners_.load(std::memory_order_acquire) == kLeft;
+  }
+  void give_owner() const noexcept { owners_.store(1, std::memory_order_relaxed); }
+
  private:
   template <typename T>
   friend class CountedPtr;
@@ -50,8 +64,17 @@ class OPYARD_API Counted {
 
   void retain() const noexcept { owners_.fetch_add(1, std::memory_order_relaxed); }
   void release() const noexcept {
-    if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (owners_.load(std::memory_order_acquire) == 1) {
+      release_only();
+    } else if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      release_last();
+    }
   }
+  // By who was the only owner a moment ago, and by who was the last.
+  void release_only() const noexcept;
+  void release_last() const noexcept;
+
+  static constexpr std::uint32_t kLeft = 0x8000'0000;
 
   mutable std::atomic<std::uint32_t> owners_{1};
   // Set once, by an owner, before the first WeakPtr to this object exists; see base/weak.cpp.
@@ -65,16 +88,14 @@ struct CountedAccess {
   // Adds an owner where there still is one.
   static bool retain_if_alive(const Counted* object) noexcept {
     std::uint32_t owners = object->owners_.load(std::memory_order_relaxed);
-    while (owners != 0) {
+    while (owners != 0 && owners != Counted::kLeft) {
       if (object->owners_.compare_exchange_weak(owners, owners + 1, std::memory_order_relaxed)) {
         return true;
       }
     }
     return false;
   }
-  static void watch(const Counted* object) noexcept {
-    object->watched_.store(true, std::memory_order_relaxed);
-  }
+  static void watch(const Counted* object) noexcept { object->watch(); }
 };
 
 template <typename T>

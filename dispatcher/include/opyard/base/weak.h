@@ -20,7 +20,8 @@ class OPYARD_API WeakCell final : public Counted {
  public:
   // The cell of an object that the caller owns. Raises std::bad_alloc.
   static CountedPtr<WeakCell> of(const Counted* object);
-  explicit WeakCell(const Counted* object) noexcept : object_(object) {}
+  // Watched itself: whoever finds it in the table adds an owner without owning it.
+  explicit WeakCell(const Counted* object) noexcept : object_(object) { watch(); }
   ~WeakCell() override;
 
   // The object with one more owner, or null where it has died.

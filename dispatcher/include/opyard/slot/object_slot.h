@@ -7,6 +7,10 @@
 //   DefinitelyUntagged ─┐
 //   MaybeUntagged ──────┴─init──> TaggedByUs (seen from the winner), TaggedByOther (from others)
 //
+// [Ownership] As a rule the object in the slot owns the C++ object, and the slot leads back to it
+// without owning. Where the interpreter lets go of an object that must not be lost while C++ owners
+// are left, this turns round: the slot owns the object, which keeps no owner of the C++ one.
+//
 // Depends on: slot/interpreter.h.
 #pragma once
 
@@ -65,6 +69,10 @@ class OPYARD_API ObjectSlot {
   // Writes the object pointer. The caller holds the lock of the tagged interpreter.
   void set_object_with_lock_held(void* object) noexcept { object_ = object; }
 
+  // See [Ownership]. Written with that lock held, by an owner of the C++ object.
+  bool owns_object() const noexcept { return owns_object_; }
+  void set_owns_object_with_lock_held(bool owns) noexcept { owns_object_ = owns; }
+
   Interpreter* tag() const noexcept { return tag_.load(std::memory_order_acquire); }
 
  private:
@@ -72,6 +80,7 @@ class OPYARD_API ObjectSlot {
 
   std::atomic<Interpreter*> tag_{nullptr};  // written once
   void* object_ = nullptr;                  // guarded by the lock of the tagged interpreter
+  bool owns_object_ = false;                // the same; read without it once no owner is left
 };
 
 }  // namespace opyard

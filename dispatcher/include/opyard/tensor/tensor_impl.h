@@ -58,7 +58,16 @@ class OPYARD_API TensorImpl final : public Counted {
 
   ObjectSlot& object_slot() const noexcept { return object_slot_; }
 
+  // For the object in the slot that the slot owns, with the interpreter's lock held: makes the object
+  // an owner again, and the slot none. `was_left` says that no other owner was there any more: then
+  // the slot's reference to the object is given back by who let go last, else by the caller.
+  CountedPtr<TensorImpl> return_to_object_with_lock_held(bool& was_left);
+  // Whether the last owner has left this to the object in the slot.
+  bool is_left_to_object() const noexcept { return is_left_without_owner(); }
+
  private:
+  void end() const noexcept override;
+
   DispatchKeySet keys_;
   mutable ObjectSlot object_slot_;
   CountedPtr<Storage> storage_;

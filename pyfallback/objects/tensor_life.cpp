@@ -1,0 +1,243 @@
+// objects/tensor_life.cpp: the life of a wrapper.
+//
+// [Identity] A wrapper owns its tensor, and the tensor's object slot points back to it without
+// owning. So the slot never dangles: a tensor cannot die before its wrapper, and a dying
+// wrapper empties the slot before anything else can run.
+//
+//   Python ──owns──> TensorObject ──owns──> TensorImpl ──> Storage
+//                         ^                     │
+//                         └── object slot ──────┘   borrowed; null where no wrapper lives
+//
+// [Keeping] Python may let go of a wrapper while C++ owners of its tensor are left. A plain one
+// dies, and nobody can tell it from the next one. One with something to lose, an instance of a
+// subclass, attributes, or weak references, is kept by the tensor instead: the arrows turn round.
+//
+//   C++ ──owns──> TensorImpl ──owns, object slot──> TensorObject ─ ─keeper─ ─> TensorImpl
+//
+// It turns back when the tensor is wrapped, and when the wrapper is reached by a weak reference. Where
+// C++ lets go first, the tensor is left to the wrapper (TensorImpl::end), which then dies as if Python
+// had let go of it last: its __del__ runs, its weak references end, once.
+//
+// For instances of subclasses the finaliser does it, which Python asks before it takes an object
+// apart; for exact wrappers the deallocator. The collector calls the finaliser, too, for wrappers
+// that only a cycle of Python's reaches; it has cleared their weak references by then.
+//
+// [Free list] A dead wrapper's memory waits for the next one: 64 of them an interpreter, exact type
+// only. Such memory is no object: it holds no reference, not even to its type.
+//
+// [Collection] An exact wrapper is tracked by the collector from its first attribute on: before, it
+// owns no Python object that it could close a cycle through.
+#include "objects/tensor.h"
+
+#include <new>
+
+#include "objects/tensor_parts.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+TensorObject& wrapper_of(PyObject* self) { return *reinterpret_cast<TensorObject*>(self); }
+PyObject* object_of(TensorObject& wrapper) { return reinterpret_cast<PyObject*>(&wrapper); }
+
+TensorObject* take_memory(Runtime& runtime) {
+  if (runtime.free_tensor_count > 0) {
+    TensorObject* const memory = runtime.free_tensors[--runtime.free_tensor_count];
+    PyObject_Init(reinterpret_cast<PyObject*>(memory), runtime.tensor_type);
+    return memory;
+  }
+  TensorObject* const fresh = PyObject_GC_New(TensorObject, runtime.tensor_type);
+  if (fresh == nullptr) {
+    PyErr_Clear();  // the C++ exception says it, wherever it ends
+    throw std::bad_alloc();
+  }
+  return fresh;
+}
+
+// The interpreter may be closing: then there is no runtime, and no free list either.
+void give_memory_back(TensorObject* memory, PyTypeObject* type) noexcept {
+  Runtime* const runtime = find_runtime();
+  if (runtime != nullptr && runtime->tensor_type == type &&
+      runtime->free_tensor_count < Runtime::kFreeListSize) {
+    runtime->free_tensors[runtime->free_tensor_count++] = memory;
+  } else {
+    type->tp_free(memory);
+  }
+  Py_DECREF(type);
+}
+
+bool has_other_owners(const TensorObject& wrapper) noexcept {
+  return wrapper.tensor.defined() && wrapper.tensor.impl()->owner_count() > 1;
+}
+
+// See [Keeping]. The slot takes over one reference to the wrapper, which may be gone afterwards: where
+// the other owners have let go meanwhile.
+void leave_to_tensor(TensorObject& wrapper) noexcept {
+  const Tensor tensor = std::move(wrapper.tensor);
+  wrapper.keeper = tensor.impl().get();
+  wrapper.keeper->object_slot().set_owns_object_with_lock_held(true);
+}
+
+// Turns it back, for what was the tensor's reference to the wrapper: see the result's other owner in
+// TensorImpl::return_to_object_with_lock_held().
+bool return_from_tensor(TensorObject& wrapper) noexcept {
+  bool was_left = false;
+  TensorImpl* const keeper = std::exchange(wrapper.keeper, nullptr);
+  wrapper.tensor = Tensor(keeper->return_to_object_with_lock_held(was_left));
+  clear_finalized(object_of(wrapper));
+  return was_left;
+}
+
+// The class's own __del__, once in a wrapper's life.
+void run_finalizer_of_class(TensorObject& wrapper) noexcept {
+  if (wrapper.finalized) return;
+  wrapper.finalized = true;
+  PyObject* const self = object_of(wrapper);
+  const Owned finalizer = Owned::share(lookup_on_type(Py_TYPE(self), wrapper.runtime->del_name));
+  if (!finalizer) return;
+  PyObject* const former = take_exception();
+  const Owned result =
+      Owned::steal(in_python([&] { return PyObject_CallOneArg(finalizer.get(), self); }));
+  if (!result) PyErr_WriteUnraisable(finalizer.get());
+  if (former != nullptr) restore_exception(former);
+}
+
+// See [Identity]. Weak references are told after the slot is empty, since their callbacks may
+// meet the tensor again and wrap it anew; the tensor goes last, since dropping it may run
+// anything.
+void deallocate(PyObject* self) {
+  TensorObject& wrapper = wrapper_of(self);
+  PyTypeObject* const type = Py_TYPE(self);
+  const bool has_more = wrapper.weak_references != nullptr || wrapper.attributes != nullptr;
+  if (__builtin_expect(has_more, 0) && type == wrapper.runtime->tensor_type &&
+      has_other_owners(wrapper)) {
+    Py_SET_REFCNT(self, 1);
+    leave_to_tensor(wrapper);
+    return;
+  }
+  PyObject_GC_UnTrack(self);
+  ObjectSlot& slot = wrapper.tensor.impl()->object_slot();
+  if (slot.object(wrapper.runtime->tag) == self) slot.set_object_with_lock_held(nullptr);
+  if (__builtin_expect(has_more, 0)) {
+    if (wrapper.weak_references != nullptr) PyObject_ClearWeakRefs(self);
+    Py_CLEAR(wrapper.attributes);
+    clear_finalized(self);  // for the next wrapper in this memory
+  }
+  const Tensor last = std::move(wrapper.tensor);
+  wrapper.tensor.~Tensor();
+  give_memory_back(&wrapper, type);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(wrapper_of(self).attributes);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  Py_CLEAR(wrapper_of(self).attributes);
+  return 0;
+}
+
+// See [Collection].
+void track_attributes(PyObject* self) noexcept {
+  if (wrapper_of(self).attributes != nullptr && PyObject_GC_IsTracked(self) == 0) {
+    PyObject_GC_Track(self);
+  }
+}
+
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  const int failed = PyObject_GenericSetAttr(self, name, value);
+  track_attributes(self);
+  return failed;
+}
+
+void fill(TensorObject& wrapper, Runtime& runtime, Tensor tensor) noexcept {
+  new (&wrapper.tensor) Tensor(std::move(tensor));
+  wrapper.keeper = nullptr;
+  wrapper.runtime = &runtime;
+  wrapper.weak_references = nullptr;
+  wrapper.attributes = nullptr;
+  wrapper.finalized = false;
+}
+
+// The wrapper in the slot, or null. One whose deallocation has begun does not count.
+Owned find_live(Runtime& runtime, ObjectSlot& slot, Tensor& tensor) {
+  auto* const live = static_cast<PyObject*>(slot.object(runtime.tag));
+  if (live == nullptr) return {};
+  if (slot.owns_object()) {
+    TensorObject& wrapper = wrapper_of(live);
+    wrapper.keeper = nullptr;
+    slot.set_owns_object_with_lock_held(false);
+    wrapper.tensor = std::move(tensor);
+    clear_finalized(live);
+    return Owned::steal(live);
+  }
+  return Py_REFCNT(live) > 0 ? Owned::share(live) : Owned();
+}
+
+PyType_Slot slots[] = {{Py_tp_dealloc, slot(deallocate)},
+                       {Py_tp_finalize, slot(finalize_tensor)},
+                       {Py_tp_traverse, slot(traverse)},
+                       {Py_tp_clear, slot(clear)},
+                       {Py_tp_setattro, slot(set_attribute)}};
+
+}  // namespace
+
+TypeSlots life_slots() { return slots; }
+
+PyObject* get_attributes(PyObject* self, void* closure) {
+  PyObject* const attributes = PyObject_GenericGetDict(self, closure);
+  track_attributes(self);
+  return attributes;
+}
+
+int set_attributes(PyObject* self, PyObject* value, void* closure) {
+  const int failed = PyObject_GenericSetDict(self, value, closure);
+  track_attributes(self);
+  return failed;
+}
+
+void finalize_tensor(PyObject* self) {
+  TensorObject& wrapper = wrapper_of(self);
+  if (!wrapper.tensor.defined()) return;
+  if (!has_other_owners(wrapper)) run_finalizer_of_class(wrapper);
+  // Also where __del__ has just given the tensor to someone.
+  if (has_other_owners(wrapper)) {
+    Py_INCREF(self);
+    leave_to_tensor(wrapper);
+  }
+}
+
+void take_back_from_tensor(TensorObject& wrapper) noexcept {
+  if (!return_from_tensor(wrapper)) Py_DECREF(object_of(wrapper));  // the caller has another one
+}
+
+void return_left_wrapper(PyObject* object) noexcept {
+  if (Py_TYPE(object)->tp_finalize != finalize_tensor) return;  // no wrapper
+  TensorObject& wrapper = wrapper_of(object);
+  if (wrapper.keeper != nullptr && wrapper.keeper->is_left_to_object()) return_from_tensor(wrapper);
+}
+
+Owned wrap(Runtime& runtime, Tensor tensor) {
+  if (!tensor.defined()) return Owned::share(Py_None);
+  ObjectSlot& slot = tensor.impl()->object_slot();
+  if (Owned live = find_live(runtime, slot, tensor)) return live;
+  if (slot.status(runtime.tag) != SlotStatus::TaggedByUs) slot.claim(runtime.tag);
+  TensorObject* const wrapper = take_memory(runtime);
+  fill(*wrapper, runtime, std::move(tensor));
+  slot.set_object_with_lock_held(wrapper);
+  return Owned::steal(reinterpret_cast<PyObject*>(wrapper));
+}
+
+Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor) {
+  ObjectSlot& slot = tensor.impl()->object_slot();
+  if (const Owned live = find_live(runtime, slot, tensor)) refuse_second_object(type, live.get());
+  if (slot.status(runtime.tag) != SlotStatus::TaggedByUs) slot.claim(runtime.tag);
+  Owned made = checked(type->tp_alloc(type, 0));
+  fill(wrapper_of(made.get()), runtime, std::move(tensor));
+  slot.set_object_with_lock_held(made.get());
+  return made;
+}
+
+}  // namespace opyard::python
