@@ -20,6 +20,7 @@
 #include "protocol/handlers.h"
 #include "protocol/modes.h"
 #include "protocol/slots.h"
+#include "protocol/thread_context.h"
 #include "runtime/gil.h"
 #include "runtime/late_warnings.h"
 #include "runtime/types.h"
@@ -166,7 +167,7 @@ int execute(PyObject* module) {
     add_library_type(runtime, module);
     add_future_type(runtime, module);
     for (PyMethodDef* const more : {tensor_functions, callback_functions, future_functions,
-                                    handler_functions, mode_functions}) {
+                                    handler_functions, mode_functions, thread_context_functions}) {
       if (PyModule_AddFunctions(module, more) < 0) throw PythonErrorSet();
     }
     prepare_handlers(runtime, module);

@@ -294,3 +294,12 @@ def disabled_dispatch(
     kwargs: dict[str, Any] | None = None,
     /,
 ) -> Any: ...
+def capture_thread_context() -> Any: ...
+def run_in_thread_context(
+    context: Any,
+    keep: _builtin_bool,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    /,
+) -> Any: ...

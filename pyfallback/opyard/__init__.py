@@ -46,6 +46,7 @@ __all__ = [
     "Tensor",
     "__version__",
     "bfloat16",
+    "capture_context",
     "complex64",
     "complex128",
     "device",
@@ -76,6 +77,7 @@ __all__ = [
 
 _LATE = {
     "Tag": "_tags",
+    "capture_context": "_context",
     "register_error": "_errors",
     "set_warn_always": "_errors",
 }
