@@ -194,8 +194,9 @@ int each_reference(Runtime& runtime, const Visit& visit) {
   for (PyObject*& packet : runtime.aten_packets) {
     if (const int stop = visit(packet)) return stop;
   }
-  for (PyObject** more : {&runtime.aten_methods, &runtime.error_classes, &runtime.error_names,
-                          &runtime.handler_name, &runtime.del_name, &runtime.disabled_dispatch}) {
+  for (PyObject** more :
+       {&runtime.aten_methods, &runtime.error_classes, &runtime.error_names, &runtime.handler_name,
+        &runtime.del_name, &runtime.disabled_dispatch, &runtime.kept_name}) {
     if (const int stop = visit(*more)) return stop;
   }
   return visit(runtime.hooks);

@@ -48,6 +48,9 @@ Owned wrap(Runtime& runtime, Tensor tensor);
 // A new wrapper of this subclass of Tensor. Raises BadArgument where the tensor has a wrapper.
 Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor);
 
+// A tensor of that class on the memory of another one. A class with a handler gives it the key Python.
+Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data);
+
 // Makes the type and puts it into the runtime. With the GIL held; throws PythonErrorSet.
 void add_tensor_type(Runtime& runtime, PyObject* module);
 // Frees what the type keeps beside itself: dead wrappers, packets. When the module ends.

@@ -45,7 +45,8 @@ PyTypeObject* require_subclass(Runtime& runtime, PyObject* cls, const char* what
        std::string(what) + " takes opyard.Tensor or a subclass of it, not " + came);
 }
 
-// A tensor of that class on the memory of another one.
+}  // namespace
+
 Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data) {
   Tensor alias = data.alias();
   if (type == runtime.tensor_type) return wrap(runtime, std::move(alias));
@@ -54,8 +55,6 @@ Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data) {
   }
   return wrap_as(runtime, type, std::move(alias));
 }
-
-}  // namespace
 
 // Tensor.make_subclass(cls, data)
 PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t count) {

@@ -93,12 +93,13 @@ void run_finalizer_of_class(TensorObject& wrapper) noexcept {
   if (wrapper.finalized) return;
   wrapper.finalized = true;
   PyObject* const self = object_of(wrapper);
-  const Owned finalizer = Owned::share(lookup_on_type(Py_TYPE(self), wrapper.runtime->del_name));
-  if (!finalizer) return;
   PyObject* const former = take_exception();
-  const Owned result =
-      Owned::steal(in_python([&] { return PyObject_CallOneArg(finalizer.get(), self); }));
-  if (!result) PyErr_WriteUnraisable(finalizer.get());
+  const Owned finalizer = Owned::share(lookup_on_type(Py_TYPE(self), wrapper.runtime->del_name));
+  if (finalizer) {
+    const Owned result =
+        Owned::steal(in_python([&] { return PyObject_CallOneArg(finalizer.get(), self); }));
+    if (!result) PyErr_WriteUnraisable(finalizer.get());
+  }
   if (former != nullptr) restore_exception(former);
 }
 

@@ -12,7 +12,7 @@ for, a DispatchKeySet or one key.
 """
 
 from . import _C, _ops
-from ._C import DispatchKeySet
+from ._C import DispatchKeySet, disabled_dispatch
 from ._keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
 from ._modes import (
     DispatchMode,
@@ -68,6 +68,7 @@ __all__ = [
     "computed_kernel",
     "dangling",
     "disable_current_modes",
+    "disabled_dispatch",
     "dump",
     "dump_table",
     "explain",
@@ -83,6 +84,7 @@ __all__ = [
     "keys_of",
     "len_dispatch_mode_stack",
     "metadata",
+    "no_dispatch",
     "on_registration",
     "pop_mode",
     "pop_mode_temporarily",
@@ -92,6 +94,7 @@ __all__ = [
     "rename_backend",
     "set_dispatch_trace",
     "set_report_error_callback",
+    "skip",
     "tls_is_dispatch_key_excluded",
     "tls_is_dispatch_key_included",
     "tls_local_exclude_set",
@@ -274,6 +277,24 @@ class AutoDispatchBelowAutograd(ExcludeDispatchKeyGuard):
     def __init__(self) -> None:
         keys = [DispatchKey.AutogradFunctionality, DispatchKey.AutogradOther]
         super().__init__(DispatchKeySet([*keys, DispatchKey.AutogradNestedTensor]))
+
+
+class no_dispatch(ExcludeDispatchKeyGuard):
+    """Runs a with block without handlers of modes and of tensor classes: kernels take its calls."""
+
+    def __init__(self) -> None:
+        super().__init__(DispatchKeySet("Python"))
+
+
+class skip(ExcludeDispatchKeyGuard):
+    """Runs a with block without some layers: its calls pass their kernels by.
+
+    Layers are named by their keys. A layer that has a key on each backend is named by any of them, or as a whole:
+    skip("AutogradFunctionality").
+    """
+
+    def __init__(self, *layers: object) -> None:
+        super().__init__(DispatchKeySet(list(layers)))
 
 
 class PreserveDispatchKeyGuard(_Guard):

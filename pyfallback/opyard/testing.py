@@ -11,7 +11,7 @@ from typing import Any
 from . import _C
 from .dispatch import DispatchMode
 
-__all__ = ["CallLog", "LoggingMode"]
+__all__ = ["CallLog", "LoggingMode", "LoggingTensor"]
 
 
 class CallLog:
@@ -79,4 +79,46 @@ class LoggingMode(DispatchMode):
         """Calls and writes down."""
         result = op(*args, **kwargs or {})
         self.log.call(op, args, kwargs or {}, result)
+        return result
+
+
+class LoggingTensor(_C.Tensor):
+    """Holds a tensor, and writes every call that it takes part in down in a log.
+
+    log = CallLog()
+    y = LoggingTensor(x, log) * 2         # y is a LoggingTensor as well
+    """
+
+    held: "_C.Tensor"
+    log: CallLog
+
+    def __new__(cls, held: "_C.Tensor", log: CallLog) -> "LoggingTensor":
+        made = _C.Tensor.make_subclass(cls, held)
+        made.held, made.log = held, log
+        return made
+
+    @classmethod
+    def __opyard_dispatch__(
+        cls, op: object, types: tuple, args: tuple = (), kwargs: "dict | None" = None
+    ) -> Any:
+        """Calls with what the arguments hold, holds what comes back, and writes down."""
+        kwargs = kwargs or {}
+        logs = []
+
+        def unwrapped(value: Any) -> Any:
+            if isinstance(value, (list, tuple)):
+                return type(value)(map(unwrapped, value))
+            if not isinstance(value, LoggingTensor):
+                return value
+            logs.append(value.log)
+            return value.held
+
+        def wrapped(value: Any) -> Any:
+            if isinstance(value, (list, tuple)):
+                return type(value)(map(wrapped, value))
+            return cls(value, logs[0]) if isinstance(value, _C.Tensor) else value
+
+        inside = unwrapped(args), {name: unwrapped(value) for name, value in kwargs.items()}
+        result = wrapped(op(*inside[0], **inside[1]))
+        logs[0].call(op, args, kwargs, result)
         return result

@@ -13,9 +13,11 @@
 
 #include <algorithm>
 
+#include "objects/overload.h"
 #include "objects/packet.h"
 #include "objects/tensor.h"
 #include "opyard/base/small_vector.h"
+#include "opyard/registry/handlers.h"
 #include "opyard/slot/modes.h"
 #include "protocol/call_arguments.h"
 #include "protocol/results.h"
@@ -58,52 +60,74 @@ bool needs_kwargs(PyObject* function) {
          code->co_argcount - PyTuple_GET_SIZE(defaults) >= kWithKwargs;
 }
 
-Owned empty_kwargs(HandlerCall& call) { return require(call.runtime, PyDict_New()); }
-
-// The Python function behind a raw attribute, for which `receiver` is the first argument; null where
-// it has to be bound as usual.
-Owned function_of(Runtime& runtime, PyObject* raw, bool is_mode) {
-  if (is_mode) return PyFunction_Check(raw) ? Owned::share(raw) : Owned();
-  if (Py_TYPE(raw) != &PyClassMethod_Type) return {};
-  Owned function = require(runtime, PyObject_GetAttrString(raw, "__func__"));
-  return PyFunction_Check(function.get()) ? std::move(function) : Owned();
-}
-
-// Calls one handler with its receiver's attribute as it lies on the type.
-Owned ask(HandlerCall& call, const Asked& asked, PyObject* raw) {
+// Calls a handler as it lies on the type of a mode, or the function of a class's handler.
+Owned ask(HandlerCall& call, const Asked& asked, PyObject* function) {
   Runtime& runtime = call.runtime;
-  const Owned function = function_of(runtime, raw, asked.is_mode);
-  const Owned bound =
-      function ? Owned() : require(runtime, PyObject_GetAttr(asked.receiver, runtime.handler_name));
-  if (!call.kwargs && (bound || needs_kwargs(function.get()))) call.kwargs = empty_kwargs(call);
+  const bool plain = PyFunction_Check(function);
+  const Owned called =
+      plain ? Owned::share(function)
+            : require(runtime, PyObject_GetAttr(asked.receiver, runtime.handler_name));
+  if (!call.kwargs && (!plain || needs_kwargs(function))) {
+    call.kwargs = require(runtime, PyDict_New());
+  }
   PyObject* all[] = {nullptr,          asked.receiver,  call.op_object.get(),
                      call.types.get(), call.args.get(), call.kwargs.get()};
-  const std::size_t count = call.kwargs ? 5 : 4;
+  // What is no Python function is bound to its receiver already.
+  PyObject** const first = plain ? all + 1 : all + 2;
+  const std::size_t count = std::size_t(std::end(all) - first) - (call.kwargs ? 0 : 1);
   return require(runtime, in_python([&] {
-                   return function
-                              ? PyObject_Vectorcall(function.get(), all + 1,
-                                                    count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr)
-                              : PyObject_Vectorcall(bound.get(), all + 2,
-                                                    (count - 1) | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                                    nullptr);
+                   return PyObject_Vectorcall(called.get(), first,
+                                              count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
                  }));
+}
+
+// [Kept] What was found out about the handler of a class is kept in the class, as a tuple under a name
+// of ours: the attribute as it lies on the type, the function that is called with the class first, and
+// the tuple (class,). A subclass finds that of its superclass, and a changed class an old one; both
+// differ in one of the items, and then it is made anew.
+enum Kept { kRaw, kFunction, kTypes };
+
+PyObject* kept_item(PyObject* kept, Kept item) { return PyTuple_GET_ITEM(kept, item); }
+
+Owned make_kept(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
+  auto* const cls = reinterpret_cast<PyObject*>(type);
+  Owned function = Owned::share(raw);
+  if (Py_TYPE(raw) == &PyClassMethod_Type) {
+    function = require(runtime, PyObject_GetAttrString(raw, "__func__"));
+    if (!PyFunction_Check(function.get())) function = Owned::share(raw);
+  } else if (PyFunction_Check(raw)) {
+    fail(ErrorKind::BadArgument,
+         fmt::format("__opyard_dispatch__ of the class {} has to be a class method: it is called "
+                     "with the class, and not with a tensor",
+                     type->tp_name));
+  }
+  const Owned types = require(runtime, PyTuple_Pack(1, cls));
+  Owned kept = require(runtime, PyTuple_Pack(3, raw, function.get(), types.get()));
+  if (PyObject_SetAttr(cls, runtime.kept_name, kept.get()) < 0) throw_python_error(runtime);
+  return kept;
+}
+
+// What is kept of a class with a handler; null where it has none, or switched it off.
+Owned handler_of(Runtime& runtime, PyTypeObject* type) {
+  if (type == runtime.tensor_type) return {};
+  PyObject* const raw = lookup_on_type(type, runtime.handler_name);
+  if (raw == nullptr || raw == runtime.disabled_dispatch) return {};
+  PyObject* const kept = lookup_on_type(type, runtime.kept_name);
+  if (kept != nullptr && kept_item(kept, kRaw) == raw &&
+      PyTuple_GET_ITEM(kept_item(kept, kTypes), 0) == reinterpret_cast<PyObject*>(type)) {
+    return Owned::share(kept);
+  }
+  return make_kept(runtime, type, raw);
 }
 
 // The classes that are asked, in order.
 using Classes = SmallVector<PyTypeObject*, 4>;
 
-// The raw handler of a class, borrowed; null where it has none or switched it off.
-PyObject* find_handler(const Runtime& runtime, PyTypeObject* type) {
-  if (type == runtime.tensor_type) return nullptr;
-  PyObject* const raw = lookup_on_type(type, runtime.handler_name);
-  return raw == runtime.disabled_dispatch ? nullptr : raw;
-}
-
-void add_class(const Runtime& runtime, PyTypeObject* type, Classes& classes) {
-  if (find_handler(runtime, type) == nullptr) return;
+void add_class(Runtime& runtime, PyTypeObject* type, Classes& classes) {
   for (PyTypeObject* const known : classes) {
     if (known == type) return;
   }
+  if (!handler_of(runtime, type)) return;
   classes.push_back(type);
   for (std::size_t i = 0; i + 1 < classes.size(); ++i) {
     if (PyType_IsSubtype(type, classes[i]) == 0) continue;
@@ -132,6 +156,10 @@ Classes find_classes(Runtime& runtime, std::span<const Value> arguments) {
 }
 
 Owned tuple_of(Runtime& runtime, const Classes& classes) {
+  if (classes.size() == 1) {
+    const Owned kept = handler_of(runtime, classes[0]);
+    if (kept) return Owned::share(kept_item(kept.get(), kTypes));
+  }
   Owned tuple = require(runtime, PyTuple_New(Py_ssize_t(classes.size())));
   for (std::size_t i = 0; i < classes.size(); ++i) {
     PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i),
@@ -178,9 +206,9 @@ Owned ask_all(HandlerCall& call, const Classes& classes, Asked& asked) {
   }
   for (PyTypeObject* const type : classes) {
     asked = {reinterpret_cast<PyObject*>(type), type, false};
-    PyObject* const raw = find_handler(runtime, type);
-    if (raw == nullptr) continue;  // an earlier handler took it away
-    Owned answer = ask(call, asked, raw);
+    const Owned kept = handler_of(runtime, type);
+    if (!kept) continue;  // an earlier handler took it away
+    Owned answer = ask(call, asked, kept_item(kept.get(), kFunction));
     if (answer.get() != Py_NotImplemented) return answer;
   }
   refuse(call.op, classes);
@@ -208,6 +236,23 @@ void dispatch_with_gil(Runtime& runtime, const Operator& op, Stack& stack) {
   push_results(runtime, {describe_handler, &asked}, op, answer.get(), stack);
 }
 
+// The result of Class.__opyard_dispatch__(aten.detach, …) for one tensor. With the GIL held.
+Owned detach_by_class(Runtime& runtime, const Owned& object, const Owned& kept) {
+  const Owned packet =
+      require(runtime, PyObject_CallFunction(require_hook(runtime, "aten"), "s", "detach"));
+  const Owned op = require(runtime, PyObject_GetAttrString(packet.get(), "default"));
+  HandlerCall call{runtime,
+                   plan_of(op.get()).op(),
+                   Owned::share(op.get()),
+                   Owned::share(kept_item(kept.get(), kTypes)),
+                   require(runtime, PyTuple_Pack(1, object.get())),
+                   {}};
+  PyTypeObject* const type = Py_TYPE(object.get());
+  const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
+  return ask(call, {reinterpret_cast<PyObject*>(type), type, false},
+             kept_item(kept.get(), kFunction));
+}
+
 // disabled_dispatch(op, types, args=(), kwargs=None): what a class takes for its handler that wants
 // none. Called by hand, it runs the operator without handlers.
 PyObject* disabled_dispatch(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -233,20 +278,46 @@ void dispatch_to_handlers(Runtime& runtime, const Operator& op, Stack& stack) {
   }
 }
 
+Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
+  const HoldGil gil(runtime);
+  try {
+    const Owned object = wrap(runtime, self);
+    const Owned kept = handler_of(runtime, Py_TYPE(object.get()));
+    if (!kept) {
+      const Owned plain = make_instance(runtime, Py_TYPE(object.get()), self);
+      return tensor_unchecked(plain.get());
+    }
+    const Owned result = detach_by_class(runtime, object, kept);
+    if (!is_tensor(runtime, result.get())) {
+      fail(ErrorKind::BadReturn, fmt::format("detach returned invalid type {}, expected Tensor",
+                                             Py_TYPE(result.get())->tp_name));
+    }
+    return tensor_unchecked(result.get());
+  } catch (const PythonErrorSet&) {
+    throw_python_error(runtime);
+  }
+}
+
 PyMethodDef handler_functions[] = {
     {"disabled_dispatch", method(disabled_dispatch), METH_FASTCALL,
      "disabled_dispatch(op, types, args=(), kwargs=None): the handler of a class that wants none"},
     {nullptr, nullptr, 0, nullptr}};
 
 void prepare_handlers(Runtime& runtime, PyObject* module) {
-  if (runtime.handler_name == nullptr) {
-    runtime.handler_name = checked(PyUnicode_InternFromString("__opyard_dispatch__")).release();
-  }
-  // A module that is imported once more has that of the first, which classes have taken.
   constexpr const char* kDisabled = "disabled_dispatch";
-  if (runtime.disabled_dispatch == nullptr) {
-    runtime.disabled_dispatch = checked(PyObject_GetAttrString(module, kDisabled)).release();
-  } else if (PyModule_AddObjectRef(module, kDisabled, runtime.disabled_dispatch) < 0) {
+  // A module that is imported once more has that of the first, which classes have taken.
+  if (runtime.disabled_dispatch != nullptr) {
+    if (PyModule_AddObjectRef(module, kDisabled, runtime.disabled_dispatch) < 0) {
+      throw PythonErrorSet();
+    }
+    return;
+  }
+  runtime.handler_name = checked(PyUnicode_InternFromString("__opyard_dispatch__")).release();
+  runtime.disabled_dispatch = checked(PyObject_GetAttrString(module, kDisabled)).release();
+  runtime.kept_name = checked(PyUnicode_InternFromString("__opyard_handler__")).release();
+  // For super().__opyard_dispatch__(op, types, args, kwargs).
+  if (PyObject_SetAttr(reinterpret_cast<PyObject*>(runtime.tensor_type), runtime.handler_name,
+                       runtime.disabled_dispatch) < 0) {
     throw PythonErrorSet();
   }
 }

@@ -14,12 +14,17 @@
 #include "runtime/runtime.h"
 
 #include "opyard/registry/operator.h"
+#include "opyard/tensor/tensor.h"
 #include "opyard/value/stack.h"
 
 namespace opyard::python {
 
 // Runs a boxed call by the handlers: what the slot `dispatch` does. Any thread.
 void dispatch_to_handlers(Runtime& runtime, const Operator& op, Stack& stack);
+
+// A tensor on the same memory, made by the handler of its class for aten.detach; of the same class, where
+// that has none: what the slot `detach` does. Any thread.
+Tensor detach_by_handler(Runtime& runtime, const Tensor& self);
 
 // The functions of _C for handlers, ended by a null row.
 extern PyMethodDef handler_functions[];

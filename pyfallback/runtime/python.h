@@ -44,7 +44,7 @@ inline bool is_finalizing() noexcept {
 }
 
 // What a name leads to on a type and its bases, without binding it; borrowed, null where there is
-// nothing, and no exception is set. CPython keeps the answers of this in a cache of its own.
+// nothing. With no exception set: it would be lost. CPython keeps the answers in a cache of its own.
 inline PyObject* lookup_on_type(PyTypeObject* type, PyObject* name) noexcept {
   return _PyType_Lookup(type, name);
 }

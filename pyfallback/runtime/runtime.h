@@ -68,9 +68,11 @@ struct Runtime {
   // Classes of errors by name and names by class, see runtime/errors.cpp; null until the first one.
   PyObject* error_classes = nullptr;
   PyObject* error_names = nullptr;
-  // Of handlers: the name "__opyard_dispatch__", and the function that stands for none.
+  // Of handlers: the name "__opyard_dispatch__", the function that stands for none, and the name under
+  // which classes keep what was found out about theirs.
   PyObject* handler_name = nullptr;
   PyObject* disabled_dispatch = nullptr;
+  PyObject* kept_name = nullptr;
   // The name "__del__".
   PyObject* del_name = nullptr;
 

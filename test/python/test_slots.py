@@ -7,7 +7,7 @@ import pytest
 from conftest import plugin_path
 
 import opyard
-from opyard.dispatch import DispatchMode
+from opyard.dispatch import DispatchMode, no_dispatch
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +52,36 @@ def dispatch(ask, x):
         assert ask("dispatch", x) is x
 
 
+def detach(ask, x):
+    class Own(opyard.Tensor):
+        answer = None
+
+        @classmethod
+        def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+            asked.append((op, types, args, kwargs))
+            return cls.answer
+
+    asked = []
+    own = x.as_subclass(Own)
+    Own.answer = fresh = x.as_subclass(Own)
+    with no_dispatch():  # of the calls here; the slot goes to the class all the same
+        assert ask("detach", own) is fresh
+        assert asked == [(opyard.ops.aten.detach.default, (Own,), (own,), None)]
+        plain = ask("detach", x)
+        assert type(plain) is opyard.Tensor and plain is not x
+        assert plain.data_ptr() == x.data_ptr()
+        Own.answer = 3
+        with pytest.raises(RuntimeError, match="detach returned invalid type int, expected Tensor"):
+            ask("detach", own)
+
+
 # How each slot is shown to be served. [Matrix]: a slot without a row fails, and so does a row
 # without a slot.
 MATRIX = {
     "name": name,
     "incref": incref_and_decref,
     "decref": incref_and_decref,
-    "detach": not_served("detach"),
+    "detach": detach,
     "dispatch": dispatch,
     "report_error_callback": report_error_callback,
     "python_op_registration_trampoline": not_served("python_op_registration_trampoline"),
