@@ -36,7 +36,7 @@ void set_details(Misfit& misfit, std::string_view text) {
 
 }  // namespace
 
-CallPlan::CallPlan(const Operator& op) : op_(op) {
+CallPlan::CallPlan(Runtime& runtime, const Operator& op) : op_(op), direct_(runtime, op) {
   const Schema& schema = op.schema();
   for (const Argument& argument : schema.arguments) {
     Owned name = checked(PyUnicode_InternFromString(argument.name.c_str()));
@@ -193,11 +193,11 @@ void CallPlan::refuse(const Misfit& misfit, PyObject* names) const {
 
 PyObject* CallPlan::call(Runtime& runtime, Stack& stack) const {
   op_.call_boxed_unchecked(stack);
-  return take_results(runtime, stack);
+  return take_results(runtime, op_, stack);
 }
 
-PyObject* CallPlan::take_results(Runtime& runtime, Stack& stack) const {
-  const std::vector<Argument>& results = op_.schema().results;
+PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack) {
+  const std::vector<Argument>& results = op.schema().results;
   if (results.empty()) Py_RETURN_NONE;
   const std::span<Value> values = stack.top(results.size());
   const auto convert = [&](std::size_t i) {

@@ -8,7 +8,7 @@
 // where nobody takes the call: looking a second time may run an __index__ that answers otherwise.
 // The texts are kept to the letter, since people match on them.
 //
-// Depends on: objects/convert.h, registry/operator.h, value/stack.h.
+// Depends on: objects/direct_call.h, objects/convert.h, registry/operator.h, value/stack.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "objects/direct_call.h"
 #include "opyard/registry/operator.h"
 #include "opyard/value/stack.h"
 
@@ -38,7 +39,7 @@ struct Misfit {
 class CallPlan {
  public:
   // With the GIL held; throws PythonErrorSet.
-  explicit CallPlan(const Operator& op);
+  CallPlan(Runtime& runtime, const Operator& op);
 
   // Binds vectorcall arguments and pushes one value an argument of the schema. Where they do
   // not fit it gives false, with what was wrong in `misfit`; the stack is then as it was. Throws
@@ -56,12 +57,12 @@ class CallPlan {
   // back, Unsupported for an operator with a variadic schema.
   [[noreturn]] OPYARD_COLD void refuse(const Misfit& misfit, PyObject* names) const;
 
+  // How calls are made whose arguments are ready; see objects/direct_call.h.
+  const DirectCall& direct() const noexcept { return direct_; }
+
   // Calls the operator with what was bound, and gives the results as one Python object: None, the
   // one, or a tuple of them. Leaves the stack as it was before.
   PyObject* call(Runtime& runtime, Stack& stack) const;
-  // The results on top of the stack, likewise.
-  PyObject* take_results(Runtime& runtime, Stack& stack) const;
-
   const Operator& op() const noexcept { return op_; }
 
  private:
@@ -80,11 +81,16 @@ class CallPlan {
   std::string explain_names(std::size_t count, PyObject* names) const;
 
   const Operator& op_;
+  const DirectCall direct_;
   std::vector<Parameter> parameters_;
   // How many arguments may be given by position. A variadic schema has fewer than none, so
   // that the check that each call makes anyway refuses it.
   static constexpr Py_ssize_t kCannotBeCalled = -1;
   Py_ssize_t positional_ = 0;
 };
+
+// The results of an operator, on top of the stack, as one Python object: None, the one, or a tuple of
+// them. Takes them from the stack.
+PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack);
 
 }  // namespace opyard::python

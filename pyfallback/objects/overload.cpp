@@ -16,13 +16,26 @@ OverloadObject& overload_of(PyObject* self) { return *reinterpret_cast<OverloadO
 const Operator& op_of(PyObject* self) { return overload_of(self).plan->op(); }
 Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime; }
 
+PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* const* args,
+                             Py_ssize_t count, PyObject* names) {
+  CallStack stack;
+  plan.require(runtime, args, count, names, stack);
+  return plan.call(runtime, stack);
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
   return entry_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     const CallPlan& plan = plan_of(self);
-    CallStack stack;
-    plan.require(runtime, args, PyVectorcall_NARGS(flags), names, stack);
-    return plan.call(runtime, stack);
+    if (PyObject* const result = plan.direct().try_call(runtime, args, flags, names)) return result;
+    return call_through_stack(runtime, plan, args, PyVectorcall_NARGS(flags), names);
+  });
+}
+
+// op._call_boxed(*args, **kwargs): always through the stack, for tests that compare both ways.
+PyObject* call_boxed(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    return call_through_stack(runtime_of_overload(self), plan_of(self), args, count, names);
   });
 }
 
@@ -38,7 +51,7 @@ PyObject* redispatch(PyObject* self, PyObject* const* args, Py_ssize_t count, Py
     CallStack stack;
     plan.require(runtime, args + 1, count - 1, names, stack);
     plan.op().redispatch_boxed(keys, stack);
-    return plan.take_results(runtime, stack);
+    return take_results(runtime, plan.op(), stack);
   });
 }
 
@@ -56,7 +69,7 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
     if (args[1] == Py_None) {
       plan.require(runtime, args + 2, count - 2, names, stack);
       op.call_boxed_at(key, stack);
-      return plan.take_results(runtime, stack);
+      return take_results(runtime, plan.op(), stack);
     }
     const DispatchKeySet at(key);
     DispatchKeySet keys =
@@ -68,7 +81,7 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
     detail::enter_thread();
     const detail::CallDepth depth;
     op.run_boxed(op.record(at), keys, stack);
-    return plan.take_results(runtime, stack);
+    return take_results(runtime, plan.op(), stack);
   });
 }
 
@@ -196,6 +209,7 @@ PyMethodDef methods[] = {
     {"c_function", method(c_function), METH_FASTCALL | METH_KEYWORDS,
      "c_function(form='Standard'): this operator as a plain C function; see "
      "opyard.library.CFunction"},
+    {"_call_boxed", method(call_boxed), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_call_at", method(call_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_explain", method(explain_call), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
@@ -239,7 +253,7 @@ PyType_Spec spec = {
 }  // namespace
 
 Owned make_overload(Runtime& runtime, const Operator& op) {
-  auto plan = std::make_unique<CallPlan>(op);
+  auto plan = std::make_unique<CallPlan>(runtime, op);
   Owned object = require(runtime, runtime.overload_type->tp_alloc(runtime.overload_type, 0));
   OverloadObject& overload = overload_of(object.get());
   overload.vectorcall = call;

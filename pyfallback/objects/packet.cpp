@@ -122,9 +122,19 @@ Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* 
   refuse_all(overloads, misfits, names);
 }
 
+// The overload that is asked first, where it takes the arguments as they are.
+PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
+  refresh(packet_of(self));
+  PyObject* const overloads = packet_of(self).overloads;
+  if (PyTuple_GET_SIZE(overloads) == 0) return nullptr;
+  const Owned first = Owned::share(PyTuple_GET_ITEM(overloads, 0));
+  return plan_of(first.get()).direct().try_call(*packet_of(self).runtime, args, flags, names);
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
   return entry_from_python([&] {
     Runtime& runtime = *packet_of(self).runtime;
+    if (PyObject* const result = try_first(self, args, flags, names)) return result;
     CallStack stack;
     const Owned overload = choose(self, args, PyVectorcall_NARGS(flags), names, stack);
     return plan_of(overload.get()).call(runtime, stack);

@@ -91,8 +91,10 @@ void add_tensor_type(Runtime& runtime, PyObject* module) {
 
 void drop_tensor_caches(Runtime& runtime) noexcept {
   drop_aten_packets(runtime);
+  runtime.most_free_tensors = 0;
   while (runtime.free_tensor_count > 0) {
     PyObject_GC_Del(runtime.free_tensors[--runtime.free_tensor_count]);
+    Py_DECREF(runtime.tensor_type);
   }
 }
 

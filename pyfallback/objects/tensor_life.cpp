@@ -23,7 +23,9 @@
 // that only a cycle of Python's reaches; it has cleared their weak references by then.
 //
 // [Free list] A dead wrapper's memory waits for the next one: 64 of them an interpreter, exact type
-// only. Such memory is no object: it holds no reference, not even to its type.
+// only. Such memory is no object, but it keeps its reference to the type and is otherwise as it was made,
+// so that a next wrapper has nothing to store but its tensor: the count's lock instruction waits for
+// stores (bench row call).
 //
 // [Collection] An exact wrapper is tracked by the collector from its first attribute on: before, it
 // owns no Python object that it could close a cycle through.
@@ -40,10 +42,20 @@ namespace {
 TensorObject& wrapper_of(PyObject* self) { return *reinterpret_cast<TensorObject*>(self); }
 PyObject* object_of(TensorObject& wrapper) { return reinterpret_cast<PyObject*>(&wrapper); }
 
+// What a wrapper has beside its tensor, before anybody has given it anything.
+void clear_parts(TensorObject& wrapper, Runtime& runtime) noexcept {
+  wrapper.keeper = nullptr;
+  wrapper.runtime = &runtime;
+  wrapper.weak_references = nullptr;
+  wrapper.attributes = nullptr;
+  wrapper.finalized = false;
+}
+
+// For an exact wrapper, cleared. See [Free list].
 TensorObject* take_memory(Runtime& runtime) {
   if (runtime.free_tensor_count > 0) {
     TensorObject* const memory = runtime.free_tensors[--runtime.free_tensor_count];
-    PyObject_Init(reinterpret_cast<PyObject*>(memory), runtime.tensor_type);
+    revive(reinterpret_cast<PyObject*>(memory));
     return memory;
   }
   TensorObject* const fresh = PyObject_GC_New(TensorObject, runtime.tensor_type);
@@ -51,18 +63,16 @@ TensorObject* take_memory(Runtime& runtime) {
     PyErr_Clear();  // the C++ exception says it, wherever it ends
     throw std::bad_alloc();
   }
+  clear_parts(*fresh, runtime);
   return fresh;
 }
 
-// The interpreter may be closing: then there is no runtime, and no free list either.
-void give_memory_back(TensorObject* memory, PyTypeObject* type) noexcept {
-  Runtime* const runtime = find_runtime();
-  if (runtime != nullptr && runtime->tensor_type == type &&
-      runtime->free_tensor_count < Runtime::kFreeListSize) {
-    runtime->free_tensors[runtime->free_tensor_count++] = memory;
-  } else {
-    type->tp_free(memory);
+void give_memory_back(Runtime& runtime, TensorObject* memory, PyTypeObject* type) noexcept {
+  if (type == runtime.tensor_type && runtime.free_tensor_count < runtime.most_free_tensors) {
+    runtime.free_tensors[runtime.free_tensor_count++] = memory;
+    return;
   }
+  type->tp_free(memory);
   Py_DECREF(type);
 }
 
@@ -108,25 +118,28 @@ void run_finalizer_of_class(TensorObject& wrapper) noexcept {
 // anything.
 void deallocate(PyObject* self) {
   TensorObject& wrapper = wrapper_of(self);
+  Runtime& runtime = *wrapper.runtime;
   PyTypeObject* const type = Py_TYPE(self);
   const bool has_more = wrapper.weak_references != nullptr || wrapper.attributes != nullptr;
-  if (__builtin_expect(has_more, 0) && type == wrapper.runtime->tensor_type &&
-      has_other_owners(wrapper)) {
-    Py_SET_REFCNT(self, 1);
-    leave_to_tensor(wrapper);
-    return;
+  if (__builtin_expect(has_more || type != runtime.tensor_type, 0)) {
+    if (type == runtime.tensor_type && has_other_owners(wrapper)) {
+      Py_SET_REFCNT(self, 1);
+      leave_to_tensor(wrapper);
+      return;
+    }
+    PyObject_GC_UnTrack(self);
   }
-  PyObject_GC_UnTrack(self);
   ObjectSlot& slot = wrapper.tensor.impl()->object_slot();
-  if (slot.object(wrapper.runtime->tag) == self) slot.set_object_with_lock_held(nullptr);
+  if (slot.object(runtime.tag) == self) slot.set_object_with_lock_held(nullptr);
   if (__builtin_expect(has_more, 0)) {
     if (wrapper.weak_references != nullptr) PyObject_ClearWeakRefs(self);
     Py_CLEAR(wrapper.attributes);
-    clear_finalized(self);  // for the next wrapper in this memory
+    clear_finalized(self);
+    wrapper.finalized = false;
   }
   const Tensor last = std::move(wrapper.tensor);
   wrapper.tensor.~Tensor();
-  give_memory_back(&wrapper, type);
+  give_memory_back(runtime, &wrapper, type);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -135,8 +148,15 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
+// An exact wrapper is then as one that never had attributes: see [Collection].
 int clear(PyObject* self) {
-  Py_CLEAR(wrapper_of(self).attributes);
+  TensorObject& wrapper = wrapper_of(self);
+  if (Py_TYPE(self) == wrapper.runtime->tensor_type) {
+    PyObject_GC_UnTrack(self);
+    clear_finalized(self);
+    wrapper.finalized = false;
+  }
+  Py_CLEAR(wrapper.attributes);
   return 0;
 }
 
@@ -151,15 +171,6 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   const int failed = PyObject_GenericSetAttr(self, name, value);
   track_attributes(self);
   return failed;
-}
-
-void fill(TensorObject& wrapper, Runtime& runtime, Tensor tensor) noexcept {
-  new (&wrapper.tensor) Tensor(std::move(tensor));
-  wrapper.keeper = nullptr;
-  wrapper.runtime = &runtime;
-  wrapper.weak_references = nullptr;
-  wrapper.attributes = nullptr;
-  wrapper.finalized = false;
 }
 
 // The wrapper in the slot, or null. One whose deallocation has begun does not count.
@@ -226,8 +237,8 @@ Owned wrap(Runtime& runtime, Tensor tensor) {
   if (Owned live = find_live(runtime, slot, tensor)) return live;
   if (slot.status(runtime.tag) != SlotStatus::TaggedByUs) slot.claim(runtime.tag);
   TensorObject* const wrapper = take_memory(runtime);
-  fill(*wrapper, runtime, std::move(tensor));
   slot.set_object_with_lock_held(wrapper);
+  new (&wrapper->tensor) Tensor(std::move(tensor));
   return Owned::steal(reinterpret_cast<PyObject*>(wrapper));
 }
 
@@ -236,7 +247,9 @@ Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor) {
   if (const Owned live = find_live(runtime, slot, tensor)) refuse_second_object(type, live.get());
   if (slot.status(runtime.tag) != SlotStatus::TaggedByUs) slot.claim(runtime.tag);
   Owned made = checked(type->tp_alloc(type, 0));
-  fill(wrapper_of(made.get()), runtime, std::move(tensor));
+  TensorObject& wrapper = wrapper_of(made.get());
+  clear_parts(wrapper, runtime);
+  new (&wrapper.tensor) Tensor(std::move(tensor));
   slot.set_object_with_lock_held(made.get());
   return made;
 }

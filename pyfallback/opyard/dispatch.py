@@ -289,8 +289,8 @@ class no_dispatch(ExcludeDispatchKeyGuard):
 class skip(ExcludeDispatchKeyGuard):
     """Runs a with block without some layers: its calls pass their kernels by.
 
-    Layers are named by their keys. A layer that has a key on each backend is named by any of them, or as a whole:
-    skip("AutogradFunctionality").
+    Layers are named by their keys. A layer that has a key on each backend is named by any of them,
+    or as a whole: skip("AutogradFunctionality").
     """
 
     def __init__(self, *layers: object) -> None:

@@ -18,12 +18,6 @@
 namespace opyard::python {
 namespace {
 
-struct PythonKernel {
-  Runtime& runtime;
-  PyObject* const function;
-  const KernelConvention convention;
-};
-
 void destroy_kernel(void* context) {
   const std::unique_ptr<PythonKernel> kernel(static_cast<PythonKernel*>(context));
   kernel->runtime.tag->decref(kernel->function, false);
@@ -54,6 +48,8 @@ void call_function(const Record& record, const Operator& op, DispatchKeySet keys
   push_results(runtime, {describe_kernel, &record}, op, result.get(), stack);
 }
 
+}  // namespace
+
 void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet keys,
                        Stack& stack) {
   Runtime& runtime = static_cast<const PythonKernel*>(record.context)->runtime;
@@ -65,7 +61,12 @@ void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet 
   }
 }
 
-}  // namespace
+Owned convert_results(Runtime& runtime, const Record& record, const Operator& op,
+                      PyObject* result) {
+  CallStack stack;
+  push_results(runtime, {describe_kernel, &record}, op, result, stack);
+  return Owned::steal(take_results(runtime, op, stack));
+}
 
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention) {
   auto kernel = std::unique_ptr<PythonKernel>(new PythonKernel{runtime, function, convention});

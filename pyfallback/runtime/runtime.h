@@ -83,6 +83,7 @@ struct Runtime {
   static constexpr int kFreeListSize = 64;
   TensorObject* free_tensors[kFreeListSize] = {};
   int free_tensor_count = 0;
+  int most_free_tensors = kFreeListSize;  // none once the module has ended
 
   // Packets behind Tensor's arithmetic, by AtenName (objects/aten.h); null until first used.
   static constexpr int kMostAtenPackets = 48;

@@ -1,0 +1,32 @@
+// objects/python_function.h: the Python function behind a kernel's record.
+//
+// A record whose boxed function is run_python_kernel() has a PythonKernel as its context. Whoever has
+// the call's arguments as Python objects already may call the function with those: direct_call.h.
+//
+// Depends on: runtime/runtime.h, registry/record.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include "opyard/registry/operator.h"
+
+namespace opyard::python {
+
+// What a Python kernel is called with before the operator's arguments, in this order.
+struct KernelConvention {
+  bool with_keyset = false;  // the DispatchKeySet of the call
+  bool with_op = false;      // the operator: for fallbacks, which serve all of them
+};
+
+struct PythonKernel {
+  Runtime& runtime;
+  PyObject* const function;
+  const KernelConvention convention;
+};
+
+// protocol/python_kernel.cpp
+void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack);
+// What a function returned, by way of the stack: converted and checked as a boxed call does it.
+Owned convert_results(Runtime& runtime, const Record& record, const Operator& op, PyObject* result);
+
+}  // namespace opyard::python
