@@ -6,6 +6,8 @@
 // InterpreterGone from then on.
 #include "bind/c_function.h"
 
+#include "bind/schema.h"
+
 #include "opyard/ffi/c_function.h"
 #include "opyard/schema/parse.h"
 
@@ -56,6 +58,7 @@ void add_c_function(py::module_& module) {
                              [](const Closure& self) { return self.function.prototype(); })
       .def_property_readonly("letters",
                              [](const Closure& self) { return self.function.letters(); });
+  refuse_pickling(module.attr("CFunction"));
   module.def(
       "c_prototype",
       [](const std::string& name, const std::string& form) {

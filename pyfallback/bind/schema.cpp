@@ -211,8 +211,10 @@ void add_schema_class(py::module_& module) {
       .def("__hash__", [](const Schema& self) { return std::hash<std::string>()(to_string(self)); })
       .def(
           "__eq__", [](const Schema& a, const Schema& b) { return a == b; }, py::is_operator())
-      .def(py::pickle([](const Schema& self) { return to_string(self); },
-                      [](const std::string& text) { return parse_schema(text); }));
+      .def("__reduce_ex__", [](const Schema& self, int) {
+        const py::object parse = py::module_::import("opyard.schema").attr("parse");
+        return py::make_tuple(parse, py::make_tuple(to_string(self)));
+      });
 }
 
 }  // namespace
@@ -225,6 +227,7 @@ void add_schema(py::module_& module) {
   for (const char* name : {"Type", "AliasInfo", "Argument", "Schema"}) {
     module.attr(name).attr("__module__") = "opyard.schema";
   }
+  for (const char* name : {"Type", "AliasInfo", "Argument"}) refuse_pickling(module.attr(name));
   module.def(
       "parse", [](const std::string& text) { return parse_schema(text); }, py::arg("text"),
       py::pos_only(),

@@ -61,6 +61,7 @@ PyMethodDef tensor_functions[] = {
      "float give "
      "bool, int64 and float32. Raises TypeError for what is no number, ValueError for ragged "
      "sequences and for numbers that the dtype cannot hold."},
+    {"empty_meta", empty_meta, METH_VARARGS, "empty_meta(dtype, shape)"},
     {"from_numpy", import_array, METH_O,
      "from_numpy(array, /)\n--\n\n"
      "A tensor on the memory of a NumPy array, or of another object with the buffer protocol. The "

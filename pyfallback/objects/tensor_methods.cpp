@@ -214,6 +214,15 @@ PyMethodDef tensor_methods[] = {
      "DLPack "
      "capsule on the same memory: versioned where max_version is (1, 0) or later. Raises "
      "BufferError for what it cannot express: read-only memory without a version, another device."},
+    {"__copy__", copy_tensor, METH_NOARGS, "__copy__($self)\n--\n\nOn the same memory."},
+    {"__deepcopy__", deepcopy_tensor, METH_O,
+     "__deepcopy__($self, memo)\n--\n\nWith memory of its own."},
+    {"__reduce_ex__", reduce_tensor, METH_O,
+     "__reduce_ex__($self, protocol)\n--\n\nFor pickle: the elements in row-major order."},
+    {"_alias", alias_tensor, METH_NOARGS, nullptr},
+    {"_duplicate", duplicate_tensor, METH_NOARGS, nullptr},
+    {"_bytes", bytes_of_tensor, METH_NOARGS, nullptr},
+    {"_typed", typed_tensor, METH_VARARGS, nullptr},
     {"__dlpack_device__", dlpack_device, METH_NOARGS,
      "__dlpack_device__($self)\n--\n\nDLPack's device type and number: (1, 0) for the cpu. Raises "
      "NotImplementedError for other devices."},

@@ -56,6 +56,16 @@ extern PyMethodDef tensor_methods[];
 // The element of a one-element tensor, as a Python number. Raises BadValue, Unsupported.
 Owned only_element(PyObject* self, const char* what);
 
+// tensor_copy.cpp: for copy and pickle.
+PyObject* copy_tensor(PyObject* self, PyObject*);
+PyObject* deepcopy_tensor(PyObject* self, PyObject* memo);
+PyObject* reduce_tensor(PyObject* self, PyObject* protocol);
+PyObject* duplicate_tensor(PyObject* self, PyObject*);
+PyObject* alias_tensor(PyObject* self, PyObject*);
+PyObject* bytes_of_tensor(PyObject* self, PyObject*);
+PyObject* typed_tensor(PyObject* self, PyObject* args);
+PyObject* empty_meta(PyObject* module, PyObject* args);
+
 // tensor_dlpack.cpp: handing out and taking in.
 PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* dlpack_device(PyObject* self, PyObject*);

@@ -14,6 +14,9 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     cancelled_error()                a new concurrent.futures.CancelledError
     tag(name)                        the Tag of this name, or the name
     format_tensor(tensor)            its repr
+    copy(tensor)                     copy.copy(tensor)
+    deepcopy(tensor, memo)           copy.deepcopy(tensor)
+    reduce(tensor, protocol)         what pickle asks it
     get_item(tensor, index)          tensor[index]
     set_item(tensor, index, value)   tensor[index] = value
 """
@@ -32,6 +35,9 @@ _LATE = {
     "cancelled_error": ("concurrent.futures", "CancelledError"),
     "tag": ("._tags", "tag_of"),
     "format_tensor": ("._format", "format_tensor"),
+    "copy": ("._copying", "copy"),
+    "deepcopy": ("._copying", "deepcopy"),
+    "reduce": ("._copying", "reduce"),
     "get_item": ("._indexing", "get_item"),
     "set_item": ("._indexing", "set_item"),
 }

@@ -1,0 +1,183 @@
+"""test_copying.py: copies and pickles of tensors are whole. Suspect _copying.py, tensor_copy.cpp.
+
+Numbers here are not of a behaviour; design rule: what a tensor was before, it is afterwards.
+"""
+
+import copy
+import gc
+import pickle
+import subprocess
+import sys
+import weakref
+
+import pytest
+
+import opyard
+
+PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
+DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+          "complex64", "complex128", "bool"]  # fmt: skip
+
+
+def check_same(copied, tensor):
+    assert type(copied) is type(tensor)
+    assert copied is not tensor
+    assert (copied.dtype, copied.shape, copied.device) == (
+        tensor.dtype, tensor.shape, tensor.device)  # fmt: skip
+    assert copied.tolist() == tensor.tolist()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_and_protocol(dtype, protocol):
+    tensor = opyard.tensor([[0, 1, 1], [1, 0, 1]], dtype=getattr(opyard, dtype))
+    copied = pickle.loads(pickle.dumps(tensor, protocol))
+    check_same(copied, tensor)
+    copied._bytes()[0] = 1  # its memory is its own, and may be written
+    assert tensor._bytes().tolist()[0] == 0
+
+
+SHAPED = {
+    "no dimensions": lambda: opyard.tensor(3.5),
+    "empty": lambda: opyard.tensor([[], []]),
+    "one element": lambda: opyard.tensor([[[7]]]),
+    "transposed": lambda: opyard.tensor([[1, 2, 3], [4, 5, 6]]).T,
+    "every other": lambda: opyard.tensor([[1, 2, 3], [4, 5, 6]])[:, ::2],
+    "a row": lambda: opyard.tensor([[1, 2, 3], [4, 5, 6]])[1],
+    "expanded": lambda: opyard.ops.aten.expand(opyard.tensor([[1], [2]]), [2, 4]),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPED)
+def test_every_shape(shape):
+    tensor = SHAPED[shape]()
+    for made in (copy.copy(tensor), copy.deepcopy(tensor), pickle.loads(pickle.dumps(tensor))):
+        check_same(made, tensor)
+
+
+def test_a_copy_shares_memory_and_a_deep_one_does_not():
+    tensor = opyard.tensor([1, 2, 3])
+    shared, own = copy.copy(tensor), copy.deepcopy(tensor)
+    tensor[0] = 9
+    assert (shared.tolist(), own.tolist()) == ([9, 2, 3], [1, 2, 3])
+
+
+def test_a_deep_copy_keeps_the_order_in_memory_where_nothing_overlaps():
+    tensor = opyard.tensor([[1, 2, 3], [4, 5, 6]]).T
+    assert copy.deepcopy(tensor).strides == tensor.strides == (1, 3)
+    expanded = SHAPED["expanded"]()
+    assert copy.deepcopy(expanded).strides == (4, 1)
+
+
+def test_what_stands_twice_stands_twice_afterwards():
+    tensor = opyard.tensor([1])
+    for again in (copy.deepcopy, lambda whole: pickle.loads(pickle.dumps(whole))):
+        first, (second,) = again([tensor, [tensor]])
+        assert first is second and first is not tensor
+
+
+def test_out_of_band_no_byte_is_copied():
+    tensor = opyard.tensor([[1.0, 2.0], [3.0, 4.0]])
+    buffers = []
+    pickled = pickle.dumps(tensor, 5, buffer_callback=buffers.append)
+    assert len(pickled) < 200 and len(buffers) == 1
+    made = pickle.loads(pickled, buffers=buffers)
+    check_same(made, tensor)
+    assert made.data_ptr() == tensor.data_ptr()
+    memory = bytearray(buffers[0].raw())
+    made = pickle.loads(pickled, buffers=[memory])
+    made[0, 0] = 5
+    assert memory[:4] == bytearray(opyard.tensor([5.0]).numpy().tobytes())
+    shifted = memoryview(bytearray(17))[1:]  # where floats may not lie
+    shifted[:] = memory
+    assert pickle.loads(pickled, buffers=[shifted]).tolist() == [[5, 2], [3, 4]]
+
+
+def test_memory_that_is_read_only_stays_so_where_it_is_shared():
+    tensor = opyard.from_numpy(memoryview(b"abc"))
+    for made in (copy.copy(tensor), pickle.loads(pickle.dumps(tensor))):
+        with pytest.raises(ValueError, match="read-only"):
+            made[0] = 1
+    copy.deepcopy(tensor)[0] = 1
+
+
+def test_tensors_without_memory():
+    meta = opyard.ops.aten.empty([2, 3], dtype=opyard.float64, device="meta")
+    for made in (copy.copy(meta), copy.deepcopy(meta), pickle.loads(pickle.dumps(meta))):
+        assert (made.shape, made.dtype, made.device.type) == ((2, 3), opyard.float64, "meta")
+
+
+def test_a_pickle_that_contradicts_itself_is_refused():
+    from opyard._copying import rebuild
+
+    for shape, data in [((2, 3), bytes(5)), ((1 << 62, 1 << 62), bytes(8)), ((-1,), bytes(4)),
+                        ((0, 1 << 63 - 1), b"x")]:  # fmt: skip
+        with pytest.raises(ValueError, match="a pickled tensor has"):
+            rebuild(opyard.Tensor, opyard.float32, shape, data)
+    for wrong in [(opyard.Tensor, 3, (1,), bytes(4)), (opyard.Tensor, opyard.int8, [1], b"x"),
+                  (opyard.Tensor, opyard.int8, (1,), 3)]:  # fmt: skip
+        with pytest.raises(TypeError):
+            rebuild(*wrong)
+
+
+def test_a_damaged_pickle_never_crashes():
+    tensor = opyard.tensor([[1.0, 2.0], [3.0, 4.0]])
+    pickled = pickle.dumps(tensor, 2)
+    for place in range(len(pickled)):
+        with pytest.raises(Exception):  # noqa: B017
+            pickle.loads(pickled[:place])
+
+
+def test_to_another_process_and_back():
+    program = """
+import pickle, sys
+tensor = pickle.load(sys.stdin.buffer)
+tensor[0] = 42
+sys.stdout.buffer.write(pickle.dumps([tensor, tensor.dtype, tensor.device]))
+"""
+    given = pickle.dumps(opyard.tensor([1, 2]))
+    done = subprocess.run([sys.executable, "-c", program], input=given, capture_output=True)
+    assert done.stderr == b""
+    tensor, dtype, device = pickle.loads(done.stdout)
+    assert (tensor.tolist(), dtype is opyard.int64, device) == ([42, 2], True, opyard.device("cpu"))
+
+
+OTHERS = {
+    "dtype": lambda: opyard.float32,
+    "device": lambda: opyard.device("cuda:1"),
+    "key set": lambda: opyard.dispatch.DispatchKeySet(["CPU", "AutogradCPU"]),
+    "operator": lambda: opyard.ops.aten.add.Tensor,
+    "packet": lambda: opyard.ops.aten.add,
+    "namespace": lambda: opyard.ops.aten,
+    "tag": lambda: next(iter(opyard.Tag)),
+    "key": lambda: opyard.dispatch.DispatchKey.CPU,
+    "schema": lambda: opyard.schema.parse("t::f(Tensor x, *, int[2] n=[1, 2]) -> (Tensor y)"),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_what_stands_beside_tensors_is_copied_and_pickled_too(what):
+    thing = OTHERS[what]()
+    for protocol in PROTOCOLS:
+        assert pickle.loads(pickle.dumps(thing, protocol)) == thing
+    assert copy.copy(thing) == thing
+    assert copy.deepcopy([thing])[0] == thing
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_parts_of_schemas_refuse_to_be_pickled_and_nothing_ends(protocol):
+    argument = opyard.schema.parse("f(Tensor(a!) x) -> ()").arguments[0]
+    for thing in (argument, argument.type, argument.alias_info):
+        with pytest.raises(TypeError, match="^cannot pickle '"):
+            pickle.dumps(thing, protocol)
+
+
+def test_nothing_of_a_copy_is_left():
+    tensor = opyard.tensor([1, 2])
+    for again in (copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))):
+        made = again(tensor)
+        gone = weakref.ref(made)
+        del made
+        gc.collect()
+        assert gone() is None
+    assert sys.getrefcount(tensor) == 2
