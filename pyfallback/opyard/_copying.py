@@ -4,10 +4,10 @@
     copy.deepcopy(t)   a tensor with memory of its own, in the same order where nothing overlaps
     pickle             the elements in row-major order; with protocol 5 out of band where asked
 
-An instance of a subclass stays one, made by Tensor.make_subclass(), not by its __new__ or __init__; its
-attributes are those of __getstate__() where the class has that, else __dict__ and __slots__. Tensors
-that share memory no longer do after deepcopy and pickle. Memory that is read-only stays so where
-an unpickled tensor uses the bytes of the pickle.
+An instance of a subclass stays one, made by Tensor.make_subclass(), not by its __new__ or
+__init__; its attributes are those of __getstate__() where the class has that, else __dict__ and
+__slots__. Tensors that share memory no longer do after deepcopy and pickle. Memory that is
+read-only stays so where an unpickled tensor uses the bytes of the pickle.
 """
 
 import copyreg

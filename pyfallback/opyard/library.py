@@ -26,6 +26,7 @@ __all__ = [
     "Library",
     "c_prototype",  # noqa: F822
     "fallthrough_kernel",
+    "infer_schema",  # noqa: F822
     "load_library",
     "loaded_libraries",
     "override",
@@ -37,11 +38,15 @@ _ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
 
 
 def __getattr__(name: str) -> object:
-    """What needs ctypes is imported when it is first named."""
+    """What needs ctypes, inspect or typing is imported when it is first named."""
     if name in ("CFunction", "c_prototype"):
         from . import _c_function
 
         return getattr(_c_function, name)
+    if name == "infer_schema":
+        from ._infer_schema import infer_schema
+
+        return infer_schema
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

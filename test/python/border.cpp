@@ -5,20 +5,33 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
-#include <cstring>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <latch>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "objects/tensor.h"
+#include "opyard/library.h"
 #include "opyard/slot/error_class.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
 namespace {
+
+// The runtime that opyard._C made.
+Runtime& shared_runtime() {
+  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject* const capsule = PyDict_GetItemString(kept, "opyard.runtime");
+  if (capsule == nullptr) fail(ErrorKind::Internal, "opyard is not imported");
+  return *static_cast<Runtime*>(PyCapsule_GetPointer(capsule, "opyard.runtime"));
+}
 
 struct Odd : std::exception {
   const char* what() const noexcept override { return "odd"; }
@@ -174,6 +187,135 @@ PyObject* deadlock(PyObject*, PyObject* function) {
   });
 }
 
+// Callables that break the rules of C functions.
+PyObject* null_without_error(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) { return nullptr; }
+PyObject* value_with_error(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) {
+  PyErr_SetString(PyExc_ValueError, "set beside a value");
+  return Py_NewRef(Py_None);
+}
+
+// What C++ code does that may lead to Python code: the entries of test_deadlocks.py.
+struct Entry {
+  Runtime& runtime;
+  const std::string what;
+  const std::string op;
+  const Tensor x;
+  PyObject* const type;  // a class; borrowed, its caller keeps it
+
+  void run() const {
+    if (what == "call" || what == "raise") {
+      Stack stack;
+      stack.push(x);
+      require_operator(op).call_boxed(stack);
+    } else if (what == "drop") {
+      PyObject* last = nullptr;
+      {
+        const HoldGil gil(runtime);
+        last = require(runtime, PyObject_CallNoArgs(type)).release();
+      }
+      runtime.tag->decref(last, false);
+    } else if (what == "register" || what == "deregister") {
+      static std::atomic<int> number{0};
+      Library library(LibraryKind::Fragment, "deadlocks");
+      library.def("made_" + std::to_string(++number) + "(Tensor x) -> Tensor");
+      if (what == "deregister") library.reset();
+    } else {
+      fail(ErrorKind::Internal, "no such entry");
+    }
+  }
+};
+
+// Native threads that wait for work and never end.
+class Pool {
+ public:
+  static Pool& instance() {
+    static Pool* const pool = new Pool;
+    return *pool;
+  }
+  void run(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+    while (threads_ < 16) {
+      ++threads_;
+      std::thread([this] { work_for_ever(); }).detach();
+    }
+    ready_.notify_one();
+  }
+
+ private:
+  [[noreturn]] void work_for_ever() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      ready_.wait(lock, [this] { return !queue_.empty(); });
+      const std::function<void()> work = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      work();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::deque<std::function<void()>> queue_;
+  int threads_ = 0;
+};
+
+// Runs the work for each number below `count`, in that place, and waits.
+void run_in(std::string_view place, int count, const std::function<void(int)>& work) {
+  if (place == "here") {
+    for (int i = 0; i < count; ++i) work(i);
+  } else if (place == "new") {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < count; ++i) threads.emplace_back(work, i);
+    for (std::thread& thread : threads) thread.join();
+  } else {
+    std::latch done(count);
+    for (int i = 0; i < count; ++i) {
+      Pool::instance().run([&, i] {
+        work(i);
+        done.count_down();
+      });
+    }
+    done.wait();
+  }
+}
+
+// enter(entry, op, x, class, place, count, held): runs an entry here, on new native threads or in the
+// pool, with or without the GIL, and waits without it. Raises what the first that failed raised.
+PyObject* enter(PyObject*, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    const char* what = nullptr;
+    const char* op = nullptr;
+    const char* place = nullptr;
+    PyObject* x = nullptr;
+    PyObject* type = nullptr;
+    int count = 0;
+    int held = 0;
+    if (PyArg_ParseTuple(args, "ssOOsip", &what, &op, &x, &type, &place, &count, &held) == 0) {
+      throw PythonErrorSet();
+    }
+    Runtime& runtime = shared_runtime();
+    const Entry entry{runtime, what, op, tensor_unchecked(x), type};
+    std::vector<std::optional<Error>> errors{std::size_t(count)};
+    const auto work = [&](int i) {
+      try {
+        std::optional<HoldGil> gil;
+        if (held != 0) gil.emplace(runtime);
+        entry.run();
+      } catch (const Error& error) {
+        errors[std::size_t(i)] = error;
+      }
+    };
+    {
+      const ReleaseGil release;
+      run_in(place, count, work);
+    }
+    for (const std::optional<Error>& error : errors) {
+      if (error) throw *error;
+    }
+    Py_RETURN_NONE;
+  });
+}
+
 // holds() -> (here, where it was let go of, where it was taken on a native thread)
 PyObject* holds(PyObject*, PyObject*) {
   return entry_from_python([&] {
@@ -194,10 +336,17 @@ PyObject* holds(PyObject*, PyObject*) {
 }
 
 PyMethodDef functions[] = {
-    {"throws", throws, METH_O, nullptr},     {"throws_object", throws_object, METH_O, nullptr},
-    {"owned", owned, METH_VARARGS, nullptr}, {"carry", carry, METH_VARARGS, nullptr},
-    {"drop", drop, METH_O, nullptr},         {"run", run, METH_VARARGS, nullptr},
-    {"deadlock", deadlock, METH_O, nullptr}, {"holds", holds, METH_NOARGS, nullptr},
+    {"throws", throws, METH_O, nullptr},
+    {"throws_object", throws_object, METH_O, nullptr},
+    {"owned", owned, METH_VARARGS, nullptr},
+    {"carry", carry, METH_VARARGS, nullptr},
+    {"drop", drop, METH_O, nullptr},
+    {"run", run, METH_VARARGS, nullptr},
+    {"deadlock", deadlock, METH_O, nullptr},
+    {"holds", holds, METH_NOARGS, nullptr},
+    {"null_without_error", method(null_without_error), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"value_with_error", method(value_with_error), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"enter", enter, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

@@ -1,0 +1,80 @@
+"""What the matrices share: programs in processes of their own, and counting what is left behind."""
+
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+HUNG = "hung"
+# CPython 3.10 reads the interpreter's state in a daemon thread that waits for the GIL after that
+# state was freed. It crashes with and without Opyard: 4 of 1,500 exits of a program without.
+DAEMONS_CRASH = sys.version_info[:2] == (3, 10)
+
+
+class Ended(NamedTuple):
+    """How a process ended; the code is HUNG where it had to be killed."""
+
+    code: "int | str"
+    stdout: str
+    stderr: str
+    seconds: float
+
+
+def run(program: str, *arguments: object, limit: float = 10.0) -> Ended:
+    """Runs a program in a fresh interpreter of this version, with the same path."""
+    started = time.monotonic()
+    command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
+    path = os.pathsep.join(filter(None, sys.path))
+    with subprocess.Popen(
+        command,
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=limit)
+            code = process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            code = HUNG
+    return Ended(code, out, err, time.monotonic() - started)
+
+
+def run_often(times: int, program: str, *arguments: object, limit: float = 10.0) -> list[Ended]:
+    """The same program several times, two at once."""
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(run, program, *arguments, limit=limit) for _ in range(times)]
+        return [job.result() for job in jobs]
+
+
+REPEAT = 10
+
+
+def blocks_left(step, warm_ups=3, measured=5) -> list[int]:
+    """How many memory blocks more there are after each of some rounds of a step."""
+    deltas = []
+    for number in range(warm_ups + measured):
+        gc.collect()
+        before = sys.getallocatedblocks()
+        for _ in range(REPEAT):
+            step()
+        gc.collect()
+        if number >= warm_ups:
+            deltas.append(sys.getallocatedblocks() - before)
+    return deltas
+
+
+def leaks(step) -> "list[int] | None":
+    """What a step leaves, where every round leaves something: CPython's rule for its own tests.
+
+    One that leaks leaves a block each time at least; Python's own caches grow now and then.
+    """
+    deltas = blocks_left(step)
+    return deltas if min(deltas) >= REPEAT else None

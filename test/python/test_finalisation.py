@@ -1,0 +1,253 @@
+"""test_finalisation.py (T9): programs end at once and silently. Suspect runtime/, module.cpp.
+
+A row is a situation in which a program ends: what it is, the exit code, and what may stand on
+stderr. Each runs several times, since what goes wrong at exit goes wrong now and then. test_exit.py
+has more situations, run less often.
+"""
+
+import re
+
+import pytest
+from conftest import plugin_path
+from processes import DAEMONS_CRASH, HUNG, run, run_often
+
+RUNS = 8
+SECONDS = 5
+
+PRELUDE = """
+import atexit, os, sys, threading, time
+import opyard
+from opyard.library import Library, override
+opyard.load_library(sys.argv[1])
+plugin = opyard.ops.test_plugin
+x = opyard.tensor([1.0, 2.0])
+lib = Library("at_end", "FRAGMENT")
+lib.define("op(Tensor x) -> Tensor")
+lib.impl("op", lambda x: x, "CPU")
+op = opyard.ops.at_end.op
+assert op(x) is x
+"""
+
+# Situation: (the program, its exit code, a pattern of the whole of stderr).
+ROWS = {
+    "module global": ("kept = [opyard.tensor([n]) for n in range(100)]", 0, ""),
+    "C++ static": (
+        "plugin.keep(opyard.from_numpy(bytearray(8)))\nplugin.keep_value(object())",
+        0,
+        "",
+    ),
+    "cycle": (
+        """
+class Node:
+    def __del__(self):
+        op(self.tensor)
+node = Node()
+node.self, node.tensor, node.lib, node.op = node, x, lib, op
+lib.impl("op", lambda x, node=node: x, "CPU")
+""",
+        0,
+        "",
+    ),
+    "thread-local": (
+        """
+local = threading.local()
+def work():
+    local.tensor = opyard.tensor([1.0])
+    local.override = override("at_end::op", "CPU", lambda x: x)
+    local.future = opyard.futures.Future()
+    stopped.wait()
+stopped = threading.Event()
+thread = threading.Thread(target=work)
+thread.start()
+local.tensor = op(x)
+stopped.set()
+""",
+        0,
+        "",
+    ),
+    "daemon thread calling operators": (
+        """
+def work(op=op, x=x, add=opyard.ops.aten.add):
+    while True:
+        op(x)
+        add(x, x)
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.05)
+""",
+        0,
+        "",
+    ),
+    "C++ thread calling a Python operator": (
+        """
+plugin.call_in_background("at_end::op", x, 4)
+while plugin.count_in_background()[0] < 100:
+    time.sleep(0.001)
+""",
+        0,
+        "",
+    ),
+    "queue of dropped references not drained": (
+        """
+import numpy
+for _ in range(50):
+    plugin.drop_in_background(opyard.from_numpy(numpy.zeros(4)))
+""",
+        0,
+        "",
+    ),
+    "warnings not said": (
+        """
+for n in range(10):
+    plugin.warn_in_background(f"late {n}")
+""",
+        0,
+        r"((\S+:\d+: UserWarning|opyard: warning): late \d\n)*",
+    ),
+    "futures not completed": (
+        """
+futures = [plugin.later(20 + n, n) for n in range(50)]
+futures += [plugin.call_later("at_end::op", x) for _ in range(20)]
+futures[0].then(lambda f: op(x))
+""",
+        0,
+        "",
+    ),
+    "sys.exit in an operator": (
+        """
+lib.define("leave(Tensor x) -> Tensor")
+lib.impl("leave", lambda x: sys.exit(3), "CPU")
+plugin.call("at_end::leave", x)
+""",
+        3,
+        "",
+    ),
+    "exception in atexit": (
+        """
+@atexit.register
+def last():
+    raise ValueError("in " + str(op(x).tolist()))
+""",
+        0,
+        r"(?s).*ValueError: in \[1\.0, 2\.0\]\n",
+    ),
+    "os._exit": ("plugin.call_in_background('at_end::op', x, 2)\nos._exit(4)", 4, ""),
+    "unraisable in __del__": (
+        """
+class Kernel:
+    def __call__(self, x):
+        return x
+    def __del__(self):
+        raise ValueError("late")
+lib.impl("op", Kernel(), "CPU")
+""",
+        0,
+        r"(?s)(Exception ignored in: .*ValueError: late\n)?",
+    ),
+    "legacy subinterpreter": (
+        """
+try:
+    import _testcapi
+    made = _testcapi.run_in_subinterp
+except ImportError:
+    made = None
+if made is not None:
+    made("try:\\n    import opyard\\nexcept Exception as error:\\n    pass\\n")
+assert op(x) is x
+""",
+        0,
+        "",
+    ),
+    "plugin library with static objects": (
+        """
+plugin.keep(x)
+plugin.keep_value(lambda: x)
+library = opyard.load_library(sys.argv[1])
+atexit.register(plugin.keep, opyard.tensor([2.0]))
+""",
+        0,
+        "",
+    ),
+    "forked child": (
+        """
+child = os.fork()
+assert op(x) is x
+if child != 0:
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code == 0, code
+""",
+        0,
+        "",
+    ),
+    "pickled out of band": (
+        """
+import pickle
+buffers = []
+kept = pickle.dumps(x, 5, buffer_callback=buffers.append)
+made = pickle.loads(kept, buffers=buffers)
+del x
+""",
+        0,
+        "",
+    ),
+}
+
+# Situations of parts that do not exist yet, and what there will be when they do.
+LATER = {
+    "profiler on": "profiler",
+    "JIT compile in flight": "jit",
+    "embedded ten times": "embed",
+}
+SITUATIONS = {
+    "module global", "C++ static", "cycle", "thread-local", "daemon thread calling operators",
+    "C++ thread calling a Python operator", "queue of dropped references not drained",
+    "profiler on",
+    "JIT compile in flight", "sys.exit in an operator", "exception in atexit", "os._exit",
+    "unraisable in __del__", "embedded ten times", "legacy subinterpreter",
+    "plugin library with static objects",
+}  # fmt: skip
+
+
+def faults(program, code, stderr, ended):
+    """What is wrong with how a program ended; empty for nothing."""
+    wrong = []
+    if ended.code != code:
+        wrong.append(f"exit code {ended.code}")
+    if not re.fullmatch(stderr, ended.stderr):
+        wrong.append(f"stderr {ended.stderr!r}")
+    if ended.seconds > SECONDS:
+        wrong.append(f"{ended.seconds:.1f} s")
+    return wrong
+
+
+@pytest.mark.parametrize("situation", ROWS)
+def test_T9_a_program_ends_silently(situation):
+    if DAEMONS_CRASH and "daemon" in situation:
+        pytest.skip("CPython 3.10 itself crashes now and then when daemon threads are running")
+    program, code, stderr = ROWS[situation]
+    for ended in run_often(RUNS, PRELUDE + program, plugin_path("opyard_test_plugin")):
+        assert faults(program, code, stderr, ended) == []
+
+
+def test_T9_every_situation_has_a_row():
+    import opyard
+
+    assert set(ROWS) | set(LATER) >= SITUATIONS
+    assert not set(ROWS) & set(LATER)
+    arrived = [part for part in LATER.values() if part in dir(opyard)]
+    assert arrived == [], "these parts exist now: give their situations rows"
+
+
+PLANTED = {
+    "os.abort()": "exit code -6",
+    "sys.stderr.write('spoken')": "stderr 'spoken'",
+    "time.sleep(100)": f"exit code {HUNG}",
+}
+
+
+@pytest.mark.parametrize("plant", PLANTED)
+def test_T9_a_planted_fault_is_found(plant):
+    """The control: a program that does not end silently and at once is seen."""
+    program = PRELUDE + f"atexit.register(lambda: {plant})\n"
+    ended = run(program, plugin_path("opyard_test_plugin"), limit=2 if "sleep" in plant else 10)
+    assert PLANTED[plant] in faults(program, 0, "", ended)
