@@ -45,8 +45,10 @@ def _set_attributes(tensor: Tensor, state: Any) -> None:
         tensor.__setstate__(state)
         return
     attributes, slots = state if isinstance(state, tuple) else (state, {})
-    for name, value in {**attributes, **slots}.items():
-        object.__setattr__(tensor, name, value)
+    if attributes:
+        tensor.__dict__.update(attributes)
+    for name, value in slots.items():
+        setattr(tensor, name, value)
 
 
 def _instance(cls: type, tensor: Tensor) -> Tensor:

@@ -294,7 +294,7 @@ PyObject* enter(PyObject*, PyObject* args) {
       throw PythonErrorSet();
     }
     Runtime& runtime = shared_runtime();
-    const Entry entry{runtime, what, op, tensor_unchecked(x), type};
+    const Entry entry{runtime, what, op, reinterpret_cast<TensorObject*>(x)->tensor, type};
     std::vector<std::optional<Error>> errors{std::size_t(count)};
     const auto work = [&](int i) {
       try {

@@ -1,0 +1,123 @@
+"""test_fork.py (T11): a forked process works at once, and tensors travel between processes."""
+
+import multiprocessing
+import pickle
+
+import pytest
+from conftest import plugin_path
+from processes import run
+
+import opyard
+
+FORKS = 20
+
+# Forks while four threads are busy: two with Python operators, two native ones.
+PROGRAM = """
+import os, random, sys, threading, time
+import opyard
+from opyard.library import Library, override
+opyard.load_library(sys.argv[1])
+plugin = opyard.ops.test_plugin
+add = opyard.ops.aten.add
+lib = Library("forks", "FRAGMENT")
+lib.define("op(Tensor x) -> Tensor")
+lib.impl("op", lambda x: x, "CPU")
+op = opyard.ops.forks.op
+x = opyard.tensor([1.0, 2.0])
+stop = threading.Event()
+
+def busy():
+    while not stop.is_set():
+        op(x)
+        with override("forks::op", "CPU", lambda x: x):
+            plugin.call("forks::op", x)
+
+def native():
+    while not stop.is_set():
+        add(x, x)
+        opyard.futures.collect_all([plugin.later(0, 1)]).wait()
+
+threads = [threading.Thread(target=work) for work in (busy, busy, native, native)]
+for thread in threads: thread.start()
+random.seed(7)
+for number in range(int(sys.argv[2])):
+    time.sleep(random.random() / 100)
+    child = os.fork()
+    if child == 0:
+        assert add(x, x).tolist() == [2.0, 4.0]
+        assert op(x) is x
+        assert plugin.call("forks::op", x) is x
+        with override("forks::op", "CPU", lambda x: x * 2):
+            assert op(x).tolist() == [2.0, 4.0]
+        assert plugin.later(1, number).wait(5) == number
+        made = Library("forks", "FRAGMENT")
+        made.define("in_child(Tensor x) -> Tensor")
+        made._destroy()
+        os._exit(number + 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == number + 1, number
+stop.set()
+for thread in threads: thread.join()
+assert op(x) is x
+print("done")
+"""
+
+
+def test_T11_a_child_of_a_busy_process_works_at_once():
+    ended = run(PROGRAM, plugin_path("opyard_test_plugin"), FORKS, limit=30)
+    # CPython 3.12 warns of any fork where threads run; that is what this test does.
+    said = [line for line in ended.stderr.splitlines() if "fork" not in line]
+    assert (ended.code, said, ended.stdout) == (0, [], "done\n")
+
+
+def double(tensor):
+    tensor = tensor + tensor
+    tensor_back = pickle.loads(pickle.dumps(tensor, 5))
+    return tensor_back, tensor.dtype, opyard.dispatch.keys_of(tensor), opyard.ops.aten.add.Tensor
+
+
+PARENT = """
+import multiprocessing, sys
+sys.path.insert(0, sys.argv[2])
+import opyard
+from test_fork import double
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    x = opyard.tensor([1.0, 2.0])
+    opyard.ops.aten.add(x, x)
+    with context.Pool(2) as pool:
+        for tensor, dtype, keys, op in pool.map(double, [x] * 4):
+            assert tensor.tolist() == [2.0, 4.0]
+            assert dtype is opyard.float32
+            assert keys == opyard.dispatch.keys_of(x)
+            assert op is opyard.ops.aten.add.Tensor
+        pool.close()
+        pool.join()
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_T11_tensors_travel_both_ways(run_program, method):
+    from pathlib import Path
+
+    done = run_program(PARENT, method, Path(__file__).parent, timeout=30)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_T11_a_child_that_waits_for_a_lock_would_be_found():
+    """The control: a lock that a thread held at the fork is held for ever in the child."""
+    program = """
+        import os, threading, time
+        lock = threading.Lock()
+        def hold():
+            with lock:
+                time.sleep(60)
+        threading.Thread(target=hold, daemon=True).start()
+        time.sleep(0.05)
+        child = os.fork()
+        if child == 0:
+            with lock:
+                os._exit(0)
+        os.waitpid(child, 0)
+    """
+    assert run(program, limit=1).code == "hung"
