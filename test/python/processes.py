@@ -62,6 +62,8 @@ REPEAT = 10
 def blocks_left(step, warm_ups=3, measured=5) -> list[int]:
     """How many memory blocks more there are after each of some rounds of a step."""
     deltas = []
+    gc.collect()
+    gc.freeze()  # what is there already is not looked at again: collecting is quick then
     for number in range(warm_ups + measured):
         gc.collect()
         before = sys.getallocatedblocks()
@@ -70,6 +72,7 @@ def blocks_left(step, warm_ups=3, measured=5) -> list[int]:
         gc.collect()
         if number >= warm_ups:
             deltas.append(sys.getallocatedblocks() - before)
+    gc.unfreeze()
     return deltas
 
 

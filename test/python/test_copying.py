@@ -181,3 +181,86 @@ def test_nothing_of_a_copy_is_left():
         gc.collect()
         assert gone() is None
     assert sys.getrefcount(tensor) == 2
+
+
+# subclasses -------------------------------------------------------------------------------
+
+
+class Named(opyard.Tensor):
+    def __new__(cls, data, name):
+        made = opyard.Tensor.make_subclass(cls, data)
+        made.name = name
+        return made
+
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        raise AssertionError("copying calls no operator")
+
+
+class Slotted(opyard.Tensor):
+    __slots__ = ("first", "sum")
+
+    def __new__(cls, data):
+        return opyard.Tensor.make_subclass(cls, data)
+
+
+class Both(Slotted):
+    __slots__ = ("second",)
+
+
+class WithState(Named):
+    def __getstate__(self):
+        return {"kept": self.name.upper()}
+
+    def __setstate__(self, state):
+        self.name = state["kept"]
+
+
+AGAIN = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    **{f"pickle {n}": lambda t, n=n: pickle.loads(pickle.dumps(t, n)) for n in PROTOCOLS},
+}
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_a_subclass_keeps_class_and_attributes(again):
+    tensor = Named(opyard.tensor([1, 2]), ["a"])
+    made = AGAIN[again](tensor)
+    check_same(made, tensor)
+    assert made.name == ["a"] and vars(made) == {"name": ["a"]}
+    assert (made.name is tensor.name) is (again == "copy")
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_slots_are_kept_and_empty_ones_stay_empty(again):
+    for cls, names in [(Slotted, ["first"]), (Both, ["first", "second"])]:
+        tensor = cls(opyard.tensor([1, 2]))
+        for name in names:
+            setattr(tensor, name, [name])
+        made = AGAIN[again](tensor)
+        check_same(made, tensor)
+        assert [getattr(made, name) for name in names] == [[name] for name in names]
+        with pytest.raises(AttributeError):
+            cls.sum.__get__(made, cls)  # also the name of an operator, which is not its value
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_a_class_with_a_state_of_its_own_is_asked_for_it(again):
+    assert AGAIN[again](WithState(opyard.tensor([1]), "loud")).name == "LOUD"
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_attributes_of_an_exact_tensor_are_kept(again):
+    tensor = opyard.tensor([1.0])
+    tensor.note = ["of mine"]
+    made = AGAIN[again](tensor)
+    assert type(made) is opyard.Tensor and made.note == ["of mine"]
+
+
+def test_a_deep_copy_of_a_tensor_that_leads_to_itself():
+    tensor = Named(opyard.tensor([1]), None)
+    tensor.name = [tensor]
+    made = copy.deepcopy(tensor)
+    assert made.name[0] is made
+    made = pickle.loads(pickle.dumps(tensor))
+    assert made.name[0] is made

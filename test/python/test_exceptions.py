@@ -213,9 +213,61 @@ def in_warning(raiser):
         opyard.ops.test_plugin.warn(0, "shown by a callback")
 
 
+class Mode(opyard.dispatch.DispatchMode):
+    def __init__(self, raiser):
+        self.raiser = raiser
+
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        self.raiser()
+
+
+class Handling(opyard.Tensor):
+    raiser = None
+
+    def __new__(cls, data):
+        return opyard.Tensor.make_subclass(cls, data)
+
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        cls.raiser()
+
+
+def in_mode(raiser):
+    def without_mode():
+        with opyard.dispatch.disable_current_modes():
+            raiser()
+
+    with Mode(without_mode):
+        opyard.ops.t7.plain(X)
+
+
+def in_handler_of_a_class(raiser):
+    Handling.raiser = staticmethod(raiser)
+    try:
+        opyard.ops.t7.plain(Handling(X))
+    finally:
+        Handling.raiser = None
+
+
+def in_handler_called_from_cpp(raiser):
+    Handling.raiser = staticmethod(raiser)
+    try:
+        opyard.ops.test_plugin.call_and_rethrow("t7::plain", Handling(X))
+    finally:
+        Handling.raiser = None
+
+
+def in_captured_context(raiser):
+    opyard.capture_context().run(raiser)
+
+
 COMES_OUT: dict[str, Callable] = {
     "kernel": in_kernel,
     "kernel called from C++": in_kernel_from_cpp,
+    "mode": in_mode,
+    "handler of a class": in_handler_of_a_class,
+    "handler called from C++": in_handler_called_from_cpp,
+    "captured context": in_captured_context,
     "boxed fallback": in_boxed_fallback,
     "listener": in_listener,
     "reporter": in_reporter,
@@ -292,7 +344,8 @@ LATER = {"meta": "register_fake", "decomposition": "register_decomposition",
          "profiler sink": "profiler", "JIT guard": "jit"}  # fmt: skip
 KINDS = {"kernel", "meta", "decomposition", "boxed fallback", "listener", "profiler sink",
          "JIT guard", "DLPack deleter", "dlpack", "__del__ of a kernel", "weak reference",
-         "converter", "plugin loader", "pickling", "future callback", "reporter"}  # fmt: skip
+         "converter", "plugin loader", "pickling", "future callback", "reporter", "mode",
+         "handler of a class"}  # fmt: skip
 
 
 def check_nothing_is_pending():

@@ -1,4 +1,4 @@
-"""test_infer_schema.py: annotations of Python functions become schemas. Suspect _infer_schema.py."""
+"""test_infer_schema.py: annotations of functions become schemas. Suspect _infer_schema.py."""
 
 import inspect
 import numbers

@@ -1,14 +1,13 @@
 """test_leaks.py (T16): no public function leaves anything behind, whether it works or fails.
 
-A scenario is a step that is repeated in rounds; CPython's own rule says what a leak is: memory blocks
-that are left in every one of five rounds after three to warm up. Every name that the package
+A scenario is a step that is repeated in rounds; CPython's own rule says what a leak is: memory
+blocks that are left in every one of five rounds after three to warm up. Every name that the package
 exports has a scenario.
 """
 
 import asyncio
 import copy
 import gc
-import io
 import os
 import pickle
 import sys
@@ -32,7 +31,7 @@ X = opyard.tensor([1.0, 2.0, 3.0])
 @pytest.fixture(scope="module", autouse=True)
 def library(plugin):
     made = lib.Library("leaks", "FRAGMENT")
-    made.define("op(Tensor x, int n=1, *, str s=\"\") -> Tensor")
+    made.define('op(Tensor x, int n=1, *, str s="") -> Tensor')
     made.define("pair(Tensor x, float[] n) -> (Tensor, int)")
     made.define("bare(Tensor x) -> Tensor")
     made.define("any(Any a) -> Any")
@@ -304,7 +303,7 @@ SCENARIOS = {
     "dispatch.computed_kernel": lambda: str(d.computed_kernel("leaks::op", "CPU")),
     "dispatch.computed_kernel refused": lambda: fails(
         LookupError, d.computed_kernel, ops.bare.default, "CUDA"),
-    "dispatch.DispatchTrace": lambda: in_mode(d.DispatchTrace(file=io.StringIO()), lambda: None),
+    "dispatch.DispatchTrace": lambda: in_mode(d.DispatchTrace(), lambda: None),
     "dispatch.set_dispatch_trace": lambda: d.set_dispatch_trace(False),
     "dispatch.Explanation": lambda: str(d.explain(ops.op, X)),
     "dispatch.explain": lambda: d.explain(ops.op, X),
@@ -341,6 +340,11 @@ SCENARIOS = {
     "dispatch.tls_local_include_set": d.tls_local_include_set,
     "dispatch.tls_set_dispatch_key_excluded": lambda: d.tls_set_dispatch_key_excluded("CPU", False),
     "dispatch.tls_set_dispatch_key_included": lambda: d.tls_set_dispatch_key_included("CPU", False),
+    "dispatch.skip": lambda: in_mode(d.skip("AutogradFunctionality"), lambda: ops.op(X)),
+    "dispatch.no_dispatch": lambda: in_mode(d.no_dispatch(), lambda: ops.op(Sub(X))),
+    "dispatch.disabled_dispatch": lambda: d.disabled_dispatch,
+    "opyard.capture_context": lambda: opyard.capture_context().run(ops.op, X),
+    "testing.LoggingTensor": lambda: ops.op(t.LoggingTensor(X, t.CallLog())),
     # futures
     "futures.Future": chained,
     "futures.Future failed": failed_future,
@@ -359,7 +363,11 @@ SCENARIOS = {
 
 MODULES = {"opyard": opyard, "library": lib, "dispatch": d, "schema": s, "futures": f, "testing": t}
 # Neither is a function: constants and submodules.
-PLAIN = {"__version__", *MODULES, *(n for n, v in vars(opyard._C).items() if type(v) is opyard.dtype)}
+PLAIN = {
+    "__version__",
+    *MODULES,
+    *(n for n, v in vars(opyard._C).items() if type(v) is opyard.dtype),
+}
 
 
 def exported():
