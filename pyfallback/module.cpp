@@ -19,6 +19,7 @@
 #include "protocol/callbacks.h"
 #include "protocol/handlers.h"
 #include "protocol/modes.h"
+#include "protocol/python_dispatcher.h"
 #include "protocol/slots.h"
 #include "protocol/thread_context.h"
 #include "runtime/gil.h"
@@ -166,8 +167,9 @@ int execute(PyObject* module) {
     add_packet_type(runtime, module);
     add_library_type(runtime, module);
     add_future_type(runtime, module);
-    for (PyMethodDef* const more : {tensor_functions, callback_functions, future_functions,
-                                    handler_functions, mode_functions, thread_context_functions}) {
+    for (PyMethodDef* const more :
+         {tensor_functions, callback_functions, future_functions, handler_functions, mode_functions,
+          thread_context_functions, python_dispatcher_functions}) {
       if (PyModule_AddFunctions(module, more) < 0) throw PythonErrorSet();
     }
     prepare_handlers(runtime, module);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "opyard/keys/alias.h"
 #include "opyard/registry/registry.h"
 #include "opyard/registry/trace.h"
 #include "opyard/schema/parse.h"
@@ -102,6 +103,18 @@ void add_questions(py::module_& module) {
         return registry().has_computed_kernel(parse_operator_name(name), DispatchKey(key));
       },
       "whether a call that goes to this key finds a kernel");
+  module.def(
+      "rule_at",
+      [](const std::string& name, int key) {
+        const OperatorName op = parse_operator_name(name);
+        registry().has_computed_kernel(op, DispatchKey(key));  // raises for what is no runtime key
+        return registry().resolve(registry().require(op), DispatchKey(key)).rule;
+      },
+      "the rule by which a kernel serves this key, as in dump_table()");
+  module.def(
+      "alias_includes",
+      [](int alias, int key) { return alias_includes(DispatchKey(alias), DispatchKey(key)); },
+      "whether an alias key stands for this key among others");
   module.def(
       "is_fallthrough",
       [](const std::string& name, int key) {

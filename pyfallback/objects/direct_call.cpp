@@ -14,6 +14,7 @@
 #include "objects/convert.h"
 #include "objects/integer.h"
 #include "objects/tensor.h"
+#include "opyard/registry/handlers.h"
 #include "opyard/value/scalar.h"
 #include "runtime/exit.h"
 #include "runtime/types.h"
@@ -223,8 +224,8 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op) : op_(op) {
               parameters_.size() <= kMostParameters;
 }
 
-PyObject* DirectCall::try_call(Runtime& runtime, PyObject* const* args, std::size_t flags,
-                               PyObject* names) const {
+PyObject* DirectCall::try_call(Runtime& runtime, PyObject* overload, PyObject* const* args,
+                               std::size_t flags, PyObject* names) const {
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (!possible_ || count < least_ || count > most_) return nullptr;
   DispatchKeySet keys;
@@ -253,8 +254,9 @@ PyObject* DirectCall::try_call(Runtime& runtime, PyObject* const* args, std::siz
     return stub_(runtime, op_.schema(), args, std::size_t(count), function, context, keys);
   }
   if (record.boxed != &run_python_kernel) {
+    const bool handled = leads_to_handlers(record);
     detail::end_reading();
-    return nullptr;
+    return handled ? call_handlers(runtime, overload, args, std::size_t(count), names) : nullptr;
   }
   const detail::CallDepth depth;
   detail::end_reading();
@@ -316,6 +318,17 @@ PyObject* DirectCall::call_function(Runtime& runtime, const Record& record, PyOb
       checked(in_python([&] { return PyObject_Vectorcall(kernel.function, args, flags, names); }));
   if (__builtin_expect(result_is_ready(runtime, result.get()), 1)) return result.release();
   return convert_results(runtime, record, op_, result.get()).release();
+}
+
+PyObject* DirectCall::call_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
+                                    std::size_t count, PyObject* names) const {
+  if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
+  HandlerAnswer answer = ask_handlers(runtime, overload, args, count, names);
+  if (!answer.object) return nullptr;
+  if (__builtin_expect(result_is_ready(runtime, answer.object.get()), 1)) {
+    return answer.object.release();
+  }
+  return convert_answer(runtime, op_, answer).release();
 }
 
 bool DirectCall::result_is_ready(const Runtime& runtime, PyObject* result) const {

@@ -3,6 +3,7 @@
 // A call from Python need not go through the stack where its arguments are ready: where an object is
 // what the boxed route would make of it. Then
 //   - a kernel in Python gets the caller's own array, and its result is the result;
+//   - handlers of modes and classes get the caller's own objects likewise;
 //   - a kernel in C++ of one of the commonest signatures gets references into the tensors' wrappers.
 // In all other cases, such as a list, an argument that equals its default, an unknown name, a layer in
 // between, try_call() does nothing and the call is made through the stack. Both ways give the same
@@ -42,7 +43,8 @@ class DirectCall {
 
   // Makes a vectorcall and gives its result, a new reference; or gives null, without an exception, where
   // it has to be made through the stack. Throws what the kernel throws, and PythonErrorSet.
-  PyObject* try_call(Runtime& runtime, PyObject* const* args, std::size_t flags,
+  // `overload` is the operator's Python object.
+  PyObject* try_call(Runtime& runtime, PyObject* overload, PyObject* const* args, std::size_t flags,
                      PyObject* names) const;
 
  private:
@@ -56,6 +58,8 @@ class DirectCall {
   bool are_ready(PyObject* const* args, std::size_t count, PyObject* names) const;
   PyObject* call_function(Runtime& runtime, const Record& record, PyObject* const* args,
                           std::size_t flags, PyObject* names) const;
+  PyObject* call_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
+                          std::size_t count, PyObject* names) const;
   bool result_is_ready(const Runtime& runtime, PyObject* result) const;
   OPYARD_COLD void learn(const std::type_info* signature) const;
 

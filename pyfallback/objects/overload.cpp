@@ -27,7 +27,8 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
   return entry_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     const CallPlan& plan = plan_of(self);
-    if (PyObject* const result = plan.direct().try_call(runtime, args, flags, names)) return result;
+    if (PyObject* const result = plan.direct().try_call(runtime, self, args, flags, names))
+      return result;
     return call_through_stack(runtime, plan, args, PyVectorcall_NARGS(flags), names);
   });
 }
@@ -107,14 +108,25 @@ PyObject* has_kernel(PyObject* self, PyObject* key_object) {
   });
 }
 
-// op.c_function(form="Standard"): see opyard.library.CFunction, which the hook makes.
-PyObject* c_function(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+// Calls a function of the package with the operator first.
+PyObject* call_hook(const char* hook, PyObject* self, PyObject* const* args, Py_ssize_t count,
+                    PyObject* names) {
   return entry_from_python([&] {
-    PyObject* const make = require_hook(runtime_of_overload(self), "c_function");
+    PyObject* const make = require_hook(runtime_of_overload(self), hook);
     std::vector<PyObject*> all{self};
     all.insert(all.end(), args, args + count + (names == nullptr ? 0 : PyTuple_GET_SIZE(names)));
     return PyObject_Vectorcall(make, all.data(), std::size_t(count) + 1, names);
   });
+}
+
+// op.c_function(form="Standard"): see opyard.library.CFunction, which the hook makes.
+PyObject* c_function(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return call_hook("c_function", self, args, count, names);
+}
+
+// op.py_impl(where, *, with_keyset=False, lib=None): see opyard/_py_impl.py.
+PyObject* py_impl(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return call_hook("py_impl", self, args, count, names);
 }
 
 PyObject* full_name(PyObject* self, PyObject*) {
@@ -196,6 +208,8 @@ PyObject* same(PyObject* self, PyObject*) { return Owned::share(self).release();
 
 void deallocate(PyObject* self) {
   if (overload_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(overload_of(self).class_rules);
+  Py_CLEAR(overload_of(self).dispatch_cache);
   delete overload_of(self).plan;
   free_object(self);
 }
@@ -209,6 +223,12 @@ PyMethodDef methods[] = {
     {"c_function", method(c_function), METH_FASTCALL | METH_KEYWORDS,
      "c_function(form='Standard'): this operator as a plain C function; see "
      "opyard.library.CFunction"},
+    {"py_impl", method(py_impl), METH_FASTCALL | METH_KEYWORDS,
+     "py_impl(where, *, with_keyset=False, lib=None): a decorator that registers a function at a "
+     "key, "
+     "or for a class of modes or tensors; a second one for the same place replaces the first, "
+     "unless "
+     "they belong to different libraries; see opyard.dispatch"},
     {"_call_boxed", method(call_boxed), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_call_at", method(call_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_explain", method(explain_call), METH_FASTCALL | METH_KEYWORDS, nullptr},

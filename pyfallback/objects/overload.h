@@ -24,6 +24,10 @@ struct OverloadObject {
   Runtime* runtime;
   CallPlan* plan;  // owned
   PyObject* weak_references;
+  // Dictionaries, or null: rules for classes of modes and tensors (protocol/handlers.h), and what the
+  // Python dispatcher found (protocol/python_dispatcher.h).
+  PyObject* class_rules;
+  PyObject* dispatch_cache;
 };
 
 // A new overload object.
@@ -31,6 +35,9 @@ Owned make_overload(Runtime& runtime, const Operator& op);
 
 inline bool is_overload(const Runtime& runtime, PyObject* object) noexcept {
   return Py_TYPE(object) == runtime.overload_type;
+}
+inline OverloadObject& overload_object_of(PyObject* overload) noexcept {
+  return *reinterpret_cast<OverloadObject*>(overload);
 }
 inline const CallPlan& plan_of(PyObject* overload) noexcept {
   return *reinterpret_cast<OverloadObject*>(overload)->plan;

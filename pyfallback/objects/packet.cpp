@@ -128,7 +128,9 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
   PyObject* const overloads = packet_of(self).overloads;
   if (PyTuple_GET_SIZE(overloads) == 0) return nullptr;
   const Owned first = Owned::share(PyTuple_GET_ITEM(overloads, 0));
-  return plan_of(first.get()).direct().try_call(*packet_of(self).runtime, args, flags, names);
+  return plan_of(first.get())
+      .direct()
+      .try_call(*packet_of(self).runtime, first.get(), args, flags, names);
 }
 
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {

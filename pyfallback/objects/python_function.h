@@ -29,4 +29,17 @@ void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet 
 // What a function returned, by way of the stack: converted and checked as a boxed call does it.
 Owned convert_results(Runtime& runtime, const Record& record, const Operator& op, PyObject* result);
 
+// What handlers answered, and who: protocol/handlers.cpp.
+struct HandlerAnswer {
+  Owned object;  // null where nobody was there to be asked
+  Owned type;    // the class that answered, or that of the mode
+  bool of_mode = false;
+};
+// Asks the modes of this thread, then the classes of the arguments. These are ready: what a handler
+// gets.
+HandlerAnswer ask_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
+                           std::size_t count, PyObject* names);
+// An answer by way of the stack: converted and checked as a boxed call does it.
+Owned convert_answer(Runtime& runtime, const Operator& op, const HandlerAnswer& answer);
+
 }  // namespace opyard::python

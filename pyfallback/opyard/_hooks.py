@@ -9,6 +9,8 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     aten(name)                       the packet of that aten operator, or None
     schema(text)                     the schema that a text says
     c_function(op, form)             the CFunction of an overload
+    py_impl(op, where)               what registers a function there
+    get_dispatch(op, key)            what the Python dispatcher runs there: a function, or a key
     await_future(future)             the iterator of its await
     concurrent_future(future)        a concurrent.futures.Future of it
     cancelled_error()                a new concurrent.futures.CancelledError
@@ -30,6 +32,8 @@ _LATE = {
     "DispatchKey": ("._keys", "DispatchKey"),
     "schema": (".schema", "parse"),
     "c_function": ("._c_function", "CFunction"),
+    "py_impl": ("._py_impl", "py_impl"),
+    "get_dispatch": ("._py_impl", "get_dispatch"),
     "await_future": (".futures", "_await_future"),
     "concurrent_future": (".futures", "_concurrent_future"),
     "cancelled_error": ("concurrent.futures", "CancelledError"),

@@ -53,6 +53,7 @@ __all__ = [
     "ExcludeDispatchKeyGuard",
     "Explanation",  # noqa: F822
     "ForceDispatchKeyGuard",
+    "HigherOrderOperator",  # noqa: F822
     "History",  # noqa: F822
     "IncludeDispatchKeyGuard",
     "LayerGap",
@@ -71,6 +72,7 @@ __all__ = [
     "disabled_dispatch",
     "dump",
     "dump_table",
+    "enable_python_dispatcher",  # noqa: F822
     "explain",
     "get_current_dispatch_mode",
     "get_current_dispatch_mode_stack",
@@ -85,6 +87,7 @@ __all__ = [
     "len_dispatch_mode_stack",
     "metadata",
     "no_dispatch",
+    "no_python_dispatcher",  # noqa: F822
     "on_registration",
     "pop_mode",
     "pop_mode_temporarily",
@@ -92,6 +95,7 @@ __all__ = [
     "register_backend",
     "register_layer",
     "rename_backend",
+    "resolve_key",  # noqa: F822
     "set_dispatch_trace",
     "set_report_error_callback",
     "skip",
@@ -109,11 +113,15 @@ __all__ = [
 _LATE = {
     "Explanation": "._explanation",
     "History": "._history",
+    "HigherOrderOperator": "._higher_order",
     "PythonDispatcher": "._teaching",
     "RegistryEvent": "._history",
     "TableChange": "._what_if",
     "WhatIf": "._what_if",
+    "enable_python_dispatcher": "._py_impl",
     "history": "._history",
+    "no_python_dispatcher": "._py_impl",
+    "resolve_key": "._py_impl",
     "what_if": "._what_if",
 }
 

@@ -15,6 +15,7 @@
 
 #include "objects/overload.h"
 #include "objects/packet.h"
+#include "objects/python_function.h"
 #include "objects/tensor.h"
 #include "opyard/base/small_vector.h"
 #include "opyard/registry/handlers.h"
@@ -46,9 +47,9 @@ struct Asked {
 };
 
 std::string describe_handler(const void* who) {
-  const Asked& asked = *static_cast<const Asked*>(who);
-  return fmt::format("__opyard_dispatch__ of the {} {}", asked.is_mode ? "mode" : "class",
-                     asked.type->tp_name);
+  const HandlerAnswer& answer = *static_cast<const HandlerAnswer*>(who);
+  return fmt::format("__opyard_dispatch__ of the {} {}", answer.of_mode ? "mode" : "class",
+                     reinterpret_cast<PyTypeObject*>(answer.type.get())->tp_name);
 }
 
 // Whether a handler, which gets itself or its class first, has to be given `kwargs`.
@@ -60,14 +61,15 @@ bool needs_kwargs(PyObject* function) {
          code->co_argcount - PyTuple_GET_SIZE(defaults) >= kWithKwargs;
 }
 
-// Calls a handler as it lies on the type of a mode, or the function of a class's handler.
-Owned ask(HandlerCall& call, const Asked& asked, PyObject* function) {
+// Calls a handler as it lies on the type of a mode, or the function of a class's handler. A rule of an
+// operator is called with the receiver first, whatever it is.
+Owned ask(HandlerCall& call, const Asked& asked, PyObject* function, bool is_rule = false) {
   Runtime& runtime = call.runtime;
-  const bool plain = PyFunction_Check(function);
+  const bool plain = PyFunction_Check(function) || is_rule;
   const Owned called =
       plain ? Owned::share(function)
             : require(runtime, PyObject_GetAttr(asked.receiver, runtime.handler_name));
-  if (!call.kwargs && (!plain || needs_kwargs(function))) {
+  if (!call.kwargs && (!PyFunction_Check(function) || needs_kwargs(function))) {
     call.kwargs = require(runtime, PyDict_New());
   }
   PyObject* all[] = {nullptr,          asked.receiver,  call.op_object.get(),
@@ -120,29 +122,50 @@ Owned handler_of(Runtime& runtime, PyTypeObject* type) {
   return make_kept(runtime, type, raw);
 }
 
-// The classes that are asked, in order.
-using Classes = SmallVector<PyTypeObject*, 4>;
+// The classes that are asked, in order, each with what is kept of it.
+class Classes {
+ public:
+  struct Item {
+    PyTypeObject* type;
+    PyObject* kept;  // owned
+  };
+  Classes() noexcept = default;
+  Classes(const Classes&) = delete;
+  Classes& operator=(const Classes&) = delete;
+  ~Classes() {
+    for (const Item& item : items_) drop_reference(item.kept);
+  }
 
-void add_class(Runtime& runtime, PyTypeObject* type, Classes& classes) {
-  for (PyTypeObject* const known : classes) {
-    if (known == type) return;
+  // Where it has a handler and is not there yet: before the first of its superclasses, else at the end.
+  void add(Runtime& runtime, PyTypeObject* type) {
+    for (const Item& known : items_) {
+      if (known.type == type) return;
+    }
+    Owned kept = handler_of(runtime, type);
+    if (!kept) return;
+    items_.push_back({type, kept.release()});
+    for (std::size_t i = 0; i + 1 < items_.size(); ++i) {
+      if (PyType_IsSubtype(type, items_[i].type) == 0) continue;
+      std::rotate(items_.begin() + i, items_.end() - 1, items_.end());
+      return;
+    }
   }
-  if (!handler_of(runtime, type)) return;
-  classes.push_back(type);
-  for (std::size_t i = 0; i + 1 < classes.size(); ++i) {
-    if (PyType_IsSubtype(type, classes[i]) == 0) continue;
-    std::rotate(classes.begin() + i, classes.end() - 1, classes.end());
-    return;
-  }
-}
+  std::size_t size() const noexcept { return items_.size(); }
+  bool empty() const noexcept { return items_.empty(); }
+  const Item& operator[](std::size_t i) const noexcept { return items_[i]; }
+  const Item* begin() const noexcept { return items_.begin(); }
+  const Item* end() const noexcept { return items_.end(); }
+
+ private:
+  SmallVector<Item, 4> items_;
+};
 
 void add_class_of(Runtime& runtime, const Tensor& tensor, Classes& classes) {
   if (!tensor.keys().has(DispatchKey::Python)) return;
-  add_class(runtime, Py_TYPE(wrap(runtime, tensor).get()), classes);
+  classes.add(runtime, Py_TYPE(wrap(runtime, tensor).get()));
 }
 
-Classes find_classes(Runtime& runtime, std::span<const Value> arguments) {
-  Classes classes;
+void find_classes(Runtime& runtime, std::span<const Value> arguments, Classes& classes) {
   for (const Value& value : arguments) {
     if (value.is_tensor()) {
       add_class_of(runtime, value.tensor_unchecked(), classes);
@@ -152,18 +175,14 @@ Classes find_classes(Runtime& runtime, std::span<const Value> arguments) {
       }
     }
   }
-  return classes;
 }
 
 Owned tuple_of(Runtime& runtime, const Classes& classes) {
-  if (classes.size() == 1) {
-    const Owned kept = handler_of(runtime, classes[0]);
-    if (kept) return Owned::share(kept_item(kept.get(), kTypes));
-  }
+  if (classes.size() == 1) return Owned::share(kept_item(classes[0].kept, kTypes));
   Owned tuple = require(runtime, PyTuple_New(Py_ssize_t(classes.size())));
   for (std::size_t i = 0; i < classes.size(); ++i) {
     PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i),
-                     Owned::share(reinterpret_cast<PyObject*>(classes[i])).release());
+                     Owned::share(reinterpret_cast<PyObject*>(classes[i].type)).release());
   }
   return tuple;
 }
@@ -175,7 +194,7 @@ std::string joined(const Names& names) {
 
 [[noreturn]] OPYARD_COLD void refuse(const Operator& op, const Classes& classes) {
   std::vector<std::string> names;
-  for (const PyTypeObject* const type : classes) names.emplace_back(type->tp_name);
+  for (const Classes::Item& item : classes) names.emplace_back(item.type->tp_name);
   std::string text = fmt::format(
       "no implementation found for '{}' on types that implement __opyard_dispatch__: {}",
       to_string(op.name()), joined(names));
@@ -188,28 +207,48 @@ std::string joined(const Names& names) {
        text + "; each of them returned NotImplemented.\nDeclaration: " + op.declaration());
 }
 
-// Asks in turn; gives the answer, and who gave it. See [Order].
-Owned ask_all(HandlerCall& call, const Classes& classes, Asked& asked) {
+// Asks the rule that the operator has for exactly this class, if there is one; null else. It goes before
+// the handler of the class itself.
+Owned ask_rule(HandlerCall& call, const Asked& asked) {
+  PyObject* const rules = overload_object_of(call.op_object.get()).class_rules;
+  if (__builtin_expect(rules == nullptr, 1)) return {};
+  const Owned rule =
+      Owned::share(PyDict_GetItemWithError(rules, reinterpret_cast<PyObject*>(asked.type)));
+  if (!rule) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    return {};
+  }
+  Owned answer = ask(call, asked, rule.get(), true);
+  return answer.get() == Py_NotImplemented ? Owned() : std::move(answer);
+}
+
+HandlerAnswer answer_of(const Asked& asked, Owned object) {
+  return {std::move(object), Owned::share(reinterpret_cast<PyObject*>(asked.type)), asked.is_mode};
+}
+
+// Asks in turn. See [Order].
+HandlerAnswer ask_all(HandlerCall& call, const Classes& classes) {
   Runtime& runtime = call.runtime;
   for (std::size_t i = thread_modes().size(); i-- > 0;) {
-    const ModePtr mode = thread_modes()[i];
-    auto* const receiver = static_cast<PyObject*>(mode->handler().object(runtime.tag));
+    if (i >= thread_modes().size()) continue;  // an earlier handler took it away
     const HideModes hide(i);
-    asked = {receiver, Py_TYPE(receiver), true};
+    // Hidden, it lives until the handler is done.
+    auto* const receiver = static_cast<PyObject*>(hide.outermost().handler().object(runtime.tag));
+    const Asked asked{receiver, Py_TYPE(receiver), true};
     PyObject* const raw = lookup_on_type(asked.type, runtime.handler_name);
     if (raw == nullptr) {
       fail(ErrorKind::BadArgument,
            fmt::format("a {} is no mode: it has no __opyard_dispatch__", asked.type->tp_name));
     }
+    if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
     Owned answer = ask(call, asked, raw);
-    if (answer.get() != Py_NotImplemented) return answer;
+    if (answer.get() != Py_NotImplemented) return answer_of(asked, std::move(answer));
   }
-  for (PyTypeObject* const type : classes) {
-    asked = {reinterpret_cast<PyObject*>(type), type, false};
-    const Owned kept = handler_of(runtime, type);
-    if (!kept) continue;  // an earlier handler took it away
-    Owned answer = ask(call, asked, kept_item(kept.get(), kFunction));
-    if (answer.get() != Py_NotImplemented) return answer;
+  for (const Classes::Item& item : classes) {
+    const Asked asked{reinterpret_cast<PyObject*>(item.type), item.type, false};
+    if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
+    Owned answer = ask(call, asked, kept_item(item.kept, kFunction));
+    if (answer.get() != Py_NotImplemented) return answer_of(asked, std::move(answer));
   }
   refuse(call.op, classes);
 }
@@ -218,7 +257,8 @@ Owned ask_all(HandlerCall& call, const Classes& classes, Asked& asked) {
 void dispatch_with_gil(Runtime& runtime, const Operator& op, Stack& stack) {
   const Schema& schema = op.schema();
   const std::span<Value> values = stack.top(schema.arguments.size());
-  const Classes classes = find_classes(runtime, values);
+  Classes classes;
+  find_classes(runtime, values, classes);
   if (classes.empty() && thread_modes().empty()) {
     // The tensor that led here is of a class without a handler: the call goes on below.
     const ExcludeDispatchKeyGuard below(DispatchKey::Python);
@@ -230,10 +270,28 @@ void dispatch_with_gil(Runtime& runtime, const Operator& op, Stack& stack) {
                    tuple_of(runtime, classes),
                    args_of(runtime, schema, values),
                    kwargs_of(runtime, schema, values)};
-  Asked asked{};
-  const Owned answer = ask_all(call, classes, asked);
+  const HandlerAnswer answer = ask_all(call, classes);
   stack.drop(values.size());
-  push_results(runtime, {describe_handler, &asked}, op, answer.get(), stack);
+  push_results(runtime, {describe_handler, &answer}, op, answer.object.get(), stack);
+}
+
+Owned tuple_of_args(PyObject* const* args, std::size_t count) {
+  Owned tuple = checked(PyTuple_New(Py_ssize_t(count)));
+  for (std::size_t i = 0; i < count; ++i) {
+    PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), Owned::share(args[i]).release());
+  }
+  return tuple;
+}
+
+Owned dictionary_of(PyObject* const* values, PyObject* names) {
+  if (names == nullptr || PyTuple_GET_SIZE(names) == 0) return {};
+  Owned dictionary = checked(PyDict_New());
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    if (PyDict_SetItem(dictionary.get(), PyTuple_GET_ITEM(names, i), values[i]) < 0) {
+      throw PythonErrorSet();
+    }
+  }
+  return dictionary;
 }
 
 // The result of Class.__opyard_dispatch__(aten.detach, …) for one tensor. With the GIL held.
@@ -251,6 +309,31 @@ Owned detach_by_class(Runtime& runtime, const Owned& object, const Owned& kept) 
   const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
   return ask(call, {reinterpret_cast<PyObject*>(type), type, false},
              kept_item(kept.get(), kFunction));
+}
+
+// set_class_rule(op, class, function or None) -> the former one, or None
+PyObject* set_class_rule(PyObject* module, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* op = nullptr;
+    PyObject* type = nullptr;
+    PyObject* function = nullptr;
+    if (PyArg_ParseTuple(args, "OO!O", &op, &PyType_Type, &type, &function) == 0) {
+      throw PythonErrorSet();
+    }
+    if (!is_overload(runtime_of_module(module), op)) {
+      fail(ErrorKind::BadArgument,
+           std::string("expected an operator, not ") + Py_TYPE(op)->tp_name);
+    }
+    PyObject*& rules = overload_object_of(op).class_rules;
+    if (rules == nullptr) rules = checked(PyDict_New()).release();
+    Owned former = Owned::share(PyDict_GetItemWithError(rules, type));
+    if (!former) former = Owned::share(Py_None);
+    const int failed = function != Py_None                 ? PyDict_SetItem(rules, type, function)
+                       : PyDict_Contains(rules, type) == 1 ? PyDict_DelItem(rules, type)
+                                                           : 0;
+    if (failed < 0 || PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    return former.release();
+  });
 }
 
 // disabled_dispatch(op, types, args=(), kwargs=None): what a class takes for its handler that wants
@@ -298,9 +381,38 @@ Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
   }
 }
 
+HandlerAnswer ask_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
+                           std::size_t count, PyObject* names) {
+  Classes classes;
+  const std::size_t all = count + (names == nullptr ? 0 : std::size_t(PyTuple_GET_SIZE(names)));
+  for (std::size_t i = 0; i < all; ++i) {
+    if (Py_TYPE(args[i]) == runtime.tensor_type || !is_tensor(runtime, args[i])) continue;
+    if (tensor_unchecked(args[i]).keys().has(DispatchKey::Python)) {
+      classes.add(runtime, Py_TYPE(args[i]));
+    }
+  }
+  if (classes.empty() && thread_modes().empty()) return {};
+  HandlerCall call{runtime,
+                   plan_of(overload).op(),
+                   Owned::share(overload),
+                   tuple_of(runtime, classes),
+                   tuple_of_args(args, count),
+                   dictionary_of(args + count, names)};
+  const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
+  return ask_all(call, classes);
+}
+
+Owned convert_answer(Runtime& runtime, const Operator& op, const HandlerAnswer& answer) {
+  CallStack stack;
+  push_results(runtime, {describe_handler, &answer}, op, answer.object.get(), stack);
+  return Owned::steal(take_results(runtime, op, stack));
+}
+
 PyMethodDef handler_functions[] = {
     {"disabled_dispatch", method(disabled_dispatch), METH_FASTCALL,
      "disabled_dispatch(op, types, args=(), kwargs=None): the handler of a class that wants none"},
+    {"set_class_rule", set_class_rule, METH_VARARGS,
+     "set_class_rule(op, class, function or None) -> the former one"},
     {nullptr, nullptr, 0, nullptr}};
 
 void prepare_handlers(Runtime& runtime, PyObject* module) {

@@ -10,10 +10,25 @@
 
 #include "objects/python_function.h"
 #include "opyard/registry/kernel.h"
+#include "protocol/results.h"
 
 namespace opyard::python {
 
 // A kernel that calls `function`. With the GIL held.
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention);
+
+// The kernel behind a record, or null where it is none of this interpreter's.
+const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& record) noexcept;
+
+// Calls a function with the arguments on the stack, which its results replace. With the GIL held.
+void call_python_function(Runtime& runtime, PyObject* function, KernelConvention convention,
+                          const Returner& returner, const Operator& op, DispatchKeySet keys,
+                          Stack& stack);
+
+// The same with the function that is registered for an operator and a runtime key: what the slot
+// `python_op_registration_trampoline` does. Raises NoKernel where none of this interpreter's stands
+// there. Any thread.
+void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey key,
+                             DispatchKeySet keys, Stack& stack, KernelConvention convention);
 
 }  // namespace opyard::python

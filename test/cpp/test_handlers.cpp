@@ -5,6 +5,7 @@
 
 #include "fake_interpreter.h"
 #include "opyard/slot/modes.h"
+#include "opyard/slot/thread_context.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -91,6 +92,31 @@ TEST_F(Handlers, F44_LayersAboveAreExcludedForThem) {
   EXPECT_TRUE(excluded.has_all(kLayersAboveHandlers));
   EXPECT_FALSE(excluded.has_any({K::Python, K::BackendSelect, K::Observe, K::PythonDispatcher}));
   EXPECT_EQ(local_keys(), kDefaultLocalKeys);
+}
+
+TEST_F(Handlers, E8_TheThreadSDispatcherGetsWhatIsBelowItsKey) {
+  InterpreterVTable table = FakeA::vtable();
+  table.python_dispatcher = [](Interpreter&, const Operator& op, DispatchKeySet keys,
+                               Stack& stack) {
+    asked += to_string(keys) + (local_keys().include.has(K::PythonDispatcher) ? "+" : "-");
+    op.redispatch_boxed(keys, stack);
+  };
+  Interpreter* const tag = Interpreter::create(&table);
+  EXPECT_EQ(exchange_thread_dispatcher(tag), nullptr);
+  EXPECT_EQ(op_.typed<Unary>().call(plain_).impl(), plain_.impl());
+  const ThreadContext context = ThreadContext::capture();
+  EXPECT_EQ(exchange_thread_dispatcher(nullptr), tag);
+  EXPECT_EQ(asked, "DispatchKeySet(CPU)+");
+  EXPECT_EQ(local_keys(), kDefaultLocalKeys);
+  {
+    const ThreadContextScope scope(context);
+    EXPECT_EQ(thread_dispatcher(), tag);
+    EXPECT_TRUE(local_keys().include.has(K::PythonDispatcher));
+  }
+  EXPECT_EQ(thread_dispatcher(), nullptr);
+  EXPECT_EQ(local_keys(), kDefaultLocalKeys);
+  const IncludeDispatchKeyGuard by_hand{DispatchKeySet(K::PythonDispatcher)};
+  EXPECT_EQ(who_ran("t::f", {K::CPU}), "cpu") << "nobody is there";
 }
 
 TEST_F(Handlers, AKernelAtTheKeyTakesItsPlace) {

@@ -86,9 +86,9 @@ BELOW_AUTOGRAD = {
     **{"Autograd" + backend: {backend} for backend in BACKENDS},
 }
 # Layers that pass every call on where nobody registered anything.
-_TRANSPARENT = _AUTOGRAD_KEYS | (set(SINGLE) - {"Python", "Batched", "Observe"})
+_TRANSPARENT = _AUTOGRAD_KEYS | (set(SINGLE) - {"Python", "PythonDispatcher", "Batched", "Observe"})
 # Layers where Opyard itself asks others, who may not be there: then the call goes on below.
-_ASKING = {"Python", "Observe"}
+_ASKING = {"Python", "PythonDispatcher", "Observe"}
 
 
 def layer_position(key):

@@ -92,6 +92,13 @@ const std::map<std::string, Row>& rows() {
                                                    a.stack, false, false);
          });
        }},
+      {"trampoline with keyset and op",
+       [](Asked& a) {
+         return a.boxed([&] {
+           a.tag.python_op_registration_trampoline(a.op, DispatchKey::CPU, {DispatchKey::CPU},
+                                                   a.stack, true, true);
+         });
+       }},
       {"throw_abstract_impl_not_imported_error", does([](Asked& a) {
          a.tag.throw_abstract_impl_not_imported_error("t::f", "some_module", "a context");
        })},

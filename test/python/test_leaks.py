@@ -93,6 +93,38 @@ class Sub(opyard.Tensor):
         return opyard.Tensor.make_subclass(cls, data)
 
 
+class Handled(Sub):
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        return cls.answer
+
+    answer = None
+
+
+def declined():
+    Handled.answer = NotImplemented
+    try:
+        fails(TypeError, ops.op, Handled(X))
+    finally:
+        Handled.answer = None
+
+
+def with_rule():
+    made = lib.Library("leaks", "IMPL")
+    ops.op.default.py_impl(Handled, lib=made)(lambda x, n=1, *, s="": x)
+    ops.op.default.py_impl("CPU", lib=made)(lambda x, n=1, *, s="": x)
+    ops.op(Handled(X))
+    made._destroy()
+
+
+def higher_order():
+    operator = d.HigherOrderOperator("leaking")
+    operator.py_impl("CompositeExplicitAutograd")(lambda f, *args: f(*args))
+    operator.py_impl(Handled)(lambda f, *args: f(*args))
+    operator(lambda x: x, X)
+    operator(lambda x: x, [Handled(X)])
+
+
 class Slotted(Sub):
     __slots__ = ("a", "b")
 
@@ -343,6 +375,17 @@ SCENARIOS = {
     "dispatch.skip": lambda: in_mode(d.skip("AutogradFunctionality"), lambda: ops.op(X)),
     "dispatch.no_dispatch": lambda: in_mode(d.no_dispatch(), lambda: ops.op(Sub(X))),
     "dispatch.disabled_dispatch": lambda: d.disabled_dispatch,
+    "opyard.ops handled by a class": lambda: ops.op(Handled(X), n=2, s="a"),
+    "opyard.ops declined by a class": declined,
+    "opyard.ops with a rule": with_rule,
+    "dispatch.HigherOrderOperator": higher_order,
+    "dispatch.resolve_key": lambda: d.resolve_key("leaks::op", "CPU"),
+    "dispatch.resolve_key refused": lambda: fails(
+        NotImplementedError, d.resolve_key, "leaks::op", "Meta"),
+    "dispatch.enable_python_dispatcher": lambda: in_mode(
+        d.enable_python_dispatcher(), lambda: ops.op(X)),
+    "dispatch.no_python_dispatcher": lambda: in_mode(
+        d.no_python_dispatcher(), lambda: ops.op(X)),
     "opyard.capture_context": lambda: opyard.capture_context().run(ops.op, X),
     "testing.LoggingTensor": lambda: ops.op(t.LoggingTensor(X, t.CallLog())),
     # futures

@@ -564,3 +564,29 @@ def test_references_are_balanced(f, x):
         for _ in range(100):
             f(x)
         assert [sys.getrefcount(kind) for kind in kinds] == before
+
+
+# Both ways of a call ------------------------------------------------------------------------
+
+BOTH_WAYS = [
+    ((1,), {}),
+    ((1, 2), {}),
+    ((1, 3), {}),
+    ((True, 3), {}),
+    ((), {"a": 1, "b": 3}),
+    ((1,), {"c": 6.0}),
+    ((1,), {"d": "y", "c": 6.0}),
+    ((1,), {"c": 6}),
+]
+
+
+@pytest.mark.parametrize(("given", "named"), BOTH_WAYS)
+def test_F42_a_handler_gets_the_same_through_the_stack(define, given, named):
+    op = define('g(int a, int b=2, *, float c=5.0, str d="x") -> ()').default
+    with Recording() as mode:
+        op(*given, **named)
+        op._call_boxed(*given, **named)
+    direct, boxed = mode.calls
+    assert direct == boxed
+    assert list(map(type, direct[2])) == list(map(type, boxed[2]))
+    assert list((direct[3] or {}).items()) == list((boxed[3] or {}).items())

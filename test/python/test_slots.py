@@ -7,7 +7,8 @@ import pytest
 from conftest import plugin_path
 
 import opyard
-from opyard.dispatch import DispatchMode, no_dispatch
+from opyard.dispatch import DispatchKey, DispatchMode, no_dispatch
+from opyard.library import override
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,32 @@ def detach(ask, x):
             ask("detach", own)
 
 
+def trampoline(ask, x):
+    slot, one = "python_op_registration_trampoline", opyard.ops.test_slots.one.default
+    with pytest.raises(NotImplementedError) as caught:
+        ask(slot, x)
+    assert str(caught.value) == (
+        "test_slots::one has no Python function of interpreter CPython "
+        f"{platform.python_version()} at CPU; what stands there is: no kernel"
+    )
+    got = []
+    for with_keyset in (False, True):
+        with override(one, "CPU", lambda *args: got.append(args) or x, with_keyset=with_keyset):
+            got.clear()
+            assert ask(slot, x) is x
+            assert got == [(x,)]
+            assert ask("trampoline with keyset and op", x) is x
+            keys, op, argument = got[1]
+            assert list(keys) == [DispatchKey.CPU]
+            assert op is one and argument is x
+
+
+def python_dispatcher(ask, x):
+    one = opyard.ops.test_slots.one.default
+    with override(one, "CPU", lambda x: x):
+        assert ask("python_dispatcher", x) is x
+
+
 # How each slot is shown to be served. [Matrix]: a slot without a row fails, and so does a row
 # without a slot.
 MATRIX = {
@@ -84,9 +111,9 @@ MATRIX = {
     "detach": detach,
     "dispatch": dispatch,
     "report_error_callback": report_error_callback,
-    "python_op_registration_trampoline": not_served("python_op_registration_trampoline"),
+    "python_op_registration_trampoline": trampoline,
     "throw_abstract_impl_not_imported_error": not_served("throw_abstract_impl_not_imported_error"),
-    "python_dispatcher": not_served("python_dispatcher"),
+    "python_dispatcher": python_dispatcher,
     "is_contiguous": not_served("is_contiguous"),
     "is_strides_like": not_served("is_strides_like"),
     "is_non_overlapping_and_dense": not_served("is_non_overlapping_and_dense"),
@@ -122,5 +149,5 @@ def test_E12_every_slot_of_the_live_table_is_python_s(slots, x):
 
 
 @pytest.mark.parametrize("slot", [slot for slot, check in MATRIX.items() if check])
-def test_E1_E2_E5_each_slot_answers(slots, x, slot):
+def test_E1_E2_E5_E6_E8_each_slot_answers(slots, x, slot):
     MATRIX[slot](slots.ask, x)

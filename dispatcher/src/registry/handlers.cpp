@@ -3,6 +3,7 @@
 
 #include "opyard/registry/operator.h"
 #include "opyard/slot/modes.h"
+#include "opyard/slot/thread_dispatcher.h"
 #include "opyard/tensor/tensor.h"
 #include "registry/stubs.h"
 
@@ -43,7 +44,20 @@ void run_handlers(const Record&, const Operator& op, DispatchKeySet keys, Stack&
   interpreter->dispatch(op, stack);
 }
 
+void run_dispatcher(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const DispatchKeySet below =
+      keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::PythonDispatcher);
+  Interpreter* const interpreter = thread_dispatcher();
+  if (interpreter == nullptr) return op.redispatch_boxed(below, stack);
+  interpreter->python_dispatcher(op, below, stack);
+}
+
 }  // namespace
+
+const Record& dispatcher_stub() {
+  static const Record& stub = make_stub(RecordRole::Kernel, &run_dispatcher, "built in");
+  return stub;
+}
 
 const Record& handlers_stub() {
   static const Record& stub = make_stub(RecordRole::Kernel, &run_handlers, "built in");

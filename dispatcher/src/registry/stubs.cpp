@@ -84,6 +84,7 @@ void make_stubs() {
   trace_stub();
   built_in_fallback(DispatchKey::Observe);
   handlers_stub();
+  dispatcher_stub();
 }
 
 void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
@@ -121,6 +122,8 @@ const Record* built_in_fallback(DispatchKey key) {
       return &observe_stub();
     case DispatchKey::Python:
       return &handlers_stub();
+    case DispatchKey::PythonDispatcher:
+      return &dispatcher_stub();
     case DispatchKey::BackendSelect:
     case DispatchKey::AboveBackendSelect1:
     case DispatchKey::AboveBackendSelect2:
@@ -138,7 +141,6 @@ const Record* built_in_fallback(DispatchKey key) {
     case DispatchKey::PythonTLSSnapshot:
     case DispatchKey::OnTop1:
     case DispatchKey::OnTop2:
-    case DispatchKey::PythonDispatcher:
       return &fallthrough;
     default:
       return nullptr;

@@ -30,6 +30,8 @@ const Record& observe_stub();
 const Record& trace_stub();
 // Hands the call to the handlers of an interpreter. registry/handlers.cpp
 const Record& handlers_stub();
+// Hands the call to the thread's own dispatcher. registry/handlers.cpp
+const Record& dispatcher_stub();
 
 // The records that serve a layer where nobody registered anything for it: layers that mean
 // nothing to most operators fall through, Observe tells the observers. Null for the others.

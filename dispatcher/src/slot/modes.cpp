@@ -7,14 +7,21 @@
 namespace opyard {
 namespace {
 
-// `added` is what the modes put into the include set: a guard may have put the key there before. The
-// list always has room for the hidden ones, so that they come back without memory.
-struct ThreadModes {
-  std::vector<ModePtr> list;
-  std::uint64_t added = 0;
-  std::size_t hidden = 0;
+using detail::ThreadModes;
+
+// Gives a thread its list, and takes it away when the thread ends.
+struct Holder {
+  ThreadModes modes;
+  Holder() noexcept { detail::thread_modes = &modes; }
+  ~Holder() {
+    detail::thread_modes = nullptr;  // what dies here may call operators
+  }
 };
-constinit thread_local ThreadModes modes;
+ThreadModes& own_modes() {
+  if (detail::thread_modes != nullptr) return *detail::thread_modes;
+  static thread_local Holder holder;
+  return holder.modes;
+}
 
 // Lets the include set follow the list. The list must have changed only by way of this.
 void follow(ThreadModes& ours) noexcept {
@@ -37,12 +44,13 @@ auto place_for(ThreadModes& ours, const Mode& mode) {
 
 }  // namespace
 
+__thread ThreadModes* detail::thread_modes = nullptr;
+const std::vector<ModePtr> detail::no_modes;
+
 Mode::~Mode() = default;
 
-const std::vector<ModePtr>& thread_modes() noexcept { return modes.list; }
-
 void push_mode(ModePtr mode) {
-  ThreadModes& ours = modes;
+  ThreadModes& ours = own_modes();
   const auto at = place_for(ours, *mode);
   if (mode->place() != ModePlace::User && at != ours.list.begin() &&
       (*std::prev(at))->place() == mode->place()) {
@@ -59,13 +67,13 @@ void push_mode(ModePtr mode) {
 }
 
 ModePtr pop_mode() {
-  ThreadModes& ours = modes;
+  ThreadModes& ours = own_modes();
   OPYARD_CHECK(!ours.list.empty(), BadRegistration, "Trying to pop empty mode stack");
   return remove_mode(ours.list.size() - 1);
 }
 
 ModePtr remove_mode(std::size_t position) noexcept {
-  ThreadModes& ours = modes;
+  ThreadModes& ours = own_modes();
   const auto at = ours.list.begin() + std::ptrdiff_t(position);
   ModePtr mode = std::move(*at);
   ours.list.erase(at);
@@ -74,18 +82,20 @@ ModePtr remove_mode(std::size_t position) noexcept {
 }
 
 std::vector<ModePtr> exchange_modes(std::vector<ModePtr> fresh) {
-  ThreadModes& ours = modes;
+  ThreadModes& ours = own_modes();
   fresh.reserve(fresh.size() + ours.hidden);
   std::swap(ours.list, fresh);
   follow(ours);
   return fresh;
 }
 
-std::uint64_t detail::key_added_by_modes() noexcept { return modes.added; }
+std::uint64_t detail::key_added_by_modes() noexcept {
+  return thread_modes == nullptr ? 0 : thread_modes->added;
+}
 
 HideModes::HideModes(std::size_t left) {
-  ThreadModes& ours = modes;
-  if (left >= ours.list.size()) return;
+  if (left >= thread_modes().size()) return;
+  ThreadModes& ours = *detail::thread_modes;
   hidden_ = ours.list.size() - left;
   if (hidden_ > 1) {
     others_.reserve(hidden_ - 1);
@@ -93,14 +103,14 @@ HideModes::HideModes(std::size_t left) {
               std::back_inserter(others_));
   }
   innermost_ = std::move(ours.list.back());
-  ours.list.resize(left);
+  ours.list.erase(ours.list.begin() + std::ptrdiff_t(left), ours.list.end());
   ours.hidden += hidden_;
   follow(ours);
 }
 
 HideModes::~HideModes() {
   if (hidden_ == 0) return;
-  ThreadModes& ours = modes;
+  ThreadModes& ours = *detail::thread_modes;
   for (ModePtr& mode : others_) ours.list.push_back(std::move(mode));
   ours.list.push_back(std::move(innermost_));
   ours.hidden -= hidden_;

@@ -21,24 +21,29 @@ LocalKeys observed_here(LocalKeys keys) noexcept {
 ThreadContext ThreadContext::capture() {
   ThreadContext context;
   context.modes_ = thread_modes();
+  context.dispatcher_ = thread_dispatcher();
   context.keys_ = local_keys();
-  context.keys_.include = DispatchKeySet(
-      DispatchKeySet::RAW, context.keys_.include.raw() & ~detail::key_added_by_modes());
+  const std::uint64_t added = detail::key_added_by_modes() | detail::key_added_by_dispatcher();
+  context.keys_.include = DispatchKeySet(DispatchKeySet::RAW, context.keys_.include.raw() & ~added);
   return context;
 }
 
-// The modes leave before the sets change and come after, since they have a part in the sets.
+// Modes and dispatcher leave before the sets change and come after, since they have a part in the sets.
 ThreadContextScope::ThreadContextScope(const ThreadContext& context) {
   std::vector<ModePtr> modes = context.modes_;
   former_modes_ = exchange_modes({});
+  former_dispatcher_ = exchange_thread_dispatcher(nullptr);
   former_keys_ = local_keys();
   set_local_keys(observed_here(context.keys_));
+  exchange_thread_dispatcher(context.dispatcher_);
   exchange_modes(std::move(modes));
 }
 
 ThreadContextScope::~ThreadContextScope() {
   exchange_modes({});
+  exchange_thread_dispatcher(nullptr);
   set_local_keys(former_keys_);
+  exchange_thread_dispatcher(former_dispatcher_);
   exchange_modes(std::move(former_modes_));
 }
 

@@ -8,6 +8,9 @@
 // Whatever a handler calls starts below the layers that the call came through, autograd among them:
 // these are excluded while it runs. Observers and the Python dispatcher see those calls all the same.
 //
+// The key PythonDispatcher leads to the interpreter that dispatches the thread's calls itself, likewise;
+// see slot/thread_dispatcher.h.
+//
 // Depends on: registry/record.h, keys/dispatch_key_set.h.
 #pragma once
 

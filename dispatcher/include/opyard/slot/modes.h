@@ -46,8 +46,26 @@ class OPYARD_API Mode final : public Counted {
 };
 using ModePtr = CountedPtr<const Mode>;
 
+namespace detail {
+
+// `added` is what the modes put into the include set: a guard may have put the key there before. The
+// list always has room for the hidden ones, so that they come back without memory.
+struct ThreadModes {
+  std::vector<ModePtr> list;
+  std::uint64_t added = 0;
+  std::size_t hidden = 0;
+};
+
+// Null before a thread's first mode. Found like the thread's key sets (keys/local.h): calls look here.
+extern OPYARD_API __thread ThreadModes* thread_modes __attribute__((tls_model("initial-exec")));
+extern OPYARD_API const std::vector<ModePtr> no_modes;
+
+}  // namespace detail
+
 // The modes of this thread, outermost first. The list is lent until the next change.
-OPYARD_API const std::vector<ModePtr>& thread_modes() noexcept;
+inline const std::vector<ModePtr>& thread_modes() noexcept {
+  return detail::thread_modes == nullptr ? detail::no_modes : detail::thread_modes->list;
+}
 
 // Makes it the innermost one of its place. Raises BadRegistration where a fixed place is taken.
 OPYARD_API void push_mode(ModePtr mode);
@@ -66,6 +84,9 @@ class OPYARD_API HideModes {
   HideModes(const HideModes&) = delete;
   HideModes& operator=(const HideModes&) = delete;
   ~HideModes();
+
+  // The outermost of those that are hidden: the one whose handler runs. There has to be one.
+  const Mode& outermost() const noexcept { return others_.empty() ? *innermost_ : *others_[0]; }
 
  private:
   std::size_t hidden_ = 0;

@@ -6,16 +6,17 @@
 //     op.call(x);   // sees the modes and keys of the thread that captured
 //   });
 //
-// A context has the include and exclude sets and the modes. Observers are not part of it: they belong
+// A context has the include and exclude sets, the modes, and the dispatcher of its own. Observers are not part of it: they belong
 // to the thread that they were installed on. Copying one counts; it may be kept for as long as wanted,
 // entered on several threads at once, and dropped on any.
 //
-// Depends on: slot/modes.h.
+// Depends on: slot/modes.h, slot/thread_dispatcher.h.
 #pragma once
 
 #include <vector>
 
 #include "opyard/slot/modes.h"
+#include "opyard/slot/thread_dispatcher.h"
 
 namespace opyard {
 
@@ -31,8 +32,9 @@ class OPYARD_API ThreadContext {
   friend class ThreadContextScope;
   ThreadContext() = default;
 
-  LocalKeys keys_;  // without what the modes add
+  LocalKeys keys_;  // without what the others add
   std::vector<ModePtr> modes_;
+  Interpreter* dispatcher_ = nullptr;
 };
 
 // Puts a context in the place of this thread's own for a scope. Left on the thread it was made on.
@@ -45,6 +47,7 @@ class OPYARD_API ThreadContextScope {
 
  private:
   std::vector<ModePtr> former_modes_;
+  Interpreter* former_dispatcher_ = nullptr;
   LocalKeys former_keys_;
 };
 
