@@ -9,6 +9,7 @@
 #include "objects/future.h"
 #include "objects/key_set.h"
 #include "objects/library.h"
+#include "objects/name_space.h"
 #include "objects/overload.h"
 #include "objects/packet.h"
 #include "objects/tensor.h"
@@ -165,6 +166,7 @@ int execute(PyObject* module) {
     add_tensor_type(runtime, module);
     add_overload_type(runtime, module);
     add_packet_type(runtime, module);
+    add_name_space_type(runtime, module);
     add_library_type(runtime, module);
     add_future_type(runtime, module);
     for (PyMethodDef* const more :
@@ -186,8 +188,8 @@ template <typename Visit>
 int each_reference(Runtime& runtime, const Visit& visit) {
   for (PyTypeObject** type :
        {&runtime.tensor_type, &runtime.tensor_meta_type, &runtime.overload_type,
-        &runtime.packet_type, &runtime.library_type, &runtime.dtype_type, &runtime.device_type,
-        &runtime.key_set_type, &runtime.future_type}) {
+        &runtime.packet_type, &runtime.name_space_type, &runtime.library_type, &runtime.dtype_type,
+        &runtime.device_type, &runtime.key_set_type, &runtime.future_type}) {
     if (const int stop = visit(reinterpret_cast<PyObject*&>(*type))) return stop;
   }
   for (PyObject*& dtype : runtime.dtypes) {

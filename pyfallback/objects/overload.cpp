@@ -18,6 +18,7 @@ Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime
 
 PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* const* args,
                              Py_ssize_t count, PyObject* names) {
+  const CalledFromPython called;
   CallStack stack;
   plan.require(runtime, args, count, names, stack);
   return plan.call(runtime, stack);

@@ -9,6 +9,7 @@
 #include "objects/overload.h"
 #include "opyard/base/small_vector.h"
 #include "opyard/registry/registry.h"
+#include "runtime/gil.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -20,6 +21,7 @@ struct PacketObject {
   std::string* name;          // owned; "ns::name"
   std::vector<Owned>* known;  // owned; every overload object that was made
   PyObject* overloads;        // a tuple of those that are defined, in order of definition
+  PyObject* attributes;       // a dictionary of the same, by the name of the overload
   std::uint64_t generation;   // of the registry when `overloads` was looked up
   PyObject* weak_references;
 };
@@ -45,11 +47,20 @@ void refresh(PacketObject& packet) {
     const Operator* const op = registry.find({*packet.name, overload});
     if (op != nullptr) defined.push_back(op);  // else taken back a moment ago
   }
-  const Owned fresh = checked(PyTuple_New(Py_ssize_t(defined.size())));
+  Owned fresh = checked(PyTuple_New(Py_ssize_t(defined.size())));
+  Owned attributes = checked(PyDict_New());
   for (std::size_t i = 0; i < defined.size(); ++i) {
-    PyTuple_SET_ITEM(fresh.get(), Py_ssize_t(i), overload_of(packet, *defined[i]).release());
+    const Owned overload = overload_of(packet, *defined[i]);
+    const std::string& name = defined[i]->name().overload;
+    const Owned attribute =
+        checked(PyUnicode_InternFromString(name.empty() ? "default" : name.c_str()));
+    if (PyDict_SetItem(attributes.get(), attribute.get(), overload.get()) < 0) {
+      throw PythonErrorSet();
+    }
+    PyTuple_SET_ITEM(fresh.get(), Py_ssize_t(i), Owned::share(overload.get()).release());
   }
-  Py_XSETREF(packet.overloads, Owned::share(fresh.get()).release());
+  Py_XSETREF(packet.overloads, fresh.release());
+  Py_XSETREF(packet.attributes, attributes.release());
   packet.generation = generation;
 }
 
@@ -137,6 +148,7 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
   return entry_from_python([&] {
     Runtime& runtime = *packet_of(self).runtime;
     if (PyObject* const result = try_first(self, args, flags, names)) return result;
+    const CalledFromPython called;
     CallStack stack;
     const Owned overload = choose(self, args, PyVectorcall_NARGS(flags), names, stack);
     return plan_of(overload.get()).call(runtime, stack);
@@ -175,16 +187,11 @@ std::string dotted(const PacketObject& packet) {
 PyObject* get_attribute(PyObject* self, PyObject* name) {
   return entry_from_python([&]() -> PyObject* {
     PacketObject& packet = packet_of(self);
-    const std::string_view text = require_text(name, "an attribute's name");
-    if (!text.starts_with("__")) {
-      const Owned overloads = current_overloads(self);
-      for (PyObject* const overload : items_of(overloads)) {
-        const std::string& known = plan_of(overload).op().name().overload;
-        if (known.empty() ? text == "default" : text == known) {
-          return Owned::share(overload).release();
-        }
-      }
+    refresh(packet);
+    if (PyObject* const overload = PyDict_GetItemWithError(packet.attributes, name)) {
+      return Owned::share(overload).release();
     }
+    if (PyErr_Occurred() != nullptr) return nullptr;
     PyObject* const found = PyObject_GenericGetAttr(self, name);
     if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
       PyErr_Format(PyExc_AttributeError, "The underlying op of '%s' has no overload name '%U'",
@@ -217,6 +224,7 @@ void deallocate(PyObject* self) {
   PacketObject& packet = packet_of(self);
   if (packet.weak_references != nullptr) PyObject_ClearWeakRefs(self);
   Py_XDECREF(packet.overloads);
+  Py_XDECREF(packet.attributes);
   delete packet.known;
   delete packet.name;
   free_object(self);

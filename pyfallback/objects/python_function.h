@@ -22,6 +22,9 @@ struct PythonKernel {
   Runtime& runtime;
   PyObject* const function;
   const KernelConvention convention;
+  // The operator that was called last where it takes tensors by position only and gives one: its calls
+  // need no conversions. With the GIL held.
+  mutable const Operator* of_tensors = nullptr;
 };
 
 // protocol/python_kernel.cpp

@@ -44,7 +44,8 @@ inline Runtime& runtime_of_tensor(PyObject* object) noexcept {
 
 // The wrapper of a tensor: the live one, or a new one. None for the undefined tensor. Raises
 // InterpreterGone for a tensor of another interpreter. With the GIL held.
-Owned wrap(Runtime& runtime, Tensor tensor);
+Owned wrap(Runtime& runtime, Tensor&& tensor);
+Owned wrap(Runtime& runtime, const Tensor& tensor);  // without counting, where it has one
 // A new wrapper of this subclass of Tensor. Raises BadArgument where the tensor has a wrapper.
 Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor);
 

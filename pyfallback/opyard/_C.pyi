@@ -232,6 +232,11 @@ class OpOverload:
     @property
     def tags(self) -> list[str]: ...  # members of Tag, and other strings as they are
 
+class NameSpace:
+    """Attributes that _find(name) finds once; see opyard._ops."""
+
+    def __getattr__(self, name: str) -> Any: ...
+
 class OpOverloadPacket:
     """An operator with all its overloads: opyard.ops.<namespace>.<name>."""
 

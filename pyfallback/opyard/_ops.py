@@ -173,13 +173,13 @@ def forget(name: str) -> None:
         kept.pop(base, None)
 
 
-class _OpNamespace:
+class _OpNamespace(_C.NameSpace):
     """The operators of one namespace, as attributes."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
 
-    def __getattr__(self, name: str) -> "_C.OpOverloadPacket":
+    def _find(self, name: str) -> "_C.OpOverloadPacket":
         # Called only for what is not kept yet. Python and others probe for dunder names.
         if not name.startswith("__"):
             packet = find_packet(f"{self.__name__}::{name}")
@@ -214,12 +214,12 @@ class _OpNamespace:
         return f"<opyard.ops.{self.__name__}>"
 
 
-class _Ops:
+class _Ops(_C.NameSpace):
     """All operators: ops.<namespace>.<name>. Every namespace exists; operators may not."""
 
     load_library = staticmethod(load_library)
 
-    def __getattr__(self, name: str) -> _OpNamespace:
+    def _find(self, name: str) -> _OpNamespace:
         if name.startswith("__"):
             raise AttributeError(f"'_Ops' object has no attribute '{name}'")
         return vars(self).setdefault(name, _OpNamespace(name))

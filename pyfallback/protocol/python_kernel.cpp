@@ -9,9 +9,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "objects/key_set.h"
 #include "objects/overload.h"
 #include "objects/packet.h"
+#include "objects/tensor.h"
 #include "opyard/registry/registry.h"
 #include "protocol/call_arguments.h"
 #include "protocol/results.h"
@@ -28,6 +31,38 @@ void destroy_kernel(void* context) {
 
 std::string describe_kernel(const void* record) {
   return "the Python kernel " + static_cast<const Record*>(record)->provenance;
+}
+
+// With the GIL held.
+bool takes_and_gives_tensors(const Schema& schema) {
+  const auto is_plain = [](const Argument& argument) {
+    return argument.type->kind() == TypeKind::Tensor && !argument.keyword_only &&
+           !argument.default_value;
+  };
+  return schema.results.size() == 1 && is_plain(schema.results[0]) &&
+         std::all_of(schema.arguments.begin(), schema.arguments.end(), is_plain);
+}
+
+// A call without conversions; see PythonKernel::of_tensors.
+void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
+  const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
+  Runtime& runtime = kernel.runtime;
+  const std::size_t count = op.schema().arguments.size();
+  CallArguments arguments(count);
+  for (const Value& value : stack.top(count)) {
+    arguments.add(wrap(runtime, value.tensor_unchecked()));
+  }
+  const Owned result =
+      require(runtime, in_python([&] {
+                return PyObject_Vectorcall(kernel.function, arguments.data(),
+                                           count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+              }));
+  stack.drop(count);
+  if (Py_TYPE(result.get()) == runtime.tensor_type) {
+    stack.push(Value(tensor_unchecked(result.get())));
+  } else {
+    push_results(runtime, {describe_kernel, &record}, op, result.get(), stack);
+  }
 }
 
 // Runs a body that calls Python for C++, with the GIL.
@@ -67,6 +102,11 @@ void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet 
                        Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   enter_python(kernel.runtime, [&] {
+    if (kernel.of_tensors == &op) return call_with_tensors(record, op, stack);
+    if (!kernel.convention.with_keyset && !kernel.convention.with_op &&
+        takes_and_gives_tensors(op.schema())) {
+      kernel.of_tensors = &op;  // from the next call on
+    }
     call_python_function(kernel.runtime, kernel.function, kernel.convention,
                          {describe_kernel, &record}, op, keys, stack);
   });
@@ -103,7 +143,8 @@ Owned convert_results(Runtime& runtime, const Record& record, const Operator& op
 }
 
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention) {
-  auto kernel = std::unique_ptr<PythonKernel>(new PythonKernel{runtime, function, convention});
+  auto kernel =
+      std::unique_ptr<PythonKernel>(new PythonKernel{runtime, function, convention, nullptr});
   Kernel made = Kernel::with_context(&run_python_kernel, kernel.get(), &destroy_kernel);
   Py_INCREF(function);
   static_cast<void>(kernel.release());

@@ -6,7 +6,10 @@
 
 namespace opyard::python {
 
-HoldGil::HoldGil(Runtime& runtime) {
+constinit __thread PyThreadState* noted_thread_state __attribute__((tls_model("initial-exec"))) =
+    nullptr;
+
+void HoldGil::find_out(Runtime& runtime) {
   if (!runtime.gate.closed() || Py_IsInitialized() != 0) {
     if (holds_gil()) return;  // also the thread that is ending the interpreter
   }
@@ -23,8 +26,8 @@ HoldGil::HoldGil(Runtime& runtime) {
   if (runtime.drops.pending()) runtime.drain_with_gil_held();
 }
 
-HoldGil::~HoldGil() {
-  if (taken_) in_python([this] { PyGILState_Release(state_); });
+void HoldGil::release() {
+  in_python([this] { PyGILState_Release(state_); });
 }
 
 }  // namespace opyard::python

@@ -16,16 +16,42 @@
 
 namespace opyard::python {
 
+// The thread state with which this thread came from Python into the innermost such scope, or null.
+// Believed only where it is the current one as well: then it is this thread's, which is still inside.
+extern __thread PyThreadState* noted_thread_state __attribute__((tls_model("initial-exec")));
+
 class HoldGil {
  public:
-  explicit HoldGil(Runtime& runtime);
+  explicit HoldGil(Runtime& runtime) {
+    PyThreadState* const noted = noted_thread_state;
+    if (noted == nullptr || noted != current_thread_state()) find_out(runtime);
+  }
   HoldGil(const HoldGil&) = delete;
   HoldGil& operator=(const HoldGil&) = delete;
-  ~HoldGil();
+  ~HoldGil() {
+    if (__builtin_expect(taken_, 0)) release();
+  }
 
  private:
+  void find_out(Runtime& runtime);
+  void release();
+
   PyGILState_STATE state_ = PyGILState_UNLOCKED;
   bool taken_ = false;
+};
+
+// A scope of code that Python called, with the GIL held. Inside, HoldGil finds that out by a comparison.
+class CalledFromPython {
+ public:
+  CalledFromPython() noexcept : former_(noted_thread_state) {
+    noted_thread_state = current_thread_state();
+  }
+  CalledFromPython(const CalledFromPython&) = delete;
+  CalledFromPython& operator=(const CalledFromPython&) = delete;
+  ~CalledFromPython() { noted_thread_state = former_; }
+
+ private:
+  PyThreadState* const former_;
 };
 
 class ReleaseGil {

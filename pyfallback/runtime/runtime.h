@@ -56,6 +56,7 @@ struct Runtime {
   PyTypeObject* tensor_meta_type = nullptr;
   PyTypeObject* overload_type = nullptr;
   PyTypeObject* packet_type = nullptr;
+  PyTypeObject* name_space_type = nullptr;
   PyTypeObject* library_type = nullptr;
   PyTypeObject* dtype_type = nullptr;
   PyTypeObject* device_type = nullptr;
