@@ -130,6 +130,23 @@ PyObject* py_impl(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
   return call_hook("py_impl", self, args, count, names);
 }
 
+// op.decompose(*args, **kwargs)
+PyObject* decompose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return call_hook("decompose", self, args, count, names);
+}
+
+PyObject* has_kernel_for_any(PyObject* self, PyObject* keys) {
+  return call_hook("has_kernel_for_any", self, &keys, 1, nullptr);
+}
+
+PyObject* get_from_hook(PyObject* self, void* hook) {
+  return call_hook(static_cast<const char*>(hook), self, nullptr, 0, nullptr);
+}
+
+PyObject* get_name(PyObject* self, void*) {
+  return entry_from_python([&] { return to_text(op_of(self).name().base_name()).release(); });
+}
+
 PyObject* full_name(PyObject* self, PyObject*) {
   return entry_from_python([&] { return to_text(to_string(op_of(self).name())).release(); });
 }
@@ -221,6 +238,12 @@ PyMethodDef methods[] = {
      "redispatch(keyset, *args, **kwargs): calls from the given key set on"},
     {"has_kernel_for_dispatch_key", has_kernel, METH_O,
      "has_kernel_for_dispatch_key(key): whether a kernel is registered at exactly this key"},
+    {"has_kernel_for_any_dispatch_key", has_kernel_for_any, METH_O,
+     "has_kernel_for_any_dispatch_key(keys): whether one is registered at a key of the set"},
+    {"decompose", method(decompose), METH_FASTCALL | METH_KEYWORDS,
+     "decompose(*args, **kwargs): what its kernel of CompositeImplicitAutograd gives, which is "
+     "made of "
+     "other operators; NotImplemented where it has none"},
     {"c_function", method(c_function), METH_FASTCALL | METH_KEYWORDS,
      "c_function(form='Standard'): this operator as a plain C function; see "
      "opyard.library.CFunction"},
@@ -242,6 +265,11 @@ PyGetSetDef properties[] = {
     {"namespace", get_namespace, nullptr, "the part of the name before '::'", nullptr},
     {"overload_name", get_overload_name, nullptr, "the overload, 'default' for the unnamed one",
      nullptr},
+    {"__name__", get_name, nullptr, "the name without namespace and overload", nullptr},
+    {"__signature__", get_from_hook, nullptr, "for inspect.signature()",
+     const_cast<char*>("signature")},
+    {"__annotations__", get_from_hook, nullptr, "the Python types of arguments and result",
+     const_cast<char*>("annotations")},
     {"declaration", get_declaration, nullptr, "the schema as text", nullptr},
     {"_schema", get_schema, nullptr, "the schema, as opyard.schema.parse() gives it", nullptr},
     {"is_view", get_is_view, nullptr, "whether a result is a view of an argument", nullptr},

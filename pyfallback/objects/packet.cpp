@@ -218,6 +218,12 @@ PyObject* reduce(PyObject* self, PyObject*) {
     return checked(Py_BuildValue("O(s)", find, packet_of(self).name->c_str())).release();
   });
 }
+PyObject* get_from_hook(PyObject* self, void* hook) {
+  return entry_from_python([&] {
+    return PyObject_CallOneArg(
+        require_hook(*packet_of(self).runtime, static_cast<const char*>(hook)), self);
+  });
+}
 PyObject* same(PyObject* self, PyObject*) { return Owned::share(self).release(); }
 
 void deallocate(PyObject* self) {
@@ -239,6 +245,8 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef properties[] = {{"qualified_name", get_name, nullptr, "'ns::name'", nullptr},
+                            {"__signature__", get_from_hook, nullptr, "for inspect.signature()",
+                             const_cast<char*>("packet_signature")},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {

@@ -9,6 +9,9 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     aten(name)                       the packet of that aten operator, or None
     schema(text)                     the schema that a text says
     c_function(op, form)             the CFunction of an overload
+    annotations(op), doc(op), signature(op), decompose(op, …), has_kernel_for_any(op, keys),
+    packet_doc(packet), packet_signature(packet)
+                                     what they say, from the schema
     py_impl(op, where)               what registers a function there
     get_dispatch(op, key)            what the Python dispatcher runs there: a function, or a key
     await_future(future)             the iterator of its await
@@ -32,6 +35,13 @@ _LATE = {
     "DispatchKey": ("._keys", "DispatchKey"),
     "schema": (".schema", "parse"),
     "c_function": ("._c_function", "CFunction"),
+    "annotations": ("._overload", "annotations"),
+    "decompose": ("._overload", "decompose"),
+    "doc": ("._overload", "doc"),
+    "has_kernel_for_any": ("._overload", "has_kernel_for_any"),
+    "packet_doc": ("._overload", "packet_doc"),
+    "packet_signature": ("._overload", "packet_signature"),
+    "signature": ("._overload", "signature"),
     "py_impl": ("._py_impl", "py_impl"),
     "get_dispatch": ("._py_impl", "get_dispatch"),
     "await_future": (".futures", "_await_future"),

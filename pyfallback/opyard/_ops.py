@@ -239,3 +239,21 @@ class _Ops(_C.NameSpace):
 
 _nowhere = _OpNamespace("")
 ops = _Ops()
+
+
+class _Doc:
+    """A __doc__ that is made when someone asks an instance for it; the class keeps its own."""
+
+    def __init__(self, of_class: str, hook: str) -> None:
+        self._of_class, self._hook = of_class, hook
+
+    def __get__(self, instance: object, owner: object) -> str:
+        if instance is None:
+            return self._of_class
+        from . import _hooks
+
+        return _hooks.hooks[self._hook](instance)
+
+
+_C.OpOverload.__doc__ = _Doc(_C.OpOverload.__doc__, "doc")
+_C.OpOverloadPacket.__doc__ = _Doc(_C.OpOverloadPacket.__doc__, "packet_doc")
