@@ -12,6 +12,7 @@
 #include "objects/name_space.h"
 #include "objects/overload.h"
 #include "objects/packet.h"
+#include "objects/symbolic.h"
 #include "objects/tensor.h"
 #include "objects/tensor_functions.h"
 #include "opyard/base/warning.h"
@@ -169,9 +170,11 @@ int execute(PyObject* module) {
     add_name_space_type(runtime, module);
     add_library_type(runtime, module);
     add_future_type(runtime, module);
+    add_sym_node_type(runtime, module);
     for (PyMethodDef* const more :
-         {tensor_functions, callback_functions, future_functions, handler_functions, mode_functions,
-          thread_context_functions, python_dispatcher_functions}) {
+         {tensor_functions, callback_functions, future_functions, symbolic_functions,
+          handler_functions, mode_functions, thread_context_functions,
+          python_dispatcher_functions}) {
       if (PyModule_AddFunctions(module, more) < 0) throw PythonErrorSet();
     }
     prepare_handlers(runtime, module);
@@ -189,11 +192,15 @@ int each_reference(Runtime& runtime, const Visit& visit) {
   for (PyTypeObject** type :
        {&runtime.tensor_type, &runtime.tensor_meta_type, &runtime.overload_type,
         &runtime.packet_type, &runtime.name_space_type, &runtime.library_type, &runtime.dtype_type,
-        &runtime.device_type, &runtime.key_set_type, &runtime.future_type}) {
+        &runtime.device_type, &runtime.key_set_type, &runtime.future_type,
+        &runtime.sym_node_type}) {
     if (const int stop = visit(reinterpret_cast<PyObject*&>(*type))) return stop;
   }
   for (PyObject*& dtype : runtime.dtypes) {
     if (const int stop = visit(dtype)) return stop;
+  }
+  for (PyObject*& type : runtime.sym_types) {
+    if (const int stop = visit(type)) return stop;
   }
   for (PyObject*& packet : runtime.aten_packets) {
     if (const int stop = visit(packet)) return stop;

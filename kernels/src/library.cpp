@@ -7,6 +7,7 @@
 //   matrices             linear, matmul
 //   geometry             view, reshape, slice
 //   positions, lists     index, gather, join
+//   questions            metadata
 //   making, converting   factory, arange, like, conversion, number
 #include <opyard/library.h>
 

@@ -10,6 +10,7 @@
 #include "objects/future.h"
 #include "objects/integer.h"
 #include "objects/recursion.h"
+#include "objects/symbolic.h"
 #include "objects/tensor.h"
 #include "runtime/errors.h"
 
@@ -119,6 +120,10 @@ bool to_float(Runtime& runtime, PyObject* object, Value& value) {
     return true;
   }
   if (!is_floatable(object)) return false;
+  // These have a __float__, which decides their value: nobody asked for that.
+  if (is_symbolic(runtime, object, SymKind::Int) || is_symbolic(runtime, object, SymKind::Float)) {
+    return false;
+  }
   const double real = PyFloat_AsDouble(object);
   if (real == -1.0 && PyErr_Occurred() != nullptr) {
     if (!PyLong_Check(object) || PyErr_ExceptionMatches(PyExc_OverflowError) == 0) {
@@ -371,18 +376,22 @@ bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value
       if (!is_tensor(runtime, object) && object != Py_None) return false;
       value = object == Py_None ? Value(Tensor()) : Value(tensor_unchecked(object));
       return true;
-    case TypeKind::Int:
     case TypeKind::SymInt:
+      return to_symbolic(runtime, object, SymKind::Int, value) || to_int(runtime, object, value);
+    case TypeKind::SymFloat:
+      return to_symbolic(runtime, object, SymKind::Float, value) ||
+             to_float(runtime, object, value);
+    case TypeKind::SymBool:
+      return to_symbolic(runtime, object, SymKind::Bool, value) || to_bool(object, value);
+    case TypeKind::Int:
     case TypeKind::DeviceIndex:
     case TypeKind::Layout:
     case TypeKind::MemoryFormat:
     case TypeKind::QScheme:
       return to_int(runtime, object, value);
     case TypeKind::Float:
-    case TypeKind::SymFloat:
       return to_float(runtime, object, value);
     case TypeKind::Bool:
-    case TypeKind::SymBool:
       return to_bool(object, value);
     case TypeKind::Str:
     case TypeKind::Dimname:

@@ -15,6 +15,7 @@
 //   Dict(K, V)    dict                                         dict
 //   Capsule       PyCapsule                                    PyCapsule
 //   Future(T)     futures.Future                               the same
+//   SymInt, SymFloat, SymBool   SymInt, SymFloat, SymBool, and as int, float, bool
 //   Any           any of the above, else the object itself     what it is
 //
 // Storages, generators, streams, and the classes and enums of C++ users have no object in Python:

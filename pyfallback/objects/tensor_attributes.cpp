@@ -6,7 +6,9 @@
 // Python, NumPy and others probe for many of them, and must not load the operators by that.
 #include "objects/aten.h"
 #include "objects/dtype.h"
+#include "objects/symbolic.h"
 #include "objects/tensor_parts.h"
+#include "opyard/value/sym_tensor.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -17,11 +19,20 @@ bool may_be_operator(PyObject* name) noexcept {
          PyUnicode_READ_CHAR(name, 0) != '_';
 }
 
+Owned to_tuple(Runtime& runtime, SymIntSpan words) {
+  const std::vector<SymInt> copy(words.begin(), words.end());  // wrapping may run Python code
+  Owned tuple = checked(PyTuple_New(Py_ssize_t(copy.size())));
+  for (std::size_t i = 0; i < copy.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap(runtime, copy[i]).release());
+  }
+  return tuple;
+}
+
 PyObject* get_shape(PyObject* self, void*) {
-  return entry_from_python([&] { return to_tuple(tensor_unchecked(self).sizes()).release(); });
+  return entry_from_python([&] { return sizes_of(self).release(); });
 }
 PyObject* get_strides(PyObject* self, void*) {
-  return entry_from_python([&] { return to_tuple(tensor_unchecked(self).strides()).release(); });
+  return entry_from_python([&] { return strides_of(self).release(); });
 }
 PyObject* get_ndim(PyObject* self, void*) {
   return entry_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });
@@ -33,6 +44,14 @@ PyObject* get_dtype(PyObject* self, void*) {
 PyObject* get_device(PyObject* self, void*) {
   return entry_from_python(
       [&] { return wrap(runtime_of_tensor(self), tensor_unchecked(self).device()).release(); });
+}
+
+PyObject* get_layout(PyObject* self, void*) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    const Owned number = checked(PyLong_FromLong(long(tensor.layout())));
+    return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "Layout"), number.get());
+  });
 }
 
 PyObject* get_transposed(PyObject* self, void*) {
@@ -57,6 +76,22 @@ Owned to_tuple(IntSpan words) {
   return tuple;
 }
 
+Owned sizes_of(PyObject* self) {
+  const Tensor& tensor = tensor_unchecked(self);
+  if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
+    return to_tuple(tensor.sizes());
+  }
+  return to_tuple(runtime_of_tensor(self), sym_sizes(tensor));
+}
+
+Owned strides_of(PyObject* self) {
+  const Tensor& tensor = tensor_unchecked(self);
+  if (!tensor.impl()->has_policy(TensorImpl::kCustomStrides | TensorImpl::kSymbolic)) {
+    return to_tuple(tensor.strides());
+  }
+  return to_tuple(runtime_of_tensor(self), sym_strides(tensor));
+}
+
 // See [Lookup]. The private function is the public one without the exception at a miss, which
 // would cost more than calling the operator.
 PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
@@ -78,6 +113,7 @@ PyGetSetDef tensor_properties[] = {
     {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements: an opyard.dtype.", nullptr},
     {"device", get_device, nullptr, "Where the memory is: an opyard.device.", nullptr},
+    {"layout", get_layout, nullptr, "How the elements lie: an opyard.Layout.", nullptr},
     {"T", get_transposed, nullptr,
      "The transpose of a matrix, as a view; a tensor with fewer dimensions as it is. Raises "
      "ValueError for more than two dimensions.",

@@ -35,6 +35,8 @@ PyType_Slot meta_slots[] = {
 PyType_Spec meta_spec = {"opyard.TensorMeta", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                          meta_slots};
 
+}  // namespace
+
 PyTypeObject* require_subclass(Runtime& runtime, PyObject* cls, const char* what) {
   if (PyType_Check(cls) && PyType_IsSubtype(type_of(cls), runtime.tensor_type) != 0) {
     return type_of(cls);
@@ -44,8 +46,6 @@ PyTypeObject* require_subclass(Runtime& runtime, PyObject* cls, const char* what
   fail(ErrorKind::BadArgument,
        std::string(what) + " takes opyard.Tensor or a subclass of it, not " + came);
 }
-
-}  // namespace
 
 Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data) {
   Tensor alias = data.alias();

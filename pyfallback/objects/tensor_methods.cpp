@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "objects/integer.h"
+#include "objects/symbolic.h"
 #include "objects/tensor_parts.h"
+#include "opyard/value/sym_tensor.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -29,11 +31,28 @@ std::int64_t to_dim(const Tensor& tensor, PyObject* dim) {
        "dimension " + shown(number.get()) + " is out of range for the tensor " + describe(tensor));
 }
 
+// Sizes and strides that may be defined by a class, or symbolic.
+constexpr std::uint8_t kDefined = TensorImpl::kCustomStrides | TensorImpl::kSymbolic;
+
+// The entry of a tuple at a dimension. Raises BadIndex.
+Owned item_at(const Owned& tuple, const Tensor& tensor, PyObject* dim) {
+  const std::int64_t count = PyTuple_GET_SIZE(tuple.get());
+  const std::int64_t given = to_dim(tensor, dim);
+  const std::int64_t at = given < 0 ? given + count : given;
+  if (at < 0 || at >= count) {
+    fail(ErrorKind::BadIndex, "dimension " + std::to_string(given) +
+                                  " is out of range for a tensor of " + std::to_string(count) +
+                                  " dimensions");
+  }
+  return Owned::share(PyTuple_GET_ITEM(tuple.get(), Py_ssize_t(at)));
+}
+
 PyObject* size(PyObject* self, PyObject* args, PyObject* kwargs) {
   return entry_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     PyObject* const dim = parse_dim(args, kwargs, "|O:size");
-    if (dim == Py_None) return to_tuple(tensor.sizes()).release();
+    if (dim == Py_None) return sizes_of(self).release();
+    if (tensor.impl()->has_policy(kDefined)) return item_at(sizes_of(self), tensor, dim).release();
     return PyLong_FromLongLong(tensor.size(to_dim(tensor, dim)));
   });
 }
@@ -42,25 +61,41 @@ PyObject* stride(PyObject* self, PyObject* args, PyObject* kwargs) {
   return entry_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     PyObject* const dim = parse_dim(args, kwargs, "|O:stride");
-    if (dim == Py_None) return to_tuple(tensor.strides()).release();
+    if (dim == Py_None) return strides_of(self).release();
+    if (tensor.impl()->has_policy(kDefined)) {
+      return item_at(strides_of(self), tensor, dim).release();
+    }
     return PyLong_FromLongLong(tensor.stride(to_dim(tensor, dim)));
   });
 }
 
 PyObject* dim(PyObject* self, PyObject*) {
-  return PyLong_FromLongLong(tensor_unchecked(self).impl()->dim());
+  return entry_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });
 }
 PyObject* numel(PyObject* self, PyObject*) {
-  return PyLong_FromLongLong(tensor_unchecked(self).impl()->numel());
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
+      return PyLong_FromLongLong(tensor.numel());
+    }
+    return wrap(runtime_of_tensor(self), sym_numel(tensor)).release();
+  });
 }
 PyObject* element_size(PyObject* self, PyObject*) {
   return PyLong_FromSize_t(item_size(tensor_unchecked(self).impl()->dtype()));
 }
 PyObject* storage_offset(PyObject* self, PyObject*) {
-  return PyLong_FromLongLong(tensor_unchecked(self).impl()->storage_offset());
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
+      return PyLong_FromLongLong(tensor.storage_offset());
+    }
+    return wrap(runtime_of_tensor(self), sym_storage_offset(tensor)).release();
+  });
 }
 PyObject* is_contiguous(PyObject* self, PyObject*) {
-  return PyBool_FromLong(tensor_unchecked(self).impl()->is_contiguous() ? 1 : 0);
+  return entry_from_python(
+      [&] { return PyBool_FromLong(tensor_unchecked(self).is_contiguous() ? 1 : 0); });
 }
 PyObject* data_ptr(PyObject* self, PyObject*) {
   return PyLong_FromVoidPtr(tensor_unchecked(self).impl()->data());
@@ -226,6 +261,19 @@ PyMethodDef tensor_methods[] = {
     {"__dlpack_device__", dlpack_device, METH_NOARGS,
      "__dlpack_device__($self)\n--\n\nDLPack's device type and number: (1, 0) for the cpu. Raises "
      "NotImplementedError for other devices."},
+    {"make_wrapper_subclass", method(make_wrapper_subclass),
+     METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+     "make_wrapper_subclass(cls, size, *, strides=None, storage_offset=0, memory_format=None, "
+     "dtype=None, layout=None, device=None, requires_grad=False, "
+     "dispatch_sizes_strides_policy=None, dispatch_device=False, dispatch_layout=False)\n--\n\n"
+     "An instance of a subclass of Tensor without elements: its __opyard_dispatch__ handles every "
+     "operator. Sizes, strides and offset may be SymInts. With the policy 'sizes' or 'strides', "
+     "and "
+     "with dispatch_device and dispatch_layout, the class defines these as well: it is asked by "
+     "operators such as aten::sym_size, aten::stride, aten::dim, prim::device and prim::layout, "
+     "and "
+     "answers None for what the tensor was made with. Raises ValueError for another policy, "
+     "TypeError for a class without __opyard_dispatch__."},
     {"make_subclass", method(make_subclass), METH_FASTCALL | METH_STATIC,
      "make_subclass(cls, data, /)\n--\n\nAn instance of a subclass of Tensor on the memory of "
      "`data`, "

@@ -35,7 +35,10 @@ void make_tensor_class(Runtime& runtime, PyObject* module);
 PyObject* refuse_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 // Whether instances of a class take part in dispatch: it has an __opyard_dispatch__.
 bool handles_dispatch(Runtime& runtime, PyTypeObject* type);
+// Tensor or a subclass of it. Raises BadArgument, naming the function, for anything else.
+PyTypeObject* require_subclass(Runtime& runtime, PyObject* cls, const char* what);
 [[noreturn]] void refuse_second_object(PyTypeObject* type, PyObject* first);
+PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs);  // tensor_wrapper.cpp
 PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t count);
 PyObject* as_subclass(PyObject* self, PyObject* cls);
 
@@ -50,6 +53,9 @@ void require_buffer_format(const Tensor& tensor, const char* what);
 extern PyGetSetDef tensor_properties[];
 PyObject* get_tensor_attribute(PyObject* self, PyObject* name);
 Owned to_tuple(IntSpan words);
+// What the tensor's class says of them, or the tensor itself: plain or symbolic numbers.
+Owned sizes_of(PyObject* self);
+Owned strides_of(PyObject* self);
 
 // tensor_methods.cpp: methods that are not operators. Ends in nulls.
 extern PyMethodDef tensor_methods[];

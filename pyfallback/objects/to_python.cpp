@@ -7,6 +7,7 @@
 #include "objects/dtype.h"
 #include "objects/future.h"
 #include "objects/recursion.h"
+#include "objects/symbolic.h"
 #include "objects/tensor.h"
 #include "runtime/errors.h"
 
@@ -103,6 +104,12 @@ Owned to_python(Runtime& runtime, const Type& type, const Value& value) {
       return wrap(runtime, CountedPtr<FutureObject>::share(&value.to_future()));
     case Kind::PyObject:
       return foreign_to_python(runtime, value.to_foreign());
+    case Kind::SymInt:
+      return wrap(runtime, value.to_sym_int());
+    case Kind::SymFloat:
+      return wrap(runtime, value.to_sym_float());
+    case Kind::SymBool:
+      return wrap(runtime, value.to_sym_bool());
     case Kind::Storage:
     case Kind::Generator:
     case Kind::Object:

@@ -42,6 +42,10 @@ from ._version import __version__
 
 # Without bool: a star import must not take the built-in one away.
 __all__ = [
+    "Layout",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
     "Tag",
     "Tensor",
     "__version__",
@@ -76,6 +80,10 @@ __all__ = [
 ]
 
 _LATE = {
+    "Layout": "_layout",
+    "SymBool": "_symbolic",
+    "SymFloat": "_symbolic",
+    "SymInt": "_symbolic",
     "Tag": "_tags",
     "capture_context": "_context",
     "register_error": "_errors",

@@ -4,6 +4,9 @@ Each of them imports the module that has the answer when it is first asked, and 
 itself in its place. `_C` looks the name up each time, so later calls go straight there.
 
     DispatchKey(number)              the member of the enum
+    Layout(number)                   the member of the enum
+    SymInt(node)                     a symbolic number; so SymFloat and SymBool
+    layout_number(layout)            the number of a Layout, or None for what is none
     packet(name)                     the packet of "ns::name"; always the same object
     overload(name)                   the overload of "ns::name" or "ns::name.overload"
     aten(name)                       the packet of that aten operator, or None
@@ -33,6 +36,10 @@ from . import _ops
 # Where the answers lie that are imported when they are first asked for.
 _LATE = {
     "DispatchKey": ("._keys", "DispatchKey"),
+    "Layout": ("._layout", "Layout"),
+    "SymBool": ("._symbolic", "SymBool"),
+    "SymFloat": ("._symbolic", "SymFloat"),
+    "SymInt": ("._symbolic", "SymInt"),
     "schema": (".schema", "parse"),
     "c_function": ("._c_function", "CFunction"),
     "annotations": ("._overload", "annotations"),
@@ -52,6 +59,7 @@ _LATE = {
     "copy": ("._copying", "copy"),
     "deepcopy": ("._copying", "deepcopy"),
     "reduce": ("._copying", "reduce"),
+    "layout_number": ("._layout", "layout_number"),
     "get_item": ("._indexing", "get_item"),
     "set_item": ("._indexing", "set_item"),
 }

@@ -99,7 +99,7 @@ def load_aten() -> None:
 
 def load_for(name: str) -> None:
     """Loads the operators of aten where a name is one of theirs."""
-    if name.startswith("aten::"):
+    if name.startswith(("aten::", "prim::")):
         load_aten()
 
 
@@ -191,7 +191,7 @@ class _OpNamespace(_C.NameSpace):
     def __dir__(self) -> list[str]:
         from . import _bind
 
-        if self.__name__ == "aten":
+        if self.__name__ in ("aten", "prim"):
             load_aten()
         prefix = f"{self.__name__}::"
         names = {

@@ -62,6 +62,9 @@ struct Runtime {
   PyTypeObject* device_type = nullptr;
   PyTypeObject* key_set_type = nullptr;
   PyTypeObject* future_type = nullptr;
+  PyTypeObject* sym_node_type = nullptr;
+  // SymInt, SymFloat and SymBool; null until the first one is wanted.
+  PyObject* sym_types[3] = {};
 
   // Python functions and objects that opyard/__init__.py hands over with _C.configure(): a
   // dictionary of names; see require_hook().

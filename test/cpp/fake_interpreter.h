@@ -13,16 +13,14 @@ struct Fake {
   static constexpr char kName[] = {kLetter, '\0'};
   static inline std::atomic<int> increfs{0};
   static inline std::atomic<int> decrefs{0};
-  static inline std::atomic<int> decrefs_of_slots{0};
 
   static const InterpreterVTable& vtable() {
     static const InterpreterVTable table = [] {
       InterpreterVTable slots = disarmed_vtable();
       slots.name = [](Interpreter&) { return static_cast<const char*>(kName); };
       slots.incref = [](Interpreter&, void*) { increfs.fetch_add(1); };
-      slots.decref = [](Interpreter&, void*, bool has_object_slot) {
+      slots.decref = [](Interpreter&, void*, bool) {
         decrefs.fetch_add(1);
-        if (has_object_slot) decrefs_of_slots.fetch_add(1);
       };
       return slots;
     }();

@@ -1,7 +1,7 @@
 // test/cpp/one_of_each.h: a value of every kind, in the order of kinds.def; and the classes of a user
 // that tests put into values.
 //
-// Depends on: opyard/value/value.h, fake_interpreter.h.
+// Depends on: opyard/value/value.h, fake_interpreter.h, symbolic.h.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "opyard/value/dict_object.h"
 #include "opyard/value/future_object.h"
 #include "opyard/value/value.h"
+#include "symbolic.h"
 
 namespace opyard {
 
@@ -72,7 +73,10 @@ inline std::vector<Value> one_of_each(Interpreter* interpreter) {
           Value::dict({{Value("key"), Value(1)}}),
           Value(std::complex<double>(1, 2)),
           Value(Stream{Device{Backend::CUDA, 1}, 3}),
-          Value(require_member(color_type(), "Green"))};
+          Value(require_member(color_type(), "Green")),
+          Value(Reasoner::symbol("n", 5)),
+          Value(Reasoner::float_symbol("x", 1.5)),
+          Value(Reasoner::bool_symbol("b", true))};
 }
 
 }  // namespace opyard

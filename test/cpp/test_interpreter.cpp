@@ -120,17 +120,6 @@ TEST(Interpreter, AnArmedTagLeadsToItsOwnTableAndContext) {
   EXPECT_EQ(FakeA::increfs, before + 1);
 }
 
-TEST(Interpreter, E2_ATensorSaysThatItsObjectSlotHeldTheOwner) {
-  Interpreter* const a = FakeA::create();
-  const int before = FakeA::decrefs_of_slots;
-  int object = 0;
-  {
-    const Tensor tensor = Tensor::empty({});
-    tensor.impl()->object_slot().init(a, &object, SlotStatus::DefinitelyUntagged);
-  }
-  EXPECT_EQ(FakeA::decrefs_of_slots, before + 1);
-}
-
 // See [Matrix]. The names of E1 to E11 come first, in the order of the list.
 TEST(Interpreter, E12_EverySlotHasARowAndEveryRowASlot) {
   const std::vector<std::string> names = slot_names();

@@ -272,7 +272,9 @@ const std::map<std::string, Case>& cases() {
          stack.top(3);
        }},
       {"value/no number", [](const S&) { Scalar(Value("text")); }},
-      {"value/kind to come", [](const S&) { require_kind(5); }},
+      {"value/kind that is none", [](const S&) { require_kind(5); }},
+      {"value/symbolic where a number is needed",
+       [](const S&) { Reasoner::symbol("n", 5).expect_int(); }},
       {"value/null pointer", [](const S&) { Value(CountedPtr<Storage>()); }},
       {"value/tuple of another length",
        [](const S&) { Value::tuple({Value(1)}).to<std::pair<double, double>>(); }},

@@ -6,8 +6,10 @@
 #include <map>
 #include <string>
 
+#include "../cpp/symbolic.h"
 #include "opyard/library.h"
 #include "opyard/value/list.h"
+#include "opyard/value/sym_tensor.h"
 
 namespace {
 
@@ -51,6 +53,11 @@ struct Asked {
   }
 };
 
+Value words(opyard::SymIntSpan span) {
+  std::vector<Value> list;
+  for (const SymInt& word : span) list.emplace_back(word);
+  return Value::list(std::move(list));
+}
 Value words(std::span<const std::int64_t> span) {
   std::vector<Value> list;
   for (const std::int64_t word : span) list.emplace_back(word);
@@ -121,6 +128,30 @@ const std::map<std::string, Row>& rows() {
       {"sizes", [](Asked& a) { return words(a.tag.sizes(a.self)); }},
       {"layout", [](Asked& a) { return Value(std::int64_t(a.tag.layout(a.self))); }},
       {"numel", [](Asked& a) { return Value(a.tag.numel(a.self)); }},
+      {"sym_sizes",
+       [](Asked& a) {
+         opyard::SymIntSpan result;
+         a.tag.sym_sizes(a.self, result);
+         return words(result);
+       }},
+      {"sym_strides",
+       [](Asked& a) {
+         opyard::SymIntSpan result;
+         a.tag.sym_strides(a.self, result);
+         return words(result);
+       }},
+      {"sym_numel",
+       [](Asked& a) {
+         SymInt result;
+         a.tag.sym_numel(a.self, result);
+         return Value(result);
+       }},
+      {"sym_storage_offset",
+       [](Asked& a) {
+         SymInt result;
+         a.tag.sym_storage_offset(a.self, result);
+         return Value(result);
+       }},
       {"trace_gpu_event_creation",
        does([](Asked& a) { a.tag.trace_gpu_event_creation(Backend::CUDA, kEvent); })},
       {"trace_gpu_event_deletion",
@@ -146,6 +177,30 @@ const std::map<std::string, Row>& rows() {
   return all;
 }
 
+// The address of the sizes that C++ was given, and what lies there now: as many as were given last.
+std::size_t held_count = 0;
+std::int64_t hold_sizes(const Tensor& x) {
+  const opyard::IntSpan sizes = x.impl()->object_slot().tag()->sizes(*x.impl());
+  held_count = sizes.size();
+  return std::int64_t(reinterpret_cast<std::uintptr_t>(sizes.data()));
+}
+std::vector<std::int64_t> held(std::int64_t address) {
+  const auto* const sizes = reinterpret_cast<const std::int64_t*>(std::uintptr_t(address));
+  return {sizes, sizes + held_count};
+}
+std::vector<std::int64_t> plain_sizes(const Tensor& x) {
+  const opyard::IntSpan sizes = x.sizes();
+  return {sizes.begin(), sizes.end()};
+}
+
+SymInt twice_and_one(const SymInt& n) { return n * 2 + 1; }
+SymInt same(const SymInt& n) { return n; }
+SymInt add(const SymInt& a, const SymInt& b) { return a + b; }
+std::int64_t decide(const SymInt& n) { return n.guard_int("slots_plugin.cpp", __LINE__); }
+SymInt cpp_symbol(std::string name, std::int64_t hint) {
+  return opyard::Reasoner::symbol(std::move(name), hint);
+}
+
 Value ask(std::string slot, const Tensor& x) {
   Interpreter& tag = *x.impl()->object_slot().tag();
   Asked asked{tag, x, *x.impl(), x.impl()->object_slot().object(&tag),
@@ -159,4 +214,12 @@ OPYARD_LIBRARY(test_slots, m) {
   m.def("list_slots(Tensor x) -> str[]", &list_slots);
   m.def("one(Tensor x) -> Tensor");
   m.def("ask(str slot, Tensor x) -> Any", &ask);
+  m.def("hold_sizes(Tensor x) -> int", &hold_sizes);
+  m.def("held(int address) -> int[]", &held);
+  m.def("plain_sizes(Tensor x) -> int[]", &plain_sizes);
+  m.def("twice_and_one(SymInt n) -> SymInt", &twice_and_one);
+  m.def("same(SymInt n) -> SymInt", &same);
+  m.def("add(SymInt a, SymInt b) -> SymInt", &add);
+  m.def("decide(SymInt n) -> int", &decide);
+  m.def("cpp_symbol(str name, int hint) -> SymInt", &cpp_symbol);
 }

@@ -218,8 +218,52 @@ def thread():
 
 
 # "module.name case": the step. The names before the blank are those that the package exports.
+class Asked(opyard.Tensor):
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        return {"aten::sym_size": [N, 2], "aten::size": [3, 2], "aten::dim": 2}.get(op.name())
+
+
+class Node:
+    """A symbolic number for which nothing can be decided."""
+
+    def is_int(self):
+        return True
+
+    def wrap_int(self, number):
+        return Node()
+
+    def add(self, other):
+        return Node()
+
+    def max(self, other):
+        return Node()
+
+    def __str__(self):
+        return "n"
+
+    mul = sym_max = add
+
+
+N = opyard.SymInt(Node())
+
+
+def wrapper():
+    made = opyard.Tensor.make_wrapper_subclass(
+        Asked, [3, N], strides=[N, 1], dispatch_sizes_strides_policy="sizes", dispatch_layout=True
+    )
+    assert made.shape[0].node is N.node
+    fails(TypeError, lambda: made.layout)
+    return made.stride(), made.ndim
+
+
 SCENARIOS = {
     # tensors
+    "opyard.Layout": lambda: X.layout is opyard.Layout.strided,
+    "opyard.Tensor.make_wrapper_subclass": wrapper,
+    "opyard.SymInt": lambda: (N + 1, 2 * N, ops.symbolic([1, N])),
+    "opyard.SymFloat": lambda: repr(opyard.SymFloat(Node())),
+    "opyard.SymBool": lambda: fails(AttributeError, lambda: ~opyard.SymBool(Node())),
     "opyard.tensor": lambda: opyard.tensor([[1, 2.5], [True, X[0]]]),
     "opyard.tensor refused": lambda: fails(ValueError, opyard.tensor, [[1], [X, X]]),
     "opyard.from_numpy": lambda: opyard.from_numpy(bytearray(8)),

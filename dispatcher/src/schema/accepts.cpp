@@ -53,8 +53,13 @@ bool accepts(const Type& type, const Value& value) {
   switch (type.kind()) {
     case TypeKind::Tensor:
       return value.is_tensor() || value.is_none();
-    case TypeKind::Int:
     case TypeKind::SymInt:
+      return value.is_int() || value.is_sym_int();
+    case TypeKind::SymFloat:
+      return value.is_double() || value.is_sym_float();
+    case TypeKind::SymBool:
+      return value.is_bool() || value.is_sym_bool();
+    case TypeKind::Int:
     case TypeKind::DeviceIndex:
     case TypeKind::ScalarType:
     case TypeKind::Layout:
@@ -62,10 +67,8 @@ bool accepts(const Type& type, const Value& value) {
     case TypeKind::QScheme:
       return value.is_int();
     case TypeKind::Float:
-    case TypeKind::SymFloat:
       return value.is_double();
     case TypeKind::Bool:
-    case TypeKind::SymBool:
       return value.is_bool();
     case TypeKind::Scalar:
       return value.is_int() || value.is_double() || value.is_bool() || value.is_complex();

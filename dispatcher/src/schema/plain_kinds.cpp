@@ -12,8 +12,13 @@ std::uint64_t plain_kinds(const Type& type) {
   switch (type.kind()) {
     case TypeKind::Tensor:
       return bit(Kind::Tensor) | bit(Kind::None);
-    case TypeKind::Int:
     case TypeKind::SymInt:
+      return bit(Kind::Int) | bit(Kind::SymInt);
+    case TypeKind::SymFloat:
+      return bit(Kind::Double) | bit(Kind::SymFloat);
+    case TypeKind::SymBool:
+      return bit(Kind::Bool) | bit(Kind::SymBool);
+    case TypeKind::Int:
     case TypeKind::DeviceIndex:
     case TypeKind::ScalarType:
     case TypeKind::Layout:
@@ -21,10 +26,8 @@ std::uint64_t plain_kinds(const Type& type) {
     case TypeKind::QScheme:
       return bit(Kind::Int);
     case TypeKind::Float:
-    case TypeKind::SymFloat:
       return bit(Kind::Double);
     case TypeKind::Bool:
-    case TypeKind::SymBool:
       return bit(Kind::Bool);
     case TypeKind::Scalar:
       return bit(Kind::Int) | bit(Kind::Double) | bit(Kind::Bool) | bit(Kind::Complex);

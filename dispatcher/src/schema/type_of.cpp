@@ -49,6 +49,12 @@ class TypeFinder {
         return base_type(TypeKind::Int);
       case Kind::Double:
         return base_type(TypeKind::Float);
+      case Kind::SymInt:
+        return base_type(TypeKind::SymInt);
+      case Kind::SymFloat:
+        return base_type(TypeKind::SymFloat);
+      case Kind::SymBool:
+        return base_type(TypeKind::SymBool);
       case Kind::Complex:
         return base_type(TypeKind::Complex);
       case Kind::String:

@@ -47,6 +47,17 @@ bool is_dense(const Order& order, IntSpan sizes, IntSpan strides) {
   return true;
 }
 
+// What is asked of a tensor. Raises BadValue for the undefined one and for symbolic strides that no
+// class answers for.
+const TensorImpl& asked(const Tensor& tensor, const char* what) {
+  static_cast<void>(tensor.dtype());  // refuses the undefined tensor
+  const TensorImpl& impl = *tensor.impl();
+  if (impl.has_policy(TensorImpl::kSymbolic) && !impl.has_policy(TensorImpl::kCustomStrides)) {
+    refuse_symbolic(what);
+  }
+  return impl;
+}
+
 }  // namespace
 
 DimVector strides_in(MemoryFormat format, IntSpan sizes) {
@@ -69,20 +80,52 @@ DimVector strides_in(MemoryFormat format, IntSpan sizes) {
   return strides;
 }
 
-bool is_contiguous_in(MemoryFormat format, const Tensor& tensor) {
-  const std::optional<Order> order = order_of(format, std::size_t(tensor.dim()));
+bool own_contiguous_in(MemoryFormat format, const TensorImpl& tensor) {
+  const std::optional<Order> order = order_of(format, tensor.own_sizes().size());
   if (!order) return false;
-  return tensor.numel() == 0 || is_dense(*order, tensor.sizes(), tensor.strides());
+  return tensor.own_numel() == 0 || is_dense(*order, tensor.own_sizes(), tensor.own_strides());
 }
 
-bool is_non_overlapping_and_dense(const Tensor& tensor) {
-  if (tensor.numel() == 0) return true;
-  const IntSpan strides = tensor.strides();
-  Order order(std::size_t(tensor.dim()), 0);
+// A dimension of size 1 has a stride as any other here: it is the order of strides that counts.
+bool own_strides_like(MemoryFormat format, const TensorImpl& tensor) {
+  const std::optional<Order> order = order_of(format, tensor.own_sizes().size());
+  if (!order || tensor.own_numel() == 0) return false;
+  std::int64_t least = 0;
+  for (const std::size_t i : *order) {
+    const std::int64_t stride = tensor.own_strides()[i];
+    if (stride < std::max<std::int64_t>(least, 1)) return false;
+    if (__builtin_mul_overflow(stride, tensor.own_sizes()[i], &least)) return false;
+  }
+  return true;
+}
+
+bool own_non_overlapping_and_dense(const TensorImpl& tensor) {
+  if (tensor.own_numel() == 0) return true;
+  const IntSpan strides = tensor.own_strides();
+  Order order(strides.size(), 0);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return strides[a] < strides[b]; });
-  return is_dense(order, tensor.sizes(), strides);
+  return is_dense(order, tensor.own_sizes(), strides);
+}
+
+bool is_contiguous_in(MemoryFormat format, const Tensor& tensor) {
+  const TensorImpl& impl = asked(tensor, "is_contiguous");
+  return impl.has_policy(TensorImpl::kCustomStrides) ? impl.definer().is_contiguous(impl, format)
+                                                     : own_contiguous_in(format, impl);
+}
+
+bool is_strides_like(MemoryFormat format, const Tensor& tensor) {
+  const TensorImpl& impl = asked(tensor, "is_strides_like");
+  return impl.has_policy(TensorImpl::kCustomStrides) ? impl.definer().is_strides_like(impl, format)
+                                                     : own_strides_like(format, impl);
+}
+
+bool is_non_overlapping_and_dense(const Tensor& tensor) {
+  const TensorImpl& impl = asked(tensor, "is_non_overlapping_and_dense");
+  return impl.has_policy(TensorImpl::kCustomStrides)
+             ? impl.definer().is_non_overlapping_and_dense(impl)
+             : own_non_overlapping_and_dense(impl);
 }
 
 Tensor empty_in(MemoryFormat format, IntSpan sizes, DType dtype, Device device) {

@@ -134,7 +134,8 @@ Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) c
 
 Tensor Tensor::alias() const {
   const TensorImpl& impl = require();
-  return as_strided(impl.sizes(), impl.strides(), impl.storage_offset());
+  if (impl.has_policy(TensorImpl::kSymbolic)) refuse_symbolic("alias");
+  return as_strided(impl.own_sizes(), impl.own_strides(), impl.own_storage_offset());
 }
 
 void Tensor::refuse_undefined() {
@@ -151,7 +152,10 @@ void Tensor::refuse_dtype(DType wanted) const {
 
 std::string describe(const Tensor& tensor) {
   if (!tensor.defined()) return "undefined";
-  return fmt::format("{}{}", name_of(tensor.dtype()), describe_sizes(tensor.sizes()));
+  const TensorImpl& impl = *tensor.impl();  // its own sizes: a message runs no code of a class
+  if (impl.has_policy(TensorImpl::kSymbolic))
+    return fmt::format("{}[symbolic]", name_of(impl.dtype()));
+  return fmt::format("{}{}", name_of(impl.dtype()), describe_sizes(impl.own_sizes()));
 }
 
 }  // namespace opyard

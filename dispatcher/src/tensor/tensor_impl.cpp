@@ -70,6 +70,51 @@ TensorImpl::TensorImpl(CountedPtr<Storage> storage, DType dtype, IntSpan sizes, 
   contiguous_ = is_row_major(sizes, strides, numel_);
 }
 
+void TensorImpl::set_policies(std::uint8_t policies) {
+  if ((policies & kCustomSizes) != 0) policies |= kCustomStrides;
+  OPYARD_CHECK((policies & ~kSymbolic) == 0 || object_slot_.tag() != nullptr, BadArgument,
+               "a tensor of which an interpreter's class defines parts needs an object of that "
+               "interpreter first");
+  policies_ = policies;
+}
+
+IntSpan TensorImpl::ask_sizes() const {
+  if ((policies_ & kCustomSizes) == 0) refuse_symbolic("sizes");
+  return definer().sizes(*this);
+}
+
+IntSpan TensorImpl::ask_strides() const {
+  if ((policies_ & kCustomStrides) == 0) refuse_symbolic("strides");
+  return definer().strides(*this);
+}
+
+std::int64_t TensorImpl::ask_dim() const { return definer().dim(*this); }
+
+std::int64_t TensorImpl::ask_numel() const {
+  if ((policies_ & kCustomSizes) == 0) refuse_symbolic("numel");
+  return definer().numel(*this);
+}
+
+std::int64_t TensorImpl::ask_storage_offset() const { refuse_symbolic("storage_offset"); }
+
+Layout TensorImpl::ask_layout() const { return definer().layout(*this); }
+
+Device TensorImpl::ask_device() const {
+  Device device;
+  definer().device(*this, device);
+  return device;
+}
+
+bool TensorImpl::ask_contiguous() const {
+  if ((policies_ & kCustomStrides) == 0) refuse_symbolic("is_contiguous");
+  return definer().is_contiguous(*this, MemoryFormat::Contiguous);
+}
+
+void refuse_symbolic(const char* part) {
+  fail(ErrorKind::BadValue,
+       fmt::format("Cannot call {} on a tensor with symbolic shapes/strides", part));
+}
+
 TensorImpl::~TensorImpl() = default;
 
 // A tensor that owns the object in its slot is left to it: that object may be in somebody's hands, by

@@ -39,6 +39,9 @@ const void* memory_of(const Value& value) noexcept {
     case Kind::Complex:
     case Kind::Stream:
     case Kind::Enum:
+    case Kind::SymInt:
+    case Kind::SymFloat:
+    case Kind::SymBool:
       return nullptr;
   }
   return nullptr;

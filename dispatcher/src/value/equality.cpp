@@ -201,6 +201,9 @@ bool equal_leaves(const Value& a, const Value& b) noexcept {
     case Kind::Generator:
     case Kind::Capsule:
     case Kind::Future:
+    case Kind::SymInt:
+    case Kind::SymFloat:
+    case Kind::SymBool:
     case Kind::Object:
       return a.object_unchecked() == b.object_unchecked();
     case Kind::List:

@@ -88,6 +88,10 @@ class Printer {
         return fmt::format("{}.{}", value.to_enum().type->name(), value.to_enum().name());
       case Kind::Future:
         return value.to_future().text();
+      case Kind::SymInt:
+      case Kind::SymFloat:
+      case Kind::SymBool:
+        return static_cast<const SymNode*>(value.object_unchecked())->text();
       default:
         return value.to_object().text();
     }

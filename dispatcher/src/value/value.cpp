@@ -32,10 +32,6 @@ Kind require_kind(std::int64_t tag) {
 #define OPYARD_VALUE_KIND(tag, name, printed) \
   case tag:                                   \
     return Kind::name;
-#define OPYARD_RESERVED_KIND(tag, printed)                                \
-  case tag:                                                               \
-    fail(ErrorKind::Unsupported, "values of kind " #printed " (tag " #tag \
-                                 ") do not exist in this version; the tag is kept for them");
 #include "opyard/value/kinds.def"
   }
   fail(ErrorKind::BadValue, fmt::format("{} is no tag of a kind of value", tag));
@@ -97,6 +93,48 @@ Value Value::dict(std::vector<std::pair<Value, Value>> entries) {
   dict->reserve(entries.size());
   for (auto& [key, value] : entries) dict->insert_or_assign(std::move(key), std::move(value));
   return Value(std::move(dict));
+}
+
+// A constant node is a plain number; whatever else a node knows of its value, it stays symbolic here.
+Value::Value(SymInt number) : Value(Kind::Int) {
+  if (number.is_symbolic()) {
+    head_ = std::uint64_t(Kind::SymInt);
+    own(const_cast<SymNode*>(number.node().release()));
+  } else {
+    payload_.integer = number.expect_int();
+  }
+}
+
+Value::Value(SymFloat number) : Value(Kind::Double) {
+  if (number.is_symbolic()) {
+    head_ = std::uint64_t(Kind::SymFloat);
+    own(const_cast<SymNode*>(number.node().release()));
+  } else {
+    payload_.real = number.plain_unchecked();
+  }
+}
+
+Value::Value(SymBool truth) : Value(Kind::Bool) {
+  if (truth.is_symbolic()) {
+    head_ = std::uint64_t(Kind::SymBool);
+    own(const_cast<SymNode*>(truth.node().release()));
+  } else {
+    payload_.boolean = truth.plain_unchecked();
+  }
+}
+
+SymInt Value::to_sym_int() const {
+  return is_int() ? SymInt(int_unchecked()) : SymInt(SymNodePtr::share(&as<SymNode>(Kind::SymInt)));
+}
+
+SymFloat Value::to_sym_float() const {
+  return is_double() ? SymFloat(double_unchecked())
+                     : SymFloat(SymNodePtr::share(&as<SymNode>(Kind::SymFloat)));
+}
+
+SymBool Value::to_sym_bool() const {
+  return is_bool() ? SymBool(bool_unchecked())
+                   : SymBool(SymNodePtr::share(&as<SymNode>(Kind::SymBool)));
 }
 
 const DictObject& Value::to_dict() const { return as<DictObject>(Kind::Dict); }

@@ -74,6 +74,21 @@ struct ArgumentOf<std::int64_t> : detail::PlainArgument<std::int64_t> {
 };
 
 template <>
+struct ArgumentOf<SymInt> : detail::CastArgument<SymInt> {
+  static TypePtr type() { return base_type(TypeKind::SymInt); }
+};
+
+template <>
+struct ArgumentOf<SymFloat> : detail::CastArgument<SymFloat> {
+  static TypePtr type() { return base_type(TypeKind::SymFloat); }
+};
+
+template <>
+struct ArgumentOf<SymBool> : detail::CastArgument<SymBool> {
+  static TypePtr type() { return base_type(TypeKind::SymBool); }
+};
+
+template <>
 struct ArgumentOf<double> : detail::PlainArgument<double> {
   static TypePtr type() { return base_type(TypeKind::Float); }
   static double unbox(const Value& value) { return value.to_double(); }

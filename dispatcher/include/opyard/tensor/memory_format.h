@@ -20,8 +20,17 @@ OPYARD_API DimVector strides_in(MemoryFormat format, IntSpan sizes);
 // the format is for another number of dimensions. Raises BadValue for Preserve.
 OPYARD_API bool is_contiguous_in(MemoryFormat format, const Tensor& tensor);
 
+// Whether its strides grow in the order of a format, gaps or not. False where the format is for another
+// number of dimensions, and for a tensor without elements. Raises BadValue for Preserve.
+OPYARD_API bool is_strides_like(MemoryFormat format, const Tensor& tensor);
+
 // Whether its elements fill one block of memory, each once, in whatever order.
 OPYARD_API bool is_non_overlapping_and_dense(const Tensor& tensor);
+
+// The same of the geometry that a tensor was made with, whatever its class says.
+OPYARD_API bool own_contiguous_in(MemoryFormat format, const TensorImpl& tensor);
+OPYARD_API bool own_strides_like(MemoryFormat format, const TensorImpl& tensor);
+OPYARD_API bool own_non_overlapping_and_dense(const TensorImpl& tensor);
 
 // A new tensor of uninitialised elements. Raises what strides_in() and Tensor::empty() raise.
 OPYARD_API Tensor empty_in(MemoryFormat format, IntSpan sizes, DType dtype = DType::Float32,

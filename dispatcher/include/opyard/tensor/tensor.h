@@ -63,7 +63,8 @@ class OPYARD_API Tensor {
   // the storage. It has this tensor's keys but for Python's, which stand for an object that a
   // view does not have. Raises BadShape where it leaves the storage.
   Tensor as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const;
-  // A view with the same geometry, without an interpreter tag.
+  // A view with the geometry that this tensor was made with, without an interpreter tag. Raises
+  // BadValue where that is symbolic.
   Tensor alias() const;
 
   bool same(const Tensor& other) const noexcept { return impl_ == other.impl_; }

@@ -6,6 +6,19 @@
 // Storage. Sizes and strides are int64 words, strides in elements. Geometry is written
 // while a tensor is made and is constant once it is shared.
 //
+// [Policies] A class of an interpreter may define what its tensors are like. One bit of a tensor says
+// for each part that it does; who asks for such a part then asks the interpreter of the tensor's
+// object, out of line, which may run code and raise. Tensors without policies pay one test of a byte.
+//
+//   kCustomStrides   strides(), is_contiguous(), is_non_overlapping_and_dense()
+//   kCustomSizes     sizes(), dim(), numel(), and what kCustomStrides names
+//   kCustomDevice    device()
+//   kCustomLayout    layout()
+//   kSymbolic        sizes and strides are symbolic: value/sym_tensor.h gives them, and asking for
+//                    plain ones raises BadValue
+//
+// What a tensor was made with, whatever its policies, is what own_sizes() and the like give.
+//
 // Users of tensors want tensor/tensor.h. A kernel or plugin that makes views wants this.
 //
 // Depends on: base/small_vector.h, keys/dispatch_key_set.h, slot/object_slot.h,
@@ -39,15 +52,58 @@ class OPYARD_API TensorImpl final : public Counted {
   // Only while no other thread can see the tensor.
   void set_keys(DispatchKeySet keys) noexcept { keys_ = keys; }
 
-  IntSpan sizes() const noexcept { return sizes_; }
-  IntSpan strides() const noexcept { return strides_; }
-  std::int64_t dim() const noexcept { return std::int64_t(sizes_.size()); }
-  std::int64_t numel() const noexcept { return numel_; }
-  std::int64_t storage_offset() const noexcept { return storage_offset_; }
+  // See [Policies].
+  static constexpr std::uint8_t kCustomStrides = 1;
+  static constexpr std::uint8_t kCustomSizes = 2;
+  static constexpr std::uint8_t kCustomDevice = 4;
+  static constexpr std::uint8_t kCustomLayout = 8;
+  static constexpr std::uint8_t kSymbolic = 16;
+  bool has_policy(std::uint8_t any_of) const noexcept {
+    return __builtin_expect((policies_ & any_of) != 0, 0);
+  }
+  // Only while no other thread can see the tensor. kCustomSizes brings kCustomStrides along. Raises
+  // BadArgument for a custom part of a tensor whose object slot is not tagged.
+  void set_policies(std::uint8_t policies);
+  std::uint8_t policies() const noexcept { return policies_; }
+
+  IntSpan sizes() const {
+    return has_policy(kCustomSizes | kSymbolic) ? ask_sizes() : IntSpan(sizes_);
+  }
+  IntSpan strides() const {
+    return has_policy(kCustomStrides | kSymbolic) ? ask_strides() : IntSpan(strides_);
+  }
+  std::int64_t dim() const {
+    return has_policy(kCustomSizes) ? ask_dim() : std::int64_t(sizes_.size());
+  }
+  std::int64_t numel() const { return has_policy(kCustomSizes | kSymbolic) ? ask_numel() : numel_; }
+  std::int64_t storage_offset() const {
+    return has_policy(kSymbolic) ? ask_storage_offset() : storage_offset_;
+  }
   DType dtype() const noexcept { return dtype_; }
-  Layout layout() const noexcept { return Layout::Strided; }
-  Device device() const noexcept { return storage_->device(); }
-  bool is_contiguous() const noexcept { return contiguous_; }
+  Layout layout() const { return has_policy(kCustomLayout) ? ask_layout() : own_layout(); }
+  Device device() const { return has_policy(kCustomDevice) ? ask_device() : own_device(); }
+  bool is_contiguous() const {
+    return has_policy(kCustomStrides | kSymbolic) ? ask_contiguous() : contiguous_;
+  }
+
+  // What it was made with. Where sizes and strides are symbolic, there are as many, all 0.
+  IntSpan own_sizes() const noexcept { return sizes_; }
+  IntSpan own_strides() const noexcept { return strides_; }
+  std::int64_t own_numel() const noexcept { return numel_; }
+  std::int64_t own_storage_offset() const noexcept { return storage_offset_; }
+  Layout own_layout() const noexcept { return Layout::Strided; }
+  Device own_device() const noexcept { return storage_->device(); }
+  bool own_contiguous() const noexcept { return contiguous_; }
+
+  // What answers for the custom and the symbolic parts keep beside the tensor, for as long as it
+  // lives. Written with the interpreter's lock held, or while no other thread can see the tensor.
+  const CountedPtr<Counted>& kept_geometry() const noexcept { return kept_geometry_; }
+  void keep_geometry(CountedPtr<Counted> geometry) const noexcept {
+    kept_geometry_ = std::move(geometry);
+  }
+  // The interpreter whose class defines parts of this tensor.
+  Interpreter& definer() const noexcept { return *object_slot_.tag(); }
+
   const CountedPtr<Storage>& storage() const noexcept { return storage_; }
 
   // The address of the first element; null where the storage has no data.
@@ -68,6 +124,15 @@ class OPYARD_API TensorImpl final : public Counted {
  private:
   void end() const noexcept override;
 
+  OPYARD_COLD IntSpan ask_sizes() const;
+  OPYARD_COLD IntSpan ask_strides() const;
+  OPYARD_COLD std::int64_t ask_dim() const;
+  OPYARD_COLD std::int64_t ask_numel() const;
+  OPYARD_COLD std::int64_t ask_storage_offset() const;
+  OPYARD_COLD Layout ask_layout() const;
+  OPYARD_COLD Device ask_device() const;
+  OPYARD_COLD bool ask_contiguous() const;
+
   DispatchKeySet keys_;
   mutable ObjectSlot object_slot_;
   CountedPtr<Storage> storage_;
@@ -77,7 +142,12 @@ class OPYARD_API TensorImpl final : public Counted {
   DimVector strides_;
   DType dtype_;
   bool contiguous_;
+  std::uint8_t policies_ = 0;
+  mutable CountedPtr<Counted> kept_geometry_;
 };
+
+// Raises BadValue: `part` of a tensor was asked for as plain ints, and it is symbolic.
+[[noreturn]] OPYARD_API OPYARD_COLD void refuse_symbolic(const char* part);
 
 // Strides of a contiguous tensor with these sizes: the last dimension is 1.
 OPYARD_API DimVector contiguous_strides(IntSpan sizes);

@@ -4,6 +4,7 @@
 //   bool, std::int64_t, double                    Bool, Int, Double
 //   std::complex<double>                          ComplexDouble
 //   Scalar                                        Bool, Int, Double or ComplexDouble
+//   SymInt, SymFloat, SymBool                     Int or SymInt, Double or SymFloat, Bool or SymBool
 //   std::string, std::string_view (borrowed)      String
 //   Tensor, Device, Stream, Value                 Tensor, Device, Stream, any
 //   DType, Layout, MemoryFormat                   Int, the number of one
@@ -65,6 +66,9 @@ OPYARD_VALUE_CAST(bool, value.to_bool())
 OPYARD_VALUE_CAST(std::int64_t, value.to_int())
 OPYARD_VALUE_CAST(double, value.to_double())
 OPYARD_VALUE_CAST(std::complex<double>, value.to_complex())
+OPYARD_VALUE_CAST(SymInt, value.to_sym_int())
+OPYARD_VALUE_CAST(SymFloat, value.to_sym_float())
+OPYARD_VALUE_CAST(SymBool, value.to_sym_bool())
 OPYARD_VALUE_CAST(std::string_view, value.to_string_view())
 OPYARD_VALUE_CAST(std::string, std::string(value.to_string_view()))
 OPYARD_VALUE_CAST(Tensor, value.to_tensor())

@@ -16,7 +16,9 @@
 // Lists and dicts are shared, so one can be put into itself. Nothing here loops or runs out of
 // stack over such a value, but its memory is never given back: break the cycle by hand.
 //
-// Depends on: tensor/tensor.h, value/objects.h, value/object.h, value/generator.h.
+// A SymInt, SymFloat or SymBool (value/sym.h) that is plain is an Int, Double or Bool.
+//
+// Depends on: tensor/tensor.h, value/objects.h, value/object.h, value/generator.h, value/sym.h.
 #pragma once
 
 #include <complex>
@@ -34,6 +36,7 @@
 #include "opyard/value/generator.h"
 #include "opyard/value/object.h"
 #include "opyard/value/objects.h"
+#include "opyard/value/sym.h"
 
 namespace opyard {
 
@@ -69,6 +72,9 @@ class OPYARD_API Value {
   Value(CountedPtr<ForeignObject> object) noexcept : Value(Kind::PyObject) {           // NOLINT
     own(object.release());
   }
+  Value(SymInt number);               // NOLINT
+  Value(SymFloat number);             // NOLINT
+  Value(SymBool truth);               // NOLINT
   Value(std::complex<double> value);  // NOLINT
   Value(Stream value);                // NOLINT
   Value(EnumValue value);             // NOLINT
@@ -145,6 +151,9 @@ class OPYARD_API Value {
   bool is_enum() const noexcept { return kind() == Kind::Enum; }
   bool is_object() const noexcept { return kind() == Kind::Object; }
   bool is_future() const noexcept { return kind() == Kind::Future; }
+  bool is_sym_int() const noexcept { return kind() == Kind::SymInt; }
+  bool is_sym_float() const noexcept { return kind() == Kind::SymFloat; }
+  bool is_sym_bool() const noexcept { return kind() == Kind::SymBool; }
 
   // Each raises BadArgument where the value is of another kind.
   bool to_bool() const { return require(Kind::Bool).payload_.boolean; }
@@ -165,6 +174,10 @@ class OPYARD_API Value {
   Object& to_object() const { return as<Object>(Kind::Object); }
   const DictObject& to_dict() const;
   FutureObject& to_future() const;
+  // Plain or symbolic.
+  SymInt to_sym_int() const;
+  SymFloat to_sym_float() const;
+  SymBool to_sym_bool() const;
   // What value/cast.h lists: to<std::vector<double>>(), to<CountedPtr<Counter>>(), …
   template <typename T>
   T to() const;
