@@ -24,6 +24,7 @@
 #include "protocol/python_dispatcher.h"
 #include "protocol/slots.h"
 #include "protocol/thread_context.h"
+#include "protocol/trace_slots.h"
 #include "runtime/gil.h"
 #include "runtime/late_warnings.h"
 #include "runtime/types.h"
@@ -173,8 +174,8 @@ int execute(PyObject* module) {
     add_sym_node_type(runtime, module);
     for (PyMethodDef* const more :
          {tensor_functions, callback_functions, future_functions, symbolic_functions,
-          handler_functions, mode_functions, thread_context_functions,
-          python_dispatcher_functions}) {
+          handler_functions, mode_functions, thread_context_functions, python_dispatcher_functions,
+          trace_functions}) {
       if (PyModule_AddFunctions(module, more) < 0) throw PythonErrorSet();
     }
     prepare_handlers(runtime, module);

@@ -62,6 +62,7 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "futures",
+    "gpu_trace",
     "int8",
     "int16",
     "int32",
@@ -89,7 +90,7 @@ _LATE = {
     "register_error": "_errors",
     "set_warn_always": "_errors",
 }
-_SUBMODULES = frozenset({"dispatch", "futures", "library", "schema", "testing"})
+_SUBMODULES = frozenset({"dispatch", "futures", "gpu_trace", "library", "schema", "testing"})
 
 
 def __getattr__(name: str) -> object:

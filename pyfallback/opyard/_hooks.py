@@ -20,6 +20,7 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     await_future(future)             the iterator of its await
     concurrent_future(future)        a concurrent.futures.Future of it
     cancelled_error()                a new concurrent.futures.CancelledError
+    trace_gpu(event, *words)         tells the callbacks of a device event
     tag(name)                        the Tag of this name, or the name
     format_tensor(tensor)            its repr
     copy(tensor)                     copy.copy(tensor)
@@ -55,6 +56,7 @@ _LATE = {
     "concurrent_future": (".futures", "_concurrent_future"),
     "cancelled_error": ("concurrent.futures", "CancelledError"),
     "tag": ("._tags", "tag_of"),
+    "trace_gpu": (".gpu_trace", "_fire"),
     "format_tensor": ("._format", "format_tensor"),
     "copy": ("._copying", "copy"),
     "deepcopy": ("._copying", "deepcopy"),

@@ -28,6 +28,7 @@
 
 namespace opyard::python {
 
+struct LateTrace;
 struct TensorObject;
 
 struct Runtime {
@@ -63,6 +64,8 @@ struct Runtime {
   PyTypeObject* key_set_type = nullptr;
   PyTypeObject* future_type = nullptr;
   PyTypeObject* sym_node_type = nullptr;
+  // Device events that wait to be told; see protocol/trace_slots.cpp.
+  std::atomic<LateTrace*> late_traces{nullptr};
   // SymInt, SymFloat and SymBool; null until the first one is wanted.
   PyObject* sym_types[3] = {};
 

@@ -19,9 +19,7 @@ struct Fake {
       InterpreterVTable slots = disarmed_vtable();
       slots.name = [](Interpreter&) { return static_cast<const char*>(kName); };
       slots.incref = [](Interpreter&, void*) { increfs.fetch_add(1); };
-      slots.decref = [](Interpreter&, void*, bool) {
-        decrefs.fetch_add(1);
-      };
+      slots.decref = [](Interpreter&, void*, bool) { decrefs.fetch_add(1); };
       return slots;
     }();
     return table;

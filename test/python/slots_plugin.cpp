@@ -2,12 +2,15 @@
 //
 // Operators below test_slots; each takes a tensor that Python has a wrapper of. `ask` calls one slot
 // by its name and gives what comes back.
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "../cpp/symbolic.h"
 #include "opyard/library.h"
+#include "opyard/slot/gpu_trace.h"
 #include "opyard/value/list.h"
 #include "opyard/value/sym_tensor.h"
 
@@ -208,9 +211,44 @@ Value ask(std::string slot, const Tensor& x) {
   return rows().at(slot)(asked);
 }
 
+// Tells of an event as the code of a device does.
+void trace(std::string event) {
+  using I = Interpreter;
+  const Backend cuda = Backend::CUDA;
+  const std::map<std::string, std::function<void()>> all = {
+      {"event_creation", [&] { trace_gpu(&I::trace_gpu_event_creation, cuda, kEvent); }},
+      {"event_deletion", [&] { trace_gpu(&I::trace_gpu_event_deletion, cuda, kEvent); }},
+      {"event_record", [&] { trace_gpu(&I::trace_gpu_event_record, cuda, kEvent, kStream); }},
+      {"event_wait", [&] { trace_gpu(&I::trace_gpu_event_wait, cuda, kEvent, kStream); }},
+      {"memory_allocation", [&] { trace_gpu(&I::trace_gpu_memory_allocation, cuda, kAddress); }},
+      {"memory_deallocation",
+       [&] { trace_gpu(&I::trace_gpu_memory_deallocation, cuda, kAddress); }},
+      {"stream_creation", [&] { trace_gpu(&I::trace_gpu_stream_creation, cuda, kStream); }},
+      {"device_synchronization", [&] { trace_gpu(&I::trace_gpu_device_synchronization, cuda); }},
+      {"stream_synchronization",
+       [&] { trace_gpu(&I::trace_gpu_stream_synchronization, cuda, kStream); }},
+      {"event_synchronization",
+       [&] { trace_gpu(&I::trace_gpu_event_synchronization, cuda, kEvent); }},
+  };
+  all.at(event)();
+}
+void trace_on_another_thread(std::string event) {
+  std::thread([&] { trace(event); }).join();
+}
+
+// After Python has ended.
+std::string event_at_exit;
+void trace_at_exit(std::string event) {
+  event_at_exit = std::move(event);
+  std::atexit([] { trace(event_at_exit); });
+}
+
 }  // namespace
 
 OPYARD_LIBRARY(test_slots, m) {
+  m.def("trace(str event) -> ()", &trace);
+  m.def("trace_on_another_thread(str event) -> ()", &trace_on_another_thread);
+  m.def("trace_at_exit(str event) -> ()", &trace_at_exit);
   m.def("list_slots(Tensor x) -> str[]", &list_slots);
   m.def("one(Tensor x) -> Tensor");
   m.def("ask(str slot, Tensor x) -> Any", &ask);

@@ -40,6 +40,8 @@ def library(plugin):
     made.impl("op", lambda x, n=1, *, s="": x, "CPU")
     made.impl("pair", lambda x, n: (x, 1), "CPU")
     made.impl("any", lambda a: a)
+    made.define("symbolic(SymInt[] n) -> SymInt[]")
+    made.impl("symbolic", lambda n: n)
     yield made
     made._destroy()
 
@@ -227,6 +229,9 @@ class Asked(opyard.Tensor):
 class Node:
     """A symbolic number for which nothing can be decided."""
 
+    def is_float(self):
+        return False
+
     def is_int(self):
         return True
 
@@ -257,7 +262,20 @@ def wrapper():
     return made.stride(), made.ndim
 
 
+def registered(name):
+    callback = [].append
+    getattr(opyard.gpu_trace, name)(callback)
+    opyard.gpu_trace._registries[name.removeprefix("register_callback_for_")].callback_list.clear()
+
+
 SCENARIOS = {
+    # devices
+    "gpu_trace.CallbackRegistry": lambda: opyard.gpu_trace.CallbackRegistry("a").fire_callbacks(),
+    **{
+        f"gpu_trace.{name}": lambda name=name: registered(name)
+        for name in opyard.gpu_trace.__all__
+        if name.startswith("register_")
+    },
     # tensors
     "opyard.Layout": lambda: X.layout is opyard.Layout.strided,
     "opyard.Tensor.make_wrapper_subclass": wrapper,
@@ -448,7 +466,10 @@ SCENARIOS = {
     "testing.LoggingMode": lambda: in_mode(t.LoggingMode(), lambda: ops.op(X)),
 }  # fmt: skip
 
-MODULES = {"opyard": opyard, "library": lib, "dispatch": d, "schema": s, "futures": f, "testing": t}
+MODULES = {
+    "opyard": opyard, "library": lib, "dispatch": d, "schema": s, "futures": f, "testing": t,
+    "gpu_trace": opyard.gpu_trace,
+}  # fmt: skip
 # Neither is a function: constants and submodules.
 PLAIN = {
     "__version__",

@@ -119,6 +119,20 @@ def answered(slot, expected, by=None, answer=None):
     return check
 
 
+def told(event):
+    """The slot fires the callbacks of its event: test_gpu_trace.py has what they get."""
+
+    def check(ask, x):
+        registry = opyard.gpu_trace._registries[event]
+        fired = []
+        registry.add_callback(lambda *words: fired.append(words))
+        ask(f"trace_gpu_{event}", x)
+        registry.callback_list.clear()
+        assert len(fired) == 1
+
+    return check
+
+
 # How each slot is shown to be served. [Matrix]: a slot without a row fails, and so does a row
 # without a slot.
 MATRIX = {
@@ -144,16 +158,16 @@ MATRIX = {
     "sym_numel": answered("sym_numel", 56),
     "sym_strides": answered("sym_strides", [7, 8], by="sym_stride"),
     "sym_storage_offset": answered("sym_storage_offset", 5),
-    "trace_gpu_event_creation": not_served("trace_gpu_event_creation"),
-    "trace_gpu_event_deletion": not_served("trace_gpu_event_deletion"),
-    "trace_gpu_event_record": not_served("trace_gpu_event_record"),
-    "trace_gpu_event_wait": not_served("trace_gpu_event_wait"),
-    "trace_gpu_memory_allocation": not_served("trace_gpu_memory_allocation"),
-    "trace_gpu_memory_deallocation": not_served("trace_gpu_memory_deallocation"),
-    "trace_gpu_stream_creation": not_served("trace_gpu_stream_creation"),
-    "trace_gpu_device_synchronization": not_served("trace_gpu_device_synchronization"),
-    "trace_gpu_stream_synchronization": not_served("trace_gpu_stream_synchronization"),
-    "trace_gpu_event_synchronization": not_served("trace_gpu_event_synchronization"),
+    "trace_gpu_event_creation": told("event_creation"),
+    "trace_gpu_event_deletion": told("event_deletion"),
+    "trace_gpu_event_record": told("event_record"),
+    "trace_gpu_event_wait": told("event_wait"),
+    "trace_gpu_memory_allocation": told("memory_allocation"),
+    "trace_gpu_memory_deallocation": told("memory_deallocation"),
+    "trace_gpu_stream_creation": told("stream_creation"),
+    "trace_gpu_device_synchronization": told("device_synchronization"),
+    "trace_gpu_stream_synchronization": told("stream_synchronization"),
+    "trace_gpu_event_synchronization": told("event_synchronization"),
     "reset_backward_hooks": not_served("reset_backward_hooks"),
 }
 

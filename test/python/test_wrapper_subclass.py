@@ -232,9 +232,7 @@ def test_E31_bad_requests_are_refused():
             f"{name} must define __opyard_dispatch__: make_wrapper_subclass() makes a tensor "
             "without elements, for which its class has to handle every operator"
         )
-    with pytest.raises(
-        TypeError, match="a subclass of it, not the class int"
-    ):
+    with pytest.raises(TypeError, match="a subclass of it, not the class int"):
         Tensor.make_wrapper_subclass(int, (2,))
     with pytest.raises(TypeError, match=r"'size' must be of type SymInt\[\], not str"):
         Answering.make({}, "ab")

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/sized.h"
+#include "opyard/slot/gpu_trace.h"
 
 namespace opyard {
 namespace {
@@ -56,15 +57,21 @@ void check_complete(const opyard_device_functions& f) {
   }
 }
 
+std::uintptr_t word_of(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+
 // What gives a storage's memory back.
 struct DeviceMemory {
   const opyard_device_functions& functions;
+  Backend backend;
   std::int32_t index;
   void* memory;
   std::size_t bytes;
 
   static void give_back(void* context) {
     const std::unique_ptr<DeviceMemory> self(static_cast<DeviceMemory*>(context));
+    trace_gpu(&Interpreter::trace_gpu_memory_deallocation, self->backend, word_of(self->memory));
     self->functions.release(self->functions.context, self->index, self->memory, self->bytes);
   }
 };
@@ -119,13 +126,15 @@ CountedPtr<Storage> detail::allocate_on_device(std::size_t bytes, Device device)
     device.index = std::int16_t(found->exchange_device(found->context, -1));
   }
   if (bytes == 0) return Storage::adopt(nullptr, 0, device, nullptr, nullptr);
-  auto memory = std::make_unique<DeviceMemory>(DeviceMemory{*found, device.index, nullptr, bytes});
+  auto memory = std::make_unique<DeviceMemory>(
+      DeviceMemory{*found, device.backend, device.index, nullptr, bytes});
   memory->memory = found->allocate(found->context, device.index, bytes);
   if (memory->memory == nullptr) {
     fail(ErrorKind::OutOfMemory,
          fmt::format("device {} has no {} bytes left", to_string(device), bytes));
   }
   void* const data = memory->memory;
+  trace_gpu(&Interpreter::trace_gpu_memory_allocation, device.backend, word_of(data));
   return Storage::adopt(data, bytes, device, memory.release(), &DeviceMemory::give_back);
 }
 
@@ -172,6 +181,8 @@ void wait(Stream stream, Stream other) {
 void synchronise(Stream stream) {
   if (stream.device.is_cpu()) return;
   const opyard_device_functions& f = require(stream.device);
+  trace_gpu(&Interpreter::trace_gpu_stream_synchronization, stream.device.backend,
+            std::uintptr_t(stream.id));
   check(f.synchronise(f.context, stream.device.index, stream.id), "synchronising", stream.device);
 }
 
