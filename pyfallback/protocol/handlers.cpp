@@ -109,9 +109,7 @@ Owned make_kept(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
   return kept;
 }
 
-// What is kept of a class with a handler; null where it has none, or switched it off.
-Owned handler_of(Runtime& runtime, PyTypeObject* type) {
-  if (type == runtime.tensor_type) return {};
+OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
   PyObject* const raw = lookup_on_type(type, runtime.handler_name);
   if (raw == nullptr || raw == runtime.disabled_dispatch) return {};
   PyObject* const kept = lookup_on_type(type, runtime.kept_name);
@@ -120,6 +118,22 @@ Owned handler_of(Runtime& runtime, PyTypeObject* type) {
     return Owned::share(kept);
   }
   return make_kept(runtime, type, raw);
+}
+
+// What is kept of a class with a handler; null where it has none, or switched it off.
+Owned handler_of(Runtime& runtime, PyTypeObject* type) {
+  if (type == runtime.tensor_type) return {};
+  constexpr std::size_t kTypeSize = 1024;  // types lie about so far apart
+  Runtime::KeptHandler& near = runtime.kept_handlers[reinterpret_cast<std::uintptr_t>(type) /
+                                                     kTypeSize % Runtime::kKeptHandlers];
+  const unsigned version = version_of_type(type);
+  if (__builtin_expect(near.type == type && near.version == version && version != 0, 1)) {
+    return Owned::share(near.kept);
+  }
+  Owned kept = find_handler(runtime, type);
+  // What was just made changed the class; then it is remembered the next time.
+  if (kept && version != 0 && version == version_of_type(type)) near = {type, version, kept.get()};
+  return kept;
 }
 
 // The classes that are asked, in order, each with what is kept of it.

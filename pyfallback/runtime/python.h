@@ -64,6 +64,12 @@ inline void clear_finalized(PyObject* object) noexcept {
   reinterpret_cast<uintptr_t*>(object)[-1] &= ~uintptr_t{1};
 }
 
+// A number that no other type has had, and that changes whenever the type or a base of it does; 0 where
+// the type has none at present. Looking a name up gives it one, as long as there are numbers left.
+inline unsigned version_of_type(PyTypeObject* type) noexcept {
+  return PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) != 0 ? type->tp_version_tag : 0;
+}
+
 // Takes the exception that is set, normalised and with its traceback attached; null where
 // none is set. The inverse is PyErr_SetRaisedException's job, under restore_exception().
 inline PyObject* take_exception() noexcept {

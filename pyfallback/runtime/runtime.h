@@ -80,6 +80,14 @@ struct Runtime {
   PyObject* handler_name = nullptr;
   PyObject* disabled_dispatch = nullptr;
   PyObject* kept_name = nullptr;
+  // What classes keep, once more, by their addresses: borrowed, and good while the type has this version.
+  struct KeptHandler {
+    PyTypeObject* type = nullptr;
+    unsigned version = 0;
+    PyObject* kept = nullptr;
+  };
+  static constexpr std::size_t kKeptHandlers = 16;
+  KeptHandler kept_handlers[kKeptHandlers];
   // The name "__del__".
   PyObject* del_name = nullptr;
 

@@ -160,6 +160,26 @@ static PyObject* call_python(PyObject* self, PyObject* const* args, size_t flags
   return result;
 }
 
+/* A handler: function(receiver, op, types, args). `function` is a tuple of the function, the receiver and
+   the types; only the tuple of arguments is made. */
+static PyObject* call_handler(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  if (!is_one_wrapper(args, flags, names)) return refuse();
+  PyObject* packed = PyTuple_New(1);
+  if (packed == NULL) return NULL;
+  Py_INCREF(args[0]);
+  PyTuple_SET_ITEM(packed, 0, args[0]);
+  PyObject* kept = ((Operator*)self)->function;
+  PyObject* array[] = {NULL, PyTuple_GET_ITEM(kept, 1), self, PyTuple_GET_ITEM(kept, 2), packed};
+  PyObject* result = PyObject_Vectorcall(PyTuple_GET_ITEM(kept, 0), array + 1,
+                                         4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+  Py_DECREF(packed);
+  if (result != NULL && !Py_IS_TYPE(result, wrapper_type)) {
+    Py_DECREF(result);
+    return refuse();
+  }
+  return result;
+}
+
 static Object* pass_stored(Object* object) {
   (void)object;
   return retain(stored);
@@ -204,6 +224,12 @@ static PyObject* native(PyObject* module, PyObject* unused) {
 static PyObject* python(PyObject* module, PyObject* function) {
   (void)module;
   return make_operator(call_python, NULL, function);
+}
+
+/* handler((function, receiver, types)) */
+static PyObject* handler(PyObject* module, PyObject* kept) {
+  (void)module;
+  return make_operator(call_handler, NULL, kept);
 }
 
 /* repeat(function, wrapper, times): what C++ pays that holds the GIL. The object has a live wrapper;
@@ -263,6 +289,7 @@ static PyObject* exchange(PyObject* module, PyObject* array) {
 
 static PyMethodDef functions[] = {{"native", native, METH_NOARGS, NULL},
                                   {"python", python, METH_O, NULL},
+                                  {"handler", handler, METH_O, NULL},
                                   {"repeat", (PyCFunction)(void (*)(void))repeat, METH_FASTCALL, NULL},
                                   {"exchange", exchange, METH_O, NULL},
                                   {NULL, NULL, 0, NULL}};

@@ -1,4 +1,4 @@
-"""test/bench/python_rows.py: journeys 3 to 5, calls that begin or end in Python.
+"""test/bench/python_rows.py: journeys 3 to 6, calls that begin or end in Python.
 
 A program of its own, so that nothing else runs in its process: run.py starts it pinned, with the
 package on PYTHONPATH, and reads one line of JSON: for each row its floor and ours, or why the row
@@ -37,6 +37,19 @@ def nested_modules(leaf: object) -> types.ModuleType:
 
 def pass_on(x):
     return x
+
+
+def first_of(receiver, op, types, args=(), kwargs=None):
+    """A handler."""
+    return args[0]
+
+
+def make_loop(inside: str) -> Callable:
+    """A function that makes 100 calls inside a with block."""
+    lines = ["def loop(scope, op, x):", f"    {inside}:", *["        op(x)"] * 100]
+    names: dict = {}
+    exec("\n".join(lines), names)
+    return names["loop"]
 
 
 class Sides:
@@ -101,6 +114,33 @@ class Sides:
             Statement(f"repeat(x, {LOOP})", ours, LOOP),
         )
 
+    def class_handler(self) -> tuple[Statement, Statement]:
+        class Handled(self.opyard.Tensor):
+            __opyard_dispatch__ = classmethod(first_of)
+
+        floor = self.floors.handler((first_of, Handled, (Handled,)))
+        x = self.opyard.Tensor.make_subclass(Handled, self.tensor)
+        return (
+            Statement("op(x)", {"op": floor, "x": self.wrapper}),
+            Statement("op(x)", {"op": self.ops.opyard_bench.python.default, "x": x}),
+        )
+
+    def mode(self) -> tuple[Statement, Statement]:
+        from opyard.dispatch import DispatchMode
+
+        class Mode(DispatchMode):
+            __opyard_dispatch__ = first_of
+
+        floor = self.floors.handler((first_of, Mode(), ()))
+        ours = self.ops.opyard_bench.python.default
+        bare, scoped = make_loop("if True"), make_loop("with scope")
+        names = {"run": bare, "op": floor, "x": self.wrapper}
+        mode = {"run": scoped, "scope": Mode(), "op": ours, "x": self.tensor}
+        return (
+            Statement("run(None, op, x)", names, 100),
+            Statement("run(scope, op, x)", mode, 100),
+        )
+
 
 ROWS: dict[str, Callable] = {
     "call": Sides.call,
@@ -110,6 +150,8 @@ ROWS: dict[str, Callable] = {
     "from_dlpack": Sides.from_dlpack,
     "python_kernel": Sides.python_kernel,
     "python_from_cpp": Sides.python_from_cpp,
+    "class_handler": Sides.class_handler,
+    "mode": Sides.mode,
 }
 
 

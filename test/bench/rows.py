@@ -75,6 +75,8 @@ PYTHON = [
     Row("from_dlpack", "3", "  from_dlpack(array)", INFORMATION),
     Row("python_kernel", "4", "Python kernel called from Python", RATIO, 1.4),
     Row("python_from_cpp", "5", "Python kernel called from C++, GIL held", RATIO, 1.4),
+    Row("class_handler", "6", "handler of a tensor subclass", RATIO, 1.5),
+    Row("mode", "6", "handler of a mode", RATIO, 2.0),
 ]
 
 # What importing costs. The floor is importing the extension module of the floors.

@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 import opyard
-from opyard.dispatch import DispatchKey, DispatchKeySet, PythonDispatcher, computed_kernel
+from opyard.dispatch import (
+    DispatchKey,
+    DispatchKeySet,
+    DispatchMode,
+    HigherOrderOperator,
+    ModeKey,
+    PythonDispatcher,
+    computed_kernel,
+    pop_mode,
+    push_mode,
+    resolve_key,
+)
 from opyard.library import Library, override
 
 FILE = Path(__file__).resolve().parent.parent / "messages.txt"
@@ -53,7 +64,69 @@ def tensor():
     return opyard.tensor([1.0, 2.0])
 
 
+class Answering(DispatchMode):
+    """Answers with what it was made with."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        return self.answer
+
+
+class Declining(opyard.Tensor):
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+class NoMethodOfTheClass(opyard.Tensor):
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        pass
+
+
+def of_class(cls):
+    return opyard.Tensor.make_subclass(cls, tensor())
+
+
+def inside(mode, call):
+    with mode:
+        call()
+
+
+def two_in_one_place():
+    class Faking(Answering):
+        mode_key = ModeKey.FAKE
+
+    with Faking(None), Faking(None):
+        pass
+
+
+def higher_order():
+    return HigherOrderOperator("said_to")
+
+
 CASES = {
+    "handler/no answer": lambda ops: ops.one(of_class(Declining)),
+    "handler/no answer, modes too": lambda ops: inside(
+        Answering(NotImplemented), lambda: ops.one(of_class(Declining))
+    ),
+    "handler/wrong result": lambda ops: inside(Answering("two"), lambda: ops.one(tensor())),
+    "handler/wrong number of results": lambda ops: inside(
+        Answering((1, 2, 3)), lambda: ops.pair(tensor())
+    ),
+    "handler/no class method": lambda ops: ops.one(of_class(NoMethodOfTheClass)),
+    "handler/none": lambda ops: inside(DispatchMode(), lambda: ops.one(tensor())),
+    "modes/none to pop": lambda ops: pop_mode(),
+    "modes/no mode": lambda ops: push_mode(3),
+    "modes/not entered": lambda ops: Answering(None).__exit__(None, None, None),
+    "modes/place taken": lambda ops: two_in_one_place(),
+    "py_impl/no function": lambda ops: ops.one.default.py_impl("CPU")(3),
+    "py_impl/no class": lambda ops: ops.one.default.py_impl(int)(tensor),
+    "py_impl/no handler": lambda ops: ops.one.default.py_impl(opyard.Tensor)(tensor),
+    "py_impl/nothing serves": lambda ops: resolve_key(ops.one, "Meta"),
+    "higher order/no kernel": lambda ops: higher_order()(tensor()),
+    "higher order/no rule": lambda ops: inside(Answering(3), lambda: higher_order()(tensor())),
     "call/missing argument": lambda ops: ops.add(tensor()),
     "call/too many arguments": lambda ops: ops.add(tensor(), tensor(), 2.0),
     "call/unknown keyword": lambda ops: ops.add(tensor(), tensor(), beta=2.0),

@@ -33,7 +33,14 @@ inline constexpr DispatchKeySet kLayersAboveHandlers{DispatchKey::ADInplaceOrVie
                                                      DispatchKey::AutocastCPU,
                                                      DispatchKey::AutocastCUDA};
 
+namespace detail {
+// The boxed function of the record that does.
+extern OPYARD_API const BoxedFunction hand_to_handlers;
+}  // namespace detail
+
 // Whether a record hands its calls to handlers.
-OPYARD_API bool leads_to_handlers(const Record& record) noexcept;
+inline bool leads_to_handlers(const Record& record) noexcept {
+  return record.boxed == detail::hand_to_handlers;
+}
 
 }  // namespace opyard
