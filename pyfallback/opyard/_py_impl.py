@@ -45,6 +45,36 @@ def register_rule(
         lib._parts.append(rule)  # taken back in reverse order
 
 
+def register_opyard_dispatch(
+    op: "str | _C.OpOverload | _C.OpOverloadPacket",
+    cls: type,
+    func: "Callable | None" = None,
+    *,
+    lib: "Library | None" = None,
+) -> Any:
+    """Has an operator ask func(mode or class, op, types, args, kwargs) before __opyard_dispatch__ of
+    a class of modes or of a subclass of Tensor, for exactly this class.
+
+    Where it gives NotImplemented, the class's own handler is asked. Without `func` it is a
+    decorator. A second one for the same class replaces the first; one of another library goes on
+    top, and the end of a library uncovers what is below. Without `lib` it stays.
+
+    Raises LookupError where there is no such operator, TypeError for other classes and for what is
+    no function.
+    """
+    operator = _ops.operator_of(op)
+
+    def register(fn: Callable) -> Callable:
+        if not callable(fn):
+            raise TypeError(
+                f"register_opyard_dispatch() registers a function, not a {type(fn).__name__}"
+            )
+        register_rule(operator, cls, fn, lib)
+        return fn
+
+    return register if func is None else register(func)
+
+
 def py_impl(
     op: "_C.OpOverload",
     where: "str | int | type",

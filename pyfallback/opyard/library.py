@@ -30,6 +30,7 @@ __all__ = [
     "load_library",
     "loaded_libraries",
     "override",
+    "register_opyard_dispatch",  # noqa: F822
     "unload_library",
 ]
 
@@ -47,6 +48,10 @@ def __getattr__(name: str) -> object:
         from ._infer_schema import infer_schema
 
         return infer_schema
+    if name == "register_opyard_dispatch":
+        from ._py_impl import register_opyard_dispatch
+
+        return register_opyard_dispatch
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

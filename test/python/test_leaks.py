@@ -119,6 +119,13 @@ def with_rule():
     made._destroy()
 
 
+def with_class_rule():
+    made = lib.Library("leaks", "IMPL")
+    lib.register_opyard_dispatch("leaks::op", Handled, lambda *args: args[3][0], lib=made)
+    ops.op(Handled(X))
+    made._destroy()
+
+
 def higher_order():
     operator = d.HigherOrderOperator("leaking")
     operator.py_impl("CompositeExplicitAutograd")(lambda f, *args: f(*args))
@@ -441,6 +448,7 @@ SCENARIOS = {
     "opyard.ops declined by a class": declined,
     "opyard.ops with a rule": with_rule,
     "dispatch.HigherOrderOperator": higher_order,
+    "library.register_opyard_dispatch": with_class_rule,
     "dispatch.resolve_key": lambda: d.resolve_key("leaks::op", "CPU"),
     "dispatch.resolve_key refused": lambda: fails(
         NotImplementedError, d.resolve_key, "leaks::op", "Meta"),

@@ -19,7 +19,7 @@ from opyard.dispatch import (
     resolve_key,
     tls_is_dispatch_key_included,
 )
-from opyard.library import Library, fallthrough_kernel
+from opyard.library import Library, fallthrough_kernel, register_opyard_dispatch
 
 
 class Mode(DispatchMode):
@@ -150,6 +150,49 @@ def test_F38_rules_are_replaced_stacked_and_taken_back(f, ns, x):
     one._destroy()
     f(a)
     assert seen == ["one", "other", "one", "second"]
+
+
+# F25 ----------------------------------------------------------------------------------------
+
+
+def test_F25_a_rule_gets_what_a_handler_gets(f, ns, x):
+    a = Tensor.make_subclass(Class, x)
+    lib = Library(ns, "IMPL")
+
+    @register_opyard_dispatch(f, Class, lib=lib)
+    def rule(cls, op, types, args=(), kwargs=None):
+        seen.append((cls, op, types, args, kwargs))
+        return args[0]
+
+    register_opyard_dispatch(f.name(), Mode, lambda *args: seen.append(args) or x, lib=lib)
+    f(a, n=2)
+    with Mode() as mode:
+        f(a)
+    lib._destroy()
+    f(a)
+    assert seen == [
+        (Class, f, (Class,), (a,), {"n": 2}),
+        (mode, f, (Class,), (a,), {}),
+        "class",
+    ]
+
+
+def test_F25_only_for_exactly_this_class(f, x):
+    class Sub(Class):
+        pass
+
+    register_opyard_dispatch(f, Class, lambda *args: seen.append("rule"))
+    f(Tensor.make_subclass(Sub, x))
+    assert seen == ["class"]
+
+
+def test_F25_what_is_refused(f):
+    with pytest.raises(TypeError, match="registers a function, not a int"):
+        register_opyard_dispatch(f, Class, 3)
+    with pytest.raises(TypeError, match="not for <class 'int'>"):
+        register_opyard_dispatch(f, int, print)
+    with pytest.raises(LookupError):
+        register_opyard_dispatch("nope::nope", Class, print)
 
 
 REFUSED = {
