@@ -52,7 +52,7 @@ def register_opyard_dispatch(
     *,
     lib: "Library | None" = None,
 ) -> Any:
-    """Has an operator ask func(mode or class, op, types, args, kwargs) before __opyard_dispatch__ of
+    """Has an operator ask func(mode or class, op, types, args, kwargs) before the handler of
     a class of modes or of a subclass of Tensor, for exactly this class.
 
     Where it gives NotImplemented, the class's own handler is asked. Without `func` it is a
