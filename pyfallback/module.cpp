@@ -27,6 +27,7 @@
 #include "protocol/trace_slots.h"
 #include "runtime/gil.h"
 #include "runtime/late_warnings.h"
+#include "runtime/leak_check.h"
 #include "runtime/types.h"
 #include "runtime/warnings.h"
 
@@ -50,6 +51,7 @@ PyObject* configure(PyObject* module, PyObject* hooks) {
 PyObject* close(PyObject* module, PyObject*) {
   return entry_from_python([&]() -> PyObject* {
     set_warning_handler(nullptr);
+    if (leak_check != nullptr) take_back_libraries();
     close_runtime(runtime_of_module(module));
     Py_RETURN_NONE;
   });
@@ -160,6 +162,8 @@ PyMethodDef functions[] = {
 int execute(PyObject* module) {
   return entry_from_python(-1, [&] {
     Runtime& runtime = require_runtime(python_vtable);
+    begin_leak_check();
+    if (leak_check != nullptr) runtime.most_free_tensors = 0;
     if (runtime.module == nullptr) runtime.module = module;
     *static_cast<Runtime**>(PyModule_GetState(module)) = &runtime;
     add_key_set_type(runtime, module);

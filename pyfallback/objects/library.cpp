@@ -14,6 +14,7 @@
 #include "opyard/registry/library.h"
 #include "protocol/python_kernel.h"
 #include "runtime/gil.h"
+#include "runtime/leak_check.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -70,6 +71,11 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     const Owned object = checked(type->tp_alloc(type, 0));
     new (&reinterpret_cast<LibraryObject*>(object.get())->library)
         std::shared_ptr<Library>(std::move(library));
+    if (leak_check != nullptr) {
+      leak_check->add(LeakCheck::Kind::Library, object.get(),
+                      std::string(PyUnicode_AsUTF8(name_space)) + " " + PyUnicode_AsUTF8(kind) +
+                          ", made at " + place);
+    }
     return Owned::share(object.get()).release();
   });
 }
@@ -96,6 +102,7 @@ PyObject* define(PyObject* self, PyObject* args) {
     const OperatorName name = library->def(
         text, std::move(names),
         conservative != 0 ? AliasAnalysis::Conservative : AliasAnalysis::FromSchema, doc);
+    if (leak_check != nullptr) leak_check->note(self, to_string(name));
     return to_text(to_string(name)).release();
   });
 }
@@ -203,6 +210,7 @@ PyObject* reset(PyObject* self, PyObject*) {
 
 void deallocate(PyObject* self) {
   take_back(self);
+  if (leak_check != nullptr) leak_check->remove(self);
   std::destroy_at(&reinterpret_cast<LibraryObject*>(self)->library);
   free_object(self);
 }
@@ -227,6 +235,14 @@ PyType_Slot slots[] = {
 PyType_Spec spec = {"opyard._C.Library", sizeof(LibraryObject), 0, Py_TPFLAGS_DEFAULT, slots};
 
 }  // namespace
+
+void take_back_libraries() {
+  std::vector<Owned> libraries;
+  for (const void* const each : leak_check->objects(LeakCheck::Kind::Library)) {
+    libraries.push_back(Owned::share(static_cast<PyObject*>(const_cast<void*>(each))));
+  }
+  for (const Owned& library : libraries) take_back(library.get());
+}
 
 void add_library_type(Runtime& runtime, PyObject* module) {
   add_type(module, spec, runtime.library_type);

@@ -10,6 +10,8 @@
 
 namespace opyard::python {
 
+// Ends the registrations of all libraries, for the report of what is left; see runtime/leak_check.h.
+void take_back_libraries();
 void add_library_type(Runtime& runtime, PyObject* module);
 
 }  // namespace opyard::python

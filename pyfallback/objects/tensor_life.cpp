@@ -34,6 +34,7 @@
 #include <new>
 
 #include "objects/tensor_parts.h"
+#include "runtime/leak_check.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -64,6 +65,7 @@ TensorObject* take_memory(Runtime& runtime) {
     throw std::bad_alloc();
   }
   clear_parts(*fresh, runtime);
+  if (leak_check != nullptr) leak_check->add(LeakCheck::Kind::Tensor, fresh, "");
   return fresh;
 }
 
@@ -72,6 +74,7 @@ void give_memory_back(Runtime& runtime, TensorObject* memory, PyTypeObject* type
     runtime.free_tensors[runtime.free_tensor_count++] = memory;
     return;
   }
+  if (leak_check != nullptr) leak_check->remove(memory);
   type->tp_free(memory);
   Py_DECREF(type);
 }
@@ -258,6 +261,7 @@ Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor) {
   Owned made = checked(type->tp_alloc(type, 0));
   TensorObject& wrapper = wrapper_of(made.get());
   clear_parts(wrapper, runtime);
+  if (leak_check != nullptr) leak_check->add(LeakCheck::Kind::Tensor, made.get(), "");
   new (&wrapper.tensor) Tensor(std::move(tensor));
   slot.set_object_with_lock_held(made.get());
   return made;

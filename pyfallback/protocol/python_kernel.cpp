@@ -20,12 +20,14 @@
 #include "protocol/results.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
+#include "runtime/leak_check.h"
 
 namespace opyard::python {
 namespace {
 
 void destroy_kernel(void* context) {
   const std::unique_ptr<PythonKernel> kernel(static_cast<PythonKernel*>(context));
+  if (leak_check != nullptr) leak_check->remove(context);
   kernel->runtime.tag->decref(kernel->function, false);
 }
 
@@ -63,6 +65,15 @@ void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
   } else {
     push_results(runtime, {describe_kernel, &record}, op, result.get(), stack);
   }
+}
+
+// For the report of what is left; of an object that is no function, the class's name.
+std::string name_of_function(PyObject* function) {
+  const Owned name = Owned::steal(PyObject_GetAttrString(function, "__qualname__"));
+  const char* const text =
+      name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  return text == nullptr ? Py_TYPE(function)->tp_name : text;
 }
 
 // Runs a body that calls Python for C++, with the GIL.
@@ -147,7 +158,10 @@ Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention
       std::unique_ptr<PythonKernel>(new PythonKernel{runtime, function, convention, nullptr});
   Kernel made = Kernel::with_context(&run_python_kernel, kernel.get(), &destroy_kernel);
   Py_INCREF(function);
-  static_cast<void>(kernel.release());
+  const PythonKernel* const kept = kernel.release();
+  if (leak_check != nullptr) {
+    leak_check->add(LeakCheck::Kind::Function, kept, name_of_function(function));
+  }
   return made;
 }
 
