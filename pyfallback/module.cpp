@@ -18,6 +18,7 @@
 #include "opyard/base/warning.h"
 #include "opyard/keys/local.h"
 #include "opyard/registry/registry.h"
+#include "opyard/slot/main_interpreter.h"
 #include "protocol/callbacks.h"
 #include "protocol/handlers.h"
 #include "protocol/modes.h"
@@ -186,6 +187,7 @@ int execute(PyObject* module) {
     set_warning_handler(warn_in_python);
     NamedError::set_raise(raise_named_error);
     set_late_warning_handler(warn_late_in_python);
+    offer_main_interpreter(runtime.tag);
     keep_runtime(runtime);
     return 0;
   });

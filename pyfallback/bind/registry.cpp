@@ -81,6 +81,10 @@ void add_foresight_and_memory(py::module_& module) {
 
 void add_questions(py::module_& module) {
   module.def(
+      "python_module",
+      [](const std::string& name) { return registry().python_module(parse_operator_name(name)); },
+      "the module of an operator's fake kernel and what else its author said, or two empty texts");
+  module.def(
       "has_kernel",
       [](const std::string& name) { return registry().has_kernel(parse_operator_name(name)); },
       "whether an operator has kernels, defined or not");

@@ -26,10 +26,12 @@ __all__ = [
     "Library",
     "c_prototype",  # noqa: F822
     "fallthrough_kernel",
+    "get_ctx",  # noqa: F822
     "infer_schema",  # noqa: F822
     "load_library",
     "loaded_libraries",
     "override",
+    "register_fake",
     "register_opyard_dispatch",  # noqa: F822
     "unload_library",
 ]
@@ -52,6 +54,10 @@ def __getattr__(name: str) -> object:
         from ._py_impl import register_opyard_dispatch
 
         return register_opyard_dispatch
+    if name == "get_ctx":
+        from ._fake import get_ctx
+
+        return get_ctx
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -294,3 +300,28 @@ class override:
 
     def __exit__(self, *exception: object) -> None:
         self.remove()
+
+
+def register_fake(
+    op: "str | _C.OpOverload | _C.OpOverloadPacket",
+    fn: "Callable[..., Any] | None" = None,
+    *,
+    lib: "Library | None" = None,
+    allow_override: bool = False,
+) -> Any:
+    """Registers what an operator gives for tensors without elements; also as a decorator.
+
+        @register_fake("demo::twice")
+        def _(x):
+            return opyard.ops.aten.empty_like(x)
+
+    The kernel stands at the key Meta. It ends with `lib`; without one it stays. While it runs,
+    get_ctx() gives sizes that depend on elements.
+
+    Raises ValueError for what is no operator, LookupError for one that is not defined, RuntimeError
+    for an operator that has a Meta implementation or a kernel at CompositeImplicitAutograd, unless
+    `allow_override`, and for a function in another module than set_python_module() said.
+    """
+    from . import _fake
+
+    return _fake.register_fake(op, fn, lib=lib, allow_override=allow_override)

@@ -1,11 +1,44 @@
-// protocol/fake_slots.cpp: saying that an operator's fake kernel was not imported.
+// protocol/fake_slots.cpp: saying that an operator's fake kernel was not imported, or is not there.
 #include "protocol/slots.h"
 
-namespace opyard::python {
+#include <string>
 
-void slots::throw_abstract_impl_not_imported_error(Interpreter&, const char*, const char*,
-                                                   const char*) {
-  refuse_slot("throw_abstract_impl_not_imported_error");
+#include "runtime/errors.h"
+#include "runtime/gil.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+bool is_imported(const char* module) {
+  const Owned name = to_text(module);
+  const Owned found = Owned::steal(PyImport_GetModule(name.get()));
+  if (!found && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  return bool(found);
+}
+
+}  // namespace
+
+void slots::throw_abstract_impl_not_imported_error(Interpreter& interpreter, const char* op,
+                                                   const char* module, const char* context) {
+  Runtime& runtime = runtime_of(interpreter);
+  const HoldGil gil(runtime);
+  bool imported = false;
+  try {
+    imported = is_imported(module);
+  } catch (const PythonErrorSet&) {
+    throw_python_error(runtime);
+  }
+  const std::string more = *context == '\0' ? std::string() : std::string(": ") + context;
+  const std::string begin =
+      std::string(op) + " has no kernel at Meta, where this call goes. Its fake kernel ";
+  if (!imported) {
+    fail(ErrorKind::NoKernel, begin + "is in the Python module " + module +
+                                  ", which has to be imported first" + more + ".");
+  }
+  fail(ErrorKind::NoKernel, begin + "was expected in the Python module " + module +
+                                ", which is imported and registered none" + more +
+                                "; opyard.library.register_fake() does.");
 }
 
 }  // namespace opyard::python

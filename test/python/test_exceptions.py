@@ -129,6 +129,15 @@ def in_kernel(raiser):
         opyard.ops.t7.plain(X)
 
 
+def in_fake_kernel(raiser):
+    lib = Library("t7", "IMPL")
+    opyard.library.register_fake("t7::plain", raiser, lib=lib)
+    try:
+        opyard.ops.t7.plain(opyard.ops.aten.empty([2], device="meta"))
+    finally:
+        lib._destroy()
+
+
 def in_kernel_from_cpp(raiser):
     with opyard.library.override("t7::plain", "CPU", raiser):
         opyard.ops.test_plugin.call_and_rethrow("t7::plain", X)
@@ -263,6 +272,7 @@ def in_captured_context(raiser):
 
 COMES_OUT: dict[str, Callable] = {
     "kernel": in_kernel,
+    "meta": in_fake_kernel,
     "kernel called from C++": in_kernel_from_cpp,
     "mode": in_mode,
     "handler of a class": in_handler_of_a_class,
@@ -340,7 +350,7 @@ UNRAISABLE: dict[str, Callable] = {
 }
 
 # Parts that do not exist yet, and the attribute by which they show when they do.
-LATER = {"meta": "register_fake", "decomposition": "register_decomposition",
+LATER = {"decomposition": "register_decomposition",
          "profiler sink": "profiler", "JIT guard": "jit"}  # fmt: skip
 KINDS = {"kernel", "meta", "decomposition", "boxed fallback", "listener", "profiler sink",
          "JIT guard", "DLPack deleter", "dlpack", "__del__ of a kernel", "weak reference",

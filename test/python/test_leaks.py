@@ -258,6 +258,7 @@ class Node:
 
 
 N = opyard.SymInt(Node())
+META = opyard.ops.aten.empty([2], device="meta")
 
 
 def wrapper():
@@ -275,7 +276,18 @@ def registered(name):
     opyard.gpu_trace._registries[name.removeprefix("register_callback_for_")].callback_list.clear()
 
 
+def faked():
+    made = lib.Library("leaks", "IMPL")
+    lib.register_fake("leaks::bare", lambda x: lib.get_ctx().op and x, lib=made)
+    ops.bare(META)
+    made._destroy()
+
+
 SCENARIOS = {
+    # fake kernels
+    "library.register_fake": faked,
+    "library.register_fake refused": lambda: fails(ValueError, lib.register_fake, 3),
+    "library.get_ctx": lambda: fails(RuntimeError, lib.get_ctx),
     # devices
     "gpu_trace.CallbackRegistry": lambda: opyard.gpu_trace.CallbackRegistry("a").fire_callbacks(),
     **{

@@ -5,6 +5,7 @@
 
 #include "opyard/registry/explain.h"
 #include "opyard/registry/registry.h"
+#include "opyard/slot/main_interpreter.h"
 
 namespace opyard {
 namespace {
@@ -15,13 +16,26 @@ std::string route_of(const Operator& op, DispatchKeySet keys, Stack& stack) {
   return explain_route(op, keys, op.argument_keys(stack.top(count)));
 }
 
-// Where a call without data ends, and the operator said where its fake kernel is.
-std::string fake_kernel_hint(const Operator& op, DispatchKey key) {
+// What is said of a call without data, where the operator said where its fake kernel is: by Python, which
+// knows whether that module is imported, else here. Empty where there is nothing to say.
+std::string fake_kernel_sentence(const Operator& op, DispatchKey key) {
   const auto [module, context] = Registry::instance().python_module(op.name());
   if (module.empty() || backend_of(key) != Backend::Meta) return "";
+  const std::string name = to_string(op.name());
+  if (Interpreter* const interpreter = main_interpreter()) {
+    try {
+      interpreter->throw_abstract_impl_not_imported_error(name.c_str(), module.c_str(),
+                                                          context.c_str());
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::NoKernel) return error.what();
+      if (error.kind() != ErrorKind::InterpreterGone) throw;
+    }
+  }
   return fmt::format(
-      " Its fake kernel is in the Python module {}, which has to be imported first{}{}.", module,
-      context.empty() ? "" : ": ", context);
+      "{} has no kernel at Meta, where this call goes. Either it has no fake kernel at all, or one "
+      "in "
+      "the Python module {}, which is not available because Python isn't available{}{}.",
+      name, module, context.empty() ? "" : ": ", context);
 }
 
 void run_missing(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
@@ -41,8 +55,9 @@ void run_missing(const Record&, const Operator& op, DispatchKeySet keys, Stack& 
   if (const auto reporter = Registry::instance().missing_kernel_reporter(op)) {
     reporter->report(op, key);
   }
+  const std::string of_fake = fake_kernel_sentence(op, key);
   fail(ErrorKind::NoKernel,
-       sentence + fake_kernel_hint(op, key) + "\n" + route_of(op, keys, stack));
+       (of_fake.empty() ? sentence : of_fake) + "\n" + route_of(op, keys, stack));
 }
 
 void run_ambiguous(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
