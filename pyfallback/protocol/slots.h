@@ -40,7 +40,4 @@ inline Runtime& runtime_of(const Interpreter& interpreter) noexcept {
   return *static_cast<Runtime*>(interpreter.context());
 }
 
-// For a slot that this version does not serve. Raises Unsupported.
-[[noreturn]] void refuse_slot(const char* slot);
-
 }  // namespace opyard::python

@@ -2,16 +2,31 @@
 #include "protocol/handlers.h"
 #include "protocol/slots.h"
 
-namespace opyard::python {
+#include "objects/tensor.h"
+#include "runtime/errors.h"
+#include "runtime/gil.h"
 
-void slots::detach(Interpreter& interpreter, const TensorImpl& self, Tensor& result) {
-  // Not const where the tensor is owned: a handle of it counts, and its slot may be written.
-  const auto shared = CountedPtr<TensorImpl>::share(const_cast<TensorImpl*>(&self));
-  result = detach_by_handler(runtime_of(interpreter), Tensor(shared));
+namespace opyard::python {
+namespace {
+
+// Not const where the tensor is owned: a handle of it counts, and its slot may be written.
+Tensor handle_of(const TensorImpl& self) {
+  return Tensor(CountedPtr<TensorImpl>::share(const_cast<TensorImpl*>(&self)));
 }
 
-void slots::reset_backward_hooks(Interpreter&, const TensorImpl&) {
-  refuse_slot("reset_backward_hooks");
+}  // namespace
+
+void slots::detach(Interpreter& interpreter, const TensorImpl& self, Tensor& result) {
+  result = detach_by_handler(runtime_of(interpreter), handle_of(self));
+}
+
+void slots::reset_backward_hooks(Interpreter& interpreter, const TensorImpl& self) {
+  Runtime& runtime = runtime_of(interpreter);
+  const HoldGil gil(runtime);
+  const Owned object = wrap(runtime, handle_of(self));
+  const int failed = in_python(
+      [&] { return PyObject_SetAttrString(object.get(), "_backward_hooks", Py_None); });
+  if (failed != 0) throw_python_error(runtime);
 }
 
 }  // namespace opyard::python

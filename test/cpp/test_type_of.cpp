@@ -22,7 +22,8 @@ TEST(TypeOf, D4_EveryKindHasAType) {
                                "Device",    "Tensor",  "str",          "int[]",
                                "(int)",     "Any",     "Future(Any)",  "Storage",
                                "Generator", "Capsule", "test.Counter", "Dict(str, int)",
-                               "complex",   "Stream",  "test.Color"};
+                               "complex",   "Stream",  "test.Color",   "SymInt",
+                               "SymFloat",  "SymBool"};
   const std::vector<Value> values = one_of_each(FakeA::create());
   ASSERT_EQ(values.size(), std::size(types));
   for (std::size_t i = 0; i < values.size(); ++i) {
