@@ -24,8 +24,8 @@ void slots::reset_backward_hooks(Interpreter& interpreter, const TensorImpl& sel
   Runtime& runtime = runtime_of(interpreter);
   const HoldGil gil(runtime);
   const Owned object = wrap(runtime, handle_of(self));
-  const int failed = in_python(
-      [&] { return PyObject_SetAttrString(object.get(), "_backward_hooks", Py_None); });
+  const int failed =
+      in_python([&] { return PyObject_SetAttrString(object.get(), "_backward_hooks", Py_None); });
   if (failed != 0) throw_python_error(runtime);
 }
 
