@@ -10,7 +10,8 @@
 namespace opyard {
 
 // What a callee may look at while `tensor` lives and stands still. Shape and strides lie in the
-// tensor: nobody may write to them. The tensor is defined. Raises what dlpack_device_of() raises.
+// tensor: nobody may write to them. The tensor is defined. Raises what dlpack_device_of() raises,
+// and BadValue for symbolic sizes.
 //
 // Written where it belongs, field by field: a struct that is made elsewhere and copied costs 15 ns,
 // since its narrow fields would be loaded again before they are stored (bench row
@@ -23,14 +24,16 @@ namespace opyard {
 #undef OPYARD_DTYPE
     return types;
   }();
+  // Whatever its class says, what lies in memory is what the tensor was made with.
   const TensorImpl& impl = *tensor.impl();
+  if (impl.has_policy(TensorImpl::kSymbolic)) refuse_symbolic("sizes");
   view.data = impl.data();
   view.device = {dlpack::kCPU, 0};
-  if (__builtin_expect(!impl.device().is_cpu(), 0)) view.device = dlpack_device_of(tensor);
-  view.ndim = std::int32_t(impl.dim());
+  if (__builtin_expect(!impl.own_device().is_cpu(), 0)) view.device = dlpack_device_of(tensor);
+  view.ndim = std::int32_t(impl.own_sizes().size());
   view.dtype = kTypes[std::size_t(impl.dtype())];
-  view.shape = const_cast<std::int64_t*>(impl.sizes().data());
-  view.strides = const_cast<std::int64_t*>(impl.strides().data());
+  view.shape = const_cast<std::int64_t*>(impl.own_sizes().data());
+  view.strides = const_cast<std::int64_t*>(impl.own_strides().data());
   view.byte_offset = 0;
 }
 
