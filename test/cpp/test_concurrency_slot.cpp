@@ -116,9 +116,16 @@ TEST(Tensor, E18_TensorsMayDieWhileTheirInterpreterIsDisarmed) {
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       while (!stop) {
-        const Tensor tensor = Tensor::empty({});
-        tensor.impl()->object_slot().claim(a);
-        tensor.impl()->object_slot().set_object_with_lock_held(&object);
+        TensorImpl* left = nullptr;
+        {
+          const Tensor tensor = Tensor::empty({});
+          left = tensor.impl().get();
+          left->object_slot().claim(a);
+          left->object_slot().set_object_with_lock_held(&object);
+          left->object_slot().set_owns_object_with_lock_held(true);
+        }
+        bool was_left = false;
+        left->return_to_object_with_lock_held(was_left);  // its object buries it
         made.fetch_add(1);
       }
     });
