@@ -7,6 +7,7 @@
  *   Wrapper.alias()    a fresh object on the same memory, and a fresh wrapper
  *   Native(f)          an operator with vectorcall whose kernel is a C function, reached by pointer
  *   Call(function)     an operator with vectorcall whose kernel is a Python function
+ *   Handled(handler)   an operator with vectorcall that asks a Python handler of the argument's class
  *   repeat(...)        a C loop over a Python function
  *   exchange(array)    what __dlpack__ costs: ask, take over, give back
  */
@@ -41,6 +42,7 @@ static PyTypeObject* wrapper_type;
 static Wrapper* free_wrapper;
 static Object* free_object;
 static Object* stored; /* what the kernel returns */
+static PyObject* classes; /* a tuple of the wrapper's type */
 
 /* ---- counted objects ---- */
 
@@ -160,23 +162,28 @@ static PyObject* call_python(PyObject* self, PyObject* const* args, size_t flags
   return result;
 }
 
-/* A handler: function(receiver, op, types, args). `function` is a tuple of the function, the receiver and
-   the types; only the tuple of arguments is made. */
-static PyObject* call_handler(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-  if (!is_one_wrapper(args, flags, names)) return refuse();
-  PyObject* packed = PyTuple_New(1);
-  if (packed == NULL) return NULL;
-  Py_INCREF(args[0]);
-  PyTuple_SET_ITEM(packed, 0, args[0]);
-  PyObject* kept = ((Operator*)self)->function;
-  PyObject* array[] = {NULL, PyTuple_GET_ITEM(kept, 1), self, PyTuple_GET_ITEM(kept, 2), packed};
-  PyObject* result = PyObject_Vectorcall(PyTuple_GET_ITEM(kept, 0), array + 1,
-                                         4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-  Py_DECREF(packed);
+/* The same with any number of them, and with names, which the function checks. */
+static PyObject* call_python_many(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  for (Py_ssize_t i = 0; i < PyVectorcall_NARGS(flags); ++i) {
+    if (!Py_IS_TYPE(args[i], wrapper_type)) return refuse();
+  }
+  PyObject* result = PyObject_Vectorcall(((Operator*)self)->function, args, flags, names);
   if (result != NULL && !Py_IS_TYPE(result, wrapper_type)) {
     Py_DECREF(result);
     return refuse();
   }
+  return result;
+}
+
+/* The handler gets the operator, the classes, and the arguments in a tuple. */
+static PyObject* call_handled(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  if (!is_one_wrapper(args, flags, names)) return refuse();
+  PyObject* packed = PyTuple_Pack(1, args[0]);
+  if (packed == NULL) return NULL;
+  PyObject* array[5] = {NULL, (PyObject*)wrapper_type, self, classes, packed};
+  PyObject* result = PyObject_Vectorcall(((Operator*)self)->function, array + 1,
+                                         4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+  Py_DECREF(packed);
   return result;
 }
 
@@ -226,10 +233,14 @@ static PyObject* python(PyObject* module, PyObject* function) {
   return make_operator(call_python, NULL, function);
 }
 
-/* handler((function, receiver, types)) */
-static PyObject* handler(PyObject* module, PyObject* kept) {
+static PyObject* python_many(PyObject* module, PyObject* function) {
   (void)module;
-  return make_operator(call_handler, NULL, kept);
+  return make_operator(call_python_many, NULL, function);
+}
+
+static PyObject* handled(PyObject* module, PyObject* handler) {
+  (void)module;
+  return make_operator(call_handled, NULL, handler);
 }
 
 /* repeat(function, wrapper, times): what C++ pays that holds the GIL. The object has a live wrapper;
@@ -289,7 +300,8 @@ static PyObject* exchange(PyObject* module, PyObject* array) {
 
 static PyMethodDef functions[] = {{"native", native, METH_NOARGS, NULL},
                                   {"python", python, METH_O, NULL},
-                                  {"handler", handler, METH_O, NULL},
+                                  {"python_many", python_many, METH_O, NULL},
+                                  {"handled", handled, METH_O, NULL},
                                   {"repeat", (PyCFunction)(void (*)(void))repeat, METH_FASTCALL, NULL},
                                   {"exchange", exchange, METH_O, NULL},
                                   {NULL, NULL, 0, NULL}};
@@ -301,6 +313,8 @@ static int fill(PyObject* module) {
   dlpack_name = PyUnicode_InternFromString("__dlpack__");
   if (wrapper_type == NULL || operator_type == NULL || stored == NULL || dlpack_name == NULL) return -1;
   stored->owners = 1;
+  classes = PyTuple_Pack(1, wrapper_type);
+  if (classes == NULL) return -1;
   return PyModule_AddType(module, wrapper_type);
 }
 

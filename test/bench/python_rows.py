@@ -39,17 +39,12 @@ def pass_on(x):
     return x
 
 
-def first_of(receiver, op, types, args=(), kwargs=None):
-    """A handler."""
+def pass_first(*args, a=1.0):
     return args[0]
 
 
-def make_loop(inside: str) -> Callable:
-    """A function that makes 100 calls inside a with block."""
-    lines = ["def loop(scope, op, x):", f"    {inside}:", *["        op(x)"] * 100]
-    names: dict = {}
-    exec("\n".join(lines), names)
-    return names["loop"]
+def handle(cls, op, types, args=(), kwargs=None):
+    return args[0]
 
 
 class Sides:
@@ -66,6 +61,12 @@ class Sides:
         self.ops = opyard.ops
         self.library = opyard.library.Library("opyard_bench", "IMPL", "CPU")
         self.library.impl("python", pass_on)
+        self.own = opyard.library.Library("opyard_bench_own", "DEF")
+        for name, count, more in (("two", 2, ""), ("many", 14, ""), ("names", 1, ", *, float a=1.0")):
+            tensors = ", ".join(f"Tensor x{i}" for i in range(count))
+            self.own.define(f"{name}({tensors}{more}) -> Tensor")
+            self.own.impl(name, pass_first, "CPU")
+        self.own_ops = opyard.ops.opyard_bench_own
         self.tensor = opyard.tensor([1.0, 2.0, 3.0, 4.0])
         self.wrapper = self.floors.Wrapper()
         self.array = numpy.arange(4, dtype="float32")
@@ -106,39 +107,53 @@ class Sides:
             Statement("op(x)", {"op": self.ops.opyard_bench.python.default, "x": self.tensor}),
         )
 
+    def _python_many(self, name: str, count: int, more: str = "") -> tuple[Statement, Statement]:
+        text = f"op({', '.join(['x'] * count)}{more})"
+        op = getattr(self.own_ops, name).default
+        return (
+            Statement(text, {"op": self.floors.python_many(pass_first), "x": self.wrapper}),
+            Statement(text, {"op": op, "x": self.tensor}),
+        )
+
+    def python_two(self) -> tuple[Statement, Statement]:
+        return self._python_many("two", 2)
+
+    def python_many(self) -> tuple[Statement, Statement]:
+        return self._python_many("many", 14)
+
+    def python_names(self) -> tuple[Statement, Statement]:
+        return self._python_many("names", 1, ", a=2.0")
+
+    def subclass(self) -> tuple[Statement, Statement]:
+        Handled = type("Handled", (self.opyard.Tensor,), {"__opyard_dispatch__": classmethod(handle)})
+        x = self.opyard.Tensor.make_subclass(Handled, self.tensor)
+        return (
+            Statement("op(x)", {"op": self.floors.handled(handle), "x": self.wrapper}),
+            Statement("op(x)", {"op": self.ops.opyard_bench.stored.default, "x": x}),
+        )
+
+    def mode(self) -> tuple[Statement, Statement]:
+        Mode = type("Mode", (self.opyard.dispatch.DispatchMode,), {"__opyard_dispatch__": handle})
+        op = self.ops.opyard_bench.stored.default
+        return (
+            Statement("op(x)", {"op": self.floors.handled(handle), "x": self.wrapper}),
+            Statement("op(x)", {"op": op, "x": self.tensor}, within=Mode()),
+        )
+
+    def detach(self) -> tuple[Statement, Statement]:
+        Handled = type("Handled", (self.opyard.Tensor,), {"__opyard_dispatch__": classmethod(handle)})
+        x = self.opyard.Tensor.make_subclass(Handled, self.tensor)
+        return (
+            Statement("op(x)", {"op": self.floors.handled(handle), "x": self.wrapper}),
+            Statement("op(x)", {"op": self.ops.aten.detach.default, "x": x}),
+        )
+
     def python_from_cpp(self) -> tuple[Statement, Statement]:
         floor = {"repeat": self.floors.repeat, "f": pass_on, "x": self.wrapper}
         ours = {"repeat": self.ops.opyard_bench.repeat.default, "x": self.tensor}
         return (
             Statement(f"repeat(f, x, {LOOP})", floor, LOOP),
             Statement(f"repeat(x, {LOOP})", ours, LOOP),
-        )
-
-    def class_handler(self) -> tuple[Statement, Statement]:
-        class Handled(self.opyard.Tensor):
-            __opyard_dispatch__ = classmethod(first_of)
-
-        floor = self.floors.handler((first_of, Handled, (Handled,)))
-        x = self.opyard.Tensor.make_subclass(Handled, self.tensor)
-        return (
-            Statement("op(x)", {"op": floor, "x": self.wrapper}),
-            Statement("op(x)", {"op": self.ops.opyard_bench.python.default, "x": x}),
-        )
-
-    def mode(self) -> tuple[Statement, Statement]:
-        from opyard.dispatch import DispatchMode
-
-        class Mode(DispatchMode):
-            __opyard_dispatch__ = first_of
-
-        floor = self.floors.handler((first_of, Mode(), ()))
-        ours = self.ops.opyard_bench.python.default
-        bare, scoped = make_loop("if True"), make_loop("with scope")
-        names = {"run": bare, "op": floor, "x": self.wrapper}
-        mode = {"run": scoped, "scope": Mode(), "op": ours, "x": self.tensor}
-        return (
-            Statement("run(None, op, x)", names, 100),
-            Statement("run(scope, op, x)", mode, 100),
         )
 
 
@@ -149,9 +164,13 @@ ROWS: dict[str, Callable] = {
     "foreign": Sides.foreign,
     "from_dlpack": Sides.from_dlpack,
     "python_kernel": Sides.python_kernel,
+    "python_two": Sides.python_two,
+    "python_many": Sides.python_many,
+    "python_names": Sides.python_names,
     "python_from_cpp": Sides.python_from_cpp,
-    "class_handler": Sides.class_handler,
+    "subclass": Sides.subclass,
     "mode": Sides.mode,
+    "detach": Sides.detach,
 }
 
 

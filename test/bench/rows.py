@@ -74,9 +74,13 @@ PYTHON = [
     Row("foreign", "3", "NumPy array as argument, by __dlpack__", RATIO, 1.3),
     Row("from_dlpack", "3", "  from_dlpack(array)", INFORMATION),
     Row("python_kernel", "4", "Python kernel called from Python", RATIO, 1.4),
+    Row("python_two", "4", "  with two tensors", RATIO, 1.4),
+    Row("python_many", "4", "  with fourteen tensors", RATIO, 1.4),
+    Row("python_names", "4", "  with a keyword argument", RATIO, 1.4),
     Row("python_from_cpp", "5", "Python kernel called from C++, GIL held", RATIO, 1.4),
-    Row("class_handler", "6", "handler of a tensor subclass", RATIO, 1.5),
+    Row("subclass", "6", "handler of a subclass", RATIO, 1.5),
     Row("mode", "6", "handler of a mode", RATIO, 2.0),
+    Row("detach", "6", "detach of a subclass, by its handler", INFORMATION),
 ]
 
 # What importing costs. The floor is importing the extension module of the floors.

@@ -9,6 +9,7 @@ neighbour that takes the processor away spoils a few rounds of all statements, a
 import gc
 import statistics
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 
@@ -18,11 +19,15 @@ ROUND_NANOSECONDS = 300_000
 
 @dataclass
 class Statement:
-    """A statement over the names it uses. One that loops by itself says how many calls it makes."""
+    """A statement over the names it uses. One that loops by itself says how many calls it makes.
+
+    `within` is a context, entered for each round, in which the statement runs.
+    """
 
     text: str
     names: dict[str, object]
     calls: int = 1
+    within: AbstractContextManager = field(default_factory=nullcontext)
     copies: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -43,7 +48,12 @@ def compiled(statement: Statement) -> Callable[[int], int]:
     space: dict[str, Callable] = {}
     exec(source, space)
     timed, values = space["timed"], tuple(statement.names.values())
-    return lambda loops: timed(loops, perf_counter_ns, *values)
+
+    def run(loops: int) -> int:
+        with statement.within:
+            return timed(loops, perf_counter_ns, *values)
+
+    return run
 
 
 def loops_for_a_round(timed: Callable[[int], int]) -> int:
