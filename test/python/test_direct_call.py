@@ -105,7 +105,7 @@ def calls_of(schema):
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_both_ways_give_the_same_with_a_kernel_in_python(define, schema):
+def test_X6_both_ways_give_the_same_with_a_kernel_in_python(define, schema):
     seen = []
 
     def kernel(*args, **kwargs):
