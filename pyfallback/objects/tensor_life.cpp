@@ -247,9 +247,17 @@ Owned wrap(Runtime& runtime, Tensor&& tensor) {
   if (!tensor.defined()) return Owned::share(Py_None);
   ObjectSlot& slot = tensor.impl()->object_slot();
   if (Owned live = find_live(runtime, slot, tensor)) return live;
-  if (slot.status(runtime.tag) != SlotStatus::TaggedByUs) slot.claim(runtime.tag);
+  SlotStatus status = slot.status(runtime.tag);
+  if (status == SlotStatus::MaybeUntagged) {
+    if (tensor.impl()->is_unshared()) {
+      status = SlotStatus::DefinitelyUntagged;
+    } else {
+      slot.claim(runtime.tag);
+      status = SlotStatus::TaggedByUs;
+    }
+  }
   TensorObject* const wrapper = take_memory(runtime);
-  slot.set_object_with_lock_held(wrapper);
+  slot.init(runtime.tag, wrapper, status);
   new (&wrapper->tensor) Tensor(std::move(tensor));
   return Owned::steal(reinterpret_cast<PyObject*>(wrapper));
 }

@@ -135,7 +135,7 @@ Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) c
 Tensor Tensor::alias() const {
   const TensorImpl& impl = require();
   if (impl.has_policy(TensorImpl::kSymbolic)) refuse_symbolic("alias");
-  return as_strided(impl.own_sizes(), impl.own_strides(), impl.own_storage_offset());
+  return Tensor(make_counted<TensorImpl>(impl, keys_of_view(impl.keys())));
 }
 
 void Tensor::refuse_undefined() {

@@ -115,6 +115,16 @@ void refuse_symbolic(const char* part) {
        fmt::format("Cannot call {} on a tensor with symbolic shapes/strides", part));
 }
 
+TensorImpl::TensorImpl(const TensorImpl& viewed, DispatchKeySet keys)
+    : keys_(keys),
+      storage_(viewed.storage_),
+      storage_offset_(viewed.storage_offset_),
+      numel_(viewed.numel_),
+      sizes_(viewed.sizes_),
+      strides_(viewed.strides_),
+      dtype_(viewed.dtype_),
+      contiguous_(viewed.contiguous_) {}
+
 TensorImpl::~TensorImpl() = default;
 
 // A tensor that owns the object in its slot is left to it: that object may be in somebody's hands, by

@@ -35,6 +35,12 @@ class OPYARD_API Counted {
   // How many owners there are at this moment. Another thread may change it at once.
   std::uint32_t owner_count() const noexcept { return owners_.load(std::memory_order_relaxed); }
 
+  // Whether the caller, who is an owner, is the only one, and nobody can add another meanwhile.
+  bool is_unshared() const noexcept {
+    return owners_.load(std::memory_order_acquire) == 1 &&
+           !watched_.load(std::memory_order_relaxed);
+  }
+
   static void* operator new(std::size_t bytes) { return allocate(bytes); }
   static void operator delete(void* memory, std::size_t bytes) noexcept {
     deallocate(memory, bytes);

@@ -32,7 +32,13 @@ class SmallVector {
   SmallVector(std::initializer_list<T> values) : SmallVector(std::span<const T>(values)) {}
   explicit SmallVector(std::span<const T> values) { assign(values); }
   SmallVector(std::size_t count, const T& value) { resize(count, value); }
-  SmallVector(const SmallVector& other) { assign(other); }
+  SmallVector(const SmallVector& other) {
+    if (other.in_place()) {
+      copy_in_place(other);
+    } else {
+      assign(other);
+    }
+  }
   SmallVector(SmallVector&& other) noexcept { take(other); }
   ~SmallVector() { drop(); }
 
@@ -99,11 +105,16 @@ class SmallVector {
   void drop() noexcept {
     if (!in_place()) deallocate(heap_, capacity_ * sizeof(T), alignof(T));
   }
+  // All elements there is room for: a fixed number of bytes is copied without a call.
+  void copy_in_place(const SmallVector& other) noexcept {
+    size_ = other.size_;
+    std::memcpy(static_cast<void*>(inline_), other.inline_, sizeof(inline_));
+  }
   void take(SmallVector& other) noexcept {
     size_ = other.size_;
     capacity_ = other.capacity_;
     if (other.in_place()) {
-      std::memcpy(static_cast<void*>(inline_), other.inline_, sizeof(inline_));
+      copy_in_place(other);
     } else {
       heap_ = other.heap_;
     }

@@ -46,6 +46,9 @@ class OPYARD_API TensorImpl final : public Counted {
   // number of elements past int64, and for geometry that leaves the storage.
   TensorImpl(CountedPtr<Storage> storage, DType dtype, IntSpan sizes, IntSpan strides,
              std::int64_t storage_offset, DispatchKeySet keys);
+  // A view of the whole of another tensor, with keys of its own: nothing is left to check. It has no
+  // policies, and its object slot is empty.
+  TensorImpl(const TensorImpl& viewed, DispatchKeySet keys);
   ~TensorImpl() override;
 
   DispatchKeySet keys() const noexcept { return keys_; }
