@@ -62,7 +62,11 @@ class Sides:
         self.library = opyard.library.Library("opyard_bench", "IMPL", "CPU")
         self.library.impl("python", pass_on)
         self.own = opyard.library.Library("opyard_bench_own", "DEF")
-        for name, count, more in (("two", 2, ""), ("many", 14, ""), ("names", 1, ", *, float a=1.0")):
+        for name, count, more in (
+            ("two", 2, ""),
+            ("many", 14, ""),
+            ("names", 1, ", *, float a=1.0"),
+        ):
             tensors = ", ".join(f"Tensor x{i}" for i in range(count))
             self.own.define(f"{name}({tensors}{more}) -> Tensor")
             self.own.impl(name, pass_first, "CPU")
@@ -125,7 +129,9 @@ class Sides:
         return self._python_many("names", 1, ", a=2.0")
 
     def subclass(self) -> tuple[Statement, Statement]:
-        Handled = type("Handled", (self.opyard.Tensor,), {"__opyard_dispatch__": classmethod(handle)})
+        Handled = type(
+            "Handled", (self.opyard.Tensor,), {"__opyard_dispatch__": classmethod(handle)}
+        )
         x = self.opyard.Tensor.make_subclass(Handled, self.tensor)
         return (
             Statement("op(x)", {"op": self.floors.handled(handle), "x": self.wrapper}),
@@ -141,7 +147,9 @@ class Sides:
         )
 
     def detach(self) -> tuple[Statement, Statement]:
-        Handled = type("Handled", (self.opyard.Tensor,), {"__opyard_dispatch__": classmethod(handle)})
+        Handled = type(
+            "Handled", (self.opyard.Tensor,), {"__opyard_dispatch__": classmethod(handle)}
+        )
         x = self.opyard.Tensor.make_subclass(Handled, self.tensor)
         return (
             Statement("op(x)", {"op": self.floors.handled(handle), "x": self.wrapper}),
