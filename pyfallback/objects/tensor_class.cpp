@@ -13,6 +13,24 @@ namespace {
 
 PyTypeObject* type_of(PyObject* object) { return reinterpret_cast<PyTypeObject*>(object); }
 
+// Refuses what is no subclass of Tensor, before it is made: is_tensor() relies on that.
+PyObject* new_class(PyTypeObject* meta, PyObject* args, PyObject* kwargs) {
+  PyObject* const bases = PyTuple_GET_SIZE(args) == 3 ? PyTuple_GET_ITEM(args, 1) : nullptr;
+  const Runtime* const runtime = find_runtime();
+  bool found = false;
+  for (Py_ssize_t i = 0; bases != nullptr && PyTuple_Check(bases) && i < PyTuple_GET_SIZE(bases);
+       ++i) {
+    PyObject* const base = PyTuple_GET_ITEM(bases, i);
+    found = found || (runtime != nullptr && PyType_Check(base) &&
+                      PyType_IsSubtype(type_of(base), runtime->tensor_type) != 0);
+  }
+  if (found) return PyType_Type.tp_new(meta, args, kwargs);
+  PyErr_SetString(
+      PyExc_TypeError,
+      "opyard.TensorMeta makes subclasses of opyard.Tensor only: name it among the bases");
+  return nullptr;
+}
+
 int init_class(PyObject* made, PyObject* args, PyObject* kwargs) {
   const int failed = PyType_Type.tp_init(made, args, kwargs);
   type_of(made)->tp_finalize = finalize_tensor;
@@ -28,6 +46,7 @@ int set_class_attribute(PyObject* changed, PyObject* name, PyObject* value) {
 PyType_Slot meta_slots[] = {
     {Py_tp_doc, const_cast<char*>("The class of opyard.Tensor and of its subclasses.")},
     {Py_tp_base, nullptr},  // type: an address that is known at run time only
+    {Py_tp_new, slot(new_class)},
     {Py_tp_init, slot(init_class)},
     {Py_tp_setattro, slot(set_class_attribute)},
     {0, nullptr}};

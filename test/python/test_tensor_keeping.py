@@ -326,6 +326,35 @@ def test_only_subclasses_of_tensor_are_made(cls, came):
     )
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda meta: meta("No", (), {}),
+        lambda meta: meta("No", (int,), {}),
+        lambda meta: meta("No", 3, {}),
+        lambda meta: meta("No"),
+        lambda meta: meta.__new__(meta, "No", (), {}),
+        lambda meta: type.__new__(meta, "No", (), {}),
+    ],
+)
+def test_the_class_of_tensor_makes_subclasses_of_tensor_only(make):
+    with pytest.raises(TypeError):
+        make(type(opyard.Tensor))
+
+
+def test_a_class_may_have_a_class_of_its_own():
+    class Meta(type(opyard.Tensor)):
+        pass
+
+    class Own(Plain, metaclass=Meta):
+        pass
+
+    tensor = Own([1.0])
+    assert type(Own) is Meta
+    assert (tensor + tensor).tolist() == [2]
+    assert opyard.ops.aten.add(tensor, tensor).tolist() == [2]
+
+
 def test_instances_are_tensors_to_operators():
     tensor = Plain([1.0, 2.0])
     assert isinstance(tensor, opyard.Tensor)
