@@ -10,7 +10,7 @@
 #include <string>
 
 #include "objects/convert.h"
-#include "runtime/gil.h"
+#include "runtime/enter_python.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -35,15 +35,12 @@ class EnteredContext {
 };
 
 Value continue_with(FutureCallback& callback, FutureObject& completed) {
-  const HoldGil gil(callback.runtime);
-  try {
+  return enter_python(callback.runtime, [&] {
     const Owned result = callback.run(completed);
     Value value;
     to_value(callback.runtime, *base_type(TypeKind::Any), result.get(), value);
     return value;
-  } catch (const PythonErrorSet&) {
-    throw_python_error(callback.runtime);
-  }
+  });
 }
 
 void tell(FutureCallback& callback, FutureObject& completed) {

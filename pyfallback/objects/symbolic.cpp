@@ -7,8 +7,7 @@
 #include <new>
 
 #include "opyard/slot/interpreter_object.h"
-#include "runtime/errors.h"
-#include "runtime/gil.h"
+#include "runtime/enter_python.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -92,12 +91,7 @@ class PythonNode final : public SymNode {
  private:
   template <typename Body>
   auto entered(const Body& body) const -> decltype(body()) {
-    const HoldGil gil(runtime_);
-    try {
-      return body();
-    } catch (const PythonErrorSet&) {
-      throw_python_error(runtime_);
-    }
+    return enter_python(runtime_, body);
   }
   template <typename Body>
   SymNodePtr made(const Body& body) const {

@@ -8,7 +8,7 @@
 #include "objects/overload.h"
 #include "objects/packet.h"
 #include "opyard/registry/registry.h"
-#include "runtime/gil.h"
+#include "runtime/enter_python.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -48,17 +48,6 @@ SharedCallback callback_of(Runtime& runtime, PyObject* function, const char* wha
 void call_with(const Callback& callback, const Owned& argument) {
   require(callback.runtime(),
           in_python([&] { return PyObject_CallOneArg(callback.function(), argument.get()); }));
-}
-
-// Runs a body that calls Python, with the GIL; its failures leave as what C++ may see.
-template <typename Body>
-void enter_python(Runtime& runtime, const Body& body) {
-  const HoldGil gil(runtime);
-  try {
-    body();
-  } catch (const PythonErrorSet&) {
-    throw_python_error(runtime);
-  }
 }
 
 void tell_defined(const Callback& callback, const Operator& op) {

@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include "runtime/errors.h"
-#include "runtime/gil.h"
+#include "runtime/enter_python.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -22,13 +21,7 @@ bool is_imported(const char* module) {
 void slots::throw_abstract_impl_not_imported_error(Interpreter& interpreter, const char* op,
                                                    const char* module, const char* context) {
   Runtime& runtime = runtime_of(interpreter);
-  const HoldGil gil(runtime);
-  bool imported = false;
-  try {
-    imported = is_imported(module);
-  } catch (const PythonErrorSet&) {
-    throw_python_error(runtime);
-  }
+  const bool imported = enter_python(runtime, [&] { return is_imported(module); });
   const std::string more = *context == '\0' ? std::string() : std::string(": ") + context;
   const std::string begin =
       std::string(op) + " has no kernel at Meta, where this call goes. Its fake kernel ";

@@ -22,8 +22,7 @@
 #include "opyard/slot/modes.h"
 #include "protocol/call_arguments.h"
 #include "protocol/results.h"
-#include "runtime/errors.h"
-#include "runtime/gil.h"
+#include "runtime/enter_python.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -367,32 +366,21 @@ PyObject* disabled_dispatch(PyObject*, PyObject* const* args, Py_ssize_t count) 
 }  // namespace
 
 void dispatch_to_handlers(Runtime& runtime, const Operator& op, Stack& stack) {
-  const HoldGil gil(runtime);
-  try {
-    dispatch_with_gil(runtime, op, stack);
-  } catch (const PythonErrorSet&) {
-    throw_python_error(runtime);  // the caller may be C++, which must not see the other
-  }
+  enter_python(runtime, [&] { dispatch_with_gil(runtime, op, stack); });
 }
 
 Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
-  const HoldGil gil(runtime);
-  try {
+  return enter_python(runtime, [&] {
     const Owned object = wrap(runtime, self);
     const Owned kept = handler_of(runtime, Py_TYPE(object.get()));
-    if (!kept) {
-      const Owned plain = make_instance(runtime, Py_TYPE(object.get()), self);
-      return tensor_unchecked(plain.get());
-    }
-    const Owned result = detach_by_class(runtime, object, kept);
+    const Owned result = kept ? detach_by_class(runtime, object, kept)
+                              : make_instance(runtime, Py_TYPE(object.get()), self);
     if (!is_tensor(runtime, result.get())) {
       fail(ErrorKind::BadReturn, fmt::format("detach returned invalid type {}, expected Tensor",
                                              Py_TYPE(result.get())->tp_name));
     }
-    return tensor_unchecked(result.get());
-  } catch (const PythonErrorSet&) {
-    throw_python_error(runtime);
-  }
+    return Tensor(tensor_unchecked(result.get()));
+  });
 }
 
 HandlerAnswer ask_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,

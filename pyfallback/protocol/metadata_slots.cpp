@@ -21,8 +21,7 @@
 #include "opyard/library.h"
 #include "opyard/tensor/memory_format.h"
 #include "opyard/value/sym_tensor.h"
-#include "runtime/errors.h"
-#include "runtime/gil.h"
+#include "runtime/enter_python.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -68,8 +67,7 @@ template <typename Read, typename... More>
 auto ask(Interpreter& interpreter, const TensorImpl& self, Question& question, const Read& read,
          More... more) {
   Runtime& runtime = runtime_of(interpreter);
-  const HoldGil gil(runtime);
-  try {
+  return enter_python(runtime, [&] {
     const Owned tensor =
         wrap(runtime, Tensor(CountedPtr<TensorImpl>::share(const_cast<TensorImpl*>(&self))));
     const Owned others[] = {Owned(), checked(PyLong_FromLongLong(more))...};
@@ -79,9 +77,7 @@ auto ask(Interpreter& interpreter, const TensorImpl& self, Question& question, c
     const HandlerAnswer answer =
         ask_handlers(runtime, op.get(), args, 1 + sizeof...(more), nullptr);
     return read(runtime, answer.object ? answer.object.get() : Py_None);
-  } catch (const PythonErrorSet&) {
-    throw_python_error(runtime);  // the caller may be C++, which must not see the other
-  }
+  });
 }
 
 [[noreturn]] void refuse_answer(const char* slot, PyObject* answer, const char* expected) {

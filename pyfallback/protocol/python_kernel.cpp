@@ -18,8 +18,7 @@
 #include "opyard/registry/registry.h"
 #include "protocol/call_arguments.h"
 #include "protocol/results.h"
-#include "runtime/errors.h"
-#include "runtime/gil.h"
+#include "runtime/enter_python.h"
 #include "runtime/leak_check.h"
 
 namespace opyard::python {
@@ -74,17 +73,6 @@ std::string name_of_function(PyObject* function) {
       name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
   PyErr_Clear();
   return text == nullptr ? Py_TYPE(function)->tp_name : text;
-}
-
-// Runs a body that calls Python for C++, with the GIL.
-template <typename Body>
-void enter_python(Runtime& runtime, const Body& body) {
-  const HoldGil gil(runtime);
-  try {
-    body();
-  } catch (const PythonErrorSet&) {
-    throw_python_error(runtime);  // the caller may be C++, which must not see the other
-  }
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// runtime/enter_python.h: Python on behalf of C++, from any thread.
+//
+// Depends on: runtime/{gil,errors}.h.
+#pragma once
+
+#include "runtime/gil.h"
+
+#include <utility>
+
+#include "runtime/errors.h"
+
+namespace opyard::python {
+
+// Runs a body that calls Python, with the GIL. What it leaves as a Python exception that is set becomes
+// an Error that carries it, since the caller may be C++, which must not see PythonErrorSet. Raises
+// InterpreterGone once the interpreter has ended.
+template <typename Body>
+decltype(auto) enter_python(Runtime& runtime, Body&& body) {
+  const HoldGil gil(runtime);
+  try {
+    return std::forward<Body>(body)();
+  } catch (const PythonErrorSet&) {
+    throw_python_error(runtime);
+  }
+}
+
+}  // namespace opyard::python
