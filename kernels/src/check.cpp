@@ -19,6 +19,16 @@ void require_cpu(const char* op, const char* argument, const Tensor& tensor) {
     refuse(ErrorKind::Unsupported, {op, ": ", argument, " is ", tensor, " on ",
                                     to_string(tensor.device()), "; this kernel accepts cpu"});
   }
+  const TensorImpl& impl = *tensor.impl();
+  if (impl.own_numel() != 0 && impl.data() == nullptr) {
+    refuse(ErrorKind::BadValue, {op, ": ", argument, " is ", tensor,
+                                 ", which has no memory: its class has to handle this operator"});
+  }
+  if (impl.has_policy(TensorImpl::kCustomSizes | TensorImpl::kCustomStrides)) {
+    refuse(ErrorKind::Unsupported,
+           {op, ": ", argument, " is ", tensor,
+            ", whose class defines its geometry; this kernel goes by the memory's own"});
+  }
 }
 
 void require_computed(const char* op, const char* argument, const Tensor& tensor) {

@@ -8,6 +8,7 @@
 #include "objects/direct_call.h"
 
 #include <array>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -45,6 +46,14 @@ Ready ready_for(const Type& type) {
   }
 }
 
+// What C++ can take: a text with lone surrogates has no UTF-8 form.
+bool is_text(PyObject* object) noexcept {
+  if (!PyUnicode_CheckExact(object)) return false;
+  if (PyUnicode_IS_COMPACT_ASCII(object) || PyUnicode_AsUTF8(object) != nullptr) return true;
+  PyErr_Clear();
+  return false;
+}
+
 bool is_small_int(PyObject* object) noexcept {
   return PyLong_CheckExact(object) && find_int64(object).has_value();
 }
@@ -59,7 +68,7 @@ bool is_ready(Ready ready, PyObject* object) noexcept {
     case Ready::Bool:
       return PyBool_Check(object);
     case Ready::Str:
-      return PyUnicode_CheckExact(object);
+      return is_text(object);
     case Ready::Number:
       return PyFloat_CheckExact(object) || PyBool_Check(object) || is_small_int(object);
     case Ready::Tensor:
@@ -82,9 +91,13 @@ bool is_for_tensors(Ready ready) noexcept {
   return true;
 }
 
+bool is_nan(PyObject* object) noexcept {
+  return PyFloat_CheckExact(object) && std::isnan(PyFloat_AS_DOUBLE(object));
+}
+
 // Of exact numbers and texts, for which comparing runs no code of a user.
 bool equals(PyObject* object, PyObject* default_value) noexcept {
-  if (object == default_value) return true;
+  if (object == default_value || (is_nan(object) && is_nan(default_value))) return true;
   const int equal = PyObject_RichCompareBool(object, default_value, Py_EQ);
   if (equal < 0) PyErr_Clear();
   return equal != 0;
@@ -291,7 +304,9 @@ bool DirectCall::join_keywords(const Runtime& runtime, PyObject* const* values, 
 bool DirectCall::are_ready(PyObject* const* args, std::size_t count, PyObject* names) const {
   const auto fits = [](const Parameter& parameter, PyObject* object) {
     if (!is_for_tensors(parameter.ready) && !is_ready(parameter.ready, object)) return false;
-    return parameter.required || !equals(object, parameter.default_value.get());
+    if (parameter.required) return true;
+    if (is_for_tensors(parameter.ready)) return object != Py_None;
+    return !equals(object, parameter.default_value.get());
   };
   for (std::size_t i = 0; i < count; ++i) {
     if (!fits(parameters_[i], args[i])) return false;

@@ -23,12 +23,9 @@ struct TensorObject {
   bool finalized;        // the class's own __del__ has run
 };
 
-// Whether an object is a Tensor, exactly or by subclass. Whatever has the class of Tensor for its class
-// is a subclass (objects/tensor_class.cpp): a comparison in place of a walk over its bases.
+// Whether an object is a Tensor, exactly or by subclass.
 inline bool is_tensor(const Runtime& runtime, PyObject* object) noexcept {
-  PyTypeObject* const type = Py_TYPE(object);
-  return type == runtime.tensor_type || Py_TYPE(type) == runtime.tensor_meta_type ||
-         PyType_IsSubtype(type, runtime.tensor_type) != 0;
+  return Py_TYPE(object) == runtime.tensor_type || PyObject_TypeCheck(object, runtime.tensor_type);
 }
 
 // Makes a wrapper that its tensor kept an owner again, as it was reached from Python.

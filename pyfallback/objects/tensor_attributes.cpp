@@ -119,6 +119,7 @@ PyGetSetDef tensor_properties[] = {
      "ValueError for more than two dimensions.",
      nullptr},
     {"__dict__", get_attributes, set_attributes, nullptr, nullptr},
+    {"__class__", get_class, refuse_class, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace opyard::python

@@ -3,7 +3,9 @@
 // [Finaliser] What keeps a wrapper that must not be lost is the finaliser of its type; see
 // tensor_life.cpp, [Keeping]. A class with a __del__ of its own would put Python's function there. So
 // the class of Tensor and of all its subclasses sets ours again whenever a class is made or changed,
-// and ours runs __del__ when the tensor really dies. Nobody finds a Tensor.__del__ to call.
+// and ours runs __del__ when the tensor really dies. Nobody finds a Tensor.__del__ to call. A mixin
+// that is no Tensor and gets its __del__ late puts Python's function into the classes below it; that is
+// mended where the next instance is made.
 #include "objects/tensor.h"
 #include "objects/tensor_parts.h"
 #include "runtime/types.h"
@@ -13,22 +15,17 @@ namespace {
 
 PyTypeObject* type_of(PyObject* object) { return reinterpret_cast<PyTypeObject*>(object); }
 
-// Refuses what is no subclass of Tensor, before it is made: is_tensor() relies on that.
-PyObject* new_class(PyTypeObject* meta, PyObject* args, PyObject* kwargs) {
-  PyObject* const bases = PyTuple_GET_SIZE(args) == 3 ? PyTuple_GET_ITEM(args, 1) : nullptr;
-  const Runtime* const runtime = find_runtime();
-  bool found = false;
-  for (Py_ssize_t i = 0; bases != nullptr && PyTuple_Check(bases) && i < PyTuple_GET_SIZE(bases);
-       ++i) {
-    PyObject* const base = PyTuple_GET_ITEM(bases, i);
-    found = found || (runtime != nullptr && PyType_Check(base) &&
-                      PyType_IsSubtype(type_of(base), runtime->tensor_type) != 0);
+// Of a class and of all below it: Python sets the finalisers of all of them where one is changed.
+void set_finalizers(PyObject* changed) {
+  type_of(changed)->tp_finalize = finalize_tensor;
+  const Owned below = Owned::steal(PyObject_CallMethod(changed, "__subclasses__", nullptr));
+  if (!below || !PyList_Check(below.get())) {
+    PyErr_Clear();
+    return;
   }
-  if (found) return PyType_Type.tp_new(meta, args, kwargs);
-  PyErr_SetString(
-      PyExc_TypeError,
-      "opyard.TensorMeta makes subclasses of opyard.Tensor only: name it among the bases");
-  return nullptr;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(below.get()); ++i) {
+    set_finalizers(PyList_GET_ITEM(below.get(), i));
+  }
 }
 
 int init_class(PyObject* made, PyObject* args, PyObject* kwargs) {
@@ -39,14 +36,15 @@ int init_class(PyObject* made, PyObject* args, PyObject* kwargs) {
 
 int set_class_attribute(PyObject* changed, PyObject* name, PyObject* value) {
   const int failed = PyType_Type.tp_setattro(changed, name, value);
-  type_of(changed)->tp_finalize = finalize_tensor;
+  PyObject* const former = take_exception();
+  set_finalizers(changed);
+  if (former != nullptr) restore_exception(former);
   return failed;
 }
 
 PyType_Slot meta_slots[] = {
     {Py_tp_doc, const_cast<char*>("The class of opyard.Tensor and of its subclasses.")},
     {Py_tp_base, nullptr},  // type: an address that is known at run time only
-    {Py_tp_new, slot(new_class)},
     {Py_tp_init, slot(init_class)},
     {Py_tp_setattro, slot(set_class_attribute)},
     {0, nullptr}};
@@ -95,6 +93,20 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
     PyTypeObject* const type = require_subclass(runtime, cls, "as_subclass()");
     return make_instance(runtime, type, tensor_unchecked(self)).release();
   });
+}
+
+PyObject* get_class(PyObject* self, void*) {
+  return Owned::share(reinterpret_cast<PyObject*>(Py_TYPE(self))).release();
+}
+
+// Memory, keys and the collector's view of a wrapper go by its class.
+int refuse_class(PyObject* self, PyObject*, void*) {
+  PyErr_Format(
+      PyExc_TypeError,
+      "the class of a %s cannot be assigned; as_subclass(cls) gives a tensor of another class "
+      "on the same memory",
+      Py_TYPE(self)->tp_name);
+  return -1;
 }
 
 bool handles_dispatch(Runtime& runtime, PyTypeObject* type) {

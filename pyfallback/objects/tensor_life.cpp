@@ -28,7 +28,9 @@
 // stores (bench row call).
 //
 // [Collection] An exact wrapper is tracked by the collector from its first attribute on: before, it
-// owns no Python object that it could close a cycle through.
+// owns no Python object that it could close a cycle through. Attributes of a wrapper whose tensor has
+// C++ owners are not shown to the collector, which then takes them for reached from outside, as they are.
+// Owners can only let go while it runs, since coming takes the GIL. What lies in __slots__ is shown.
 #include "objects/tensor.h"
 
 #include <new>
@@ -123,6 +125,7 @@ void deallocate(PyObject* self) {
   TensorObject& wrapper = wrapper_of(self);
   Runtime& runtime = *wrapper.runtime;
   PyTypeObject* const type = Py_TYPE(self);
+  if (__builtin_expect(!wrapper.tensor.defined(), 0)) return_from_tensor(wrapper);
   const bool has_more = wrapper.weak_references != nullptr || wrapper.attributes != nullptr;
   if (__builtin_expect(has_more || type != runtime.tensor_type, 0)) {
     if (type == runtime.tensor_type && has_other_owners(wrapper)) {
@@ -147,6 +150,7 @@ void deallocate(PyObject* self) {
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
+  if (has_other_owners(wrapper_of(self))) return 0;
   Py_VISIT(wrapper_of(self).attributes);
   return 0;
 }
@@ -188,7 +192,10 @@ Owned find_live(Runtime& runtime, ObjectSlot& slot, Tensor& tensor) {
     clear_finalized(live);
     return Owned::steal(live);
   }
-  return Py_REFCNT(live) > 0 ? Owned::share(live) : Owned();
+  if (Py_REFCNT(live) == 0) return {};
+  // A __del__ may have brought it back to life: then its finaliser is to be asked once more.
+  if (wrapper_of(live).finalized) clear_finalized(live);
+  return Owned::share(live);
 }
 
 PyType_Slot slots[] = {{Py_tp_dealloc, slot(deallocate)},
@@ -216,12 +223,14 @@ int set_attributes(PyObject* self, PyObject* value, void* closure) {
 void finalize_tensor(PyObject* self) {
   TensorObject& wrapper = wrapper_of(self);
   if (!wrapper.tensor.defined()) return;
-  if (!has_other_owners(wrapper)) run_finalizer_of_class(wrapper);
-  // Also where __del__ has just given the tensor to someone.
-  if (has_other_owners(wrapper)) {
-    Py_INCREF(self);
-    leave_to_tensor(wrapper);
+  if (!has_other_owners(wrapper)) {
+    run_finalizer_of_class(wrapper);
+    if (!has_other_owners(wrapper)) return;  // else __del__ has given the tensor to someone
   }
+  Py_INCREF(self);
+  leave_to_tensor(wrapper);
+  // Where the owners let go just then, it has come back already, and dies now.
+  if (wrapper.keeper == nullptr) run_finalizer_of_class(wrapper);
 }
 
 void take_back_from_tensor(TensorObject& wrapper) noexcept {
@@ -229,7 +238,8 @@ void take_back_from_tensor(TensorObject& wrapper) noexcept {
 }
 
 void return_left_wrapper(PyObject* object) noexcept {
-  if (Py_TYPE(object)->tp_finalize != finalize_tensor) return;  // no wrapper
+  const Runtime* const runtime = find_runtime();
+  if (runtime == nullptr || !is_tensor(*runtime, object)) return;
   TensorObject& wrapper = wrapper_of(object);
   if (wrapper.keeper != nullptr && wrapper.keeper->is_left_to_object()) return_from_tensor(wrapper);
 }
@@ -238,7 +248,10 @@ Owned wrap(Runtime& runtime, const Tensor& tensor) {
   if (tensor.defined()) {
     const ObjectSlot& slot = tensor.impl()->object_slot();
     auto* const live = static_cast<PyObject*>(slot.object(runtime.tag));
-    if (live != nullptr && !slot.owns_object() && Py_REFCNT(live) > 0) return Owned::share(live);
+    if (live != nullptr && !slot.owns_object() && Py_REFCNT(live) > 0 &&
+        !wrapper_of(live).finalized) {
+      return Owned::share(live);
+    }
   }
   return wrap(runtime, Tensor(tensor));
 }
@@ -268,6 +281,7 @@ Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor) {
   if (slot.status(runtime.tag) != SlotStatus::TaggedByUs) slot.claim(runtime.tag);
   Owned made = checked(type->tp_alloc(type, 0));
   TensorObject& wrapper = wrapper_of(made.get());
+  type->tp_finalize = finalize_tensor;  // a class beside this one may have put its own there
   clear_parts(wrapper, runtime);
   if (leak_check != nullptr) leak_check->add(LeakCheck::Kind::Tensor, made.get(), "");
   new (&wrapper.tensor) Tensor(std::move(tensor));

@@ -29,6 +29,9 @@ void finalize_tensor(PyObject* self);
 void return_left_wrapper(PyObject* object) noexcept;
 PyObject* get_attributes(PyObject* self, void* closure);
 int set_attributes(PyObject* self, PyObject* value, void* closure);
+// The attribute __class__, which is not assigned: tensor_class.cpp.
+PyObject* get_class(PyObject* self, void* closure);
+int refuse_class(PyObject* self, PyObject* value, void* closure);
 
 // tensor_class.cpp: the class of Tensor and of its subclasses, and how their instances are made.
 void make_tensor_class(Runtime& runtime, PyObject* module);

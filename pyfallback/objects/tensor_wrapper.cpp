@@ -64,10 +64,18 @@ Given parse(PyObject* args, PyObject* kwargs) {
 
 // An argument as a value of a schema type.
 Value read(Runtime& runtime, const TypePtr& type, PyObject* object, const char* name) {
-  Value value;
-  if (!to_value(runtime, *type, object, value)) {
+  const auto refuse = [&](const std::string& came) {
     fail(ErrorKind::BadArgument, std::string(kMe) + ": '" + name + "' must be of type " +
-                                     to_string(*type) + ", not " + Py_TYPE(object)->tp_name);
+                                     to_string(*type) + ", not " + came);
+  };
+  Value value;
+  try {
+    if (!to_value(runtime, *type, object, value)) refuse(Py_TYPE(object)->tp_name);
+  } catch (const PastRange& past) {
+    refuse(std::string("a number outside of ") + past.accepted +
+           (past.place.empty() ? "" : " at ") + past.place);
+  } catch (const WrongElement& element) {
+    refuse("one with a " + element.found + " at " + element.place);
   }
   return value;
 }

@@ -1,14 +1,18 @@
 // protocol/call_arguments.cpp: leaving out what equals its default.
 #include "protocol/call_arguments.h"
 
+#include <cmath>
+
 #include "objects/convert.h"
 #include "runtime/errors.h"
 
 namespace opyard::python {
 namespace {
 
+bool is_nan(const Value& value) { return value.is_double() && std::isnan(value.to_double()); }
 bool is_default(const Argument& argument, const Value& value) {
-  return argument.default_value && *argument.default_value == value;
+  if (!argument.default_value) return false;
+  return *argument.default_value == value || (is_nan(*argument.default_value) && is_nan(value));
 }
 bool goes_by_name(const Argument& argument, const Value& value) {
   return argument.keyword_only && !is_default(argument, value);

@@ -104,7 +104,8 @@ Owned make_kept(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
   }
   const Owned types = require(runtime, PyTuple_Pack(1, cls));
   Owned kept = require(runtime, PyTuple_Pack(3, raw, function.get(), types.get()));
-  if (PyObject_SetAttr(cls, runtime.kept_name, kept.get()) < 0) throw_python_error(runtime);
+  if (PyObject_SetAttr(cls, runtime.kept_name, kept.get()) < 0)
+    PyErr_Clear();  // made anew each time
   return kept;
 }
 

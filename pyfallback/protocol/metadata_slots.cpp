@@ -5,7 +5,8 @@
 // the number of dimensions, the device and the layout, which have to be said.
 //
 // [Kept] Sizes and strides that a class gave are kept beside the tensor, since C++ gets spans: a second
-// answer is written over the first one, and spans that were handed out see it.
+// answer is written over the first one, and spans that were handed out see it. No span ends before the
+// tensor does.
 #include "protocol/slots.h"
 
 #include <atomic>
@@ -117,24 +118,22 @@ void each_item(const char* slot, PyObject* answer, const Each& each) {
 }
 
 // See [Kept].
-IntSpan keep_ints(Runtime& runtime, const char* slot, PyObject* answer, DimVector& kept) {
-  DimVector fresh;
+IntSpan keep_ints(Runtime& runtime, const char* slot, PyObject* answer,
+                  KeptAnswer<std::int64_t>& kept) {
+  std::vector<std::int64_t> fresh;
   each_item(slot, answer, [&](std::size_t, PyObject* item) {
     if (is_symbolic(runtime, item, SymKind::Int)) refuse_symbolic(slot);
     fresh.push_back(to_int(slot, item));
   });
-  kept.assign(fresh);
-  return kept;
+  return kept.keep(std::move(fresh));
 }
 
 SymIntSpan keep_sym_ints(Runtime& runtime, const char* slot, PyObject* answer,
-                         std::vector<SymInt>& kept) {
+                         KeptAnswer<SymInt>& kept) {
   std::vector<SymInt> fresh;
   each_item(slot, answer,
             [&](std::size_t, PyObject* item) { fresh.push_back(to_sym_int(runtime, slot, item)); });
-  kept.resize(fresh.size());
-  std::move(fresh.begin(), fresh.end(), kept.begin());
-  return kept;
+  return kept.keep(std::move(fresh));
 }
 
 bool is_symbolic_itself(const TensorImpl& self) noexcept {

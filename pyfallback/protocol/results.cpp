@@ -53,6 +53,8 @@ void push_results(Runtime& runtime, const Returner& returner, const Operator& op
     } catch (const WrongElement& element) {
       refuse_result(returner, op, position, item,
                     fmt::format(" with a '{}' at {}", element.found, element.place));
+    } catch (const NamesNothing& error) {
+      refuse_result(returner, op, position, item, fmt::format(" ({})", error.what()));
     }
     stack.push(std::move(value));
   };

@@ -37,7 +37,7 @@ OBJECTS = {
     "int": [5, 7, True, Index(), 1 << 70, 2.5, opyard.tensor(3), None],
     "float": [2.5, 0.5, 3, True, float("nan"), "no", None],
     "bool": [True, False, 1, None],
-    "str": ["a", "b", Texts("a"), 3],
+    "str": ["a", "b", Texts("a"), 3, "\ud800"],
     "Scalar": [5, 1, 1.0, True, 2j, opyard.tensor(3.0), "no"],
     "int[]": [[1, 2], (3,), 3],
     "Device": ["cpu", opyard.device("cpu"), 3],
@@ -55,6 +55,8 @@ SCHEMAS = [
     "f(Tensor x, int[] n) -> Tensor",
     "f(Tensor x, Device d) -> Tensor",
     "f(int n) -> Tensor",
+    "f(Tensor x, float a=nan) -> Tensor",
+    'f(str s, str t="a") -> Tensor',
     "f() -> Tensor",
 ]
 

@@ -326,22 +326,6 @@ def test_only_subclasses_of_tensor_are_made(cls, came):
     )
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda meta: meta("No", (), {}),
-        lambda meta: meta("No", (int,), {}),
-        lambda meta: meta("No", 3, {}),
-        lambda meta: meta("No"),
-        lambda meta: meta.__new__(meta, "No", (), {}),
-        lambda meta: type.__new__(meta, "No", (), {}),
-    ],
-)
-def test_the_class_of_tensor_makes_subclasses_of_tensor_only(make):
-    with pytest.raises(TypeError):
-        make(type(opyard.Tensor))
-
-
 def test_a_class_may_have_a_class_of_its_own():
     class Meta(type(opyard.Tensor)):
         pass
@@ -435,3 +419,96 @@ def test_E24_what_cpp_keeps_at_the_end_is_silent(run_program, make, leave):
     """)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+# what a class may do meanwhile ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", ["set", "delete", "mixin", "bases", "on Tensor"])
+def test_E22_a_del_that_comes_and_goes_while_the_tensor_is_kept(plugin, keep, change):
+    class Mixin:
+        pass
+
+    class Other(Plain):
+        def __del__(self):
+            pass
+
+    class Base(Plain):
+        if change == "delete":
+
+            def __del__(self):
+                pass
+
+    class Derived(Mixin, Base):
+        pass
+
+    tensor = Derived([1.0, 2.0])
+    tensor.foo = 1
+    keep(tensor)
+    del tensor
+    try:
+        if change == "set":
+            Base.__del__ = lambda self: None
+        elif change == "delete":
+            del Base.__del__
+        elif change == "mixin":
+            Mixin.__del__ = lambda self: None
+        elif change == "bases":
+            Base.__bases__ = (Other, *Base.__bases__)
+        else:
+            opyard.Tensor.__del__ = lambda self: None
+        assert (plugin.kept().foo, plugin.kept().tolist()) == (1, [1, 2])
+        keep(opyard.tensor([0]))
+        gc.collect()
+    finally:
+        if change == "on Tensor":
+            del opyard.Tensor.__del__
+
+
+def test_the_class_of_a_tensor_is_not_assigned():
+    tensor = Plain([1.0])
+    with pytest.raises(TypeError) as caught:
+        tensor.__class__ = opyard.Tensor
+    assert str(caught.value) == (
+        "the class of a Plain cannot be assigned; as_subclass(cls) gives a tensor of another class on "
+        "the same memory"
+    )
+    assert tensor.__class__ is Plain
+
+
+def test_E22_the_collector_leaves_alone_what_cpp_reaches(plugin, keep):
+    class Held:
+        def __del__(self):
+            died.append(1)
+
+    died = []
+    tensor = Plain([1.0])
+    tensor.held = Held()
+    tensor.held.back = tensor
+    reference = weakref.ref(tensor)
+    keep(tensor)
+    del tensor
+    gc.collect()
+    assert died == []
+    assert reference() is plugin.kept()
+    assert reference().held.back is reference()
+    keep(opyard.tensor([0]))
+    gc.collect()
+    assert died == [1]
+    assert reference() is None
+
+
+def test_E21_a_tensor_that_brought_itself_back_is_kept_all_the_same(plugin, keep):
+    class Back(Plain):
+        def __del__(self):
+            box.append(self)
+
+    box = []
+    tensor = Back([1.0])
+    tensor.foo = 7
+    del tensor
+    assert plugin.unchanged(box[0]) is box[0]
+    keep(box.pop())
+    assert (type(plugin.kept()), plugin.kept().foo) == (Back, 7)
+    keep(opyard.tensor([0]))
+    assert box == []

@@ -273,3 +273,33 @@ def test_E32_operators_see_what_the_class_says(slots):
     assert aten.is_contiguous(plain, 2) is False
     assert opyard.ops.prim.device(plain) == opyard.device("cpu")
     assert opyard.ops.prim.layout(plain) == 0
+
+
+def test_kernels_refuse_tensors_without_memory():
+    class Bare(opyard.Tensor):
+        @classmethod
+        def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+            return super().__opyard_dispatch__(op, types, args, kwargs)
+
+    bare = opyard.Tensor.make_wrapper_subclass(Bare, (4,), dtype=opyard.float32, device="cpu")
+    plain = bare.as_subclass(opyard.Tensor)
+    whole = opyard.tensor([1.0, 2.0, 3.0, 4.0])
+    for call in (
+        lambda: plain + 1, lambda: bare + 1, lambda: whole + plain, lambda: plain.sum(),
+        lambda: plain.clone(), lambda: whole.copy_(plain), lambda: plain.fill_(1),
+        lambda: opyard.ops.aten.cat([whole, plain]), lambda: opyard.tensor(plain),
+        lambda: plain.neg(), lambda: plain[0] + 1, lambda: plain.alias() * 2,
+    ):  # fmt: skip
+        with pytest.raises((ValueError, NotImplementedError), match="no memory"):
+            call()
+
+
+@pytest.mark.parametrize("size", [(1 << 63,), (1.5,), [[]], ("a",)])
+def test_E31_sizes_that_are_no_sizes_are_refused(size):
+    class Bare(opyard.Tensor):
+        @classmethod
+        def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+            return None
+
+    with pytest.raises(TypeError, match=r"'size' must be of type SymInt"):
+        opyard.Tensor.make_wrapper_subclass(Bare, size)

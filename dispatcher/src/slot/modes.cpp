@@ -26,9 +26,11 @@ ThreadModes& own_modes() {
 // Lets the include set follow the list. The list must have changed only by way of this.
 void follow(ThreadModes& ours) noexcept {
   if (!ours.list.empty()) {
-    if (ours.added != 0) return;
-    ours.added = DispatchKeySet(DispatchKey::Python).raw() & ~detail::local_block.include;
-    detail::local_block.include |= ours.added;
+    // Somebody may have replaced the whole include set meanwhile.
+    const std::uint64_t missing =
+        DispatchKeySet(DispatchKey::Python).raw() & ~detail::local_block.include;
+    ours.added |= missing;
+    detail::local_block.include |= missing;
   } else {
     detail::local_block.include &= ~ours.added;
     ours.added = 0;

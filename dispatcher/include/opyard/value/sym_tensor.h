@@ -6,6 +6,10 @@
 // Depends on: tensor/tensor.h, value/sym.h.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "opyard/tensor/tensor.h"
@@ -18,6 +22,26 @@ OPYARD_API SymIntSpan sym_strides(const Tensor& tensor);
 OPYARD_API SymInt sym_numel(const Tensor& tensor);
 OPYARD_API SymInt sym_storage_offset(const Tensor& tensor);
 
+// Words of an answer, in memory that lives as long as this. A later answer is written over the one
+// before, whose spans see it; one for which there is no room gets a block of its own, and the former
+// block stays, since its spans may still be read.
+template <typename T>
+class KeptAnswer {
+ public:
+  std::span<const T> keep(std::vector<T> answer) {
+    if (blocks_.empty() || blocks_.back().size() < answer.size()) {
+      blocks_.emplace_back(std::max(answer.size(), kLeastRoom));
+    }
+    std::move(answer.begin(), answer.end(), blocks_.back().begin());
+    return std::span<const T>(blocks_.back()).first(answer.size());
+  }
+
+ private:
+  static constexpr std::size_t kLeastRoom = 5;
+
+  std::vector<std::vector<T>> blocks_;
+};
+
 // What is kept beside a tensor: TensorImpl::kept_geometry(). Guarded as that says.
 class OPYARD_API KeptGeometry final : public Counted {
  public:
@@ -29,12 +53,11 @@ class OPYARD_API KeptGeometry final : public Counted {
   std::vector<SymInt> own_strides;
   SymInt own_storage_offset;
 
-  // What a class answered last. A span that was given out stays good, and sees the newest answer,
-  // until the number of dimensions changes past what was there before.
-  DimVector sizes;
-  DimVector strides;
-  std::vector<SymInt> sym_sizes;
-  std::vector<SymInt> sym_strides;
+  // What a class answered last. A span that was given out stays good as long as the tensor.
+  KeptAnswer<std::int64_t> sizes;
+  KeptAnswer<std::int64_t> strides;
+  KeptAnswer<SymInt> sym_sizes;
+  KeptAnswer<SymInt> sym_strides;
 
  private:
   ~KeptGeometry() override;
