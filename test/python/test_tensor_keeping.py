@@ -470,8 +470,8 @@ def test_the_class_of_a_tensor_is_not_assigned():
     with pytest.raises(TypeError) as caught:
         tensor.__class__ = opyard.Tensor
     assert str(caught.value) == (
-        "the class of a Plain cannot be assigned; as_subclass(cls) gives a tensor of another class on "
-        "the same memory"
+        "the class of a Plain cannot be assigned; as_subclass(cls) gives a tensor of another class "
+        "on the same memory"
     )
     assert tensor.__class__ is Plain
 

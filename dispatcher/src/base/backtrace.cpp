@@ -26,7 +26,21 @@ bool asked_in_environment() noexcept {
   const char* const value = std::getenv("OPYARD_SHOW_CPP_STACKTRACES");
   return value != nullptr && std::strcmp(value, "1") == 0;
 }
-std::atomic<bool> shown{asked_in_environment()};
+
+// Asked at the first need: an error may be made before the globals of this file are.
+enum class Shown : char { Unknown, No, Yes };
+constinit std::atomic<Shown> shown{Shown::Unknown};
+
+constexpr Shown shown_if(bool yes) noexcept { return yes ? Shown::Yes : Shown::No; }
+
+bool is_shown() noexcept {
+  Shown known = shown.load(std::memory_order_relaxed);
+  if (known == Shown::Unknown) {
+    const Shown wanted = shown_if(asked_in_environment());
+    if (shown.compare_exchange_strong(known, wanted, std::memory_order_relaxed)) known = wanted;
+  }
+  return known == Shown::Yes;
+}
 
 std::string name_of_frame(void* address) {
   Dl_info found{};
@@ -43,14 +57,17 @@ std::string name_of_frame(void* address) {
 
 }  // namespace
 
-bool show_backtraces(bool show) noexcept { return shown.exchange(show, std::memory_order_relaxed); }
+bool show_backtraces(bool show) noexcept {
+  is_shown();
+  return shown.exchange(shown_if(show), std::memory_order_relaxed) == Shown::Yes;
+}
 
 std::string_view without_backtrace(std::string_view text) noexcept {
   return text.substr(0, text.find(kHeading));
 }
 
 std::string detail::with_backtrace(std::string message) {
-  if (!shown.load(std::memory_order_relaxed) || message.find(kHeading) != std::string::npos) {
+  if (!is_shown() || message.find(kHeading) != std::string::npos) {
     return message;
   }
   constexpr int kSkipped = 2;  // this function and the constructor of the error
