@@ -342,7 +342,7 @@ class Counted(Holding):
 
 
 @pytest.mark.parametrize("way", [lambda a: a.detach(), opyard.ops.aten.detach])
-def test_F54_one_detach_reaches_the_handler_and_gives_a_fresh_wrapper(way, x):
+def test_E3_F54_one_detach_reaches_the_handler_and_gives_a_fresh_wrapper(way, x):
     a = Counted(x)
     b = way(a)
     assert calls == ["aten::detach"]
