@@ -103,7 +103,7 @@ for n in range(10):
 """,
         0,
         # In pieces, since threads that write at once take turns between them.
-        r"(sys|:\d+: |UserWarning|opyard: warning|: |late \d|\n)*",
+        r"(<?sys>?|<string>|:\d+: |UserWarning|opyard: warning|: |late \d|\n)*",
     ),
     "futures not completed": (
         """
