@@ -3,7 +3,7 @@
 // [Defaults] A function in Python must not see an argument that equals its default (see
 // protocol/call_arguments.h), so such a call goes through the stack, which leaves it out.
 //
-// [Stubs] C++ kernels are called by their C++ signature. Each signature in the table has a stub of its
+// [C++ calls] C++ kernels are called by their C++ signature. Each signature in the table has a function of its
 // own, which is instantiated for it: the arguments' conversions and the call are one function.
 #include "objects/direct_call.h"
 
@@ -163,11 +163,11 @@ struct Taken<const Scalar&> {
 
 }  // namespace
 
-// See [Stubs].
-struct Stubs {
+// See [C++ calls].
+struct CppCalls {
   struct Entry {
     const std::type_info* signature;
-    DirectCall::Stub stub;
+    DirectCall::CppCall call;
   };
 
   template <typename... A, std::size_t... I>
@@ -195,7 +195,7 @@ struct Stubs {
     return {&typeid(Tensor(A...)), &run<A...>};
   }
 
-  static DirectCall::Stub find(const std::type_info& signature) {
+  static DirectCall::CppCall find(const std::type_info& signature) {
     using T = const Tensor&;
     using I = std::int64_t;
     using F = double;
@@ -205,7 +205,7 @@ struct Stubs {
                                         entry<T, T, I>(), entry<T, T, F>(), entry<T, T, S>(),
                                         entry<T, S, S>(), entry<T, I, I>(), entry<T, F, F>()};
     for (const Entry& one : kEntries) {
-      if (*one.signature == signature) return one.stub;
+      if (*one.signature == signature) return one.call;
     }
     return nullptr;
   }
@@ -263,8 +263,8 @@ PyObject* DirectCall::try_call(Runtime& runtime, PyObject* overload, PyObject* c
     void* const context = record.context;
     detail::end_reading();
     if (__builtin_expect(signature != signature_, 0)) learn(signature);
-    if (stub_ == nullptr) return nullptr;
-    return stub_(runtime, op_.schema(), args, std::size_t(count), function, context, keys);
+    if (cpp_call_ == nullptr) return nullptr;
+    return cpp_call_(runtime, op_.schema(), args, std::size_t(count), function, context, keys);
   }
   if (record.boxed != &run_python_kernel) {
     const bool handled = leads_to_handlers(record);
@@ -277,7 +277,7 @@ PyObject* DirectCall::try_call(Runtime& runtime, PyObject* overload, PyObject* c
 }
 
 void DirectCall::learn(const std::type_info* signature) const {
-  stub_ = Stubs::find(*signature);
+  cpp_call_ = CppCalls::find(*signature);
   signature_ = signature;
 }
 

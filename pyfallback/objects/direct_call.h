@@ -48,10 +48,10 @@ class DirectCall {
                      PyObject* names) const;
 
  private:
-  using Stub = PyObject* (*)(Runtime & runtime, const Schema& schema, PyObject* const* args,
-                             std::size_t count, TypedFunction function, void* context,
-                             DispatchKeySet keys);
-  friend struct Stubs;
+  using CppCall = PyObject* (*)(Runtime & runtime, const Schema& schema, PyObject* const* args,
+                                std::size_t count, TypedFunction function, void* context,
+                                DispatchKeySet keys);
+  friend struct CppCalls;
 
   bool join_keywords(const Runtime& runtime, PyObject* const* values, PyObject* names,
                      DispatchKeySet& keys) const;
@@ -80,9 +80,9 @@ class DirectCall {
   Py_ssize_t most_ = 0;               // and may be
   std::uint64_t required_names_ = 0;  // which have to be given by name, by position in the schema
 
-  // The C++ signature that was met last, and the stub for it; null where there is none. With the GIL.
+  // The C++ signature that was met last, and the function that calls it; null where there is none. With the GIL.
   mutable const std::type_info* signature_ = nullptr;
-  mutable Stub stub_ = nullptr;
+  mutable CppCall cpp_call_ = nullptr;
 };
 
 }  // namespace opyard::python

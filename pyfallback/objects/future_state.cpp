@@ -104,6 +104,9 @@ Value to_result(Runtime& runtime, const Type& type, PyObject* object) {
     fail(ErrorKind::BadValue, "a Future(" + to_string(type) +
                                   ") cannot be completed with a number outside of " +
                                   range.accepted);
+  } catch (const WrongElement& element) {
+    fail(ErrorKind::BadArgument, "a Future(" + to_string(type) + ") cannot be completed with a '" +
+                                     element.found + "' at " + element.place);
   }
   fail(ErrorKind::BadArgument, "a Future(" + to_string(type) +
                                    ") cannot be completed with a value of type '" +

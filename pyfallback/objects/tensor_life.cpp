@@ -93,8 +93,8 @@ void leave_to_tensor(TensorObject& wrapper) noexcept {
   wrapper.keeper->object_slot().set_owns_object_with_lock_held(true);
 }
 
-// Turns it back, for what was the tensor's reference to the wrapper: see the result's other owner in
-// TensorImpl::return_to_object_with_lock_held().
+// Turns it back. Whether the tensor was left to the wrapper: then who let go last gives the tensor's
+// reference to the wrapper back, else the caller does.
 bool return_from_tensor(TensorObject& wrapper) noexcept {
   bool was_left = false;
   TensorImpl* const keeper = std::exchange(wrapper.keeper, nullptr);

@@ -55,13 +55,13 @@ void run_dispatcher(const Record&, const Operator& op, DispatchKeySet keys, Stac
 }  // namespace
 
 const Record& dispatcher_stub() {
-  static const Record& stub = make_stub(RecordRole::Kernel, &run_dispatcher, "built in");
-  return stub;
+  static const Record& built_in = make_stub(RecordRole::Kernel, &run_dispatcher, "built in");
+  return built_in;
 }
 
 const Record& handlers_stub() {
-  static const Record& stub = make_stub(RecordRole::Kernel, &run_handlers, "built in");
-  return stub;
+  static const Record& built_in = make_stub(RecordRole::Kernel, &run_handlers, "built in");
+  return built_in;
 }
 
 const BoxedFunction detail::hand_to_handlers = &run_handlers;
