@@ -10,6 +10,7 @@
 #include "objects/key_set.h"
 #include "objects/library.h"
 #include "objects/name_space.h"
+#include "objects/op_caller.h"
 #include "objects/overload.h"
 #include "objects/packet.h"
 #include "objects/symbolic.h"
@@ -175,6 +176,7 @@ int execute(PyObject* module) {
     add_packet_type(runtime, module);
     add_name_space_type(runtime, module);
     add_library_type(runtime, module);
+    add_op_caller_type(module);
     add_future_type(runtime, module);
     add_sym_node_type(runtime, module);
     for (PyMethodDef* const more :

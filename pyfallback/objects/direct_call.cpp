@@ -228,7 +228,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op) : op_(op) {
     } else if (required && position < kMostParameters) {
       required_names_ |= std::uint64_t{1} << position;
     }
-    parameters_.push_back({ready, argument.keyword_only, required,
+    parameters_.push_back({ready, argument.keyword_only, required, argument.is_out(),
                            checked(PyUnicode_InternFromString(argument.name.c_str())),
                            std::move(default_value)});
   }
@@ -324,8 +324,8 @@ bool DirectCall::are_ready(PyObject* const* args, std::size_t count, PyObject* n
 PyObject* DirectCall::call_function(Runtime& runtime, const Record& record, PyObject* const* args,
                                     std::size_t flags, PyObject* names) const {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
-  if (&kernel.runtime != &runtime || kernel.convention.with_keyset || kernel.convention.with_op) {
-    return nullptr;
+  if (__builtin_expect(&kernel.runtime != &runtime || !kernel.convention.is_plain(), 0)) {
+    return call_with_rule(runtime, record, args, flags, names);
   }
   const auto count = std::size_t(PyVectorcall_NARGS(flags));
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
@@ -333,6 +333,80 @@ PyObject* DirectCall::call_function(Runtime& runtime, const Record& record, PyOb
       checked(in_python([&] { return PyObject_Vectorcall(kernel.function, args, flags, names); }));
   if (__builtin_expect(result_is_ready(runtime, result.get()), 1)) return result.release();
   return convert_results(runtime, record, op_, result.get()).release();
+}
+
+// The kernels that call_function() leaves: one with a rule is called here as well.
+PyObject* DirectCall::call_with_rule(Runtime& runtime, const Record& record, PyObject* const* args,
+                                     std::size_t flags, PyObject* names) const {
+  const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
+  if (&kernel.runtime != &runtime || kernel.convention.with_keyset || kernel.convention.with_op) {
+    return nullptr;
+  }
+  const auto count = std::size_t(PyVectorcall_NARGS(flags));
+  if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
+  Owned result =
+      checked(in_python([&] { return PyObject_Vectorcall(kernel.function, args, flags, names); }));
+  if (__builtin_expect(result_is_ready(runtime, result.get()) &&
+                           obeys(kernel.convention.rule, args, count, names, result.get()),
+                       1)) {
+    return result.release();
+  }
+  return convert_ruled_results(runtime, record, op_, args, count, names, result.get()).release();
+}
+
+// visit(parameter, object) for what was given, in the schema's order.
+template <typename Visit>
+void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObject* names,
+                               const Visit& visit) const {
+  for (std::size_t i = 0; i < count; ++i) visit(parameters_[i], args[i]);
+  if (names == nullptr) return;
+  auto at = std::size_t(most_);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i, ++at) {
+    while (parameters_[at].name.get() != PyTuple_GET_ITEM(names, i)) ++at;
+    visit(parameters_[at], args[count + std::size_t(i)]);
+  }
+}
+
+// Whether a result that is ready is seen to follow the rule at a glance. Where it is not, it may
+// still do so: then the schema declares the alias.
+bool DirectCall::obeys(ResultRule rule, PyObject* const* args, std::size_t count, PyObject* names,
+                       PyObject* result) const {
+  if (rule == ResultRule::FirstArgument) {
+    return results_.size() == 1 && count > 0 && result == args[0];
+  }
+  PyObject* const* const results = results_.size() == 1 ? &result : &PyTuple_GET_ITEM(result, 0);
+  if (rule == ResultRule::OutArguments) {
+    std::size_t position = 0;
+    each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
+      if (parameter.out && position < results_.size() && results[position] == given) ++position;
+    });
+    return position == results_.size();
+  }
+  const std::size_t given_count =
+      count + (names == nullptr ? 0 : std::size_t(PyTuple_GET_SIZE(names)));
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (!is_for_tensors(results_[i]) || results[i] == Py_None) continue;
+    const Storage* const memory = tensor_unchecked(results[i]).impl()->storage().get();
+    if (memory->is_unshared()) {
+      // Its one tensor has one wrapper: objects are compared, and none of them is looked into.
+      bool same = false;
+      for (std::size_t j = 0; j < given_count; ++j) same |= args[j] == results[i];
+      for (std::size_t j = 0; j < i; ++j) same |= results[j] == results[i];
+      if (same) return false;
+      continue;
+    }
+    const auto is_in_it = [&](Ready ready, PyObject* object) {
+      return is_for_tensors(ready) && object != Py_None &&
+             tensor_unchecked(object).impl()->storage().get() == memory;
+    };
+    bool shared = false;
+    each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
+      shared |= is_in_it(parameter.ready, given);
+    });
+    for (std::size_t j = 0; j < i; ++j) shared |= is_in_it(results_[j], results[j]);
+    if (shared) return false;
+  }
+  return true;
 }
 
 PyObject* DirectCall::call_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,

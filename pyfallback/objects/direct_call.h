@@ -58,15 +58,23 @@ class DirectCall {
   bool are_ready(PyObject* const* args, std::size_t count, PyObject* names) const;
   PyObject* call_function(Runtime& runtime, const Record& record, PyObject* const* args,
                           std::size_t flags, PyObject* names) const;
+  PyObject* call_with_rule(Runtime& runtime, const Record& record, PyObject* const* args,
+                           std::size_t flags, PyObject* names) const;
   PyObject* call_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
                           std::size_t count, PyObject* names) const;
   bool result_is_ready(const Runtime& runtime, PyObject* result) const;
+  template <typename Visit>
+  void each_argument(PyObject* const* args, std::size_t count, PyObject* names,
+                     const Visit& visit) const;
+  bool obeys(ResultRule rule, PyObject* const* args, std::size_t count, PyObject* names,
+             PyObject* result) const;
   OPYARD_COLD void learn(const std::type_info* signature) const;
 
   struct Parameter {
     Ready ready;
     bool keyword_only;
     bool required;
+    bool out;             // given by name, and written to
     Owned name;           // interned
     Owned default_value;  // as an object; null where there is none
   };

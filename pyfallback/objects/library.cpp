@@ -107,7 +107,16 @@ PyObject* define(PyObject* self, PyObject* args) {
   });
 }
 
-// impl(name, function or None for fallthrough, key, with_keyset, override, place)
+ResultRule parse_rule(std::string_view rule) {
+  if (rule.empty()) return ResultRule::Any;
+  if (rule == "fresh") return ResultRule::Fresh;
+  if (rule == "first") return ResultRule::FirstArgument;
+  if (rule == "out") return ResultRule::OutArguments;
+  fail(ErrorKind::BadValue,
+       "no rule for results is called " + std::string(rule) + "; there are fresh, first and out");
+}
+
+// impl(name, function or None for fallthrough, key, with_keyset, override, place, rule="")
 PyObject* implement(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* name = nullptr;
@@ -117,15 +126,17 @@ PyObject* implement(PyObject* self, PyObject* args) {
     int with_keyset = 0;
     int override = 0;
     const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "s#OOpps", &name, &name_size, &function, &key, &with_keyset,
-                         &override, &place) == 0) {
+    const char* rule = "";
+    if (PyArg_ParseTuple(args, "s#OOpps|s", &name, &name_size, &function, &key, &with_keyset,
+                         &override, &place, &rule) == 0) {
       throw PythonErrorSet();
     }
+    const KernelConvention convention{.with_keyset = with_keyset != 0, .rule = parse_rule(rule)};
     const auto library = library_of(self);
     library->set_place(place);
     Kernel kernel = function == Py_None ? Kernel::fallthrough()
                                         : make_python_kernel(runtime_of(Py_TYPE(self)), function,
-                                                             {.with_keyset = with_keyset != 0});
+                                                             convention);
     library->implement({name, std::size_t(name_size)}, parse_key(key), std::move(kernel),
                        override != 0);
     Py_RETURN_NONE;
@@ -217,7 +228,7 @@ void deallocate(PyObject* self) {
 
 PyMethodDef methods[] = {
     {"define", define, METH_VARARGS, "define(schema, conservative, tags, place, doc)"},
-    {"impl", implement, METH_VARARGS, "impl(name, function, key, with_keyset, override, place)"},
+    {"impl", implement, METH_VARARGS, "impl(name, function, key, with_keyset, override, place, rule='')"},
     {"impl_c", implement_in_c, METH_VARARGS,
      "impl_c(name, file, symbol, key, form, override, place)"},
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},

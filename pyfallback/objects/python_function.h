@@ -12,10 +12,19 @@
 
 namespace opyard::python {
 
-// What a Python kernel is called with before the operator's arguments, in this order.
+// What the results of a kernel may be; where it is anything but Any, each call looks, as
+// protocol/result_rules.h says.
+enum class ResultRule : std::uint8_t { Any, Fresh, FirstArgument, OutArguments };
+
+// What a Python kernel is called with before the operator's arguments, in this order, and what is
+// asked of its results.
 struct KernelConvention {
   bool with_keyset = false;  // the DispatchKeySet of the call
   bool with_op = false;      // the operator: for fallbacks, which serve all of them
+  ResultRule rule = ResultRule::Any;
+
+  // The arguments alone, and nothing is asked.
+  bool is_plain() const noexcept { return !with_keyset && !with_op && rule == ResultRule::Any; }
 };
 
 struct PythonKernel {
@@ -31,6 +40,10 @@ struct PythonKernel {
 void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack);
 // What a function returned, by way of the stack: converted and checked as a boxed call does it.
 Owned convert_results(Runtime& runtime, const Record& record, const Operator& op, PyObject* result);
+// The same for a kernel with a rule, which is asked of the call's arguments as they were given.
+Owned convert_ruled_results(Runtime& runtime, const Record& record, const Operator& op,
+                            PyObject* const* args, std::size_t count, PyObject* names,
+                            PyObject* result);
 
 // What handlers answered, and who: protocol/handlers.cpp.
 struct HandlerAnswer {

@@ -318,6 +318,14 @@ class OpOverloadPacket:
     @property
     def qualified_name(self) -> str: ...
 
+class OpCaller:
+    """An object whose calls are an operator's: the base of opyard.library.CustomOpDef."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _bind(self, op: OpOverload, /) -> None: ...
+    @property
+    def op(self) -> OpOverload: ...
+
 class Library:
     """What opyard.library.Library holds."""
 
@@ -339,6 +347,7 @@ class Library:
         with_keyset: _builtin_bool,
         override: _builtin_bool,
         place: str,
+        rule: str = "",
         /,
     ) -> None: ...
     def impl_c(

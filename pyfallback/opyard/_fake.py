@@ -121,7 +121,9 @@ def get_ctx() -> FakeContext:
     return context
 
 
-def _with_context(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+def with_context(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A fake kernel of an operator that has get_ctx() while it runs."""
+
     def fake_kernel(*args: Any, **kwargs: Any) -> Any:
         former = getattr(_running, "context", None)
         _running.context = FakeContext(name)
@@ -173,41 +175,30 @@ def _check_free(name: str) -> None:
 
 
 def register_fake(
-    op: "str | _C.OpOverload | _C.OpOverloadPacket",
+    op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     fn: Callable[..., Any] | None = None,
     *,
     lib: Any = None,
     allow_override: bool = False,
 ) -> Any:
-    from .library import Library
-
-    if not isinstance(op, (str, _C.OpOverload, _C.OpOverloadPacket)):
-        raise ValueError(f"register_fake(op): got unexpected type for op: {type(op)}")
+    from ._register import definition_of, kept_library, operator_for, require_callable
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-        if not callable(fn):
-            raise TypeError(
-                f"register_fake: the fake kernel must be callable, not {type(fn).__name__}"
-            )
-        name = _ops.operator_of(op).name()
-        if not allow_override:
+        operator = operator_for("register_fake", op)
+        name = operator.name()
+        require_callable("register_fake", name, fn)
+        definition = definition_of(operator)
+        if definition is not None and lib is None:
+            return definition.register_fake(fn)
+        # What custom_op() puts at Meta while there is no fake kernel may be covered.
+        override = allow_override or (definition is not None and definition._fake is None)
+        if not override:
             _check_free(name)
         _check_module(name, getattr(fn, "__module__", "") or "")
-        target = lib
-        if target is None:
-            target = Library(name.partition("::")[0], "IMPL")
-        try:
-            target.impl(name, _with_context(name, fn), "Meta", allow_override=allow_override)
-        except BaseException:
-            if lib is None:
-                target._destroy()
-            raise
-        if lib is None:
-            _kept.append(target)
+        target = kept_library(operator.namespace) if lib is None else lib
+        target.impl(name, with_context(name, fn), "Meta", allow_override=override)
         return fn
 
+    if not isinstance(op, (str, _C.OpOverload, _C.OpOverloadPacket, _C.OpCaller)):
+        operator_for("register_fake", op)
     return register if fn is None else register(fn)
-
-
-# Libraries of fake kernels that were registered for good.
-_kept: list = []

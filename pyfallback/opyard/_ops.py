@@ -142,8 +142,10 @@ def overload_of(name: str) -> "_C.OpOverload":
     return getattr(packet, overload)
 
 
-def operator_of(op: "str | _C.OpOverload | _C.OpOverloadPacket") -> "_C.OpOverload":
-    """The operator that a name, an operator or a packet with one overload stands for.
+def operator_of(
+    op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
+) -> "_C.OpOverload":
+    """The operator that a name, an operator, a packet with one overload or a CustomOpDef stands for.
 
     Raises LookupError where there is none, TypeError for a packet with several overloads and for
     other objects.
@@ -152,6 +154,8 @@ def operator_of(op: "str | _C.OpOverload | _C.OpOverloadPacket") -> "_C.OpOverlo
         return op
     if isinstance(op, str):
         return overload_of(op)
+    if isinstance(op, _C.OpCaller):
+        return op.op
     if not isinstance(op, _C.OpOverloadPacket):
         raise TypeError(
             "an operator is given as a name or as an object of opyard.ops, not as "

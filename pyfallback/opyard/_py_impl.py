@@ -46,7 +46,7 @@ def register_rule(
 
 
 def register_opyard_dispatch(
-    op: "str | _C.OpOverload | _C.OpOverloadPacket",
+    op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     cls: type,
     func: "Callable | None" = None,
     *,
@@ -59,10 +59,12 @@ def register_opyard_dispatch(
     decorator. A second one for the same class replaces the first; one of another library goes on
     top, and the end of a library uncovers what is below. Without `lib` it stays.
 
-    Raises LookupError where there is no such operator, TypeError for other classes and for what is
-    no function.
+    Raises LookupError where there is no such operator, ValueError for what names none, TypeError
+    for other classes and for what is no function.
     """
-    operator = _ops.operator_of(op)
+    from ._register import operator_for
+
+    operator = operator_for("register_opyard_dispatch", op)
 
     def register(fn: Callable) -> Callable:
         if not callable(fn):

@@ -188,6 +188,8 @@ def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":  #
 
     if isinstance(op, str):
         op = _ops.overload_of(op) if "." in op else _ops.require_packet(op)
+    if isinstance(op, _C.OpCaller):
+        op = op.op
     if isinstance(op, _C.OpOverloadPacket):
         op = op._resolve(*args, **kwargs)
     if not isinstance(op, _C.OpOverload):

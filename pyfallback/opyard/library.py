@@ -23,16 +23,28 @@ from ._ops import load_library, loaded_libraries, unload_library
 
 __all__ = [
     "CFunction",  # noqa: F822
+    "CustomOpDef",  # noqa: F822
+    "EffectType",  # noqa: F822
     "Library",
     "c_prototype",  # noqa: F822
+    "custom_op",  # noqa: F822
+    "define",  # noqa: F822
+    "effect_of",  # noqa: F822
     "fallthrough_kernel",
     "get_ctx",  # noqa: F822
+    "impl",  # noqa: F822
     "infer_schema",  # noqa: F822
     "load_library",
     "loaded_libraries",
     "override",
+    "register_autocast",  # noqa: F822
+    "register_autograd",  # noqa: F822
+    "register_effect",  # noqa: F822
     "register_fake",
+    "register_kernel",  # noqa: F822
     "register_opyard_dispatch",  # noqa: F822
+    "register_vmap",  # noqa: F822
+    "scoped_library",  # noqa: F822
     "unload_library",
 ]
 
@@ -40,25 +52,34 @@ _RESERVED_NAMESPACES = ("prim",)
 _ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
 
 
+# What is imported when it is first named, as it needs ctypes, inspect or typing, or is seldom wanted.
+_LATE = {
+    "CFunction": "_c_function",
+    "CustomOpDef": "_custom_op",
+    "EffectType": "_register",
+    "c_prototype": "_c_function",
+    "custom_op": "_custom_op",
+    "define": "_register",
+    "effect_of": "_register",
+    "get_ctx": "_fake",
+    "impl": "_register",
+    "infer_schema": "_infer_schema",
+    "register_autocast": "_register",
+    "register_autograd": "_register",
+    "register_effect": "_register",
+    "register_kernel": "_register",
+    "register_opyard_dispatch": "_py_impl",
+    "register_vmap": "_register",
+    "scoped_library": "_register",
+}
+
+
 def __getattr__(name: str) -> object:
-    """What needs ctypes, inspect or typing is imported when it is first named."""
-    if name in ("CFunction", "c_prototype"):
-        from . import _c_function
-
-        return getattr(_c_function, name)
-    if name == "infer_schema":
-        from ._infer_schema import infer_schema
-
-        return infer_schema
-    if name == "register_opyard_dispatch":
-        from ._py_impl import register_opyard_dispatch
-
-        return register_opyard_dispatch
-    if name == "get_ctx":
-        from ._fake import get_ctx
-
-        return get_ctx
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = f"{__package__}.{_LATE[name]}"
+    __import__(module)
+    return getattr(sys.modules[module], name)
 
 
 def fallthrough_kernel(*args: object, **kwargs: object) -> None:
@@ -303,7 +324,7 @@ class override:
 
 
 def register_fake(
-    op: "str | _C.OpOverload | _C.OpOverloadPacket",
+    op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     fn: "Callable[..., Any] | None" = None,
     *,
     lib: "Library | None" = None,
@@ -315,8 +336,8 @@ def register_fake(
         def _(x):
             return opyard.ops.aten.empty_like(x)
 
-    The kernel stands at the key Meta. It ends with `lib`; without one it stays. While it runs,
-    get_ctx() gives sizes that depend on elements.
+    The kernel stands at the key Meta. It ends with `lib`; without one it stays, or belongs to what
+    custom_op() made. While it runs, get_ctx() gives sizes that depend on elements.
 
     Raises ValueError for what is no operator, LookupError for one that is not defined, RuntimeError
     for an operator that has a Meta implementation or a kernel at CompositeImplicitAutograd, unless

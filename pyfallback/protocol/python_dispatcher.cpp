@@ -114,8 +114,7 @@ PyObject* python_function(PyObject* module, PyObject* args) {
     const detail::CallDepth depth;
     const PythonKernel* const kernel =
         find_python_kernel(runtime, *Registry::instance().resolve(op, to_dispatch_key(key)).record);
-    const bool plain =
-        kernel != nullptr && !kernel->convention.with_keyset && !kernel->convention.with_op;
+    const bool plain = kernel != nullptr && kernel->convention.is_plain();
     return Owned::share(plain ? kernel->function : Py_None).release();
   });
 }

@@ -11,15 +11,18 @@
 
 #include <algorithm>
 
+#include "objects/convert.h"
 #include "objects/key_set.h"
 #include "objects/overload.h"
 #include "objects/packet.h"
 #include "objects/tensor.h"
 #include "opyard/registry/registry.h"
 #include "protocol/call_arguments.h"
+#include "protocol/result_rules.h"
 #include "protocol/results.h"
 #include "runtime/enter_python.h"
 #include "runtime/leak_check.h"
+#include "runtime/types.h"
 
 namespace opyard::python {
 namespace {
@@ -93,6 +96,14 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
                                      function, arguments.data(),
                                      by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
                                }));
+  if (convention.rule != ResultRule::Any) {
+    CallStack results;
+    push_results(runtime, returner, op, result.get(), results);
+    check_results(convention.rule, returner, function, op, values, results.top(results.size()));
+    stack.drop(values.size());
+    for (Value& value : results.top(results.size())) stack.push(std::move(value));
+    return;
+  }
   stack.drop(values.size());
   push_results(runtime, returner, op, result.get(), stack);
 }
@@ -102,8 +113,7 @@ void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet 
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   enter_python(kernel.runtime, [&] {
     if (kernel.of_tensors == &op) return call_with_tensors(record, op, stack);
-    if (!kernel.convention.with_keyset && !kernel.convention.with_op &&
-        takes_and_gives_tensors(op.schema())) {
+    if (kernel.convention.is_plain() && takes_and_gives_tensors(op.schema())) {
       kernel.of_tensors = &op;  // from the next call on
     }
     call_python_function(kernel.runtime, kernel.function, kernel.convention,
@@ -138,6 +148,28 @@ Owned convert_results(Runtime& runtime, const Record& record, const Operator& op
                       PyObject* result) {
   CallStack stack;
   push_results(runtime, {describe_kernel, &record}, op, result, stack);
+  return Owned::steal(take_results(runtime, op, stack));
+}
+
+Owned convert_ruled_results(Runtime& runtime, const Record& record, const Operator& op,
+                            PyObject* const* args, std::size_t count, PyObject* names,
+                            PyObject* result) {
+  const Schema& schema = op.schema();
+  const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
+  std::vector<Value> arguments(schema.arguments.size());
+  const auto take = [&](std::size_t position, PyObject* object) {
+    to_value(runtime, *schema.arguments[position].type, object, arguments[position]);
+  };
+  for (std::size_t i = 0; i < count; ++i) take(i, args[i]);
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+    const std::string_view name = require_text(PyTuple_GET_ITEM(names, i), "a name");
+    take(*schema.find_argument(name), args[count + std::size_t(i)]);
+  }
+  const Returner returner{describe_kernel, &record};
+  CallStack stack;
+  push_results(runtime, returner, op, result, stack);
+  check_results(kernel.convention.rule, returner, kernel.function, op, arguments,
+                stack.top(stack.size()));
   return Owned::steal(take_results(runtime, op, stack));
 }
 

@@ -64,6 +64,16 @@ inline void clear_finalized(PyObject* object) noexcept {
   reinterpret_cast<uintptr_t*>(object)[-1] &= ~uintptr_t{1};
 }
 
+// Lets calls of a class's instances go to the vectorcall function that its base of C keeps in them. Before
+// 3.12 a class of Python does not inherit that; one that has a __call__ of its own never does.
+inline void inherit_vectorcall(PyTypeObject* type) noexcept {
+#if PY_VERSION_HEX < 0x030C0000
+  if (type->tp_call == PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+#else
+  (void)type;
+#endif
+}
+
 // A number that no other type has had, and that changes whenever the type or a base of it does; 0 where
 // the type has none at present. Looking a name up gives it one, as long as there are numbers left.
 inline unsigned version_of_type(PyTypeObject* type) noexcept {

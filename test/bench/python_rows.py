@@ -72,6 +72,21 @@ class Sides:
             self.own.impl(name, pass_first, "CPU")
         self.own_ops = opyard.ops.opyard_bench_own
         self.tensor = opyard.tensor([1.0, 2.0, 3.0, 4.0])
+        # Of these the results are looked at, so that they give a tensor of their own.
+        answer = opyard.tensor([1.0, 2.0, 3.0, 4.0])
+
+        def give(*args):
+            return answer
+
+        self.custom = {
+            count: opyard.library.custom_op(
+                f"opyard_bench_custom::f{count}",
+                give,
+                mutates_args=(),
+                schema=f"({', '.join(f'Tensor x{i}' for i in range(count))}) -> Tensor",
+            )
+            for count in (1, 14)
+        }
         self.wrapper = self.floors.Wrapper()
         self.array = numpy.arange(4, dtype="float32")
 
@@ -128,6 +143,24 @@ class Sides:
     def python_names(self) -> tuple[Statement, Statement]:
         return self._python_many("names", 1, ", a=2.0")
 
+    def _custom(self, count: int) -> tuple[Statement, Statement]:
+        text = f"op({', '.join(['x'] * count)})"
+        answer = self.floors.Wrapper()
+
+        def give(*args):
+            return answer
+
+        return (
+            Statement(text, {"op": self.floors.python_many(give), "x": self.wrapper}),
+            Statement(text, {"op": self.custom[count], "x": self.tensor}),
+        )
+
+    def custom_one(self) -> tuple[Statement, Statement]:
+        return self._custom(1)
+
+    def custom_many(self) -> tuple[Statement, Statement]:
+        return self._custom(14)
+
     def subclass(self) -> tuple[Statement, Statement]:
         Handled = type(
             "Handled", (self.opyard.Tensor,), {"__opyard_dispatch__": classmethod(handle)}
@@ -175,6 +208,8 @@ ROWS: dict[str, Callable] = {
     "python_two": Sides.python_two,
     "python_many": Sides.python_many,
     "python_names": Sides.python_names,
+    "custom_one": Sides.custom_one,
+    "custom_many": Sides.custom_many,
     "python_from_cpp": Sides.python_from_cpp,
     "subclass": Sides.subclass,
     "mode": Sides.mode,

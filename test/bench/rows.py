@@ -77,6 +77,8 @@ PYTHON = [
     Row("python_two", "4", "  with two tensors", RATIO, 1.4),
     Row("python_many", "4", "  with fourteen tensors", RATIO, 1.4),
     Row("python_names", "4", "  with a keyword argument", RATIO, 1.4),
+    Row("custom_one", "4", "custom_op() with one tensor, its result looked at", RATIO, 1.4),
+    Row("custom_many", "4", "  with fourteen tensors", RATIO, 1.4),
     Row("python_from_cpp", "5", "Python kernel called from C++, GIL held", RATIO, 1.4),
     Row("subclass", "6", "handler of a subclass", RATIO, 1.5),
     Row("mode", "6", "handler of a mode", RATIO, 2.0),

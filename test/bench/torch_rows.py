@@ -48,11 +48,21 @@ def python_statements() -> dict[str, Statement]:
     x = torch.zeros(4)
     counted = ops.opyard_bench_torch.counted.default
     python = ops.opyard_bench_torch.python.default
+    has_custom_op = hasattr(torch.library, "custom_op")  # since 2.4
+    answer = torch.zeros(4)
+
+    def custom(count: int) -> Statement:
+        schema = f"({', '.join(f'Tensor x{i}' for i in range(count))}) -> Tensor"
+        name = f"opyard_bench_torch::custom{count}"
+        made = torch.library.custom_op(name, lambda *a: answer, mutates_args=(), schema=schema)
+        return Statement(f"f({', '.join(['x'] * count)})", {"f": made, "x": x})
+
     return {
         "call": Statement("f(x)", {"f": counted, "x": x}),
         "path": Statement("ops.opyard_bench_torch.counted.default(x)", {"ops": ops, "x": x}),
         "fresh": Statement("x.detach()", {"x": x}),
         "python_kernel": Statement("f(x)", {"f": python, "x": x, "keep": library}),
+        **({"custom_one": custom(1), "custom_many": custom(14)} if has_custom_op else {}),
     }
 
 

@@ -283,7 +283,106 @@ def faked():
     made._destroy()
 
 
+def returns_first(x: opyard.Tensor, n: int = 1) -> opyard.Tensor:
+    return x
+
+
+def custom():
+    made = lib.custom_op("leaks::custom", lambda x: x * 2, mutates_args=(),
+                         schema="(Tensor x) -> Tensor")  # fmt: skip
+    made.register_kernel(["cpu", "cuda"], lambda x: x + 1)
+    made.register_fake(lambda x: x)
+    made.register_autocast("cpu", opyard.float64)
+    made.register_opyard_dispatch(Handled, lambda *args: args[3][0])
+    with made.set_kernel_enabled("cpu", False):
+        made(X), made(META), made(Handled(X))
+    with opyard.autocast("cpu"):
+        made(X)
+    copy.copy(made), pickle.loads(pickle.dumps(made)), repr(made)
+    for call in (made.register_autograd, made.register_vmap):
+        fails(NotImplementedError, call, len)
+    made._destroy()
+
+
+def custom_by_device():
+    def full(n: int, device: opyard.device) -> opyard.Tensor:
+        return opyard.tensor([n])
+
+    made = lib.custom_op("leaks::full", full, mutates_args=(), device_types="cpu")
+    made(3, "cpu")
+    fails(RuntimeError, made, 3, "cuda")
+    made._destroy()
+
+
+def custom_again():
+    made = lib.custom_op("leaks::again", returns_first, mutates_args=())
+    fails(RuntimeError, made, X)
+    fails(RuntimeError, made.op._call_boxed, X)
+    fails(RuntimeError, made, META)
+    same = lib.custom_op("leaks::again", lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor",
+                         check_aliasing=False)  # fmt: skip
+    same(X)
+    fails(RuntimeError, made, X)
+    fails(RuntimeError, made.register_kernel, "cpu", len)
+    same._destroy()
+
+
+def custom_refused():
+    again = {"mutates_args": (), "schema": "(Tensor x) -> Tensor"}
+    fails(ValueError, lib.custom_op, "leaks", len, **again)
+    fails(ValueError, lib.custom_op, "leaks::c", len, mutates_args=["x"], schema="(Tensor x) -> ()")
+    fails(ValueError, lib.custom_op, "leaks::c", len, tags="inplace", **again)
+    fails(ValueError, lib.custom_op, "leaks::c", len, device_types="nowhere", **again)
+    fails(TypeError, lib.custom_op, "leaks::c", 3, **again)
+    fails(RuntimeError, lib.custom_op, "leaks::one", len, **again)
+
+
+def in_scope():
+    with lib.scoped_library("leaks", "FRAGMENT") as scoped:
+        lib.define("leaks::scoped", "(Tensor x) -> Tensor", lib=scoped)
+        lib.impl("leaks::scoped", ["cpu", "Meta"], lambda x: x, lib=scoped)
+        lib.register_kernel("leaks::scoped", "cuda", lambda x: x, lib=scoped)
+        lib.register_autocast("leaks::scoped", "cpu", opyard.float64, lib=scoped)
+        opyard.ops.leaks.scoped(X)
+
+
+def effects():
+    lib.register_effect("leaks::op", lib.EffectType.ORDERED)
+    assert lib.effect_of("leaks::op") is lib.EffectType.ORDERED
+    lib.register_effect("leaks::op", None)
+    fails(ValueError, lib.register_effect, "leaks::op", "none")
+
+
+def autocast():
+    with opyard.autocast("cpu"), opyard.autocast("cpu", enabled=False):
+        ops.op(X)
+    fails(ValueError, opyard.autocast, "xla")
+
+
 SCENARIOS = {
+    # custom operators
+    "library.custom_op": custom,
+    "library.custom_op again": custom_again,
+    "library.custom_op by device": custom_by_device,
+    "library.custom_op refused": custom_refused,
+    "library.CustomOpDef": lambda: fails(RuntimeError, lib.CustomOpDef.__new__(lib.CustomOpDef)),
+    "library.scoped_library": in_scope,
+    "library.define refused": lambda: fails(ValueError, lib.define, "leaks", "(Tensor x) -> ()"),
+    "library.define": lambda: fails(RuntimeError, lib.define, "leaks::op", "(Tensor x) -> ()"),
+    "library.impl": lambda: fails(ValueError, lib.impl, "leaks::op", ["cpu", "nowhere"], len),
+    "library.impl a decorator": lambda: lib.impl("leaks::op", "cpu"),
+    "library.register_kernel": lambda: fails(
+        TypeError, lib.register_kernel, "leaks::op", "cpu", 3),
+    "library.register_autograd": lambda: fails(
+        NotImplementedError, lib.register_autograd, "leaks::op", len),
+    "library.register_vmap": lambda: fails(
+        NotImplementedError, lib.register_vmap, "leaks::op", len),
+    "library.register_autocast": lambda: fails(
+        TypeError, lib.register_autocast, "leaks::op", "cpu", "float64"),
+    "library.register_effect": effects,
+    "library.effect_of": lambda: lib.effect_of("leaks::op"),
+    "library.EffectType": lambda: pickle.loads(pickle.dumps(lib.EffectType.ORDERED)),
+    "opyard.autocast": autocast,
     # fake kernels
     "library.register_fake": faked,
     "library.register_fake refused": lambda: fails(ValueError, lib.register_fake, 3),

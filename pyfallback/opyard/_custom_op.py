@@ -1,0 +1,610 @@
+"""custom_op(): an operator made of one Python function. opyard.library has the names.
+
+[Parts] A definition and its kernels are two libraries, so that the kernels can be exchanged under a
+definition that stands:
+
+    _definition   the schema, with tags and the function's docstring
+    _kernels      CompositeExplicitAutograd, or a key for each device type: the functions themselves
+                  Meta: the fake kernel, one that can be told from the schema, or one that says what
+                  is missing
+                  BackendSelect: for operators without tensor arguments, finds the kernel by device
+                  AutocastCPU, AutocastCUDA: what register_autocast() adds
+
+[Again] Making an operator of the same name again, as running a cell of a notebook once more does,
+puts the new kernels on top of the old ones, exchanges the definition if it is another one, and then
+takes the old kernels back. What fails before leaves the old operator as it was.
+"""
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import _C, _ops
+from ._register import device_key, require_bare_schema, require_callable
+from .library import Library, _place
+
+# The live ones, by name.
+definitions: dict[str, "CustomOpDef"] = {}
+
+
+def definition_named(name: str) -> "CustomOpDef":
+    """For pickles. Raises LookupError where there is none."""
+    found = definitions.get(name)
+    if found is None:
+        raise LookupError(f"no operator {name} was made by custom_op(); is its module imported?")
+    return found
+
+
+# What a schema may be ----------------------------------------------------------------------
+
+
+def _is_tensor(type_: Any) -> bool:
+    return type_.kind == "Tensor"
+
+
+def _has_tensor(type_: Any) -> bool:
+    return _is_tensor(type_) or any(map(_has_tensor, type_.elements))
+
+
+def _written(schema: Any) -> list[Any]:
+    return [argument for argument in schema.arguments if argument.is_write]
+
+
+def _without_results(text: str) -> str:
+    """The text of an inferred schema, without what it returns. (No default contains an arrow that is
+    the last one.)"""
+    return text[: text.rindex(" -> ")]
+
+
+class _Contract:
+    """What the tags of an operator ask of its schema. Messages name the operator and the tag."""
+
+    def __init__(self, name: str, tags: tuple[str, ...]) -> None:
+        self.name, self.tags = name, tags
+        if "inplace" in tags and "out" in tags:
+            raise ValueError(
+                f"custom_op: {name} has the tags Tag.inplace and Tag.out, which exclude each other"
+            )
+
+    def refuse(self, tag: str, what: str, schema: Any) -> None:
+        raise ValueError(f"custom_op: {self.name} has the tag Tag.{tag}, so {what}. Got {schema}")
+
+    def declare(self, parse: Callable[[str], Any], text: str) -> str:
+        """An inferred schema, with the aliases that the tags stand for."""
+        schema = parse(text)
+        if "inplace" in self.tags:
+            self._check_inplace(schema, inferred=True)
+            return f"{_without_results(text)} -> Tensor(a0!)"
+        if "out" in self.tags:
+            self._check_out(schema, inferred=True)
+            numbered = enumerate(schema.arguments)
+            marks = [f"Tensor(a{i}!)" for i, argument in numbered if argument.is_write]
+            results = marks[0] if len(marks) == 1 else f"({', '.join(marks)})"
+            return f"{_without_results(text)} -> {results}"
+        return text
+
+    def check(self, schema: Any) -> None:
+        if "inplace" in self.tags:
+            self._check_inplace(schema, inferred=False)
+        elif "out" in self.tags:
+            self._check_out(schema, inferred=False)
+        else:
+            self._check_names(schema)
+
+    def _check_inplace(self, schema: Any, inferred: bool) -> None:
+        first = schema.arguments[0] if schema.arguments else None
+        if first is None or first.kwarg_only or not _is_tensor(first.type):
+            self.refuse("inplace", "its first positional argument must be a Tensor", schema)
+        if [each.name for each in _written(schema)] != [first.name]:
+            self.refuse(
+                "inplace",
+                f"its first positional argument must be all that it writes to: mutates_args is "
+                f"['{first.name}']",
+                schema,
+            )
+        if len(schema.returns) != 1 or not _is_tensor(schema.returns[0].type):
+            self.refuse("inplace", "its return annotation must be a single Tensor", schema)
+        if not inferred and schema.returns[0].alias_info != first.alias_info:
+            self.refuse(
+                "inplace", f"its return must alias '{first.name}', as in {_marked(first)}", schema
+            )
+
+    def _check_out(self, schema: Any, inferred: bool) -> None:
+        written = _written(schema)
+        for each in written:
+            if not each.kwarg_only:
+                self.refuse(
+                    "out", f"what it writes to must be keyword-only; '{each.name}' is not", schema
+                )
+            if not _is_tensor(each.type):
+                self.refuse(
+                    "out", f"it only supports arguments of type Tensor to write to; '{each.name}' "
+                    f"is of type {each.type}", schema,
+                )  # fmt: skip
+        if not written:
+            self.refuse("out", "it must write to at least one keyword-only Tensor", schema)
+        marks = [_marked(each) for each in written]
+        if len(schema.returns) != len(written) or not all(
+            _is_tensor(each.type) for each in schema.returns
+        ):
+            self.refuse(
+                "out", "its return annotation must be a Tensor for each argument that it writes "
+                f"to, which are {', '.join(each.name for each in written)}", schema,
+            )  # fmt: skip
+        if not inferred and [each.alias_info for each in schema.returns] != [
+            each.alias_info for each in written
+        ]:
+            self.refuse(
+                "out", f"its return must alias the arguments that it writes to, in order: "
+                f"{', '.join(marks)}", schema,
+            )  # fmt: skip
+
+    def _check_names(self, schema: Any) -> None:
+        for argument in schema.arguments:
+            if argument.kwarg_only and _has_tensor(argument.type):
+                raise NotImplementedError(
+                    f"custom_op with kwarg-only Tensor args: {self.name} takes the tensor "
+                    f"'{argument.name}' by keyword only, and autograd, which comes later, counts "
+                    "tensors by position. Take it by position; arguments for results may be "
+                    "keyword-only, with the tag out"
+                )
+
+
+def _marked(argument: Any) -> str:
+    """'Tensor(a!)', of 'Tensor(a!) x'."""
+    return str(argument).partition(" ")[0]
+
+
+def _schema_text(
+    name: str, fn: Callable, mutates_args: "str | Iterable[str]", given: "str | None", contract: Any
+) -> str:
+    """The whole schema text of a new operator, checked."""
+    from ._infer_schema import infer_schema
+    from .schema import parse
+
+    if given is None:
+        try:
+            text = infer_schema(fn, mutates_args=mutates_args)
+        except ValueError as error:
+            raise ValueError(f"custom_op: {name} has no schema: {error}") from None
+        text = contract.declare(parse, name + text)
+        contract.check(parse(text))
+        return text
+    require_bare_schema("custom_op(schema=...)", name, given)
+    schema = parse(name + given.strip())
+    if mutates_args != "unknown":
+        if isinstance(mutates_args, str):
+            raise ValueError(
+                f'custom_op: mutates_args of {name} is "{mutates_args}"; accepted are "unknown" '
+                "and names in a list"
+            )
+        expected = {argument.name for argument in _written(schema)}
+        if expected != set(mutates_args):
+            raise ValueError(
+                f"Attempted to create a custom op with `mutates_args={sorted(mutates_args)}` and "
+                f"`schema={given}`. The schema suggests that the op mutates {sorted(expected)}; "
+                f"make the two say the same of {name}"
+            )
+    contract.check(schema)
+    return str(schema)
+
+
+def _rule(schema: Any, tags: tuple[str, ...], check_aliasing: bool) -> str:
+    """What calls are to look at; see protocol/result_rules.h."""
+    if "inplace" in tags:
+        return "first"
+    if "out" in tags:
+        return "out"
+    may_alias = any(
+        each.alias_info is None and (_has_tensor(each.type) or each.type.kind == "Any")
+        for each in schema.returns
+    )
+    return "fresh" if check_aliasing and may_alias else ""
+
+
+# The operator ------------------------------------------------------------------------------
+
+
+class CustomOpDef(_C.OpCaller):
+    """An operator that custom_op() made. Calling it is calling the operator, opyard.ops.ns.name.
+
+    `op` is the operator, and __wrapped__ the function that it was made of.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        fn: Callable,
+        schema: str,
+        tags: tuple[str, ...],
+        check_aliasing: bool,
+        place: str,
+    ) -> None:
+        from .schema import parse
+
+        functools.update_wrapper(self, fn, updated=())
+        self._name, self._schema_text, self._tags, self._place = name, schema, tags, place
+        self._schema = parse(schema)
+        self._rule = _rule(self._schema, tags, check_aliasing)
+        self._init_fn = fn
+        self._fns: dict[str | None, Callable] = {}
+        self._disabled: set[str] = set()
+        self._fake: Callable | None = None
+        self._replaced_at = ""  # the place of the definition that replaced this one
+        self._kernels = Library(name.partition("::")[0], "IMPL")
+        self._definition: Library | None = None
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._name})>"
+
+    def __reduce__(self) -> tuple:
+        return definition_named, (self._name,)
+
+    # Registering ---------------------------------------------------------------------------
+
+    def _require_live(self) -> None:
+        if self._replaced_at:
+            raise RuntimeError(
+                f"{self._name} was made again by custom_op() at {self._replaced_at}, which "
+                f"replaced this definition of {self._place}: register with the newer one"
+            )
+        if not self._kernels._end.alive:
+            raise RuntimeError(f"{self._name}: this definition of {self._place} was taken back")
+
+    def _put(self, key: object, fn: Callable, *, keyset: bool = False, rule: str = "") -> None:
+        name = getattr(key, "name", key)
+        self._kernels._library.impl(self._name, fn, name, keyset, True, _place(), rule)
+
+    def _put_kernel(self, device: "str | None", fn: Callable) -> None:
+        key = "CompositeExplicitAutograd" if device is None else device_key(device)
+        self._put(key, fn, rule=self._rule)
+
+    def _device_argument(self) -> int:
+        """The position of the argument that says the device. Raises ValueError where it is wanted
+        and not there."""
+        for position, argument in enumerate(self._schema.arguments):
+            if argument.name == "device" and str(argument.type) in ("Device", "Device?"):
+                return position
+        raise ValueError(
+            "Functions without tensor inputs are required to have a `device: opyard.device` "
+            f"argument, by which kernels for device types are told apart; {self._name} has none. "
+            f"Got {self._schema}"
+        )
+
+    def _devices(self, device_types: "str | Iterable[str] | None") -> "list[str | None]":
+        """Device types as they are kept. Raises ValueError for what is none."""
+        if device_types is None:
+            return [None]
+        given = [device_types] if isinstance(device_types, str) else list(device_types)
+        if not given:
+            raise ValueError(f"{self._name}: device_types is empty; None stands for all of them")
+        for device in given:
+            if device_key(device).name == "Meta":
+                raise ValueError(
+                    f"{self._name}: a kernel for 'meta' tensors, which have no elements, is a fake "
+                    "kernel; register it with register_fake()"
+                )
+        if not any(_has_tensor(argument.type) for argument in self._schema.arguments):
+            self._device_argument()
+        return given
+
+    def register_kernel(
+        self, device_types: "str | Iterable[str] | None", fn: "Callable | None" = None, /
+    ) -> Any:
+        """Registers a kernel for one device type or several; None is for all that have none.
+
+        Also as a decorator. A second kernel for a device type replaces the first. Raises ValueError
+        for unknown device types and where an operator without tensor arguments has no argument
+        `device`, TypeError where `fn` is not callable, RuntimeError where this definition was
+        replaced.
+        """
+        devices = self._devices(device_types)
+
+        def register(fn: Callable) -> Callable:
+            require_callable("register_kernel", self._name, fn)
+            self._require_live()
+            self._register(devices, fn)
+            return fn
+
+        return register if fn is None else register(fn)
+
+    def _register(self, devices: "list[str | None]", fn: Callable) -> None:
+        for device in devices:
+            if device is not None:
+                self._select_by_device()
+            self._put_kernel(device, self._init_fn if device in self._disabled else fn)
+            self._fns[device] = fn
+
+    def _select_by_device(self) -> None:
+        """Has calls without tensors look at their argument `device`; once."""
+        if any(_has_tensor(argument.type) for argument in self._schema.arguments):
+            return
+        if any(device is not None for device in self._fns):
+            return
+        position = self._device_argument()
+        default = self._schema.arguments[position].default_value
+        by_name = self._schema.arguments[position].kwarg_only
+
+        def select_by_device(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+            if by_name:
+                device = kwargs.get("device", default)
+            else:
+                device = args[position] if position < len(args) else default
+            kind = "cpu" if device is None else _C.device(device).type
+            if kind not in self._fns and None not in self._fns and kind != "meta":
+                known = ", ".join(sorted(self._fns))  # type: ignore[type-var]
+                raise RuntimeError(
+                    f"{self._name} does not have a kernel registered for {kind}. Please use "
+                    f"register_kernel to do so; there are kernels for {known}"
+                )
+            key = _C.DispatchKeySet(device_key(kind))
+            return self.op.redispatch(key, *args, **kwargs)
+
+        self._put("BackendSelect", select_by_device, keyset=True)
+
+    def register_fake(self, fn: "Callable | None" = None, /) -> Any:
+        """Registers what the operator gives for tensors without elements; also as a decorator.
+
+        See opyard.library.register_fake(). A second one replaces the first. Gives a UserWarning for
+        an operator with the tag inplace, whose fake kernel is known. Raises TypeError where `fn` is
+        not callable, RuntimeError where this definition was replaced.
+        """
+
+        def register(fn: Callable) -> Callable:
+            from ._fake import with_context
+
+            require_callable("register_fake", self._name, fn)
+            self._require_live()
+            if "inplace" in self._tags:
+                warnings.warn(
+                    f"{self._name} has the tag inplace, so its fake kernel is known: it gives its "
+                    "first argument. The one that is registered now replaces it",
+                    UserWarning,
+                    stacklevel=3 if direct else 2,
+                )
+            self._put("Meta", with_context(self._name, fn))
+            self._fake = fn
+            return fn
+
+        direct = fn is not None
+        return register if fn is None else register(fn)
+
+    def register_autograd(
+        self, backward: Callable, /, *, setup_context: "Callable | None" = None
+    ) -> None:
+        """Raises NotImplementedError: there is no backward engine yet. RuntimeError for an operator
+        that writes to an argument, which can have no formula."""
+        from ._register import register_autograd
+
+        register_autograd(self, backward, setup_context=setup_context)
+
+    def register_vmap(self, func: "Callable | None" = None, /) -> Any:
+        """Raises NotImplementedError: there is no batching layer yet."""
+        from ._register import register_vmap
+
+        register_vmap(self, func)
+
+    def register_autocast(self, device_type: str, cast_inputs: "_C.dtype", /) -> None:
+        """Has calls below opyard.autocast(device_type) cast their tensors; see
+        opyard.library.register_autocast()."""
+        from ._register import register_autocast
+
+        self._require_live()
+        register_autocast(self, device_type, cast_inputs)
+
+    def register_opyard_dispatch(self, cls: type, fn: "Callable | None" = None, /) -> Any:
+        """Has the operator ask a function before the handler of a class of modes or tensors; see
+        opyard.library.register_opyard_dispatch()."""
+        from ._py_impl import register_opyard_dispatch
+
+        self._require_live()
+        return register_opyard_dispatch(self.op, cls, fn, lib=self._kernels)
+
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> "_KernelEnabled":
+        """A with block in which the kernel of a device type is switched off, or on again: the
+        function that the operator was made of is called in its place. For all threads.
+
+        Gives a UserWarning where that changes nothing. Raises ValueError for what is no device
+        type.
+        """
+        device_key(device_type)
+        return _KernelEnabled(self, device_type, enabled)
+
+    def _set_enabled(self, device: str, enabled: bool) -> bool:
+        """Gives what was so before."""
+        former = device not in self._disabled
+        if former != enabled:
+            if device in self._fns:
+                self._put_kernel(device, self._fns[device] if enabled else self._init_fn)
+            (self._disabled.discard if enabled else self._disabled.add)(device)
+        return former
+
+    # Defining ------------------------------------------------------------------------------
+
+    def _put_default_fake(self) -> None:
+        if "inplace" in self._tags:
+            fake = _give_first
+        elif "out" in self._tags:
+            fake = _give_written(self._schema)
+        elif self._schema.is_mutable and not self._schema.returns:
+            fake = _give_nothing
+        else:
+            fake = _missing_fake(self)
+        self._put("Meta", fake)
+
+    def _define(self, devices: "list[str | None]") -> None:
+        """See [Again]."""
+        old = definitions.get(self._name)
+        try:
+            self._register(devices, self._init_fn)
+            self._put_default_fake()
+            if old is None:
+                self._definition = self._made_definition()
+            elif old._described() == self._described():
+                self._definition = old._definition
+            else:
+                self._definition = self._exchanged_definition(old)
+            self._bind(_ops.overload_of(self._name))
+        except BaseException:
+            self._kernels._destroy()
+            raise
+        definitions[self._name] = self
+        if old is not None:
+            old._replaced_at = self._place
+            old._kernels._destroy()
+
+    def _described(self) -> tuple:
+        return self._schema_text, self._tags, self.__doc__
+
+    def _made_definition(self) -> Library:
+        made = Library(self._name.partition("::")[0], "FRAGMENT")
+        try:
+            made.define(self._schema_text, tags=self._tags, doc=inspect.cleandoc(self.__doc__ or ""))
+        except BaseException:
+            made._destroy()
+            raise
+        return made
+
+    def _exchanged_definition(self, old: "CustomOpDef") -> Library:
+        old._definition._destroy()
+        try:
+            return self._made_definition()
+        except BaseException:
+            old._definition = old._made_definition()
+            raise
+
+    def _destroy(self) -> None:
+        """Takes the operator back."""
+        if definitions.get(self._name) is self:
+            del definitions[self._name]
+            self._definition._destroy()
+            self._kernels._destroy()
+
+
+class _KernelEnabled:
+    def __init__(self, definition: CustomOpDef, device: str, enabled: bool) -> None:
+        self._definition, self._device, self._enabled = definition, device, enabled
+        self._former: list[bool] = []
+
+    def __enter__(self) -> None:
+        definition, device = self._definition, self._device
+        definition._require_live()
+        verb = "enable" if self._enabled else "disable"
+        if device not in definition._fns:
+            self._warn(f"Attempted to {verb} the kernel of {definition._name} for {device}, but "
+                       "none was registered for this device type")  # fmt: skip
+        elif (device not in definition._disabled) == self._enabled:
+            self._warn(f"Attempted to {verb} the kernel of {definition._name} for {device}, but "
+                       f"it is {verb}d already")  # fmt: skip
+        self._former.append(definition._set_enabled(device, self._enabled))
+
+    def __exit__(self, *exception: object) -> None:
+        former = self._former.pop()
+        if not self._definition._replaced_at:
+            self._definition._set_enabled(self._device, former)
+
+    @staticmethod
+    def _warn(text: str) -> None:
+        warnings.warn(text, UserWarning, stacklevel=3)
+
+
+# Fake kernels that the schema tells ----------------------------------------------------------
+
+
+def _give_first(first: Any, *args: Any, **kwargs: Any) -> Any:
+    return first
+
+
+def _give_nothing(*args: Any, **kwargs: Any) -> None:
+    return None
+
+
+def _give_written(schema: Any) -> Callable:
+    names = [argument.name for argument in _written(schema)]
+
+    def give_written(*args: Any, **kwargs: Any) -> Any:
+        results = tuple(kwargs[name] for name in names)
+        return results if len(results) > 1 else results[0]
+
+    return give_written
+
+
+def _missing_fake(definition: CustomOpDef) -> Callable:
+    # The text, and not the definition: this kernel is a part of it.
+    text = (
+        f"There was no fake impl registered for {definition!r}, which says what it gives for "
+        "tensors without elements. Please use "
+        f"`{getattr(definition, '__name__', 'op')}.register_fake` to add one"
+    )
+
+    def missing_fake(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(text)
+
+    return missing_fake
+
+
+def custom_op(
+    name: str,
+    fn: "Callable | None" = None,
+    /,
+    *,
+    mutates_args: "str | Iterable[str]",
+    device_types: "str | Iterable[str] | None" = None,
+    schema: "str | None" = None,
+    tags: "str | Iterable[str] | None" = None,
+    check_aliasing: bool = True,
+) -> Any:
+    """Makes an operator of a Python function, and gives it as a CustomOpDef; also as a decorator.
+
+        @custom_op("demo::scale", mutates_args=())
+        def scale(x: opyard.Tensor, factor: float = 2.0) -> opyard.Tensor:
+            return x * factor
+
+        scale(x), opyard.ops.demo.scale(x)
+
+    The schema comes from the annotations, as infer_schema() says it, or is given: "(Tensor x) ->
+    Tensor". `mutates_args` names the arguments that the function writes to; "unknown" stands for
+    all tensors, or with a schema for what that says. The function serves the device types of
+    `device_types`, or all of them; more kernels come with register_kernel().
+
+    Two tags are contracts. An operator with Tag.inplace writes to its first argument alone and
+    returns it; one with Tag.out writes to tensors that are given by name, and returns them. Their
+    results are declared for them, and looked at in each call. The results of others may not alias
+    arguments or each other, unless the schema says so; `check_aliasing=False` leaves that
+    unwatched.
+
+    Making an operator of the same name again replaces the first; objects of it that are kept
+    somewhere are valid if the schema is the same, and raise RuntimeError otherwise.
+
+    Raises ValueError for a name without a namespace, a schema that does not agree with
+    `mutates_args`, what a schema cannot say, a broken contract of a tag, unknown tags and device
+    types, and kernels by device type where the operator takes neither tensors nor a `device`;
+    NotImplementedError for keyword-only tensors without Tag.out; TypeError where `fn` is not
+    callable; RuntimeError where another library has defined the operator. Nothing is registered
+    then, and an operator of this name is as it was.
+    """
+    from ._tags import names_of
+
+    if not isinstance(name, str):
+        raise TypeError(f"custom_op: the name is a str such as 'ns::name', not {type(name).__name__}")
+    ns, separator, base = name.partition("::")
+    if not (separator and ns and base):
+        raise ValueError(f"custom_op: {name!r} has no namespace; say 'ns::name'")
+    tag_names = names_of(() if tags is None else tags)
+    contract = _Contract(name, tag_names)
+
+    def make(fn: Callable) -> CustomOpDef:
+        require_callable("custom_op", name, fn)
+        text = _schema_text(name, fn, mutates_args, schema, contract)
+        made = CustomOpDef(name, fn, text, tag_names, check_aliasing, _place())
+        try:
+            devices = made._devices(device_types)
+        except BaseException:
+            made._kernels._destroy()
+            raise
+        made._define(devices)
+        return made
+
+    return make if fn is None else make(fn)

@@ -1,0 +1,127 @@
+// protocol/result_rules.cpp: comparing results with arguments, and saying what is wrong.
+#include "protocol/result_rules.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "opyard/value/alias.h"
+
+namespace opyard::python {
+namespace {
+
+// ", a function of the module m": where to look for what has to change.
+std::string describe_module(PyObject* function) {
+  const Owned module = Owned::steal(PyObject_GetAttrString(function, "__module__"));
+  const char* const text =
+      module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
+  PyErr_Clear();
+  return text == nullptr ? "" : std::string(", a function of the module ") + text + ",";
+}
+
+// The tensors that can be reached through a value.
+std::vector<Value> tensors_in(const Value& value) {
+  std::vector<Value> found = value.is_tensor() ? std::vector{value} : sub_values(value);
+  std::erase_if(found, [](const Value& each) { return !each.is_tensor(); });
+  return found;
+}
+
+bool share_memory(const std::vector<Value>& some, const std::vector<Value>& others) noexcept {
+  for (const Value& one : some) {
+    for (const Value& other : others) {
+      if (is_alias_of(one, other)) return true;
+    }
+  }
+  return false;
+}
+
+bool are_same(const Value& one, const Value& other) noexcept {
+  return one.is_tensor() && other.is_tensor() &&
+         one.tensor_unchecked().same(other.tensor_unchecked());
+}
+
+class Judge {
+ public:
+  Judge(const Returner& returner, PyObject* function, const Operator& op)
+      : returner_(returner), function_(function), op_(op) {}
+
+  void require_fresh(std::span<const Value> arguments, std::span<const Value> results) const {
+    const Schema& schema = op_.schema();
+    std::vector<std::vector<Value>> taken;
+    for (const Value& argument : arguments) taken.push_back(tensors_in(argument));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const std::vector<Value> made = tensors_in(results[i]);
+      const std::optional<AliasInfo>& declared = schema.results[i].alias;
+      for (std::size_t j = 0; !declared && j < taken.size(); ++j) {
+        if (!share_memory(made, taken[j])) continue;
+        refuse_alias(i, j < arguments.size() ? fmt::format("argument '{}'", schema.arguments[j].name)
+                                             : fmt::format("result {}", j - arguments.size()));
+      }
+      taken.push_back(made);
+    }
+  }
+
+  void require_first(std::span<const Value> arguments, std::span<const Value> results) const {
+    if (results.size() == 1 && !arguments.empty() && are_same(results[0], arguments[0])) return;
+    refuse(fmt::format("returned another object than its argument '{}'. An operator with the tag "
+                       "inplace must return its first argument: end the function with \"return {}\".",
+                       op_.schema().arguments[0].name, op_.schema().arguments[0].name));
+  }
+
+  void require_out(std::span<const Value> arguments, std::span<const Value> results) const {
+    const Schema& schema = op_.schema();
+    std::size_t position = 0;
+    std::optional<std::size_t> wrong;
+    std::string names;
+    for (std::size_t i = 0; i < arguments.size() && position < results.size(); ++i) {
+      if (!schema.arguments[i].is_out()) continue;
+      if (!wrong && !are_same(results[position], arguments[i])) wrong = position;
+      names += (position == 0 ? "" : ", ") + schema.arguments[i].name;
+      ++position;
+    }
+    if (!wrong && position == results.size()) return;
+    refuse(fmt::format("returned another object for result {}. An operator with the tag out must "
+                       "return its mutable keyword-only arguments, in order: end the function with "
+                       "\"return {}\".",
+                       wrong.value_or(position), names));
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    fail(ErrorKind::BadReturn, fmt::format("{}: {}{} {}\nDeclaration: {}", to_string(op_.name()),
+                                           returner_.text(), describe_module(function_), what,
+                                           op_.declaration()));
+  }
+  [[noreturn]] void refuse_alias(std::size_t position, const std::string& other) const {
+    refuse(fmt::format(
+        "returned for result {} a tensor with the memory of {}. Results of a custom operator may "
+        "not alias its arguments or each other, unless the schema says so: return a copy, such "
+        "as .clone().",
+        position, other));
+  }
+
+  const Returner& returner_;
+  PyObject* const function_;
+  const Operator& op_;
+};
+
+}  // namespace
+
+void check_results(ResultRule rule, const Returner& returner, PyObject* function,
+                   const Operator& op, std::span<const Value> arguments,
+                   std::span<const Value> results) {
+  const Judge judge(returner, function, op);
+  switch (rule) {
+    case ResultRule::Any:
+      return;
+    case ResultRule::Fresh:
+      return judge.require_fresh(arguments, results);
+    case ResultRule::FirstArgument:
+      return judge.require_first(arguments, results);
+    case ResultRule::OutArguments:
+      return judge.require_out(arguments, results);
+  }
+}
+
+}  // namespace opyard::python
