@@ -242,12 +242,18 @@ PyObject* DirectCall::try_call(Runtime& runtime, PyObject* overload, PyObject* c
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (!possible_ || count < least_ || count > most_) return nullptr;
   DispatchKeySet keys;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    const Ready ready = parameters_[std::size_t(i)].ready;
-    if (!is_for_tensors(ready)) {
-      if (ready == Ready::Never) return nullptr;
-    } else if (!join_tensor(runtime, ready, args[i], keys)) {
-      return nullptr;
+  if (only_tensors_) {
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (!join_tensor(runtime, Ready::Tensor, args[i], keys)) return nullptr;
+    }
+  } else {
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      const Ready ready = parameters_[std::size_t(i)].ready;
+      if (!is_for_tensors(ready)) {
+        if (ready == Ready::Never) return nullptr;
+      } else if (!join_tensor(runtime, ready, args[i], keys)) {
+        return nullptr;
+      }
     }
   }
   if (names == nullptr ? required_names_ != 0
