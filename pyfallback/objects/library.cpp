@@ -134,9 +134,9 @@ PyObject* implement(PyObject* self, PyObject* args) {
     const KernelConvention convention{.with_keyset = with_keyset != 0, .rule = parse_rule(rule)};
     const auto library = library_of(self);
     library->set_place(place);
-    Kernel kernel = function == Py_None ? Kernel::fallthrough()
-                                        : make_python_kernel(runtime_of(Py_TYPE(self)), function,
-                                                             convention);
+    Kernel kernel = function == Py_None
+                        ? Kernel::fallthrough()
+                        : make_python_kernel(runtime_of(Py_TYPE(self)), function, convention);
     library->implement({name, std::size_t(name_size)}, parse_key(key), std::move(kernel),
                        override != 0);
     Py_RETURN_NONE;
@@ -228,7 +228,8 @@ void deallocate(PyObject* self) {
 
 PyMethodDef methods[] = {
     {"define", define, METH_VARARGS, "define(schema, conservative, tags, place, doc)"},
-    {"impl", implement, METH_VARARGS, "impl(name, function, key, with_keyset, override, place, rule='')"},
+    {"impl", implement, METH_VARARGS,
+     "impl(name, function, key, with_keyset, override, place, rule='')"},
     {"impl_c", implement_in_c, METH_VARARGS,
      "impl_c(name, file, symbol, key, form, override, place)"},
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},

@@ -53,8 +53,7 @@ def _written(schema: Any) -> list[Any]:
 
 
 def _without_results(text: str) -> str:
-    """The text of an inferred schema, without what it returns. (No default contains an arrow that is
-    the last one.)"""
+    """The text of an inferred schema, without what it returns."""
     return text[: text.rindex(" -> ")]
 
 
@@ -461,7 +460,9 @@ class CustomOpDef(_C.OpCaller):
     def _made_definition(self) -> Library:
         made = Library(self._name.partition("::")[0], "FRAGMENT")
         try:
-            made.define(self._schema_text, tags=self._tags, doc=inspect.cleandoc(self.__doc__ or ""))
+            made.define(
+                self._schema_text, tags=self._tags, doc=inspect.cleandoc(self.__doc__ or "")
+            )
         except BaseException:
             made._destroy()
             raise
@@ -588,7 +589,9 @@ def custom_op(
     from ._tags import names_of
 
     if not isinstance(name, str):
-        raise TypeError(f"custom_op: the name is a str such as 'ns::name', not {type(name).__name__}")
+        raise TypeError(
+            f"custom_op: the name is a str such as 'ns::name', not {type(name).__name__}"
+        )
     ns, separator, base = name.partition("::")
     if not (separator and ns and base):
         raise ValueError(f"custom_op: {name!r} has no namespace; say 'ns::name'")

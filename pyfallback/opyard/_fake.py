@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import _C, _ops
+from . import _C
 from ._symbolic import SymInt
 
 _running = threading.local()

@@ -145,7 +145,7 @@ def overload_of(name: str) -> "_C.OpOverload":
 def operator_of(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
 ) -> "_C.OpOverload":
-    """The operator that a name, an operator, a packet with one overload or a CustomOpDef stands for.
+    """The operator that a name, an operator, a packet with one overload or a CustomOpDef is for.
 
     Raises LookupError where there is none, TypeError for a packet with several overloads and for
     other objects.

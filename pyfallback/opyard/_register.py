@@ -113,9 +113,7 @@ def define(
         )
     ns, separator, name = qualname.partition("::")
     if not (separator and ns and name):
-        raise ValueError(
-            f"define(qualname, schema): {qualname!r} has no namespace; say 'ns::name'"
-        )
+        raise ValueError(f"define(qualname, schema): {qualname!r} has no namespace; say 'ns::name'")
     require_bare_schema("define(qualname, schema)", qualname, schema)
     if lib is not None and lib.ns != ns:
         raise ValueError(

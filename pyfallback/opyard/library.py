@@ -52,7 +52,7 @@ _RESERVED_NAMESPACES = ("prim",)
 _ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
 
 
-# What is imported when it is first named, as it needs ctypes, inspect or typing, or is seldom wanted.
+# Imported when it is first named: it needs ctypes, inspect or typing, or is seldom wanted.
 _LATE = {
     "CFunction": "_c_function",
     "CustomOpDef": "_custom_op",

@@ -55,8 +55,9 @@ class Judge {
       const std::optional<AliasInfo>& declared = schema.results[i].alias;
       for (std::size_t j = 0; !declared && j < taken.size(); ++j) {
         if (!share_memory(made, taken[j])) continue;
-        refuse_alias(i, j < arguments.size() ? fmt::format("argument '{}'", schema.arguments[j].name)
-                                             : fmt::format("result {}", j - arguments.size()));
+        refuse_alias(i, j < arguments.size()
+                            ? fmt::format("argument '{}'", schema.arguments[j].name)
+                            : fmt::format("result {}", j - arguments.size()));
       }
       taken.push_back(made);
     }
@@ -64,9 +65,10 @@ class Judge {
 
   void require_first(std::span<const Value> arguments, std::span<const Value> results) const {
     if (results.size() == 1 && !arguments.empty() && are_same(results[0], arguments[0])) return;
-    refuse(fmt::format("returned another object than its argument '{}'. An operator with the tag "
-                       "inplace must return its first argument: end the function with \"return {}\".",
-                       op_.schema().arguments[0].name, op_.schema().arguments[0].name));
+    refuse(
+        fmt::format("returned another object than its argument '{}'. An operator with the tag "
+                    "inplace must return its first argument: end the function with \"return {}\".",
+                    op_.schema().arguments[0].name, op_.schema().arguments[0].name));
   }
 
   void require_out(std::span<const Value> arguments, std::span<const Value> results) const {
@@ -81,17 +83,18 @@ class Judge {
       ++position;
     }
     if (!wrong && position == results.size()) return;
-    refuse(fmt::format("returned another object for result {}. An operator with the tag out must "
-                       "return its mutable keyword-only arguments, in order: end the function with "
-                       "\"return {}\".",
-                       wrong.value_or(position), names));
+    refuse(
+        fmt::format("returned another object for result {}. An operator with the tag out must "
+                    "return its mutable keyword-only arguments, in order: end the function with "
+                    "\"return {}\".",
+                    wrong.value_or(position), names));
   }
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    fail(ErrorKind::BadReturn, fmt::format("{}: {}{} {}\nDeclaration: {}", to_string(op_.name()),
-                                           returner_.text(), describe_module(function_), what,
-                                           op_.declaration()));
+    fail(ErrorKind::BadReturn,
+         fmt::format("{}: {}{} {}\nDeclaration: {}", to_string(op_.name()), returner_.text(),
+                     describe_module(function_), what, op_.declaration()));
   }
   [[noreturn]] void refuse_alias(std::size_t position, const std::string& other) const {
     refuse(fmt::format(

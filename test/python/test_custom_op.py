@@ -1,6 +1,6 @@
-"""Protects custom_op(): schemas, tags, kernels by device, what results may be, and making one again.
+"""Protects custom_op(): schemas, tags, kernels by device, what results may be, making it again.
 
-Suspect opyard/_custom_op.py, protocol/result_rules.cpp, objects/direct_call.cpp, objects/op_caller.cpp.
+Suspect opyard/_custom_op.py, protocol/result_rules.cpp, objects/{direct_call,op_caller}.cpp.
 """
 
 import copy
@@ -20,6 +20,7 @@ from opyard.dispatch import DispatchMode, dump, dump_table, has_kernel
 from opyard.library import CustomOpDef, Library, custom_op, register_fake, register_kernel
 
 aten = ops.aten
+CUDA = opyard.device("cuda")
 
 
 @pytest.fixture
@@ -296,7 +297,7 @@ def test_F12_what_was_replaced_is_freed(make, ns, x):
     dead = weakref.ref(kernel)
     del kernel
     make(twice, "f")
-    f = None  # noqa: F841
+    f = None
     f(x) if f else None
     gc.collect()
     from opyard import _custom_op
@@ -378,7 +379,7 @@ def test_F14_without_tensors_the_device_chooses(make, ns):
 
 def test_F14_a_device_by_keyword_only_with_a_default(make):
     @make(device_types=["cpu"])
-    def f(*, device: opyard.device = opyard.device("cuda")) -> Tensor:
+    def f(*, device: opyard.device = CUDA) -> Tensor:
         return opyard.tensor([0.0])
 
     f.register_kernel("cuda", lambda **given: opyard.tensor([1.0]))
@@ -524,7 +525,9 @@ def test_F17_every_place_of_arguments_and_results(make, x):
     answer = None
 
     @make
-    def several(a: "list[Tensor]", b: "Tensor | None" = None, n: int = 1) -> "tuple[Tensor, Tensor]":
+    def several(
+        a: "list[Tensor]", b: "Tensor | None" = None, n: int = 1
+    ) -> "tuple[Tensor, Tensor]":
         return answer
 
     @make
@@ -567,7 +570,9 @@ def test_F17_unless_the_schema_says_so(make, x):
     view = make(lambda x: x[1:], "view", schema="(Tensor(a) x) -> Tensor(a)")
     assert values(view(x)) == values(view.op._call_boxed(x)) == [2.0, 3.0]
 
-    part = make(lambda x, y: (x, y), "part", schema="(Tensor(a) x, Tensor y) -> (Tensor(a), Tensor)")
+    part = make(
+        lambda x, y: (x, y), "part", schema="(Tensor(a) x, Tensor y) -> (Tensor(a), Tensor)"
+    )
     assert "result 1 a tensor with the memory of argument 'y'" in both_ways(part, x, x.clone())
     assert both_ways(part, x, x).count("result 1 a tensor with the memory of argument 'x'")
     fresh = make(lambda x, y: (x, y.clone()), "fresh",

@@ -319,8 +319,8 @@ def custom_again():
     fails(RuntimeError, made, X)
     fails(RuntimeError, made.op._call_boxed, X)
     fails(RuntimeError, made, META)
-    same = lib.custom_op("leaks::again", lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor",
-                         check_aliasing=False)  # fmt: skip
+    unseen = {"schema": "(Tensor x) -> Tensor", "check_aliasing": False}
+    same = lib.custom_op("leaks::again", lambda x: x, mutates_args=(), **unseen)
     same(X)
     fails(RuntimeError, made, X)
     fails(RuntimeError, made.register_kernel, "cpu", len)
