@@ -52,6 +52,10 @@ def _written(schema: Any) -> list[Any]:
     return [argument for argument in schema.arguments if argument.is_write]
 
 
+def _listed(names: "Iterable[str]") -> str:
+    return ", ".join(f"'{name}'" for name in sorted(names)) or "nothing"
+
+
 def _without_results(text: str) -> str:
     """The text of an inferred schema, without what it returns."""
     return text[: text.rindex(" -> ")]
@@ -144,10 +148,9 @@ class _Contract:
         for argument in schema.arguments:
             if argument.kwarg_only and _has_tensor(argument.type):
                 raise NotImplementedError(
-                    f"custom_op with kwarg-only Tensor args: {self.name} takes the tensor "
-                    f"'{argument.name}' by keyword only, and autograd, which comes later, counts "
-                    "tensors by position. Take it by position; arguments for results may be "
-                    "keyword-only, with the tag out"
+                    f"custom_op: {self.name} takes the tensor '{argument.name}' by keyword only, "
+                    "and autograd, which comes later, will count tensors by position. Take it by "
+                    "position; only what results are written to may be keyword-only, with Tag.out"
                 )
 
 
@@ -182,9 +185,9 @@ def _schema_text(
         expected = {argument.name for argument in _written(schema)}
         if expected != set(mutates_args):
             raise ValueError(
-                f"Attempted to create a custom op with `mutates_args={sorted(mutates_args)}` and "
-                f"`schema={given}`. The schema suggests that the op mutates {sorted(expected)}; "
-                f"make the two say the same of {name}"
+                f"custom_op: of {name}, mutates_args says that it writes to "
+                f"{_listed(mutates_args)}, and the schema {given} that it writes to "
+                f"{_listed(expected)}; make the two agree, with a '!' for each that is written to"
             )
     contract.check(schema)
     return str(schema)
@@ -267,9 +270,9 @@ class CustomOpDef(_C.OpCaller):
             if argument.name == "device" and str(argument.type) in ("Device", "Device?"):
                 return position
         raise ValueError(
-            "Functions without tensor inputs are required to have a `device: opyard.device` "
-            f"argument, by which kernels for device types are told apart; {self._name} has none. "
-            f"Got {self._schema}"
+            f"{self._name} takes no tensors, so only an argument `device: opyard.device` could tell "
+            "which kernel of several device types is meant, and it has none. Add one, or register "
+            f"for all device types, with None. Got {self._schema}"
         )
 
     def _devices(self, device_types: "str | Iterable[str] | None") -> "list[str | None]":
@@ -335,8 +338,8 @@ class CustomOpDef(_C.OpCaller):
             if kind not in self._fns and None not in self._fns and kind != "meta":
                 known = ", ".join(sorted(self._fns))  # type: ignore[type-var]
                 raise RuntimeError(
-                    f"{self._name} does not have a kernel registered for {kind}. Please use "
-                    f"register_kernel to do so; there are kernels for {known}"
+                    f"{self._name} has no kernel for the device type '{kind}', only for {known}; "
+                    "add one with register_kernel()"
                 )
             key = _C.DispatchKeySet(device_key(kind))
             return self.op.redispatch(key, *args, **kwargs)
@@ -494,11 +497,9 @@ class _KernelEnabled:
         definition._require_live()
         verb = "enable" if self._enabled else "disable"
         if device not in definition._fns:
-            self._warn(f"Attempted to {verb} the kernel of {definition._name} for {device}, but "
-                       "none was registered for this device type")  # fmt: skip
+            self._warn(f"{definition._name} has no kernel for '{device}' that could be {verb}d")
         elif (device not in definition._disabled) == self._enabled:
-            self._warn(f"Attempted to {verb} the kernel of {definition._name} for {device}, but "
-                       f"it is {verb}d already")  # fmt: skip
+            self._warn(f"the kernel of {definition._name} for '{device}' is {verb}d already")
         self._former.append(definition._set_enabled(device, self._enabled))
 
     def __exit__(self, *exception: object) -> None:
@@ -535,9 +536,8 @@ def _give_written(schema: Any) -> Callable:
 def _missing_fake(definition: CustomOpDef) -> Callable:
     # The text, and not the definition: this kernel is a part of it.
     text = (
-        f"There was no fake impl registered for {definition!r}, which says what it gives for "
-        "tensors without elements. Please use "
-        f"`{getattr(definition, '__name__', 'op')}.register_fake` to add one"
+        f"{definition._name} was called with tensors without elements, and has no fake kernel that "
+        f"says what it gives for them; add one with register_fake() of {definition!r}"
     )
 
     def missing_fake(*args: Any, **kwargs: Any) -> None:

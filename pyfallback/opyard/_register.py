@@ -127,8 +127,8 @@ def require_bare_schema(function: str, name: str, schema: object) -> None:
     """Raises ValueError for a schema text that has a name of its own."""
     if not isinstance(schema, str) or not schema.lstrip().startswith("("):
         raise ValueError(
-            f"{function}: expected schema to look like '(Tensor x) -> Tensor', without a name, "
-            f"since {name} is the name; got {schema!r}"
+            f"{function}: the schema of {name} begins with its arguments, as in "
+            f"'(Tensor x) -> Tensor', since the name is given besides; got {schema!r}"
         )
 
 
@@ -221,13 +221,13 @@ def register_autograd(
     schema = operator._schema
     if "out" in operator.tags:
         raise RuntimeError(
-            f"register_autograd: Out variants do not support autograd, and {name} has the tag out; "
-            "register the formula for the operator that returns new tensors"
+            f"register_autograd: {name} has the tag out, so its results are the caller's tensors "
+            "and no formula can be for them; register one for the operator that makes new tensors"
         )
     if schema.is_mutable or any(each.alias_info is not None for each in schema.returns):
         raise RuntimeError(
-            f"register_autograd: Cannot register autograd formula for non-functional operator "
-            f"{name}: its schema says that it writes to an argument or returns a view, {schema}"
+            f"register_autograd: {name} is not functional, so it can have no formula: its schema "
+            f"says that it writes to an argument or returns a view of one. Got {schema}"
         )
     raise NotImplementedError(
         f"register_autograd: {name} can have no formula yet, since Opyard has no backward engine; "
@@ -275,7 +275,10 @@ def register_autocast(
             f"register_autocast: the device type of {operator.name()} is a str, such as 'cpu', "
             f"not {type(device_type)}"
         )
-    key = autocast_key(device_type)
+    try:
+        key = autocast_key(device_type)
+    except ValueError as error:
+        raise ValueError(f"register_autocast: {operator.name()}: {error}") from None
     kernel = casting_kernel(operator, device_type, cast_inputs)
     definition = definition_of(operator) if lib is None else None
     if definition is not None:

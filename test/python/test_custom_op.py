@@ -320,17 +320,18 @@ def test_F13_the_schema_agrees_with_mutates_args(make, ns, x):
     make(f, mutates_args="unknown", schema=written)
     text = message_of(ValueError, make, f, mutates_args=[], schema=written)
     assert text == (
-        "Attempted to create a custom op with `mutates_args=[]` and `schema=(Tensor(a!) x, Tensor "
-        "y) -> ()`. The schema suggests that the op mutates ['x']; make the two say the same of "
-        f"{ns}::f"
+        f"custom_op: of {ns}::f, mutates_args says that it writes to nothing, and the schema "
+        f"{written} that it writes to 'x'; make the two agree, with a '!' for each that is written "
+        "to"
     )
-    message_of(ValueError, make, f, mutates_args=["x", "y"], schema=written)
+    text = message_of(ValueError, make, f, mutates_args=["y", "x"], schema=written)
+    assert "writes to 'x', 'y', and" in text
     assert message_of(ValueError, make, f, mutates_args="x", schema=written) == (
         f'custom_op: mutates_args of {ns}::f is "x"; accepted are "unknown" and names in a list'
     )
     assert message_of(ValueError, make, f, mutates_args=["x"], schema="f" + written) == (
-        "custom_op(schema=...): expected schema to look like '(Tensor x) -> Tensor', without a "
-        f"name, since {ns}::f is the name; got 'f(Tensor(a!) x, Tensor y) -> ()'"
+        f"custom_op(schema=...): the schema of {ns}::f begins with its arguments, as in '(Tensor x)"
+        " -> Tensor', since the name is given besides; got 'f(Tensor(a!) x, Tensor y) -> ()'"
     )
     assert make(f, mutates_args=["y", "x"]).op.declaration == (
         f"{ns}::f(Tensor(a0!) x, Tensor(a1!) y) -> ()"
@@ -350,9 +351,9 @@ def test_F13_tensors_by_position_only_or_by_name_only(make, ns):
     text = message_of(ValueError, make, by_position)
     assert "parameter 'x' takes its argument by position only" in text
     assert message_of(NotImplementedError, make, by_name) == (
-        f"custom_op with kwarg-only Tensor args: {ns}::by_name takes the tensor 'y' by keyword "
-        "only, and autograd, which comes later, counts tensors by position. Take it by position; "
-        "arguments for results may be keyword-only, with the tag out"
+        f"custom_op: {ns}::by_name takes the tensor 'y' by keyword only, and autograd, which comes "
+        "later, will count tensors by position. Take it by position; only what results are written "
+        "to may be keyword-only, with Tag.out"
     )
 
 
@@ -368,8 +369,8 @@ def test_F14_without_tensors_the_device_chooses(make, ns):
     assert values(f(1)) == values(f(1, "cpu")) == values(f(1, device="cpu")) == [0.0]
     assert values(f(1, "cuda:1")) == values(f(1, device=opyard.device("cuda"))) == [1.0]
     assert message_of(RuntimeError, f, 1, "xla") == (
-        f"{ns}::full does not have a kernel registered for xla. Please use register_kernel to do "
-        "so; there are kernels for cpu, cuda"
+        f"{ns}::full has no kernel for the device type 'xla', only for cpu, cuda; add one with "
+        "register_kernel()"
     )
     f.register_kernel(None, lambda n, device=None: opyard.tensor([2.0]))
     assert values(f(1, "xla")) == [2.0]
@@ -392,9 +393,9 @@ def test_F14_without_a_device_argument(make, ns):
         return opyard.tensor([n])
 
     text = (
-        "Functions without tensor inputs are required to have a `device: opyard.device` argument, "
-        f"by which kernels for device types are told apart; {ns}::f has none. Got {ns}::f(SymInt n)"
-        " -> Tensor"
+        f"{ns}::f takes no tensors, so only an argument `device: opyard.device` could tell which "
+        "kernel of several device types is meant, and it has none. Add one, or register for all "
+        f"device types, with None. Got {ns}::f(SymInt n) -> Tensor"
     )
     assert message_of(ValueError, make, f, device_types="cpu") == text
     assert not has_kernel(f"{ns}::f")
@@ -476,10 +477,9 @@ def test_F16_what_changes_nothing_is_warned_of(make, ns, x):
         with f.set_kernel_enabled("cpu", False), f.set_kernel_enabled("cpu", False):
             assert values(f(x)) == [2.0, 4.0, 6.0]
     assert [str(each.message) for each in warned] == [
-        f"Attempted to disable the kernel of {ns}::twice for cuda, but none was registered for "
-        "this device type",
-        f"Attempted to enable the kernel of {ns}::twice for cpu, but it is enabled already",
-        f"Attempted to disable the kernel of {ns}::twice for cpu, but it is disabled already",
+        f"{ns}::twice has no kernel for 'cuda' that could be disabled",
+        f"the kernel of {ns}::twice for 'cpu' is enabled already",
+        f"the kernel of {ns}::twice for 'cpu' is disabled already",
     ]
     assert {each.filename for each in warned} == {__file__}
     assert values(f(x)) == [10.0, 20.0, 30.0]
@@ -652,8 +652,8 @@ def test_F17_other_kernels_are_not_watched(define, x):
 def test_F22_a_missing_fake_kernel(make, ns, meta):
     f = make(twice)
     assert message_of(RuntimeError, f, meta) == (
-        f"There was no fake impl registered for <CustomOpDef({ns}::twice)>, which says what it "
-        "gives for tensors without elements. Please use `twice.register_fake` to add one"
+        f"{ns}::twice was called with tensors without elements, and has no fake kernel that says "
+        f"what it gives for them; add one with register_fake() of <CustomOpDef({ns}::twice)>"
     )
 
 
@@ -844,8 +844,9 @@ def test_F29_what_out_asks_of_the_schema(make, ns):
 def test_F29_has_no_autograd_formula(make, ns):
     f = make(add_out, mutates_args=["out"], tags=Tag.out)
     assert message_of(RuntimeError, f.register_autograd, add_out) == (
-        f"register_autograd: Out variants do not support autograd, and {ns}::add_out has the tag "
-        "out; register the formula for the operator that returns new tensors"
+        f"register_autograd: {ns}::add_out has the tag out, so its results are the caller's "
+        "tensors and no formula can be for them; register one for the operator that makes new "
+        "tensors"
     )
 
 
@@ -860,8 +861,8 @@ def test_F19_F21_formulas_wait_for_the_backward_engine(make, ns):
     )
     g = make(add_one_, mutates_args=["x"], tags=Tag.inplace)
     assert message_of(RuntimeError, g.register_autograd, twice) == (
-        "register_autograd: Cannot register autograd formula for non-functional operator "
-        f"{ns}::add_one_: its schema says that it writes to an argument or returns a view, "
+        f"register_autograd: {ns}::add_one_ is not functional, so it can have no formula: its "
+        "schema says that it writes to an argument or returns a view of one. Got "
         f"{g.op.declaration}"
     )
 

@@ -106,7 +106,65 @@ def higher_order():
     return HigherOrderOperator("said_to")
 
 
+def custom(fn=lambda x: x, schema="(Tensor x) -> Tensor", call=lambda made: made(tensor()), **more):
+    """Calls with an operator of custom_op(), which is taken back."""
+    made = opyard.library.custom_op(
+        "said::custom", fn, schema=schema, **{"mutates_args": (), **more}
+    )
+    try:
+        return call(made)
+    finally:
+        made._destroy()
+
+
+def without_annotation():
+    def scale(x):
+        return x
+
+    opyard.library.custom_op("said::scale", scale, mutates_args=())
+
+
+BY_DEVICE = {"schema": "(int n, Device device) -> Tensor", "device_types": "cpu"}
+WRITES = {"schema": "(Tensor(a!) x) -> Tensor(a!)", "mutates_args": ["x"], "tags": "inplace"}
+WRITES_OUT = {
+    "schema": "(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", "mutates_args": ["out"], "tags": "out",
+}  # fmt: skip
+
+
 CASES = {
+    "custom_op/alias": lambda ops: custom(),
+    "custom_op/alias of another result": lambda ops: custom(
+        lambda x: [x + 1] * 2, "(Tensor x) -> (Tensor, Tensor)"
+    ),
+    "custom_op/inplace gives another": lambda ops: custom(lambda x: x + 1, **WRITES),
+    "custom_op/out gives another": lambda ops: custom(
+        lambda x, *, out: x + 1, call=lambda made: made(tensor(), out=tensor()), **WRITES_OUT
+    ),
+    "custom_op/mutates_args": lambda ops: custom(mutates_args=["x"]),
+    "custom_op/no annotation": lambda ops: without_annotation(),
+    "custom_op/no namespace": lambda ops: opyard.library.custom_op("f", tensor, mutates_args=()),
+    "custom_op/tensor by name": lambda ops: custom(schema="(*, Tensor x) -> Tensor"),
+    "custom_op/no device": lambda ops: custom(schema="(int n) -> Tensor", device_types="cpu"),
+    "custom_op/no kernel for a device": lambda ops: custom(
+        call=lambda made: made(3, "cuda"), **BY_DEVICE
+    ),
+    "custom_op/no fake kernel": lambda ops: custom(
+        call=lambda made: made(opyard.ops.aten.empty([2], device="meta"))
+    ),
+    "custom_op/meta kernel": lambda ops: custom(
+        call=lambda made: made.register_kernel("meta", tensor)
+    ),
+    "register/no operator": lambda ops: opyard.library.register_kernel(3, "cpu", tensor),
+    "register/no function": lambda ops: opyard.library.register_kernel(ops.one, "cpu", 3),
+    "register/no type": lambda ops: opyard.library.impl(ops.one, "nowhere", tensor),
+    "register/autograd": lambda ops: opyard.library.register_autograd(ops.one, tensor),
+    "register/autograd of a writer": lambda ops: custom(
+        lambda x: x, call=lambda made: made.register_autograd(tensor), **WRITES
+    ),
+    "register/vmap": lambda ops: opyard.library.register_vmap(ops.one, tensor),
+    "register/autocast": lambda ops: opyard.library.register_autocast(ops.one, "xla", opyard.int8),
+    "define/no namespace": lambda ops: opyard.library.define("f", "(Tensor x) -> Tensor"),
+    "define/name in the schema": lambda ops: opyard.library.define("said::f", "f(Tensor x) -> ()"),
     "handler/no answer": lambda ops: ops.one(of_class(Declining)),
     "handler/no answer, modes too": lambda ops: inside(
         Answering(NotImplemented), lambda: ops.one(of_class(Declining))

@@ -103,8 +103,8 @@ def test_F8_what_is_refused(ns, library, kept):
     )
     for schema in ("f(Tensor x) -> Tensor", 3):
         assert message_of(ValueError, define, f"{ns}::f", schema) == (
-            "define(qualname, schema): expected schema to look like '(Tensor x) -> Tensor', "
-            f"without a name, since {ns}::f is the name; got {schema!r}"
+            f"define(qualname, schema): the schema of {ns}::f begins with its arguments, as in "
+            f"'(Tensor x) -> Tensor', since the name is given besides; got {schema!r}"
         )
     assert message_of(ValueError, define, "other::f", "() -> ()", lib=library) == (
         "define(qualname, schema): other::f is of another namespace than its library, which is "
@@ -388,7 +388,9 @@ def test_F26_autocast_refuses(op, ns, library):
     assert message_of(ValueError, opyard.autocast, "xla") == (
         "autocast knows the device types 'cpu' and 'cuda', not 'xla'"
     )
-    message_of(ValueError, register_autocast, op, "xla", opyard.float32, lib=library)
+    assert message_of(ValueError, register_autocast, op, "xla", opyard.int8, lib=library) == (
+        f"register_autocast: {ns}::f: autocast knows the device types 'cpu' and 'cuda', not 'xla'"
+    )
     assert message_of(ValueError, register_autocast, op, 3, opyard.float32, lib=library) == (
         f"register_autocast: the device type of {ns}::f is a str, such as 'cpu', not <class 'int'>"
     )
