@@ -270,9 +270,9 @@ class CustomOpDef(_C.OpCaller):
             if argument.name == "device" and str(argument.type) in ("Device", "Device?"):
                 return position
         raise ValueError(
-            f"{self._name} takes no tensors, so only an argument `device: opyard.device` could tell "
-            "which kernel of several device types is meant, and it has none. Add one, or register "
-            f"for all device types, with None. Got {self._schema}"
+            f"{self._name} takes no tensors, so only an argument `device: opyard.device` could "
+            "tell which kernel of several device types is meant, and it has none. Add one, or "
+            f"register for all device types, with None. Got {self._schema}"
         )
 
     def _devices(self, device_types: "str | Iterable[str] | None") -> "list[str | None]":

@@ -106,7 +106,11 @@ def higher_order():
     return HigherOrderOperator("said_to")
 
 
-def custom(fn=lambda x: x, schema="(Tensor x) -> Tensor", call=lambda made: made(tensor()), **more):
+def call_it(made):
+    return made(tensor())
+
+
+def custom(fn=lambda x: x, schema="(Tensor x) -> Tensor", call=call_it, **more):
     """Calls with an operator of custom_op(), which is taken back."""
     made = opyard.library.custom_op(
         "said::custom", fn, schema=schema, **{"mutates_args": (), **more}
