@@ -5,7 +5,9 @@
 // atexit. A module that is imported once more shares the runtime of the first, and owns nothing.
 #include "runtime/python.h"
 
+#include "objects/dlpack_keeper.h"
 #include "objects/dtype.h"
+#include "objects/foreign_array.h"
 #include "objects/future.h"
 #include "objects/key_set.h"
 #include "objects/library.h"
@@ -171,6 +173,7 @@ int execute(PyObject* module) {
     add_key_set_type(runtime, module);
     add_dtype_type(runtime, module);
     add_device_type(runtime, module);
+    prepare_foreign_arrays(runtime);
     add_tensor_type(runtime, module);
     add_overload_type(runtime, module);
     add_packet_type(runtime, module);
@@ -243,6 +246,7 @@ int clear(PyObject* module) {
     Py_CLEAR(runtime->error_classes);
     Py_CLEAR(runtime->error_names);
     drop_tensor_caches(*runtime);
+    drop_keepers(*runtime);
   }
   return 0;
 }

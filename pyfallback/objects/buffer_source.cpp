@@ -1,6 +1,7 @@
 // objects/buffer_source.cpp: element types and strides of buffers, checked.
 #include "objects/buffer_source.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@
 namespace opyard::python {
 namespace {
 
-std::string prefix(const char* what) { return std::string(what) + ": "; }
+std::string prefix(const char* what) { return *what == '\0' ? "" : std::string(what) + ": "; }
 
 // The view's own exception says why; it becomes the cause of one that says what to do.
 [[noreturn]] void refuse_object(PyObject* object, const char* what) {
@@ -23,6 +24,10 @@ std::string prefix(const char* what) { return std::string(what) + ": "; }
                 "float32 or int64"
           : prefix(what) + "a " + type +
                 " was given; accepted are NumPy arrays and other objects with the buffer protocol";
+  if (*what == '\0') {  // whoever asked says more
+    Py_XDECREF(cause);
+    fail(ErrorKind::BadArgument, text);
+  }
   PyErr_SetString(PyExc_TypeError, text.c_str());
   PyObject* const exception = take_exception();
   PyException_SetCause(exception, cause);
@@ -82,6 +87,17 @@ DType require_dtype_of(const Py_buffer& buffer, const char* what) {
   return *dtype;
 }
 
+// What a storage keeps of an array.
+struct Hold {
+  PyObject* view;
+  Interpreter* tag;
+
+  static void let_go(void* context) {
+    const std::unique_ptr<Hold> hold(static_cast<Hold*>(context));
+    hold->tag->decref(hold->view, false);
+  }
+};
+
 }  // namespace
 
 BufferSource::BufferSource(PyObject* object, const char* what)
@@ -134,6 +150,16 @@ Tensor BufferSource::copy() const {
     throw PythonErrorSet();
   }
   return tensor;
+}
+
+Tensor share_buffer(Runtime& runtime, PyObject* object, const char* what) {
+  BufferSource source(object, what);
+  source.require_shareable();
+  auto hold = std::make_unique<Hold>(Hold{nullptr, runtime.tag});
+  hold->view = source.release_view();
+  const BufferGeometry& geometry = source.geometry();
+  return Tensor::adopt(geometry.data, geometry.sizes, geometry.strides, geometry.dtype, Device{},
+                       hold.release(), Hold::let_go, geometry.read_only);
 }
 
 }  // namespace opyard::python

@@ -1,9 +1,9 @@
 // objects/buffer_source.h: an object with the buffer protocol, seen as something like a tensor.
 //
-// Depends on: runtime/owned.h, tensor/tensor.h.
+// Depends on: runtime/runtime.h, tensor/tensor.h.
 #pragma once
 
-#include "runtime/owned.h"
+#include "runtime/runtime.h"
 
 #include "opyard/tensor/tensor.h"
 
@@ -20,7 +20,7 @@ struct BufferGeometry {
 // Holds a memoryview of the object. Everything with the GIL held.
 class BufferSource {
  public:
-  // Raises, beginning with `what`: BadArgument for an object without the buffer protocol and for
+  // Raises, beginning with `what` where that is not empty: BadArgument for an object without the buffer protocol and for
   // elements that it cannot show; BadValue for elements that are no dtype or lie in another byte
   // order.
   BufferSource(PyObject* object, const char* what);
@@ -43,5 +43,11 @@ class BufferSource {
   Owned view_;
   BufferGeometry geometry_;
 };
+
+// A tensor on the memory of an object with the buffer protocol; read-only where the buffer is. Raises what
+// BufferSource and its require_shareable() do. A memoryview of the object is the storage's context: it keeps the object
+// alive and forbids it to move its memory. It is let go of through the interpreter tag, so that a tensor may die on any
+// thread and take no GIL.
+Tensor share_buffer(Runtime& runtime, PyObject* object, const char* what);
 
 }  // namespace opyard::python

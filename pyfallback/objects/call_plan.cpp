@@ -27,6 +27,26 @@ PyObject* find_keyword(PyObject* const* values, PyObject* names, PyObject* wante
   return nullptr;
 }
 
+// `convert` makes a Python object of a result.
+template <typename Convert>
+PyObject* take_results(Runtime&, const Operator& op, Stack& stack, const Convert& convert_result) {
+  const std::vector<Argument>& results = op.schema().results;
+  if (results.empty()) Py_RETURN_NONE;
+  const std::span<Value> values = stack.top(results.size());
+  const auto convert = [&](std::size_t i) { return convert_result(*results[i].type, values[i]); };
+  Owned object;
+  if (results.size() == 1) {
+    object = convert(0);
+  } else {
+    object = checked(PyTuple_New(Py_ssize_t(results.size())));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      PyTuple_SET_ITEM(object.get(), Py_ssize_t(i), convert(i).release());
+    }
+  }
+  stack.drop(results.size());
+  return object.release();
+}
+
 // Not in the middle of a character. What lies behind the details is zero.
 void set_details(Misfit& misfit, std::string_view text) {
   std::size_t size = std::min(text.size(), sizeof(misfit.details) - 1);
@@ -40,7 +60,8 @@ CallPlan::CallPlan(Runtime& runtime, const Operator& op) : op_(op), direct_(runt
   const Schema& schema = op.schema();
   for (const Argument& argument : schema.arguments) {
     Owned name = checked(PyUnicode_InternFromString(argument.name.c_str()));
-    parameters_.push_back({std::move(name), &argument, argument.type->kind() == TypeKind::Tensor});
+    parameters_.push_back({std::move(name), &argument, argument.type->kind() == TypeKind::Tensor,
+                           argument.is_write()});
     if (!argument.keyword_only) ++positional_;
   }
   if (schema.variadic_arguments || schema.variadic_results) positional_ = kCannotBeCalled;
@@ -60,10 +81,11 @@ void CallPlan::blame(Misfit& misfit, std::string_view place, std::string_view wh
 
 // Pushes one argument. Where it does not fit nothing is pushed.
 bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
-                       Misfit& misfit, bool only_candidate) const {
+                       ForeignArguments& arrays, Misfit& misfit, bool only_candidate) const {
   try {
     Value value;
-    if (to_value(runtime, *parameters_[position].argument->type, given, value)) {
+    arrays.set_written(parameters_[position].is_written);
+    if (to_value(runtime, *parameters_[position].argument->type, given, value, &arrays)) {
       stack.push(std::move(value));
       return true;
     }
@@ -75,6 +97,11 @@ bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, 
     misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
     blame(misfit, element.place,
           fmt::format("is of type '{}', where '{}' is expected", element.found, element.accepted));
+  } catch (const RefusedArray& refused) {
+    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
+    if (only_candidate) refuse_array(refused, misfit);
+    set_details(misfit,
+                refused.place.empty() ? refused.what() : refused.place + ": " + refused.what());
   } catch (const NamesNothing& error) {
     if (only_candidate) throw;
     misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
@@ -84,7 +111,8 @@ bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, 
 }
 
 bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-                    Stack& stack, Misfit& misfit, bool only_candidate) const {
+                    Stack& stack, ForeignArguments& arrays, Misfit& misfit,
+                    bool only_candidate) const {
   if (count > positional_) {
     misfit = {Misfit::Kind::TooMany, std::size_t(count), nullptr, nullptr, ""};
     return false;
@@ -107,7 +135,7 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
       stack.push(*default_value);
     } else if (parameter.is_tensor && Py_TYPE(given) == runtime.tensor_type) {
       stack.lend(tensor_unchecked(given));
-    } else if (!convert(runtime, i, given, stack, misfit, only_candidate)) {
+    } else if (!convert(runtime, i, given, stack, arrays, misfit, only_candidate)) {
       stack.drop(i);
       return false;
     }
@@ -174,12 +202,26 @@ std::string CallPlan::explain_names(std::size_t count, PyObject* names) const {
 }
 
 void CallPlan::require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-                       Stack& stack) const {
+                       Stack& stack, ForeignArguments& arrays) const {
   Misfit misfit;
-  if (!bind(runtime, args, count, names, stack, misfit, true)) refuse(misfit, names);
+  if (!bind(runtime, args, count, names, stack, arrays, misfit, true)) refuse(misfit, names);
 }
 
 void CallPlan::refuse(const Misfit& misfit, PyObject* names) const {
+  refuse(positional_ == kCannotBeCalled ? ErrorKind::Unsupported : ErrorKind::BadArgument,
+         explain(misfit, names));
+}
+
+void CallPlan::refuse_array(const RefusedArray& refused, const Misfit& misfit) const {
+  refuse(refused.kind(),
+         fmt::format(
+             "{}() cannot take what was given for argument '{}'{}, a value of type '{}': {}.\n"
+             "Position: {}\nDeclaration: {}",
+             op_.name().name, parameters_[misfit.position].argument->name, refused.place,
+             Py_TYPE(misfit.given)->tp_name, refused.what(), misfit.position, op_.declaration()));
+}
+
+void CallPlan::refuse(ErrorKind kind, std::string text) const {
   // Arguments for the operator that took this one's place would seem wrong here.
   if (Registry::instance().find(op_.name()) != &op_) {
     fail(ErrorKind::OperatorGone,
@@ -187,34 +229,27 @@ void CallPlan::refuse(const Misfit& misfit, PyObject* names) const {
                      "again, or look the operator up anew.",
                      op_.declaration()));
   }
-  fail(positional_ == kCannotBeCalled ? ErrorKind::Unsupported : ErrorKind::BadArgument,
-       explain(misfit, names));
+  fail(kind, std::move(text));
 }
 
-PyObject* CallPlan::call(Runtime& runtime, Stack& stack) const {
+PyObject* CallPlan::call(Runtime& runtime, Stack& stack, const ForeignArguments& arrays) const {
   op_.call_boxed_unchecked(stack);
-  return take_results(runtime, op_, stack);
+  return take_results(runtime, op_, stack, arrays);
 }
 
 PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack) {
-  const std::vector<Argument>& results = op.schema().results;
-  if (results.empty()) Py_RETURN_NONE;
-  const std::span<Value> values = stack.top(results.size());
-  const auto convert = [&](std::size_t i) {
-    if (values[i].is_tensor()) return wrap(runtime, values[i].take_tensor());
-    return to_python(runtime, *results[i].type, values[i]);
-  };
-  Owned object;
-  if (results.size() == 1) {
-    object = convert(0);
-  } else {
-    object = checked(PyTuple_New(Py_ssize_t(results.size())));
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      PyTuple_SET_ITEM(object.get(), Py_ssize_t(i), convert(i).release());
-    }
-  }
-  stack.drop(results.size());
-  return object.release();
+  return take_results(runtime, op, stack, [&](const Type& type, Value& value) {
+    if (value.is_tensor()) return wrap(runtime, value.take_tensor());
+    return to_python(runtime, type, value);
+  });
+}
+
+PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack,
+                       const ForeignArguments& arrays) {
+  if (__builtin_expect(arrays.empty(), 1)) return take_results(runtime, op, stack);
+  return take_results(runtime, op, stack, [&](const Type& type, Value& value) {
+    return arrays.give_back(runtime, type, value);
+  });
 }
 
 }  // namespace opyard::python

@@ -8,7 +8,7 @@
 // where nobody takes the call: looking a second time may run an __index__ that answers otherwise.
 // The texts are kept to the letter, since people match on them.
 //
-// Depends on: objects/direct_call.h, objects/convert.h, registry/operator.h, value/stack.h.
+// Depends on: objects/direct_call.h, objects/foreign_array.h, registry/operator.h, value/stack.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "objects/direct_call.h"
+#include "objects/foreign_array.h"
 #include "opyard/registry/operator.h"
 #include "opyard/value/stack.h"
 
@@ -44,12 +45,13 @@ class CallPlan {
   // Binds vectorcall arguments and pushes one value an argument of the schema. Where they do
   // not fit it gives false, with what was wrong in `misfit`; the stack is then as it was. Throws
   // where a conversion raises; that something names nothing is raised where this is the only
-  // candidate, else a misfit. Tensors are lent: the caller's references keep them alive.
+  // candidate, else a misfit. Tensors are lent: the caller's references keep them alive, and `arrays` those
+  // that stand for arrays of other libraries.
   bool bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-            Stack& stack, Misfit& misfit, bool only_candidate) const;
+            Stack& stack, ForeignArguments& arrays, Misfit& misfit, bool only_candidate) const;
   // The same, and raises what refuse() does where they do not fit.
   void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-               Stack& stack) const;
+               Stack& stack, ForeignArguments& arrays) const;
 
   // A misfit in words; `names` as they were bound.
   std::string explain(const Misfit& misfit, PyObject* names) const;
@@ -62,7 +64,7 @@ class CallPlan {
 
   // Calls the operator with what was bound, and gives the results as one Python object: None, the
   // one, or a tuple of them. Leaves the stack as it was before.
-  PyObject* call(Runtime& runtime, Stack& stack) const;
+  PyObject* call(Runtime& runtime, Stack& stack, const ForeignArguments& arrays) const;
   const Operator& op() const noexcept { return op_; }
 
  private:
@@ -70,11 +72,15 @@ class CallPlan {
     Owned name;
     const Argument* argument;
     bool is_tensor;  // exactly Tensor: the common case
+    bool is_written;
   };
 
   const Parameter* find(PyObject* name) const;
   bool convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
-               Misfit& misfit, bool only_candidate) const;
+               ForeignArguments& arrays, Misfit& misfit, bool only_candidate) const;
+  [[noreturn]] OPYARD_COLD void refuse_array(const RefusedArray& refused,
+                                             const Misfit& misfit) const;
+  [[noreturn]] OPYARD_COLD void refuse(ErrorKind kind, std::string text) const;
   // Adds "<argument><place> <what>".
   OPYARD_COLD void blame(Misfit& misfit, std::string_view place, std::string_view what) const;
   std::string explain_value(const Misfit& misfit) const;
@@ -92,5 +98,8 @@ class CallPlan {
 // The results of an operator, on top of the stack, as one Python object: None, the one, or a tuple of
 // them. Takes them from the stack.
 PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack);
+// The same for a call with arguments from Python: tensors become arrays where those were given.
+PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack,
+                       const ForeignArguments& arrays);
 
 }  // namespace opyard::python

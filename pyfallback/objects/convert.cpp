@@ -7,6 +7,7 @@
 
 #include "objects/capsule.h"
 #include "objects/dtype.h"
+#include "objects/foreign_array.h"
 #include "objects/future.h"
 #include "objects/integer.h"
 #include "objects/recursion.h"
@@ -218,9 +219,12 @@ bool is_sequence(const Runtime& runtime, PyObject* object) {
 // Converts an element of a container; `place` gives its place there.
 template <typename Place>
 void to_element(Runtime& runtime, const Type& type, PyObject* item, Value& value,
-                const Place& place) {
+                ForeignArguments* arrays, const Place& place) {
   try {
-    if (to_value(runtime, type, item, value)) return;
+    if (to_value(runtime, type, item, value, arrays)) return;
+  } catch (RefusedArray& refused) {
+    refused.place.insert(0, place());
+    throw;
   } catch (PastRange& past) {
     past.place.insert(0, place());
     throw;
@@ -233,11 +237,20 @@ void to_element(Runtime& runtime, const Type& type, PyObject* item, Value& value
 
 std::string place_at(std::size_t index) { return "[" + std::to_string(index) + "]"; }
 
-bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value) {
+bool is_tensor_type(const Type& type) {
+  return type.kind() == TypeKind::Tensor ||
+         (type.kind() == TypeKind::Optional && type.element().kind() == TypeKind::Tensor);
+}
+
+bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+             ForeignArguments* arrays) {
   const Type& element = type.element();
-  if (!is_sequence(runtime, object)) {
+  // An array is one tensor, though it is a sequence of its rows as well.
+  const bool is_one = PyList_CheckExact(object) == 0 && is_tensor_type(element) &&
+                      is_foreign_array(runtime, object);
+  if (is_one || !is_sequence(runtime, object)) {
     Value one;  // int[2] takes 3 for [3, 3]
-    if (type.size_hint() == 0 || !to_value(runtime, element, object, one)) return false;
+    if (type.size_hint() == 0 || !to_value(runtime, element, object, one, arrays)) return false;
     value = Value::list(std::vector<Value>(std::size_t(type.size_hint()), one));
     return true;
   }
@@ -247,27 +260,29 @@ bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value)
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     // An item is held while it is converted: __index__ may change the list.
     const Owned item = Owned::share(PySequence_Fast_GET_ITEM(items.get(), i));
-    to_element(runtime, element, item.get(), values.emplace_back(),
+    to_element(runtime, element, item.get(), values.emplace_back(), arrays,
                [&] { return place_at(std::size_t(i)); });
   }
   value = Value::list(std::move(values));
   return true;
 }
 
-bool to_tuple(Runtime& runtime, const Type& type, PyObject* object, Value& value) {
+bool to_tuple(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+              ForeignArguments* arrays) {
   if (!PyTuple_Check(object) || std::size_t(PyTuple_GET_SIZE(object)) != type.elements().size()) {
     return false;
   }
   std::vector<Value> values(type.elements().size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     PyObject* const item = PyTuple_GET_ITEM(object, Py_ssize_t(i));
-    to_element(runtime, *type.elements()[i], item, values[i], [&] { return place_at(i); });
+    to_element(runtime, *type.elements()[i], item, values[i], arrays, [&] { return place_at(i); });
   }
   value = Value::tuple(std::move(values));
   return true;
 }
 
-bool to_dict(Runtime& runtime, const Type& type, PyObject* object, Value& value) {
+bool to_dict(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+             ForeignArguments* arrays) {
   if (!PyDict_Check(object)) return false;
   // A list of its own: a conversion may run Python code that changes the dict.
   const Owned items = require(runtime, PyDict_Items(object));
@@ -277,9 +292,9 @@ bool to_dict(Runtime& runtime, const Type& type, PyObject* object, Value& value)
     PyObject* const item = PyList_GET_ITEM(items.get(), i);
     Value key, element;
     const auto place = [&] { return place_at(std::size_t(i)); };
-    to_element(runtime, *type.elements()[0], PyTuple_GET_ITEM(item, 0), key,
+    to_element(runtime, *type.elements()[0], PyTuple_GET_ITEM(item, 0), key, arrays,
                [&] { return ".keys()" + place(); });
-    to_element(runtime, *type.elements()[1], PyTuple_GET_ITEM(item, 1), element,
+    to_element(runtime, *type.elements()[1], PyTuple_GET_ITEM(item, 1), element, arrays,
                [&] { return ".values()" + place(); });
     dict->insert_or_assign(std::move(key), std::move(element));
   }
@@ -349,20 +364,25 @@ void to_any(Runtime& runtime, PyObject* object, Value& value) {
 }
 
 // The first member that takes the object.
-bool to_union(Runtime& runtime, const Type& type, PyObject* object, Value& value) {
+bool to_union(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+              ForeignArguments* arrays) {
   std::optional<PastRange> past;
   std::optional<NamesNothing> names_nothing;
+  std::optional<RefusedArray> refused;
   for (const TypePtr& member : type.elements()) {
     try {
-      if (to_value(runtime, *member, object, value)) return true;
+      if (to_value(runtime, *member, object, value, arrays)) return true;
     } catch (const PastRange& range) {
       past = range;  // a wider member may follow
     } catch (const WrongElement&) {
       // Another member may take it.
+    } catch (const RefusedArray& error) {
+      refused = error;
     } catch (const NamesNothing& error) {
       names_nothing = error;
     }
   }
+  if (refused) throw *refused;
   if (names_nothing) throw *names_nothing;
   if (past) throw *past;
   return false;
@@ -370,10 +390,13 @@ bool to_union(Runtime& runtime, const Type& type, PyObject* object, Value& value
 
 }  // namespace
 
-bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value) {
+bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+              ForeignArguments* arrays) {
   switch (type.kind()) {
     case TypeKind::Tensor:
-      if (!is_tensor(runtime, object) && object != Py_None) return false;
+      if (!is_tensor(runtime, object) && object != Py_None) {
+        return to_foreign_tensor(runtime, object, arrays, value);
+      }
       value = object == Py_None ? Value(Tensor()) : Value(tensor_unchecked(object));
       return true;
     case TypeKind::SymInt:
@@ -417,15 +440,15 @@ bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value
       return object == Py_None;
     case TypeKind::Optional:
       value = Value();
-      return object == Py_None || to_value(runtime, type.element(), object, value);
+      return object == Py_None || to_value(runtime, type.element(), object, value, arrays);
     case TypeKind::List:
-      return to_list(runtime, type, object, value);
+      return to_list(runtime, type, object, value, arrays);
     case TypeKind::Tuple:
-      return to_tuple(runtime, type, object, value);
+      return to_tuple(runtime, type, object, value, arrays);
     case TypeKind::Dict:
-      return to_dict(runtime, type, object, value);
+      return to_dict(runtime, type, object, value, arrays);
     case TypeKind::Union:
-      return to_union(runtime, type, object, value);
+      return to_union(runtime, type, object, value, arrays);
     case TypeKind::Any:
     case TypeKind::Variable:
       to_any(runtime, object, value);

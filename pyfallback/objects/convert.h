@@ -1,7 +1,8 @@
 // objects/convert.h: values to Python objects and back, as a schema type says.
 //
 //   schema type   from Python                                  to Python
-//   Tensor        Tensor; None is the undefined tensor         Tensor, or None
+//   Tensor        Tensor, an array of another library (objects/foreign_array.h); None is the undefined tensor
+//                                                              Tensor, or None
 //   int           int, bool, __index__, 0-dim integer Tensor   int
 //   float         float, int, bool                             float
 //   bool          bool                                         bool
@@ -36,6 +37,8 @@
 
 namespace opyard::python {
 
+class ForeignArguments;
+
 // What to_value() throws for a number of the right kind that the type cannot hold. The caller knows
 // which argument or result it is, and says so.
 struct PastRange {
@@ -51,15 +54,17 @@ struct WrongElement {
 };
 
 // What it throws for a text or a number of the right kind that names nothing, such as a device that
-// does not exist. Where another type may take the object, the search goes on.
+// does not exist; and for an array that no tensor can stand for (RefusedArray). Where another type may take the
+// object, the search goes on.
 struct NamesNothing : Error {
   explicit NamesNothing(const Error& error) noexcept : Error(error) {}
 };
 
 // Converts `object` to a value of this type; false where the type does not accept it, and then
 // no exception is set. Throws PastRange, WrongElement, NamesNothing, and what the conversion itself raises (an __index__ that
-// does). With the GIL held.
-bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value);
+// does). `arrays` notes which arrays of other libraries were met; null where nobody wants to know. With the GIL held.
+bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+              ForeignArguments* arrays = nullptr);
 
 // The Python object for a value of this type. With the GIL held.
 Owned to_python(Runtime& runtime, const Type& type, const Value& value);

@@ -19,9 +19,10 @@ Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime
 PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* const* args,
                              Py_ssize_t count, PyObject* names) {
   const CalledFromPython called;
+  ForeignArguments arrays(args, count, names);
   CallStack stack;
-  plan.require(runtime, args, count, names, stack);
-  return plan.call(runtime, stack);
+  plan.require(runtime, args, count, names, stack, arrays);
+  return plan.call(runtime, stack, arrays);
 }
 
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
@@ -50,10 +51,11 @@ PyObject* redispatch(PyObject* self, PyObject* const* args, Py_ssize_t count, Py
     }
     const DispatchKeySet keys = to_key_set(runtime, args[0]);
     const CallPlan& plan = plan_of(self);
+    ForeignArguments arrays(args + 1, count - 1, names);
     CallStack stack;
-    plan.require(runtime, args + 1, count - 1, names, stack);
+    plan.require(runtime, args + 1, count - 1, names, stack, arrays);
     plan.op().redispatch_boxed(keys, stack);
-    return take_results(runtime, plan.op(), stack);
+    return take_results(runtime, plan.op(), stack, arrays);
   });
 }
 
@@ -67,11 +69,12 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
     const DispatchKey key = to_dispatch_key(args[0]);
     const CallPlan& plan = plan_of(self);
     const Operator& op = plan.op();
+    ForeignArguments arrays(args + 2, count - 2, names);
     CallStack stack;
     if (args[1] == Py_None) {
-      plan.require(runtime, args + 2, count - 2, names, stack);
+      plan.require(runtime, args + 2, count - 2, names, stack, arrays);
       op.call_boxed_at(key, stack);
-      return take_results(runtime, plan.op(), stack);
+      return take_results(runtime, plan.op(), stack, arrays);
     }
     const DispatchKeySet at(key);
     DispatchKeySet keys =
@@ -79,11 +82,11 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
     for (auto backend = backend_of(key); backend && keys.highest_backend() != backend;) {
       keys = keys.remove_backend(*keys.highest_backend());
     }
-    plan.require(runtime, args + 2, count - 2, names, stack);
+    plan.require(runtime, args + 2, count - 2, names, stack, arrays);
     detail::enter_thread();
     const detail::CallDepth depth;
     op.run_boxed(op.record(at), keys, stack);
-    return take_results(runtime, plan.op(), stack);
+    return take_results(runtime, plan.op(), stack, arrays);
   });
 }
 
@@ -91,8 +94,9 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
 PyObject* explain_call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return entry_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
+    ForeignArguments arrays(args, count, names);
     CallStack stack;
-    plan_of(self).require(runtime, args, count, names, stack);
+    plan_of(self).require(runtime, args, count, names, stack, arrays);
     const Explanation explanation =
         explain(op_of(self), stack.top(op_of(self).schema().arguments.size()));
     return to_python(runtime, explanation).release();

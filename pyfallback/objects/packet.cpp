@@ -116,15 +116,15 @@ PyObject* closest(std::span<PyObject* const> overloads, std::span<const Misfit> 
 
 // The overload that takes the arguments, which are then on the stack. Converting an argument
 // may run Python code that makes the packet look again, so those that are tried are held.
-Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names,
-             Stack& stack) {
+Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names, Stack& stack,
+             ForeignArguments& arrays) {
   const Owned held = current_overloads(self);
   const std::span<PyObject* const> overloads = items_of(held);
   if (overloads.empty()) refuse_gone(packet_of(self));
   SmallVector<Misfit, 4> misfits;
   for (PyObject* const overload : overloads) {
     Misfit misfit;
-    if (plan_of(overload).bind(*packet_of(self).runtime, args, count, names, stack, misfit,
+    if (plan_of(overload).bind(*packet_of(self).runtime, args, count, names, stack, arrays, misfit,
                                overloads.size() == 1)) {
       return Owned::share(overload);
     }
@@ -149,17 +149,20 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
     Runtime& runtime = *packet_of(self).runtime;
     if (PyObject* const result = try_first(self, args, flags, names)) return result;
     const CalledFromPython called;
+    const Py_ssize_t count = PyVectorcall_NARGS(flags);
+    ForeignArguments arrays(args, count, names);
     CallStack stack;
-    const Owned overload = choose(self, args, PyVectorcall_NARGS(flags), names, stack);
-    return plan_of(overload.get()).call(runtime, stack);
+    const Owned overload = choose(self, args, count, names, stack, arrays);
+    return plan_of(overload.get()).call(runtime, stack, arrays);
   });
 }
 
 // packet._resolve(*args, **kwargs): the overload a call would take.
 PyObject* resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return entry_from_python([&] {
+    ForeignArguments arrays(args, count, names);
     CallStack stack;
-    return choose(self, args, count, names, stack).release();
+    return choose(self, args, count, names, stack, arrays).release();
   });
 }
 

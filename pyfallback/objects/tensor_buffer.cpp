@@ -144,8 +144,12 @@ PyType_Slot slots[] = {{Py_bf_getbuffer, slot(get_buffer)},
 
 }  // namespace
 
+bool has_buffer_format(const Tensor& tensor) noexcept {
+  return find_format(tensor.dtype()) != nullptr;
+}
+
 void require_buffer_format(const Tensor& tensor, const char* what) {
-  if (find_format(tensor.dtype()) != nullptr) return;
+  if (has_buffer_format(tensor)) return;
   fail(ErrorKind::Unsupported, std::string(what) + ": the tensor is " + describe(tensor) +
                                    ", and neither NumPy nor the buffer protocol has that element "
                                    "type; convert it to float32 first");

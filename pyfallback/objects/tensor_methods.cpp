@@ -161,16 +161,6 @@ PyObject* list_edges(PyObject* self, PyObject* edge) {
   });
 }
 
-// By way of a memoryview, which keeps the tensor alive as the array's base.
-Owned to_array(PyObject* self) {
-  const Tensor& tensor = tensor_unchecked(self);
-  require_readable(tensor, "numpy");
-  require_buffer_format(tensor, "numpy");
-  const Owned numpy = checked(PyImport_ImportModule("numpy"));
-  const Owned view = checked(PyMemoryView_FromObject(self));
-  return checked(PyObject_CallMethod(numpy.get(), "asarray", "O", view.get()));
-}
-
 PyObject* numpy(PyObject* self, PyObject*) {
   return entry_from_python([&] { return to_array(self).release(); });
 }
@@ -198,6 +188,16 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 }  // namespace
+
+// By way of a memoryview, which keeps the tensor alive as the array's base.
+Owned to_array(PyObject* self) {
+  const Tensor& tensor = tensor_unchecked(self);
+  require_readable(tensor, "numpy");
+  require_buffer_format(tensor, "numpy");
+  const Owned numpy = checked(PyImport_ImportModule("numpy"));
+  const Owned view = checked(PyMemoryView_FromObject(self));
+  return checked(PyObject_CallMethod(numpy.get(), "asarray", "O", view.get()));
+}
 
 Owned only_element(PyObject* self, const char* what) {
   const Tensor& tensor = tensor_unchecked(self);

@@ -1,6 +1,6 @@
 // objects/tensor_parts.h: the Tensor type in parts, one for each file that implements some.
 //
-// tensor.cpp puts the parts together; nobody else needs this.
+// tensor.cpp puts the parts together; foreign_results.cpp makes arrays of tensors; nobody else needs this.
 //
 // Depends on: objects/tensor.h.
 #pragma once
@@ -51,6 +51,7 @@ bool is_number(PyObject* object) noexcept;
 Owned plain_number(PyObject* number);
 // Raises Unsupported, naming `what`, for a dtype that the buffer protocol cannot name.
 void require_buffer_format(const Tensor& tensor, const char* what);
+bool has_buffer_format(const Tensor& tensor) noexcept;
 
 // tensor_attributes.cpp: attributes, and methods that are aten operators.
 extern PyGetSetDef tensor_properties[];
@@ -64,6 +65,8 @@ Owned strides_of(PyObject* self);
 extern PyMethodDef tensor_methods[];
 // The element of a one-element tensor, as a Python number. Raises BadValue, Unsupported.
 Owned only_element(PyObject* self, const char* what);
+// A NumPy array on the memory of a tensor. Raises Unsupported, BadValue; throws PythonErrorSet.
+Owned to_array(PyObject* self);
 
 // tensor_copy.cpp: for copy and pickle.
 PyObject* copy_tensor(PyObject* self, PyObject*);

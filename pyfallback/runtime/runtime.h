@@ -28,6 +28,7 @@
 
 namespace opyard::python {
 
+struct ForeignState;
 struct LateTrace;
 struct TensorObject;
 
@@ -99,6 +100,9 @@ struct Runtime {
   TensorObject* free_tensors[kFreeListSize] = {};
   int free_tensor_count = 0;
   int most_free_tensors = kFreeListSize;  // none once the module has ended
+
+  // What is known about arrays of other libraries (objects/foreign_state.h).
+  ForeignState* foreign = nullptr;
 
   // Packets behind Tensor's arithmetic, by AtenName (objects/aten.h); null until first used.
   static constexpr int kMostAtenPackets = 48;

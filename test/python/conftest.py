@@ -76,10 +76,18 @@ def plugin():
 
 def import_border():
     """The extension module of border.cpp, of this CPython."""
+    return import_extension("opyard_test_border")
+
+
+def import_arrays():
+    """The library of arrays in arrays.c, of this CPython."""
+    return import_extension("opyard_test_arrays")
+
+
+def import_extension(name):
     import importlib.machinery
     import importlib.util
 
-    name = "opyard_test_border"
     if name not in sys.modules:
         suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
         path = plugin_path(name + suffix.removesuffix(".so"))

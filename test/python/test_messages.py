@@ -51,6 +51,7 @@ def ops():
     lib.define("near.str(str s, int n) -> Tensor")
     lib.define("pair(Tensor x) -> (Tensor, int)")
     lib.define("one(Tensor x) -> Tensor")
+    lib.define("fill(Tensor(a!) x) -> ()")
     lib.define("sizes(Tensor x, int[] sizes) -> Tensor")
     lib.impl("add", lambda x, y, *, alpha=1.0: x, "CPU")
     lib.impl("pair", lambda x: x, "CPU")
@@ -62,6 +63,10 @@ def ops():
 
 def tensor():
     return opyard.tensor([1.0, 2.0])
+
+
+def backwards():
+    return memoryview(bytes(8)).cast("f")[::-1]
 
 
 class Answering(DispatchMode):
@@ -244,6 +249,8 @@ CASES = {
     "tensor/too large": lambda ops: opyard.tensor(2**70),
     "tensor/no such shape": lambda ops: opyard.tensor([[1, 2], [3]]),
     "tensor/text": lambda ops: opyard.tensor("text"),
+    "arrays/read-only": lambda ops: ops.fill(memoryview(b"ab")),
+    "arrays/backwards": lambda ops: ops.sizes(x=backwards(), sizes=[]),
     "plugin/missing file": lambda ops: opyard.load_library("/no/such/plugin.so"),
     "plugin/no path": lambda ops: opyard.load_library(""),
     "plugin/zero byte": lambda ops: opyard.load_library("a\0b"),

@@ -18,6 +18,7 @@
 #include <optional>
 #include <utility>
 
+#include "opyard/tensor/dlpack_exchange.h"
 #include "tensor/dlpack_view.h"
 
 namespace opyard {
@@ -222,6 +223,38 @@ Managed* hand_out(const Tensor& tensor) {
   return &exported->managed;
 }
 
+// What a caller lent along with a deleter, until a storage has it.
+class Lent {
+ public:
+  Lent(void* context, Storage::Deleter deleter) noexcept : context_(context), deleter_(deleter) {}
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() {
+    if (deleter_ != nullptr) deleter_(context_);
+  }
+  [[nodiscard]] void* release() noexcept {
+    deleter_ = nullptr;
+    return context_;
+  }
+
+ private:
+  void* const context_;
+  Storage::Deleter deleter_;
+};
+
+void require_version(dlpack::DLPackVersion version) {
+  if (version.major == dlpack::kMajorVersion) return;
+  fail(ErrorKind::Unsupported,
+       fmt::format(
+           "a foreign array comes in DLPack version {}.{}; accepted is version {}, which its "
+           "library offers where __dlpack__ is called with max_version",
+           version.major, version.minor, dlpack::kMajorVersion));
+}
+
+bool is_read_only(const DLManagedTensorVersioned& managed) {
+  return (managed.flags & dlpack::kReadOnly) != 0;
+}
+
 void require_pointer(const void* managed) {
   OPYARD_CHECK(managed != nullptr, BadArgument,
                "a null pointer was given where a DLPack struct was expected");
@@ -237,15 +270,25 @@ Tensor from_dlpack(DLManagedTensor* managed) {
 Tensor from_dlpack(DLManagedTensorVersioned* managed) {
   require_pointer(managed);
   Owned owned(managed);
-  if (managed->version.major != dlpack::kMajorVersion) {
-    fail(ErrorKind::Unsupported,
-         fmt::format(
-             "a foreign array comes in DLPack version {}.{}; accepted is version {}, which its "
-             "library offers where __dlpack__ is called with max_version",
-             managed->version.major, managed->version.minor, dlpack::kMajorVersion));
-  }
-  const bool read_only = (managed->flags & dlpack::kReadOnly) != 0;
-  return take_over(Owned(owned.release()), managed->dl_tensor, read_only);
+  require_version(managed->version);
+  return take_over(Owned(owned.release()), managed->dl_tensor, is_read_only(*managed));
+}
+
+Tensor adopt_dlpack(const DLTensor& array, bool read_only, void* context,
+                    Storage::Deleter deleter) {
+  Lent lent(context, deleter);
+  return adopt(array, read_only, deleter, [&] { return lent.release(); });
+}
+
+Tensor adopt_dlpack(const DLManagedTensor& managed, void* context, Storage::Deleter deleter) {
+  return adopt_dlpack(managed.dl_tensor, false, context, deleter);
+}
+
+Tensor adopt_dlpack(const DLManagedTensorVersioned& managed, void* context,
+                    Storage::Deleter deleter) {
+  Lent lent(context, deleter);
+  require_version(managed.version);
+  return adopt(managed.dl_tensor, is_read_only(managed), deleter, [&] { return lent.release(); });
 }
 
 DLManagedTensor* to_dlpack(const Tensor& tensor) {

@@ -1,0 +1,251 @@
+// objects/foreign_array.cpp: what a type of arrays offers, and arrays as tensors.
+//
+// [Types] All is looked up on the type, as Python does with its own double-underscore methods, and once: the
+// answer is kept under the type's address and version (objects/foreign_state.h). The exchange table is the exception that
+// the specification makes: it is an attribute of the type object, so a descriptor there is bound.
+#include "objects/foreign_array.h"
+
+#include "objects/buffer_source.h"
+#include "objects/dlpack_keeper.h"
+#include "objects/dlpack_source.h"
+#include "objects/foreign_state.h"
+#include "objects/tensor.h"
+#include "runtime/types.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace opyard::python {
+namespace {
+
+constexpr const char* kTableCapsule = "dlpack_exchange_api";
+
+// ---- what a type offers; see [Types] ----
+
+// Whether a type or a base of it is the one of NumPy with this name. NumPy may not be there.
+bool is_of_numpy(PyTypeObject* type, std::string_view name) noexcept {
+  PyObject* const bases = type->tp_mro;
+  if (bases == nullptr) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
+    if (reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i))->tp_name == name) return true;
+  }
+  return false;
+}
+
+bool is_number_or_text(PyTypeObject* type) noexcept {
+  return PyType_HasFeature(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS) != 0 ||
+         PyType_IsSubtype(type, &PyFloat_Type) != 0 ||
+         PyType_IsSubtype(type, &PyComplex_Type) != 0 || is_of_numpy(type, "numpy.generic");
+}
+
+// The first table of our major version in a chain; null where there is none.
+const dlpack::DLPackExchangeAPI* table_of_our_version(const void* first) noexcept {
+  constexpr int kMost = 16;  // a chain that is longer is a ring
+  const auto* header = static_cast<const dlpack::DLPackExchangeAPIHeader*>(first);
+  for (int i = 0; i < kMost && header != nullptr; ++i, header = header->prev_api) {
+    if (header->version.major != dlpack::kMajorVersion) continue;
+    const auto* const table = reinterpret_cast<const dlpack::DLPackExchangeAPI*>(header);
+    return table->managed_tensor_from_py_object_no_sync == nullptr ? nullptr : table;
+  }
+  return nullptr;
+}
+
+// The table of a type under this name, or null. What is there and is no capsule is no table: None stands for
+// none, and an address as a number cannot be told from any other number.
+const dlpack::DLPackExchangeAPI* find_table(Runtime& runtime, PyTypeObject* type, PyObject* name) {
+  PyObject* const found = lookup_on_type(type, name);
+  if (found == nullptr) return nullptr;
+  Owned capsule = Owned::share(found);
+  if (!PyCapsule_CheckExact(found)) {
+    capsule = require(runtime, PyObject_GetAttr(reinterpret_cast<PyObject*>(type), name));
+    if (!PyCapsule_CheckExact(capsule.get())) return nullptr;
+  }
+  if (PyCapsule_IsValid(capsule.get(), kTableCapsule) == 0) {
+    const char* const given = PyCapsule_GetName(capsule.get());
+    if (given == nullptr) PyErr_Clear();  // a capsule may have no name
+    throw RefusedArray(Error(ErrorKind::BadArgument, std::string(require_text(name, "a name")) +
+                                                         " of the type " + type->tp_name +
+                                                         " is a capsule named '" +
+                                                         (given == nullptr ? "" : given) +
+                                                         "'; accepted is '" + kTableCapsule + "'"));
+  }
+  return table_of_our_version(PyCapsule_GetPointer(capsule.get(), kTableCapsule));
+}
+
+bool offers_method(const ForeignState& state, PyTypeObject* type) noexcept {
+  PyObject* const method = lookup_on_type(type, state.method_name);
+  return method != nullptr && method != Py_None;
+}
+
+bool offers_buffer(PyTypeObject* type) noexcept {
+  return type->tp_as_buffer != nullptr && type->tp_as_buffer->bf_getbuffer != nullptr;
+}
+
+OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
+  const ForeignState& state = *runtime.foreign;
+  ForeignKind kind;
+  if (is_number_or_text(type)) return kind;
+  kind.table = find_table(runtime, type, state.table_name);
+  if (kind.table == nullptr) kind.table = find_table(runtime, type, state.older_table_name);
+  if (kind.table != nullptr) {
+    kind.way = ForeignWay::Table;
+  } else if (offers_method(state, type)) {
+    kind.way = ForeignWay::Method;
+  } else if (offers_buffer(type)) {
+    kind.way = ForeignWay::Buffer;
+  }
+  if (is_of_numpy(type, "numpy.ndarray")) {
+    kind.result = ForeignReturn::NumPy;
+  } else if (kind.way == ForeignWay::Table &&
+             kind.table->managed_tensor_to_py_object_no_sync != nullptr) {
+    kind.result = ForeignReturn::Table;
+  } else if (kind.way == ForeignWay::Table || kind.way == ForeignWay::Method) {
+    kind.result = ForeignReturn::FromDLPack;
+  }
+  return kind;
+}
+
+// ---- arrays as tensors ----
+
+// The exception that a producer raised, as what stands in the way of a conversion: a BufferError says that. Any other
+// leaves as itself.
+[[noreturn]] OPYARD_COLD void refuse_by_exception(Runtime& runtime, const char* whose) {
+  if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw_python_error(runtime);
+  const Owned exception = Owned::steal(take_exception());
+  const Owned text = require(runtime, PyObject_Str(exception.get()));
+  throw RefusedArray(
+      Error(ErrorKind::BadValue, std::string(whose) + " raised BufferError: " +
+                                     std::string(require_text(text.get(), "a message"))));
+}
+
+Tensor take_by_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* object) {
+  Owned keeper = make_keeper(runtime);
+  dlpack::DLManagedTensorVersioned* managed = nullptr;
+  const int status =
+      in_python([&] { return table.managed_tensor_from_py_object_no_sync(object, &managed); });
+  if (status != 0) {
+    if (PyErr_Occurred() != nullptr) refuse_by_exception(runtime, "its exchange table");
+    fail(ErrorKind::BadValue, "its exchange table failed without an exception");
+  }
+  if (managed == nullptr) fail(ErrorKind::BadValue, "its exchange table gave no struct");
+  return take_over(std::move(keeper), managed);
+}
+
+Tensor take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
+  switch (kind.way) {
+    case ForeignWay::Table:
+      return take_by_table(runtime, *kind.table, object);
+    case ForeignWay::Method:
+      return take_from_method(runtime, object, "");
+    case ForeignWay::Buffer:
+      return share_buffer(runtime, object, "");
+    case ForeignWay::None:
+      break;
+  }
+  fail(ErrorKind::Internal, "a foreign array of no kind");
+}
+
+// Converts; throws as to_value() does, from within a call of C++ as well.
+Tensor convert(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
+  try {
+    return require_forwards(take(runtime, kind, object), "");
+  } catch (const PythonErrorSet&) {
+    refuse_by_exception(runtime, kind.way == ForeignWay::Buffer ? "its buffer" : "its __dlpack__");
+  } catch (const RefusedArray&) {
+    throw;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Python) throw;
+    throw RefusedArray(error);
+  }
+}
+
+void require_writable(const Tensor& tensor) {
+  if (!tensor.impl()->storage()->read_only()) return;
+  throw RefusedArray(Error(ErrorKind::BadValue,
+                           "the operator writes to this argument, and the memory of the array is "
+                           "read-only; pass one that can be written, such as a copy"));
+}
+
+Owned intern(const char* name) { return checked(PyUnicode_InternFromString(name)); }
+
+}  // namespace
+
+ForeignKind foreign_kind_of(Runtime& runtime, PyTypeObject* type) {
+  constexpr std::size_t kTypeSize = 512;  // types lie about so far apart
+  ForeignState::Known& near =
+      runtime.foreign
+          ->known[reinterpret_cast<std::uintptr_t>(type) / kTypeSize % ForeignState::kKnownTypes];
+  const unsigned version = version_of_type(type);
+  if (__builtin_expect(near.type == type && near.version == version && version != 0, 1)) {
+    return near.kind;
+  }
+  // Looking up may give the type its version, and binding a table may run Python code that changes it.
+  lookup_on_type(type, runtime.foreign->table_name);
+  const unsigned before = version_of_type(type);
+  const ForeignKind kind = find_kind(runtime, type);
+  if (before != 0 && before == version_of_type(type)) near = {type, before, kind};
+  return kind;
+}
+
+bool is_foreign_array(Runtime& runtime, PyObject* object) {
+  return foreign_kind_of(runtime, Py_TYPE(object)).way != ForeignWay::None;
+}
+
+bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arguments,
+                       Value& value) {
+  const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(object));
+  if (kind.way == ForeignWay::None) return false;
+  if (arguments == nullptr) {
+    value = convert(runtime, kind, object);
+    return true;
+  }
+  Tensor tensor;
+  if (TensorImpl* const known = arguments->find(object)) {
+    tensor = Tensor(CountedPtr<TensorImpl>::share(known));
+  } else {
+    tensor = convert(runtime, kind, object);
+    arguments->add(object, tensor);
+  }
+  if (arguments->written()) require_writable(tensor);
+  value = std::move(tensor);
+  return true;
+}
+
+TensorImpl* ForeignArguments::find(PyObject* object) const noexcept {
+  constexpr std::size_t kMost = 64;  // a call with more need not know that two are the same
+  const std::size_t count = std::min(items_.size(), kMost);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (items_[i].object == object) return items_[i].tensor;
+  }
+  return nullptr;
+}
+
+void ForeignArguments::add(PyObject* object, const Tensor& tensor) {
+  items_.push_back({object, nullptr});
+  Py_INCREF(object);
+  items_[items_.size() - 1].tensor = Tensor(tensor).release_impl();
+}
+
+void ForeignArguments::drop() noexcept {
+  for (const Item& item : items_) {
+    {
+      const Tensor owner(CountedPtr<TensorImpl>::steal(item.tensor));
+    }
+    drop_reference(item.object);
+  }
+}
+
+void prepare_foreign_arrays(Runtime& runtime) {
+  if (runtime.foreign != nullptr) return;
+  auto state = std::make_unique<ForeignState>();
+  state->table_name = intern("__dlpack_c_exchange_api__").release();
+  state->older_table_name = intern("__c_dlpack_exchange_api__").release();
+  state->method_name = intern("__dlpack__").release();
+  state->version =
+      checked(Py_BuildValue("(II)", dlpack::kMajorVersion, dlpack::kMinorVersion)).release();
+  state->version_names = checked(PyTuple_Pack(1, intern("max_version").get())).release();
+  runtime.foreign = state.release();
+  add_keeper_type(runtime);
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,94 @@
+// objects/foreign_array.h: arrays of other libraries as arguments and results of operators.
+//
+// An array comes in by the first way that its type offers: the exchange table of DLPack, __dlpack__, the buffer
+// protocol. No memory is copied; it is given back when the last tensor on it is gone. Numbers are no arrays, also those of
+// NumPy that have a buffer.
+//
+// Tensors of a call's result go out as arrays of the type of the first array that came in:
+//
+//   numpy.ndarray and subclasses   numpy.ndarray
+//   types with an exchange table   what the table makes
+//   types whose __array_namespace__ or package has a from_dlpack   what that makes
+//   others, such as memoryview     Tensor
+//
+// A result that is an argument of the call is given back as the object that came in. An instance of a subclass of Tensor, and a
+// tensor that the other library cannot hold, stay what they are.
+//
+// Everything with the GIL held. What is known of types is kept, see objects/foreign_state.h.
+//
+// Depends on: objects/convert.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include <span>
+#include <string>
+
+#include "objects/convert.h"
+#include "opyard/base/small_vector.h"
+#include "opyard/schema/schema.h"
+#include "opyard/tensor/tensor.h"
+
+namespace opyard::python {
+
+struct ForeignKind;
+
+// What to_value() throws for an array that a tensor cannot stand for. The text does not name the argument.
+struct RefusedArray : NamesNothing {
+  explicit RefusedArray(const Error& error) noexcept : NamesNothing(error) {}
+  std::string place{};  // of the array in the object, as "[1]"; empty for the object itself
+};
+
+// The arrays among the arguments of one call, from binding to result.
+class ForeignArguments {
+ public:
+  // The objects that were given, which outlive this.
+  ForeignArguments(PyObject* const* given, Py_ssize_t count, PyObject* names) noexcept
+      : given_(given), count_(count), names_(names) {}
+  ForeignArguments(const ForeignArguments&) = delete;
+  ForeignArguments& operator=(const ForeignArguments&) = delete;
+  ~ForeignArguments() {
+    if (__builtin_expect(!items_.empty(), 0)) drop();
+  }
+
+  bool empty() const noexcept { return items_.empty(); }
+  // The argument that is bound now is written to.
+  void set_written(bool written) noexcept { written_ = written; }
+  bool written() const noexcept { return written_; }
+
+  // The tensor that an object was converted to, or null.
+  TensorImpl* find(PyObject* object) const noexcept;
+  void add(PyObject* object, const Tensor& tensor);
+
+  // A result as a Python object; for a call with arrays. See the head.
+  Owned give_back(Runtime& runtime, const Type& type, const Value& result) const;
+
+ private:
+  struct Item {
+    PyObject* object;
+    TensorImpl* tensor;
+  };
+  void drop() noexcept;
+  PyObject* find_argument(Runtime& runtime, const Tensor& tensor) const;
+  Owned give_back(Runtime& runtime, const ForeignKind& kind, const Tensor& tensor) const;
+  Owned give_back_items(Runtime& runtime, const Value& list) const;
+
+  PyObject* const* const given_;
+  const Py_ssize_t count_;
+  PyObject* const names_;
+  bool written_ = false;
+  SmallVector<Item, 4> items_;  // owners of both
+};
+
+// Whether an object is an array of another library.
+bool is_foreign_array(Runtime& runtime, PyObject* object);
+
+// Converts such an array to a tensor; false for any other object. `arguments` notes it, and may be null. Throws
+// RefusedArray, and what the conversion itself raises.
+bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arguments,
+                       Value& value);
+
+// Makes the state of the interpreter. Throws PythonErrorSet.
+void prepare_foreign_arrays(Runtime& runtime);
+
+}  // namespace opyard::python

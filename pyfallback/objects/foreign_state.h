@@ -1,0 +1,68 @@
+// objects/foreign_state.h: what an interpreter knows about the arrays of other libraries.
+//
+// Made with the first import of `_C` and kept for ever, as the Runtime is that leads to it. Everything with the GIL held.
+//
+// Depends on: runtime/runtime.h, tensor/dlpack_exchange.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include <array>
+
+#include "opyard/tensor/dlpack_exchange.h"
+
+namespace opyard::python {
+
+// How arrays of a type come in, the first that it offers.
+enum class ForeignWay : std::uint8_t {
+  None,    // it is no type of arrays
+  Table,   // by the C functions of its exchange table
+  Method,  // by __dlpack__
+  Buffer,  // by the buffer protocol
+};
+
+// How tensors become arrays of a type.
+enum class ForeignReturn : std::uint8_t {
+  Tensor,     // they stay tensors of ours
+  Table,      // by its exchange table
+  NumPy,      // numpy.asarray
+  FromDLPack  // from_dlpack of its array namespace or package
+};
+
+struct ForeignKind {
+  ForeignWay way = ForeignWay::None;
+  ForeignReturn result = ForeignReturn::Tensor;
+  const dlpack::DLPackExchangeAPI* table = nullptr;
+};
+
+struct ForeignState {
+  // What was found out about types, by their addresses: good while a type has this version, which no other type
+  // gets. So nothing has to be held, and nothing is believed of a type that died or changed.
+  struct Known {
+    PyTypeObject* type = nullptr;
+    unsigned version = 0;
+    ForeignKind kind;
+  };
+  static constexpr std::size_t kKnownTypes = 64;
+  std::array<Known, kKnownTypes> known{};
+
+  // "__dlpack_c_exchange_api__", its older name, "__dlpack__"; the arguments of that call
+  PyObject* table_name = nullptr;
+  PyObject* older_table_name = nullptr;
+  PyObject* method_name = nullptr;
+  PyObject* version = nullptr;        // (1, 0)
+  PyObject* version_names = nullptr;  // ("max_version",)
+
+  // Keepers that died, for the next ones; see objects/dlpack_keeper.h.
+  PyTypeObject* keeper_type = nullptr;
+  static constexpr int kFreeListSize = 64;
+  std::array<PyObject*, kFreeListSize> free_keepers{};
+  int free_keeper_count = 0;
+  int most_free_keepers = kFreeListSize;  // none once the module has ended
+};
+
+// What arrays of a type offer: objects/foreign_array.cpp. Throws RefusedArray where the type offers a capsule that is no
+// table, and what binding an attribute raises.
+ForeignKind foreign_kind_of(Runtime& runtime, PyTypeObject* type);
+
+}  // namespace opyard::python

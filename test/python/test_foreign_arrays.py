@@ -1,0 +1,510 @@
+"""test_foreign_arrays.py: arrays of other libraries as arguments and results of operators.
+
+Suspect objects/foreign_array.cpp, then foreign_results.cpp. What is wrong with arrays is in
+test_malformed_arrays.py.
+"""
+
+import array
+import gc
+import sys
+import weakref
+
+import numpy as np
+import pytest
+from array_libraries import LIBRARIES, Exporter, Matrix
+from conftest import import_arrays
+
+import opyard
+from opyard.dispatch import DispatchMode
+from opyard.library import Library
+
+arrays = import_arrays()
+aten = opyard.ops.aten
+
+every_library = pytest.mark.parametrize("of", LIBRARIES, ids=lambda of: of.name)
+
+
+def is_kind(result, of):
+    return type(result) is of.kind
+
+
+# forms of calls ---------------------------------------------------------------------------
+
+
+@every_library
+def test_F57_one_array(of):
+    a = of.make([1.0, -2.0, 3.0])
+    for call in (aten.neg, aten.neg.default, aten.neg.default._call_boxed):
+        result = call(a)
+        assert is_kind(result, of)
+        assert result.tolist() == [-1.0, 2.0, -3.0]
+    assert a.tolist() == [1.0, -2.0, 3.0]
+
+
+@every_library
+def test_F57_by_position_by_name_and_with_a_number(of):
+    a, b = of.make([1.0, 2.0]), of.make([10.0, 20.0])
+    for result, expected in (
+        (aten.add(a, b), [11.0, 22.0]),
+        (aten.add(a, other=b, alpha=2), [21.0, 42.0]),
+        (aten.add.Tensor(self=a, other=b), [11.0, 22.0]),
+        (aten.add(a, 2), [3.0, 4.0]),
+        (aten.add(a, a), [2.0, 4.0]),
+    ):
+        assert is_kind(result, of)
+        assert result.tolist() == expected
+
+
+@every_library
+def test_F57_lists_of_arrays(of):
+    a, b = of.make([1.0, 2.0]), of.make([3.0])
+    for given in ([a, b], (a, b)):
+        assert aten.cat(given).tolist() == [1.0, 2.0, 3.0]
+        assert is_kind(aten.cat(given), of)
+    assert aten.cat([a, a, a]).tolist() == [1.0, 2.0] * 3
+
+
+@every_library
+def test_F57_optional_arguments_and_lists_of_them(of, define):
+    op = define("maybe(Tensor? x, Tensor?[] more) -> (Tensor?, Tensor?[])")
+    op.default.py_impl("CPU")(lambda x, more: (x, more))
+    a, b = of.make([1.0]), of.make([2.0])
+    x, more = op(a, [None, b, a])
+    assert x is a
+    assert more[0] is None
+    assert more[1] is b and more[2] is a
+    assert op(None, [b])[1][0] is b
+
+
+@every_library
+def test_F57_in_place_gives_the_same_object_back(of):
+    a = of.make([1.0, 2.0])
+    assert aten.add_(a, 1) is a
+    assert aten.add_.Tensor(a, of.make([1.0, 1.0])) is a
+    assert a.tolist() == [3.0, 4.0]
+
+
+@every_library
+def test_F57_out_gives_the_same_object_back(of):
+    a, out = of.make([1.0, 2.0]), of.make([0.0, 0.0])
+    assert aten.add.out(a, a, out=out) is out
+    assert out.tolist() == [2.0, 4.0]
+
+
+@every_library
+def test_F57_several_results_and_results_that_are_no_tensors(of, define):
+    op = define("several(Tensor x, Tensor(a!) y) -> (Tensor, Tensor(a!), int, Tensor[], Tensor?)")
+    op.default.py_impl("CPU")(lambda x, y: (x + x, y, 7, [x, x * 3], None))
+    x, y = of.make([1.0]), of.make([2.0])
+    double, same, number, items, nothing = op(x, y)
+    assert double.tolist() == [2.0]
+    assert is_kind(double, of)
+    assert same is y
+    assert number == 7
+    assert items[0] is x
+    assert is_kind(items[1], of)
+    assert nothing is None
+
+
+@every_library
+def test_F57_redispatch(of):
+    a = of.make([1.0, 2.0])
+    keys = opyard.dispatch.DispatchKeySet("CPU")
+    result = aten.neg.default.redispatch(keys, a)
+    assert is_kind(result, of)
+    assert result.tolist() == [-1.0, -2.0]
+    result = aten.neg.default._call_at("CPU", None, a)
+    assert is_kind(result, of)
+    assert "CPU" in str(opyard.dispatch.explain(aten.neg.default, a))
+
+
+@every_library
+def test_F57_a_python_kernel_gets_tensors_and_may_return_arrays(of, define):
+    seen = []
+
+    def kernel(x, n, ys, *, scale=1.0):
+        seen.extend([type(x), n, [type(y) for y in ys], x.tolist(), scale])
+        return of.make([7.0])
+
+    op = define("kernel(Tensor x, int n, Tensor[] ys, *, float scale=1.0) -> Tensor", CPU=kernel)
+    a = of.make([1.0, 2.0])
+    result = op(a, 3, [a], scale=0.5)
+    assert seen == [opyard.Tensor, 3, [opyard.Tensor], [1.0, 2.0], 0.5]
+    assert is_kind(result, of)
+    assert result.tolist() == [7.0]
+    # Without an array among the arguments the result is a tensor.
+    assert type(op(opyard.tensor([1.0]), 3, [])) is opyard.Tensor
+
+
+@every_library
+def test_F57_what_a_python_kernel_writes_is_written(of, define):
+    op = define("fill(Tensor(a!) x) -> Tensor(a!)", CPU=lambda x: x.fill_(5))
+    a = of.make([1.0, 2.0])
+    assert op(a) is a
+    assert a.tolist() == [5.0, 5.0]
+
+
+@every_library
+def test_F57_fallbacks_see_tensors(of, define):
+    op = define("falls(Tensor x) -> Tensor")
+    seen = []
+
+    def fallback(op, *args, **kwargs):
+        seen.append((op, [type(a) for a in args]))
+        return args[0]
+
+    library = Library("_", "IMPL", "CPU")
+    library.fallback(fallback)
+    a = of.make([1.0])
+    assert op(a) is a
+    assert seen == [(op.default, [opyard.Tensor])]
+    library._destroy()
+
+
+class Recorder(DispatchMode):
+    def __init__(self):
+        self.seen = []
+
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        self.seen.append((op, types, [type(a) for a in args]))
+        return op(*args, **(kwargs or {}))
+
+
+@every_library
+def test_F57_modes_see_tensors(of):
+    a = of.make([1.0, 2.0])
+    with Recorder() as mode:
+        result = aten.neg(a)
+        same = aten.add_(a, 1)
+    assert mode.seen[0] == (aten.neg.default, (), [opyard.Tensor])
+    assert is_kind(result, of)
+    assert same is a
+    assert result.tolist() == [-1.0, -2.0]
+
+
+@every_library
+def test_F57_classes_with_a_handler_see_tensors_and_stay_what_they_are(of):
+    seen = []
+
+    class Handled(opyard.Tensor):
+        def __new__(cls, data):
+            return opyard.Tensor.make_subclass(cls, data)
+
+        @classmethod
+        def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+            seen.append([type(a) for a in args])
+            return Handled(opyard.tensor([9.0]))
+
+    h = Handled(opyard.tensor([1.0]))
+    result = aten.add(of.make([1.0]), h)
+    assert seen == [[opyard.Tensor, Handled]]
+    assert type(result) is Handled
+
+
+@every_library
+def test_F57_a_mode_may_answer_with_an_array(of):
+    class Answers(DispatchMode):
+        def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+            return of.make([4.0])
+
+    with Answers():
+        assert is_kind(aten.neg(of.make([1.0])), of)
+        result = aten.neg(opyard.tensor([1.0]))
+    assert type(result) is opyard.Tensor
+    assert result.tolist() == [4.0]
+
+
+# what comes back --------------------------------------------------------------------------
+
+
+def test_F57_results_are_of_the_kind_of_the_first_array():
+    a, b, t = np.float32([1.0]), arrays.Array([2.0]), opyard.tensor([4.0])
+    assert type(aten.add(a, b)) is np.ndarray
+    assert type(aten.add(b, a)) is arrays.Array
+    assert type(aten.add(t, b)) is arrays.Array
+    assert type(aten.cat([t, b, a])) is arrays.Array
+    assert type(aten.add(other=a, self=b)) is arrays.Array
+    assert type(aten.add(t, t)) is opyard.Tensor
+
+
+def test_F57_a_tensor_that_is_given_comes_back_itself(define):
+    t, a = opyard.tensor([1.0]), np.float32([2.0])
+    assert aten.add_(t, a) is t
+    assert t.tolist() == [3.0]
+    assert aten.add.out(a, a, out=t) is t
+    op = define("last(Tensor[] xs) -> Tensor", CPU=lambda xs: xs[-1])
+    assert op([a, t]) is t
+    assert op([t, a]) is a
+
+
+@every_library
+def test_F57_no_memory_is_copied(of, define):
+    a = of.make([1.0, 2.0])
+    assert define("where(Tensor x) -> int", CPU=lambda x: x.data_ptr())(a) == of.address(a)
+    view = aten.view(a, [2, 1])
+    assert of.address(view) == of.address(a)
+
+
+@every_library
+def test_F57_a_view_keeps_the_memory(of):
+    view = aten.view(of.make([1.0, 2.0]), [2, 1])
+    gc.collect()
+    assert view.tolist() == [[1.0], [2.0]]
+
+
+def test_F57_the_same_array_twice_is_one_tensor(define):
+    op = define(
+        "same(Tensor x, Tensor y, Tensor[] zs) -> bool", CPU=lambda x, y, zs: x is y is zs[0]
+    )
+    a, b = np.zeros(3), np.zeros(3)
+    assert op(a, a, [a])
+    assert not op(a, b, [a])
+
+
+def test_F57_numpy_arrays_are_made_without_copying():
+    a = np.arange(6.0).reshape(2, 3)
+    t = aten.t(a)
+    assert np.shares_memory(t, a)
+    assert t.tolist() == a.T.tolist()
+    assert aten.neg(a[:, ::2]).tolist() == (-a[:, ::2]).tolist()
+
+
+def test_F57_what_numpy_cannot_hold_stays_a_tensor(define):
+    narrow = define(
+        "narrow(Tensor x) -> Tensor", CPU=lambda x: aten.empty([1], dtype=opyard.bfloat16)
+    )
+    result = narrow(np.float32([1.0]))
+    assert type(result) is opyard.Tensor
+    assert result.dtype is opyard.bfloat16
+    meta = define("meta(Tensor x) -> Tensor", CPU=lambda x: aten.empty([2], device="meta"))
+    assert meta(np.float32([1.0])).device.type == "meta"
+    assert type(meta(arrays.Array([1.0]))) is opyard.Tensor
+
+
+def test_F57_a_library_that_cannot_hold_a_result_says_so():
+    with pytest.raises(BufferError, match="^only float32 of up to 8 dimensions$"):
+        aten.gt(arrays.Array([1.0]), 0.5)
+    made, back = arrays.counts()
+    assert made == back
+
+
+def test_F57_arrays_without_dimensions_are_tensors_and_numbers_are_not(define):
+    op = define("which.Tensor(Tensor x) -> str", CPU=lambda x: "Tensor")
+    library = Library(op.qualified_name.partition("::")[0], "FRAGMENT")
+    library.define("which.Scalar(Scalar x) -> str")
+    library.impl("which.Scalar", lambda x: "Scalar")
+    for number in (1, 2.5, True, np.float64(2), np.float32(2), np.int8(1), np.bool_(True)):
+        assert op(number) == "Scalar"
+        with pytest.raises(TypeError, match="Expected a value of type 'Tensor' for argument 'x'"):
+            op.Tensor(number)
+    assert op(np.array(2.0)) == "Tensor"
+    library._destroy()
+
+
+@pytest.mark.parametrize(
+    "thing", ["text", [1.0], {"a": 1}, object(), int, np.ndarray, np, None.__class__], ids=repr
+)
+def test_F57_other_objects_are_no_tensors(thing):
+    with pytest.raises(TypeError, match="Expected a value of type 'Tensor' for argument 'self'"):
+        aten.neg.default(thing)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x01\x02", bytearray(b"\x01\x02"), array.array("B", [1, 2]), memoryview(b"\x01\x02")],
+    ids=lambda v: type(v).__name__,
+)
+def test_F57_buffers_are_tensors(data):
+    result = aten.to(data, opyard.int64)
+    assert type(result) is opyard.Tensor
+    assert result.tolist() == [1, 2]
+
+
+def test_F57_an_array_is_no_list_of_its_rows():
+    with pytest.raises(TypeError, match=r"Expected a value of type 'Tensor\[\]'"):
+        aten.cat.default(np.zeros((2, 2)))
+    # Where the length is known one stands for all of them, as with numbers.
+    assert aten.sum(np.ones((2, 3)), [0]).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_F57_any_takes_an_array_as_it_is(define):
+    op = define("any(Any x) -> Any", CompositeImplicitAutograd=lambda x: x)
+    a = np.zeros(2)
+    assert op(a) is a
+
+
+def test_F57_arithmetic_of_tensors_is_as_before():
+    t, a = opyard.tensor([1.0]), np.float32([2.0])
+    with pytest.raises(TypeError):
+        t + a
+    with pytest.raises(TypeError):
+        a + t
+
+
+# types ------------------------------------------------------------------------------------
+
+
+def test_F57_a_type_that_changes_is_looked_at_again():
+    class Late:
+        pass
+
+    with pytest.raises(TypeError):
+        aten.neg(Late())
+    Late.__dlpack__ = lambda self, **arguments: np.float32([1.0]).__dlpack__(**arguments)
+    assert aten.neg(Late()).tolist() == [-1.0]
+    Late.__dlpack_c_exchange_api__ = arrays.Array.__dlpack_c_exchange_api__
+    del Late.__dlpack_c_exchange_api__
+    assert aten.neg(Late()).tolist() == [-1.0]
+    Late.__dlpack__ = None
+    with pytest.raises(TypeError):
+        aten.neg(Late())
+
+
+def test_F57_a_type_is_looked_at_once(define):
+    looked = []
+
+    class Meta(type):
+        def __getattribute__(cls, name):
+            looked.append(name)
+            return super().__getattribute__(name)
+
+    class Watched(metaclass=Meta):
+        def __dlpack__(self, **arguments):
+            return np.float32([1.0]).__dlpack__(**arguments)
+
+    op = define("once(Tensor x) -> int", CPU=lambda x: 1)
+    op(Watched())
+    looked.clear()
+    op(Watched())
+    assert looked == []
+
+
+def test_F57_types_are_not_kept_alive():
+    def use():
+        Local = type("Local", (Exporter,), {})
+        aten.neg(Local([1.0]))
+        return weakref.ref(Local)
+
+    gone = [use() for _ in range(200)]  # so many that addresses are used again
+    gc.collect()
+    assert [ref for ref in gone if ref() is not None] == []
+
+
+def test_F57_addresses_that_are_used_again_fool_nobody():
+    for i in range(300):
+        if i % 2:
+            kind = type("Same", (Exporter,), {})
+            assert aten.neg(kind([float(i)])).tolist() == [-float(i)]
+        else:
+            kind = type("Same", (), {})
+            with pytest.raises(TypeError):
+                aten.neg(kind())
+        del kind
+        gc.collect()
+
+
+def test_F57_the_attribute_of_an_instance_counts_for_nothing():
+    class Plain:
+        pass
+
+    plain = Plain()
+    plain.__dlpack__ = np.float32([1.0]).__dlpack__
+    with pytest.raises(TypeError):
+        aten.neg(plain)
+
+
+def test_F57_none_in_place_of_a_table_means_none():
+    class Without(arrays.Subclassable):
+        __dlpack_c_exchange_api__ = None
+
+        def __dlpack__(self, **arguments):
+            return np.float32([5.0]).__dlpack__(**arguments)
+
+    assert aten.neg(Without([1.0])).tolist() == [-5.0]
+
+
+# owners -----------------------------------------------------------------------------------
+
+
+def test_P17_a_struct_is_given_back_once_when_the_last_tensor_is_gone(define):
+    kept = []
+    op = define("keeps(Tensor x) -> ()", CPU=kept.append)
+    made, back = arrays.counts()
+    a = arrays.Array([1.0, 2.0])
+    op(a)
+    assert arrays.counts() == (made + 1, back)
+    del a
+    assert kept[0].tolist() == [1.0, 2.0]
+    part = kept.pop()[1:]
+    assert arrays.counts() == (made + 1, back)
+    assert part.tolist() == [2.0]
+    del part
+    assert arrays.counts() == (made + 1, back + 1)
+
+
+def test_P17_a_failing_kernel_keeps_nothing(define):
+    def fails(x, y):
+        raise ZeroDivisionError
+
+    op = define("fails(Tensor x, Tensor y) -> Tensor", CPU=fails)
+    made, back = arrays.counts()
+    with pytest.raises(ZeroDivisionError):
+        op(arrays.Array([1.0]), arrays.Array([2.0]))
+    gc.collect()
+    assert arrays.counts() == (made + 2, back + 2)
+
+
+def test_P17_a_call_that_does_not_fit_keeps_nothing():
+    made, back = arrays.counts()
+    with pytest.raises(TypeError):
+        aten.add(arrays.Array([1.0]), "text")
+    now = arrays.counts()
+    assert now[0] - made == now[1] - back
+    assert now[0] - made == 1, "several candidates share what was converted"
+
+
+def test_P17_read_only_arrays_are_read_and_not_written():
+    read_only = np.float32([1.0, 2.0])
+    read_only.flags.writeable = False
+    for a in (read_only, memoryview(read_only), arrays.Array([1.0], None, True)):
+        assert aten.neg(a) is not None
+        with pytest.raises(ValueError, match="the operator writes to this argument") as caught:
+            aten.add_.Scalar(a, 1)
+        assert "aten::add_() cannot take" in str(caught.value)
+
+
+def test_P17_a_result_on_read_only_memory_is_read_only():
+    a = np.zeros(4)
+    a.flags.writeable = False
+    assert not aten.view(a, [2, 2]).flags.writeable
+    assert arrays.Array([1.0], None, True).read_only
+    assert aten.view(arrays.Array([1.0], None, True), [1, 1]).read_only
+
+
+def test_P17_nothing_is_written_where_a_later_argument_is_refused(define):
+    ran = []
+    op = define("both(Tensor(a!) x, Tensor(b!) y) -> ()", CPU=lambda x, y: ran.append(1))
+    a, b = np.zeros(2), np.zeros(2)
+    b.flags.writeable = False
+    with pytest.raises(ValueError, match="argument 'y'"):
+        op(a, b)
+    with pytest.raises(ValueError, match=r"argument 'xs'\[1\], "):
+        define("all(Tensor(a!)[] xs) -> ()", CPU=ran.append)([a, b])
+    assert ran == []
+
+
+def test_F57_references_are_as_before():
+    a = np.float32([1.0, 2.0])
+    aten.neg(a)
+    aten.add_(a, 1)
+    before = sys.getrefcount(a)
+    for _ in range(10):
+        aten.neg(a)
+        aten.add_(a, a)
+    assert sys.getrefcount(a) == before
+
+
+def test_F57_a_subclass_of_numpys_arrays_gives_plain_ones():
+    assert type(aten.neg(np.zeros(2).view(Matrix))) is np.ndarray
+    a = np.zeros(2).view(Matrix)
+    assert aten.add_(a, 1) is a
