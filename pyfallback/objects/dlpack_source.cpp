@@ -71,7 +71,22 @@ Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what) {
   return take_capsule(runtime, capsule.get(), what);
 }
 
-// See [Strides].
+Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* source,
+                       const char* what) {
+  Owned keeper = make_keeper(runtime);
+  DLManagedTensorVersioned* managed = nullptr;
+  const int status =
+      in_python([&] { return table.managed_tensor_from_py_object_no_sync(source, &managed); });
+  if (status != 0) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    fail(ErrorKind::BadValue, std::string(what) + "its exchange table failed without an exception");
+  }
+  if (managed == nullptr) {
+    fail(ErrorKind::BadValue, std::string(what) + "its exchange table gave no struct");
+  }
+  return take_over(std::move(keeper), managed);
+}
+
 Tensor require_forwards(Tensor tensor, const char* what) {
   const IntSpan given = tensor.strides();
   if (__builtin_expect(std::all_of(given.begin(), given.end(), [](auto n) { return n >= 0; }), 1)) {

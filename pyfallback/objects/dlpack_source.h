@@ -1,4 +1,4 @@
-// objects/dlpack_source.h: DLPack capsules, and objects that make them.
+// objects/dlpack_source.h: DLPack capsules, and arrays that are handed out.
 //
 // [Names] A capsule's name says its form and whether it was consumed. Whoever takes the struct
 // out renames the capsule first; a capsule that dies with its first name gives the struct back.
@@ -13,12 +13,12 @@
 //
 // Messages begin with `what`, such as "from_dlpack: ". Everything with the GIL held.
 //
-// Depends on: runtime/runtime.h, tensor/dlpack.h.
+// Depends on: runtime/runtime.h, tensor/dlpack_exchange.h.
 #pragma once
 
 #include "runtime/runtime.h"
 
-#include "opyard/tensor/dlpack.h"
+#include "opyard/tensor/dlpack_exchange.h"
 
 namespace opyard::python {
 
@@ -43,6 +43,10 @@ Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what);
 
 // The same for what the object's __dlpack__ gives. Throws PythonErrorSet with what that raises.
 Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what);
+
+// The same by the exchange table of the object's type.
+Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* source,
+                       const char* what);
 
 // See [Strides]. Raises BadValue.
 Tensor require_forwards(Tensor tensor, const char* what);

@@ -118,23 +118,10 @@ OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
                                      std::string(require_text(text.get(), "a message"))));
 }
 
-Tensor take_by_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* object) {
-  Owned keeper = make_keeper(runtime);
-  dlpack::DLManagedTensorVersioned* managed = nullptr;
-  const int status =
-      in_python([&] { return table.managed_tensor_from_py_object_no_sync(object, &managed); });
-  if (status != 0) {
-    if (PyErr_Occurred() != nullptr) refuse_by_exception(runtime, "its exchange table");
-    fail(ErrorKind::BadValue, "its exchange table failed without an exception");
-  }
-  if (managed == nullptr) fail(ErrorKind::BadValue, "its exchange table gave no struct");
-  return take_over(std::move(keeper), managed);
-}
-
 Tensor take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   switch (kind.way) {
     case ForeignWay::Table:
-      return take_by_table(runtime, *kind.table, object);
+      return take_from_table(runtime, *kind.table, object, "");
     case ForeignWay::Method:
       return take_from_method(runtime, object, "");
     case ForeignWay::Buffer:
@@ -150,7 +137,9 @@ Tensor convert(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   try {
     return require_forwards(take(runtime, kind, object), "");
   } catch (const PythonErrorSet&) {
-    refuse_by_exception(runtime, kind.way == ForeignWay::Buffer ? "its buffer" : "its __dlpack__");
+    refuse_by_exception(runtime, kind.way == ForeignWay::Table    ? "its exchange table"
+                                 : kind.way == ForeignWay::Method ? "its __dlpack__"
+                                                                  : "its buffer");
   } catch (const RefusedArray&) {
     throw;
   } catch (const Error& error) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "objects/aten.h"
+#include "objects/dlpack_table.h"
 #include "objects/tensor_functions.h"
 #include "objects/tensor_parts.h"
 #include "runtime/types.h"
@@ -70,8 +71,8 @@ PyMethodDef tensor_functions[] = {
      "tensors do not have."},
     {"from_dlpack", import_dlpack, METH_O,
      "from_dlpack(source, /)\n--\n\n"
-     "A tensor on the memory of an object with __dlpack__, or of a DLPack capsule, which is used "
-     "up. Raises TypeError for other objects, NotImplementedError for memory that the CPU cannot "
+     "A tensor on the memory of an array whose type has DLPack's exchange table, of an object with "
+     "__dlpack__, or of a DLPack capsule, which is used up. Raises TypeError for other objects, NotImplementedError for memory that the CPU cannot "
      "read and unknown element types, ValueError for a capsule that is used up or contradicts "
      "itself, and for strides below zero, as from_numpy() does."},
     {nullptr, nullptr, 0, nullptr}};
@@ -88,6 +89,7 @@ void add_tensor_type(Runtime& runtime, PyObject* module) {
   add_type(module, spec, runtime.tensor_type);
   make_tensor_class(runtime, module);
   keep_numpy_from_taking_over(runtime.tensor_type);
+  offer_exchange_table(runtime.tensor_type);
 }
 
 void drop_tensor_caches(Runtime& runtime) noexcept {

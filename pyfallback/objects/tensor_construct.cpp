@@ -9,6 +9,7 @@
 #include "objects/buffer_source.h"
 #include "objects/dtype.h"
 #include "objects/element.h"
+#include "objects/foreign_state.h"
 #include "objects/integer.h"
 #include "objects/tensor_parts.h"
 #include "runtime/types.h"
@@ -187,11 +188,12 @@ Owned convert(Runtime& runtime, Owned tensor, PyObject* dtype) {
 }
 
 // Whether it is an array of another library. Lists and numbers are not asked.
-bool is_exchangeable(PyObject* data) {
+bool is_exchangeable(Runtime& runtime, PyObject* data) {
   if (PyList_Check(data) || PyTuple_Check(data) || PyLong_Check(data) || PyFloat_Check(data)) {
     return false;
   }
-  return PyObject_HasAttrString(data, "__dlpack__") != 0;
+  return foreign_kind_of(runtime, Py_TYPE(data)).way == ForeignWay::Table ||
+         PyObject_HasAttrString(data, "__dlpack__") != 0;
 }
 
 Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
@@ -201,7 +203,7 @@ Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
     copied = call_aten(runtime, AtenName::clone, {data});
   } else if (PyObject_CheckBuffer(data) != 0) {
     copied = wrap(runtime, BufferSource(data, "tensor").copy());
-  } else if (is_exchangeable(data)) {
+  } else if (is_exchangeable(runtime, data)) {
     const Owned shared = wrap(runtime, take_dlpack(runtime, data));
     copied = call_aten(runtime, AtenName::clone, {shared.get()});
   } else {

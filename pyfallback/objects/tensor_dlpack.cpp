@@ -4,6 +4,7 @@
 #include "objects/aten.h"
 #include "objects/dlpack_keeper.h"
 #include "objects/dlpack_source.h"
+#include "objects/element.h"
 #include "objects/foreign_state.h"
 #include "objects/integer.h"
 #include "objects/tensor_parts.h"
@@ -87,6 +88,7 @@ Owned export_tensor(PyObject* self, const ExportRequest& request) {
   Owned source = Owned::share(self);
   if (copy != 0) source = call_aten(runtime, AtenName::clone, {self});
   const Tensor& tensor = tensor_unchecked(source.get());
+  require_readable(tensor, "__dlpack__");
   if (!versioned) return make_capsule(to_dlpack(tensor));
   DLManagedTensorVersioned* const managed = to_dlpack_versioned(tensor);
   if (copy != 0) managed->flags |= dlpack::kIsCopied;
@@ -124,6 +126,10 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
 
 Tensor take_dlpack(Runtime& runtime, PyObject* source) {
   if (PyCapsule_CheckExact(source)) return take_capsule(runtime, source, kFromDLPack);
+  const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(source));
+  if (kind.way == ForeignWay::Table) {
+    return take_from_table(runtime, *kind.table, source, kFromDLPack);
+  }
   const Owned method = Owned::steal(PyObject_GetAttr(source, runtime.foreign->method_name));
   if (!method) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonErrorSet();

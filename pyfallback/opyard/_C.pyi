@@ -120,6 +120,7 @@ class Tensor(metaclass=TensorMeta):
     Methods that are not listed here are aten operators.
     """
 
+    __dlpack_c_exchange_api__: Any
     @property
     def shape(self) -> tuple[Any, ...]: ...
     @property
@@ -240,7 +241,7 @@ def from_numpy(array: Any, /) -> Tensor:
     """A tensor on the memory of an array."""
 
 def from_dlpack(source: Any, /) -> Tensor:
-    """A tensor on the memory of an object with __dlpack__."""
+    """A tensor on the memory of an array with an exchange table or __dlpack__, or of a capsule."""
 
 class DispatchKeySet:
     """A set of dispatch keys; members are walked lowest first."""

@@ -154,8 +154,9 @@ def refusal(kind, text):
 
 def refusal_in_list(kind, text):
     return (
-        "malformed::more() cannot take what was given for argument 'xs'[1], a value of type 'list': "
-        f"{text}.\nPosition: 1\nDeclaration: malformed::more(int n, Tensor?[] xs) -> int[]"
+        "malformed::more() cannot take what was given for argument 'xs'[1], "
+        f"a value of type 'list': {text}.\n"
+        "Position: 1\nDeclaration: malformed::more(int n, Tensor?[] xs) -> int[]"
     )
 
 
@@ -379,8 +380,8 @@ def unaligned():
 
 def refused_format(format):
     return (
-        f"the elements have the format '{format}'; accepted are bool, uint8, int8 to int64, float16 "
-        "to float64 and complex numbers, so convert them first, as array.astype does"
+        f"the elements have the format '{format}'; accepted are bool, uint8, int8 to int64, "
+        "float16 to float64 and complex numbers, so convert them first, as array.astype does"
     )
 
 

@@ -291,6 +291,17 @@ Tensor adopt_dlpack(const DLManagedTensorVersioned& managed, void* context,
   return adopt(managed.dl_tensor, is_read_only(managed), deleter, [&] { return lent.release(); });
 }
 
+void borrow_dlpack(const Tensor& tensor, DLTensor& out) {
+  dlpack_device_of(tensor);  // raises for an undefined tensor and for other devices
+  view_as_dlpack(tensor, out);
+}
+
+Tensor empty_dlpack(const DLTensor& prototype) {
+  const Device device = require_device(prototype.device);
+  const ElementType& type = require_element_type(prototype.dtype);
+  return Tensor::empty(require_sizes(prototype), type.dtype, device);
+}
+
 DLManagedTensor* to_dlpack(const Tensor& tensor) {
   if (tensor.defined() && tensor.impl()->storage()->read_only()) {
     fail(

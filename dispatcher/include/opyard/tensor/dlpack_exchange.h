@@ -54,8 +54,15 @@ OPYARD_API Tensor adopt_dlpack(const dlpack::DLManagedTensor& managed, void* con
                                Storage::Deleter deleter);
 OPYARD_API Tensor adopt_dlpack(const dlpack::DLManagedTensorVersioned& managed, void* context,
                                Storage::Deleter deleter);
-// The same for memory that is not to be given back: it is lent.
 OPYARD_API Tensor adopt_dlpack(const dlpack::DLTensor& array, bool read_only, void* context,
                                Storage::Deleter deleter);
+
+// What a table says of a tensor without owning it: good while the tensor lives. Shape and strides lie in the
+// tensor, and nobody may write to them. Raises what to_dlpack() does, but for memory that is read-only, which this cannot say.
+OPYARD_API void borrow_dlpack(const Tensor& tensor, dlpack::DLTensor& out);
+
+// New memory of the elements, sizes and device of a prototype, whose data and strides are not looked at. Raises what
+// from_dlpack() does for those.
+OPYARD_API Tensor empty_dlpack(const dlpack::DLTensor& prototype);
 
 }  // namespace opyard
