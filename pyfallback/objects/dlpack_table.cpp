@@ -25,14 +25,16 @@ constexpr const char* kPrefix = "__dlpack_c_exchange_api__: ";
 
 Runtime& require_live_runtime() {
   Runtime* const runtime = find_runtime();
-  if (runtime == nullptr) fail(ErrorKind::InterpreterGone, "opyard is not loaded in this interpreter");
+  if (runtime == nullptr)
+    fail(ErrorKind::InterpreterGone, "opyard is not loaded in this interpreter");
   return *runtime;
 }
 
 const Tensor& require_tensor(void* given) {
   auto* const object = static_cast<PyObject*>(given);
   if (!is_tensor(require_live_runtime(), object)) {
-    fail(ErrorKind::BadArgument, std::string(kPrefix) + "the table is that of opyard.Tensor, and a " +
+    fail(ErrorKind::BadArgument, std::string(kPrefix) +
+                                     "the table is that of opyard.Tensor, and a " +
                                      Py_TYPE(object)->tp_name + " was given");
   }
   const Tensor& tensor = tensor_unchecked(object);
@@ -62,10 +64,11 @@ int from_object(void* object, DLManagedTensorVersioned** out) {
 int borrow_object(void* object, DLTensor* out) {
   return hand_out([&] {
     const Tensor& tensor = require_tensor(object);
-    OPYARD_CHECK(!tensor.impl()->storage()->read_only(), BadValue,
-                 std::string(kPrefix) +
-                     "the tensor's memory is read-only, which a borrowed struct cannot say; ask for "
-                     "an owned one");
+    OPYARD_CHECK(
+        !tensor.impl()->storage()->read_only(), BadValue,
+        std::string(kPrefix) +
+            "the tensor's memory is read-only, which a borrowed struct cannot say; ask for "
+            "an owned one");
     borrow_dlpack(tensor, *out);
   });
 }
@@ -148,8 +151,8 @@ constexpr dlpack::DLPackExchangeAPI kTable = {
 
 void offer_exchange_table(PyTypeObject* type) {
   // A capsule holds a pointer to what may be changed; nobody changes a table.
-  const Owned capsule = checked(PyCapsule_New(
-      const_cast<dlpack::DLPackExchangeAPI*>(&kTable), "dlpack_exchange_api", nullptr));
+  const Owned capsule = checked(PyCapsule_New(const_cast<dlpack::DLPackExchangeAPI*>(&kTable),
+                                              "dlpack_exchange_api", nullptr));
   if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), kName, capsule.get()) < 0) {
     throw PythonErrorSet();
   }

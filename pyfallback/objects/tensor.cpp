@@ -72,7 +72,8 @@ PyMethodDef tensor_functions[] = {
     {"from_dlpack", import_dlpack, METH_O,
      "from_dlpack(source, /)\n--\n\n"
      "A tensor on the memory of an array whose type has DLPack's exchange table, of an object with "
-     "__dlpack__, or of a DLPack capsule, which is used up. Raises TypeError for other objects, NotImplementedError for memory that the CPU cannot "
+     "__dlpack__, or of a DLPack capsule, which is used up. Raises TypeError for other objects, "
+     "NotImplementedError for memory that the CPU cannot "
      "read and unknown element types, ValueError for a capsule that is used up or contradicts "
      "itself, and for strides below zero, as from_numpy() does."},
     {nullptr, nullptr, 0, nullptr}};

@@ -102,9 +102,10 @@ TEST(DLPackExchange, F57_MemoryIsAllocatedAfterAPrototype) {
   EXPECT_EQ(describe(made), "float32[2, 3]");
   EXPECT_TRUE(made.is_contiguous());
   prototype.dtype.lanes = 2;
-  EXPECT_THROWN(empty_dlpack(prototype), Unsupported,
-                "the elements of a foreign array have 2 lanes; accepted is 1 lane, so make the lanes a "
-                "dimension of the array");
+  EXPECT_THROWN(
+      empty_dlpack(prototype), Unsupported,
+      "the elements of a foreign array have 2 lanes; accepted is 1 lane, so make the lanes a "
+      "dimension of the array");
   prototype.dtype.lanes = 1;
   prototype.device.device_type = dlpack::kCUDA;
   EXPECT_EQ(thrown_by([&] { empty_dlpack(prototype); }).kind, ErrorKind::Unsupported);
