@@ -17,6 +17,7 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <utility>
 
 #include "opyard/base/error.h"
@@ -37,17 +38,21 @@ OPYARD_CATCHES_FORCED_UNWIND decltype(auto) in_python(Body&& body) {
   }
 }
 
+// True once the interpreter was closed, so that Python may be ending at any time from then on.
+inline constinit std::atomic<bool> closed_for_exit{false};
+
 // A thread that is being ended comes by without the GIL, where nothing caught it at its start: what
 // it owned is leaked then, as the interpreter is ending, too.
-[[gnu::noinline]] inline void drop_last_reference(PyObject* object) noexcept {
+[[gnu::noinline]] inline void drop_with_care(PyObject* object) noexcept {
   if (is_finalizing() && !holds_gil()) return;
   in_python([object] { Py_DECREF(object); });
 }
 
-// Gives a reference back, of an object that is not null. With the GIL held.
+// Gives a reference back, of an object that is not null. With the GIL held, see above; without it
+// even the count must not be read.
 inline void drop_reference(PyObject* object) noexcept {
-  if (Py_REFCNT(object) == 1) {
-    drop_last_reference(object);
+  if (closed_for_exit.load(std::memory_order_relaxed) || Py_REFCNT(object) == 1) {
+    drop_with_care(object);
   } else {
     Py_DECREF(object);
   }

@@ -72,6 +72,7 @@ void keep_runtime(Runtime& runtime) {
 Runtime* find_runtime() noexcept { return live.load(std::memory_order_acquire); }
 
 void close_runtime(Runtime& runtime) noexcept {
+  closed_for_exit.store(true, std::memory_order_relaxed);
   runtime.gate.close();
   {
     const ReleaseGil release;

@@ -187,6 +187,24 @@ PyObject* deadlock(PyObject*, PyObject* function) {
   });
 }
 
+// race(): counts in a word that all threads share, without the GIL. What a thread sanitizer must
+// find.
+PyObject* race(PyObject*, PyObject*) {
+  return entry_from_python([]() -> PyObject* {
+    static volatile int shared = 0;
+    {
+      const ReleaseGil release;
+      for (int i = 0; i < 1000; ++i) shared = shared + 1;
+    }
+    return PyLong_FromLong(shared);
+  });
+}
+
+// leak() -> half the address of memory that is lost. What a leak detector must find.
+PyObject* leak(PyObject*, PyObject*) {
+  return PyLong_FromSize_t(reinterpret_cast<std::size_t>(new char[48]) / 2);
+}
+
 // Callables that break the rules of C functions.
 PyObject* null_without_error(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) { return nullptr; }
 PyObject* value_with_error(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) {
@@ -344,6 +362,8 @@ PyMethodDef functions[] = {
     {"run", run, METH_VARARGS, nullptr},
     {"deadlock", deadlock, METH_O, nullptr},
     {"holds", holds, METH_NOARGS, nullptr},
+    {"race", race, METH_NOARGS, nullptr},
+    {"leak", leak, METH_NOARGS, nullptr},
     {"null_without_error", method(null_without_error), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"value_with_error", method(value_with_error), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"enter", enter, METH_VARARGS, nullptr},

@@ -12,6 +12,9 @@ import pytest
 
 _numbers = itertools.count()
 
+# For tests of what a sanitizer changes: symbols, stacks, the memory allocator, the environment.
+plain_build = pytest.mark.skipif("OPYARD_SANITIZER" in os.environ, reason="a sanitizer changes it")
+
 
 @pytest.fixture
 def ns():

@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 HUNG = "hung"
+# Under a sanitizer everything takes several times as long.
+PATIENCE = 5 if "OPYARD_SANITIZER" in os.environ else 1
 # CPython 3.10 reads the interpreter's state in a daemon thread that waits for the GIL after that
 # state was freed. It crashes with and without Opyard: 4 of 1,500 exits of a program without.
 DAEMONS_CRASH = sys.version_info[:2] == (3, 10)
@@ -40,7 +42,7 @@ def run(program: str, *arguments: object, limit: float = 10.0) -> Ended:
         start_new_session=True,
     ) as process:
         try:
-            out, err = process.communicate(timeout=limit)
+            out, err = process.communicate(timeout=limit * PATIENCE)
             code = process.returncode
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)  # its children as well: they hold the pipes

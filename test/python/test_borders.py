@@ -16,7 +16,7 @@ import weakref
 from pathlib import Path
 
 import pytest
-from conftest import plugin_path
+from conftest import plain_build, plugin_path
 
 import opyard
 
@@ -84,6 +84,7 @@ def test_J2_what_is_no_error_of_ours_is_a_runtime_error(plugin, what):
     assert type(raised_by(plugin.throw_foreign, what)) is RuntimeError
 
 
+@plain_build
 def test_J3_the_backtrace_of_cpp_code_is_shown_on_request(run_program, monkeypatch):
     program = """
         import sys

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import plain_build
 
 from opyard import _build_info
 
@@ -21,6 +22,7 @@ def header(name):
     raise AssertionError(f"no header {name} in {_build_info.include_dirs}")
 
 
+@plain_build
 def test_every_function_of_the_c_headers_is_exported_and_nothing_else():
     if shutil.which("nm") is None:
         pytest.skip("there is no nm here")

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 
 import pytest
-from conftest import import_border
+from conftest import import_border, plain_build
 from processes import leaks
 
 import opyard
@@ -442,6 +442,7 @@ def test_T7_every_kind_of_callback_has_a_row():
     assert arrived == [], "these kinds of callback exist now: give them rows"
 
 
+@plain_build
 def test_T7_a_planted_loss_is_found():
     """The controls: another object, none at all, and one that stays."""
 

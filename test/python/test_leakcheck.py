@@ -1,9 +1,11 @@
 """test_leakcheck.py (J17): OPYARD_LEAKCHECK=1 tells what is left. Suspect leak_check.cpp."""
 
+import os
 import re
 
 import pytest
-from conftest import plugin_path
+from conftest import import_border, plugin_path
+from processes import run
 
 PRELUDE = """
 import sys
@@ -74,3 +76,20 @@ def test_J17_nobody_is_told_who_did_not_ask(run_program):
     program, _ = ROWS["tensors without an owner that is known"]
     done = run_program(PRELUDE + program, plugin_path("opyard_test_plugin"))
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(
+    os.environ.get("OPYARD_SANITIZER") != "address", reason="only the address sanitizer sees it"
+)
+def test_T15_a_planted_leak_is_there_to_be_found():
+    """The control: `tools/test --python-sanitizers` looks for it in what the sanitizer wrote."""
+    program = """
+        import importlib.util, sys
+        import opyard
+        spec = importlib.util.spec_from_file_location("opyard_test_border", sys.argv[1])
+        border = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(border)
+        border.leak()
+    """
+    ended = run(program, import_border().__file__)
+    assert (ended.code, ended.stderr) == (0, "")

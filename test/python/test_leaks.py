@@ -15,7 +15,7 @@ import threading
 import warnings
 
 import pytest
-from conftest import plugin_path
+from conftest import plain_build, plugin_path
 from processes import REPEAT, leaks
 
 import opyard
@@ -637,6 +637,7 @@ PLANTED = {
 }
 
 
+@plain_build
 @pytest.mark.parametrize("plant", PLANTED)
 def test_T16_a_planted_leak_is_found(plant):
     """The control: one block a round's step is seen."""

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from conftest import plain_build
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,6 +29,7 @@ def program(bench, name, idea, code, seconds=0.0):
     return made
 
 
+@plain_build
 def test_a_program_says_which_test_failed_or_was_running(bench, tmp_path):
     def run(code, most=60):
         return program(bench, "test_x", "keys", code).run(tmp_path, tmp_path, most)
@@ -51,6 +53,7 @@ def test_pytest_says_which_test_failed_or_was_running(bench):
     assert bench.failed_pytest("ERROR test/python/test_b.py - ImportError\n") == "test_b.py"
 
 
+@plain_build
 def test_programs_of_the_idea_come_first_and_the_first_failure_ends_it(
     bench, tmp_path, monkeypatch
 ):
