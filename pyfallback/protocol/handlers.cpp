@@ -19,6 +19,7 @@
 #include "objects/tensor.h"
 #include "opyard/base/small_vector.h"
 #include "opyard/registry/handlers.h"
+#include "opyard/slot/entry_keys.h"
 #include "opyard/slot/modes.h"
 #include "protocol/call_arguments.h"
 #include "protocol/results.h"
@@ -76,6 +77,7 @@ Owned ask(HandlerCall& call, const Asked& asked, PyObject* function, bool is_rul
   // What is no Python function is bound to its receiver already.
   PyObject** const first = plain ? all + 1 : all + 2;
   const std::size_t count = std::size_t(std::end(all) - first) - (call.kwargs ? 0 : 1);
+  const ForgetEntryKeys anew;
   return require(runtime, in_python([&] {
                    return PyObject_Vectorcall(called.get(), first,
                                               count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);

@@ -20,6 +20,7 @@
 #include "objects/symbolic.h"
 #include "objects/tensor.h"
 #include "opyard/library.h"
+#include "opyard/slot/entry_keys.h"
 #include "opyard/tensor/memory_format.h"
 #include "opyard/value/sym_tensor.h"
 #include "runtime/enter_python.h"
@@ -75,6 +76,7 @@ auto ask(Interpreter& interpreter, const TensorImpl& self, Question& question, c
     PyObject* args[1 + sizeof...(more)] = {tensor.get()};
     for (std::size_t i = 1; i <= sizeof...(more); ++i) args[i] = others[i].get();
     const Owned op = overload_object(runtime, question.op(runtime));
+    const UseEntryKeys as_where_the_call_began;
     const HandlerAnswer answer =
         ask_handlers(runtime, op.get(), args, 1 + sizeof...(more), nullptr);
     return read(runtime, answer.object ? answer.object.get() : Py_None);

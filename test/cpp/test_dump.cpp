@@ -88,7 +88,9 @@ TEST(Dump, B39_EveryLineOfATable) {
   EXPECT_EQ(dump_table("t::none"), "");
   const Registration op = define("t::table(Tensor x) -> Tensor");
   EXPECT_EQ(without_built_in(dump_table("t::table")),
-            "Python: built in [backend fallback]\nPythonDispatcher: built in [backend fallback]\n"
+            "Python: built in [backend fallback]\n"
+            "PythonTLSSnapshot: built in [backend fallback]\n"
+            "PythonDispatcher: built in [backend fallback]\n"
             "Observe: built in [backend fallback]\n");
   std::vector<Registration> kernels;
   for (const K key : {K::Tracer, K::AutogradCPU, K::AutogradOther, K::BackendSelect,
@@ -109,6 +111,7 @@ TEST(Dump, B39_EveryLineOfATable) {
             "AutogradOther: registered at k.cpp:2 [kernel]\n"
             "AutogradCPU: registered at k.cpp:2 [kernel]\n"
             "Tracer: registered at k.cpp:2 [kernel]\n"
+            "PythonTLSSnapshot: built in [backend fallback]\n"
             "PythonDispatcher: built in [backend fallback]\n"
             "Observe: built in [backend fallback]\n")
       << "the order is that of priority";

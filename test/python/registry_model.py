@@ -85,10 +85,11 @@ BELOW_AUTOGRAD = {
     "AutogradNestedTensor": on_backends("NestedTensor"),
     **{"Autograd" + backend: {backend} for backend in BACKENDS},
 }
+# Layers where Opyard itself asks others, who may not be there, or takes a note: then the call goes
+# on below.
+_ASKING = {"Python", "PythonDispatcher", "PythonTLSSnapshot", "Observe"}
 # Layers that pass every call on where nobody registered anything.
-_TRANSPARENT = _AUTOGRAD_KEYS | (set(SINGLE) - {"Python", "PythonDispatcher", "Batched", "Observe"})
-# Layers where Opyard itself asks others, who may not be there: then the call goes on below.
-_ASKING = {"Python", "PythonDispatcher", "Observe"}
+_TRANSPARENT = _AUTOGRAD_KEYS | (set(SINGLE) - _ASKING - {"Batched"})
 
 
 def layer_position(key):

@@ -11,7 +11,14 @@ from conftest import plugin_path
 
 import opyard
 from opyard import Tensor
-from opyard.dispatch import DispatchMode
+from opyard.dispatch import (
+    DispatchKeySet,
+    DispatchMode,
+    ExcludeDispatchKeyGuard,
+    IncludeDispatchKeyGuard,
+)
+from opyard.dispatch import tls_is_dispatch_key_excluded as excluded
+from opyard.dispatch import tls_is_dispatch_key_included as included
 
 
 @pytest.fixture(scope="module")
@@ -303,3 +310,47 @@ def test_E31_sizes_that_are_no_sizes_are_refused(size):
 
     with pytest.raises(TypeError, match=r"'size' must be of type SymInt"):
         opyard.Tensor.make_wrapper_subclass(Bare, size)
+
+
+def test_E35_questions_are_asked_with_the_sets_that_the_call_entered_with(library, ns):
+    """A layer excludes itself on its way down; who answers a question of it does not see that."""
+    seen = []
+
+    class Noting(Tensor):
+        @classmethod
+        def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+            name = op.name()
+            seen.append((name, excluded("Batched"), included("OnTop1")))
+            if name == "aten::sym_size":
+                return [7]
+            return inside(args[0])
+
+    def inside(x):
+        seen.append(("inside", excluded("Batched"), included("OnTop1")))
+        with ExcludeDispatchKeyGuard("AutocastCPU"), IncludeDispatchKeyGuard("OnTop1"):
+            assert x.shape == (7,), "a handler begins anew, and sees its own guards"
+        return x
+
+    def layer(keyset, x):
+        with ExcludeDispatchKeyGuard("Batched"), IncludeDispatchKeyGuard("OnTop1"):
+            assert x.shape == (7,)
+            return op.redispatch(keyset & below, x)
+
+    made = Tensor.make_wrapper_subclass(Noting, (2,), dispatch_sizes_strides_policy="sizes")
+    below = DispatchKeySet(["CPU", "Python"])
+    library.define("op(Tensor x) -> Tensor")
+    library.impl("op", layer, "Batched", with_keyset=True)
+    op = getattr(opyard.ops, ns).op.default
+    with IncludeDispatchKeyGuard("Batched"):
+        assert op(made) is made
+        assert (excluded("Batched"), included("OnTop1")) == (False, False)
+    assert seen == [
+        ("aten::sym_size", False, False),
+        (op.name(), True, True),
+        ("inside", True, True),
+        ("aten::sym_size", True, True),
+    ]
+    seen.clear()
+    with ExcludeDispatchKeyGuard("Batched"):
+        assert made.shape == (7,), "asked outside of any call"
+    assert seen == [("aten::sym_size", True, False)]

@@ -2,6 +2,7 @@
 #include "opyard/registry/handlers.h"
 
 #include "opyard/registry/operator.h"
+#include "opyard/slot/entry_keys.h"
 #include "opyard/slot/modes.h"
 #include "opyard/slot/thread_dispatcher.h"
 #include "opyard/tensor/tensor.h"
@@ -52,7 +53,19 @@ void run_dispatcher(const Record&, const Operator& op, DispatchKeySet keys, Stac
   interpreter->python_dispatcher(op, below, stack);
 }
 
+// See slot/entry_keys.h.
+void note_entry(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const NoteEntryKeys note;
+  const DispatchKeySet below(DispatchKeySet::FULL_AFTER, DispatchKey::PythonTLSSnapshot);
+  op.redispatch_boxed(keys & below, stack);
+}
+
 }  // namespace
+
+const Record& entry_keys_stub() {
+  static const Record& built_in = make_stub(RecordRole::Kernel, &note_entry, "built in");
+  return built_in;
+}
 
 const Record& dispatcher_stub() {
   static const Record& built_in = make_stub(RecordRole::Kernel, &run_dispatcher, "built in");

@@ -100,6 +100,7 @@ void make_stubs() {
   built_in_fallback(DispatchKey::Observe);
   handlers_stub();
   dispatcher_stub();
+  entry_keys_stub();
 }
 
 void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
@@ -139,6 +140,8 @@ const Record* built_in_fallback(DispatchKey key) {
       return &handlers_stub();
     case DispatchKey::PythonDispatcher:
       return &dispatcher_stub();
+    case DispatchKey::PythonTLSSnapshot:
+      return &entry_keys_stub();
     case DispatchKey::BackendSelect:
     case DispatchKey::AboveBackendSelect1:
     case DispatchKey::AboveBackendSelect2:
@@ -153,7 +156,6 @@ const Record* built_in_fallback(DispatchKey key) {
     case DispatchKey::Tracer:
     case DispatchKey::AutocastCPU:
     case DispatchKey::AutocastCUDA:
-    case DispatchKey::PythonTLSSnapshot:
     case DispatchKey::OnTop1:
     case DispatchKey::OnTop2:
       return &fallthrough;

@@ -30,6 +30,8 @@ const Record& observe_stub();
 const Record& trace_stub();
 // Hands the call to the handlers of an interpreter. registry/handlers.cpp
 const Record& handlers_stub();
+// Notes the sets that the call entered with, and goes on below. registry/handlers.cpp
+const Record& entry_keys_stub();
 // Hands the call to the thread's own dispatcher. registry/handlers.cpp
 const Record& dispatcher_stub();
 

@@ -76,6 +76,7 @@ void TensorImpl::set_policies(std::uint8_t policies) {
                "a tensor of which an interpreter's class defines parts needs an object of that "
                "interpreter first");
   policies_ = policies;
+  if ((policies & ~kSymbolic) != 0) set_keys(keys_ | DispatchKey::PythonTLSSnapshot);
 }
 
 IntSpan TensorImpl::ask_sizes() const {

@@ -9,7 +9,8 @@
 // these are excluded while it runs. Observers and the Python dispatcher see those calls all the same.
 //
 // The key PythonDispatcher leads to the interpreter that dispatches the thread's calls itself, likewise;
-// see slot/thread_dispatcher.h.
+// see slot/thread_dispatcher.h. PythonTLSSnapshot, which tensors have whose class defines their geometry,
+// device or layout, notes the key sets that the call entered with; see slot/entry_keys.h.
 //
 // Depends on: registry/record.h, keys/dispatch_key_set.h.
 #pragma once
