@@ -30,10 +30,13 @@ Ready ready_for(const Type& type) {
     case TypeKind::Tensor:
       return Ready::Tensor;
     case TypeKind::Int:
+    case TypeKind::SymInt:  // where it is known
       return Ready::Int;
     case TypeKind::Float:
+    case TypeKind::SymFloat:
       return Ready::Float;
     case TypeKind::Bool:
+    case TypeKind::SymBool:
       return Ready::Bool;
     case TypeKind::Str:
       return Ready::Str;

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import _C, _ops
-from ._register import device_key, require_bare_schema, require_callable
+from ._register import device_key, forget_effect, require_bare_schema, require_callable
 from .library import Library, _place
 
 # The live ones, by name.
@@ -453,6 +453,7 @@ class CustomOpDef(_C.OpCaller):
             self._kernels._destroy()
             raise
         definitions[self._name] = self
+        forget_effect(self.op)
         if old is not None:
             old._replaced_at = self._place
             old._kernels._destroy()
@@ -483,6 +484,7 @@ class CustomOpDef(_C.OpCaller):
         """Takes the operator back."""
         if definitions.get(self._name) is self:
             del definitions[self._name]
+            forget_effect(self.op)
             self._definition._destroy()
             self._kernels._destroy()
 

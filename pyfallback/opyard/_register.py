@@ -308,8 +308,7 @@ def register_effect(
     """
     operator = operator_for("register_effect", op)
     if effect is None:
-        _effects.pop(operator, None)
-        return
+        return forget_effect(operator)
     if not isinstance(effect, EffectType):
         known = ", ".join(map(str, EffectType))
         raise ValueError(
@@ -317,6 +316,10 @@ def register_effect(
             "and None for no effect"
         )
     _effects[operator] = effect
+
+
+def forget_effect(op: "_C.OpOverload") -> None:
+    _effects.pop(op, None)
 
 
 def effect_of(

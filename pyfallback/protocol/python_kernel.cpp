@@ -138,6 +138,7 @@ void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey k
          fmt::format("{} has no Python function of interpreter {} at {}; what stands there is: {}",
                      to_string(op.name()), runtime.tag->name(), to_string(key), found.provenance));
   }
+  convention.rule = kernel->convention.rule;
   enter_python(runtime, [&] {
     call_python_function(runtime, kernel->function, convention, {describe_kernel, found.record}, op,
                          keys, stack);

@@ -548,6 +548,11 @@ def test_F17_every_place_of_arguments_and_results(make, x):
     answer = (z, z[1:], 3)
     assert "result 1 a tensor with the memory of result 0" in both_ways(pair, x)
     assert "result 0 a tensor with the memory of argument 'b'" in both_ways(pair, x, z)
+    answer = (y, y, 3)
+    assert "result 1 a tensor with the memory of result 0" in both_ways(pair, x)
+    assert "result 0 a tensor with the memory of argument 'a'" in both_ways(pair, y)
+    answer = (x, z, 3)
+    assert "result 0 a tensor with the memory of argument 'a'" in both_ways(pair, x)
     answer = (z, x.clone(), 3)
     assert pair(x) == answer
     assert pair(x, y) == answer

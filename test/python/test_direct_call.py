@@ -22,6 +22,22 @@ class Texts(str):
     pass
 
 
+class Node:
+    """A number that is not known."""
+
+    def is_int(self):
+        return True
+
+    def is_float(self):
+        return False
+
+    def is_bool(self):
+        return False
+
+    def __str__(self):
+        return "n"
+
+
 class Index:
     def __index__(self):
         return 3
@@ -38,6 +54,9 @@ OBJECTS = {
     "float": [2.5, 0.5, 3, True, float("nan"), "no", None],
     "bool": [True, False, 1, None],
     "str": ["a", "b", Texts("a"), 3, "\ud800"],
+    "SymInt": [5, 7, True, Index(), 1 << 70, 2.5, opyard.tensor(3), opyard.SymInt(Node()), None],
+    "SymFloat": [2.5, 0.5, 3, float("nan"), "no", opyard.SymInt(Node()), None],
+    "SymBool": [True, False, 1, None],
     "Scalar": [5, 1, 1.0, True, 2j, opyard.tensor(3.0), "no"],
     "int[]": [[1, 2], (3,), 3],
     "Device": ["cpu", opyard.device("cpu"), 3],
@@ -49,6 +68,8 @@ SCHEMAS = [
     "f(Tensor x, Tensor? y=None) -> Tensor",
     "f(Tensor x, int n) -> Tensor",
     "f(Tensor x, int n=5, *, float a=0.5) -> Tensor",
+    "f(Tensor x, SymInt n=5, *, SymFloat a=0.5) -> Tensor",
+    "f(Tensor x, SymInt n, SymBool b=False) -> Tensor",
     "f(Tensor x, float a=2.5, bool b=True) -> Tensor",
     'f(Tensor x, *, Tensor y, str s="a") -> Tensor',
     "f(Tensor x, Scalar a=1) -> Tensor",
@@ -137,13 +158,15 @@ RETURNED = [
     (X, Y),
     (X,),
     (X, 3),
+    (X, True),
+    opyard.SymInt(Node()),
     {},
     [1],
     (1, 2),
 ]
 RESULTS = [
     "()", "Tensor", "Tensor?", "int", "float", "bool", "str", "Scalar", "Tensor[]", "int[]",
-    "(Tensor, Tensor)", "(Tensor, int)", "(int, int)",
+    "(Tensor, Tensor)", "(Tensor, int)", "(int, int)", "SymInt", "SymFloat", "(Tensor, SymBool)",
 ]  # fmt: skip
 
 

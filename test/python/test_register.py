@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 import opyard
-from opyard import Tensor, _bind, _register, ops
+from opyard import Tensor, _bind, _custom_op, _register, ops
 from opyard.dispatch import (
     DispatchKey,
     dump,
@@ -412,6 +412,19 @@ def test_F26_effects(op, ns):
     register_effect(op, None)
     register_effect(op, None)
     assert effect_of(op) is None
+
+
+def test_F26_an_effect_ends_with_its_custom_op(custom, ns):
+    def scale(x: Tensor) -> Tensor:
+        return x * 2
+
+    register_effect(custom, EffectType.ORDERED)
+    again = custom_op(f"{ns}::scale", scale, mutates_args=())
+    assert effect_of(again) is None
+    register_effect(again, EffectType.ORDERED)
+    again._destroy()
+    assert effect_of(custom_op(f"{ns}::scale", scale, mutates_args=())) is None
+    _custom_op.definitions[f"{ns}::scale"]._destroy()
 
 
 # F27 --------------------------------------------------------------------------------------

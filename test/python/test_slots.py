@@ -8,7 +8,7 @@ from conftest import plugin_path
 
 import opyard
 from opyard.dispatch import DispatchKey, DispatchMode, no_dispatch
-from opyard.library import override
+from opyard.library import Library, override
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +92,12 @@ def trampoline(ask, x):
             keys, op, argument = got[1]
             assert list(keys) == [DispatchKey.CPU]
             assert op is one and argument is x
+    # What is asked of the results of a kernel is asked here as well.
+    watched = Library("test_slots", "IMPL")
+    watched._library.impl(one.name(), lambda x: x, "CPU", False, True, "here.py:1", "fresh")
+    with pytest.raises(RuntimeError, match="the memory of argument 'x'"):
+        ask(slot, x)
+    watched._destroy()
 
 
 def python_dispatcher(ask, x):
