@@ -9,7 +9,10 @@
 // tensor does.
 #include "protocol/slots.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
+#include <limits>
 #include <string>
 
 #include "objects/aten.h"
@@ -107,6 +110,13 @@ SymInt to_sym_int(Runtime& runtime, const char* slot, PyObject* answer) {
   return to_int(slot, answer);
 }
 
+// Of what counts elements or dimensions.
+std::int64_t to_count(const char* slot, std::int64_t number) {
+  OPYARD_CHECK(number >= 0, BadValue,
+               fmt::format("{} returned {}; accepted are numbers from 0 on", slot, number));
+  return number;
+}
+
 // The items of a list or tuple.
 template <typename Each>
 void each_item(const char* slot, PyObject* answer, const Each& each) {
@@ -119,22 +129,36 @@ void each_item(const char* slot, PyObject* answer, const Each& each) {
   }
 }
 
+constexpr std::int64_t kLowestSize = 0;
+constexpr std::int64_t kLowestStride = std::numeric_limits<std::int64_t>::min();
+
+void require_lowest(const char* slot, std::size_t position, std::int64_t number,
+                    std::int64_t lowest) {
+  OPYARD_CHECK(number >= lowest, BadValue,
+               fmt::format("{} returned {} at position {}; accepted are numbers from {} on", slot,
+                           number, position, lowest));
+}
+
 // See [Kept].
-IntSpan keep_ints(Runtime& runtime, const char* slot, PyObject* answer,
+IntSpan keep_ints(Runtime& runtime, const char* slot, PyObject* answer, std::int64_t lowest,
                   KeptAnswer<std::int64_t>& kept) {
   std::vector<std::int64_t> fresh;
-  each_item(slot, answer, [&](std::size_t, PyObject* item) {
+  each_item(slot, answer, [&](std::size_t position, PyObject* item) {
     if (is_symbolic(runtime, item, SymKind::Int)) refuse_symbolic(slot);
     fresh.push_back(to_int(slot, item));
+    require_lowest(slot, position, fresh.back(), lowest);
   });
   return kept.keep(std::move(fresh));
 }
 
-SymIntSpan keep_sym_ints(Runtime& runtime, const char* slot, PyObject* answer,
+SymIntSpan keep_sym_ints(Runtime& runtime, const char* slot, PyObject* answer, std::int64_t lowest,
                          KeptAnswer<SymInt>& kept) {
   std::vector<SymInt> fresh;
-  each_item(slot, answer,
-            [&](std::size_t, PyObject* item) { fresh.push_back(to_sym_int(runtime, slot, item)); });
+  each_item(slot, answer, [&](std::size_t position, PyObject* item) {
+    fresh.push_back(to_sym_int(runtime, slot, item));
+    const std::optional<std::int64_t> plain = fresh.back().maybe_as_int();
+    if (plain) require_lowest(slot, position, *plain, lowest);
+  });
   return kept.keep(std::move(fresh));
 }
 
@@ -186,13 +210,13 @@ void slots::device(Interpreter& interpreter, const TensorImpl& self, Device& res
 
 std::int64_t slots::dim(Interpreter& interpreter, const TensorImpl& self) {
   return ask(interpreter, self, dim_question,
-             [](Runtime&, PyObject* answer) { return to_int("dim", answer); });
+             [](Runtime&, PyObject* answer) { return to_count("dim", to_int("dim", answer)); });
 }
 
 std::span<const std::int64_t> slots::strides(Interpreter& interpreter, const TensorImpl& self) {
   return ask(interpreter, self, stride_question, [&](Runtime& runtime, PyObject* answer) {
     if (answer != Py_None) {
-      return keep_ints(runtime, "strides", answer, KeptGeometry::of(self).strides);
+      return keep_ints(runtime, "strides", answer, kLowestStride, KeptGeometry::of(self).strides);
     }
     if (is_symbolic_itself(self)) refuse_symbolic("strides");
     return self.own_strides();
@@ -202,7 +226,7 @@ std::span<const std::int64_t> slots::strides(Interpreter& interpreter, const Ten
 std::span<const std::int64_t> slots::sizes(Interpreter& interpreter, const TensorImpl& self) {
   return ask(interpreter, self, size_question, [&](Runtime& runtime, PyObject* answer) {
     if (answer != Py_None) {
-      return keep_ints(runtime, "sizes", answer, KeptGeometry::of(self).sizes);
+      return keep_ints(runtime, "sizes", answer, kLowestSize, KeptGeometry::of(self).sizes);
     }
     if (is_symbolic_itself(self)) refuse_symbolic("sizes");
     return self.own_sizes();
@@ -211,9 +235,9 @@ std::span<const std::int64_t> slots::sizes(Interpreter& interpreter, const Tenso
 
 void slots::sym_sizes(Interpreter& interpreter, const TensorImpl& self, SymIntSpan& result) {
   result = ask(interpreter, self, sym_size_question, [&](Runtime& runtime, PyObject* answer) {
-    return answer == Py_None
-               ? own_sym_sizes(self)
-               : keep_sym_ints(runtime, "sizes", answer, KeptGeometry::of(self).sym_sizes);
+    return answer == Py_None ? own_sym_sizes(self)
+                             : keep_sym_ints(runtime, "sizes", answer, kLowestSize,
+                                             KeptGeometry::of(self).sym_sizes);
   });
 }
 
@@ -228,7 +252,7 @@ Layout slots::layout(Interpreter& interpreter, const TensorImpl& self) {
 
 std::int64_t slots::numel(Interpreter& interpreter, const TensorImpl& self) {
   return ask(interpreter, self, numel_question, [&](Runtime&, PyObject* answer) {
-    if (answer != Py_None) return to_int("numel", answer);
+    if (answer != Py_None) return to_count("numel", to_int("numel", answer));
     if (is_symbolic_itself(self)) refuse_symbolic("numel");
     return self.own_numel();
   });
@@ -236,15 +260,18 @@ std::int64_t slots::numel(Interpreter& interpreter, const TensorImpl& self) {
 
 void slots::sym_numel(Interpreter& interpreter, const TensorImpl& self, SymInt& result) {
   result = ask(interpreter, self, sym_numel_question, [&](Runtime& runtime, PyObject* answer) {
-    return answer == Py_None ? own_sym_numel(self) : to_sym_int(runtime, "numel", answer);
+    if (answer == Py_None) return own_sym_numel(self);
+    const SymInt count = to_sym_int(runtime, "numel", answer);
+    if (const std::optional<std::int64_t> plain = count.maybe_as_int()) to_count("numel", *plain);
+    return count;
   });
 }
 
 void slots::sym_strides(Interpreter& interpreter, const TensorImpl& self, SymIntSpan& result) {
   result = ask(interpreter, self, sym_stride_question, [&](Runtime& runtime, PyObject* answer) {
-    return answer == Py_None
-               ? own_sym_strides(self)
-               : keep_sym_ints(runtime, "strides", answer, KeptGeometry::of(self).sym_strides);
+    return answer == Py_None ? own_sym_strides(self)
+                             : keep_sym_ints(runtime, "strides", answer, kLowestStride,
+                                             KeptGeometry::of(self).sym_strides);
   });
 }
 

@@ -189,6 +189,41 @@ def test_E9_cpp_gets_the_same_refusals(slots, slot, operator, answer, message):
     assert str(raised.value) == in_full(message)
 
 
+@pytest.mark.parametrize(
+    ("operator", "answer", "read", "message"),
+    [
+        ("dim", -1, Tensor.dim, "dim returned -1; accepted are numbers from 0 on"),
+        (
+            "sym_size",
+            [2, -3],
+            lambda t: t.shape,
+            "sizes returned -3 at position 1; accepted are numbers from 0 on",
+        ),
+        (
+            "sym_numel",
+            -6,
+            Tensor.numel,
+            "numel returned -6; accepted are numbers from 0 on",
+        ),
+    ],
+)
+def test_E32_there_are_no_fewer_than_no_elements(operator, answer, read, message):
+    made = Answering.make({operator: answer}, dispatch_sizes_strides_policy="sizes")
+    with pytest.raises(ValueError) as raised:
+        read(made)
+    assert str(raised.value) == message
+
+
+def test_E32_cpp_gets_no_negative_sizes_but_any_strides(slots):
+    made = Answering.make(
+        {"size": (2, -3), "stride": (-1, 3)}, dispatch_sizes_strides_policy="sizes"
+    )
+    with pytest.raises(ValueError) as raised:
+        slots.ask("sizes", made)
+    assert str(raised.value) == "sizes returned -3 at position 1; accepted are numbers from 0 on"
+    assert list(slots.ask("strides", made)) == [-1, 3]
+
+
 def test_E9_an_exception_of_the_handler_comes_out_as_itself():
     def fail():
         raise KeyError("mine")
