@@ -25,6 +25,7 @@
 #include "protocol/callbacks.h"
 #include "protocol/handlers.h"
 #include "protocol/modes.h"
+#include "protocol/next_kernel.h"
 #include "protocol/python_dispatcher.h"
 #include "protocol/slots.h"
 #include "protocol/thread_context.h"
@@ -180,6 +181,7 @@ int execute(PyObject* module) {
     add_name_space_type(runtime, module);
     add_library_type(runtime, module);
     add_op_caller_type(module);
+    add_call_next_type(runtime, module);
     add_future_type(runtime, module);
     add_sym_node_type(runtime, module);
     for (PyMethodDef* const more :
@@ -204,8 +206,8 @@ int each_reference(Runtime& runtime, const Visit& visit) {
   for (PyTypeObject** type :
        {&runtime.tensor_type, &runtime.tensor_meta_type, &runtime.overload_type,
         &runtime.packet_type, &runtime.name_space_type, &runtime.library_type, &runtime.dtype_type,
-        &runtime.device_type, &runtime.key_set_type, &runtime.future_type,
-        &runtime.sym_node_type}) {
+        &runtime.device_type, &runtime.key_set_type, &runtime.future_type, &runtime.sym_node_type,
+        &runtime.call_next_type}) {
     if (const int stop = visit(reinterpret_cast<PyObject*&>(*type))) return stop;
   }
   for (PyObject*& dtype : runtime.dtypes) {

@@ -12,6 +12,7 @@
 #include "objects/key_set.h"
 #include "opyard/ffi/c_function.h"
 #include "opyard/registry/library.h"
+#include "protocol/next_kernel.h"
 #include "protocol/python_kernel.h"
 #include "runtime/gil.h"
 #include "runtime/leak_check.h"
@@ -116,28 +117,40 @@ ResultRule parse_rule(std::string_view rule) {
        "no rule for results is called " + std::string(rule) + "; there are fresh, first and out");
 }
 
-// impl(name, function or None for fallthrough, key, with_keyset, override, place, rule="")
+constexpr int kWithKeyset = 1;  // what a function gets before the arguments
+constexpr int kWithNext = 2;
+
+Kernel make_kernel(Runtime& runtime, PyObject* function, int wants, ResultRule rule) {
+  if (function == Py_None) return Kernel::fallthrough();
+  const bool with_keyset = (wants & kWithKeyset) != 0;
+  if ((wants & kWithNext) == 0) {
+    return make_python_kernel(runtime, function, {.with_keyset = with_keyset, .rule = rule});
+  }
+  OPYARD_CHECK(rule == ResultRule::Any, BadRegistration,
+               "a kernel that takes call_next has no rule for its results");
+  return make_next_kernel(runtime, function, with_keyset);
+}
+
+// impl(name, function or None for fallthrough, key, wants, override, place, rule="")
 PyObject* implement(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* name = nullptr;
     Py_ssize_t name_size = 0;
     PyObject* function = nullptr;
     PyObject* key = nullptr;
-    int with_keyset = 0;
+    int wants = 0;
     int override = 0;
     const char* place = nullptr;
     const char* rule = "";
-    if (PyArg_ParseTuple(args, "s#OOpps|s", &name, &name_size, &function, &key, &with_keyset,
+    if (PyArg_ParseTuple(args, "s#OOips|s", &name, &name_size, &function, &key, &wants,
                          &override, &place, &rule) == 0) {
       throw PythonErrorSet();
     }
-    const KernelConvention convention{.with_keyset = with_keyset != 0, .rule = parse_rule(rule)};
+    const ResultRule result_rule = parse_rule(rule);
     const auto library = library_of(self);
     library->set_place(place);
-    Kernel kernel = function == Py_None
-                        ? Kernel::fallthrough()
-                        : make_python_kernel(runtime_of(Py_TYPE(self)), function, convention);
-    library->implement({name, std::size_t(name_size)}, parse_key(key), std::move(kernel),
+    library->implement({name, std::size_t(name_size)}, parse_key(key),
+                       make_kernel(runtime_of(Py_TYPE(self)), function, wants, result_rule),
                        override != 0);
     Py_RETURN_NONE;
   });
@@ -212,6 +225,20 @@ void take_back(PyObject* self) noexcept {
   if (library != nullptr) library->reset();
 }
 
+PyObject* begin_again(PyObject* self, PyObject*) {
+  return entry_from_python([&]() -> PyObject* {
+    library_of(self)->begin_again();
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* end_again(PyObject* self, PyObject*) {
+  return entry_from_python([&]() -> PyObject* {
+    library_of(self)->end_again();
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* reset(PyObject* self, PyObject*) {
   return entry_from_python([&]() -> PyObject* {
     take_back(self);
@@ -229,11 +256,14 @@ void deallocate(PyObject* self) {
 PyMethodDef methods[] = {
     {"define", define, METH_VARARGS, "define(schema, conservative, tags, place, doc)"},
     {"impl", implement, METH_VARARGS,
-     "impl(name, function, key, with_keyset, override, place, rule='')"},
+     "impl(name, function, key, wants, override, place, rule='')"},
     {"impl_c", implement_in_c, METH_VARARGS,
      "impl_c(name, file, symbol, key, form, override, place)"},
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
     {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},
+    {"begin_again", begin_again, METH_NOARGS,
+     "begin_again(): what is registered from here on replaces what stands"},
+    {"end_again", end_again, METH_NOARGS, "end_again(): takes back what was not registered again"},
     {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -36,7 +36,7 @@ __all__ = [
     "infer_schema",  # noqa: F822
     "load_library",
     "loaded_libraries",
-    "override",
+    "override",  # noqa: F822
     "register_autocast",  # noqa: F822
     "register_autograd",  # noqa: F822
     "register_effect",  # noqa: F822
@@ -49,6 +49,9 @@ __all__ = [
 ]
 
 _RESERVED_NAMESPACES = ("prim",)
+_KINDS = ("DEF", "FRAGMENT", "IMPL")
+# The names of code at the outermost level of a module, and of a cell in IPython.
+_OUTERMOST = ("<module>", "<cell line")
 _ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
 
 
@@ -64,6 +67,7 @@ _LATE = {
     "get_ctx": "_fake",
     "impl": "_register",
     "infer_schema": "_infer_schema",
+    "override": "_override",
     "register_autocast": "_register",
     "register_autograd": "_register",
     "register_effect": "_register",
@@ -114,6 +118,11 @@ def _function(fn: object) -> object:
     return None if fn is fallthrough_kernel else fn
 
 
+def _wants(with_keyset: bool, with_next: bool) -> int:
+    """What a kernel gets before its arguments, as `_C` takes it."""
+    return bool(with_keyset) | bool(with_next) << 1
+
+
 def _take_back(parts: "list[_C.Library]", defined: list[str]) -> None:
     """Ends the registrations of a Library. Not a method: it must not keep the Library alive."""
     for part in reversed(parts):
@@ -127,6 +136,10 @@ class Library:
 
     kind "DEF" is the only definer of a namespace, "FRAGMENT" adds definitions to it, "IMPL"
     registers kernels only, by default at `dispatch_key` (a name or a DispatchKey).
+
+    A library that the code of a module makes once more, because the module is reloaded or a cell
+    is run again, takes over from the one before: what it registers replaces what that one had
+    registered, and the rest is taken back when the code has run. See docs/guides/reloading.md.
 
     Raises ValueError for an unknown kind and for reserved namespaces, RuntimeError for a namespace
     that is no identifier, where another library is the definer of this namespace, for a key with a
@@ -145,12 +158,58 @@ class Library:
         self.ns = ns
         self.kind = kind
         self.dispatch_key = _key_name(dispatch_key)
-        self._library = _C.Library(ns, kind, self.dispatch_key, _place())
-        self._parts = [self._library]
+        # Only for who makes one directly: custom_op() and others of this package keep their own.
+        frame = sys._getframe(1)
+        former = None
+        if kind in _KINDS and frame.f_code.co_name.startswith(_OUTERMOST):
+            from ._again import take_place
+
+            former = take_place(self, frame)
+        # What ends with this library, in order; the names of its operators; its fallbacks by key.
+        self._parts: list[Any] = []
         self._defined: list[str] = []
+        self._fallbacks: dict[str, _C.Library] = {}
+        self._former_rules: list[Any] = []
+        if former is None or not former._hand_over(self, _place()):
+            self._library = _C.Library(ns, kind, self.dispatch_key, _place())
+            self._parts.append(self._library)
         self._end = weakref.finalize(self, _take_back, self._parts, self._defined)
         # At exit operators stay: a daemon thread may still be calling them.
         self._end.atexit = False
+
+    def _hand_over(self, to: "Library", place: str) -> bool:
+        """Gives all that is registered to a library that is made again, which then replaces it."""
+        if not self._end.alive:
+            return False  # it was taken back
+        self._end_again()
+        to._library, to._fallbacks = self._library, self._fallbacks
+        to._defined.extend(self._defined)
+        parts = list(self._parts)
+        self._parts.clear()
+        self._end.detach()
+        from ._again import TakenOver
+
+        self._library = TakenOver(place)
+        self._fallbacks = {}
+        for part in parts:
+            if isinstance(part, _C.Library):
+                to._parts.append(part)
+                part.begin_again()
+            else:
+                to._former_rules.append(part)
+        return True
+
+    def _end_again(self) -> None:
+        """Takes back what was not registered again; see _again.py."""
+        while self._former_rules:
+            self._former_rules.pop().reset()
+        if not self._end.alive:
+            return
+        for part in self._parts:
+            if isinstance(part, _C.Library):
+                part.end_again()
+        for name in self._defined:
+            _ops.forget(name)
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
@@ -188,13 +247,15 @@ class Library:
         dispatch_key: "str | int" = "",
         *,
         with_keyset: bool = False,
+        with_next: bool = False,
         allow_override: bool = False,
     ) -> None:
         """Registers a kernel for an operator at a key, or fallthrough_kernel.
 
         Without a key it is the library's; without that, CompositeImplicitAutograd. With
-        `with_keyset` the kernel gets the key set of the call first. A second kernel of this
-        library for the same operator and key replaces the first. One that covers another
+        `with_keyset` the kernel gets the key set of the call first, with `with_next` a callable
+        before its arguments that calls the kernel which it covers; see override. A second kernel
+        of this library for the same operator and key replaces the first. One that covers another
         library's kernel goes on top of it, and the kernel below is back when this one is taken
         back. The first such kernel of an operator and key gives a UserWarning, which names both;
         `allow_override` says that it is meant, and gives none, like override().
@@ -210,7 +271,8 @@ class Library:
             )
         if dispatch_key == "":
             dispatch_key = self.dispatch_key
-        self._library.impl(op_name, function, dispatch_key, with_keyset, allow_override, _place())
+        wants = _wants(with_keyset, with_next)
+        self._library.impl(op_name, function, dispatch_key, wants, allow_override, _place())
 
     def impl_c(
         self,
@@ -262,8 +324,11 @@ class Library:
             )
         library = self._library
         if dispatch_key != "" and _key_name(dispatch_key) != self.dispatch_key:
-            library = _C.Library("_", "IMPL", dispatch_key, _place())
-            self._parts.append(library)
+            key = _key_name(dispatch_key)
+            if key not in self._fallbacks:
+                self._fallbacks[key] = _C.Library("_", "IMPL", key, _place())
+                self._parts.append(self._fallbacks[key])
+            library = self._fallbacks[key]
         library.fallback(function, with_keyset, _place())
 
     def set_python_module(self, module: str, context: str = "") -> None:
@@ -276,51 +341,6 @@ class Library:
     def _destroy(self) -> None:
         """Takes everything back now."""
         self._end()
-
-
-class override:
-    """Puts a kernel on top of an operator's kernel at one key, until it is removed.
-
-        with override("demo::twice", "CPU", lambda x: x * 2):
-            ...
-
-        ov = override(opyard.ops.demo.twice.default, "CPU", faster)
-        ov.remove()
-
-    Dropping the object removes the kernel as well. Overrides may be removed in any order. Gives
-    no warning. `op` is "ns::name", "ns::name.overload", or an operator of opyard.ops; a packet
-    stands for its only overload.
-
-    Raises LookupError where there is no such operator, TypeError where `fn` is not callable.
-    """
-
-    def __init__(
-        self,
-        op: "str | _C.OpOverload | _C.OpOverloadPacket",
-        dispatch_key: "str | int",
-        fn: Callable[..., Any],
-        *,
-        with_keyset: bool = False,
-    ) -> None:
-        function = _function(fn)
-        name = _ops.operator_of(op).name()
-        place = _place()
-        self._live = True
-        self._library = _C.Library(name.partition("::")[0], "IMPL", dispatch_key, place)
-        self._library.impl(name, function, "", with_keyset, True, place)
-
-    def remove(self) -> None:
-        """Takes the kernel back; once is enough."""
-        self._live = False
-        self._library.reset()
-
-    def __enter__(self) -> "override":
-        if not self._live:
-            raise RuntimeError("this override was taken back already; make a new one")
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
 
 
 def register_fake(

@@ -69,7 +69,8 @@ void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
   }
 }
 
-// For the report of what is left; of an object that is no function, the class's name.
+}  // namespace
+
 std::string name_of_function(PyObject* function) {
   const Owned name = Owned::steal(PyObject_GetAttrString(function, "__qualname__"));
   const char* const text =
@@ -77,8 +78,6 @@ std::string name_of_function(PyObject* function) {
   PyErr_Clear();
   return text == nullptr ? Py_TYPE(function)->tp_name : text;
 }
-
-}  // namespace
 
 void call_python_function(Runtime& runtime, PyObject* function, KernelConvention convention,
                           const Returner& returner, const Operator& op, DispatchKeySet keys,

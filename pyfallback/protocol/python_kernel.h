@@ -8,6 +8,8 @@
 
 #include "runtime/runtime.h"
 
+#include <string>
+
 #include "objects/python_function.h"
 #include "opyard/registry/kernel.h"
 #include "protocol/results.h"
@@ -19,6 +21,10 @@ Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention
 
 // The kernel behind a record, or null where it is none of this interpreter's.
 const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& record) noexcept;
+
+// A function's name, for the report of what is left; of an object that is no function, the class's. With
+// the GIL held.
+std::string name_of_function(PyObject* function);
 
 // Calls a function with the arguments on the stack, which its results replace. With the GIL held.
 void call_python_function(Runtime& runtime, PyObject* function, KernelConvention convention,

@@ -60,6 +60,7 @@ struct Runtime {
   PyTypeObject* packet_type = nullptr;
   PyTypeObject* name_space_type = nullptr;
   PyTypeObject* library_type = nullptr;
+  PyTypeObject* call_next_type = nullptr;
   PyTypeObject* dtype_type = nullptr;
   PyTypeObject* device_type = nullptr;
   PyTypeObject* key_set_type = nullptr;

@@ -323,5 +323,39 @@ TEST(Library, OneThatWasMovedFromRegistersNothing) {
   moved.def("f(Tensor x) -> Tensor");
 }
 
+TEST(Library, X5_FilledOnceMoreItReplacesInPlaceAndKeepsOperators) {
+  Library library(LibraryKind::Def, "again");
+  library.def("f(Tensor x) -> Tensor");
+  library.def("g(Tensor x) -> Tensor");
+  const auto unchanged = [](const Operator&, DispatchKeySet, Stack&) {};
+  library.impl("f", DispatchKey::CPU, unchanged);
+  library.impl("f", DispatchKey::Meta, unchanged);
+  const Registry& registry = Registry::instance();
+  const Operator& f = registry.require("again::f");
+
+  library.begin_again();
+  EXPECT_TRUE(registry.has_kernel_at({"again::f", ""}, DispatchKey::CPU)) << "until replaced";
+  library.def("f(Tensor x) -> Tensor");
+  library.impl("f", DispatchKey::CPU, unchanged);
+  EXPECT_THROW(library.def("f(Tensor x) -> Tensor"), Error) << "twice in one filling";
+  library.end_again();
+  EXPECT_EQ(&registry.require("again::f"), &f);
+  EXPECT_TRUE(registry.has_kernel_at({"again::f", ""}, DispatchKey::CPU));
+  EXPECT_FALSE(registry.has_kernel_at({"again::f", ""}, DispatchKey::Meta));
+  EXPECT_EQ(registry.find({"again::g", ""}), nullptr);
+  EXPECT_THROW(library.def("f(Tensor x) -> Tensor"), Error) << "after the filling";
+
+  library.begin_again();
+  library.def("f(Tensor x, int n=1) -> Tensor");
+  library.end_again();
+  EXPECT_NE(&registry.require("again::f"), &f);
+  InlineStack<2> stack;
+  stack.push(Value(Tensor::empty({})));
+  EXPECT_THROW(f.call_boxed(stack), Error);
+  library.reset();
+  EXPECT_EQ(registry.find({"again::f", ""}), nullptr);
+  registry.check_invariants();
+}
+
 }  // namespace
 }  // namespace opyard

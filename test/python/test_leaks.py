@@ -12,6 +12,7 @@ import os
 import pickle
 import sys
 import threading
+import types
 import warnings
 
 import pytest
@@ -161,6 +162,38 @@ def library_of(kind="IMPL"):
 def overridden():
     with lib.override("leaks::op", "CPU", lambda x, n=1, *, s="": x * 2):
         ops.op(X)
+
+
+def overridden_in_stacks():
+    with lib.override("leaks::op", "CPU", lambda next_, *a, **k: next_(*a, **k), with_next=True):
+        with lib.override(["leaks::op", "leaks::pair"], ["CPU", "Meta"], name="named",
+                          fn=lambda next_, *a, **k: next_(*a, **k), with_next=True):  # fmt: skip
+            ops.op(X, 2, s="a")
+            ops.pair(X, [1.0])
+
+
+def made_again():
+    module = sys.modules["made_again"] = types.ModuleType("made_again")
+    for _ in range(2):
+        exec(compile(AGAIN, "/tmp/ipykernel_1/2.py", "exec"), module.__dict__)
+    del sys.modules["made_again"]
+    module.made._destroy()
+
+
+AGAIN = """
+from opyard.library import Library
+made = Library("again", "DEF")
+made.define("f(Tensor x) -> Tensor")
+made.impl("f", lambda x: x, "CPU")
+"""
+
+
+def broken_override():
+    def broken(call_next, x):
+        return call_next(3)
+
+    with lib.override("leaks::one", "CPU", broken, with_next=True):
+        fails(TypeError, ops.one, X)
 
 
 def chained():
@@ -457,6 +490,7 @@ SCENARIOS = {
         fails, ValueError, opyard.ops.test_plugin.warn_and_fail, "quiet", "no"),
     # library
     "library.Library": library_of,
+    "library.Library made again": made_again,
     "library.Library define": lambda: library_of("FRAGMENT"),
     "library.Library refused": lambda: fails(ValueError, lib.Library, "leaks", "ALL"),
     "library.Library bad schema": lambda: fails(
@@ -464,6 +498,10 @@ SCENARIOS = {
     "library.override": overridden,
     "library.override refused": lambda: fails(
         LookupError, lib.override, "leaks::nope", "CPU", lambda x: x),
+    "library.override in stacks": overridden_in_stacks,
+    "library.override raising": broken_override,
+    "library.override in part": lambda: fails(
+        LookupError, lib.override, "leaks::op", ["CPU", "Cpu"], lambda x: x),
     "library.fallthrough_kernel": lambda: fails(NotImplementedError, lib.fallthrough_kernel),
     "library.infer_schema": lambda: lib.infer_schema(infer, mutates_args=["x"]),
     "library.infer_schema refused": lambda: fails(

@@ -43,6 +43,8 @@ DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at) 
   return key;
 }
 
+std::atomic<std::uint64_t> table_changes{1};
+
 const Record* Entry::active(DispatchKey key) const {
   const auto found = kernels.find(key);
   return found == kernels.end() ? nullptr : found->second.back().record.get();
@@ -105,9 +107,16 @@ const std::array<SlotFacts, kSlotCount>& slot_facts() {
 // The active kernels of an entry, laid out for resolving all slots.
 class Active {
  public:
-  explicit Active(const Entry& entry) {
+  explicit Active(const Entry& entry) : Active(entry, DispatchKey::Undefined, 0) {}
+  // Without those at `without` from this order on.
+  Active(const Entry& entry, DispatchKey without, std::uint64_t order) {
     for (const auto& [key, stack] : entry.kernels) {
-      const Record* const record = stack.back().record.get();
+      auto newest = stack.rbegin();
+      if (key == without) {
+        while (newest != stack.rend() && newest->record->order >= order) ++newest;
+        if (newest == stack.rend()) continue;
+      }
+      const Record* const record = newest->record.get();
       if (is_alias(key)) {
         alias_[index_of(key)] = record;
       } else {
@@ -181,6 +190,11 @@ Resolved Entry::resolve(DispatchKey key, const Common& common) const {
   return Active(*this).resolve(slot_of(key), common);
 }
 
+Resolved Entry::resolve_below(DispatchKey key, DispatchKey at, std::uint64_t order,
+                              const Common& common) const {
+  return Active(*this, at, order).resolve(slot_of(key), common);
+}
+
 void Entry::publish(const Common& common) const {
   if (op == nullptr) return;
   const Active active(*this);
@@ -193,6 +207,7 @@ void Entry::publish(const Common& common) const {
     op->table_.slots[slot].store(record, std::memory_order_release);
   }
   op->table_.mask.store(stays, std::memory_order_release);
+  table_changes.fetch_add(1, std::memory_order_release);
 }
 
 bool Entry::has_handle(const Operator& op) noexcept {
@@ -206,6 +221,7 @@ void Entry::bury(Operator& op) {
                                 std::memory_order_release);
   }
   op.table_.mask.store(~std::uint64_t{0}, std::memory_order_release);
+  table_changes.fetch_add(1, std::memory_order_release);
 }
 
 std::string Entry::find_drift(const Common& common) const {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,10 +35,14 @@ struct Common {
   struct Fallback {
     std::unique_ptr<Record> record;
     std::uint64_t id;
+    Owner owner;
   };
   std::map<DispatchKey, Fallback> fallbacks;  // those that were registered
   bool traced = false;                        // calls are shown; see registry/trace.h
 };
+
+// Changes whenever a table was written, before what left it is retired: see registry/next.cpp.
+extern std::atomic<std::uint64_t> table_changes;
 
 struct Resolved {
   const Record* record;
@@ -52,7 +57,8 @@ struct Entry {
   std::map<DispatchKey, std::vector<RegisteredKernel>> kernels;
   std::optional<Definition> definition;  // without the schema, which the operator has
   std::uint64_t definition_id = 0;       // also the order of definition
-  bool ending = false;                   // the definition is being taken back
+  Owner definition_owner = nullptr;
+  bool ending = false;  // the definition is being taken back
   Operator* op = nullptr;
   std::vector<std::unique_ptr<Operator>> former;  // live one included
   std::set<DispatchKey> warned;                   // where an override has been warned of
@@ -68,6 +74,9 @@ struct Entry {
   // What serves a runtime key; the order is described in registry/registry.h. Never a
   // fallthrough at Undefined.
   Resolved resolve(DispatchKey key, const Common& common) const;
+  // The same without the kernels at `at` from this order on.
+  Resolved resolve_below(DispatchKey key, DispatchKey at, std::uint64_t order,
+                         const Common& common) const;
 
   // Writes slots and mask of the live operator so that they equal what resolve() says.
   void publish(const Common& common) const;

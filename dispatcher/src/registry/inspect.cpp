@@ -178,6 +178,14 @@ Registry::Resolution Registry::resolve(const Operator& op, DispatchKey key) cons
   return {resolved.record, resolved.rule, resolved.record->provenance};
 }
 
+const Record& Registry::resolve_below(const Operator& op, DispatchKey key, DispatchKey at,
+                                      std::uint64_t order) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(op);
+  if (entry == nullptr) return gone_stub();
+  return *entry->resolve_below(key, at, order, state_->common).record;
+}
+
 std::vector<DispatchKey> Registry::keys_with_kernel(const Operator& op) const {
   const std::lock_guard lock(state_->mutex);
   std::vector<DispatchKey> keys;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "base/identifier.h"
 #include "opyard/base/warning.h"
 #include "opyard/schema/overlap.h"
@@ -45,15 +47,16 @@ void warn_of_ambiguity(const OperatorName& name, const std::string& provenance) 
   }
 }
 
-Registration define(Definition definition) {
+}  // namespace
+
+Registration Library::define(Definition definition) {
   const OperatorName name = definition.schema.name;
   const std::string provenance = definition.provenance;
-  Registration registration = Registry::instance().define(std::move(definition));
+  Registration registration =
+      Registry::instance().define(std::move(definition), owner_.get(), again_);
   warn_of_ambiguity(name, provenance);  // a handler that throws takes the definition back
   return registration;
 }
-
-}  // namespace
 
 Library::Library(LibraryKind kind, std::string name_space, std::optional<DispatchKey> key,
                  std::string file, int line)
@@ -94,6 +97,30 @@ void Library::reset() noexcept {
     // Out of the list first: what its end calls may register here.
     const Registration last = std::move(registrations_.back());
     registrations_.pop_back();
+  }
+  end_again();
+}
+
+void Library::begin_again() {
+  check_not_moved("begin_again()");
+  // The claim of a namespace is not made again.
+  const std::size_t kept = kind_ == LibraryKind::Def && !registrations_.empty() ? 1 : 0;
+  former_.reserve(former_.size() + registrations_.size());
+  const Again again = Registry::instance().now();
+  former_.insert(former_.end(),
+                 std::make_move_iterator(registrations_.begin() + std::ptrdiff_t(kept)),
+                 std::make_move_iterator(registrations_.end()));
+  registrations_.erase(registrations_.begin() + std::ptrdiff_t(kept), registrations_.end());
+  again_ = again;
+  python_module_.clear();
+  python_context_.clear();
+}
+
+void Library::end_again() noexcept {
+  again_ = 0;
+  while (!former_.empty()) {
+    const Registration last = std::move(former_.back());
+    former_.pop_back();
   }
 }
 
@@ -238,8 +265,8 @@ void Library::implement(std::string_view text, std::optional<DispatchKey> key, K
                     text, to_string(*key), macro_of(kind_), to_string(*key_)));
   }
   make_room();
-  registrations_.push_back(Registry::instance().implement(name, key ? key : key_, std::move(kernel),
-                                                          provenance(), owner_.get(), override));
+  registrations_.push_back(Registry::instance().implement(
+      name, key ? key : key_, std::move(kernel), provenance(), owner_.get(), override, again_));
 }
 
 void Library::fallback(Kernel kernel) {
@@ -257,8 +284,8 @@ void Library::fallback(Kernel kernel) {
          "OPYARD_LIBRARY_IMPL(_, Key, m)");
   }
   make_room();
-  registrations_.push_back(
-      Registry::instance().implement_fallback(*key_, std::move(kernel), provenance()));
+  registrations_.push_back(Registry::instance().implement_fallback(
+      *key_, std::move(kernel), provenance(), owner_.get(), again_));
 }
 
 }  // namespace opyard

@@ -118,12 +118,20 @@ namespace {
 
 }  // namespace
 
-Registration Registry::define(Definition definition) {
+Again Registry::now() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->last_id;
+}
+
+Registration Registry::define(Definition definition, Owner owner, Again again) {
   RecordChain freed;
+  CountedPtr<MissingKernelReporter> reporter;  // destroyed after the lock is released
   std::unique_lock lock(state_->mutex);
   state_->history.prepare();
   Entry& entry = state_->entry(definition.schema.name);
-  if (entry.definition) {
+  const bool replaces = entry.definition && owner != nullptr && !entry.ending &&
+                        entry.definition_owner == owner && entry.definition_id <= again;
+  if (entry.definition && !replaces) {
     fail(ErrorKind::BadRegistration,
          fmt::format("Tried to register an operator ({}) with the same name and overload name "
                      "multiple times. Duplicate registration: {}. Original registration: {}",
@@ -145,17 +153,31 @@ Registration Registry::define(Definition definition) {
                      "may still be in use; its kernel {} now has {}",
                      op.declaration(), known->provenance, readable(*known->signature)));
   }
+  Operator* former = nullptr;  // the one of another schema
+  if (replaces) {
+    state_->log(false, entry);
+    state_->targets.erase(entry.definition_id);
+    if (entry.op != &op) {
+      former = entry.op;
+      Entry::bury(*former);
+      former->forget_signature();
+      reporter = std::move(entry.reporter);
+    }
+  }
+  const bool is_news = !replaces || former != nullptr;
   definition.schema = Schema();  // the operator has it
   entry.definition.emplace(std::move(definition));
   entry.definition_id = id;
+  entry.definition_owner = owner;
   entry.op = &op;
   entry.publish(state_->common);
   state_->generation.fetch_add(1, std::memory_order_release);
   state_->log(true, entry);
   freed = collect_retired();
   Registration registration(id);
-  const bool heard = !state_->listeners.none();
+  const bool heard = is_news && !state_->listeners.none();
   lock.unlock();
+  if (heard && former != nullptr) state_->listeners.tell_undefined(*former, id);
   if (heard) state_->listeners.tell_defined(op, id);
   return registration;
 }
@@ -202,7 +224,7 @@ void Registry::set_traced(bool traced) {
 }
 
 Registration Registry::implement(OperatorName name, std::optional<DispatchKey> at, Kernel kernel,
-                                 std::string provenance, Owner owner, bool override) {
+                                 std::string provenance, Owner owner, bool override, Again again) {
   const DispatchKey key = kernel_key(name, at);
   std::unique_ptr<Record> record = record_of(std::move(kernel), std::move(provenance));
 
@@ -221,9 +243,13 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
     const auto is_own = [&](const RegisteredKernel& kernel) {
       return owner != nullptr && kernel.owner == owner;
     };
+    const auto own = std::find_if(stack.begin(), stack.end(), is_own);
+    const bool in_place = own != stack.end() && (own + 1 == stack.end() || own->id <= again);
+    const std::ptrdiff_t own_at = own - stack.begin();
     std::uint64_t id = 0;
     try {
-      if (!stack.empty() && !is_own(stack.back()) && !override && !entry->warned.contains(key)) {
+      if (!stack.empty() && !in_place && !is_own(stack.back()) && !override &&
+          !entry->warned.contains(key)) {
         warning = describe_override(*entry, key, *stack.back().record, *record);
       }
       stack.reserve(stack.size() + 1);
@@ -235,17 +261,21 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
       throw;
     }
     registration = Registration(id);
-    const auto own = std::find_if(stack.begin(), stack.end(), is_own);
-    if (own != stack.end() && own + 1 == stack.end()) {
-      state_->log(false, *entry, key, *own);
-      state_->targets.erase(own->id);
-      std::swap(own->record, record);
-      own->id = id;
+    record->key = key;
+    record->order = id;
+    RegisteredKernel* added = nullptr;
+    if (in_place) {
+      added = &stack[std::size_t(own_at)];
+      record->order = added->record->order;
+      state_->log(false, *entry, key, *added);
+      state_->targets.erase(added->id);
+      std::swap(added->record, record);
+      added->id = id;
     } else {
-      if (own != stack.end()) covered = own->id;
-      stack.push_back({std::move(record), id, owner});
+      if (own_at != std::ptrdiff_t(stack.size())) covered = stack[std::size_t(own_at)].id;
+      added = &stack.emplace_back(RegisteredKernel{std::move(record), id, owner});
     }
-    state_->log(true, *entry, key, stack.back());
+    state_->log(true, *entry, key, *added);
     entry->publish(state_->common);
     if (record != nullptr) retire(std::move(record));
     freed = collect_retired();
@@ -259,7 +289,8 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
   return registration;
 }
 
-Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::string provenance) {
+Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::string provenance,
+                                          Owner owner, Again again) {
   if (!is_known(key) || !is_runtime_key(key) || key == DispatchKey::Undefined ||
       key == DispatchKey::ThreadEntry) {
     fail(ErrorKind::BadRegistration,
@@ -276,21 +307,33 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
   const std::lock_guard lock(state_->mutex);
   state_->history.prepare();
   const auto found = state_->common.fallbacks.find(key);
-  if (found != state_->common.fallbacks.end()) {
+  const bool taken = found != state_->common.fallbacks.end();
+  const bool replaces =
+      taken && owner != nullptr && found->second.owner == owner && found->second.id <= again;
+  if (taken && !replaces) {
     fail(ErrorKind::BadRegistration,
          fmt::format("Tried to register multiple backend fallbacks for the same dispatch key {}; "
                      "previous registration {}, new registration {}",
                      to_string(key), found->second.record->provenance, record->provenance));
   }
   const std::uint64_t id = state_->add_target({State::What::Fallback, nullptr, key, nullptr});
-  try {
-    state_->common.fallbacks.emplace(key, Common::Fallback{std::move(record), id});
-  } catch (...) {
-    state_->targets.erase(id);
-    throw;
+  if (replaces) {
+    Common::Fallback& former = found->second;
+    state_->log(false, key, former);
+    state_->targets.erase(former.id);
+    std::swap(former.record, record);
+    former.id = id;
+  } else {
+    try {
+      state_->common.fallbacks.emplace(key, Common::Fallback{std::move(record), id, owner});
+    } catch (...) {
+      state_->targets.erase(id);
+      throw;
+    }
   }
   state_->publish_all();
   state_->log(true, key, state_->common.fallbacks.at(key));
+  if (record != nullptr) retire(std::move(record));
   freed = collect_retired();
   return Registration(id);
 }

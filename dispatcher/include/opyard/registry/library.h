@@ -78,6 +78,13 @@ class OPYARD_API Library {
   // Takes everything back now.
   void reset() noexcept;
 
+  // From here on the library is filled once more: what it registers replaces, in its place, what it had
+  // registered for the same operator and key, so that calls notice nothing, and an operator that is
+  // defined with the same schema stays. What is not registered again stands until end_again().
+  void begin_again();
+  // Takes back what was not registered again since begin_again().
+  void end_again() noexcept;
+
   LibraryKind kind() const noexcept { return kind_; }
   const std::string& name_space() const noexcept { return name_space_; }
   std::optional<DispatchKey> key() const noexcept { return key_; }
@@ -101,6 +108,7 @@ class OPYARD_API Library {
   void check_may_define(std::string_view text) const;
   std::string provenance() const;
   void make_room();
+  Registration define(Definition definition);
   OperatorName qualified(OperatorName name, std::string_view function) const;
 
   LibraryKind kind_;
@@ -112,6 +120,9 @@ class OPYARD_API Library {
   // What tells this library from others in the registry; moves with it.
   std::unique_ptr<char> owner_;
   std::vector<Registration> registrations_;  // in order; taken back in reverse
+  // Of begin_again(): what was registered before it, and what may be replaced.
+  std::vector<Registration> former_;
+  Again again_ = 0;
 };
 
 }  // namespace opyard

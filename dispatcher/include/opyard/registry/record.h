@@ -68,7 +68,11 @@ struct Record {
   void (*destroy)(void* context) = nullptr;
   const std::type_info* signature = nullptr;  // R(A...), or null for a boxed kernel
   InferredTypes (*infer)() = nullptr;
-  std::string provenance;          // "registered at demo.cpp:12"
+  std::string provenance;  // "registered at demo.cpp:12"
+  // Where it is registered, from then on: the key, and what orders the kernels there, newest
+  // highest; see registry/next.h.
+  DispatchKey key = DispatchKey::Undefined;
+  std::uint64_t order = 0;
   Record* next_retired = nullptr;  // registry/reclaim.cpp
 
   Record() = default;

@@ -43,6 +43,10 @@ namespace opyard {
 // alone; null is nobody's.
 using Owner = const void*;
 
+// Says that an owner registers its things once more: what it registered with a number up to this one
+// may be replaced, in its place, by what it registers now. 0: nothing may.
+using Again = std::uint64_t;
+
 // How the aliases of an operator are known.
 enum class AliasAnalysis { FromSchema, Conservative, PureFunction };
 
@@ -71,19 +75,28 @@ class OPYARD_API Registry {
   static Registry& instance();
 
   // Makes an operator. Raises BadRegistration where one of that name and overload is defined,
-  // or where kernels registered before contradict the schema.
-  Registration define(Definition definition);
+  // or where kernels registered before contradict the schema. With `again`, one of this owner makes
+  // way at once: for the same schema the operator stays, for another schema a new one takes the
+  // name, the former one is gone, and listeners are told of both.
+  Registration define(Definition definition, Owner owner = nullptr, Again again = 0);
 
   // Adds a kernel at a key; without a key at CompositeImplicitAutograd. Raises BadRegistration
   // where its C++ signature differs from the operator's kernels or schema. Warns where it
   // covers the active kernel of another owner, unless `override` says that this is meant; once
-  // for each operator and key.
+  // for each operator and key. With `again` the owner's own is replaced where it lies, also below
+  // those of others.
   Registration implement(OperatorName name, std::optional<DispatchKey> key, Kernel kernel,
-                         std::string provenance, Owner owner = nullptr, bool override = false);
+                         std::string provenance, Owner owner = nullptr, bool override = false,
+                         Again again = 0);
 
   // A kernel for every operator at one runtime key. Raises BadRegistration where the key has
-  // one, and for kernels that are not boxed and not fallthrough.
-  Registration implement_fallback(DispatchKey key, Kernel kernel, std::string provenance);
+  // one, unless it is this owner's and `again` has it replaced, and for kernels that are not boxed
+  // and not fallthrough.
+  Registration implement_fallback(DispatchKey key, Kernel kernel, std::string provenance,
+                                  Owner owner = nullptr, Again again = 0);
+
+  // What has been registered so far may be replaced, by who says so with this.
+  Again now() const;
 
   // Claims a namespace for one library. Raises BadRegistration, naming the holder.
   Registration claim_namespace(std::string name_space, std::string provenance);
@@ -151,6 +164,10 @@ class OPYARD_API Registry {
     std::string provenance;
   };
   Resolution resolve(const Operator& op, DispatchKey key) const;
+  // The record that would serve this runtime key if a kernel at `at`, and those on top of it, were
+  // not registered; see registry/next.h, which keeps the answer. Inside a CallDepth.
+  const Record& resolve_below(const Operator& op, DispatchKey key, DispatchKey at,
+                              std::uint64_t order) const;
   // The runtime keys of the operator that have a kernel, fallbacks not among them.
   std::vector<DispatchKey> keys_with_kernel(const Operator& op) const;
 

@@ -1,0 +1,41 @@
+// opyard/registry/next.h: going on from a kernel to the one that it covers.
+//
+// Kernels of one operator and key form a stack (registry/registry.h), and the newest is called. It
+// can hand the call on:
+//
+//   void counted(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+//     ++calls;
+//     call_next(op, place_of(record), keys, stack);
+//   }
+//
+// That calls what would have served the call if this kernel, and all that were registered on top
+// of it, were not there: the one below it in the stack; at the bottom what the key falls back on, a
+// composite kernel, a fallback, the next layer, or the error that nothing is there. It is found at
+// each call from what is registered then, so kernels may come and go below, in any order, also the
+// one that is asking.
+//
+// Depends on: registry/operator.h.
+#pragma once
+
+#include "opyard/registry/operator.h"
+
+namespace opyard {
+
+// A kernel's place in the stack of its key. Good for ever, also after the kernel's end.
+struct KernelPlace {
+  DispatchKey key = DispatchKey::Undefined;
+  std::uint64_t order = 0;
+};
+
+// Of a record that was registered.
+inline KernelPlace place_of(const Record& record) noexcept { return {record.key, record.order}; }
+
+// Calls what lies below a place, with the keys of the call and the arguments on top of the stack,
+// which the results replace. Looks neither at the arguments nor, while the tables stay as they
+// are, at the registry. Raises what a call raises.
+OPYARD_API void call_next(const Operator& op, KernelPlace place, DispatchKeySet keys, Stack& stack);
+
+// The record that such a call runs, and in `keys` the set that it gets. Inside a CallDepth.
+OPYARD_API const Record& next_record(const Operator& op, KernelPlace place, DispatchKeySet& keys);
+
+}  // namespace opyard

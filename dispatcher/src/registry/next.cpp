@@ -1,0 +1,57 @@
+// registry/next.cpp: what lies below a kernel, and remembering it.
+//
+// [Remembered] Each thread remembers the last answers, so that the registry is not asked, nor its
+// lock taken, while tables stay as they are. An answer holds as long as table_changes is the number it
+// was found with. A record that leaves a table is retired after that number has changed; so who finds
+// the number unchanged, inside a CallDepth, may use the record, for the same reason as one that it
+// reads from a slot.
+#include "opyard/registry/next.h"
+
+#include "opyard/registry/registry.h"
+#include "registry/entry.h"
+
+namespace opyard {
+namespace {
+
+struct Answer {
+  const Operator* op = nullptr;
+  const Record* record = nullptr;
+  std::uint64_t order = 0;
+  std::uint64_t changes = 0;
+  DispatchKey at = DispatchKey::Undefined;
+  DispatchKey key = DispatchKey::Undefined;
+};
+
+constexpr std::size_t kRemembered = 8;
+constinit thread_local Answer answers[kRemembered];
+
+// See [Remembered].
+const Record& find_below(const Operator& op, KernelPlace place, DispatchKey key) {
+  const std::uint64_t changes = table_changes.load(std::memory_order_acquire);
+  Answer& answer = answers[place.order % kRemembered];
+  if (answer.changes != changes || answer.op != &op || answer.order != place.order ||
+      answer.at != place.key || answer.key != key) {
+    const Record& record = Registry::instance().resolve_below(op, key, place.key, place.order);
+    answer = {&op, &record, place.order, changes, place.key, key};
+  }
+  return *answer.record;
+}
+
+}  // namespace
+
+const Record& next_record(const Operator& op, KernelPlace place, DispatchKeySet& keys) {
+  const DispatchKey key = key_of_slot(runtime_index(keys));
+  const Record& record = find_below(op, place, key);
+  if (record.role != RecordRole::Fallthrough) return record;
+  keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, keys.highest_layer());
+  return op.settle(keys);
+}
+
+void call_next(const Operator& op, KernelPlace place, DispatchKeySet keys, Stack& stack) {
+  detail::enter_thread();
+  const detail::CallDepth depth;
+  const Record& record = next_record(op, place, keys);
+  op.run_boxed(record, keys, stack);
+}
+
+}  // namespace opyard

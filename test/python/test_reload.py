@@ -1,0 +1,441 @@
+"""test_reload.py: modules that are reloaded and cells that are run again keep their operators.
+
+Suspect _again.py, library.py, and begin_again() of registry/library.cpp.
+"""
+
+import gc
+import importlib
+import itertools
+import sys
+import textwrap
+import threading
+import types
+
+import pytest
+
+import opyard
+from opyard import dispatch
+from opyard.library import Library
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch, ns):
+    """Writes a module and imports it, or reloads it."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"reloaded_{ns}_{next(_numbers)}"
+
+    class Module:
+        def __call__(self, text):
+            text = "from opyard.library import Library\nimport opyard\n" + textwrap.dedent(text)
+            (tmp_path / f"{name}.py").write_text(text.replace("NS", ns))
+            sys.dont_write_bytecode, former = True, sys.dont_write_bytecode
+            importlib.invalidate_caches()
+            try:
+                if name in sys.modules:
+                    return importlib.reload(sys.modules[name])
+                return importlib.import_module(name)
+            finally:
+                sys.dont_write_bytecode = former
+
+    made = Module()
+    made.name = name
+    yield made
+    sys.modules.pop(name, None)
+    gc.collect()
+
+
+@pytest.fixture
+def cell(ns):
+    """Runs texts as the cells of one notebook, each with its file name."""
+    name = f"notebook_{ns}"
+    sys.modules[name] = types.ModuleType(name)
+
+    def run(text, file):
+        code = compile(textwrap.dedent(text).replace("NS", ns), file, "exec")
+        exec(code, sys.modules[name].__dict__)
+        return sys.modules[name]
+
+    sys.modules[name].Library = Library
+    yield run
+    del sys.modules[name]
+    gc.collect()
+
+
+def ops(ns):
+    return getattr(opyard.ops, ns)
+
+
+FIRST = """
+    lib = Library("NS", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.define("g(Tensor x) -> Tensor")
+    lib.impl("f", lambda x: x * 2, "CPU")
+    lib.impl("g", lambda x: x * 2, "CPU")
+    lib.impl("g", lambda x: x * 5, "Meta")
+"""
+
+
+@pytest.mark.parametrize("kind", ["DEF", "FRAGMENT"])
+def test_X5_a_module_that_is_reloaded_replaces_its_kernels_and_keeps_handles(module, ns, x, kind):
+    module(FIRST.replace("DEF", kind))
+    packet, handle = ops(ns).f, ops(ns).f.default
+    assert handle(x).tolist() == [2.0, 4.0, 6.0]
+    module(FIRST.replace("DEF", kind).replace("x * 2", "x * 3"))
+    assert handle(x).tolist() == packet(x).tolist() == [3.0, 6.0, 9.0]
+    assert ops(ns).f is packet and packet.default is handle
+    assert dispatch.dump(f"{ns}::f").count("CPU:") == 1
+    dispatch.check_invariants()
+
+
+def test_X5_what_the_new_text_does_not_register_is_taken_back(module, ns, x):
+    module(FIRST)
+    f, g = ops(ns).f.default, ops(ns).g.default
+    assert dispatch.has_kernel(g, "Meta")
+    module("""
+        lib = Library("NS", "DEF")
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: x, "CPU")
+    """)
+    assert f(x).tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(RuntimeError, match="^" + f"{ns}::g"):
+        g(x)
+    assert not hasattr(ops(ns), "g")
+    assert not dispatch.has_kernel(f"{ns}::g")
+
+
+def test_X5_another_schema_is_another_operator_and_old_handles_say_so(module, ns, x):
+    module(FIRST)
+    old = ops(ns).f.default
+    module(FIRST.replace("f(Tensor x)", "f(Tensor x, int n=4)").replace("lambda x: x * 2",
+           "lambda x, n=4: x * n"))  # fmt: skip
+    assert ops(ns).f.default is not old
+    assert ops(ns).f(x).tolist() == [4.0, 8.0, 12.0]
+    with pytest.raises(RuntimeError) as caught:
+        old(x)
+    assert str(caught.value) == (
+        f"{ns}::f(Tensor x) -> Tensor is gone: the library that defined it was taken back. Load "
+        "the library again, or look the operator up anew."
+    )
+    module(FIRST)  # and the first schema again is the first operator again
+    assert ops(ns).f.default is old and old(x).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_X5_listeners_hear_of_another_schema_only(module, ns):
+    module(FIRST)
+    heard = []
+    with dispatch.on_registration(
+        lambda op: heard.append("+" + op.name()), lambda op: heard.append("-" + op.name())
+    ):
+        heard.clear()
+        module(FIRST)
+        assert heard == []
+        module(FIRST.replace("f(Tensor x)", "f(Tensor y)"))
+    assert heard == [f"-{ns}::f", f"+{ns}::f"]
+
+
+def test_X5_a_reload_that_fails_leaves_what_it_had_registered_and_nothing_else(module, ns, x):
+    module(FIRST)
+    f, g = ops(ns).f.default, ops(ns).g.default
+    try:
+        module("""
+            lib = Library("NS", "DEF")
+            lib.define("f(Tensor x) -> Tensor")
+            lib.impl("f", lambda x: x * 7, "CPU")
+            raise KeyError("half-way")
+        """)
+    except KeyError:
+        assert g(x).tolist() == [2.0, 4.0, 6.0]  # the traceback keeps the run
+    gc.collect()
+    assert f(x).tolist() == [7.0, 14.0, 21.0]
+    with pytest.raises(RuntimeError, match="is gone"):
+        g(x)
+    module(FIRST)
+    assert g(x).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_X5_a_reload_that_fails_before_its_library_changes_nothing(module, ns, x):
+    module(FIRST)
+    with pytest.raises(ZeroDivisionError):
+        module("1 / 0\n" + textwrap.dedent(FIRST))
+    gc.collect()
+    assert ops(ns).g(x).tolist() == [2.0, 4.0, 6.0]
+    with pytest.raises(SyntaxError):
+        module("lib = = 3")
+    assert ops(ns).g(x).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_X5_definitions_that_fail_leave_the_former_ones_until_the_run_ends(module, ns, x):
+    module(FIRST)
+    module("""
+        lib = Library("NS", "DEF")
+        try:
+            lib.define("f(Tensor x -> Tensor")
+        except ValueError:
+            pass
+        lib.define("g(Tensor x) -> Tensor")
+        before = opyard.ops.NS.f(opyard.tensor([1.0])).tolist()
+    """)
+    assert sys.modules[module.name].before == [2.0]
+    assert not hasattr(ops(ns), "f")
+
+
+def test_X5_defining_twice_in_one_run_stays_an_error(module, ns):
+    text = FIRST + '    lib.define("f(Tensor x) -> Tensor")\n'
+    with pytest.raises(RuntimeError, match="with the same name and overload name multiple times"):
+        module(text)
+
+
+def test_X5_kernels_keep_their_place_below_overrides(module, ns, x):
+    module(FIRST)
+    with opyard.library.override(
+        f"{ns}::f", "CPU", lambda call_next, x: call_next(x) + 1, with_next=True
+    ):
+        module(FIRST.replace("x * 2", "x * 3"))
+        assert ops(ns).f(x).tolist() == [4.0, 7.0, 10.0]
+    assert ops(ns).f(x).tolist() == [3.0, 6.0, 9.0]
+    dispatch.check_invariants()
+
+
+def test_X5_several_libraries_of_a_module_are_told_apart_by_their_order(module, ns, x):
+    text = (
+        FIRST
+        + """
+    impls = []
+    for key in ("Meta", "CUDA", "Meta"):
+        impls.append(Library("NS", "IMPL", key))
+        impls[-1].impl("f", lambda x, n=len(impls): x, allow_override=True)
+    """
+    )
+    module(text)
+    module(text)
+    module(text)
+    lines = dispatch.dump(f"{ns}::f").splitlines()
+    assert [line.partition(":")[0] for line in lines[4:]] == [
+        "CPU", "CUDA", "Meta", "Meta (inactive)",
+    ]  # fmt: skip
+
+
+def test_X5_fallbacks_and_rules_are_replaced(module, ns, x):
+    text = """
+        from opyard.dispatch import DispatchMode
+        base = Library("NS", "DEF")
+        base.define("f(Tensor x) -> Any")
+        base.impl("f", lambda x: "kernel", "CPU")
+        lib = Library("_", "IMPL", "OnTop1")
+        lib.fallback(lambda op, *args: 1)
+        lib2 = Library("_", "IMPL")
+        lib2.fallback(lambda op, *args: 1, "OnTop2")
+        class Mode(DispatchMode):
+            def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+                return NotImplemented
+        rules = Library("NS", "IMPL")
+        opyard.ops.NS.f.default.py_impl(Mode, lib=rules)(lambda mode, x: "rule 1")
+    """
+    module(text)
+    loaded = module(text.replace("args: 1", "args: 2").replace("rule 1", "rule 2"))
+    for key in ("OnTop1", "OnTop2"):
+        with dispatch.IncludeDispatchKeyGuard(key):
+            assert ops(ns).f(x) == 2
+    with loaded.Mode():
+        assert ops(ns).f(x) == "rule 2"
+    loaded = module("pass")
+    del loaded.lib, loaded.lib2, loaded.rules
+    gc.collect()
+    assert not dispatch.has_fallback("OnTop1") and not dispatch.has_fallback("OnTop2")
+
+
+def test_X5_the_former_library_refuses_and_ends_nothing(module, ns, x):
+    old = module(FIRST).lib
+    new = module(FIRST).lib
+    with pytest.raises(RuntimeError) as caught:
+        old.impl("f", lambda x: x, "CPU")
+    place = f"{sys.modules[module.name].__file__}:4"
+    assert str(caught.value) == (
+        f"this library was taken over by the one that the same code made again at {place}; "
+        "register there"
+    )
+    old._destroy()
+    del old
+    gc.collect()
+    assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
+    new._destroy()
+    assert not hasattr(ops(ns), "f")
+
+
+def test_X5_a_library_that_was_taken_back_is_not_taken_over(module, ns, x):
+    module(FIRST).lib._destroy()
+    module(FIRST)
+    assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_X5_another_module_takes_nothing_over(module, ns):
+    module(FIRST)
+    with pytest.raises(RuntimeError, match=f"can define the namespace {ns};"):
+        Library(ns, "DEF")
+    with pytest.raises(RuntimeError, match=f"can define the namespace {ns};"):
+        exec(f"Library({ns!r}, 'DEF')", {"Library": Library, "__name__": module.name})
+
+
+def test_X5_functions_make_new_libraries_each_time(module, ns):
+    with pytest.raises(RuntimeError, match=f"can define the namespace {ns};"):
+        module("""
+            def make():
+                return Library("NS", "DEF")
+            libraries = [make(), make()]
+        """)
+
+
+CELL = "/tmp/ipykernel_7/11.py"
+
+
+@pytest.mark.parametrize("kind", ["DEF", "FRAGMENT"])
+@pytest.mark.parametrize("file", [CELL, "<ipython-input-{}-0a1b>"])
+def test_X5_a_cell_that_is_run_again_replaces_its_kernels(cell, ns, x, kind, file):
+    cell(FIRST.replace("DEF", kind), file.format(3))
+    handle = ops(ns).f.default
+    cell(FIRST.replace("DEF", kind).replace("* 2", "* 3"), file.format(8))
+    assert handle is ops(ns).f.default and handle(x).tolist() == [3.0, 6.0, 9.0]
+
+
+def test_X5_an_edited_cell_takes_over_as_the_definer(cell, ns, x):
+    cell(FIRST, "/tmp/ipykernel_7/11.py")
+    handle = ops(ns).f.default
+    cell(FIRST.replace("* 2", "* 3"), "/tmp/ipykernel_7/12.py")
+    assert handle(x).tolist() == [3.0, 6.0, 9.0]
+
+
+def test_X5_two_cells_do_not_take_over_from_each_other(cell, ns, x):
+    cell(
+        "a = Library('NS', 'FRAGMENT'); a.define('f(Tensor x) -> Tensor')", "/tmp/ipykernel_7/1.py"
+    )
+    cell(
+        "b = Library('NS', 'FRAGMENT'); b.define('g(Tensor x) -> Tensor')", "/tmp/ipykernel_7/2.py"
+    )
+    assert dir(ops(ns)) == ["f", "g"]
+    with pytest.raises(RuntimeError, match="multiple times"):
+        cell("c = Library('NS', 'FRAGMENT'); c.define('g(Tensor x) -> Tensor')", "/tmp/3.py")
+
+
+def test_X5_lines_at_a_prompt_do_not_take_over_from_each_other(cell, ns):
+    cell("a = Library('NS', 'FRAGMENT')", "<stdin>")
+    cell("a.define('f(Tensor x) -> Tensor')", "<stdin>")
+    cell("b = Library('NS', 'FRAGMENT')", "<stdin>")
+    cell("b.define('g(Tensor x) -> Tensor')", "<stdin>")
+    assert dir(ops(ns)) == ["f", "g"]
+
+
+def test_X5_a_definer_at_a_prompt_is_taken_over(cell, ns):
+    cell("lib = Library('NS', 'DEF')", "<stdin>")
+    cell("lib = Library('NS', 'DEF')", "<stdin>")
+    cell("lib.define('f(Tensor x) -> Tensor')", "<stdin>")
+    assert dir(ops(ns)) == ["f"]
+
+
+class Shell:
+    """What _again.py asks of IPython."""
+
+    def __init__(self, module, cell_ids):
+        self.user_ns, self.execution_count, self.cell_ids = module.__dict__, 0, cell_ids
+        self.callbacks = []
+        self.events = self
+        self.metadata = {}
+
+    def register(self, event, callback):
+        assert event == "post_run_cell"
+        self.callbacks.append(callback)
+
+    def unregister(self, event, callback):
+        self.callbacks.remove(callback)
+
+    def get_parent(self):
+        return {"metadata": self.metadata} if self.cell_ids else {}
+
+    def run(self, cell_id, *statements):
+        """As IPython runs a cell: each statement is compiled by itself."""
+        self.execution_count += 1
+        self.metadata = {"cellId": cell_id}
+        number = self.execution_count
+        for statement in statements:
+            code = compile(
+                textwrap.dedent(statement), f"<ipython-input-{number}-{cell_id}>", "exec"
+            )
+            exec(code, self.user_ns)
+        for callback in self.callbacks[:]:
+            callback(None)
+
+
+@pytest.mark.parametrize("cell_ids", [True, False])
+def test_X5_in_ipython_a_run_is_the_cell_with_all_its_statements(monkeypatch, ns, x, cell_ids):
+    name = f"ipython_{ns}"
+    module = types.ModuleType(name)
+    module.Library = Library
+    monkeypatch.setitem(sys.modules, name, module)
+    shell = Shell(module, cell_ids)
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython = lambda: shell
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    seen = []
+    module.look = lambda: seen.append(handle(x).tolist()[0])
+
+    def statements(factor):
+        return (f"lib = Library('{ns}', 'FRAGMENT')", "look()",
+                f"other = Library('{ns}', 'FRAGMENT')", "look()",
+                "lib.define('f(Tensor x) -> Tensor')", "look()",
+                f"lib.impl('f', lambda x: x * {factor}, 'CPU')", "look()")  # fmt: skip
+
+    module.look, look = lambda: None, module.look
+    shell.run("aa", *statements(2), "other.define('g(Tensor x) -> Tensor')")
+    handle = ops(ns).f.default
+    module.look = look
+    shell.run("aa", *statements(3))
+    assert seen == [2.0, 2.0, 2.0, 3.0]
+    assert not hasattr(ops(ns), "g"), "taken back at the end of the cell"
+    assert not shell.callbacks
+    shell.run("bb", f"more = Library('{ns}', 'FRAGMENT')", "more.define('h(Tensor x) -> Tensor')")
+    assert handle(x).tolist() == [3.0, 6.0, 9.0] and dir(ops(ns)) == ["f", "h"]
+
+
+def test_X5_threads_find_the_old_kernel_or_the_new_one(module, ns, x):
+    module(FIRST)
+    handle, packet = ops(ns).f.default, ops(ns).f
+    stop = threading.Event()
+    wrong = []
+
+    def caller():
+        while not stop.is_set():
+            try:
+                for call in (handle, packet):
+                    if call(x).tolist()[0] not in (2.0, 3.0):
+                        wrong.append("value")
+            except Exception as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=caller) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for n in range(60):
+            module(FIRST.replace("x * 2", f"x * {2 + n % 2}"))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert wrong == []
+
+
+def test_X5_reloading_again_and_again_leaves_nothing_behind(module, ns, x):
+    from opyard import _again, _bind
+
+    for _ in range(5):
+        module(FIRST)
+    gc.collect()
+    _bind.reclaim()
+    before = len(_again._sites), len(_again._runs), _bind.retired_count(), len(gc.get_objects())
+    for _ in range(20):
+        module(FIRST)
+    gc.collect()
+    _bind.reclaim()
+    after = len(_again._sites), len(_again._runs), _bind.retired_count(), len(gc.get_objects())
+    assert after[:3] == before[:3] and after[3] <= before[3] + 5
