@@ -26,6 +26,7 @@ __all__ = [
     "CustomOpDef",  # noqa: F822
     "EffectType",  # noqa: F822
     "Library",
+    "OpCheckError",  # noqa: F822
     "c_prototype",  # noqa: F822
     "custom_op",  # noqa: F822
     "define",  # noqa: F822
@@ -36,6 +37,7 @@ __all__ = [
     "infer_schema",  # noqa: F822
     "load_library",
     "loaded_libraries",
+    "opcheck",  # noqa: F822
     "override",  # noqa: F822
     "register_autocast",  # noqa: F822
     "register_autograd",  # noqa: F822
@@ -67,6 +69,8 @@ _LATE = {
     "get_ctx": "_fake",
     "impl": "_register",
     "infer_schema": "_infer_schema",
+    "OpCheckError": "_opcheck",
+    "opcheck": "_opcheck",
     "override": "_override",
     "register_autocast": "_register",
     "register_autograd": "_register",

@@ -502,6 +502,11 @@ SCENARIOS = {
     "library.override raising": broken_override,
     "library.override in part": lambda: fails(
         LookupError, lib.override, "leaks::op", ["CPU", "Cpu"], lambda x: x),
+    "library.opcheck": lambda: lib.opcheck(
+        "leaks::any", ([X, X[:2], (X, {"a": X})],), raise_exception=False),
+    "library.opcheck refused": lambda: fails(
+        NotImplementedError, lib.opcheck, "leaks::op", (X,), atol=1),
+    "library.OpCheckError": lambda: fails(lib.OpCheckError, lib.opcheck, "leaks::bare", (X,)),
     "library.fallthrough_kernel": lambda: fails(NotImplementedError, lib.fallthrough_kernel),
     "library.infer_schema": lambda: lib.infer_schema(infer, mutates_args=["x"]),
     "library.infer_schema refused": lambda: fails(

@@ -1,0 +1,278 @@
+"""test_opcheck.py: opcheck finds operators that do not do what they say. Suspect _opcheck.py."""
+
+import numpy as np
+import pytest
+
+import opyard
+from opyard.library import OpCheckError, opcheck, register_fake
+
+GOOD = {"test_schema": "SUCCESS", "test_faketensor": "SUCCESS"}
+
+
+@pytest.fixture
+def y():
+    return opyard.tensor([4.0, 5.0, 6.0])
+
+
+def fault(op, args, kwargs=None, test="test_schema"):
+    """The middle of the one error that a test gives: what is between its head and its hint."""
+    with pytest.raises(OpCheckError) as caught:
+        opcheck(op, args, kwargs, test_utils=test)
+    text = str(caught.value)
+    name = op.qualified_name
+    assert text.startswith(f"{name}: {test} failed: ")
+    assert f"\nDeclaration: {op.default.declaration}\nTo repeat it: opyard.library.opcheck(" in text
+    return text.removeprefix(f"{name}: {test} failed: ").partition("\nDeclaration: ")[0]
+
+
+def writing(x, value=9.0):
+    x[0] = value
+    return x
+
+
+def write(x):
+    writing(x)
+
+
+def test_F30_a_good_operator_passes(define, x):
+    f = define("f(Tensor x, int n=2) -> Tensor", CPU=lambda x, n=2: x * n,
+               Meta=lambda x, n=2: opyard.ops.aten.empty_like(x))  # fmt: skip
+    assert opcheck(f, (x,)) == GOOD
+    assert opcheck(f.qualified_name, (x,), {"n": 3}) == GOOD
+    assert opcheck(f.default, (x, 3), test_utils="test_schema") == {"test_schema": "SUCCESS"}
+
+
+def test_F30_operators_in_cpp_pass(x, y):
+    aten = opyard.ops.aten
+    for op, args, kwargs in [
+        (aten.add.Tensor, (x, y), {"alpha": 2}),
+        (aten.add, (x, 2), {}),  # the overload that takes the call
+        (aten.add_.Tensor, (x, y), {}),
+        (aten.mul.out, (x, y), {"out": opyard.tensor([0.0, 0.0, 0.0])}),
+        (aten.cat.default, ([x, y, x],), {}),
+        (aten.transpose.int, (opyard.tensor([[1.0, 2.0]]), 0, 1), {}),
+    ]:
+        assert opcheck(op, args, kwargs, test_utils="test_schema") == {"test_schema": "SUCCESS"}
+    assert x.tolist() == [1.0, 2.0, 3.0], "the caller's own are not touched"
+
+
+def test_F30_the_results_hold_the_exceptions_where_none_is_raised(define, x):
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x)
+    found = opcheck(f, (x,), raise_exception=False)
+    assert list(found) == ["test_schema", "test_faketensor"]
+    assert all(isinstance(error, OpCheckError) for error in found.values())
+    assert isinstance(found["test_faketensor"].__cause__, NotImplementedError)
+
+
+def test_F30_the_error_says_how_to_repeat_the_test(ns, define, x, y):
+    f = define("f(Tensor x, Tensor[] more, *, str s) -> Tensor", CPU=lambda x, more, *, s: x)
+    with pytest.raises(OpCheckError) as caught:
+        opcheck(f, (x, [y, opyard.ops.aten.zeros([5, 5])]), {"s": "a"})
+    assert str(caught.value) == (
+        f"{ns}::f: test_schema failed: Argument x is not defined to alias output but was aliasing; "
+        "give both the same alias set in the schema, or return a copy\n"
+        f"Declaration: {ns}::f(Tensor x, Tensor[] more, *, str s) -> Tensor\n"
+        f"To repeat it: opyard.library.opcheck('{ns}::f', "
+        "(opyard.tensor([1.0, 2.0, 3.0], dtype=opyard.float32), "
+        "[opyard.tensor([4.0, 5.0, 6.0], dtype=opyard.float32), "
+        "opyard.ops.aten.empty([5, 5], dtype=opyard.float32)]), {'s': 'a'}, "
+        "test_utils='test_schema')"
+    )
+    hint = str(caught.value).rpartition("To repeat it: ")[2]
+    with pytest.raises(OpCheckError):
+        eval(hint, {"opyard": opyard})
+
+
+def test_F30_wrong_questions_are_refused(x):
+    with pytest.raises(ValueError) as caught:
+        opcheck("aten::neg", (x,), test_utils=("test_schema", "test_nothing"))
+    assert str(caught.value) == (
+        "opcheck() has no test called 'test_nothing'; it has test_schema, test_faketensor, "
+        "test_autograd_registration, test_aot_dispatch_dynamic"
+    )
+    with pytest.raises(LookupError):
+        opcheck("aten::no_such", (x,))
+
+
+@pytest.mark.parametrize("test", ["test_autograd_registration", "test_aot_dispatch_dynamic"])
+def test_what_needs_the_engine_is_no_success(x, test):
+    with pytest.raises(NotImplementedError) as caught:
+        opcheck("aten::neg", (x,), test_utils=("test_schema", test))
+    assert str(caught.value) == (
+        f"{test} cannot be checked yet: it needs the engine that computes gradients, which does "
+        "not exist so far. Ask for test_schema and test_faketensor, as is done without test_utils"
+    )
+    with pytest.raises(NotImplementedError, match="^atol and rtol are for test_aot_dispatch"):
+        opcheck("aten::neg", (x,), atol=1e-3)
+
+
+def test_F31_an_undeclared_mutation(define, x):
+    f = define("f(Tensor x) -> ()", CPU=lambda x: write(x))
+    assert fault(f, (x,)) == (
+        "Argument x is not defined as mutable but was mutated; write it as Tensor(a!) in the "
+        "schema, or work on a copy"
+    )
+    assert x.tolist() == [1.0, 2.0, 3.0]
+    g = define("g(Tensor(a!) x) -> ()", CPU=lambda x: write(x))
+    assert opcheck(g, (x,), test_utils="test_schema") == {"test_schema": "SUCCESS"}
+
+
+def test_F31_a_mutation_in_a_list_and_by_keyword(define, x, y):
+    f = define("f(Tensor[] xs, *, Tensor? z=None) -> ()",
+               CPU=lambda xs, *, z=None: (write(xs[1]), write(z))[0])  # fmt: skip
+    text = fault(f, ([x, y],), {"z": opyard.tensor([7, 8])})
+    assert text.count("was mutated") == 2
+    assert "\n  - Argument xs[1] is not defined as mutable" in text
+    assert "\n  - Argument z is not defined as mutable" in text
+
+
+def test_F31_a_mutation_by_an_operator_in_cpp(plugin, define, x):
+    f = define("f(Tensor x) -> ()", CompositeExplicitAutograd=lambda x: (x.add_(1), None)[1])
+    assert "Argument x is not defined as mutable" in fault(f, (x,))
+
+
+def test_F31_undeclared_aliasing(define, x):
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x[1:])
+    assert fault(f, (x,)) == (
+        "Argument x is not defined to alias output but was aliasing; give both the same alias set "
+        "in the schema, or return a copy"
+    )
+    g = define("g(Tensor(a) x) -> Tensor(a)", CPU=lambda x: x[1:])
+    assert opcheck(g, (x,), test_utils="test_schema") == {"test_schema": "SUCCESS"}
+
+
+def test_F31_aliasing_of_another_argument_than_declared(define, x, y):
+    f = define("f(Tensor(a) x, Tensor y) -> Tensor(a)", CPU=lambda x, y: y)
+    assert "Argument y is not defined to alias output" in fault(f, (x, y))
+
+
+def test_F31_outputs_that_alias_each_other(define, x):
+    def pair(x):
+        made = x * 2
+        return made, made[1:]
+
+    f = define("f(Tensor x) -> (Tensor, Tensor)", CPU=pair)
+    assert fault(f, (x,)) == "Outputs 0 and 1 alias unexpectedly; return a copy of one"
+    g = define("g(Tensor x) -> Tensor[]", CPU=lambda x: list(pair(x)))
+    assert fault(g, (x,)) == "Outputs 0[0] and 0[1] alias unexpectedly; return a copy of one"
+    h = define("h(Tensor(a) x) -> (Tensor(a), Tensor(a))", CPU=lambda x: (x, x))
+    assert opcheck(h, (x,), test_utils="test_schema") == {"test_schema": "SUCCESS"}
+
+
+def test_F31_inputs_that_alias_each_other_beforehand(define, x):
+    """What reaches an argument through another one is not held against it."""
+    f = define("f(Tensor(a!) x, Tensor y) -> Tensor(a!)", CPU=lambda x, y: writing(x))
+    assert opcheck(f, (x, x), test_utils="test_schema") == {"test_schema": "SUCCESS"}
+    assert opcheck(f, (x[:2], x[0:3]), test_utils="test_schema") == {"test_schema": "SUCCESS"}
+    g = define("g(Tensor x, Tensor y) -> ()", CPU=lambda x, y: write(x))
+    text = fault(g, (x[:2], x[0:3]))
+    assert "Argument x is not" in text and "Argument y is not" in text
+    assert x.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_F31_views_in_the_copies_share_as_before(define, x):
+    seen = []
+
+    def looking(a, b, c):
+        a[0] = 5.0
+        seen.append((b.tolist(), c.tolist(), a.strides, b.strides))
+        return a
+
+    f = define("f(Tensor(a!) a, Tensor b, Tensor c) -> Tensor(a!)", CPU=looking)
+    whole = opyard.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert opcheck(f, (whole[0], whole.T, x), test_utils="test_schema")
+    assert seen == [([[5.0, 3.0], [2.0, 4.0]], [1.0, 2.0, 3.0], (1,), (1, 2))]
+
+
+def test_F31_strided_views_beside_each_other_do_not_alias(define):
+    whole = opyard.tensor([1.0, 2.0, 3.0, 4.0])
+    f = define("f(Tensor(a!) x, Tensor y) -> Tensor(a!)", CPU=lambda x, y: writing(x))
+    assert opcheck(f, (whole[:2], whole[2:]), test_utils="test_schema")
+    g = define("g(Tensor x, Tensor(a!) y) -> ()", CPU=lambda x, y: write(x))
+    assert "Argument x is not defined as mutable" in fault(g, (whole[:2], whole[2:]))
+
+
+def test_F31_tensors_without_elements_and_nan(define):
+    empty = opyard.tensor([])
+    nan = opyard.tensor([float("nan")])
+    f = define("f(Tensor x, Tensor y) -> Tensor", CPU=lambda x, y: x + y)
+    assert opcheck(f, (empty, nan), test_utils="test_schema") == {"test_schema": "SUCCESS"}
+    g = define("g(Tensor x) -> Tensor", CPU=lambda x: x)
+    assert "Argument x is not defined to alias" in fault(g, (empty,))
+
+
+def test_F31_arrays_of_others(define):
+    f = define("f(Tensor x) -> ()", CPU=lambda x: write(x))
+    array = np.array([1.0, 2.0])
+    assert "Argument x is not defined as mutable" in fault(f, (array,))
+    assert array.tolist() == [1.0, 2.0]
+
+
+def test_F31_a_call_that_fails_is_told_with_its_cause(define, x):
+    def failing(x):
+        raise KeyError("mine")
+
+    f = define("f(Tensor x) -> Tensor", CPU=failing)
+    with pytest.raises(OpCheckError) as caught:
+        opcheck(f, (x,), test_utils="test_schema")
+    assert "test_schema failed: the call raised KeyError: 'mine'\n" in str(caught.value)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("fake", "message"),
+    [
+        (lambda x: opyard.ops.aten.empty([4], device="meta"),
+         "the fake result 0 has the shape (4,), and (3,) in truth"),
+        (lambda x: opyard.ops.aten.empty([3], dtype=opyard.int64, device="meta"),
+         "the fake result 0 is of opyard.int64, and of opyard.float32 in truth"),
+        (lambda x: opyard.ops.aten.empty([6], device="meta")[::2],
+         "the fake result 0 has the strides (2,), and (1,) in truth"),
+        (lambda x: opyard.ops.aten.empty([3]),
+         "the fake result 0 has elements, on cpu, though no argument has"),
+    ],
+)  # fmt: skip
+def test_F32_the_fake_result_differs(define, x, fake, message):
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x * 2, Meta=fake)
+    assert fault(f, (x,), test="test_faketensor") == message
+
+
+def test_F32_fake_results_in_lists_and_of_other_types(define, x):
+    f = define("f(Tensor x) -> (Tensor[], Any)", CPU=lambda x: ([x * 2, x * 2], 3),
+               Meta=lambda x: ([opyard.ops.aten.empty_like(x)], "three"))  # fmt: skip
+    assert fault(f, (x,), test="test_faketensor") == (
+        "\n  - the fake result 0 has 1 items, and 2 in truth"
+        "\n  - the fake result 1 is a str, and a int in truth"
+    )
+
+
+def test_F32_identity_of_results_in_place(define, x):
+    f = define("f(Tensor(a!) x) -> Tensor(a!)", CPU=writing,
+               Meta=lambda x: opyard.ops.aten.empty_like(x))  # fmt: skip
+    assert fault(f, (x,), test="test_faketensor") == (
+        "the result 0 is the argument x in truth, and the fake one differs"
+    )
+
+
+def test_F32_numbers_that_elements_tell_may_be_any(define, library, x):
+    f = define("f(Tensor x) -> SymInt", CPU=lambda x: 2)
+
+    def fake(x):
+        from opyard.library import get_ctx
+
+        return get_ctx().new_dynamic_size()
+
+    register_fake(f, fake, lib=library)
+    assert opcheck(f, (x,)) == GOOD
+
+
+def test_F32_strided_arguments_keep_their_strides_in_the_fake_call(define):
+    seen = []
+
+    def fake(x):
+        seen.append((x.shape, x.strides, x.device.type))
+        return opyard.ops.aten.empty_like(x)
+
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x.clone(), Meta=fake)
+    opcheck(f, (opyard.tensor([[1, 2, 3], [4, 5, 6]]).T,), raise_exception=False)
+    assert seen == [((3, 2), (1, 3), "meta")]
