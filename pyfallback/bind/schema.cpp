@@ -64,6 +64,9 @@ py::object to_object(const Value& value) {
       return py::int_(value.int_unchecked());
     case Kind::Double:
       return py::float_(value.double_unchecked());
+    case Kind::Complex:
+      return py::reinterpret_steal<py::object>(
+          PyComplex_FromDoubles(value.to_complex().real(), value.to_complex().imag()));
     case Kind::List:
       return sequence_of<py::list>(value.items_unchecked());
     case Kind::Tuple:

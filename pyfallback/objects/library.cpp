@@ -142,8 +142,8 @@ PyObject* implement(PyObject* self, PyObject* args) {
     int override = 0;
     const char* place = nullptr;
     const char* rule = "";
-    if (PyArg_ParseTuple(args, "s#OOips|s", &name, &name_size, &function, &key, &wants,
-                         &override, &place, &rule) == 0) {
+    if (PyArg_ParseTuple(args, "s#OOips|s", &name, &name_size, &function, &key, &wants, &override,
+                         &place, &rule) == 0) {
       throw PythonErrorSet();
     }
     const ResultRule result_rule = parse_rule(rule);
@@ -255,8 +255,7 @@ void deallocate(PyObject* self) {
 
 PyMethodDef methods[] = {
     {"define", define, METH_VARARGS, "define(schema, conservative, tags, place, doc)"},
-    {"impl", implement, METH_VARARGS,
-     "impl(name, function, key, wants, override, place, rule='')"},
+    {"impl", implement, METH_VARARGS, "impl(name, function, key, wants, override, place, rule='')"},
     {"impl_c", implement_in_c, METH_VARARGS,
      "impl_c(name, file, symbol, key, form, override, place)"},
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},

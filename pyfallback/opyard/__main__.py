@@ -2,17 +2,26 @@
 
 PKG_CONFIG_PATH=$(python -m opyard --pkgconfigdir) pkg-config --cflags --libs opyard
 cmake -Dopyard_DIR=$(python -m opyard --cmakedir) …
+
+`python -m opyard stubs` writes operators as .pyi files, see opyard/_stubs.py.
 """
 
 import argparse
+import sys
 
 from opyard import _build_info
 
 
 def main() -> None:
     """Prints the answer to each option that was given, in the order of this list."""
+    if sys.argv[1:2] == ["stubs"]:
+        from opyard import _stubs
+
+        return _stubs.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
-        prog="python -m opyard", description="Where Opyard's parts lie."
+        prog="python -m opyard",
+        description="Where Opyard's parts lie.",
+        epilog="python -m opyard stubs --help: the operators as .pyi files for type checkers",
     )
     parser.add_argument("--version", action="store_true", help="the version of the package")
     parser.add_argument("--pkgconfigdir", action="store_true", help="the folder of opyard.pc")
@@ -45,6 +54,7 @@ def main() -> None:
         print(f"compiler: {_build_info.compiler}")
         for name, value in _build_info.options.items():
             print(f"{name}: {value}")
+    return None
 
 
 if __name__ == "__main__":

@@ -220,13 +220,18 @@ class Library:
 
     def define(
         self,
-        schema: str,
+        schema: "str | Callable[..., Any]",
         alias_analysis: str = "",
         *,
         tags: "str | Sequence[str]" = (),
         doc: str = "",
+        mutates_args: "str | Sequence[str]" = (),
     ) -> str:
         """Defines an operator and gives its name, "ns::name" or "ns::name.overload".
+
+        In place of the schema it takes a function with annotations, for which infer_schema() writes
+        one: the operator has its name and, without `doc`, its documentation, `mutates_args` says
+        what it writes to. The function is not registered as a kernel.
 
         `alias_analysis` is "FROM_SCHEMA" (as is "") or "CONSERVATIVE"; `tags` is one opyard.Tag or
         several, or their names; `doc` is a text for people, see opyard.dispatch.metadata(). Raises
@@ -240,6 +245,19 @@ class Library:
             from ._tags import names_of
 
             tags = names_of(tags)
+        if callable(schema):
+            import inspect
+
+            from ._infer_schema import infer_schema
+
+            doc = doc or inspect.getdoc(schema) or ""
+            name = getattr(schema, "__name__", type(schema).__name__)
+            schema = infer_schema(schema, mutates_args=mutates_args, op_name=name)
+        elif mutates_args:
+            raise TypeError(
+                "mutates_args goes with a function; a schema says itself what is written to, as in "
+                "Tensor(a!) x"
+            )
         name = self._library.define(schema, alias_analysis == "CONSERVATIVE", tags, _place(), doc)
         self._defined.append(name.partition(".")[0])
         return name

@@ -32,10 +32,12 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
   return entry_from_python([&] {
     const CallNext& next = call_next_of(self);
     const CallPlan& plan = plan_of(next.overload);
+    const Py_ssize_t count = PyVectorcall_NARGS(flags);
+    ForeignArguments arrays(args, count, names);
     CallStack stack;
-    plan.require(*next.runtime, args, PyVectorcall_NARGS(flags), names, stack);
+    plan.require(*next.runtime, args, count, names, stack, arrays);
     call_next(plan.op(), next.place, next.keys, stack);
-    return take_results(*next.runtime, plan.op(), stack);
+    return take_results(*next.runtime, plan.op(), stack, arrays);
   });
 }
 

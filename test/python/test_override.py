@@ -164,6 +164,22 @@ def test_X4_call_next_checks_its_arguments(twice, x):
             twice(x)
 
 
+def test_X4_arrays_of_others_go_through_call_next(twice):
+    np = pytest.importorskip("numpy")
+    array = np.array([1.0, 2.0], np.float32)
+    with override(twice, "CPU", plus(1), with_next=True):
+        assert isinstance(twice(array), np.ndarray) and twice(array).tolist() == [3.0, 5.0]
+    kinds = []
+
+    def with_arrays(call_next, x):
+        kinds.append(type(call_next(array)))
+        return x
+
+    with override(twice, "CPU", with_arrays, with_next=True):
+        twice(opyard.tensor([1.0]))
+    assert kinds == [np.ndarray]
+
+
 def test_X4_an_exception_passes_through_call_next_as_itself(define, x):
     error = KeyError("mine")
 
