@@ -32,8 +32,9 @@ struct PythonKernel {
   PyObject* const function;
   const KernelConvention convention;
   // The operator that was called last where it takes tensors by position only and gives one: its calls
-  // need no conversions. With the GIL held.
+  // need no conversions. The second is for kernels whose results have to be fresh. With the GIL held.
   mutable const Operator* of_tensors = nullptr;
+  mutable const Operator* of_tensors_fresh = nullptr;
 };
 
 // protocol/python_kernel.cpp

@@ -19,7 +19,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from . import _C, _ops
 from ._register import device_key, forget_effect, require_bare_schema, require_callable
@@ -71,7 +71,7 @@ class _Contract:
                 f"custom_op: {name} has the tags Tag.inplace and Tag.out, which exclude each other"
             )
 
-    def refuse(self, tag: str, what: str, schema: Any) -> None:
+    def refuse(self, tag: str, what: str, schema: Any) -> NoReturn:
         raise ValueError(f"custom_op: {self.name} has the tag Tag.{tag}, so {what}. Got {schema}")
 
     def declare(self, parse: Callable[[str], Any], text: str) -> str:

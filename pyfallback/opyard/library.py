@@ -16,37 +16,58 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _C, _ops
 from ._ops import load_library, loaded_libraries, unload_library
 
+if TYPE_CHECKING:
+    from ._c_function import CFunction, c_prototype
+    from ._custom_op import CustomOpDef, custom_op
+    from ._fake import get_ctx
+    from ._infer_schema import infer_schema
+    from ._opcheck import OpCheckError, opcheck
+    from ._override import override
+    from ._py_impl import register_opyard_dispatch
+    from ._register import (
+        EffectType,
+        define,
+        effect_of,
+        impl,
+        register_autocast,
+        register_autograd,
+        register_effect,
+        register_kernel,
+        register_vmap,
+        scoped_library,
+    )
+
 __all__ = [
-    "CFunction",  # noqa: F822
-    "CustomOpDef",  # noqa: F822
-    "EffectType",  # noqa: F822
+    "CFunction",
+    "CustomOpDef",
+    "EffectType",
     "Library",
-    "OpCheckError",  # noqa: F822
-    "c_prototype",  # noqa: F822
-    "custom_op",  # noqa: F822
-    "define",  # noqa: F822
-    "effect_of",  # noqa: F822
+    "OpCheckError",
+    "c_prototype",
+    "custom_op",
+    "define",
+    "effect_of",
     "fallthrough_kernel",
-    "get_ctx",  # noqa: F822
-    "impl",  # noqa: F822
-    "infer_schema",  # noqa: F822
+    "get_ctx",
+    "impl",
+    "infer_schema",
     "load_library",
     "loaded_libraries",
-    "opcheck",  # noqa: F822
-    "override",  # noqa: F822
-    "register_autocast",  # noqa: F822
-    "register_autograd",  # noqa: F822
-    "register_effect",  # noqa: F822
+    "opcheck",
+    "override",
+    "register_autocast",
+    "register_autograd",
+    "register_effect",
     "register_fake",
-    "register_kernel",  # noqa: F822
-    "register_opyard_dispatch",  # noqa: F822
-    "register_vmap",  # noqa: F822
-    "scoped_library",  # noqa: F822
+    "register_kernel",
+    "register_opyard_dispatch",
+    "register_vmap",
+    "scoped_library",
     "unload_library",
 ]
 
@@ -57,11 +78,12 @@ _OUTERMOST = ("<module>", "<cell line")
 _ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
 
 
-# Imported when it is first named: it needs ctypes, inspect or typing, or is seldom wanted.
+# Imported when it is first named: it needs ctypes or inspect, or is seldom wanted.
 _LATE = {
     "CFunction": "_c_function",
     "CustomOpDef": "_custom_op",
     "EffectType": "_register",
+    "OpCheckError": "_opcheck",
     "c_prototype": "_c_function",
     "custom_op": "_custom_op",
     "define": "_register",
@@ -69,7 +91,6 @@ _LATE = {
     "get_ctx": "_fake",
     "impl": "_register",
     "infer_schema": "_infer_schema",
-    "OpCheckError": "_opcheck",
     "opcheck": "_opcheck",
     "override": "_override",
     "register_autocast": "_register",

@@ -47,7 +47,20 @@ bool takes_and_gives_tensors(const Schema& schema) {
          std::all_of(schema.arguments.begin(), schema.arguments.end(), is_plain);
 }
 
+// What a function returned takes the place of its arguments, after a look at both.
+void push_ruled_results(Runtime& runtime, const Returner& returner, PyObject* function,
+                        ResultRule rule, const Operator& op, PyObject* result, Stack& stack) {
+  const std::span<Value> arguments = stack.top(op.schema().arguments.size());
+  CallStack results;
+  push_results(runtime, returner, op, result, results);
+  const std::span<Value> made = results.top(results.size());
+  check_results(rule, returner, function, op, arguments, made);
+  stack.drop(arguments.size());
+  for (Value& value : made) stack.push(std::move(value));
+}
+
 // A call without conversions; see PythonKernel::of_tensors.
+template <bool fresh>
 void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   Runtime& runtime = kernel.runtime;
@@ -61,6 +74,10 @@ void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
                 return PyObject_Vectorcall(kernel.function, arguments.data(),
                                            count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
               }));
+  if constexpr (fresh) {
+    return push_ruled_results(runtime, {describe_kernel, &record}, kernel.function,
+                              ResultRule::Fresh, op, result.get(), stack);
+  }
   stack.drop(count);
   if (Py_TYPE(result.get()) == runtime.tensor_type) {
     stack.push(Value(tensor_unchecked(result.get())));
@@ -96,12 +113,8 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
                                      by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
                                }));
   if (convention.rule != ResultRule::Any) {
-    CallStack results;
-    push_results(runtime, returner, op, result.get(), results);
-    check_results(convention.rule, returner, function, op, values, results.top(results.size()));
-    stack.drop(values.size());
-    for (Value& value : results.top(results.size())) stack.push(std::move(value));
-    return;
+    return push_ruled_results(runtime, returner, function, convention.rule, op, result.get(),
+                              stack);
   }
   stack.drop(values.size());
   push_results(runtime, returner, op, result.get(), stack);
@@ -111,9 +124,15 @@ void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet 
                        Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   enter_python(kernel.runtime, [&] {
-    if (kernel.of_tensors == &op) return call_with_tensors(record, op, stack);
-    if (kernel.convention.is_plain() && takes_and_gives_tensors(op.schema())) {
-      kernel.of_tensors = &op;  // from the next call on
+    if (kernel.of_tensors == &op) return call_with_tensors<false>(record, op, stack);
+    if (kernel.of_tensors_fresh == &op) return call_with_tensors<true>(record, op, stack);
+    // From the next call on:
+    const KernelConvention& convention = kernel.convention;
+    const bool plain = convention.is_plain();
+    const bool fresh =
+        !convention.with_keyset && !convention.with_op && convention.rule == ResultRule::Fresh;
+    if ((plain || fresh) && takes_and_gives_tensors(op.schema())) {
+      (plain ? kernel.of_tensors : kernel.of_tensors_fresh) = &op;
     }
     call_python_function(kernel.runtime, kernel.function, kernel.convention,
                          {describe_kernel, &record}, op, keys, stack);
@@ -174,8 +193,8 @@ Owned convert_ruled_results(Runtime& runtime, const Record& record, const Operat
 }
 
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention) {
-  auto kernel =
-      std::unique_ptr<PythonKernel>(new PythonKernel{runtime, function, convention, nullptr});
+  auto kernel = std::unique_ptr<PythonKernel>(
+      new PythonKernel{runtime, function, convention, nullptr, nullptr});
   Kernel made = Kernel::with_context(&run_python_kernel, kernel.get(), &destroy_kernel);
   Py_INCREF(function);
   const PythonKernel* const kept = kernel.release();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,35 @@ bool share_memory(const std::vector<Value>& some, const std::vector<Value>& othe
   return false;
 }
 
+const Storage* storage_of(const Value& value) noexcept {
+  const Tensor& tensor = value.tensor_unchecked();
+  return tensor.defined() ? tensor.impl()->storage().get() : nullptr;
+}
+
+// Whether something may be reached through a value that is no tensor.
+bool may_hold_more(const Value& value) noexcept {
+  return !value.is_tensor() && is_heap(value.kind()) && value.kind() != Kind::String;
+}
+
+// Most calls: tensors and plain numbers, which are compared as they lie there.
+bool are_seen_to_be_fresh(std::span<const Value> arguments,
+                          std::span<const Value> results) noexcept {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (may_hold_more(results[i])) return false;
+    if (!results[i].is_tensor()) continue;
+    const Storage* const memory = storage_of(results[i]);
+    const auto is_in_it = [&](const Value& other) {
+      return may_hold_more(other) ||
+             (other.is_tensor() && memory != nullptr && storage_of(other) == memory);
+    };
+    if (std::any_of(arguments.begin(), arguments.end(), is_in_it) ||
+        std::any_of(results.begin(), results.begin() + std::ptrdiff_t(i), is_in_it)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool are_same(const Value& one, const Value& other) noexcept {
   return one.is_tensor() && other.is_tensor() &&
          one.tensor_unchecked().same(other.tensor_unchecked());
@@ -47,6 +77,7 @@ class Judge {
       : returner_(returner), function_(function), op_(op) {}
 
   void require_fresh(std::span<const Value> arguments, std::span<const Value> results) const {
+    if (are_seen_to_be_fresh(arguments, results)) return;
     const Schema& schema = op_.schema();
     std::vector<std::vector<Value>> taken;
     for (const Value& argument : arguments) taken.push_back(tensors_in(argument));

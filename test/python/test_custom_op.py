@@ -16,7 +16,7 @@ import pytest
 
 import opyard
 from opyard import Tag, Tensor, _bind, ops
-from opyard.dispatch import DispatchMode, dump, dump_table, has_kernel
+from opyard.dispatch import DispatchMode, dangling, dump, dump_table, has_kernel
 from opyard.library import CustomOpDef, Library, custom_op, register_fake, register_kernel
 
 aten = ops.aten
@@ -225,13 +225,17 @@ def test_F12_made_again_with_other_tags_or_text(make, x):
 
 def test_F12_what_fails_leaves_the_former_as_it_was(make, ns, x, monkeypatch):
     f = make(twice)
-    before = dump(f.op), dump_table(f.op), dump(f"{ns}::g")
+
+    def registry():
+        return [(name, dump(name), dump_table(name)) for name in _bind.operator_names()], dangling()
+
+    before, everything = (dump(f.op), dump_table(f.op), dump(f"{ns}::g")), registry()
     message_of(ValueError, make, twice, device_types="nowhere")
     message_of(ValueError, make, twice, mutates_args=["y"])
     message_of(ValueError, make, twice, schema="(Tensor x -> Tensor")
     message_of(ValueError, make, twice, "g", schema="(Tensor x -> Tensor")
     message_of(ValueError, make, twice, "g", tags=Tag.inplace)
-    assert (dump(f.op), dump_table(f.op), dump(f"{ns}::g")) == before
+    assert registry() == everything
 
     # Not even where defining itself fails, after the former was taken back.
     real = Library.define
@@ -253,6 +257,8 @@ def test_F12_what_fails_leaves_the_former_as_it_was(make, ns, x, monkeypatch):
     assert values(handle(x)) == values(f(x)) == [2.0, 4.0, 6.0]
     assert dump_table(f.op) == before[1]
     assert "inactive" not in dump(f.op)
+    assert [name for name, *_ in registry()[0]] == [name for name, *_ in everything[0]]
+    assert dangling() == everything[1]
     assert not has_kernel(f"{ns}::g") and not hasattr(getattr(ops, ns), "g")
     f.register_kernel("cuda", twice)  # it is live
     _bind.check_invariants()
