@@ -83,8 +83,18 @@ void CallPlan::blame(Misfit& misfit, std::string_view place, std::string_view wh
 bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
                        ForeignArguments& arrays, Misfit& misfit, bool only_candidate) const {
   try {
-    Value value;
     arrays.set_written(parameters_[position].is_written);
+    if (parameters_[position].is_tensor && given != Py_None && !is_tensor(runtime, given)) {
+      if (TensorImpl* const array = arrays.convert(runtime, given)) {
+        Tensor lent(CountedPtr<TensorImpl>::steal(array));
+        stack.lend(lent);
+        static_cast<void>(lent.release_impl());  // `arrays` is the owner
+        return true;
+      }
+      misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
+      return false;
+    }
+    Value value;
     if (to_value(runtime, *parameters_[position].argument->type, given, value, &arrays)) {
       stack.push(std::move(value));
       return true;

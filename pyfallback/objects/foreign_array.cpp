@@ -133,7 +133,7 @@ Tensor take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
 }
 
 // Converts; throws as to_value() does, from within a call of C++ as well.
-Tensor convert(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
+Tensor take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   try {
     return require_forwards(take(runtime, kind, object), "");
   } catch (const PythonErrorSet&) {
@@ -148,8 +148,8 @@ Tensor convert(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   }
 }
 
-void require_writable(const Tensor& tensor) {
-  if (!tensor.impl()->storage()->read_only()) return;
+void require_writable(const TensorImpl& tensor) {
+  if (!tensor.storage()->read_only()) return;
   throw RefusedArray(Error(ErrorKind::BadValue,
                            "the operator writes to this argument, and the memory of the array is "
                            "read-only; pass one that can be written, such as a copy"));
@@ -182,21 +182,14 @@ bool is_foreign_array(Runtime& runtime, PyObject* object) {
 
 bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arguments,
                        Value& value) {
+  if (arguments != nullptr) {
+    TensorImpl* const tensor = arguments->convert(runtime, object);
+    if (tensor != nullptr) value = Tensor(CountedPtr<TensorImpl>::share(tensor));
+    return tensor != nullptr;
+  }
   const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(object));
   if (kind.way == ForeignWay::None) return false;
-  if (arguments == nullptr) {
-    value = convert(runtime, kind, object);
-    return true;
-  }
-  Tensor tensor;
-  if (TensorImpl* const known = arguments->find(object)) {
-    tensor = Tensor(CountedPtr<TensorImpl>::share(known));
-  } else {
-    tensor = convert(runtime, kind, object);
-    arguments->add(object, tensor);
-  }
-  if (arguments->written()) require_writable(tensor);
-  value = std::move(tensor);
+  value = take_or_refuse(runtime, kind, object);
   return true;
 }
 
@@ -209,10 +202,18 @@ TensorImpl* ForeignArguments::find(PyObject* object) const noexcept {
   return nullptr;
 }
 
-void ForeignArguments::add(PyObject* object, const Tensor& tensor) {
-  items_.push_back({object, nullptr});
-  Py_INCREF(object);
-  items_[items_.size() - 1].tensor = Tensor(tensor).release_impl();
+TensorImpl* ForeignArguments::convert(Runtime& runtime, PyObject* object) {
+  TensorImpl* tensor = find(object);
+  if (tensor == nullptr) {
+    const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(object));
+    if (kind.way == ForeignWay::None) return nullptr;
+    Tensor taken = take_or_refuse(runtime, kind, object);
+    items_.push_back({object, nullptr});
+    Py_INCREF(object);
+    tensor = items_.back().tensor = taken.release_impl();
+  }
+  if (written_) require_writable(*tensor);
+  return tensor;
 }
 
 void ForeignArguments::drop() noexcept {
@@ -230,6 +231,8 @@ void prepare_foreign_arrays(Runtime& runtime) {
   state->table_name = intern("__dlpack_c_exchange_api__").release();
   state->older_table_name = intern("__c_dlpack_exchange_api__").release();
   state->method_name = intern("__dlpack__").release();
+  state->numpy_name = intern("numpy").release();
+  state->asarray_name = intern("asarray").release();
   state->version =
       checked(Py_BuildValue("(II)", dlpack::kMajorVersion, dlpack::kMinorVersion)).release();
   state->version_names = checked(PyTuple_Pack(1, intern("max_version").get())).release();

@@ -56,9 +56,9 @@ class ForeignArguments {
   void set_written(bool written) noexcept { written_ = written; }
   bool written() const noexcept { return written_; }
 
-  // The tensor that an object was converted to, or null.
-  TensorImpl* find(PyObject* object) const noexcept;
-  void add(PyObject* object, const Tensor& tensor);
+  // The tensor that stands for an array, kept here; null for an object that is none. Throws as to_foreign_tensor()
+  // does.
+  TensorImpl* convert(Runtime& runtime, PyObject* object);
 
   // A result as a Python object; for a call with arrays. See the head.
   Owned give_back(Runtime& runtime, const Type& type, const Value& result) const;
@@ -68,6 +68,7 @@ class ForeignArguments {
     PyObject* object;
     TensorImpl* tensor;
   };
+  TensorImpl* find(PyObject* object) const noexcept;
   void drop() noexcept;
   PyObject* find_argument(Runtime& runtime, const Tensor& tensor) const;
   Owned give_back(Runtime& runtime, const ForeignKind& kind, const Tensor& tensor) const;

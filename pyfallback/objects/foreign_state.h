@@ -50,6 +50,8 @@ struct ForeignState {
   PyObject* table_name = nullptr;
   PyObject* older_table_name = nullptr;
   PyObject* method_name = nullptr;
+  PyObject* numpy_name = nullptr;     // "numpy"
+  PyObject* asarray_name = nullptr;   // "asarray"
   PyObject* version = nullptr;        // (1, 0)
   PyObject* version_names = nullptr;  // ("max_version",)
 

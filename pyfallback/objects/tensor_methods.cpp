@@ -2,6 +2,7 @@
 //
 // These look at the tensor itself and call no operator.
 #include "objects/element.h"
+#include "objects/foreign_state.h"
 
 #include <optional>
 
@@ -194,9 +195,15 @@ Owned to_array(PyObject* self) {
   const Tensor& tensor = tensor_unchecked(self);
   require_readable(tensor, "numpy");
   require_buffer_format(tensor, "numpy");
-  const Owned numpy = checked(PyImport_ImportModule("numpy"));
+  const ForeignState& state = *runtime_of_tensor(self).foreign;
+  Owned numpy = Owned::steal(PyImport_GetModule(state.numpy_name));
+  if (!numpy) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    numpy = checked(PyImport_Import(state.numpy_name));
+  }
   const Owned view = checked(PyMemoryView_FromObject(self));
-  return checked(PyObject_CallMethod(numpy.get(), "asarray", "O", view.get()));
+  PyObject* const arguments[] = {numpy.get(), view.get()};
+  return checked(PyObject_VectorcallMethod(state.asarray_name, arguments, 2, nullptr));
 }
 
 Owned only_element(PyObject* self, const char* what) {

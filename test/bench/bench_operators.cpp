@@ -3,6 +3,7 @@
 //   opyard_bench::stored(Tensor x) -> Tensor          gives a tensor that nothing in Python holds,
 //                                                     so each result needs a wrapper
 //   opyard_bench::python(Tensor x) -> Tensor          its kernel comes from Python
+//   opyard_bench::take(Tensor a, Tensor b, Tensor c, Tensor d) -> ()  does nothing
 //   opyard_bench::repeat(Tensor x, int times) -> int  calls `python` so often from C++
 //
 // Depends on: opyard/library.h.
@@ -27,9 +28,14 @@ std::int64_t repeat(const Tensor& x, std::int64_t times) {
   return times;
 }
 
+using T = const Tensor&;
+void take(T, T, T, T) {}
+
 OPYARD_LIBRARY(opyard_bench, m) {
   m.def("stored(Tensor x) -> Tensor");
   m.impl("stored", opyard::DispatchKey::CPU, &give_stored);
+  m.def("take(Tensor a, Tensor b, Tensor c, Tensor d) -> ()");
+  m.impl("take", opyard::DispatchKey::CPU, &take);
   m.def("python(Tensor x) -> Tensor");
   m.def("repeat(Tensor x, int times) -> int");
   m.impl("repeat", opyard::DispatchKey::CPU, &repeat);

@@ -9,7 +9,9 @@
  *   Call(function)     an operator with vectorcall whose kernel is a Python function
  *   Handled(handler)   an operator with vectorcall that asks a Python handler of the argument's class
  *   repeat(...)        a C loop over a Python function
- *   exchange(array)    what __dlpack__ costs: ask, take over, give back
+ *   exchange(*arrays)  what __dlpack__ costs for each: ask, take over, give back
+ *   by_table(*arrays)  the same by the exchange table of their type, which is looked up once
+ *   by_buffer(*arrays) the same by the buffer protocol
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -267,34 +269,74 @@ static PyObject* repeat(PyObject* module, PyObject* const* args, Py_ssize_t coun
   Py_RETURN_NONE;
 }
 
-/* The head of a DLManagedTensor: enough to give it back. */
-typedef struct Managed {
-  struct {
-    void* data;
-    int32_t device[2];
-    int32_t ndim;
-    uint8_t code, bits;
-    uint16_t lanes;
-    int64_t *shape, *strides;
-    uint64_t byte_offset;
-  } tensor;
+/* The head of a DLManagedTensorVersioned: enough to give it back. */
+typedef struct Versioned {
+  uint32_t version[2];
   void* context;
-  void (*deleter)(struct Managed*);
-} Managed;
+  void (*deleter)(struct Versioned*);
+  uint64_t flags;
+} Versioned;
+
+/* The functions of an exchange table, by their places. */
+typedef struct {
+  void* header[2];
+  void* allocator;
+  int (*from_object)(void*, Versioned**);
+} Table;
 
 static PyObject* dlpack_name;
+static PyObject* version;       /* (1, 0) */
+static PyObject* version_names; /* ("max_version",) */
 
-static PyObject* exchange(PyObject* module, PyObject* array) {
-  (void)module;
-  PyObject* capsule = PyObject_CallMethodNoArgs(array, dlpack_name);
-  if (capsule == NULL) return NULL;
-  Managed* managed = PyCapsule_GetPointer(capsule, "dltensor");
-  if (managed == NULL || PyCapsule_SetName(capsule, "used_dltensor") < 0) {
+static int exchange_one(PyObject* array) {
+  PyObject* arguments[] = {array, version};
+  PyObject* capsule = PyObject_VectorcallMethod(dlpack_name, arguments, 1, version_names);
+  if (capsule == NULL) return -1;
+  Versioned* managed = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+  if (managed == NULL || PyCapsule_SetName(capsule, "used_dltensor_versioned") < 0) {
     Py_DECREF(capsule);
-    return NULL;
+    return -1;
   }
   Py_DECREF(capsule);
   if (managed->deleter != NULL) managed->deleter(managed);
+  return 0;
+}
+
+static PyObject* exchange(PyObject* module, PyObject* const* arrays, Py_ssize_t count) {
+  (void)module;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (exchange_one(arrays[i]) < 0) return NULL;
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject* by_table(PyObject* module, PyObject* const* arrays, Py_ssize_t count) {
+  static PyTypeObject* type;
+  static Table* table;
+  (void)module;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (Py_TYPE(arrays[i]) != type) {
+      PyObject* capsule = PyObject_GetAttrString((PyObject*)Py_TYPE(arrays[i]), "__dlpack_c_exchange_api__");
+      if (capsule == NULL) return NULL;
+      table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+      type = Py_TYPE(arrays[i]);
+      Py_DECREF(capsule);
+      if (table == NULL) return NULL;
+    }
+    Versioned* managed;
+    if (table->from_object(arrays[i], &managed) != 0) return NULL;
+    if (managed->deleter != NULL) managed->deleter(managed);
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject* by_buffer(PyObject* module, PyObject* const* arrays, Py_ssize_t count) {
+  (void)module;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(arrays[i], &view, PyBUF_FULL_RO) < 0) return NULL;
+    PyBuffer_Release(&view);
+  }
   Py_RETURN_NONE;
 }
 
@@ -303,7 +345,9 @@ static PyMethodDef functions[] = {{"native", native, METH_NOARGS, NULL},
                                   {"python_many", python_many, METH_O, NULL},
                                   {"handled", handled, METH_O, NULL},
                                   {"repeat", (PyCFunction)(void (*)(void))repeat, METH_FASTCALL, NULL},
-                                  {"exchange", exchange, METH_O, NULL},
+                                  {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, NULL},
+                                  {"by_table", (PyCFunction)(void (*)(void))by_table, METH_FASTCALL, NULL},
+                                  {"by_buffer", (PyCFunction)(void (*)(void))by_buffer, METH_FASTCALL, NULL},
                                   {NULL, NULL, 0, NULL}};
 
 static int fill(PyObject* module) {
@@ -311,7 +355,12 @@ static int fill(PyObject* module) {
   operator_type = (PyTypeObject*)PyType_FromSpec(&operator_spec);
   stored = calloc(1, sizeof *stored);
   dlpack_name = PyUnicode_InternFromString("__dlpack__");
-  if (wrapper_type == NULL || operator_type == NULL || stored == NULL || dlpack_name == NULL) return -1;
+  version = Py_BuildValue("(ii)", 1, 0);
+  version_names = Py_BuildValue("(s)", "max_version");
+  if (wrapper_type == NULL || operator_type == NULL || stored == NULL || dlpack_name == NULL || version == NULL ||
+      version_names == NULL) {
+    return -1;
+  }
   stored->owners = 1;
   classes = PyTuple_Pack(1, wrapper_type);
   if (classes == NULL) return -1;

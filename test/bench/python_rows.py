@@ -6,6 +6,7 @@ does not exist yet. The floors are in floors.c, the operators in bench_operators
 """
 
 import argparse
+import array
 import importlib.util
 import json
 import sys
@@ -22,7 +23,11 @@ def load_floors(folder: Path) -> types.ModuleType:
     files = sorted(folder.glob("floors.*.so"))
     if not files:
         raise SystemExit(f"{folder} has no floors.*.so; build with -Dbenchmarks=true first")
-    spec = importlib.util.spec_from_file_location("floors", files[0])
+    return load_extension("floors", files[0])
+
+
+def load_extension(name: str, file: Path) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -56,6 +61,7 @@ class Sides:
         import opyard
 
         self.opyard = opyard
+        self.folder = folder
         self.floors = load_floors(folder)
         opyard.load_library(folder / "bench_operators.so")
         self.ops = opyard.ops
@@ -109,8 +115,36 @@ class Sides:
             Statement("alias(x)", {"alias": self.ops.aten.alias.default, "x": self.tensor}),
         )
 
+    def _foreign(self, exchange: Callable, arrays: list) -> tuple[Statement, Statement]:
+        """Four arrays, so that what the dispatch costs is a small part of ours."""
+        names = dict(zip("abcd", arrays, strict=True))
+        op = self.ops.opyard_bench.take.default
+        return (
+            Statement("exchange(a, b, c, d)", {"exchange": exchange, **names}),
+            Statement("op(a, b, c, d)", {"op": op, **names}),
+        )
+
     def foreign(self) -> tuple[Statement, Statement]:
-        # The whole call counts, so that what the dispatch costs is part of ours.
+        return self._foreign(self.floors.exchange, [self.array.copy() for _ in range(4)])
+
+    def foreign_table(self) -> tuple[Statement, Statement]:
+        name = "opyard_test_arrays"
+        file = next((self.folder.parent / "python").glob(f"{name}.cpython-311*.so"), None)
+        if file is None:
+            raise FileNotFoundError(f"{name} is built with -Dtests=true")
+        made = load_extension(name, file)
+        return self._foreign(self.floors.by_table, [made.Array([1.0] * 4) for _ in range(4)])
+
+    def foreign_torch(self) -> tuple[Statement, Statement]:
+        import torch
+
+        return self._foreign(self.floors.by_table, [torch.zeros(4) for _ in range(4)])
+
+    def foreign_buffer(self) -> tuple[Statement, Statement]:
+        made = [array.array("f", [1.0] * 4) for _ in range(4)]
+        return self._foreign(self.floors.by_buffer, made)
+
+    def foreign_result(self) -> tuple[Statement, Statement]:
         op = self.ops.opyard_bench.stored.default
         floor = {"exchange": self.floors.exchange, "a": self.array}
         return Statement("exchange(a)", floor), Statement("op(a)", {"op": op, "a": self.array})
@@ -203,6 +237,10 @@ ROWS: dict[str, Callable] = {
     "path": Sides.path,
     "fresh": Sides.fresh,
     "foreign": Sides.foreign,
+    "foreign_table": Sides.foreign_table,
+    "foreign_torch": Sides.foreign_torch,
+    "foreign_buffer": Sides.foreign_buffer,
+    "foreign_result": Sides.foreign_result,
     "from_dlpack": Sides.from_dlpack,
     "python_kernel": Sides.python_kernel,
     "python_two": Sides.python_two,
