@@ -118,11 +118,32 @@ OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
                                      std::string(require_text(text.get(), "a message"))));
 }
 
+// NumPy before 2.1 hands out no array that is read-only by __dlpack__; its buffers can say that.
+Tensor take_of_numpy(Runtime& runtime, PyObject* array) {
+  try {
+    return take_from_method(runtime, array, "");
+  } catch (const PythonErrorSet&) {
+    if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw;
+  }
+  PyObject* const refusal = take_exception();
+  try {
+    Tensor tensor = share_buffer(runtime, array, "");
+    Py_DECREF(refusal);
+    return tensor;
+  } catch (const Error&) {
+  } catch (const PythonErrorSet&) {
+    PyErr_Clear();
+  }
+  restore_exception(refusal);
+  throw PythonErrorSet();
+}
+
 Tensor take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   switch (kind.way) {
     case ForeignWay::Table:
       return take_from_table(runtime, *kind.table, object, "");
     case ForeignWay::Method:
+      if (kind.result == ForeignReturn::NumPy) return take_of_numpy(runtime, object);
       return take_from_method(runtime, object, "");
     case ForeignWay::Buffer:
       return share_buffer(runtime, object, "");

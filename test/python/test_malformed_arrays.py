@@ -413,14 +413,18 @@ def test_T3_buffers(op, name):
     refused_by(op, buffer(make()), ValueError, text)
 
 
-RAISED = "its __dlpack__ raised BufferError: DLPack only supports "
+def raised_by(array):
+    """NumPy's versions have words of their own."""
+    with pytest.raises(BufferError) as caught:
+        array.__dlpack__()
+    return f"its __dlpack__ raised BufferError: {caught.value}"
+
+
 ARRAYS = {
-    "byte order": (lambda: np.zeros(2, ">f4"), RAISED + "native byte order."),
-    "objects": (
-        lambda: np.array([None]),
-        RAISED + "signed/unsigned integers, float and complex dtypes.",
-    ),
-    "below zero": (lambda: np.zeros(3)[::-1], below_zero(0, -1)),
+    "byte order": (lambda: np.zeros(2, ">f4"), raised_by),
+    "objects": (lambda: np.array([None]), raised_by),
+    "records": (lambda: np.zeros(2, [("a", "i4")]), raised_by),
+    "below zero": (lambda: np.zeros(3)[::-1], lambda array: below_zero(0, -1)),
 }
 
 
@@ -429,7 +433,7 @@ def test_T3_arrays_of_numpy(op, name):
     make, text = ARRAYS[name]
     with pytest.raises(ValueError) as caught:
         op.op(make())
-    assert str(caught.value) == refusal("numpy.ndarray", text)
+    assert str(caught.value) == refusal("numpy.ndarray", text(make()))
 
 
 def test_T3_arrays_and_buffers_leave_nothing_behind(op):
