@@ -2,7 +2,6 @@
 #include "objects/dlpack_keeper.h"
 
 #include "objects/foreign_state.h"
-#include "runtime/gil.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -45,12 +44,7 @@ void deallocate(PyObject* self) {
 // Of a storage. Any thread.
 void let_go(void* keeper) {
   auto* const object = static_cast<PyObject*>(keeper);
-  PyThreadState* const noted = noted_thread_state;
-  if (__builtin_expect(noted != nullptr && noted == current_thread_state(), 1)) {
-    drop_reference(object);  // what the interpreter's slot does as well, once it has found out
-  } else {
-    keeper_of(object).runtime->tag->decref(object, false);
-  }
+  keeper_of(object).runtime->tag->decref(object, false);
 }
 
 template <typename Managed>
