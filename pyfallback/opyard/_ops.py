@@ -15,15 +15,20 @@ The operators of `aten` are a plugin that is loaded when one of them is first wa
 
 import os
 import sys
+from _thread import get_ident
 
 from . import _C
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ._plugins import Plugin, UnloadReport
 
 _packets: dict = {}
 _aten_is_loaded = False
+# By thread that loads a plugin package: what takes back what it registers; see _entry_points.py.
+_recording: dict = {}
 
 
 def encoded_path(path: "str | bytes | os.PathLike") -> bytes:
@@ -50,7 +55,13 @@ def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
     from ._plugins import Plugin
 
     encoded = encoded_path(path)
-    _bind.load_library(encoded)
+    if _recording and get_ident() in _recording:
+        before = set(_bind.loaded_libraries())
+        _bind.load_library(encoded)
+        for loaded in set(_bind.loaded_libraries()) - before:
+            note(Plugin(os.fsencode(loaded)).unload)
+    else:
+        _bind.load_library(encoded)
     if keys := sys.modules.get("opyard._keys"):
         keys.refresh_names()  # the library may have named some
     return Plugin(encoded)
@@ -98,16 +109,30 @@ def load_aten() -> None:
 
 
 def load_for(name: str) -> None:
-    """Loads the operators of aten where a name is one of theirs."""
+    """Loads the operators of aten where a name is one of theirs; where an operator of another
+    namespace is not defined, the packages that say that they bring it.
+    """
     if name.startswith(("aten::", "prim::")):
         load_aten()
+    elif not _C.overloads(name.partition(".")[0]):
+        from . import _entry_points
+
+        _entry_points.load_for(name.partition("::")[0])
+
+
+def note(take_back: "Callable[[], object]") -> None:
+    """Notes what ends a registration that was just made, where a plugin package is being loaded."""
+    made = _recording.get(get_ident())
+    if made is not None:
+        made.append(take_back)
 
 
 def packet_of(name: str) -> "_C.OpOverloadPacket":
     """The one packet of "ns::name", whether or not there is an operator of that name now."""
     packet = _packets.get(name)
     if packet is None:
-        load_for(name)
+        if name.startswith(("aten::", "prim::")):
+            load_aten()
         packet = _packets.setdefault(name, _C.packet(name))
     return packet
 
@@ -197,6 +222,10 @@ class _OpNamespace(_C.NameSpace):
 
         if self.__name__ in ("aten", "prim"):
             load_aten()
+        else:
+            from . import _entry_points
+
+            _entry_points.load_for(self.__name__)
         prefix = f"{self.__name__}::"
         names = {
             name[len(prefix) :].partition(".")[0]

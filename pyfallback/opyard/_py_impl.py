@@ -112,6 +112,7 @@ def py_impl(
         if own is None:
             own = _C.Library(op.namespace, "IMPL", "", place)
             _own_libraries[op] = own
+            _ops.note(own.reset)
         own.impl(op.name(), fn, key.name, with_keyset, True, place)
         return fn
 

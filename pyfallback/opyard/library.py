@@ -24,6 +24,7 @@ from ._ops import load_library, loaded_libraries, unload_library
 if TYPE_CHECKING:
     from ._c_function import CFunction, c_prototype
     from ._custom_op import CustomOpDef, custom_op
+    from ._entry_points import load_plugins
     from ._fake import get_ctx
     from ._infer_schema import infer_schema
     from ._opcheck import OpCheckError, opcheck
@@ -57,6 +58,7 @@ __all__ = [
     "impl",
     "infer_schema",
     "load_library",
+    "load_plugins",
     "loaded_libraries",
     "opcheck",
     "override",
@@ -91,6 +93,7 @@ _LATE = {
     "get_ctx": "_fake",
     "impl": "_register",
     "infer_schema": "_infer_schema",
+    "load_plugins": "_entry_points",
     "opcheck": "_opcheck",
     "override": "_override",
     "register_autocast": "_register",
@@ -201,6 +204,8 @@ class Library:
         self._end = weakref.finalize(self, _take_back, self._parts, self._defined)
         # At exit operators stay: a daemon thread may still be calling them.
         self._end.atexit = False
+        if _ops._recording:
+            _ops.note(self._destroy)
 
     def _hand_over(self, to: "Library", place: str) -> bool:
         """Gives all that is registered to a library that is made again, which then replaces it."""

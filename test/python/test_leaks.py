@@ -507,6 +507,7 @@ SCENARIOS = {
     "library.opcheck refused": lambda: fails(
         NotImplementedError, lib.opcheck, "leaks::op", (X,), atol=1),
     "library.OpCheckError": lambda: fails(lib.OpCheckError, lib.opcheck, "leaks::bare", (X,)),
+    "library.load_plugins": lambda: fails(LookupError, lib.load_plugins, "nobody_brings_this"),
     "library.fallthrough_kernel": lambda: fails(NotImplementedError, lib.fallthrough_kernel),
     "library.infer_schema": lambda: lib.infer_schema(infer, mutates_args=["x"]),
     "library.infer_schema refused": lambda: fails(

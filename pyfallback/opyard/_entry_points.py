@@ -1,0 +1,194 @@
+"""Python packages that bring operators: entry points of the group `opyard.plugins`.
+
+    [project.entry-points."opyard.plugins"]
+    demo = "demo_package.operators"             a module, which registers when it is imported
+    demo = "demo_package:register_operators"    a function, which is called once, without arguments
+
+An entry point is called like the namespace that it serves. Nothing is loaded when opyard is imported:
+the first time that an operator of a namespace is asked for and is not defined, the entry points with
+the namespace's name are loaded, and then the operator is looked for again. A package that serves several
+namespaces has an entry point for each.
+
+[Failing] What raises while it is loaded leaves nothing registered: the libraries, overrides and shared
+libraries that its thread has made meanwhile are taken back, and the next one who asks tries again.
+
+[Threads] One thread loads an entry point, others that want it wait. That thread finds what is there so
+far. Loading imports modules, which have locks of their own, so waiting ends after a while.
+"""
+
+import os
+import sys
+import threading
+import warnings
+from typing import Any
+
+from . import _ops
+
+_GROUP = "opyard.plugins"
+_SWITCH = "OPYARD_PLUGINS"
+_LONGEST_WAIT = 60.0
+
+
+class _EntryPoint:
+    """One entry point, and whether it was loaded."""
+
+    def __init__(self, point: Any) -> None:
+        self.point = point
+        self.name: str = point.name
+        distribution = point.dist
+        self.distribution = (
+            f"{distribution.metadata['Name']} {distribution.version}" if distribution else "nowhere"
+        )
+        self.loaded = False
+        self.lock = threading.Lock()
+        self.thread = 0  # that loads it now
+
+    def load(self) -> bool:
+        """Loads it, unless that was done or is being done by this thread: then it gives False."""
+        if self.loaded or self.thread == threading.get_ident() or self._is_being_imported():
+            return False
+        if not self.lock.acquire(timeout=_LONGEST_WAIT):
+            raise ImportError(
+                f"{self}: another thread has been loading it for {_LONGEST_WAIT:.0f} seconds; it "
+                "may be waiting for a module that this thread imports"
+            )
+        try:
+            if self.loaded:
+                return True
+            self.thread = threading.get_ident()
+            self._load()
+            self.loaded = True
+        finally:
+            self.thread = 0
+            self.lock.release()
+        return True
+
+    def _is_being_imported(self) -> bool:
+        """By someone who imports the package itself, and is not done yet."""
+        module = sys.modules.get(self.point.module)
+        return getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+    def _load(self) -> None:
+        made: list = []
+        former = _ops._recording.get(self.thread)
+        _ops._recording[self.thread] = made
+        try:
+            found = self.point.load()
+            if self.point.attr:
+                if not callable(found):
+                    raise TypeError(f"{self.point.value} is a {type(found).__name__}, no function")
+                found()
+        except BaseException as error:
+            _take_back(made)
+            if not isinstance(error, Exception):
+                raise
+            raise ImportError(
+                f"{self} failed: {type(error).__name__}: {error}. What it had registered was taken "
+                f"back. With {_SWITCH}=0 in the environment no plugin is loaded",
+                name=self.point.module,
+            ) from error
+        finally:
+            if former is None:
+                del _ops._recording[self.thread]
+            else:
+                _ops._recording[self.thread] = former
+                former.extend(made)
+
+    def __str__(self) -> str:
+        return (
+            f"the entry point {self.name} = {self.point.value} of the group {_GROUP} "
+            f"(distribution {self.distribution})"
+        )
+
+
+def _take_back(made: list) -> None:
+    """Ends libraries and overrides, the last one first. See [Failing]."""
+    for each in reversed(made):
+        each()
+    # Libraries that others would go on with.
+    for module, attribute in (("_register", "_kept"), ("_py_impl", "_own_libraries")):
+        kept: dict = getattr(sys.modules.get(f"{__package__}.{module}"), attribute, {})
+        ended = {id(getattr(each, "__self__", None)) for each in made}
+        for key in [key for key, value in kept.items() if id(value) in ended]:
+            del kept[key]
+    for packet in list(_ops._packets.values()):
+        _ops.forget(packet.qualified_name)
+
+
+# What was found, as of the folders in sys.path.
+_found: "dict[str, list[_EntryPoint]]" = {}
+_state: tuple = ()
+_warned_of = ""
+
+
+def _current_state() -> tuple:
+    def time_of(path: str) -> int:
+        try:
+            return os.stat(path or ".").st_mtime_ns
+        except (OSError, ValueError):
+            return 0
+
+    return tuple((path, time_of(path)) for path in sys.path if isinstance(path, str))
+
+
+def _is_on() -> bool:
+    global _warned_of
+    value = os.environ.get(_SWITCH, "")
+    if value not in ("", "0", "1") and value != _warned_of:
+        _warned_of = value
+        warnings.warn(
+            f"ignoring invalid value for {_SWITCH}: {value}; valid values are 0 or 1", stacklevel=2
+        )
+    return value != "0"
+
+
+def _entry_points() -> "dict[str, list[_EntryPoint]]":
+    """All entry points by name; looked for again when packages came or went."""
+    global _found, _state
+    state = _current_state()
+    if state != _state:
+        from importlib.metadata import entry_points
+
+        known = {(e.name, e.point.value, e.distribution): e for row in _found.values() for e in row}
+        found: dict[str, list[_EntryPoint]] = {}
+        for point in sorted(set(entry_points(group=_GROUP)), key=lambda p: (p.name, p.value)):
+            made = _EntryPoint(point)
+            each = known.setdefault((made.name, point.value, made.distribution), made)
+            found.setdefault(point.name, []).append(each)
+        _found, _state = found, state
+    return _found
+
+
+def load_for(namespace: str) -> bool:
+    """Loads the entry points of a namespace, where there are some that were not loaded.
+
+    Gives whether something was loaded. Raises ImportError where one fails, with what it was.
+    """
+    if not _is_on():
+        return False
+    return any([point.load() for point in _entry_points().get(namespace, ())])
+
+
+def load_plugins(*namespaces: str) -> list[str]:
+    """Loads the packages that bring operators of these namespaces, or of all, and gives the names of
+    the namespaces that packages say they serve.
+
+    Nobody needs to call this: the first look at an operator of a namespace that is not defined does
+    the same. It is for plugins that only override, and for who wants to know early. Raises LookupError
+    for a namespace that no package serves, ImportError where one cannot be loaded; nothing that it
+    had registered stays then. Does nothing, and gives an empty list, where the environment variable
+    OPYARD_PLUGINS is 0.
+    """
+    if not _is_on():
+        return []
+    points = _entry_points()
+    for namespace in namespaces:
+        if namespace not in points:
+            raise LookupError(
+                f"no installed package has an entry point {namespace!r} in the group {_GROUP}; "
+                f"there are: {', '.join(points) or 'none'}"
+            )
+    names = list(namespaces or points)
+    for name in names:
+        load_for(name)
+    return names
