@@ -91,8 +91,6 @@ bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, 
         static_cast<void>(lent.release_impl());  // `arrays` is the owner
         return true;
       }
-      misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
-      return false;
     }
     Value value;
     if (to_value(runtime, *parameters_[position].argument->type, given, value, &arrays)) {

@@ -11,6 +11,7 @@
 #include "objects/future.h"
 #include "objects/integer.h"
 #include "objects/recursion.h"
+#include "objects/stand_in.h"
 #include "objects/symbolic.h"
 #include "objects/tensor.h"
 #include "runtime/errors.h"
@@ -216,6 +217,10 @@ bool is_sequence(const Runtime& runtime, PyObject* object) {
          !PyByteArray_Check(object) && !PyDict_Check(object) && !is_tensor(runtime, object);
 }
 
+// As to_value(), without asking the object what it stands for.
+bool convert_itself(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+                    ForeignArguments* arrays);
+
 // Converts an element of a container; `place` gives its place there.
 template <typename Place>
 void to_element(Runtime& runtime, const Type& type, PyObject* item, Value& value,
@@ -250,7 +255,9 @@ bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value,
                       is_foreign_array(runtime, object);
   if (is_one || !is_sequence(runtime, object)) {
     Value one;  // int[2] takes 3 for [3, 3]
-    if (type.size_hint() == 0 || !to_value(runtime, element, object, one, arrays)) return false;
+    if (type.size_hint() == 0 || !convert_itself(runtime, element, object, one, arrays)) {
+      return false;
+    }
     value = Value::list(std::vector<Value>(std::size_t(type.size_hint()), one));
     return true;
   }
@@ -371,7 +378,7 @@ bool to_union(Runtime& runtime, const Type& type, PyObject* object, Value& value
   std::optional<RefusedArray> refused;
   for (const TypePtr& member : type.elements()) {
     try {
-      if (to_value(runtime, *member, object, value, arrays)) return true;
+      if (convert_itself(runtime, *member, object, value, arrays)) return true;
     } catch (const PastRange& range) {
       past = range;  // a wider member may follow
     } catch (const WrongElement&) {
@@ -388,10 +395,8 @@ bool to_union(Runtime& runtime, const Type& type, PyObject* object, Value& value
   return false;
 }
 
-}  // namespace
-
-bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value,
-              ForeignArguments* arrays) {
+bool convert_itself(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+                    ForeignArguments* arrays) {
   switch (type.kind()) {
     case TypeKind::Tensor:
       if (!is_tensor(runtime, object) && object != Py_None) {
@@ -440,7 +445,7 @@ bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value
       return object == Py_None;
     case TypeKind::Optional:
       value = Value();
-      return object == Py_None || to_value(runtime, type.element(), object, value, arrays);
+      return object == Py_None || convert_itself(runtime, type.element(), object, value, arrays);
     case TypeKind::List:
       return to_list(runtime, type, object, value, arrays);
     case TypeKind::Tuple:
@@ -456,6 +461,17 @@ bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value
     default:
       return false;  // types without a natural object in Python
   }
+}
+
+}  // namespace
+
+bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+              ForeignArguments* arrays) {
+  if (__builtin_expect(convert_itself(runtime, type, object, value, arrays), 1)) return true;
+  const Owned stand_in = find_stand_in(object);
+  if (!stand_in) return false;
+  if (convert_itself(runtime, type, stand_in.get(), value, arrays)) return true;
+  throw WrongElement{".__opyard_value__()", Py_TYPE(stand_in.get())->tp_name, to_string(type)};
 }
 
 }  // namespace opyard::python

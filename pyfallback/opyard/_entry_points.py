@@ -4,16 +4,18 @@
     demo = "demo_package.operators"             a module, which registers when it is imported
     demo = "demo_package:register_operators"    a function, which is called once, without arguments
 
-An entry point is called like the namespace that it serves. Nothing is loaded when opyard is imported:
-the first time that an operator of a namespace is asked for and is not defined, the entry points with
-the namespace's name are loaded, and then the operator is looked for again. A package that serves several
-namespaces has an entry point for each.
+An entry point is called like the namespace that it serves. Nothing is loaded when opyard is
+imported: the first time that an operator of a namespace is asked for and is not defined, the
+entry points with the namespace's name are loaded, and then the operator is looked for again. A
+package that serves several namespaces has an entry point for each.
 
-[Failing] What raises while it is loaded leaves nothing registered: the libraries, overrides and shared
-libraries that its thread has made meanwhile are taken back, and the next one who asks tries again.
+[Failing] What raises while it is loaded leaves nothing registered: the libraries, overrides and
+shared libraries that its thread has made meanwhile are taken back, and the next one who asks
+tries again.
 
-[Threads] One thread loads an entry point, others that want it wait. That thread finds what is there so
-far. Loading imports modules, which have locks of their own, so waiting ends after a while.
+[Threads] One thread loads an entry point, others that want it wait. That thread finds what is
+there so far. Loading imports modules, which have locks of their own, so waiting ends after a
+while.
 """
 
 import os
@@ -170,14 +172,15 @@ def load_for(namespace: str) -> bool:
 
 
 def load_plugins(*namespaces: str) -> list[str]:
-    """Loads the packages that bring operators of these namespaces, or of all, and gives the names of
-    the namespaces that packages say they serve.
+    """Loads the packages that bring operators of these namespaces, or of all, and gives the names
+    of the namespaces that packages say they serve.
 
     Nobody needs to call this: the first look at an operator of a namespace that is not defined does
-    the same. It is for plugins that only override, and for who wants to know early. Raises LookupError
-    for a namespace that no package serves, ImportError where one cannot be loaded; nothing that it
-    had registered stays then. Does nothing, and gives an empty list, where the environment variable
-    OPYARD_PLUGINS is 0.
+    the same. It is for plugins that only override, and for who wants to know early. Does nothing,
+    and gives an empty list, where the environment variable OPYARD_PLUGINS is 0.
+
+    Raises LookupError for a namespace that no package serves, ImportError where one cannot be
+    loaded; nothing that it had registered stays then.
     """
     if not _is_on():
         return []

@@ -151,6 +151,20 @@ def _wants(with_keyset: bool, with_next: bool) -> int:
     return bool(with_keyset) | bool(with_next) << 1
 
 
+def _refuse_meta_kernel(name: str) -> None:
+    """Raises where an operator is made of others, which have meta kernels of their own."""
+    from . import _bind
+    from ._keys import DispatchKey
+
+    if _bind.has_kernel_at(name, int(DispatchKey.CompositeImplicitAutograd)):
+        raise RuntimeError(
+            f"We should not register a meta kernel directly to the operator '{name}', because it "
+            "has a CompositeImplicitAutograd kernel. That one serves Meta as well, since it is "
+            "made of other operators: register meta kernels for those, or this one with "
+            "allow_override=True"
+        )
+
+
 def _take_back(parts: "list[_C.Library]", defined: list[str]) -> None:
     """Ends the registrations of a Library. Not a method: it must not keep the Library alive."""
     for part in reversed(parts):
@@ -308,7 +322,9 @@ class Library:
         back. The first such kernel of an operator and key gives a UserWarning, which names both;
         `allow_override` says that it is meant, and gives none, like override().
 
-        Raises TypeError where `fn` is not callable, RuntimeError for what cannot be registered.
+        Raises TypeError where `fn` is not callable, RuntimeError for what cannot be registered, and
+        for a kernel at Meta of an operator with one at CompositeImplicitAutograd, unless
+        `allow_override`.
         """
         function = _function(fn)
         if isinstance(op_name, _C.OpOverload):
@@ -319,6 +335,8 @@ class Library:
             )
         if dispatch_key == "":
             dispatch_key = self.dispatch_key
+        if dispatch_key != "" and not allow_override and _key_name(dispatch_key) == "Meta":
+            _refuse_meta_kernel(op_name if "::" in op_name else f"{self.ns}::{op_name}")
         wants = _wants(with_keyset, with_next)
         self._library.impl(op_name, function, dispatch_key, wants, allow_override, _place())
 

@@ -15,6 +15,7 @@ from opyard import dispatch
 from opyard.library import load_plugins
 
 _numbers = itertools.count()
+X = opyard.tensor([1.0])
 
 BRINGS = """
     from opyard.library import Library
@@ -85,7 +86,7 @@ def test_a_function_is_called_once(installed, ns, x):
     lambda ns: dispatch.explain(f"{ns}::f", opyard.tensor([1.0])),
     lambda ns: dispatch.dump(f"{ns}::f"),
     lambda ns: dir(ops(ns)),
-    lambda ns: opyard.library.opcheck(f"{ns}::f", (opyard.tensor([1.0]),), test_utils="test_schema"),
+    lambda ns: opyard.library.opcheck(f"{ns}::f", (X,), test_utils="test_schema"),
 ])  # fmt: skip
 def test_names_in_texts_bring_them_too(installed, ns, ask):
     name = installed(BRINGS)
@@ -190,7 +191,8 @@ def test_who_asks_next_tries_again(installed, ns, x, tmp_path):
     ("text", "points", "cause"),
     [
         ("", "NS = MODULE:register", "AttributeError: module 'MODULE' has no attribute 'register'"),
-        ("register = 3", "NS = MODULE:register", "TypeError: MODULE:register is a int, no function"),
+        ("register = 3", "NS = MODULE:register",
+         "TypeError: MODULE:register is a int, no function"),
         ("", "NS = no_module_of_this_name",
          "ModuleNotFoundError: No module named 'no_module_of_this_name'"),
         ("def register(): 1 / 0", "NS = MODULE:register", "ZeroDivisionError: division by zero"),

@@ -630,3 +630,21 @@ def test_kernels_of_aten_stay_on_top_of_the_operators_that_load_later(run_progra
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip().endswith("program.py:7")
+
+
+def test_F4_a_meta_kernel_of_an_implicit_composite_is_refused(ns, library, define):
+    op = define("made(Tensor x) -> Tensor", CompositeImplicitAutograd=lambda x: x)
+    before = opyard.dispatch.dump(op.qualified_name)
+    for name in ("made", f"{ns}::made", op.default):
+        text = message_of(RuntimeError, library.impl, name, lambda x: x, "Meta")
+        assert text == (
+            f"We should not register a meta kernel directly to the operator '{ns}::made', because "
+            "it has a CompositeImplicitAutograd kernel. That one serves Meta as well, since it is "
+            "made of other operators: register meta kernels for those, or this one with "
+            "allow_override=True"
+        )
+    meta = Library(ns, "IMPL", "Meta")
+    assert "We should not register" in message_of(RuntimeError, meta.impl, "made", lambda x: x)
+    assert opyard.dispatch.dump(op.qualified_name) == before
+    meta.impl("made", lambda x: x, allow_override=True)
+    meta._destroy()
