@@ -16,6 +16,7 @@ from pathlib import Path
 
 from timing import Statement, medians
 
+own_tensor = own_wrapper = None  # see Sides
 LOOP = 1000  # calls of one statement that loops in C or C++
 
 
@@ -46,6 +47,14 @@ def pass_on(x):
 
 def pass_first(*args, a=1.0):
     return args[0]
+
+
+def give_tensor(*args):
+    return own_tensor
+
+
+def give_wrapper(*args):
+    return own_wrapper
 
 
 def handle(cls, op, types, args=(), kwargs=None):
@@ -79,15 +88,13 @@ class Sides:
         self.own_ops = opyard.ops.opyard_bench_own
         self.tensor = opyard.tensor([1.0, 2.0, 3.0, 4.0])
         # Of these the results are looked at, so that they give a tensor of their own.
-        answer = opyard.tensor([1.0, 2.0, 3.0, 4.0])
-
-        def give(*args):
-            return answer
-
+        global own_tensor, own_wrapper
+        own_tensor = opyard.tensor([1.0, 2.0, 3.0, 4.0])
+        own_wrapper = self.floors.Wrapper()
         self.custom = {
             count: opyard.library.custom_op(
                 f"opyard_bench_custom::f{count}",
-                give,
+                give_tensor,
                 mutates_args=(),
                 schema=f"({', '.join(f'Tensor x{i}' for i in range(count))}) -> Tensor",
             )
@@ -179,13 +186,8 @@ class Sides:
 
     def _custom(self, count: int) -> tuple[Statement, Statement]:
         text = f"op({', '.join(['x'] * count)})"
-        answer = self.floors.Wrapper()
-
-        def give(*args):
-            return answer
-
         return (
-            Statement(text, {"op": self.floors.python_many(give), "x": self.wrapper}),
+            Statement(text, {"op": self.floors.python_many(give_wrapper), "x": self.wrapper}),
             Statement(text, {"op": self.custom[count], "x": self.tensor}),
         )
 
