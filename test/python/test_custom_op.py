@@ -864,7 +864,7 @@ def test_F29_has_no_autograd_formula(make, ns):
 # What comes later ---------------------------------------------------------------------------
 
 
-def test_F19_F21_formulas_wait_for_the_backward_engine(make, ns):
+def test_formulas_wait_for_the_backward_engine(make, ns):
     f = make(twice)
     assert message_of(NotImplementedError, f.register_autograd, twice, setup_context=twice) == (
         f"register_autograd: {ns}::twice can have no formula yet, since Opyard has no backward "

@@ -365,7 +365,7 @@ def test_F26_autocast_of_a_custom_op_ends_with_it(custom, ns, x):
     made._destroy()
 
 
-def test_A32_autocast_is_of_this_thread_and_is_put_back(x):
+def test_F26_autocast_is_of_this_thread_and_is_put_back(x):
     def state():
         return (tls_is_dispatch_key_included("AutocastCPU"),
                 tls_is_dispatch_key_excluded("AutocastCPU"))  # fmt: skip
