@@ -125,6 +125,7 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
     misfit = {Misfit::Kind::TooMany, std::size_t(count), nullptr, nullptr, ""};
     return false;
   }
+  arrays.begin();
   Py_ssize_t keywords_left = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];

@@ -24,7 +24,7 @@ template <typename Managed>
 void call_deleter(void* context) {
   auto* const managed = static_cast<Managed*>(context);
   if (managed->deleter == nullptr) return;
-  PyObject* const pending = take_exception();
+  PyObject* const pending = PyErr_Occurred() == nullptr ? nullptr : take_exception();
   managed->deleter(managed);
   if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(nullptr);
   if (pending != nullptr) restore_exception(pending);

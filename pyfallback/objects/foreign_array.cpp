@@ -234,6 +234,7 @@ TensorImpl* ForeignArguments::convert(Runtime& runtime, PyObject* object) {
     tensor = items_.back().tensor = taken.release_impl();
   }
   if (written_) require_writable(*tensor);
+  if (first_ == nullptr) first_ = object;
   return tensor;
 }
 

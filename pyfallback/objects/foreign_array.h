@@ -51,7 +51,10 @@ class ForeignArguments {
     if (__builtin_expect(!items_.empty(), 0)) drop();
   }
 
-  bool empty() const noexcept { return items_.empty(); }
+  // Another candidate is bound: what former ones took for an array may be none to it.
+  void begin() noexcept { first_ = nullptr; }
+  // Whether the candidate that was bound last takes no array.
+  bool empty() const noexcept { return first_ == nullptr; }
   // The argument that is bound now is written to.
   void set_written(bool written) noexcept { written_ = written; }
   bool written() const noexcept { return written_; }
@@ -78,6 +81,7 @@ class ForeignArguments {
   const Py_ssize_t count_;
   PyObject* const names_;
   bool written_ = false;
+  PyObject* first_ = nullptr;   // of the arrays in the order of the schema; borrowed from items_
   SmallVector<Item, 4> items_;  // owners of both
 };
 

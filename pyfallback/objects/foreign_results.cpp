@@ -99,13 +99,13 @@ Owned ForeignArguments::give_back(Runtime& runtime, const ForeignKind& kind,
   if (kind.result == ForeignReturn::NumPy) {
     return has_buffer_format(tensor) ? to_array(wrapper.get()) : std::move(wrapper);
   }
-  const Owned from_dlpack = find_from_dlpack(items_[0].object);
+  const Owned from_dlpack = find_from_dlpack(first_);
   if (!from_dlpack) return wrapper;
   return checked(in_python([&] { return PyObject_CallOneArg(from_dlpack.get(), wrapper.get()); }));
 }
 
 Owned ForeignArguments::give_back_items(Runtime& runtime, const Value& list) const {
-  const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(items_[0].object));
+  const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(first_));
   const std::vector<Value>& items = list.items_unchecked();
   Owned made = checked(PyList_New(Py_ssize_t(items.size())));
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -118,8 +118,7 @@ Owned ForeignArguments::give_back_items(Runtime& runtime, const Value& list) con
 
 Owned ForeignArguments::give_back(Runtime& runtime, const Type& type, const Value& result) const {
   if (result.is_tensor()) {
-    return give_back(runtime, foreign_kind_of(runtime, Py_TYPE(items_[0].object)),
-                     result.tensor_unchecked());
+    return give_back(runtime, foreign_kind_of(runtime, Py_TYPE(first_)), result.tensor_unchecked());
   }
   if (result.is_list() && is_list_of_tensors(type)) return give_back_items(runtime, result);
   return to_python(runtime, type, result);

@@ -333,6 +333,15 @@ def test_F57_any_takes_an_array_as_it_is(define):
     assert op(a) is a
 
 
+def test_F57_what_another_candidate_took_for_an_array_counts_for_nothing(define, library):
+    define("pick.tensor(Tensor x, Tensor y, int z) -> Tensor", CPU=lambda x, y, z: x)
+    op = define("pick.sizes(Tensor x, int[] y) -> Tensor", CPU=lambda x, y: x + sum(y))
+    result = op(opyard.tensor([1.0]), np.array([1, 2]))
+    assert type(result) is opyard.Tensor
+    assert result.tolist() == [4.0]
+    assert type(op(np.float32([1.0]), np.array([1, 2]))) is np.ndarray
+
+
 def test_F57_arithmetic_of_tensors_is_as_before():
     t, a = opyard.tensor([1.0]), np.float32([2.0])
     with pytest.raises(TypeError):

@@ -43,7 +43,10 @@ std::string describe_sizes(IntSpan sizes) {
   return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", "));
 }
 
-std::int64_t count_elements(IntSpan sizes) {
+namespace {
+
+// Where one of the sizes is 0 or less, or their product too large: raises, or there are no elements.
+OPYARD_COLD std::int64_t require_no_elements(IntSpan sizes) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] >= 0) continue;
     fail(ErrorKind::BadShape,
@@ -51,12 +54,17 @@ std::int64_t count_elements(IntSpan sizes) {
                      describe_sizes(sizes), i));
   }
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
+  fail(ErrorKind::BadShape,
+       fmt::format("sizes {} have more elements than fit in 64 bits", describe_sizes(sizes)));
+}
+
+}  // namespace
+
+std::int64_t count_elements(IntSpan sizes) {
   std::int64_t count = 1;
   for (const std::int64_t size : sizes) {
-    if (__builtin_mul_overflow(count, size, &count)) {
-      fail(ErrorKind::BadShape,
-           fmt::format("sizes {} have more elements than fit in 64 bits", describe_sizes(sizes)));
-    }
+    const bool overflows = __builtin_mul_overflow(count, size, &count);
+    if (__builtin_expect(size <= 0 || overflows, 0)) return require_no_elements(sizes);
   }
   return count;
 }
