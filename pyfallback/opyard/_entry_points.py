@@ -117,6 +117,8 @@ def _take_back(made: list) -> None:
         _ops.forget(packet.qualified_name)
 
 
+# Each entry point that was ever found, once, whichever threads look at the same time.
+_known: "dict[tuple, _EntryPoint]" = {}
 # What was found, as of the folders in sys.path.
 _found: "dict[str, list[_EntryPoint]]" = {}
 _state: tuple = ()
@@ -151,13 +153,13 @@ def _entry_points() -> "dict[str, list[_EntryPoint]]":
     if state != _state:
         from importlib.metadata import entry_points
 
-        known = {(e.name, e.point.value, e.distribution): e for row in _found.values() for e in row}
         found: dict[str, list[_EntryPoint]] = {}
         for point in sorted(set(entry_points(group=_GROUP)), key=lambda p: (p.name, p.value)):
             made = _EntryPoint(point)
-            each = known.setdefault((made.name, point.value, made.distribution), made)
+            each = _known.setdefault((made.name, point.value, made.distribution), made)
             found.setdefault(point.name, []).append(each)
-        _found, _state = found, state
+        _found = found
+        _state = state  # behind it: who reads this one reads that one
     return _found
 
 

@@ -263,7 +263,13 @@ def test_threads_wait_for_the_one_that_loads(installed, ns, x):
             lib.impl("f", lambda x: x, "CPU")
     """, "NS = MODULE:register")  # fmt: skip
     found = []
-    threads = [threading.Thread(target=lambda: found.append(ops(ns).f)) for _ in range(4)]
+    together = threading.Barrier(4)
+
+    def ask():
+        together.wait()  # they look for entry points at the same time as well
+        found.append(ops(ns).f)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
