@@ -192,7 +192,8 @@ def register_fake(
             return definition.register_fake(fn)
         # What custom_op() puts at Meta while there is no fake kernel may be covered.
         override = allow_override or (definition is not None and definition._fake is None)
-        if not override:
+        # A library that is made again replaces what it had registered; see _again.py.
+        if not override and not (lib is not None and lib._is_made_again):
             _check_free(name)
         _check_module(name, getattr(fn, "__module__", "") or "")
         target = kept_library(operator.namespace) if lib is None else lib

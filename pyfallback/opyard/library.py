@@ -212,6 +212,7 @@ class Library:
         self._defined: list[str] = []
         self._fallbacks: dict[str, _C.Library] = {}
         self._former_rules: list[Any] = []
+        self._is_made_again = False  # and what it had registered before may be replaced
         if former is None or not former._hand_over(self, _place()):
             self._library = _C.Library(ns, kind, self.dispatch_key, _place())
             self._parts.append(self._library)
@@ -228,6 +229,7 @@ class Library:
         self._end_again()
         to._library, to._fallbacks = self._library, self._fallbacks
         to._defined.extend(self._defined)
+        to._is_made_again = True
         parts = list(self._parts)
         self._parts.clear()
         self._end.detach()
@@ -245,6 +247,7 @@ class Library:
 
     def _end_again(self) -> None:
         """Takes back what was not registered again; see _again.py."""
+        self._is_made_again = False
         while self._former_rules:
             self._former_rules.pop().reset()
         if not self._end.alive:

@@ -246,6 +246,23 @@ def test_X5_fallbacks_and_rules_are_replaced(module, ns, x):
     assert not dispatch.has_fallback("OnTop1") and not dispatch.has_fallback("OnTop2")
 
 
+def test_X5_fake_kernels_of_a_library_are_replaced(module, ns):
+    text = (
+        FIRST
+        + """
+    from opyard.library import register_fake
+    register_fake("NS::f", lambda x: x, lib=lib)
+    """
+    )
+    module(text)
+    loaded = module(text)
+    assert dispatch.dump(f"{ns}::f").count("Meta:") == 1
+    with pytest.raises(RuntimeError, match="already has a Meta implementation"):
+        loaded.register_fake(f"{ns}::f", lambda x: x, lib=loaded.lib)
+    module(FIRST)
+    assert not dispatch.has_kernel(f"{ns}::f", "Meta")
+
+
 def test_X5_the_former_library_refuses_and_ends_nothing(module, ns, x):
     old = module(FIRST).lib
     new = module(FIRST).lib
