@@ -21,6 +21,7 @@
 #include "opyard/base/warning.h"
 #include "opyard/keys/local.h"
 #include "opyard/registry/registry.h"
+#include "opyard/schema/parse.h"
 #include "opyard/slot/main_interpreter.h"
 #include "protocol/callbacks.h"
 #include "protocol/handlers.h"
@@ -55,9 +56,9 @@ PyObject* configure(PyObject* module, PyObject* hooks) {
 // close(): the interpreter is about to end; native threads are turned away from now on.
 PyObject* close(PyObject* module, PyObject*) {
   return entry_from_python([&]() -> PyObject* {
-    set_warning_handler(nullptr);
-    if (leak_check != nullptr) take_back_libraries();
-    close_runtime(runtime_of_module(module));
+    Runtime& runtime = runtime_of_module(module);
+    if (leak_check != nullptr) take_back_libraries(runtime);
+    if (close_runtime(runtime)) set_warning_handler(nullptr);
     Py_RETURN_NONE;
   });
 }
@@ -131,6 +132,21 @@ PyObject* overloads(PyObject*, PyObject* name) {
   });
 }
 
+// dump_table(name, number): the table of an operator as the interpreter with this number sees it.
+PyObject* dump_table(PyObject*, PyObject* args) {
+  return entry_from_python([&] {
+    const char* name = nullptr;
+    long long number = 0;
+    if (PyArg_ParseTuple(args, "sL", &name, &number) == 0) throw PythonErrorSet();
+    const Runtime* const runtime = find_runtime_by_id(number);
+    OPYARD_CHECK(runtime != nullptr, NotFound,
+                 "no interpreter with the number " + std::to_string(number) +
+                     " has imported opyard in this process");
+    return to_text(Registry::instance().dump_table(parse_operator_name(name), runtime->tag))
+        .release();
+  });
+}
+
 // set_warn_always(flag) -> the former one
 PyObject* put_warn_always(PyObject*, PyObject* flag) {
   return entry_from_python([&] {
@@ -160,6 +176,7 @@ PyMethodDef functions[] = {
     {"tensor_keys", tensor_keys, METH_O, "tensor_keys(tensor) -> DispatchKeySet"},
     {"packet", new_packet, METH_O, "packet(name) -> OpOverloadPacket"},
     {"set_warn_always", put_warn_always, METH_O, "set_warn_always(flag) -> bool"},
+    {"dump_table", dump_table, METH_VARARGS, "dump_table(name, interpreter) -> str"},
     {"register_error", register_error, METH_VARARGS, "register_error(name, class)"},
     {"overloads", overloads, METH_O, "overloads(name) -> [str]"},
     {nullptr, nullptr, 0, nullptr}};
@@ -256,7 +273,7 @@ int clear(PyObject* module) {
 PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, slot(execute)},
 #ifdef Py_mod_multiple_interpreters
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
     {0, nullptr}};
 

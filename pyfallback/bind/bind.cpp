@@ -5,9 +5,6 @@
 // lets it.
 #include "runtime/python.h"
 
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
 #include "bind/c_function.h"
 #include "bind/registry.h"
 #include "bind/schema.h"
@@ -102,7 +99,7 @@ void add_plugins(py::module_& module) {
 }  // namespace
 }  // namespace opyard::python
 
-PYBIND11_MODULE(_bind, module) {
+PYBIND11_MODULE(_bind, module, py::multiple_interpreters::per_interpreter_gil()) {
   module.doc() = "Schemas, the inspection of the registry, and plugins.";
   py::register_local_exception_translator(&opyard::python::translate);
   opyard::python::add_schema(module);

@@ -8,7 +8,7 @@
 
 #include "runtime/python.h"
 
-#include <pybind11/pybind11.h>
+#include "bind/pybind11.h"
 
 namespace opyard::python {
 

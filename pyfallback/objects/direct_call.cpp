@@ -276,12 +276,25 @@ PyObject* DirectCall::try_call(Runtime& runtime, PyObject* overload, PyObject* c
     return cpp_call_(runtime, op_.schema(), args, std::size_t(count), function, context, keys);
   }
   if (record.boxed != &run_python_kernel) {
+    if (__builtin_expect(record.role == RecordRole::View, 0)) {
+      const detail::CallDepth depth;
+      detail::end_reading();
+      return call_view(runtime, keys, args, flags, names);
+    }
     const bool handled = leads_to_handlers(record);
     detail::end_reading();
     return handled ? call_handlers(runtime, overload, args, std::size_t(count), names) : nullptr;
   }
   const detail::CallDepth depth;
   detail::end_reading();
+  return call_function(runtime, record, args, flags, names);
+}
+
+// Inside a CallDepth. What is no function of ours goes through the stack.
+PyObject* DirectCall::call_view(Runtime& runtime, DispatchKeySet keys, PyObject* const* args,
+                                std::size_t flags, PyObject* names) const {
+  const Record& record = op_.record_for(runtime.tag, keys);
+  if (record.boxed != &run_python_kernel) return nullptr;
   return call_function(runtime, record, args, flags, names);
 }
 

@@ -60,6 +60,8 @@ class DirectCall {
                           std::size_t flags, PyObject* names) const;
   PyObject* call_with_rule(Runtime& runtime, const Record& record, PyObject* const* args,
                            std::size_t flags, PyObject* names) const;
+  PyObject* call_view(Runtime& runtime, DispatchKeySet keys, PyObject* const* args,
+                      std::size_t flags, PyObject* names) const;
   PyObject* call_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
                           std::size_t count, PyObject* names) const;
   bool result_is_ready(const Runtime& runtime, PyObject* result) const;

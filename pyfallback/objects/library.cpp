@@ -68,7 +68,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     auto library = std::make_shared<Library>(
         parse_kind(require_text(kind, "the kind of a library")),
         std::string(require_text(name_space, "the namespace of a library")), parse_key(key), file,
-        line);
+        line, runtime_of(type).tag);
     const Owned object = checked(type->tp_alloc(type, 0));
     new (&reinterpret_cast<LibraryObject*>(object.get())->library)
         std::shared_ptr<Library>(std::move(library));
@@ -277,10 +277,11 @@ PyType_Spec spec = {"opyard._C.Library", sizeof(LibraryObject), 0, Py_TPFLAGS_DE
 
 }  // namespace
 
-void take_back_libraries() {
+void take_back_libraries(const Runtime& runtime) {
   std::vector<Owned> libraries;
   for (const void* const each : leak_check->objects(LeakCheck::Kind::Library)) {
-    libraries.push_back(Owned::share(static_cast<PyObject*>(const_cast<void*>(each))));
+    auto* const library = static_cast<PyObject*>(const_cast<void*>(each));
+    if (Py_TYPE(library) == runtime.library_type) libraries.push_back(Owned::share(library));
   }
   for (const Owned& library : libraries) take_back(library.get());
 }

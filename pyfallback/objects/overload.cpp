@@ -18,7 +18,7 @@ Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime
 
 PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* const* args,
                              Py_ssize_t count, PyObject* names) {
-  const CalledFromPython called;
+  const CalledFromPython called(runtime);
   ForeignArguments arrays(args, count, names);
   CallStack stack;
   plan.require(runtime, args, count, names, stack, arrays);

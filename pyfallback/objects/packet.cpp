@@ -148,7 +148,7 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
   return entry_from_python([&] {
     Runtime& runtime = *packet_of(self).runtime;
     if (PyObject* const result = try_first(self, args, flags, names)) return result;
-    const CalledFromPython called;
+    const CalledFromPython called(runtime);
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
     ForeignArguments arrays(args, count, names);
     CallStack stack;

@@ -2,6 +2,7 @@
 // the rest.
 //
 // No operator is called: a copy is one of the tensor itself, whatever its keys lead to.
+#include "objects/aten.h"
 #include "objects/dtype.h"
 
 #include <algorithm>
@@ -111,6 +112,18 @@ std::vector<std::int64_t> require_strides(const std::vector<std::int64_t>& sizes
 PyObject* duplicate_tensor(PyObject* self, PyObject*) {
   return entry_from_python(
       [&] { return wrap(here(), duplicate(tensor_unchecked(self), "deepcopy")).release(); });
+}
+
+// tensor.alias(): the operator aten::alias. What it gives as a plain tensor is handed out untagged.
+PyObject* untagged_alias(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    Runtime& runtime = here();
+    const Owned packet = find_aten(runtime, to_text("alias").get());
+    OPYARD_CHECK(bool(packet), NotFound, "alias: the operators of aten were not found");
+    Owned result = checked(in_python([&] { return PyObject_CallOneArg(packet.get(), self); }));
+    if (Py_TYPE(result.get()) != runtime.tensor_type) return result.release();
+    return wrap_untagged(runtime, tensor_unchecked(result.get()).alias()).release();
+  });
 }
 
 // tensor._alias()

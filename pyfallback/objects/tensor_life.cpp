@@ -7,6 +7,8 @@
 //   Python ──owns──> TensorObject ──owns──> TensorImpl ──> Storage
 //                         ^                     │
 //                         └── object slot ──────┘   borrowed; null where no wrapper lives
+// A wrapper of wrap_untagged() is not in the slot, and its tensor is no interpreter's, until it gets an
+// attribute; then it is as any other.
 //
 // [Keeping] Python may let go of a wrapper while C++ owners of its tensor are left. A plain one
 // dies, and nobody can tell it from the next one. One with something to lose, an instance of a
@@ -128,7 +130,8 @@ void deallocate(PyObject* self) {
   if (__builtin_expect(!wrapper.tensor.defined(), 0)) return_from_tensor(wrapper);
   const bool has_more = wrapper.weak_references != nullptr || wrapper.attributes != nullptr;
   if (__builtin_expect(has_more || type != runtime.tensor_type, 0)) {
-    if (type == runtime.tensor_type && has_other_owners(wrapper)) {
+    if (type == runtime.tensor_type && has_other_owners(wrapper) &&
+        wrapper.tensor.impl()->object_slot().holds(runtime.tag, self)) {
       Py_SET_REFCNT(self, 1);
       leave_to_tensor(wrapper);
       return;
@@ -136,7 +139,7 @@ void deallocate(PyObject* self) {
     PyObject_GC_UnTrack(self);
   }
   ObjectSlot& slot = wrapper.tensor.impl()->object_slot();
-  if (slot.object(runtime.tag) == self) slot.set_object_with_lock_held(nullptr);
+  if (slot.holds(runtime.tag, self)) slot.set_object_with_lock_held(nullptr);
   if (__builtin_expect(has_more, 0)) {
     if (wrapper.weak_references != nullptr) PyObject_ClearWeakRefs(self);
     Py_CLEAR(wrapper.attributes);
@@ -167,8 +170,24 @@ int clear(PyObject* self) {
   return 0;
 }
 
+// See [Identity]. Where another interpreter was first, or the tensor was wrapped once more, it stays outside.
+OPYARD_COLD void put_into_slot(TensorObject& wrapper) noexcept {
+  Runtime& runtime = *wrapper.runtime;
+  ObjectSlot& slot = wrapper.tensor.impl()->object_slot();
+  try {
+    slot.claim(runtime.tag);
+  } catch (const Error&) {
+    return;
+  }
+  if (slot.object(runtime.tag) == nullptr) slot.set_object_with_lock_held(&wrapper);
+}
+
 // See [Collection].
 void track_attributes(PyObject* self) noexcept {
+  const Tensor& tensor = wrapper_of(self).tensor;
+  if (tensor.defined() && tensor.impl()->object_slot().tag() == nullptr) {
+    put_into_slot(wrapper_of(self));
+  }
   if (wrapper_of(self).attributes != nullptr && PyObject_GC_IsTracked(self) == 0) {
     PyObject_GC_Track(self);
   }
@@ -271,6 +290,12 @@ Owned wrap(Runtime& runtime, Tensor&& tensor) {
   }
   TensorObject* const wrapper = take_memory(runtime);
   slot.init(runtime.tag, wrapper, status);
+  new (&wrapper->tensor) Tensor(std::move(tensor));
+  return Owned::steal(reinterpret_cast<PyObject*>(wrapper));
+}
+
+Owned wrap_untagged(Runtime& runtime, Tensor&& tensor) {
+  TensorObject* const wrapper = take_memory(runtime);
   new (&wrapper->tensor) Tensor(std::move(tensor));
   return Owned::steal(reinterpret_cast<PyObject*>(wrapper));
 }

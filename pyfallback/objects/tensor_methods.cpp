@@ -261,6 +261,11 @@ PyMethodDef tensor_methods[] = {
      "__deepcopy__($self, memo)\n--\n\nWith memory of its own."},
     {"__reduce_ex__", reduce_tensor, METH_O,
      "__reduce_ex__($self, protocol)\n--\n\nFor pickle: the elements in row-major order."},
+    {"alias", untagged_alias, METH_NOARGS,
+     "alias($self)\n--\n\nA tensor of its own on the same memory. It belongs to no interpreter "
+     "until it "
+     "gets an attribute, or is met again in C++: so it can be handed to another interpreter of the "
+     "process."},
     {"_alias", alias_tensor, METH_NOARGS, nullptr},
     {"_duplicate", duplicate_tensor, METH_NOARGS, nullptr},
     {"_bytes", bytes_of_tensor, METH_NOARGS, nullptr},

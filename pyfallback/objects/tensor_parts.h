@@ -25,6 +25,8 @@ TypeSlots life_slots();  // tensor_life.cpp: attributes, deallocation, garbage c
 
 // tensor_life.cpp: the finaliser of Tensor and of every subclass, and the attribute __dict__.
 void finalize_tensor(PyObject* self);
+// A wrapper of a tensor that no interpreter has seen, which any of them may still wrap.
+Owned wrap_untagged(Runtime& runtime, Tensor&& tensor);
 // For Runtime::before_drop.
 void return_left_wrapper(PyObject* object) noexcept;
 PyObject* get_attributes(PyObject* self, void* closure);
@@ -73,6 +75,7 @@ PyObject* copy_tensor(PyObject* self, PyObject*);
 PyObject* deepcopy_tensor(PyObject* self, PyObject* memo);
 PyObject* reduce_tensor(PyObject* self, PyObject* protocol);
 PyObject* duplicate_tensor(PyObject* self, PyObject*);
+PyObject* untagged_alias(PyObject* self, PyObject*);
 PyObject* alias_tensor(PyObject* self, PyObject*);
 PyObject* bytes_of_tensor(PyObject* self, PyObject*);
 PyObject* typed_tensor(PyObject* self, PyObject* args);

@@ -164,11 +164,18 @@ def dump(op: object) -> str:
     return "".join(_bind.dump(name) for name in _names_of(op))
 
 
-def dump_table(op: object) -> str:
-    """The kernel of each key of an operator, with the rule that put it there; as dump() does."""
-    from . import _bind
+def dump_table(op: object, *, interpreter: "int | None" = None) -> str:
+    """The kernel of each key of an operator, with the rule that put it there; as dump() does.
 
-    return "".join(_bind.dump_table(name) for name in _names_of(op))
+    Kernels that Python registers serve the calls of their own interpreter. The table is that of this
+    interpreter, or of another one of the process, by the number that its module `_interpreters` has
+    for it, 0 for the main one. Raises LookupError for one that has not imported opyard.
+    """
+    from . import _bind, _C
+
+    if interpreter is None:
+        return "".join(_bind.dump_table(name) for name in _names_of(op))
+    return "".join(_C.dump_table(name, interpreter) for name in _names_of(op))
 
 
 def check_invariants() -> None:

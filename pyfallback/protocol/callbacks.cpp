@@ -52,13 +52,15 @@ void call_with(const Callback& callback, const Owned& argument) {
 
 void tell_defined(const Callback& callback, const Operator& op) {
   Runtime& runtime = callback.runtime();
-  if (runtime.gate.closed() && !holds_gil()) return;
+  if (runtime.gate.closed() && !holds_gil(runtime)) return;
+  const LeaveInterpreter other(runtime);
   enter_python(runtime, [&] { call_with(callback, overload_object(runtime, op)); });
 }
 
 void tell_undefined(const Callback& callback, const Operator& op) {
   Runtime& runtime = callback.runtime();
-  if (runtime.gate.closed() && !holds_gil()) return;
+  if (runtime.gate.closed() && !holds_gil(runtime)) return;
+  const LeaveInterpreter other(runtime);
   enter_python(runtime, [&] {
     // Whoever ends a registration may have an exception on its way.
     PyObject* const former = take_exception();
@@ -118,7 +120,10 @@ class PythonReporter final : public MissingKernelReporter {
   explicit PythonReporter(SharedCallback callback) noexcept : callback_(std::move(callback)) {}
 
   void report(const Operator&, DispatchKey key) const override {
-    callback_->runtime().tag->report_error_callback(callback_->function(), key);
+    // Not to a thread that is in another interpreter, which no call changes.
+    const Runtime& runtime = callback_->runtime();
+    if (own_thread_state() != nullptr && !is_inside(runtime)) return;
+    runtime.tag->report_error_callback(callback_->function(), key);
   }
 
  private:

@@ -1,4 +1,4 @@
-// protocol/housekeeping_slots.cpp: naming CPython, counting its objects, calling an error callback.
+// protocol/housekeeping_slots.cpp: naming CPython, asking whether a thread is in it, counting its objects, calling an error callback.
 #include "protocol/slots.h"
 
 #include "opyard/keys/dispatch_key.h"
@@ -9,14 +9,17 @@
 namespace opyard::python {
 namespace {
 
-int drain_pending(void* runtime) {
-  static_cast<Runtime*>(runtime)->drain_with_gil_held();
+int drain_pending(void* context) {
+  Runtime& runtime = *static_cast<Runtime*>(context);
+  if (holds_gil(runtime)) runtime.drain_with_gil_held();
   return 0;
 }
 
 }  // namespace
 
-const char* slots::name(Interpreter&) { return "CPython " PY_VERSION; }
+const char* slots::name(Interpreter& interpreter) { return runtime_of(interpreter).name.c_str(); }
+
+bool slots::is_current(Interpreter& interpreter) { return is_inside(runtime_of(interpreter)); }
 
 void slots::incref(Interpreter& interpreter, void* object) {
   const HoldGil gil(runtime_of(interpreter));
@@ -25,13 +28,14 @@ void slots::incref(Interpreter& interpreter, void* object) {
 
 void slots::decref(Interpreter& interpreter, void* object, bool) {
   Runtime& runtime = runtime_of(interpreter);
-  if (holds_gil()) {
+  if (holds_gil(runtime)) {
     runtime.drop_kept(static_cast<PyObject*>(object));
     return;
   }
   runtime.drops.push(static_cast<PyObject*>(object));
-  // Asks the main thread to drop it soon. Where its queue is full, the next entry does.
-  if (!runtime.gate.closed()) static_cast<void>(Py_AddPendingCall(drain_pending, &runtime));
+  // Asks the main thread to drop it soon. Where its queue is full, and in another interpreter than the
+  // main one, the next entry does.
+  if (runtime.is_main && !runtime.gate.closed()) static_cast<void>(Py_AddPendingCall(drain_pending, &runtime));
 }
 
 void slots::report_error_callback(Interpreter& interpreter, void* callback, DispatchKey key) {

@@ -3,7 +3,7 @@
 // One function a slot of slot/interpreter_slots.def, where what each does is said. slots.cpp puts
 // them into the table; each stands in the file near what it does:
 //
-//   housekeeping_slots.cpp   name, incref, decref, report_error_callback
+//   housekeeping_slots.cpp   name, incref, decref, report_error_callback, is_current
 //   dispatch_slots.cpp       dispatch, python_dispatcher, python_op_registration_trampoline
 //   tensor_slots.cpp         detach, reset_backward_hooks
 //   metadata_slots.cpp       sizes, strides, device, layout and the like

@@ -57,7 +57,8 @@ void tell_late_with_gil_held(Runtime& runtime) {
 
 int tell_pending(void* context) {
   return entry_from_python(-1, [&] {
-    tell_late_with_gil_held(*static_cast<Runtime*>(context));
+    Runtime& runtime = *static_cast<Runtime*>(context);
+    if (holds_gil(runtime)) tell_late_with_gil_held(runtime);
     return 0;
   });
 }
@@ -65,7 +66,8 @@ int tell_pending(void* context) {
 // Runs a body with the GIL and keeps an exception that is on its way. Nothing where Python has ended.
 template <typename Body>
 void enter(Runtime& runtime, const Body& body) {
-  if (runtime.gate.closed() && !holds_gil()) return;
+  if (runtime.gate.closed() && !holds_gil(runtime)) return;
+  const LeaveInterpreter other(runtime);
   const HoldGil gil(runtime);
   PyObject* const former = take_exception();
   try {
@@ -87,8 +89,8 @@ void tell(Interpreter& interpreter, const char* event, Words... words) {
 
 // See [Late].
 void tell_of_end(Interpreter& interpreter, const char* event, std::uintptr_t word) {
-  if (holds_gil()) return tell(interpreter, event, word);
   Runtime& runtime = runtime_of(interpreter);
+  if (holds_gil(runtime)) return tell(interpreter, event, word);
   if (runtime.gate.closed()) return;
   auto* const late = new (std::nothrow)
       LateTrace{event, word, runtime.late_traces.load(std::memory_order_relaxed)};
@@ -96,7 +98,7 @@ void tell_of_end(Interpreter& interpreter, const char* event, std::uintptr_t wor
   while (!runtime.late_traces.compare_exchange_weak(late->next, late, std::memory_order_release,
                                                     std::memory_order_relaxed)) {
   }
-  static_cast<void>(Py_AddPendingCall(tell_pending, &runtime));
+  if (runtime.is_main) static_cast<void>(Py_AddPendingCall(tell_pending, &runtime));
 }
 
 // set_gpu_trace(): whether this interpreter is told of devices from now on.

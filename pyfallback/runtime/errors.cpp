@@ -19,7 +19,7 @@ class PythonException final : public InterpreterException {
   ~PythonException() override { runtime_.tag->decref(exception_, false); }
 
   bool restore_with_lock_held() const noexcept override {
-    if (!holds_gil()) return false;
+    if (!holds_gil(runtime_)) return false;
     Py_INCREF(exception_);
     restore_exception(exception_);
     return true;
@@ -95,7 +95,7 @@ void put_error_class(Runtime& runtime, PyObject* name, PyObject* type) {
 
 bool raise_named_error(const std::string& name, std::string_view message) noexcept {
   const Runtime* const runtime = find_runtime();
-  if (runtime == nullptr || !holds_gil() || runtime->error_classes == nullptr) return false;
+  if (runtime == nullptr || !holds_gil(*runtime) || runtime->error_classes == nullptr) return false;
   const Owned key = Owned::steal(PyUnicode_FromStringAndSize(name.data(), Py_ssize_t(name.size())));
   PyObject* const type = key ? PyDict_GetItemWithError(runtime->error_classes, key.get()) : nullptr;
   if (type == nullptr) {

@@ -4,6 +4,9 @@
 // come from outside pass a gate first. Closing it turns later ones away with an error and
 // waits, two seconds at most, for those that are between the check and holding the GIL.
 //
+// It also counts the threads from outside that are within, since an interpreter beside the main one
+// can end only after the last of them has left.
+//
 // Depends on: nothing of ours.
 #pragma once
 
@@ -24,6 +27,9 @@ class Gate {
   }
   void leave() noexcept { entering_.fetch_sub(1, std::memory_order_seq_cst); }
 
+  // Of those that have come in with a thread state made for that, until they give it back.
+  void count_guest(int change) noexcept { guests_.fetch_add(change, std::memory_order_seq_cst); }
+
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
 
   // Turns away whoever comes from now on. Never waits.
@@ -31,16 +37,21 @@ class Gate {
 
   // Waits until nobody is between enter() and leave(). Without the GIL, since that is what
   // they wait for.
-  void wait_until_quiet() const noexcept {
+  void wait_until_quiet() const noexcept { wait_for_none(entering_); }
+  // Waits until the last guest has left. Without the GIL.
+  void wait_until_empty() const noexcept { wait_for_none(guests_); }
+
+ private:
+  static void wait_for_none(const std::atomic<int>& count) noexcept {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    while (entering_.load(std::memory_order_seq_cst) != 0 &&
+    while (count.load(std::memory_order_seq_cst) != 0 &&
            std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();
     }
   }
 
- private:
   std::atomic<int> entering_{0};
+  std::atomic<int> guests_{0};
   std::atomic<bool> closed_{false};
 };
 

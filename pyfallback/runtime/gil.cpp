@@ -1,33 +1,99 @@
 // runtime/gil.cpp: taking the GIL through the gate.
 #include "runtime/gil.h"
 
+#include <new>
+
 #include "opyard/base/error.h"
 #include "opyard/base/mutex.h"
 
 namespace opyard::python {
+namespace {
 
-constinit __thread PyThreadState* noted_thread_state __attribute__((tls_model("initial-exec"))) =
-    nullptr;
+[[noreturn]] OPYARD_COLD void refuse_other(const Runtime& wanted, PyThreadState* state) {
+  const Runtime* const own = find_runtime(PyThreadState_GetInterpreter(state));
+  fail(ErrorKind::InterpreterGone,
+       "a Python kernel or object of interpreter " + wanted.name +
+           " was needed on a thread that is in interpreter " +
+           (own == nullptr ? "(one that has not imported opyard)" : own->name) +
+           ", and no call changes interpreter; register the kernel there, too, or pass t.alias() to "
+           "get an untagged tensor on the same storage");
+}
+
+// The state of a thread that does not hold a GIL. See [Interpreters].
+PyThreadState* detached_thread_state() noexcept {
+  if (thread_note.is_outside) return nullptr;
+  if (thread_note.released != nullptr) return thread_note.released;
+  if (!kKnowsLastThreadState && thread_note.state != nullptr) return thread_note.state;
+  return known_thread_state();
+}
+
+}  // namespace
+
+PyThreadState* own_thread_state() noexcept {
+  PyThreadState* const attached = attached_thread_state();
+  return attached != nullptr ? attached : detached_thread_state();
+}
+
+bool is_inside(const Runtime& runtime) noexcept {
+  PyThreadState* const state = own_thread_state();
+  return state != nullptr &&
+         PyThreadState_GetInterpreter(state) == runtime.interpreter.load(std::memory_order_acquire);
+}
 
 void HoldGil::find_out(Runtime& runtime) {
-  if (!runtime.gate.closed() || Py_IsInitialized() != 0) {
-    if (holds_gil()) return;  // also the thread that is ending the interpreter
-  }
-  if (!runtime.gate.enter()) {
+  if (holds_gil(runtime)) return;  // also the thread that is ending the interpreter
+  PyThreadState* own = runtime.gate.closed() && Py_IsInitialized() == 0 ? nullptr : own_thread_state();
+  PyInterpreterState* const wanted = runtime.interpreter.load(std::memory_order_acquire);
+  const bool gone = wanted == nullptr || !runtime.gate.enter();
+  if (gone) {
     fail(
         ErrorKind::InterpreterGone,
         "a Python kernel or object was needed, but the Python interpreter has ended; C++ operators "
         "still work");
   }
+  if (own != nullptr && PyThreadState_GetInterpreter(own) != wanted) {
+    runtime.gate.leave();
+    refuse_other(runtime, own);
+  }
   assert_no_lock_held();
-  state_ = in_python([] { return PyGILState_Ensure(); });
+  if (own == nullptr) {
+    made_ = own = PyThreadState_New(wanted);
+    if (own == nullptr) {
+      runtime.gate.leave();
+      throw std::bad_alloc();
+    }
+    runtime.gate.count_guest(+1);
+  }
+  in_python([&] { PyEval_RestoreThread(own); });
   runtime.gate.leave();
-  taken_ = true;
+  entered_ = &runtime;
   if (runtime.drops.pending()) runtime.drain_with_gil_held();
 }
 
 void HoldGil::release() {
-  in_python([this] { PyGILState_Release(state_); });
+  if (made_ == nullptr) {
+    PyEval_SaveThread();
+    return;
+  }
+  in_python([this] { PyThreadState_Clear(made_); });
+  PyThreadState_DeleteCurrent();
+  entered_->gate.count_guest(-1);
+}
+
+LeaveInterpreter::LeaveInterpreter(const Runtime& destination) noexcept {
+  PyThreadState* const own = own_thread_state();
+  if (own == nullptr || PyThreadState_GetInterpreter(own) == destination.interpreter.load()) return;
+  left_ = true;
+  former_ = thread_note;
+  thread_note = ThreadNote();
+  thread_note.is_outside = true;
+  if (attached_thread_state() != nullptr) state_ = PyEval_SaveThread();
+}
+
+LeaveInterpreter::~LeaveInterpreter() {
+  if (!left_) return;
+  thread_note = former_;
+  if (state_ != nullptr) in_python([this] { PyEval_RestoreThread(state_); });
 }
 
 }  // namespace opyard::python

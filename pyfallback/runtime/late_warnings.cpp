@@ -51,7 +51,7 @@ int say_pending(void*) {
 void warn_late_in_python(const std::string& message) noexcept {
   const Runtime* const runtime = find_runtime();
   if (runtime == nullptr || runtime->gate.closed()) return;
-  if (holds_gil()) {
+  if (holds_gil(*runtime)) {
     say(message);
     return;
   }

@@ -10,11 +10,23 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <atomic>
+
 #if PY_VERSION_HEX < 0x030A0000 || PY_VERSION_HEX >= 0x030E0000
 #error "Opyard's Python plugin knows CPython 3.10 to 3.13"
 #endif
 
+// Interpreters with a GIL of their own came with 3.12.
+#if PY_VERSION_HEX < 0x030C0000
+#define OPYARD_INTERPRETERS_SHARE_THE_GIL 1
+#else
+#define OPYARD_INTERPRETERS_SHARE_THE_GIL 0
+#endif
+
 namespace opyard::python {
+
+// Whether there was ever a second interpreter with this module: then a thread may have several states.
+inline constinit std::atomic<bool> may_have_several_states{false};
 
 // The current thread state, or null where this thread has none or does not hold the GIL. On
 // 3.10 and 3.11 it may be the state of another thread, which does: compare before trusting it.
@@ -26,13 +38,32 @@ inline PyThreadState* current_thread_state() noexcept {
 #endif
 }
 
-// Whether this thread holds the GIL of the main interpreter. Never blocks; false once Python
-// is gone.
-inline bool holds_gil() noexcept {
-  if (Py_IsInitialized() == 0) return false;
-  const PyThreadState* const mine = PyGILState_GetThisThreadState();
-  return mine != nullptr && mine == current_thread_state();
+// The thread state with which this thread holds a GIL, of whichever interpreter, or null. Never blocks;
+// null once Python is gone.
+inline PyThreadState* attached_thread_state() noexcept {
+  if (Py_IsInitialized() == 0) return nullptr;
+  PyThreadState* const current = current_thread_state();
+#if PY_VERSION_HEX < 0x030C0000
+  // There it may be another thread's. A thread knows the first state it had; one that was made for it
+  // later, for another interpreter, says whose it is.
+  if (current == nullptr || current == PyGILState_GetThisThreadState()) return current;
+  if (!may_have_several_states.load(std::memory_order_relaxed)) return nullptr;
+  if (current->thread_id != PyThread_get_thread_ident()) return nullptr;
+#endif
+  return current;
 }
+inline bool holds_gil() noexcept { return attached_thread_state() != nullptr; }
+
+// The thread state with which this thread let go of a GIL, as far as Python knows it; null where it had
+// none. Before 3.12 that is the first one it had.
+inline PyThreadState* known_thread_state() noexcept {
+  return Py_IsInitialized() == 0 ? nullptr : PyGILState_GetThisThreadState();
+}
+#if PY_VERSION_HEX >= 0x030C0000
+inline constexpr bool kKnowsLastThreadState = true;
+#else
+inline constexpr bool kKnowsLastThreadState = false;
+#endif
 
 // Whether the interpreter is being torn down. With the GIL held.
 inline bool is_finalizing() noexcept {

@@ -1,13 +1,19 @@
 // runtime/runtime.cpp: the life of a runtime.
 //
 // [Life] _C's first import makes the runtime, and the interpreter's own dictionary keeps it for later
-// ones. An atexit function of the interpreter closes it; a static destructor closes the gate too,
-// for hosts that just exit. The runtime and its tag are never freed; an interpreter that is made
-// later gets its own. In this version only the main interpreter is served, and there is one at a time,
-// so code that has neither a tag nor a type at hand finds the live runtime through one atomic pointer.
+// ones. An atexit function of the interpreter closes it; a static destructor closes the gates too,
+// for hosts that just exit. The dictionary is cleared when nothing of the interpreter can run any more:
+// then the runtime ends, its tag is disarmed, and the registry forgets it. The runtime and its tag are
+// never freed; an interpreter that is made later gets its own.
+//
+// Code that has neither a tag nor a type at hand finds its runtime through one atomic pointer, as long
+// as one interpreter is served; where there are several, by its thread state.
 #include "runtime/runtime.h"
 
+#include <mutex>
+
 #include "opyard/base/error.h"
+#include "opyard/registry/registry.h"
 #include "runtime/gil.h"
 #include "runtime/left_work.h"
 #include "runtime/types.h"
@@ -16,11 +22,34 @@
 namespace opyard::python {
 namespace {
 
-constinit std::atomic<Runtime*> live{nullptr};
+// All there ever were, the newest first; and the one that is served, where there is one.
+constinit std::atomic<Runtime*> newest{nullptr};
+constinit std::atomic<Runtime*> only{nullptr};
+// Guards `only`, and what is counted for it.
+constinit std::mutex mutex;
+
+template <typename Visit>
+void each_runtime(const Visit& visit) noexcept {
+  for (Runtime* at = newest.load(std::memory_order_acquire); at != nullptr; at = at->older) visit(*at);
+}
+
+// The last one that lives stays the one that is served after its end, so that it can be said.
+void count_runtimes() noexcept {
+  const std::lock_guard lock(mutex);
+  int count = 0;
+  Runtime* last = nullptr;
+  each_runtime([&](Runtime& runtime) {
+    if (runtime.interpreter.load() == nullptr) return;
+    ++count;
+    last = &runtime;
+  });
+  if (count > 1) may_have_several_states.store(true);
+  if (count != 0) only.store(count == 1 ? last : nullptr, std::memory_order_release);
+}
 
 struct CloseAtExit {
   ~CloseAtExit() {
-    if (Runtime* runtime = live.load()) runtime->gate.close();
+    each_runtime([](Runtime& runtime) { runtime.gate.close(); });
   }
 };
 
@@ -34,16 +63,24 @@ Runtime* find_kept() {
   return static_cast<Runtime*>(PyCapsule_GetPointer(capsule, kKept));
 }
 
+void end_runtime(PyObject* capsule) {
+  Runtime& runtime = *static_cast<Runtime*>(PyCapsule_GetPointer(capsule, kKept));
+  runtime.gate.close();
+  runtime.tag->disarm();
+  Registry::instance().leave(runtime.tag);
+  runtime.interpreter.store(nullptr, std::memory_order_release);
+  count_runtimes();
+}
+
+std::string name_of(PyInterpreterState* interpreter) {
+  const std::string name = std::string("CPython ") + PY_VERSION;
+  if (interpreter == PyInterpreterState_Main()) return name;
+  return name + ", interpreter " + std::to_string(PyInterpreterState_GetID(interpreter));
+}
+
 }  // namespace
 
 Runtime& require_runtime(const InterpreterVTable& vtable) {
-  // PyGILState_*, by which threads come in and find out whether they hold the GIL, knows the main
-  // interpreter only: in another one a call of a Python kernel would wait for ever.
-  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-    fail(ErrorKind::Unsupported,
-         "opyard was imported by an interpreter that is not the main one of this process, and this "
-         "version serves the main interpreter only");
-  }
   if (Runtime* const kept = find_kept()) {
     OPYARD_CHECK(!kept->gate.closed(), Unsupported,
                  "opyard was imported while the Python interpreter is ending, after it was closed; "
@@ -52,33 +89,78 @@ Runtime& require_runtime(const InterpreterVTable& vtable) {
   }
   static const CloseAtExit close_at_exit;
   static_cast<void>(close_at_exit);
+  PyInterpreterState* const interpreter = PyInterpreterState_Get();
   auto runtime = std::make_unique<Runtime>();
+  runtime->name = name_of(interpreter);
+  runtime->is_main = interpreter == PyInterpreterState_Main();
   runtime->tag = Interpreter::create(&vtable, runtime.get());
-  // What is there is of a main interpreter that has ended, or of an import that failed.
-  if (Runtime* const former = live.exchange(runtime.get())) {
+  runtime->interpreter.store(interpreter);
+  // What is there is of an import that failed.
+  if (Runtime* const former = find_runtime(interpreter)) {
     former->gate.close();
     former->tag->disarm();
+    Registry::instance().leave(former->tag);
+    former->interpreter.store(nullptr);
   }
+  Registry::instance().join(runtime->tag);
+  runtime->older = newest.load(std::memory_order_relaxed);
+  while (!newest.compare_exchange_weak(runtime->older, runtime.get(), std::memory_order_acq_rel)) {
+  }
+  count_runtimes();
   return *runtime.release();  // never freed: tags lead to it
 }
 
 void keep_runtime(Runtime& runtime) {
   PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   OPYARD_CHECK(kept != nullptr, OutOfMemory, "the interpreter has no dictionary");
-  const Owned capsule = checked(PyCapsule_New(&runtime, kKept, nullptr));
+  if (find_kept() != nullptr) return;
+  const Owned capsule = checked(PyCapsule_New(&runtime, kKept, end_runtime));
   if (PyDict_SetItemString(kept, kKept, capsule.get()) < 0) throw PythonErrorSet();
 }
 
-Runtime* find_runtime() noexcept { return live.load(std::memory_order_acquire); }
+Runtime* find_runtime(const PyInterpreterState* interpreter) noexcept {
+  Runtime* found = nullptr;
+  each_runtime([&](Runtime& runtime) {
+    if (runtime.interpreter.load(std::memory_order_acquire) == interpreter) found = &runtime;
+  });
+  return found;
+}
 
-void close_runtime(Runtime& runtime) noexcept {
-  closed_for_exit.store(true, std::memory_order_relaxed);
+Runtime* find_runtime_by_id(std::int64_t id) noexcept {
+  Runtime* found = nullptr;
+  each_runtime([&](Runtime& runtime) {
+    PyInterpreterState* const interpreter = runtime.interpreter.load(std::memory_order_acquire);
+    if (interpreter != nullptr && PyInterpreterState_GetID(interpreter) == id) found = &runtime;
+  });
+  return found;
+}
+
+Runtime* find_runtime() noexcept {
+  if (Runtime* const one = only.load(std::memory_order_acquire)) return one;
+  if (PyThreadState* const state = own_thread_state()) {
+    return find_runtime(PyThreadState_GetInterpreter(state));
+  }
+  Runtime* first = nullptr;
+  each_runtime([&](Runtime& runtime) {
+    if (runtime.interpreter.load() != nullptr) first = &runtime;
+  });
+  return first;
+}
+
+bool close_runtime(Runtime& runtime) noexcept {
+  if (runtime.is_main) closed_for_exit.store(true, std::memory_order_relaxed);
   runtime.gate.close();
   {
     const ReleaseGil release;
     runtime.gate.wait_until_quiet();
+    if (!runtime.is_main) runtime.gate.wait_until_empty();
   }
   runtime.drain_with_gil_held();
+  bool last = true;
+  each_runtime([&](const Runtime& other) {
+    if (other.interpreter.load() != nullptr && !other.gate.closed()) last = false;
+  });
+  return last;
 }
 
 [[gnu::noinline]] bool do_left_work() noexcept {

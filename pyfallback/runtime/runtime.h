@@ -1,7 +1,7 @@
 // runtime/runtime.h: everything Opyard keeps for one interpreter.
 //
 // One Runtime is made when `_C` is first imported into an interpreter and is never freed: C++
-// objects may lead to it through the interpreter tag for ever. Where the module is imported once
+// objects may lead to it through the interpreter tag for ever. Each interpreter of a process has its own. Where the module is imported once
 // more, because someone emptied sys.modules, it has the same runtime and the same types. It holds
 // no static Python object; what it holds is borrowed from, or dropped with, the first module.
 //
@@ -17,6 +17,7 @@
 
 #include "runtime/python.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,11 @@ struct TensorObject;
 struct Runtime {
   // Its context is this runtime.
   Interpreter* tag = nullptr;
+  std::string name;  // the tag's, for messages
+  // Null once it has ended.
+  std::atomic<PyInterpreterState*> interpreter{nullptr};
+  bool is_main = false;  // pending calls run there
+  Runtime* older = nullptr;
   Gate gate;
   DropList drops;
 
@@ -122,16 +128,27 @@ inline Runtime& runtime_of_module(PyObject* module) noexcept {
 }
 
 // The runtime of this interpreter: the one that keep_runtime() kept, or a new one, whose tag
-// leads to this table. Raises Unsupported where the interpreter is not the main one, which alone is served in this version, and where it is
-// ending.
+// leads to this table. Raises Unsupported where it is ending.
 Runtime& require_runtime(const InterpreterVTable& vtable);
 // Lets require_runtime() find it: the types are complete. Throws PythonErrorSet.
 void keep_runtime(Runtime& runtime);
-// The live runtime, or null. Any thread.
+// The runtime of the interpreter that this thread is in; for a thread that is in none that of the
+// interpreter that was there first. Null where there is none. Any thread.
 Runtime* find_runtime() noexcept;
+// Of an interpreter; null where it has not imported the module.
+Runtime* find_runtime(const PyInterpreterState* interpreter) noexcept;
+// With this number (sys._getinterpreter's id); null where there is none.
+Runtime* find_runtime_by_id(std::int64_t id) noexcept;
 // Closes the gate and waits for those inside. With the GIL held, from atexit: Python code
-// still runs afterwards, on this thread.
-void close_runtime(Runtime& runtime) noexcept;
+// still runs afterwards, on this thread. Whether no other interpreter is open.
+bool close_runtime(Runtime& runtime) noexcept;
+
+// Whether this thread holds the GIL of this interpreter. Never blocks; false once Python is gone.
+inline bool holds_gil(const Runtime& runtime) noexcept {
+  PyThreadState* const attached = attached_thread_state();
+  return attached != nullptr && PyThreadState_GetInterpreter(attached) ==
+                                    runtime.interpreter.load(std::memory_order_acquire);
+}
 
 // A Python object that the package gave under this name, borrowed. Raises Internal where it
 // gave none.

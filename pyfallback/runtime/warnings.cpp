@@ -131,7 +131,7 @@ PyObject* warning_category(WarningKind kind) noexcept {
 void warn_in_python(const Warning& warning) {
   Runtime* const runtime = find_runtime();
   if (runtime == nullptr) return;
-  if (!warning.at_once && holds_gil()) {
+  if (!warning.at_once && holds_gil(*runtime)) {
     if (const _Unwind_Word frame = find_frame(nullptr)) {
       waiting.push_back({warning.kind, warning.message, frame});
       left_work.fetch_add(1, std::memory_order_relaxed);

@@ -14,12 +14,16 @@ struct Fake {
   static inline std::atomic<int> increfs{0};
   static inline std::atomic<int> decrefs{0};
 
+  // The one that this thread is in.
+  static inline thread_local const Interpreter* current = nullptr;
+
   static const InterpreterVTable& vtable() {
     static const InterpreterVTable table = [] {
       InterpreterVTable slots = disarmed_vtable();
       slots.name = [](Interpreter&) { return static_cast<const char*>(kName); };
       slots.incref = [](Interpreter&, void*) { increfs.fetch_add(1); };
       slots.decref = [](Interpreter&, void*, bool) { decrefs.fetch_add(1); };
+      slots.is_current = [](Interpreter& tag) { return current == &tag; };
       return slots;
     }();
     return table;

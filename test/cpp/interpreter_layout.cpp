@@ -60,5 +60,6 @@ OPYARD_SLOT_AT(29, trace_gpu_device_synchronization, void (*)(Interpreter&, Back
 OPYARD_SLOT_AT(30, trace_gpu_stream_synchronization, void (*)(Interpreter&, Backend, Word));
 OPYARD_SLOT_AT(31, trace_gpu_event_synchronization, void (*)(Interpreter&, Backend, Word));
 OPYARD_SLOT_AT(32, reset_backward_hooks, void (*)(Interpreter&, Self));
+OPYARD_SLOT_AT(33, is_current, bool (*)(Interpreter&));
 
 }  // namespace opyard

@@ -86,13 +86,14 @@ const std::map<std::string, Row>& rows() {
       {"trace_gpu_event_synchronization",
        [](Asked& a) { a.tag.trace_gpu_event_synchronization(Backend::CUDA, event); }},
       {"reset_backward_hooks", [](Asked& a) { a.tag.reset_backward_hooks(a.self); }},
+      {"is_current", [](Asked& a) { static_cast<void>(a.tag.is_current()); }},
   };
   return all;
 }
 
 // Those of which nothing must come back.
 constexpr const char* kHousekeeping[] = {"name", "incref", "decref", "report_error_callback",
-                                         "reset_backward_hooks"};
+                                         "reset_backward_hooks", "is_current"};
 bool keeps_house(const std::string& slot) {
   if (slot.rfind("trace_gpu_", 0) == 0) return true;
   return std::find(std::begin(kHousekeeping), std::end(kHousekeeping), slot) !=
@@ -123,7 +124,7 @@ TEST(Interpreter, AnArmedTagLeadsToItsOwnTableAndContext) {
 // See [Matrix]. The names of E1 to E11 come first, in the order of the list.
 TEST(Interpreter, E12_EverySlotHasARowAndEveryRowASlot) {
   const std::vector<std::string> names = slot_names();
-  EXPECT_EQ(names.size(), 33u);
+  EXPECT_EQ(names.size(), 34u);
   for (const std::string& name : names) EXPECT_TRUE(rows().contains(name)) << name;
   for (const auto& [name, row] : rows()) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;

@@ -1,4 +1,4 @@
-// test_object_slot.cpp: protects the rule that an object belongs to one interpreter, for ever.
+// test_object_slot.cpp: protects the rule that an object belongs to one interpreter, as long as that lives.
 #include "opyard/slot/object_slot.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ constexpr const char* kAInB =
     "this object belongs to interpreter A and cannot be used in interpreter B; "
     "pass t.alias() to get an untagged tensor on the same storage";
 
-TEST(ObjectSlot, E14_TheTagIsSetOnceAndNeverChanges) {
+TEST(ObjectSlot, E14_TheTagIsSetOnceAndStaysWhileItsInterpreterLives) {
   Interpreter* const a = FakeA::create();
   Interpreter* const b = FakeB::create();
   ObjectSlot slot;
@@ -24,11 +24,25 @@ TEST(ObjectSlot, E14_TheTagIsSetOnceAndNeverChanges) {
   EXPECT_EQ(slot.tag(), a);
   EXPECT_THROWN(slot.claim(b), InterpreterGone, kAInB);
   EXPECT_EQ(slot.tag(), a);
+}
+
+TEST(ObjectSlot, E28_ATagOfAnInterpreterThatHasEndedCountsAsNone) {
+  Interpreter* const a = FakeA::create();
+  Interpreter* const b = FakeB::create();
+  int object = 0;
+  ObjectSlot slot;
+  slot.init(a, &object, SlotStatus::MaybeUntagged);
+  slot.set_owns_object_with_lock_held(true);
+  EXPECT_TRUE(slot.holds(a, &object));
   a->disarm();
-  EXPECT_THROWN(slot.claim(b), InterpreterGone,
-                "this object belongs to interpreter <unloaded interpreter> and cannot be used in "
-                "interpreter B; pass t.alias() to get an untagged tensor on the same storage");
-  EXPECT_EQ(slot.tag(), a) << "not even when its interpreter is gone";
+  EXPECT_EQ(slot.status(b), SlotStatus::MaybeUntagged);
+  EXPECT_EQ(slot.object(b), nullptr);
+  EXPECT_EQ(slot.find_object(b), std::nullopt);
+  slot.claim(b);
+  EXPECT_EQ(slot.tag(), b);
+  EXPECT_EQ(slot.object(b), nullptr) << "what the first one had is not the second one's";
+  EXPECT_FALSE(slot.owns_object());
+  EXPECT_FALSE(slot.holds(a, &object));
 }
 
 TEST(ObjectSlot, E15_TaggingFromEachOfFourStates) {

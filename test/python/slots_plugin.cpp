@@ -176,6 +176,7 @@ const std::map<std::string, Row>& rows() {
       {"trace_gpu_event_synchronization",
        does([](Asked& a) { a.tag.trace_gpu_event_synchronization(Backend::CUDA, kEvent); })},
       {"reset_backward_hooks", does([](Asked& a) { a.tag.reset_backward_hooks(a.self); })},
+      {"is_current", [](Asked& a) { return Value(a.tag.is_current()); }},
   };
   return all;
 }

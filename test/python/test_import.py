@@ -89,63 +89,6 @@ def test_tensors_work_without_numpy(run_program):
     assert done.stdout == "(2,) [2.0, 4.0]\n"
 
 
-def test_a_second_interpreter_is_refused_with_a_reason(run_program):
-    done = run_program(
-        """
-        import sys
-        try:
-            import _xxsubinterpreters as interpreters
-        except ImportError:
-            import _interpreters as interpreters
-        import opyard
-        other = interpreters.create()
-        program = '''
-        import sys
-        sys.path[:] = {path!r}
-        try:
-            import opyard
-        except (ImportError, NotImplementedError) as error:
-            text = str(error)
-            assert "interpreter" in text, text
-        else:
-            raise AssertionError("imported")
-        '''.format(path=sys.path)
-        try:
-            failure = interpreters.run_string(other, program.replace(chr(10) + " " * 8, chr(10)))
-        except Exception as error:
-            failure = error
-        assert failure is None, failure
-        interpreters.destroy(other)
-        print(opyard.tensor([1.0]).item())
-        """
-    )
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "1.0\n")
-
-
-def test_an_interpreter_that_imports_first_and_is_not_the_main_one_is_refused(run_program):
-    # A call of a Python kernel would wait there for ever: PyGILState_* knows the main one only.
-    done = run_program(
-        """
-        import sys
-        try:
-            import _xxsubinterpreters as interpreters
-        except ImportError:
-            import _interpreters as interpreters
-        other = interpreters.create()
-        program = f"import sys; sys.path[:] = {sys.path!r}; import opyard"
-        try:
-            failure = interpreters.run_string(other, program)
-        except Exception as error:
-            failure = error
-        assert "interpreter" in str(failure), failure
-        interpreters.destroy(other)
-        import opyard
-        print(opyard.tensor([1.0]).item())
-        """
-    )
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "1.0\n")
-
-
 PURGE = """
 import gc, sys
 def purge():

@@ -146,6 +146,10 @@ def not_imported(ask, x):
     )
 
 
+def is_current(ask, x):
+    assert ask("is_current", x) is True
+
+
 # How each slot is shown to be served. [Matrix]: a slot without a row fails, and so does a row
 # without a slot.
 MATRIX = {
@@ -182,12 +186,13 @@ MATRIX = {
     "trace_gpu_stream_synchronization": told("stream_synchronization"),
     "trace_gpu_event_synchronization": told("event_synchronization"),
     "reset_backward_hooks": reset_backward_hooks,
+    "is_current": is_current,
 }
 
 
 def test_E12_every_slot_of_the_live_table_is_python_s(slots, x):
     found = dict(line.split() for line in slots.list_slots(x))
-    assert len(found) == 33
+    assert len(found) == 34
     assert set(found.values()) == {"live"}
     assert list(found) == list(MATRIX), "see [Matrix]"
 

@@ -41,7 +41,7 @@ std::string describe(const Record& record) {
 
 }  // namespace
 
-std::string Entry::dump() const {
+std::string Entry::dump(Viewer viewer) const {
   if (!exists()) return "";
   std::string text = fmt::format("name: {}\n", to_string(name));
   if (definition) {
@@ -52,26 +52,31 @@ std::string Entry::dump() const {
     text += "schema: (none)\n";
   }
   for (const auto& [key, stack] : kernels) {
+    bool active = true;
     for (auto kernel = stack.rbegin(); kernel != stack.rend(); ++kernel) {
+      const Record& record = *kernel->record;
+      const bool seen = viewer.sees(record);
       text += fmt::format("{}{}{}: {}\n", to_string(key), is_alias(key) ? "[alias]" : "",
-                          kernel == stack.rbegin() ? "" : " (inactive)", describe(*kernel->record));
+                          !seen ? " (of another interpreter)" : active ? "" : " (inactive)",
+                          describe(record));
+      if (seen) active = false;
     }
   }
   return text;
 }
 
-std::string Entry::describe_slot(DispatchKey key, const Common& common) const {
-  const Resolved resolved = resolve(key, common);
+std::string Entry::describe_slot(DispatchKey key, const Common& common, Viewer viewer) const {
+  const Resolved resolved = resolve(key, common, viewer);
   if (resolved.record->role == RecordRole::Missing) return "";
   return fmt::format("{}{} [{}]",
                      resolved.record->role == RecordRole::Fallthrough ? "fallthrough " : "",
                      resolved.record->provenance, resolved.rule);
 }
 
-std::string Entry::dump_table(const Common& common) const {
+std::string Entry::dump_table(const Common& common, Viewer viewer) const {
   std::string text;
   const auto add = [&](DispatchKey key) {
-    const std::string kernel = describe_slot(key, common);
+    const std::string kernel = describe_slot(key, common, viewer);
     if (!kernel.empty()) text += to_string(key) + ": " + kernel + "\n";
   };
   if (!exists()) return text;

@@ -12,12 +12,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bitset>
 #include <iterator>
 
 #include "opyard/keys/alias.h"
 #include "registry/signature.h"
 #include "registry/stubs.h"
+#include "registry/views.h"
 
 namespace opyard {
 namespace {
@@ -32,6 +34,16 @@ namespace {
                                                to_string(name), to_string(key), reason));
 }
 
+// Of kernels or fallbacks, newest last, those before this order; or null.
+template <typename Registered>
+const Record* newest_seen(const std::vector<Registered>& stack, Viewer viewer,
+                          std::uint64_t end = ~std::uint64_t{0}) noexcept {
+  for (auto at = stack.rbegin(); at != stack.rend(); ++at) {
+    if (at->record->order < end && viewer.sees(*at->record)) return at->record.get();
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at) {
@@ -44,10 +56,22 @@ DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at) 
 }
 
 std::atomic<std::uint64_t> table_changes{1};
+std::atomic<bool> several_interpreters{false};
 
-const Record* Entry::active(DispatchKey key) const {
+const Record* Entry::active(DispatchKey key, Viewer viewer) const {
   const auto found = kernels.find(key);
-  return found == kernels.end() ? nullptr : found->second.back().record.get();
+  return found == kernels.end() ? nullptr : newest_seen(found->second, viewer);
+}
+
+bool Entry::has_kernel(Viewer viewer) const {
+  return std::any_of(kernels.begin(), kernels.end(), [&](const auto& stack) {
+    return newest_seen(stack.second, viewer) != nullptr;
+  });
+}
+
+const Record* Common::fallback(DispatchKey key, Viewer viewer) const {
+  const auto found = fallbacks.find(key);
+  return found == fallbacks.end() ? nullptr : newest_seen(found->second, viewer);
 }
 
 std::pair<const Record*, DispatchKey> Entry::first_signature() const {
@@ -104,19 +128,17 @@ const std::array<SlotFacts, kSlotCount>& slot_facts() {
   return facts;
 }
 
-// The active kernels of an entry, laid out for resolving all slots.
+// The active kernels of an entry as a viewer sees them, laid out for resolving all slots.
 class Active {
  public:
-  explicit Active(const Entry& entry) : Active(entry, DispatchKey::Undefined, 0) {}
+  Active(const Entry& entry, Viewer viewer) : Active(entry, viewer, DispatchKey::Undefined, 0) {}
   // Without those at `without` from this order on.
-  Active(const Entry& entry, DispatchKey without, std::uint64_t order) {
+  Active(const Entry& entry, Viewer viewer, DispatchKey without, std::uint64_t order)
+      : viewer_(viewer) {
     for (const auto& [key, stack] : entry.kernels) {
-      auto newest = stack.rbegin();
-      if (key == without) {
-        while (newest != stack.rend() && newest->record->order >= order) ++newest;
-        if (newest == stack.rend()) continue;
-      }
-      const Record* const record = newest->record.get();
+      const std::uint64_t end = key == without ? order : ~std::uint64_t{0};
+      const Record* const record = newest_seen(stack, viewer, end);
+      if (record == nullptr) continue;
       if (is_alias(key)) {
         alias_[index_of(key)] = record;
       } else {
@@ -164,47 +186,93 @@ class Active {
       return {found, "batched kernel"};
     }
     if (!common.fallbacks.empty()) {
-      const auto found = common.fallbacks.find(facts.key);
-      if (found != common.fallbacks.end()) return {found->second.record.get(), "backend fallback"};
+      if (const Record* found = common.fallback(facts.key, viewer_)) {
+        return {found, "backend fallback"};
+      }
     }
     if (facts.built_in != nullptr) return {facts.built_in, "backend fallback"};
     return {&missing_stub(), "missing"};
   }
 
+  const Viewer viewer_;
   std::array<const Record*, kSlotCount> exact_{};
   const Record* alias_[std::size(kAliases)] = {};
   Slots occupied_;  // where exact_ has one
 };
 
-// What stands in a slot: ThreadEntry has no kernels, and the trace stands in front of what is no
-// fallthrough.
-const Record* stored(unsigned slot, const Active& active, const Common& common) {
-  if (key_of_slot(slot) == DispatchKey::ThreadEntry) return &thread_entry_stub();
-  const Record* const record = active.resolve(slot, common).record;
-  return common.traced && record->role != RecordRole::Fallthrough ? &trace_stub() : record;
+using Table = std::array<const Record*, kSlotCount>;
+
+// ThreadEntry has no kernels.
+Table table_for(const Entry& entry, const Common& common, Viewer viewer) {
+  const Active active(entry, viewer);
+  Table table;
+  for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
+    const bool is_entry = key_of_slot(slot) == DispatchKey::ThreadEntry;
+    table[slot] = is_entry ? &thread_entry_stub() : active.resolve(slot, common).record;
+  }
+  return table;
+}
+
+// What stands in the slots that all read: a stub where the views differ, and the trace in front of what
+// is no fallthrough. Gives each view and its table to `see`.
+template <typename See>
+Table stored_table(const Entry& entry, const Common& common, const See& see) {
+  OperatorView* const views = common.several() ? OperatorView::first(*entry.op) : nullptr;
+  Table stored = table_for(entry, common, views == nullptr ? common.usual() : Viewer::outside());
+  Table differs{};
+  for (OperatorView* view = views; view != nullptr; view = view->next) {
+    if (view->waits()) continue;
+    const Table table = table_for(entry, common, view->viewer());
+    for (std::size_t slot = 0; slot < table.size(); ++slot) {
+      if (table[slot] != stored[slot]) differs[slot] = &view_stub();
+    }
+    see(*view, table);
+  }
+  for (std::size_t slot = 0; slot < stored.size(); ++slot) {
+    if (differs[slot] != nullptr) stored[slot] = differs[slot];
+    const bool traced = common.traced && stored[slot]->role != RecordRole::Fallthrough &&
+                        stored[slot]->role != RecordRole::ThreadEntry;
+    if (traced) stored[slot] = &trace_stub();
+  }
+  return stored;
 }
 
 }  // namespace
 
-Resolved Entry::resolve(DispatchKey key, const Common& common) const {
-  return Active(*this).resolve(slot_of(key), common);
+Resolved Entry::resolve(DispatchKey key, const Common& common, Viewer viewer) const {
+  return Active(*this, viewer).resolve(slot_of(key), common);
+}
+
+void Entry::prepare_views(Operator& live, const Common& common) const {
+  if (!common.several()) return;
+  const auto require = [&](const auto& registered) {
+    for (const auto& one : registered) {
+      const Interpreter* const interpreter = one.record->interpreter;
+      if (interpreter != nullptr && interpreter->armed()) OperatorView::require(live, *interpreter);
+    }
+  };
+  for (const auto& [key, stack] : kernels) require(stack);
+  for (const auto& [key, stack] : common.fallbacks) require(stack);
 }
 
 Resolved Entry::resolve_below(DispatchKey key, DispatchKey at, std::uint64_t order,
                               const Common& common) const {
-  return Active(*this, at, order).resolve(slot_of(key), common);
+  return Active(*this, common.here(), at, order).resolve(slot_of(key), common);
 }
 
 void Entry::publish(const Common& common) const {
   if (op == nullptr) return;
-  const Active active(*this);
+  const Table table = stored_table(*this, common, [](OperatorView& view, const Table& seen) {
+    for (std::size_t slot = 0; slot < seen.size(); ++slot) {
+      view.slots[slot].store(seen[slot], std::memory_order_release);
+    }
+  });
   std::uint64_t stays = DispatchKeySet::kBackendBits;  // and layers with a slot that takes calls
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
-    const Record* const record = stored(slot, active, common);
-    if (record->role != RecordRole::Fallthrough) {
+    if (table[slot]->role != RecordRole::Fallthrough) {
       stays |= DispatchKeySet(layer_of(key_of_slot(slot))).raw();
     }
-    op->table_.slots[slot].store(record, std::memory_order_release);
+    op->table_.slots[slot].store(table[slot], std::memory_order_release);
   }
   op->table_.mask.store(stays, std::memory_order_release);
   table_changes.fetch_add(1, std::memory_order_release);
@@ -235,16 +303,24 @@ std::string Entry::find_drift(const Common& common) const {
   if (op->name() != name) {
     return fmt::format("{} holds the operator {}", to_string(name), to_string(op->name()));
   }
-  const Active active(*this);
+  std::string drift_of_view;
+  const Table computed = stored_table(*this, common, [&](const OperatorView& view, const Table& seen) {
+    for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
+      if (view.slots[slot].load(std::memory_order_acquire) == seen[slot]) continue;
+      drift_of_view = fmt::format("{} at {}: an interpreter's table is not the computed one",
+                                  to_string(name), to_string(key_of_slot(slot)));
+    }
+  });
+  if (!drift_of_view.empty()) return drift_of_view;
   std::uint64_t stays = DispatchKeySet::kBackendBits | detail::kThreadEntryBit;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const DispatchKey key = key_of_slot(slot);
     const Record* const found = op->table_.slots[slot].load(std::memory_order_acquire);
-    const Record* const wanted = stored(slot, active, common);
+    const Record* const wanted = computed[slot];
     if (found != wanted) {
       return fmt::format("{} at {}: the table holds \"{}\", registrations make it \"{}\" [{}]",
                          to_string(name), to_string(key), found->provenance, wanted->provenance,
-                         active.resolve(slot, common).rule);
+                         resolve(key, common, common.here()).rule);
     }
     if (found->role != RecordRole::Fallthrough) stays |= DispatchKeySet(layer_of(key)).raw();
   }

@@ -9,7 +9,7 @@
 //
 // All of it is guarded by the registry's lock; only Operator's slots are read without.
 //
-// Depends on: registry/registry.h, registry/stubs.h.
+// Depends on: registry/registry.h, registry/stubs.h, registry/viewer.h.
 #pragma once
 
 #include <array>
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "opyard/registry/registry.h"
+#include "registry/viewer.h"
 
 namespace opyard {
 
@@ -37,12 +38,30 @@ struct Common {
     std::uint64_t id;
     Owner owner;
   };
-  std::map<DispatchKey, Fallback> fallbacks;  // those that were registered
-  bool traced = false;                        // calls are shown; see registry/trace.h
+  // Those that were registered: one a key that serves all, or one for each interpreter. No list is empty.
+  std::map<DispatchKey, std::vector<Fallback>> fallbacks;
+  bool traced = false;                           // calls are shown; see registry/trace.h
+  std::vector<const Interpreter*> interpreters;  // those that take part
+
+  // Whether interpreters see different tables.
+  bool several() const noexcept { return interpreters.size() > 1; }
+  // Whose calls the stored tables are for, where not several.
+  Viewer usual() const noexcept {
+    return interpreters.empty() ? Viewer::after() : Viewer::of(interpreters.front());
+  }
+  // Whose calls are those of this thread.
+  Viewer here() const noexcept {
+    if (!several()) return usual();
+    const Interpreter* const interpreter = Interpreter::here();
+    return interpreter == nullptr ? Viewer::outside() : Viewer::of(interpreter);
+  }
+  const Record* fallback(DispatchKey key, Viewer viewer) const;
 };
 
 // Changes whenever a table was written, before what left it is retired: see registry/next.cpp.
 extern std::atomic<std::uint64_t> table_changes;
+// Whether more than one interpreter takes part. Changes before table_changes does.
+extern std::atomic<bool> several_interpreters;
 
 struct Resolved {
   const Record* record;
@@ -58,25 +77,36 @@ struct Entry {
   std::optional<Definition> definition;  // without the schema, which the operator has
   std::uint64_t definition_id = 0;       // also the order of definition
   Owner definition_owner = nullptr;
+  // Who else has made the same definition, each another interpreter; it stands until the last is gone.
+  struct Sharer {
+    const Interpreter* interpreter;
+    std::uint64_t id;
+    Owner owner;
+  };
+  std::vector<Sharer> sharers;
   bool ending = false;  // the definition is being taken back
   Operator* op = nullptr;
   std::vector<std::unique_ptr<Operator>> former;  // live one included
   std::set<DispatchKey> warned;                   // where an override has been warned of
   CountedPtr<MissingKernelReporter> reporter;     // who is told where a call finds no kernel
 
+  bool has_kernel(Viewer viewer) const;
   bool exists() const { return definition.has_value() || !kernels.empty(); }
 
   // The active kernel at exactly this key, or null.
-  const Record* active(DispatchKey key) const;
+  const Record* active(DispatchKey key, Viewer viewer) const;
   // The active kernel with a C++ signature, if any kernel has one; and its key.
   std::pair<const Record*, DispatchKey> first_signature() const;
 
   // What serves a runtime key; the order is described in registry/registry.h. Never a
   // fallthrough at Undefined.
-  Resolved resolve(DispatchKey key, const Common& common) const;
-  // The same without the kernels at `at` from this order on.
+  Resolved resolve(DispatchKey key, const Common& common, Viewer viewer) const;
+  // The same without the kernels at `at` from this order on, for the calls of this thread.
   Resolved resolve_below(DispatchKey key, DispatchKey at, std::uint64_t order,
                          const Common& common) const;
+
+  // Makes the views that publish() will write. Raises bad_alloc.
+  void prepare_views(Operator& op, const Common& common) const;
 
   // Writes slots and mask of the live operator so that they equal what resolve() says.
   void publish(const Common& common) const;
@@ -92,9 +122,9 @@ struct Entry {
   Operator& operator_for(const Schema& schema);
 
   // What stands at a runtime key, as dump_table() has it; empty where nothing does.
-  std::string describe_slot(DispatchKey key, const Common& common) const;
-  std::string dump() const;
-  std::string dump_table(const Common& common) const;
+  std::string describe_slot(DispatchKey key, const Common& common, Viewer viewer) const;
+  std::string dump(Viewer viewer) const;
+  std::string dump_table(const Common& common, Viewer viewer) const;
 };
 
 }  // namespace opyard

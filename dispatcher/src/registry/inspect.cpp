@@ -74,20 +74,21 @@ std::pair<std::string, std::string> Registry::python_module(const OperatorName& 
 bool Registry::has_kernel(const OperatorName& name) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
-  return entry != nullptr && !entry->kernels.empty();
+  return entry != nullptr && entry->has_kernel(state_->common.here());
 }
 
 bool Registry::has_kernel_at(const OperatorName& name, DispatchKey key) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
-  return entry != nullptr && entry->kernels.contains(key);
+  return entry != nullptr && entry->active(key, state_->common.here()) != nullptr;
 }
 
 bool Registry::has_kernel_at_any(const OperatorName& name, DispatchKeySet keys) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
+  const Viewer here = state_->common.here();
   return entry != nullptr && std::any_of(keys.begin(), keys.end(), [&](DispatchKey key) {
-           return entry->kernels.contains(key);
+           return entry->active(key, here) != nullptr;
          });
 }
 
@@ -106,7 +107,7 @@ const Record& Registry::computed(const OperatorName& name, DispatchKey key) cons
     fail(ErrorKind::BadValue,
          fmt::format("{} has no slot of its own; name the key of one backend", to_string(key)));
   }
-  return *entry->resolve(key, state_->common).record;
+  return *entry->resolve(key, state_->common, state_->common.here()).record;
 }
 
 bool Registry::has_computed_kernel(const OperatorName& name, DispatchKey key) const {
@@ -123,7 +124,7 @@ bool Registry::is_fallthrough(const OperatorName& name, DispatchKey key) const {
 
 bool Registry::has_fallback(DispatchKey key) const {
   const std::lock_guard lock(state_->mutex);
-  return state_->common.fallbacks.contains(key);
+  return state_->common.fallback(key, state_->common.here()) != nullptr;
 }
 
 std::vector<RegistryEvent> Registry::history() const {
@@ -135,7 +136,9 @@ std::vector<std::string> Registry::dangling() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<std::string> dumps;
   for (const auto& [name, entry] : state_->entries) {
-    if (!entry->definition && !entry->kernels.empty()) dumps.push_back(entry->dump());
+    if (!entry->definition && !entry->kernels.empty()) {
+      dumps.push_back(entry->dump(state_->common.here()));
+    }
   }
   return dumps;
 }
@@ -149,13 +152,20 @@ CountedPtr<MissingKernelReporter> Registry::missing_kernel_reporter(const Operat
 std::string Registry::dump(const OperatorName& name) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
-  return entry == nullptr ? "" : entry->dump();
+  return entry == nullptr ? "" : entry->dump(state_->common.here());
 }
 
 std::string Registry::dump_table(const OperatorName& name) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
-  return entry == nullptr ? "" : entry->dump_table(state_->common);
+  return entry == nullptr ? "" : entry->dump_table(state_->common, state_->common.here());
+}
+
+std::string Registry::dump_table(const OperatorName& name, const Interpreter* interpreter) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  const Viewer viewer = interpreter == nullptr ? Viewer::outside() : Viewer::of(interpreter);
+  return entry == nullptr ? "" : entry->dump_table(state_->common, viewer);
 }
 
 void Registry::check_invariants() const {
@@ -163,8 +173,10 @@ void Registry::check_invariants() const {
   for (const auto& [name, entry] : state_->entries) {
     const std::string drift = entry->find_drift(state_->common);
     if (drift.empty()) continue;
-    fail(ErrorKind::Internal, fmt::format("{}\nCanonical state\n{}Computed table:\n{}", drift,
-                                          entry->dump(), entry->dump_table(state_->common)));
+    const Viewer here = state_->common.here();
+    fail(ErrorKind::Internal,
+         fmt::format("{}\nCanonical state\n{}Computed table:\n{}", drift, entry->dump(here),
+                     entry->dump_table(state_->common, here)));
   }
 }
 
@@ -174,7 +186,7 @@ Registry::Resolution Registry::resolve(const Operator& op, DispatchKey key) cons
   if (entry == nullptr) {
     return {&gone_stub(), "definition taken back", gone_stub().provenance};
   }
-  const Resolved resolved = entry->resolve(key, state_->common);
+  const Resolved resolved = entry->resolve(key, state_->common, state_->common.here());
   return {resolved.record, resolved.rule, resolved.record->provenance};
 }
 
@@ -191,7 +203,10 @@ std::vector<DispatchKey> Registry::keys_with_kernel(const Operator& op) const {
   std::vector<DispatchKey> keys;
   const Entry* entry = state_->find(op);
   if (entry == nullptr) return keys;
-  for (const auto& [key, stack] : entry->kernels) keys.push_back(key);
+  const Viewer here = state_->common.here();
+  for (const auto& [key, stack] : entry->kernels) {
+    if (entry->active(key, here) != nullptr) keys.push_back(key);
+  }
   return keys;
 }
 

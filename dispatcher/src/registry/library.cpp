@@ -59,11 +59,12 @@ Registration Library::define(Definition definition) {
 }
 
 Library::Library(LibraryKind kind, std::string name_space, std::optional<DispatchKey> key,
-                 std::string file, int line)
+                 std::string file, int line, const Interpreter* interpreter)
     : kind_(kind),
       name_space_(std::move(name_space)),
       key_(key),
       place_(file.empty() ? "" : fmt::format("{}:{}", file, line)),
+      interpreter_(interpreter),
       owner_(std::make_unique<char>()) {
   if (!detail::is_identifier(name_space_)) {
     fail(ErrorKind::BadRegistration,
@@ -86,7 +87,7 @@ Library::Library(LibraryKind kind, std::string name_space, std::optional<Dispatc
                      macro_of(kind_), name_space_, to_string(*key_)));
   }
   if (kind_ == LibraryKind::Def) {
-    registrations_.push_back(Registry::instance().claim_namespace(name_space_, provenance()));
+    registrations_.push_back(Registry::instance().claim_namespace(name_space_, provenance(), interpreter_));
   }
 }
 
@@ -197,6 +198,7 @@ OperatorName Library::def(std::string_view text, std::vector<std::string> tags,
   definition.provenance = provenance();
   definition.python_module = python_module_;
   definition.python_context = python_context_;
+  definition.interpreter = interpreter_;
   const OperatorName name = definition.schema.name;
   Registration registration = define(std::move(definition));
   make_room();
@@ -232,6 +234,7 @@ OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
     add(definition.schema.results, types.results);
     definition.alias_analysis = AliasAnalysis::Conservative;
     definition.provenance = provenance();
+    definition.interpreter = interpreter_;
     definition.python_module = python_module_;
     definition.python_context = python_context_;
     name = definition.schema.name;
@@ -265,6 +268,7 @@ void Library::implement(std::string_view text, std::optional<DispatchKey> key, K
                     text, to_string(*key), macro_of(kind_), to_string(*key_)));
   }
   make_room();
+  if (interpreter_ != nullptr) kernel.serve_only(interpreter_);
   registrations_.push_back(Registry::instance().implement(
       name, key ? key : key_, std::move(kernel), provenance(), owner_.get(), override, again_));
 }
@@ -284,6 +288,7 @@ void Library::fallback(Kernel kernel) {
          "OPYARD_LIBRARY_IMPL(_, Key, m)");
   }
   make_room();
+  if (interpreter_ != nullptr) kernel.serve_only(interpreter_);
   registrations_.push_back(Registry::instance().implement_fallback(
       *key_, std::move(kernel), provenance(), owner_.get(), again_));
 }

@@ -20,6 +20,7 @@ struct Answer {
   std::uint64_t changes = 0;
   DispatchKey at = DispatchKey::Undefined;
   DispatchKey key = DispatchKey::Undefined;
+  const Interpreter* interpreter = nullptr;  // that the thread was in, where there are several
 };
 
 constexpr std::size_t kRemembered = 8;
@@ -29,10 +30,12 @@ constinit thread_local Answer answers[kRemembered];
 const Record& find_below(const Operator& op, KernelPlace place, DispatchKey key) {
   const std::uint64_t changes = table_changes.load(std::memory_order_acquire);
   Answer& answer = answers[place.order % kRemembered];
-  if (answer.changes != changes || answer.op != &op || answer.order != place.order ||
+  const Interpreter* const interpreter =
+      several_interpreters.load(std::memory_order_relaxed) ? Interpreter::here() : nullptr;
+  if (answer.changes != changes || answer.interpreter != interpreter || answer.op != &op || answer.order != place.order ||
       answer.at != place.key || answer.key != key) {
     const Record& record = Registry::instance().resolve_below(op, key, place.key, place.order);
-    answer = {&op, &record, place.order, changes, place.key, key};
+    answer = {&op, &record, place.order, changes, place.key, key, interpreter};
   }
   return *answer.record;
 }

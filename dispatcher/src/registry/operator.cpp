@@ -202,7 +202,8 @@ DispatchKeySet Operator::call_keys(std::span<const Value> arguments) const {
 
 const Record& Operator::settle(DispatchKeySet& keys) const {
   for (;;) {
-    const Record& found = record(keys);
+    const Record& stored = record(keys);
+    const Record& found = stored.role == RecordRole::View ? record_here(keys) : stored;
     switch (found.role) {
       case RecordRole::ThreadEntry:
         detail::enter_thread();

@@ -18,6 +18,7 @@
 #include "registry/signature.h"
 #include "registry/state.h"
 #include "registry/stubs.h"
+#include "registry/views.h"
 
 namespace opyard {
 
@@ -85,6 +86,21 @@ void fix_signature(const Entry& entry, const Record& kernel) {
                    to_string(entry.name), kernel.provenance, readable(*kernel.signature)));
 }
 
+const char* name_of(const Interpreter& interpreter) {
+  return const_cast<Interpreter&>(interpreter).name();
+}
+
+bool has_ended(const Interpreter* interpreter) noexcept {
+  return interpreter != nullptr && !interpreter->armed();
+}
+
+// Whether calls see both: none has ended, or serves another interpreter than the other does.
+bool meet(const Record& one, const Record& other) noexcept {
+  if (has_ended(one.interpreter) || has_ended(other.interpreter)) return false;
+  return one.interpreter == nullptr || other.interpreter == nullptr ||
+         one.interpreter == other.interpreter;
+}
+
 std::string describe_override(const Entry& entry, DispatchKey key, const Record& former,
                               const Record& fresh) {
   return fmt::format(
@@ -93,6 +109,70 @@ std::string describe_override(const Entry& entry, DispatchKey key, const Record&
       "  new kernel: {}",
       entry.op != nullptr ? entry.op->declaration() : to_string(entry.name), to_string(key),
       former.provenance, fresh.provenance);
+}
+
+// Takes one of several definers away; false where it is the only one.
+bool leave_to_sharers(Entry& entry, std::uint64_t id) noexcept {
+  if (entry.sharers.empty()) return false;
+  const auto sharer = std::find_if(entry.sharers.begin(), entry.sharers.end(),
+                                   [&](const Entry::Sharer& one) { return one.id == id; });
+  if (sharer == entry.sharers.end()) {
+    // The first one goes: the next is the definer.
+    entry.definition->interpreter = entry.sharers.front().interpreter;
+    entry.definition_id = entry.sharers.front().id;
+    entry.definition_owner = entry.sharers.front().owner;
+    entry.sharers.erase(entry.sharers.begin());
+  } else {
+    entry.sharers.erase(sharer);
+  }
+  return true;
+}
+
+// Whether an interpreter may join in a definition that others have made; see [Interpreters].
+bool may_share(const Entry& entry, const Definition& fresh) {
+  const auto is_other = [&](const Interpreter* one) {
+    return one != nullptr && one != fresh.interpreter;
+  };
+  return fresh.interpreter != nullptr && !entry.ending && is_other(entry.definition->interpreter) &&
+         std::all_of(entry.sharers.begin(), entry.sharers.end(),
+                     [&](const Entry::Sharer& sharer) { return is_other(sharer.interpreter); }) &&
+         to_string(fresh.schema) == entry.op->declaration();
+}
+
+// The registration of this owner among the sharers that makes way for the same definition; or 0.
+std::uint64_t may_share_again(const Entry& entry, const Definition& fresh, Owner owner,
+                              Again again) {
+  if (owner == nullptr || entry.ending || to_string(fresh.schema) != entry.op->declaration()) {
+    return 0;
+  }
+  const auto own = std::find_if(
+      entry.sharers.begin(), entry.sharers.end(),
+      [&](const Entry::Sharer& one) { return one.owner == owner && one.id <= again; });
+  return own == entry.sharers.end() ? 0 : own->id;
+}
+
+// Whether an interpreter left a definition behind when it ended.
+bool has_ended_definition(const Entry& entry) {
+  return entry.definition && !entry.ending && has_ended(entry.definition->interpreter);
+}
+
+[[noreturn]] OPYARD_COLD void refuse_definition(const Entry& entry, const Definition& fresh) {
+  const Interpreter* other = entry.definition->interpreter;
+  if (other == fresh.interpreter && !entry.sharers.empty()) {
+    other = entry.sharers.front().interpreter;
+  }
+  if (fresh.interpreter != nullptr && other != nullptr && other != fresh.interpreter) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("Interpreters of one process share their operators, but interpreter {} defines "
+                     "{} ({}), and interpreter {} has defined {} ({}); give both the same schema, or "
+                     "one of them another name",
+                     name_of(*fresh.interpreter), to_string(fresh.schema), fresh.provenance,
+                     name_of(*other), entry.op->declaration(), entry.definition->provenance));
+  }
+  fail(ErrorKind::BadRegistration,
+       fmt::format("Tried to register an operator ({}) with the same name and overload name "
+                   "multiple times. Duplicate registration: {}. Original registration: {}",
+                   to_string(fresh.schema), fresh.provenance, entry.definition->provenance));
 }
 
 }  // namespace
@@ -129,14 +209,29 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
   std::unique_lock lock(state_->mutex);
   state_->history.prepare();
   Entry& entry = state_->entry(definition.schema.name);
+  while (has_ended_definition(entry) && !may_share(entry, definition)) {
+    const std::uint64_t left = entry.definition_id;
+    lock.unlock();
+    undo(left);
+    lock.lock();
+  }
+  const bool is_same = entry.definition && entry.op->declaration() == to_string(definition.schema);
   const bool replaces = entry.definition && owner != nullptr && !entry.ending &&
-                        entry.definition_owner == owner && entry.definition_id <= again;
+                        entry.definition_owner == owner && entry.definition_id <= again &&
+                        (is_same || entry.sharers.empty());
   if (entry.definition && !replaces) {
-    fail(ErrorKind::BadRegistration,
-         fmt::format("Tried to register an operator ({}) with the same name and overload name "
-                     "multiple times. Duplicate registration: {}. Original registration: {}",
-                     to_string(definition.schema), definition.provenance,
-                     entry.definition->provenance));
+    const std::uint64_t former_id = may_share_again(entry, definition, owner, again);
+    if (former_id == 0 && !may_share(entry, definition)) refuse_definition(entry, definition);
+    entry.sharers.reserve(entry.sharers.size() + 1);
+    const std::uint64_t id = state_->add_target({State::What::Definition, &entry, {}, nullptr});
+    if (former_id != 0) {
+      state_->log(false, entry, former_id, definition.provenance);
+      state_->targets.erase(former_id);
+      std::erase_if(entry.sharers, [&](const auto& sharer) { return sharer.id == former_id; });
+    }
+    entry.sharers.push_back({definition.interpreter, id, owner});
+    state_->log(true, entry, id, definition.provenance);
+    return Registration(id);
   }
   for (const auto& [key, stack] : entry.kernels) {
     for (const RegisteredKernel& kernel : stack) {
@@ -144,6 +239,7 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
     }
   }
   Operator& op = entry.operator_for(definition.schema);
+  entry.prepare_views(op, state_->common);
   const std::uint64_t id = state_->add_target({State::What::Definition, &entry, {}, nullptr});
   if (const auto [known, key] = entry.first_signature();
       known != nullptr && !op.fix_signature(*known->signature, false)) {
@@ -155,7 +251,7 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
   }
   Operator* former = nullptr;  // the one of another schema
   if (replaces) {
-    state_->log(false, entry);
+    state_->log(false, entry, entry.definition_id, entry.definition->provenance);
     state_->targets.erase(entry.definition_id);
     if (entry.op != &op) {
       former = entry.op;
@@ -172,7 +268,7 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
   entry.op = &op;
   entry.publish(state_->common);
   state_->generation.fetch_add(1, std::memory_order_release);
-  state_->log(true, entry);
+  state_->log(true, entry, id, entry.definition->provenance);
   freed = collect_retired();
   Registration registration(id);
   const bool heard = is_news && !state_->listeners.none();
@@ -248,9 +344,15 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
     const std::ptrdiff_t own_at = own - stack.begin();
     std::uint64_t id = 0;
     try {
-      if (!stack.empty() && !in_place && !is_own(stack.back()) && !override &&
+      const auto below = std::find_if(stack.rbegin(), stack.rend(), [&](const auto& kernel) {
+        return meet(*kernel.record, *record);
+      });
+      if (below != stack.rend() && !in_place && !is_own(*below) && !override &&
           !entry->warned.contains(key)) {
-        warning = describe_override(*entry, key, *stack.back().record, *record);
+        warning = describe_override(*entry, key, *below->record, *record);
+      }
+      if (entry->op != nullptr && record->interpreter != nullptr && state_->common.several()) {
+        OperatorView::require(*entry->op, *record->interpreter);
       }
       stack.reserve(stack.size() + 1);
       id = state_->add_target({State::What::Kernel, entry, key, nullptr});
@@ -306,62 +408,102 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
   RecordChain freed;
   const std::lock_guard lock(state_->mutex);
   state_->history.prepare();
-  const auto found = state_->common.fallbacks.find(key);
-  const bool taken = found != state_->common.fallbacks.end();
-  const bool replaces =
-      taken && owner != nullptr && found->second.owner == owner && found->second.id <= again;
-  if (taken && !replaces) {
-    fail(ErrorKind::BadRegistration,
-         fmt::format("Tried to register multiple backend fallbacks for the same dispatch key {}; "
-                     "previous registration {}, new registration {}",
-                     to_string(key), found->second.record->provenance, record->provenance));
-  }
-  const std::uint64_t id = state_->add_target({State::What::Fallback, nullptr, key, nullptr});
-  if (replaces) {
-    Common::Fallback& former = found->second;
-    state_->log(false, key, former);
-    state_->targets.erase(former.id);
-    std::swap(former.record, record);
-    former.id = id;
-  } else {
-    try {
-      state_->common.fallbacks.emplace(key, Common::Fallback{std::move(record), id, owner});
-    } catch (...) {
-      state_->targets.erase(id);
-      throw;
+  const auto place = state_->common.fallbacks.try_emplace(key).first;
+  std::vector<Common::Fallback>& stack = place->second;
+  std::uint64_t id = 0;
+  Common::Fallback* replaced = nullptr;
+  try {
+    for (Common::Fallback& former : stack) {
+      if (owner != nullptr && former.owner == owner && former.id <= again) {
+        replaced = &former;
+      } else if (meet(*former.record, *record)) {
+        fail(ErrorKind::BadRegistration,
+             fmt::format(
+                 "Tried to register multiple backend fallbacks for the same dispatch key {}; "
+                 "previous registration {}, new registration {}",
+                 to_string(key), former.record->provenance, record->provenance));
+      }
     }
+    if (record->interpreter != nullptr && state_->common.several()) {
+      for (const auto& [name, entry] : state_->entries) {
+        if (entry->op != nullptr) OperatorView::require(*entry->op, *record->interpreter);
+      }
+    }
+    if (replaced == nullptr) stack.reserve(stack.size() + 1);
+    id = state_->add_target({State::What::Fallback, nullptr, key, nullptr});
+  } catch (...) {
+    if (stack.empty()) state_->common.fallbacks.erase(place);
+    throw;
+  }
+  if (replaced != nullptr) {
+    state_->log(false, key, *replaced);
+    state_->targets.erase(replaced->id);
+    std::swap(replaced->record, record);
+    replaced->id = id;
+  } else {
+    replaced = &stack.emplace_back(Common::Fallback{std::move(record), id, owner});
   }
   state_->publish_all();
-  state_->log(true, key, state_->common.fallbacks.at(key));
+  state_->log(true, key, *replaced);
   if (record != nullptr) retire(std::move(record));
   freed = collect_retired();
   return Registration(id);
 }
 
-Registration Registry::claim_namespace(std::string name_space, std::string provenance) {
+Registration Registry::claim_namespace(std::string name_space, std::string provenance,
+                                       const Interpreter* interpreter) {
   const std::lock_guard lock(state_->mutex);
   state_->history.prepare();
-  const auto found = state_->claims.find(name_space);
-  if (found != state_->claims.end()) {
-    fail(ErrorKind::BadRegistration,
-         fmt::format(
-             "Only one OPYARD_LIBRARY block can define the namespace {}; put all definitions "
-             "into one block, or use OPYARD_LIBRARY_FRAGMENT for the others. Previous "
-             "registration was {}; latest registration was {}",
-             name_space, found->second.provenance, provenance));
-  }
-  const std::uint64_t id = state_->add_target({State::What::Namespace, nullptr, {}, nullptr});
+  const auto place = state_->claims.try_emplace(std::move(name_space)).first;
+  auto& [claimed, claims] = *place;
+  std::uint64_t id = 0;
   try {
-    const auto& [claimed, claim] =
-        *state_->claims.emplace(std::move(name_space), State::Claim{std::move(provenance), id})
-             .first;
-    state_->targets.at(id).name_space = &claimed;
-    state_->log(true, claimed, claim);
+    for (const State::Claim& former : claims) {
+      const bool both_may = former.interpreter != nullptr && interpreter != nullptr &&
+                            former.interpreter != interpreter;
+      if (both_may || has_ended(former.interpreter)) continue;
+      fail(ErrorKind::BadRegistration,
+           fmt::format(
+               "Only one OPYARD_LIBRARY block can define the namespace {}; put all definitions "
+               "into one block, or use OPYARD_LIBRARY_FRAGMENT for the others. Previous "
+               "registration was {}; latest registration was {}",
+               claimed, former.provenance, provenance));
+    }
+    claims.reserve(claims.size() + 1);
+    id = state_->add_target({State::What::Namespace, nullptr, {}, &claimed});
   } catch (...) {
-    state_->targets.erase(id);
+    if (claims.empty()) state_->claims.erase(place);
     throw;
   }
+  claims.push_back({std::move(provenance), interpreter, id});
+  state_->log(true, claimed, claims.back());
   return Registration(id);
+}
+
+void Registry::join(const Interpreter* interpreter) {
+  const std::lock_guard lock(state_->mutex);
+  Common& common = state_->common;
+  common.interpreters.push_back(interpreter);
+  try {
+    for (const auto& [name, entry] : state_->entries) {
+      if (entry->op != nullptr) entry->prepare_views(*entry->op, common);
+    }
+  } catch (...) {
+    common.interpreters.pop_back();
+    throw;
+  }
+  several_interpreters.store(common.several());
+  state_->publish_all();
+}
+
+void Registry::leave(const Interpreter* interpreter) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  if (std::erase(state_->common.interpreters, interpreter) == 0) return;
+  several_interpreters.store(state_->common.several());
+  for (const auto& [name, entry] : state_->entries) {
+    for (const auto& op : entry->former) OperatorView::release(*op, *interpreter);
+  }
+  state_->publish_all();
 }
 
 void Registry::undo(std::uint64_t id) noexcept {
@@ -372,7 +514,13 @@ void Registry::undo(std::uint64_t id) noexcept {
   std::unique_lock lock(state_->mutex);
   auto found = state_->targets.find(id);
   if (found == state_->targets.end()) return;  // replaced since
-  if (found->second.what == State::What::Definition && !state_->listeners.none()) {
+  const bool is_definition = found->second.what == State::What::Definition;
+  if (is_definition && leave_to_sharers(*found->second.entry, id)) {
+    state_->log(false, *found->second.entry, id, found->second.entry->definition->provenance);
+    state_->targets.erase(found);
+    return;
+  }
+  if (is_definition && !state_->listeners.none()) {
     Entry& entry = *found->second.entry;
     entry.ending = true;
     const std::uint64_t last = state_->last_id;
@@ -385,7 +533,7 @@ void Registry::undo(std::uint64_t id) noexcept {
   const State::Target& target = node.mapped();
   switch (target.what) {
     case State::What::Definition:
-      state_->log(false, *target.entry);
+      state_->log(false, *target.entry, id, target.entry->definition->provenance);
       Entry::bury(*target.entry->op);
       target.entry->op->forget_signature();
       target.entry->op = nullptr;
@@ -408,18 +556,24 @@ void Registry::undo(std::uint64_t id) noexcept {
       break;
     }
     case State::What::Fallback: {
-      const auto fallback = state_->common.fallbacks.find(target.key);
-      state_->log(false, target.key, fallback->second);
-      std::unique_ptr<Record> record = std::move(fallback->second.record);
-      state_->common.fallbacks.erase(fallback);
+      const auto at = state_->common.fallbacks.find(target.key);
+      const auto fallback = std::find_if(at->second.begin(), at->second.end(),
+                                         [&](const auto& one) { return one.id == id; });
+      state_->log(false, target.key, *fallback);
+      std::unique_ptr<Record> record = std::move(fallback->record);
+      at->second.erase(fallback);
+      if (at->second.empty()) state_->common.fallbacks.erase(at);
       state_->publish_all();
       retire(std::move(record));
       break;
     }
     case State::What::Namespace: {
-      const auto claim = state_->claims.find(*target.name_space);
-      state_->log(false, claim->first, claim->second);
-      state_->claims.erase(claim);
+      const auto at = state_->claims.find(*target.name_space);
+      const auto claim = std::find_if(at->second.begin(), at->second.end(),
+                                      [&](const auto& one) { return one.id == id; });
+      state_->log(false, at->first, *claim);
+      at->second.erase(claim);
+      if (at->second.empty()) state_->claims.erase(at);
       break;
     }
     case State::What::Listener:

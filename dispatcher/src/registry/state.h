@@ -28,6 +28,7 @@ struct Registry::State {
   };
   struct Claim {
     std::string provenance;
+    const Interpreter* interpreter;
     std::uint64_t id;
   };
 
@@ -35,7 +36,7 @@ struct Registry::State {
   mutable Mutex mutex{LockRank::Registry};   // guards everything below
   std::map<OperatorName, std::unique_ptr<Entry>> entries;
   Common common;
-  std::map<std::string, Claim> claims;
+  std::map<std::string, std::vector<Claim>> claims;
   Listeners listeners{mutex};
   History history;
   std::unordered_map<std::uint64_t, Target> targets;  // by registration
@@ -64,9 +65,9 @@ struct Registry::State {
     return id;
   }
   // Writes down what came or went, after history.prepare().
-  void log(bool added, const Entry& entry) noexcept {
-    log(RegistryThing::Definition, added, entry.name, {}, entry.definition_id,
-        entry.definition->provenance);
+  void log(bool added, const Entry& entry, std::uint64_t id,
+           const std::string& provenance) noexcept {
+    log(RegistryThing::Definition, added, entry.name, {}, id, provenance);
   }
   void log(bool added, const Entry& entry, DispatchKey key,
            const RegisteredKernel& kernel) noexcept {

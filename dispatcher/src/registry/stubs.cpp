@@ -97,6 +97,7 @@ void make_stubs() {
   gone_stub();
   thread_entry_stub();
   trace_stub();
+  view_stub();
   built_in_fallback(DispatchKey::Observe);
   handlers_stub();
   dispatcher_stub();

@@ -28,6 +28,8 @@ const Record& thread_entry_stub();
 const Record& observe_stub();
 // Shows the call, and goes on to what the slot would lead to. registry/watched.cpp
 const Record& trace_stub();
+// Goes on to what stands there for the interpreter that calls. registry/views.cpp
+const Record& view_stub();
 // Hands the call to the handlers of an interpreter. registry/handlers.cpp
 const Record& handlers_stub();
 // Notes the sets that the call entered with, and goes on below. registry/handlers.cpp

@@ -66,7 +66,7 @@ std::vector<std::string> table_of(const Entry& entry, const Common& common) {
   for (std::size_t slot = 0; slot < table.size(); ++slot) {
     const DispatchKey key = key_of_slot(unsigned(slot));
     if (key == DispatchKey::ThreadEntry || (slot > 0 && key == DispatchKey::Undefined)) continue;
-    table[slot] = entry.describe_slot(key, common);
+    table[slot] = entry.describe_slot(key, common, common.here());
   }
   return table;
 }

@@ -26,6 +26,8 @@ namespace {
 #undef OPYARD_INTERPRETER_SLOT
 #undef OPYARD_SLOT_MORE
 
+constinit std::atomic<Interpreter*> newest{nullptr};
+
 constexpr InterpreterVTable kDisarmed{
 #define OPYARD_INTERPRETER_SLOT(name, result, parameters, arguments, disarmed) disarmed_##name,
 #include "opyard/slot/interpreter_slots.def"
@@ -38,13 +40,19 @@ const InterpreterVTable& disarmed_vtable() noexcept { return kDisarmed; }
 
 // All tags hang on one chain, so that a checker for leaks can tell them from lost memory.
 Interpreter* Interpreter::create(const InterpreterVTable* vtable, void* context) {
-  static constinit std::atomic<Interpreter*> newest{nullptr};
   auto* const tag = new Interpreter(vtable, context);
   tag->older_ = newest.load(std::memory_order_relaxed);
   while (!newest.compare_exchange_weak(tag->older_, tag, std::memory_order_release,
                                        std::memory_order_relaxed)) {
   }
   return tag;
+}
+
+Interpreter* Interpreter::here() noexcept {
+  for (Interpreter* tag = newest.load(std::memory_order_acquire); tag != nullptr; tag = tag->older_) {
+    if (tag->is_current()) return tag;
+  }
+  return nullptr;
 }
 
 void Interpreter::disarm() noexcept { vtable_.store(&kDisarmed, std::memory_order_release); }

@@ -6,12 +6,19 @@
 namespace opyard {
 
 void ObjectSlot::claim(Interpreter* us) {
-  Interpreter* expected = nullptr;
-  if (tag_.compare_exchange_strong(expected, us, std::memory_order_acq_rel)) return;
-  if (expected != us) refuse(us, expected);
+  Interpreter* former = nullptr;
+  while (!tag_.compare_exchange_strong(former, us, std::memory_order_acq_rel)) {
+    if (former == us) return;
+    refuse_unless_ended(us, former);
+  }
+  if (former == nullptr) return;
+  // What an ended interpreter left here went with it.
+  object_ = nullptr;
+  owns_object_ = false;
 }
 
-void ObjectSlot::refuse(Interpreter* us, Interpreter* other) {
+void* ObjectSlot::refuse_unless_ended(Interpreter* us, Interpreter* other) {
+  if (!other->armed()) return nullptr;
   fail(ErrorKind::InterpreterGone,
        fmt::format("this object belongs to interpreter {} and cannot be used in interpreter {}; "
                    "pass t.alias() to get an untagged tensor on the same storage",

@@ -222,6 +222,11 @@ class Kernel {
   Kernel(Kernel&&) noexcept = default;
   Kernel& operator=(Kernel&&) noexcept = default;
 
+  // Makes it one that serves the calls of one interpreter alone: see registry/registry.h.
+  void serve_only(const Interpreter* interpreter) noexcept {
+    if (record_ != nullptr) record_->interpreter = interpreter;
+  }
+
   const Record& record() const noexcept { return *record_; }
   std::unique_ptr<Record> release() && { return std::move(record_); }
 

@@ -32,8 +32,9 @@ class OPYARD_API Library {
  public:
   // `key` only with Impl. Raises BadRegistration for a namespace that is no identifier, for one
   // that another Def library holds, for the namespace "_" where operators are defined, and for a key there.
+  // Where `interpreter` is given, what it registers is that interpreter's: see registry/registry.h.
   Library(LibraryKind kind, std::string name_space, std::optional<DispatchKey> key = std::nullopt,
-          std::string file = "", int line = 0);
+          std::string file = "", int line = 0, const Interpreter* interpreter = nullptr);
   Library(Library&&) noexcept = default;
   ~Library();
 
@@ -115,6 +116,7 @@ class OPYARD_API Library {
   std::string name_space_;
   std::optional<DispatchKey> key_;
   std::string place_;  // "file:line" of the block
+  const Interpreter* interpreter_ = nullptr;
   std::string python_module_;
   std::string python_context_;
   // What tells this library from others in the registry; moves with it.

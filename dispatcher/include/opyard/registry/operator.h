@@ -10,6 +10,10 @@
 // A call takes ((keys of its arguments | include) - exclude) & mask, where the mask leaves
 // out the layers that fall through for this operator; the highest key names the slot.
 //
+// [Views] Where several interpreters take part, and some of the kernels serve one of them alone, a slot
+// in which they see different records leads to a stub with the role View. It goes on to the slot of a
+// table that is the interpreter's own: record_here(). With one interpreter there are no such tables.
+//
 // Threads: slots and mask are atomic and written under the registry's lock; the schema and
 // what is derived from it are written once, before anyone can see the operator.
 //
@@ -31,6 +35,8 @@ namespace opyard {
 
 template <typename Signature>
 class TypedOperator;
+
+struct OperatorView;  // registry/views.h
 
 namespace detail {
 
@@ -68,6 +74,7 @@ inline bool is_thread_known() noexcept { return (local_block.include & kThreadEn
 class OPYARD_API Operator {
  public:
   Operator(Schema schema, const Record& initial);
+  ~Operator();
   Operator(const Operator&) = delete;
   Operator& operator=(const Operator&) = delete;
 
@@ -117,6 +124,10 @@ class OPYARD_API Operator {
   const Record& layered_record(DispatchKeySet keys) const noexcept {
     return *table_.slot(detail::layered_index(keys)).load(std::memory_order_acquire);
   }
+  // What record() leads to for calls of an interpreter, or with null for a thread that is in none; and
+  // for this thread. Another one than record() only where that has the role View.
+  const Record& record_for(const Interpreter* interpreter, DispatchKeySet keys) const noexcept;
+  const Record& record_here(DispatchKeySet keys) const noexcept;
   DispatchKeySet mask() const noexcept {
     return {DispatchKeySet::RAW,
             table_.mask.load(std::memory_order_relaxed) & ~detail::kThreadEntryBit};
@@ -139,6 +150,7 @@ class OPYARD_API Operator {
 
  private:
   friend struct Entry;
+  friend struct OperatorView;
 
   // The mask lies beside the slots of the commonest backends, in one cache line.
   struct alignas(64) Table {
@@ -165,6 +177,8 @@ class OPYARD_API Operator {
   // The address of the type_info of this operator's C++ signature, and 1 where a handle was made
   // with it, which may be called for ever through every record that comes later; or 0.
   mutable std::atomic<std::uintptr_t> signature_{0};
+  // A chain that only grows. See [Views].
+  std::atomic<OperatorView*> views_{nullptr};
 };
 
 }  // namespace opyard

@@ -28,6 +28,7 @@
 
 namespace opyard {
 
+class Interpreter;
 class Operator;
 struct Record;
 
@@ -44,6 +45,7 @@ enum class RecordRole : std::uint8_t {
   ThreadEntry,  // makes the thread known, then goes on; see keys/local.h [Thread entry]
   Observe,      // tells the observers, then goes on below; see registry/watched.h
   Trace,        // shows the call, then goes on to the slot's kernel; see registry/trace.h
+  View,         // goes on to what stands there for the thread's interpreter; see Operator
 };
 
 // The types of a kernel's C++ signature.
@@ -68,7 +70,8 @@ struct Record {
   void (*destroy)(void* context) = nullptr;
   const std::type_info* signature = nullptr;  // R(A...), or null for a boxed kernel
   InferredTypes (*infer)() = nullptr;
-  std::string provenance;  // "registered at demo.cpp:12"
+  const Interpreter* interpreter = nullptr;  // whose calls alone it serves; null for all
+  std::string provenance;                    // "registered at demo.cpp:12"
   // Where it is registered, from then on: the key, and what orders the kernels there, newest
   // highest; see registry/next.h.
   DispatchKey key = DispatchKey::Undefined;

@@ -17,6 +17,13 @@
 //   8   the fallback of the key
 //   9   nothing: the call raises NoKernel
 //
+// [Interpreters] A kernel may serve the calls of one interpreter alone. Each interpreter then has a view
+// of its own: a stack's newest kernel that serves it is active there, and where a stack has none that
+// does, the order above goes on without it. A thread that is in no interpreter sees the kernels of all
+// that live. What is asked here without naming an interpreter is answered as calls of the thread
+// that asks would go. In the same way interpreters can define one operator together, with one schema: it
+// stands until the last of them takes it back.
+//
 // Every function may be called on any thread; writers take one lock and hold it while no
 // code of a user runs. A function that throws has changed nothing.
 //
@@ -63,6 +70,7 @@ struct Definition {
   bool alias_analysis_is_default = true;
   std::vector<std::string> tags;
   std::string provenance;  // "registered at demo.cpp:12"
+  const Interpreter* interpreter = nullptr;  // who defines it, where others may do so, too
   std::string doc = "";    // for people; the first line is a summary
   // The Python module that has the operator's fake kernel, and what else to say to whoever misses
   // it; empty where none was named.
@@ -74,9 +82,9 @@ class OPYARD_API Registry {
  public:
   static Registry& instance();
 
-  // Makes an operator. Raises BadRegistration where one of that name and overload is defined,
-  // or where kernels registered before contradict the schema. With `again`, one of this owner makes
-  // way at once: for the same schema the operator stays, for another schema a new one takes the
+  // Makes an operator. Raises BadRegistration where one of that name and overload is defined, but
+  // see [Interpreters]; or where kernels registered before contradict the schema. With `again`, one of this
+  // owner makes way at once: for the same schema the operator stays, for another schema a new one takes the
   // name, the former one is gone, and listeners are told of both.
   Registration define(Definition definition, Owner owner = nullptr, Again again = 0);
 
@@ -98,8 +106,14 @@ class OPYARD_API Registry {
   // What has been registered so far may be replaced, by who says so with this.
   Again now() const;
 
-  // Claims a namespace for one library. Raises BadRegistration, naming the holder.
-  Registration claim_namespace(std::string name_space, std::string provenance);
+  // Claims a namespace for one library, or for one of each interpreter. Raises BadRegistration,
+  // naming the holder.
+  Registration claim_namespace(std::string name_space, std::string provenance,
+                               const Interpreter* interpreter = nullptr);
+
+  // An interpreter takes part from now on, until it leaves. Before it leaves it is disarmed.
+  void join(const Interpreter* interpreter);
+  void leave(const Interpreter* interpreter) noexcept;
 
   // Tells a listener of all operators that are defined, then of each that comes and goes, until
   // the registration ends; it may still be running on another thread then. Raises what the
@@ -152,6 +166,8 @@ class OPYARD_API Registry {
   std::string dump(const OperatorName& name) const;
   // The computed table, a line each slot with a kernel, in the format of B39.
   std::string dump_table(const OperatorName& name) const;
+  // The same as calls of this interpreter go, or with null those of a thread that is in none.
+  std::string dump_table(const OperatorName& name, const Interpreter* interpreter) const;
   // Raises Internal where a stored table differs from the computed one, or where registrations
   // contradict themselves.
   void check_invariants() const;

@@ -64,6 +64,9 @@ class OPYARD_API Interpreter {
   }
   void* context() const noexcept { return context_; }
 
+  // The interpreter that this thread is in, or null. Asks all in turn, so not on a call's path.
+  static Interpreter* here() noexcept;
+
   // From now on every slot is the disarmed one. Threads inside a slot finish it.
   void disarm() noexcept;
   bool armed() const noexcept;

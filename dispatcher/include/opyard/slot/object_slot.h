@@ -1,8 +1,8 @@
 // opyard/slot/object_slot.h: the place in a C++ object for its face in an interpreter.
 //
 // An object belongs to at most one interpreter. Its tag goes from null to that interpreter
-// once and never changes. The object pointer may be written only by the thread that holds
-// the lock of the tagged interpreter.
+// once and stays while that interpreter lives; one that has ended counts as none. The object pointer
+// may be written only by the thread that holds the lock of the tagged interpreter.
 //
 //   DefinitelyUntagged ─┐
 //   MaybeUntagged ──────┴─init──> TaggedByUs (seen from the winner), TaggedByOther (from others)
@@ -32,8 +32,8 @@ class OPYARD_API ObjectSlot {
  public:
   SlotStatus status(const Interpreter* us) const noexcept {
     const Interpreter* tag = tag_.load(std::memory_order_acquire);
-    if (tag == nullptr) return SlotStatus::MaybeUntagged;
-    return tag == us ? SlotStatus::TaggedByUs : SlotStatus::TaggedByOther;
+    if (tag == us) return SlotStatus::TaggedByUs;
+    return is_none(tag) ? SlotStatus::MaybeUntagged : SlotStatus::TaggedByOther;
   }
 
   // Tags a C++ object for `us`, as far as its status asks for that, and writes the object pointer.
@@ -54,16 +54,21 @@ class OPYARD_API ObjectSlot {
 
   // Nothing for an untagged object, which is then MaybeUntagged; else as object().
   std::optional<void*> find_object(Interpreter* us) const {
-    if (tag() == nullptr) return std::nullopt;
+    const Interpreter* const tag = this->tag();
+    if (tag != us && is_none(tag)) return std::nullopt;
     return object(us);
   }
   // The object, or null: untagged, or tagged by us without an object at present. Raises
-  // InterpreterGone, naming both, for an object of another interpreter.
+  // InterpreterGone, naming both, for an object of another interpreter that lives.
   void* object(Interpreter* us) const {
     Interpreter* const tag = tag_.load(std::memory_order_acquire);
     if (tag == nullptr) return nullptr;
-    if (tag != us) refuse(us, tag);
+    if (tag != us) return refuse_unless_ended(us, tag);
     return object_;
+  }
+  // Whether it is this object of ours.
+  bool holds(const Interpreter* us, const void* object) const noexcept {
+    return tag_.load(std::memory_order_acquire) == us && object_ == object;
   }
 
   // Writes the object pointer. The caller holds the lock of the tagged interpreter.
@@ -76,9 +81,11 @@ class OPYARD_API ObjectSlot {
   Interpreter* tag() const noexcept { return tag_.load(std::memory_order_acquire); }
 
  private:
-  [[noreturn]] static void refuse(Interpreter* us, Interpreter* other);
+  static bool is_none(const Interpreter* tag) noexcept { return tag == nullptr || !tag->armed(); }
+  // Null where the other one has ended.
+  OPYARD_COLD static void* refuse_unless_ended(Interpreter* us, Interpreter* other);
 
-  std::atomic<Interpreter*> tag_{nullptr};  // written once
+  std::atomic<Interpreter*> tag_{nullptr};  // written once an interpreter's life
   void* object_ = nullptr;                  // guarded by the lock of the tagged interpreter
   bool owns_object_ = false;                // the same; read without it once no owner is left
 };

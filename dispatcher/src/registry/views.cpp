@@ -1,0 +1,102 @@
+// registry/views.cpp: making views, and finding the one of a call.
+#include "registry/views.h"
+
+#include "registry/stubs.h"
+
+namespace opyard {
+namespace {
+
+void run_view(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const Record& record = op.record_here(keys);
+  record.boxed(record, op, keys, stack);
+}
+
+const Record& slot_of_view(const OperatorView& view, DispatchKeySet keys) noexcept {
+  return *view.slots[runtime_index(keys)].load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+const Record& view_stub() {
+  static const Record& stub = make_stub(RecordRole::View, &run_view, "as the interpreter sees it");
+  return stub;
+}
+
+const OperatorView* OperatorView::find(const Operator& op, Who who,
+                                       const Interpreter* interpreter) noexcept {
+  for (const OperatorView* view = first(op); view != nullptr; view = view->next) {
+    if (view->who == who && view->interpreter.load(std::memory_order_acquire) == interpreter) {
+      return view;
+    }
+  }
+  return nullptr;
+}
+
+// Whoever finds a new view finds the records of the others in it.
+void OperatorView::add(Operator& op, Who who, const Interpreter* interpreter) {
+  const OperatorView* const others = find(op, Who::Others, nullptr);
+  const auto fill = [&](OperatorView& view) {
+    for (std::size_t slot = 0; slot < std::size_t(kSlotCount); ++slot) {
+      const auto& from = others == nullptr ? op.table_.slots[slot] : others->slots[slot];
+      view.slots[slot].store(from.load(std::memory_order_acquire), std::memory_order_relaxed);
+    }
+  };
+  for (OperatorView* view = first(op); view != nullptr; view = view->next) {
+    if (who != Who::Interpreter || !view->waits()) continue;
+    fill(*view);
+    view->interpreter.store(interpreter, std::memory_order_release);
+    return;
+  }
+  auto* const view = new OperatorView{who, interpreter, first(op), {}};
+  fill(*view);
+  op.views_.store(view, std::memory_order_release);
+}
+
+void OperatorView::require(Operator& op, const Interpreter& interpreter) {
+  for (const Who who : {Who::Others, Who::Outside}) {
+    if (find(op, who, nullptr) == nullptr) add(op, who, nullptr);
+  }
+  if (find(op, Who::Interpreter, &interpreter) == nullptr) add(op, Who::Interpreter, &interpreter);
+}
+
+void OperatorView::release(const Operator& op, const Interpreter& interpreter) noexcept {
+  for (OperatorView* view = first(op); view != nullptr; view = view->next) {
+    if (view->interpreter.load() == &interpreter) view->interpreter.store(nullptr);
+  }
+}
+
+void OperatorView::destroy_all(const Operator& op) noexcept {
+  for (OperatorView* view = first(op); view != nullptr;) delete std::exchange(view, view->next);
+}
+
+Operator::~Operator() { OperatorView::destroy_all(*this); }
+
+const Record& Operator::record_for(const Interpreter* interpreter,
+                                   DispatchKeySet keys) const noexcept {
+  using Who = OperatorView::Who;
+  const OperatorView* view = nullptr;
+  if (interpreter == nullptr) {
+    view = OperatorView::find(*this, Who::Outside, nullptr);
+  } else {
+    view = OperatorView::find(*this, Who::Interpreter, interpreter);
+    if (view == nullptr) view = OperatorView::find(*this, Who::Others, nullptr);
+  }
+  return view == nullptr ? record(keys) : slot_of_view(*view, keys);
+}
+
+// Asks those that have a view first: they are few, and most often one of them it is.
+const Record& Operator::record_here(DispatchKeySet keys) const noexcept {
+  using Who = OperatorView::Who;
+  for (const OperatorView* view = OperatorView::first(*this); view != nullptr; view = view->next) {
+    const Interpreter* const interpreter = view->interpreter.load(std::memory_order_acquire);
+    if (interpreter != nullptr && const_cast<Interpreter*>(interpreter)->is_current()) {
+      return slot_of_view(*view, keys);
+    }
+  }
+  const bool inside = Interpreter::here() != nullptr;
+  const OperatorView* const view =
+      OperatorView::find(*this, inside ? Who::Others : Who::Outside, nullptr);
+  return view == nullptr ? record(keys) : slot_of_view(*view, keys);
+}
+
+}  // namespace opyard

@@ -1,0 +1,56 @@
+// registry/views.h: tables of an operator that are one interpreter's own.
+//
+// See [Views] in registry/operator.h. An operator has views from the first kernel on that serves one
+// interpreter alone while several take part: one for each such interpreter, one for the others, and
+// one for threads that are in none.
+//
+//   Operator ── table_ ── slot ──> record             where all see the same
+//            │                └──> view_stub()        where they do not
+//            └─ views_ ──> View ── slots              a chain
+//
+// A view is never freed, so that calls may walk the chain without a lock. The view of an interpreter
+// that has left waits for the next one that comes.
+//
+// Threads: slots and interpreter are atomic, the chain only grows; all is written under the
+// registry's lock. A call reads the view of the interpreter that its thread is in, which cannot leave
+// meanwhile.
+//
+// Depends on: registry/operator.h, registry/viewer.h.
+#pragma once
+
+#include <atomic>
+
+#include "opyard/registry/operator.h"
+#include "registry/viewer.h"
+
+namespace opyard {
+
+struct OperatorView {
+  enum class Who : std::uint8_t { Interpreter, Others, Outside };
+
+  const Who who;
+  std::atomic<const Interpreter*> interpreter;  // null where it waits for one
+  OperatorView* next;                           // written before the chain leads here
+  std::atomic<const Record*> slots[kSlotCount];
+
+  Viewer viewer() const noexcept {
+    return who == Who::Outside ? Viewer::outside() : Viewer::of(interpreter.load());
+  }
+  bool waits() const noexcept { return who == Who::Interpreter && interpreter.load() == nullptr; }
+
+  static OperatorView* first(const Operator& op) noexcept {
+    return op.views_.load(std::memory_order_acquire);
+  }
+  static const OperatorView* find(const Operator& op, Who who,
+                                  const Interpreter* interpreter) noexcept;
+  // Makes those that are missing for a kernel of this interpreter. Raises bad_alloc.
+  static void require(Operator& op, const Interpreter& interpreter);
+  // Lets its view wait for the next one.
+  static void release(const Operator& op, const Interpreter& interpreter) noexcept;
+  static void destroy_all(const Operator& op) noexcept;
+
+ private:
+  static void add(Operator& op, Who who, const Interpreter* interpreter);
+};
+
+}  // namespace opyard
