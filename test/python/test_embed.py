@@ -1,0 +1,71 @@
+"""C++ programs with Python inside: test/embed, and the example (P8, P21, X12).
+
+Each runs with the libpython of the CPython that runs the tests. Suspect pyfallback/embed/, and for what is left
+behind runtime/runtime.cpp.
+"""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from conftest import build_folder
+from interpreters import CAN_ISOLATE, KINDS
+
+
+def libpython():
+    name = sysconfig.get_config_var("INSTSONAME") or ""
+    path = Path(sysconfig.get_config_var("LIBDIR") or "") / name
+    if ".so" not in name or not path.exists():
+        pytest.skip(f"this CPython has no shared libpython ({path}), which a C++ program could open")
+    return path
+
+
+def run(program, *arguments, limit=120, **environment):
+    path = build_folder() / "test" / "embed" / f"embed_{program}"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not built here: the tests of this build are off")
+    done = subprocess.run(
+        [path, *map(str, arguments)],
+        env={
+            **os.environ,
+            "OPYARD_LIBPYTHON": str(libpython()),
+            "PYTHONHOME": sys.base_prefix,
+            "PYTHONPATH": str(build_folder() / "pyfallback"),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=limit,
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    return done.stdout
+
+
+def test_X12_interpreters_begin_work_and_end_and_misuse_is_refused():
+    assert run("life") == "fine\n"
+
+
+def test_X12_P14_isolated_interpreters_override_one_operator_on_shared_storage():
+    assert run("parallel", 300) == "fine\n"
+
+
+def test_X12_the_example_gives_what_it_says():
+    first, *sums = run("example", 2, 20).splitlines()
+    assert first.startswith(f"Python {sys.version.split()[0]}, 2 interpreters, 20 calls each: ")
+    want = sum(1.0 + sum(n * round % 7 for n in range(500)) for round in range(20))
+    assert sums == [f"{want:.1f}"] * 2
+
+
+def growth(kind, cycles=13):
+    """How much memory each cycle after the third leaves behind, in bytes."""
+    used = [int(line) for line in run("cycles", kind, cycles).split()]
+    assert len(used) == cycles
+    return (used[-1] - used[3]) / (cycles - 4)
+
+
+def test_P8_python_begins_and_ends_again_and_again():
+    growth("python")
