@@ -43,8 +43,8 @@ double work(opyard::embed::Interpreter& interpreter, const opyard::Tensor& share
   const opyard::embed::Inside inside(interpreter);
   // A tensor belongs to the interpreter that sees it, so each one sees an alias. The memory is the same.
   const opyard::Tensor mine = shared.alias();
-  const auto score = opyard::require_operator("host::score")
-                         .typed<double(const opyard::Tensor&, std::int64_t)>();
+  const auto score =
+      opyard::require_operator("host::score").typed<double(const opyard::Tensor&, std::int64_t)>();
   double sum = 0;
   for (int round = 0; round < calls; ++round) sum += score.call(mine, round);
   return sum;
@@ -52,8 +52,7 @@ double work(opyard::embed::Interpreter& interpreter, const opyard::Tensor& share
 
 int run(int threads, int calls) {
   opyard::embed::Python python;  // the libpython of OPYARD_LIBPYTHON, or the newest one there is
-  const auto gil =
-      python.can_isolate() ? opyard::embed::Gil::Own : opyard::embed::Gil::Shared;
+  const auto gil = python.can_isolate() ? opyard::embed::Gil::Own : opyard::embed::Gil::Shared;
   const opyard::Tensor shared = opyard::Tensor::empty(std::vector<std::int64_t>{4});
   for (int i = 0; i < 4; ++i) shared.mutable_data<float>()[i] = 1;
 

@@ -1,7 +1,6 @@
 // bind/registry.cpp: asking the registry.
 #include "bind/registry.h"
 
-
 #include <chrono>
 #include <string>
 #include <tuple>

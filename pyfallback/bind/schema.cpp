@@ -4,7 +4,6 @@
 // hands out copies of its parts, so nothing refers to anything else.
 #include "bind/schema.h"
 
-
 #include <algorithm>
 
 #include "opyard/schema/parse.h"

@@ -93,8 +93,9 @@ class detail::Place {
   void refuse_from_inside(const char* what) const {
     if (python_.attached_state() == nullptr) return;
     fail(ErrorKind::BadRegistration,
-         std::string(what) + " was wanted on a thread that is in an interpreter, which would wait for "
-                             "itself; do it on a thread that is in none");
+         std::string(what) +
+             " was wanted on a thread that is in an interpreter, which would wait for "
+             "itself; do it on a thread that is in none");
   }
 
   // Runs `begin` on the owner's thread, and keeps `end` for later. See [Owner] and [Lock].
@@ -278,8 +279,8 @@ void begin_interpreter(detail::Place& place, Gil gil) {
   };
   if (state == nullptr) {
     leave_main();
-    fail(ErrorKind::Python, "CPython cannot make an interpreter" +
-                                (failure.empty() ? std::string() : ": " + failure));
+    fail(ErrorKind::Python,
+         "CPython cannot make an interpreter" + (failure.empty() ? std::string() : ": " + failure));
   }
   place.interpreter = python.PyThreadState_GetInterpreter(state);
   std::exception_ptr failed;
@@ -347,13 +348,14 @@ bool Python::can_isolate() const { return place_->python().can_isolate(); }
 Interpreter::Interpreter(Python& python, Gil gil) {
   const PythonLibrary& library = python.place_->python();
   if (gil == Gil::Own && !library.can_isolate()) {
-    fail(ErrorKind::Unsupported, "interpreters with a GIL of their own need CPython 3.12, and this is " +
-                                     library.version + "; ask for Gil::Shared");
+    fail(ErrorKind::Unsupported,
+         "interpreters with a GIL of their own need CPython 3.12, and this is " + library.version +
+             "; ask for Gil::Shared");
   }
   if (!python.place_->lives()) fail(ErrorKind::InterpreterGone, "Python has ended");
   static std::atomic<int> count{0};
-  place_ = std::make_unique<detail::Place>(library, "embedded interpreter " +
-                                                        std::to_string(++count));
+  place_ =
+      std::make_unique<detail::Place>(library, "embedded interpreter " + std::to_string(++count));
   detail::Place& place = *place_;
   place.start([&] { begin_interpreter(place, gil); }, [&place] { end_interpreter(place); });
   ++interpreters;

@@ -44,10 +44,11 @@ bool find(const char* name, Function& function) {
 
 PythonLibrary read_library() {
   PythonLibrary library;
-#define OPYARD_PYTHON_FUNCTION(name, result, parameters)                                      \
-  if (!find(#name, library.name)) {                                                           \
-    fail(ErrorKind::BadPlugin, "the Python of this process lacks the function " #name ", which " \
-                               "CPython 3.10 to 3.13 have");                                  \
+#define OPYARD_PYTHON_FUNCTION(name, result, parameters)                              \
+  if (!find(#name, library.name)) {                                                   \
+    fail(ErrorKind::BadPlugin, "the Python of this process lacks the function " #name \
+                               ", which "                                             \
+                               "CPython 3.10 to 3.13 have");                          \
   }
 #define OPYARD_LATER_PYTHON_FUNCTION(name, result, parameters) find(#name, library.name);
 #include "embed/functions.def"

@@ -167,11 +167,11 @@ def dump(op: object) -> str:
 def dump_table(op: object, *, interpreter: "int | None" = None) -> str:
     """The kernel of each key of an operator, with the rule that put it there; as dump() does.
 
-    Kernels that Python registers serve the calls of their own interpreter. The table is that of this
-    interpreter, or of another one of the process, by the number that its module `_interpreters` has
-    for it, 0 for the main one. Raises LookupError for one that has not imported opyard.
+    Kernels that Python registers serve the calls of their own interpreter. The table is that of
+    this interpreter, or of another one of the process by its number, as its module `_interpreters`
+    counts, 0 for the main one. Raises LookupError for one that has not imported opyard.
     """
-    from . import _bind, _C
+    from . import _C, _bind
 
     if interpreter is None:
         return "".join(_bind.dump_table(name) for name in _names_of(op))

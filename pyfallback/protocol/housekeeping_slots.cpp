@@ -35,7 +35,8 @@ void slots::decref(Interpreter& interpreter, void* object, bool) {
   runtime.drops.push(static_cast<PyObject*>(object));
   // Asks the main thread to drop it soon. Where its queue is full, and in another interpreter than the
   // main one, the next entry does.
-  if (runtime.is_main && !runtime.gate.closed()) static_cast<void>(Py_AddPendingCall(drain_pending, &runtime));
+  if (runtime.is_main && !runtime.gate.closed())
+    static_cast<void>(Py_AddPendingCall(drain_pending, &runtime));
 }
 
 void slots::report_error_callback(Interpreter& interpreter, void* callback, DispatchKey key) {

@@ -11,12 +11,13 @@ namespace {
 
 [[noreturn]] OPYARD_COLD void refuse_other(const Runtime& wanted, PyThreadState* state) {
   const Runtime* const own = find_runtime(PyThreadState_GetInterpreter(state));
-  fail(ErrorKind::InterpreterGone,
-       "a Python kernel or object of interpreter " + wanted.name +
-           " was needed on a thread that is in interpreter " +
-           (own == nullptr ? "(one that has not imported opyard)" : own->name) +
-           ", and no call changes interpreter; register the kernel there, too, or pass t.alias() to "
-           "get an untagged tensor on the same storage");
+  fail(
+      ErrorKind::InterpreterGone,
+      "a Python kernel or object of interpreter " + wanted.name +
+          " was needed on a thread that is in interpreter " +
+          (own == nullptr ? "(one that has not imported opyard)" : own->name) +
+          ", and no call changes interpreter; register the kernel there, too, or pass t.alias() to "
+          "get an untagged tensor on the same storage");
 }
 
 // The state of a thread that does not hold a GIL. See [Interpreters].
@@ -42,7 +43,8 @@ bool is_inside(const Runtime& runtime) noexcept {
 
 void HoldGil::find_out(Runtime& runtime) {
   if (holds_gil(runtime)) return;  // also the thread that is ending the interpreter
-  PyThreadState* own = runtime.gate.closed() && Py_IsInitialized() == 0 ? nullptr : own_thread_state();
+  PyThreadState* own =
+      runtime.gate.closed() && Py_IsInitialized() == 0 ? nullptr : own_thread_state();
   PyInterpreterState* const wanted = runtime.interpreter.load(std::memory_order_acquire);
   const bool gone = wanted == nullptr || !runtime.gate.enter();
   if (gone) {

@@ -30,7 +30,8 @@ constinit std::mutex mutex;
 
 template <typename Visit>
 void each_runtime(const Visit& visit) noexcept {
-  for (Runtime* at = newest.load(std::memory_order_acquire); at != nullptr; at = at->older) visit(*at);
+  for (Runtime* at = newest.load(std::memory_order_acquire); at != nullptr; at = at->older)
+    visit(*at);
 }
 
 // The last one that lives stays the one that is served after its end, so that it can be said.

@@ -93,6 +93,28 @@ def measure_torch(build: Path, rounds: int, install: bool) -> tuple[str, dict[st
     return f"PyTorch {answer['version'].partition('+')[0]}", answer["nanoseconds"]
 
 
+def measure_interpreters(build: Path, rounds: int) -> tuple[dict[str, float], dict[str, str]]:
+    """As measure_python(), of isolated interpreters, which the newest CPython of the build has."""
+    built = build / "pyfallback/opyard"
+    for version in ("3.13", "3.12"):
+        python = build.parent / f"venv-{version}/bin/python"
+        if python.exists() and list(built.glob(f"_C.cpython-{version.replace('.', '')}-*.so")):
+            break
+    else:
+        return {}, {"interpreters": "it needs CPython 3.12, and this build has no such one"}
+    if len(os.sched_getaffinity(0)) < 2:
+        return {}, {"interpreters": "it needs two processors"}
+    done = subprocess.run(
+        [python, HERE / "interpreter_rows.py", f"--rounds={rounds}"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(build / "pyfallback")},
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"interpreter_rows.py ended with code {done.returncode}")
+    return {f"interpreters/{side}": value for side, value in json.loads(done.stdout).items()}, {}
+
+
 def pair_up(figures: dict[str, float], peer: str, of_peer: dict[str, float]) -> dict[str, Measured]:
     """By row. A row without a floor, which has no budget either, is compared with nothing."""
     measured = {}
@@ -100,6 +122,8 @@ def pair_up(figures: dict[str, float], peer: str, of_peer: dict[str, float]) -> 
         if f"{row.key}/ours" in figures:
             floor = figures.get(f"{row.key}/floor", 0.0)
             peers = {peer: of_peer[row.key]} if row.key in of_peer else {}
+            if f"{row.key}/processes" in figures:
+                peers["processes"] = figures[f"{row.key}/processes"]
             measured[row.key] = Measured(floor, figures[f"{row.key}/ours"], peers)
     return measured
 
@@ -198,8 +222,11 @@ def main() -> int:
     cpu = max(allowed)  # the lowest ones serve the machine's interrupts
     print(f"{processor()}, processor {cpu} of {len(allowed)}; CPython {platform.python_version()}")
     figures = cpp_rows.measure(build / "test/bench", cpu, options.repetitions)
+    of_interpreters, without = measure_interpreters(build, 2 * options.repetitions + 1)
+    figures |= of_interpreters
     os.sched_setaffinity(0, {cpu})
     nanoseconds, missing = measure_python(build, rounds=40 * options.repetitions)
+    missing |= without
     figures |= nanoseconds | footprint.measure(build, 2 * options.repetitions + 1)
 
     peer, of_peer = measure_torch(build, 40 * options.repetitions, options.torch)

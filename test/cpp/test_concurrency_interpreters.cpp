@@ -113,8 +113,10 @@ TEST_F(Views, F11_ADefinitionStandsUntilTheLastOfItsInterpretersTakesItBack) {
   Library of_b(LibraryKind::Def, "shared", std::nullopt, "b.py", 2, b.tag);
   EXPECT_THROWN(
       of_b.def("f(Tensor x, int n) -> Tensor"), BadRegistration,
-      "Interpreters of one process share their operators, but interpreter B defines shared::f(Tensor "
-      "x, int n) -> Tensor (registered at b.py:2), and interpreter A has defined shared::f(Tensor x) "
+      "Interpreters of one process share their operators, but interpreter B defines "
+      "shared::f(Tensor "
+      "x, int n) -> Tensor (registered at b.py:2), and interpreter A has defined shared::f(Tensor "
+      "x) "
       "-> Tensor (registered at a.py:1); give both the same schema, or one of them another name");
   of_b.def("f(Tensor x) -> Tensor");
   EXPECT_THROW(of_b.def("f(Tensor x) -> Tensor"), Error) << "once each";

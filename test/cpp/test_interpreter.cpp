@@ -92,8 +92,8 @@ const std::map<std::string, Row>& rows() {
 }
 
 // Those of which nothing must come back.
-constexpr const char* kHousekeeping[] = {"name", "incref", "decref", "report_error_callback",
-                                         "reset_backward_hooks", "is_current"};
+constexpr const char* kHousekeeping[] = {
+    "name", "incref", "decref", "report_error_callback", "reset_backward_hooks", "is_current"};
 bool keeps_house(const std::string& slot) {
   if (slot.rfind("trace_gpu_", 0) == 0) return true;
   return std::find(std::begin(kHousekeeping), std::end(kHousekeeping), slot) !=

@@ -7,12 +7,12 @@
 
 #include "opyard/base/error.h"
 
-#define CHECK(condition)                                                          \
-  do {                                                                            \
-    if (!(condition)) {                                                           \
+#define CHECK(condition)                                                           \
+  do {                                                                             \
+    if (!(condition)) {                                                            \
       std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-      std::exit(1);                                                               \
-    }                                                                             \
+      std::exit(1);                                                                \
+    }                                                                              \
   } while (false)
 
 // The text of the error of this kind that a body raises.

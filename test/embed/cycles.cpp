@@ -1,11 +1,12 @@
 // test/embed/cycles.cpp: what is left of memory after Python, or an interpreter, has begun and ended again and
 // again. Prints the bytes in use after each cycle; with "bare" first nothing of Opyard is imported.
+#include "opyard/embed.h"
+
 #include <malloc.h>
 
 #include <dlfcn.h>
 
 #include "check.h"
-#include "opyard/embed.h"
 
 namespace {
 

@@ -1,9 +1,10 @@
 // test/embed/life.cpp: beginning, using and ending interpreters, and what is refused.
+#include "opyard/embed.h"
+
 #include <thread>
 #include <vector>
 
 #include "check.h"
-#include "opyard/embed.h"
 #include "opyard/library.h"
 
 using opyard::ErrorKind;
@@ -34,8 +35,10 @@ int main() {
   CHECK(thrown(ErrorKind::BadRegistration, [] { const Python second; }) ==
         "there is a Python object in this process already");
   if (!python.can_isolate()) {
-    CHECK(thrown(ErrorKind::Unsupported, [&] { const Interpreter own(python); })
-              .starts_with("interpreters with a GIL of their own need CPython 3.12, and this is 3.1"));
+    CHECK(
+        thrown(ErrorKind::Unsupported, [&] {
+          const Interpreter own(python);
+        }).starts_with("interpreters with a GIL of their own need CPython 3.12, and this is 3.1"));
   }
   python.run("main = 1");
   const std::string failed = thrown(ErrorKind::Python, [&] { python.run("1 / 0"); });
@@ -64,18 +67,23 @@ int main() {
         }
       });
       CHECK(said.starts_with(wrong));
-      CHECK(said.ends_with(" was wanted on a thread that is in an interpreter, which would wait for "
-                           "itself; do it on a thread that is in none"));
+      CHECK(
+          said.ends_with(" was wanted on a thread that is in an interpreter, which would wait for "
+                         "itself; do it on a thread that is in none"));
     }
-    CHECK(thrown(ErrorKind::BadRegistration, [&] { first.end(); }).starts_with("the end of embedded"));
+    CHECK(thrown(ErrorKind::BadRegistration, [&] {
+            first.end();
+          }).starts_with("the end of embedded"));
     std::thread([&] {
-      CHECK(thrown(ErrorKind::BadRegistration, [&] { first.end(); })
-                .ends_with(" cannot end while a thread is inside (1 of them)"));
+      CHECK(thrown(ErrorKind::BadRegistration, [&] {
+              first.end();
+            }).ends_with(" cannot end while a thread is inside (1 of them)"));
     }).join();
   }
   {
     const Inside inside(second);
-    CHECK(thrown(ErrorKind::NoKernel, [&] { call(x.alias()); }).starts_with("life::f has no kernel"));
+    CHECK(
+        thrown(ErrorKind::NoKernel, [&] { call(x.alias()); }).starts_with("life::f has no kernel"));
   }
   CHECK(thrown(ErrorKind::BadRegistration, [&] { python.end(); }) ==
         "Python cannot end while 2 further interpreters live; end them first");

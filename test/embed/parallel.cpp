@@ -1,11 +1,12 @@
 // test/embed/parallel.cpp: two isolated interpreters of four threads each, which override one operator and
 // read one array, while interpreters come and go.
+#include "opyard/embed.h"
+
 #include <atomic>
 #include <thread>
 #include <vector>
 
 #include "check.h"
-#include "opyard/embed.h"
 #include "opyard/library.h"
 
 using opyard::Tensor;
@@ -60,8 +61,8 @@ int main(int count, char** arguments) {
       threads.emplace_back([&, n] {
         Interpreter& place = n % 2 == 0 ? first : second;
         const float want = n % 2 == 0 ? 12 : 22;
-        const auto add = opyard::require_operator("parallel::add")
-                             .typed<Tensor(const Tensor&, const Tensor&)>();
+        const auto add =
+            opyard::require_operator("parallel::add").typed<Tensor(const Tensor&, const Tensor&)>();
         for (int round = 0; round < rounds; ++round) {
           const Inside inside(place);
           const Tensor mine = shared.alias();
@@ -74,8 +75,8 @@ int main(int count, char** arguments) {
       guest.run(kernel(30));
       const Inside inside(guest);
       const Tensor mine = shared.alias();
-      const auto add = opyard::require_operator("parallel::add")
-                           .typed<Tensor(const Tensor&, const Tensor&)>();
+      const auto add =
+          opyard::require_operator("parallel::add").typed<Tensor(const Tensor&, const Tensor&)>();
       if (add.call(mine, mine).data<float>()[0] != 32) ++wrong;
     }
     for (std::thread& thread : threads) thread.join();

@@ -1,4 +1,4 @@
-"""Further interpreters in this process, for programs that the tests run: isolated or with one shared GIL."""
+"""Further interpreters in this process, for programs that the tests run."""
 
 import sys
 import textwrap

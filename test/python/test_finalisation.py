@@ -28,6 +28,24 @@ op = opyard.ops.at_end.op
 assert op(x) is x
 """
 
+THERE = '''
+there = Interpreter("KIND")
+there.run(f"""
+import opyard
+from opyard.library import Library
+opyard.load_library({sys.argv[1]!r})
+lib = Library("there", "DEF")
+lib.define("f(Tensor x) -> Tensor")
+lib.impl("f", lambda x: x, "CPU")
+x = opyard.tensor([1.0])
+x.note = lib
+opyard.ops.test_plugin.keep(x)
+assert opyard.ops.there.f(x) is x
+""")
+there.end()
+assert op(x) is x
+'''
+
 # Situation: (the program, its exit code, a pattern of the whole of stderr).
 ROWS = {
     "module global": ("kept = [opyard.tensor([n]) for n in range(100)]", 0, ""),
@@ -146,15 +164,28 @@ lib.impl("op", Kernel(), "CPU")
         r"(?s)(Exception ignored in: .*ValueError: late\n)?",
     ),
     "legacy subinterpreter": (
+        "from interpreters import Interpreter\n" + THERE.replace("KIND", "legacy"),
+        0,
+        "",
+    ),
+    "isolated subinterpreter": (
+        "from interpreters import Interpreter\n" + THERE.replace("KIND", "isolated"),
+        0,
+        "",
+    ),
+    "embedded ten times": (
         """
-try:
-    import _testcapi
-    made = _testcapi.run_in_subinterp
-except ImportError:
-    made = None
-if made is not None:
-    made("try:\\n    import opyard\\nexcept Exception as error:\\n    pass\\n")
-assert op(x) is x
+import sysconfig
+build = os.path.dirname(os.path.dirname(os.path.dirname(opyard.__file__)))
+program = os.path.join(build, "test", "embed", "embed_cycles")
+library = os.path.join(
+    sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME") or "none"
+)
+if not os.path.exists(program) or ".so" not in library or not os.path.exists(library):
+    sys.exit()    # test_embed.py says why
+path = os.path.join(build, "pyfallback")
+environment = {"OPYARD_LIBPYTHON": library, "PYTHONHOME": sys.base_prefix, "PYTHONPATH": path}
+os.execve(program, [program, "python", "10"], {**os.environ, **environment})
 """,
         0,
         "",
@@ -197,7 +228,6 @@ del x
 LATER = {
     "profiler on": "profiler",
     "JIT compile in flight": "jit",
-    "embedded ten times": "embed",
 }
 SITUATIONS = {
     "module global", "C++ static", "cycle", "thread-local", "daemon thread calling operators",

@@ -1,4 +1,4 @@
-"""Several interpreters in one process share operators, and nothing else (E26 to E28, F11, P21, X12).
+"""Several interpreters in one process share operators, and nothing else (E26 to E28, F11, P21).
 
 Each test is a program in a process of its own. Suspect runtime/gil.cpp, runtime/runtime.cpp, and
 dispatcher/src/registry/views.cpp.
@@ -54,7 +54,7 @@ def outside(op, argument="argument", outcome="outcome"):
 
 @pytest.fixture(params=KINDS)
 def program(request):
-    """Runs a program with the names of PRELUDE, for each kind of interpreter; silence is success."""
+    """Runs a program with the names of PRELUDE, for each kind of interpreter, in silence."""
 
     def program(text):
         library = plugin_path("opyard_interpreters_plugin")
@@ -167,7 +167,8 @@ def test_F11_another_schema_is_refused_and_names_both(program):
 lib = Library("apart", "DEF")
 lib.define("f(Tensor x) -> Tensor")
 there = other()
-there.run("lib = Library('apart', 'DEF')\\nprint(raises(lib.define, 'f(Tensor x, int n) -> Tensor'))")
+there.run("lib = Library('apart', 'DEF')")
+there.run("print(raises(lib.define, 'f(Tensor x, int n) -> Tensor'))")
 print(there.number)
 there.end()
 """
@@ -177,7 +178,10 @@ there.end()
     assert message.startswith(
         "RuntimeError: Interpreters of one process share their operators, but interpreter CPython "
     )
-    assert f", interpreter {number} defines apart::f(Tensor x, int n) -> Tensor (registered at " in message
+    assert (
+        f", interpreter {number} defines apart::f(Tensor x, int n) -> Tensor (registered at "
+        in message
+    )
     assert "has defined apart::f(Tensor x) -> Tensor (registered at " in message
     assert message.endswith("; give both the same schema, or one of them another name")
 
@@ -408,7 +412,7 @@ opyard.dispatch.check_invariants()
 
 @pytest.mark.skipif(not CAN_ISOLATE, reason="interpreters share one GIL before CPython 3.12")
 def test_X12_P14_two_isolated_interpreters_of_four_threads_override_add_on_shared_storage():
-    """The experiment that the design stands on; tools/test runs it under the thread sanitizer as well."""
+    """The experiment that the design stands on; it holds under the thread sanitizer as well."""
     ended = run(
         PRELUDE
         + """

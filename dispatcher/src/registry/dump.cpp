@@ -57,7 +57,9 @@ std::string Entry::dump(Viewer viewer) const {
       const Record& record = *kernel->record;
       const bool seen = viewer.sees(record);
       text += fmt::format("{}{}{}: {}\n", to_string(key), is_alias(key) ? "[alias]" : "",
-                          !seen ? " (of another interpreter)" : active ? "" : " (inactive)",
+                          !seen    ? " (of another interpreter)"
+                          : active ? ""
+                                   : " (inactive)",
                           describe(record));
       if (seen) active = false;
     }

@@ -304,13 +304,14 @@ std::string Entry::find_drift(const Common& common) const {
     return fmt::format("{} holds the operator {}", to_string(name), to_string(op->name()));
   }
   std::string drift_of_view;
-  const Table computed = stored_table(*this, common, [&](const OperatorView& view, const Table& seen) {
-    for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
-      if (view.slots[slot].load(std::memory_order_acquire) == seen[slot]) continue;
-      drift_of_view = fmt::format("{} at {}: an interpreter's table is not the computed one",
-                                  to_string(name), to_string(key_of_slot(slot)));
-    }
-  });
+  const Table computed =
+      stored_table(*this, common, [&](const OperatorView& view, const Table& seen) {
+        for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
+          if (view.slots[slot].load(std::memory_order_acquire) == seen[slot]) continue;
+          drift_of_view = fmt::format("{} at {}: an interpreter's table is not the computed one",
+                                      to_string(name), to_string(key_of_slot(slot)));
+        }
+      });
   if (!drift_of_view.empty()) return drift_of_view;
   std::uint64_t stays = DispatchKeySet::kBackendBits | detail::kThreadEntryBit;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {

@@ -87,7 +87,8 @@ Library::Library(LibraryKind kind, std::string name_space, std::optional<Dispatc
                      macro_of(kind_), name_space_, to_string(*key_)));
   }
   if (kind_ == LibraryKind::Def) {
-    registrations_.push_back(Registry::instance().claim_namespace(name_space_, provenance(), interpreter_));
+    registrations_.push_back(
+        Registry::instance().claim_namespace(name_space_, provenance(), interpreter_));
   }
 }
 

@@ -32,8 +32,8 @@ const Record& find_below(const Operator& op, KernelPlace place, DispatchKey key)
   Answer& answer = answers[place.order % kRemembered];
   const Interpreter* const interpreter =
       several_interpreters.load(std::memory_order_relaxed) ? Interpreter::here() : nullptr;
-  if (answer.changes != changes || answer.interpreter != interpreter || answer.op != &op || answer.order != place.order ||
-      answer.at != place.key || answer.key != key) {
+  if (answer.changes != changes || answer.interpreter != interpreter || answer.op != &op ||
+      answer.order != place.order || answer.at != place.key || answer.key != key) {
     const Record& record = Registry::instance().resolve_below(op, key, place.key, place.order);
     answer = {&op, &record, place.order, changes, place.key, key, interpreter};
   }

@@ -201,10 +201,9 @@ DispatchKeySet Operator::call_keys(std::span<const Value> arguments) const {
 }
 
 const Record& Operator::settle(DispatchKeySet& keys) const {
+  const Record* found = &record(keys);
   for (;;) {
-    const Record& stored = record(keys);
-    const Record& found = stored.role == RecordRole::View ? record_here(keys) : stored;
-    switch (found.role) {
+    switch (found->role) {
       case RecordRole::ThreadEntry:
         detail::enter_thread();
         keys = DispatchKeySet(DispatchKeySet::RAW, keys.raw() & ~detail::kThreadEntryBit);
@@ -212,9 +211,13 @@ const Record& Operator::settle(DispatchKeySet& keys) const {
       case RecordRole::Fallthrough:
         keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, keys.highest_layer());
         break;
+      case RecordRole::View:
+        found = &record_here(keys);
+        continue;
       default:
-        return found;
+        return *found;
     }
+    found = &record(keys);
   }
 }
 

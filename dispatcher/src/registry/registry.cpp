@@ -145,9 +145,9 @@ std::uint64_t may_share_again(const Entry& entry, const Definition& fresh, Owner
   if (owner == nullptr || entry.ending || to_string(fresh.schema) != entry.op->declaration()) {
     return 0;
   }
-  const auto own = std::find_if(
-      entry.sharers.begin(), entry.sharers.end(),
-      [&](const Entry::Sharer& one) { return one.owner == owner && one.id <= again; });
+  const auto own =
+      std::find_if(entry.sharers.begin(), entry.sharers.end(),
+                   [&](const Entry::Sharer& one) { return one.owner == owner && one.id <= again; });
   return own == entry.sharers.end() ? 0 : own->id;
 }
 
@@ -163,11 +163,12 @@ bool has_ended_definition(const Entry& entry) {
   }
   if (fresh.interpreter != nullptr && other != nullptr && other != fresh.interpreter) {
     fail(ErrorKind::BadRegistration,
-         fmt::format("Interpreters of one process share their operators, but interpreter {} defines "
-                     "{} ({}), and interpreter {} has defined {} ({}); give both the same schema, or "
-                     "one of them another name",
-                     name_of(*fresh.interpreter), to_string(fresh.schema), fresh.provenance,
-                     name_of(*other), entry.op->declaration(), entry.definition->provenance));
+         fmt::format(
+             "Interpreters of one process share their operators, but interpreter {} defines "
+             "{} ({}), and interpreter {} has defined {} ({}); give both the same schema, or "
+             "one of them another name",
+             name_of(*fresh.interpreter), to_string(fresh.schema), fresh.provenance,
+             name_of(*other), entry.op->declaration(), entry.definition->provenance));
   }
   fail(ErrorKind::BadRegistration,
        fmt::format("Tried to register an operator ({}) with the same name and overload name "
@@ -478,32 +479,6 @@ Registration Registry::claim_namespace(std::string name_space, std::string prove
   claims.push_back({std::move(provenance), interpreter, id});
   state_->log(true, claimed, claims.back());
   return Registration(id);
-}
-
-void Registry::join(const Interpreter* interpreter) {
-  const std::lock_guard lock(state_->mutex);
-  Common& common = state_->common;
-  common.interpreters.push_back(interpreter);
-  try {
-    for (const auto& [name, entry] : state_->entries) {
-      if (entry->op != nullptr) entry->prepare_views(*entry->op, common);
-    }
-  } catch (...) {
-    common.interpreters.pop_back();
-    throw;
-  }
-  several_interpreters.store(common.several());
-  state_->publish_all();
-}
-
-void Registry::leave(const Interpreter* interpreter) noexcept {
-  const std::lock_guard lock(state_->mutex);
-  if (std::erase(state_->common.interpreters, interpreter) == 0) return;
-  several_interpreters.store(state_->common.several());
-  for (const auto& [name, entry] : state_->entries) {
-    for (const auto& op : entry->former) OperatorView::release(*op, *interpreter);
-  }
-  state_->publish_all();
 }
 
 void Registry::undo(std::uint64_t id) noexcept {

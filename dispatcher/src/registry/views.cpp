@@ -1,6 +1,7 @@
-// registry/views.cpp: making views, and finding the one of a call.
+// registry/views.cpp: making views, finding the one of a call, and who takes part.
 #include "registry/views.h"
 
+#include "registry/state.h"
 #include "registry/stubs.h"
 
 namespace opyard {
@@ -97,6 +98,32 @@ const Record& Operator::record_here(DispatchKeySet keys) const noexcept {
   const OperatorView* const view =
       OperatorView::find(*this, inside ? Who::Others : Who::Outside, nullptr);
   return view == nullptr ? record(keys) : slot_of_view(*view, keys);
+}
+
+void Registry::join(const Interpreter* interpreter) {
+  const std::lock_guard lock(state_->mutex);
+  Common& common = state_->common;
+  common.interpreters.push_back(interpreter);
+  try {
+    for (const auto& [name, entry] : state_->entries) {
+      if (entry->op != nullptr) entry->prepare_views(*entry->op, common);
+    }
+  } catch (...) {
+    common.interpreters.pop_back();
+    throw;
+  }
+  several_interpreters.store(common.several());
+  state_->publish_all();
+}
+
+void Registry::leave(const Interpreter* interpreter) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  if (std::erase(state_->common.interpreters, interpreter) == 0) return;
+  several_interpreters.store(state_->common.several());
+  for (const auto& [name, entry] : state_->entries) {
+    for (const auto& op : entry->former) OperatorView::release(*op, *interpreter);
+  }
+  state_->publish_all();
 }
 
 }  // namespace opyard

@@ -49,7 +49,8 @@ Interpreter* Interpreter::create(const InterpreterVTable* vtable, void* context)
 }
 
 Interpreter* Interpreter::here() noexcept {
-  for (Interpreter* tag = newest.load(std::memory_order_acquire); tag != nullptr; tag = tag->older_) {
+  for (Interpreter* tag = newest.load(std::memory_order_acquire); tag != nullptr;
+       tag = tag->older_) {
     if (tag->is_current()) return tag;
   }
   return nullptr;

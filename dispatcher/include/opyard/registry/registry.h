@@ -69,9 +69,9 @@ struct Definition {
   AliasAnalysis alias_analysis = AliasAnalysis::FromSchema;
   bool alias_analysis_is_default = true;
   std::vector<std::string> tags;
-  std::string provenance;  // "registered at demo.cpp:12"
+  std::string provenance;                    // "registered at demo.cpp:12"
   const Interpreter* interpreter = nullptr;  // who defines it, where others may do so, too
-  std::string doc = "";    // for people; the first line is a summary
+  std::string doc = "";                      // for people; the first line is a summary
   // The Python module that has the operator's fake kernel, and what else to say to whoever misses
   // it; empty where none was named.
   std::string python_module = "";
