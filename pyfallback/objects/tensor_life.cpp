@@ -88,9 +88,11 @@ bool has_other_owners(const TensorObject& wrapper) noexcept {
 }
 
 // See [Keeping]. The slot takes over one reference to the wrapper, which may be gone afterwards: where
-// the other owners have let go meanwhile.
+// the other owners have let go meanwhile. An only owner has to count from now on, since the wrapper,
+// which is none, may add one at the same time.
 void leave_to_tensor(TensorObject& wrapper) noexcept {
   const Tensor tensor = std::move(wrapper.tensor);
+  CountedAccess::watch(tensor.impl().get());
   wrapper.keeper = tensor.impl().get();
   wrapper.keeper->object_slot().set_owns_object_with_lock_held(true);
 }

@@ -3,7 +3,11 @@
 // Calls of other operators from C++, on this thread and on native ones, and errors of every
 // kind. An operator to call is given by name; it takes and gives one tensor. A caller from
 // Python holds the GIL, so nothing here waits for a native thread.
+#include <pthread.h>
+
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
@@ -18,6 +22,27 @@ namespace {
 using opyard::Operator;
 using opyard::Stack;
 using opyard::Tensor;
+
+// Runs it on a native thread that nobody waits for. The thread is born detached: glibc 2.36 reads the
+// memory of one that ends while it is being detached.
+void in_background(std::function<void()> work) {
+  auto* const kept = new std::function<void()>(std::move(work));
+  const auto run = [](void* argument) -> void* {
+    const std::unique_ptr<std::function<void()>> owned(
+        static_cast<std::function<void()>*>(argument));
+    (*owned)();
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (pthread_create(&thread, &attributes, run, kept) != 0) {
+    delete kept;
+    opyard::fail(opyard::ErrorKind::Internal, "no thread could be made");
+  }
+  pthread_attr_destroy(&attributes);
+}
 
 Tensor call(const std::string& op, const Tensor& x) {
   Stack stack;
@@ -57,7 +82,7 @@ std::atomic<std::int64_t> failures_in_background{0};
 // Calls `op` on native threads without end, or until it fails.
 void call_in_background(const std::string& op, const Tensor& x, std::int64_t threads) {
   for (std::int64_t i = 0; i < threads; ++i) {
-    std::thread([op, x] {
+    in_background([op, x] {
       try {
         for (;;) {
           call(op, x);
@@ -66,20 +91,20 @@ void call_in_background(const std::string& op, const Tensor& x, std::int64_t thr
       } catch (const opyard::Error&) {
         ++failures_in_background;
       }
-    }).detach();
+    });
   }
 }
 
 // Calls `op` once on a native thread, and forgets what comes of it.
 void call_once_in_background(const std::string& op, const Tensor& x) {
-  std::thread([op, x] {
+  in_background([op, x] {
     try {
       call(op, x);
       ++calls_in_background;
     } catch (const opyard::Error&) {
       ++failures_in_background;
     }
-  }).detach();
+  });
 }
 
 std::vector<std::int64_t> count_in_background() {
@@ -143,25 +168,25 @@ void sleep_for(std::int64_t milliseconds) {
 }
 Future<std::int64_t> later(std::int64_t milliseconds, std::int64_t result) {
   const Future<std::int64_t> future;
-  std::thread([=] {
+  in_background([=] {
     sleep_for(milliseconds);
     future.object()->set_value_if_needed(result);
-  }).detach();
+  });
   return future;
 }
 void complete_later(const Future<opyard::Value>& future, std::int64_t milliseconds,
                     const opyard::Value& result) {
-  std::thread([=] {
+  in_background([=] {
     sleep_for(milliseconds);
     future.object()->set_value_if_needed(result);
-  }).detach();
+  });
 }
 Future<std::int64_t> fail_later(std::int64_t milliseconds, const std::string& message) {
   const Future<std::int64_t> future;
-  std::thread([=] {
+  in_background([=] {
     sleep_for(milliseconds);
     future.object()->set_error_if_needed(opyard::Error(opyard::ErrorKind::BadShape, message));
-  }).detach();
+  });
   return future;
 }
 Future<std::int64_t> same_future(const Future<std::int64_t>& future) { return future; }
@@ -201,14 +226,14 @@ Tensor warn_and_call(const std::string& message, const std::string& op, const Te
   return call(op, x);
 }
 void warn_in_background(const std::string& message) {
-  std::thread([message] {
+  in_background([message] {
     try {
       opyard::warn(message);
       ++calls_in_background;
     } catch (const opyard::Error&) {
       ++failures_in_background;
     }
-  }).detach();
+  });
 }
 
 // Errors that are named, that get context, and that come from another thread.
@@ -232,22 +257,22 @@ Tensor call_with_context(const std::string& op, const Tensor& x, const std::stri
 }
 Future<Tensor> call_later(const std::string& op, const Tensor& x) {
   const Future<Tensor> future;
-  std::thread([=] {
+  in_background([=] {
     try {
       future.object()->set_value_if_needed(call(op, x));
     } catch (const opyard::Error& error) {
       future.object()->set_error_if_needed(error);
     }
-  }).detach();
+  });
   return future;
 }
 // Drops a tensor where Python has never seen the thread.
 void drop_in_background(const Tensor& x) {
-  std::thread([tensor = x]() mutable {
+  in_background([tensor = x]() mutable {
     sleep_for(20);  // until its caller has let go of it
     tensor = {};
     ++calls_in_background;
-  }).detach();
+  });
 }
 
 }  // namespace
