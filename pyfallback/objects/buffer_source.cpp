@@ -17,8 +17,11 @@ std::string prefix(const char* what) { return *what == '\0' ? "" : std::string(w
 [[noreturn]] void refuse_object(PyObject* object, const char* what) {
   PyObject* const cause = take_exception();
   const std::string type = Py_TYPE(object)->tp_name;
+  const bool released =
+      PyMemoryView_Check(object) && PyErr_GivenExceptionMatches(cause, PyExc_ValueError) != 0;
   const std::string text =
-      PyObject_CheckBuffer(object) != 0
+      released ? prefix(what) + "the memoryview was released; pass one that is still in use"
+      : PyObject_CheckBuffer(object) != 0
           ? prefix(what) + "the elements of this " + type +
                 " cannot be shown to others; convert it to numbers that tensors hold, such as "
                 "float32 or int64"

@@ -222,12 +222,13 @@ void CallPlan::refuse(const Misfit& misfit, PyObject* names) const {
 }
 
 void CallPlan::refuse_array(const RefusedArray& refused, const Misfit& misfit) const {
-  refuse(refused.kind(),
-         fmt::format(
-             "{}() cannot take what was given for argument '{}'{}, a value of type '{}': {}.\n"
-             "Position: {}\nDeclaration: {}",
-             op_.name().name, parameters_[misfit.position].argument->name, refused.place,
-             Py_TYPE(misfit.given)->tp_name, refused.what(), misfit.position, op_.declaration()));
+  refuse(
+      refused.kind(),
+      fmt::format("{}() cannot take what was given for argument '{}'{}, a value of type '{}': {}.\n"
+                  "Position: {}\nDeclaration: {}",
+                  op_.name().name, parameters_[misfit.position].argument->name, refused.place,
+                  refused.type.empty() ? Py_TYPE(misfit.given)->tp_name : refused.type.c_str(),
+                  refused.what(), misfit.position, op_.declaration()));
 }
 
 void CallPlan::refuse(ErrorKind kind, std::string text) const {

@@ -228,6 +228,7 @@ void to_element(Runtime& runtime, const Type& type, PyObject* item, Value& value
   try {
     if (to_value(runtime, type, item, value, arrays)) return;
   } catch (RefusedArray& refused) {
+    if (refused.place.empty()) refused.type = Py_TYPE(item)->tp_name;
     refused.place.insert(0, place());
     throw;
   } catch (PastRange& past) {

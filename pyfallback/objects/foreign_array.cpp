@@ -32,6 +32,11 @@ bool is_of_numpy(PyTypeObject* type, std::string_view name) noexcept {
   return false;
 }
 
+// Whether the arrays of a type have a mask: numpy.ma.MaskedArray and its subclasses.
+bool is_masked(PyTypeObject* type) noexcept {
+  return is_of_numpy(type, "MaskedArray") && is_of_numpy(type, "numpy.ndarray");
+}
+
 bool is_number_or_text(PyTypeObject* type) noexcept {
   return PyType_HasFeature(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS) != 0 ||
          PyType_IsSubtype(type, &PyFloat_Type) != 0 ||
@@ -85,6 +90,11 @@ OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
   const ForeignState& state = *runtime.foreign;
   ForeignKind kind;
   if (is_number_or_text(type)) return kind;
+  if (is_masked(type)) {
+    throw RefusedArray(Error(ErrorKind::BadArgument,
+                             "the array is masked, and tensors have no masks; pass "
+                             "array.filled(...), or array.data for all elements as they are"));
+  }
   kind.table = find_table(runtime, type, state.table_name);
   if (kind.table == nullptr) kind.table = find_table(runtime, type, state.older_table_name);
   if (kind.table != nullptr) {

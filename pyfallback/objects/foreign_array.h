@@ -10,8 +10,9 @@
 //   types with an exchange table   what the table makes
 //   types whose __array_namespace__ or package has a from_dlpack   what that makes
 //   others, such as memoryview     Tensor
+//   numpy.ma.MaskedArray           refused: its mask would be lost
 //
-// A result that is an argument of the call is given back as the object that came in. An instance of a subclass of Tensor, and a
+// Tensors in lists, tuples and dicts are too, at any depth that the schema says. A result that is an argument of the call is given back as the object that came in. An instance of a subclass of Tensor, and a
 // tensor that the other library cannot hold, stay what they are.
 //
 // Everything with the GIL held. What is known of types is kept, see objects/foreign_state.h.
@@ -37,6 +38,7 @@ struct ForeignKind;
 struct RefusedArray : NamesNothing {
   explicit RefusedArray(const Error& error) noexcept : NamesNothing(error) {}
   std::string place{};  // of the array in the object, as "[1]"; empty for the object itself
+  std::string type{};   // its type, where it is inside of the object
 };
 
 // The arrays among the arguments of one call, from binding to result.
@@ -75,7 +77,9 @@ class ForeignArguments {
   void drop() noexcept;
   PyObject* find_argument(Runtime& runtime, const Tensor& tensor) const;
   Owned give_back(Runtime& runtime, const ForeignKind& kind, const Tensor& tensor) const;
-  Owned give_back_items(Runtime& runtime, const Value& list) const;
+  Owned give_back_list(Runtime& runtime, const Type& element, const Value& list) const;
+  Owned give_back_tuple(Runtime& runtime, const Type& type, const Value& tuple) const;
+  Owned give_back_dict(Runtime& runtime, const Type& type, const Value& value) const;
 
   PyObject* const* const given_;
   const Py_ssize_t count_;

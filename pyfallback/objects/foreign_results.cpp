@@ -5,6 +5,10 @@
 #include "objects/tensor_parts.h"
 #include "runtime/types.h"
 
+#include <algorithm>
+
+#include "opyard/value/dict_object.h"
+
 namespace opyard::python {
 namespace {
 
@@ -15,6 +19,9 @@ Owned find_attribute(PyObject* object, const char* name) {
   PyErr_Clear();
   return found;
 }
+
+// Whether there is such an attribute: None stands for none.
+bool is_given(const Owned& attribute) { return attribute && attribute.get() != Py_None; }
 
 // The package that a type's module belongs to, where it was imported.
 Owned find_package(PyTypeObject* type) {
@@ -30,12 +37,14 @@ Owned find_package(PyTypeObject* type) {
 // The function from_dlpack of the library that an array belongs to, or null.
 Owned find_from_dlpack(PyObject* array) {
   Owned library;
-  if (const Owned ask = find_attribute(array, "__array_namespace__")) {
+  if (const Owned ask = find_attribute(array, "__array_namespace__"); is_given(ask)) {
     library = checked(in_python([&] { return PyObject_CallNoArgs(ask.get()); }));
   } else {
     library = find_package(Py_TYPE(array));
   }
-  return library ? find_attribute(library.get(), "from_dlpack") : Owned();
+  if (!library) return {};
+  Owned from_dlpack = find_attribute(library.get(), "from_dlpack");
+  return is_given(from_dlpack) ? std::move(from_dlpack) : Owned();
 }
 
 Owned to_table(const dlpack::DLPackExchangeAPI& table, const Tensor& tensor) {
@@ -49,12 +58,37 @@ Owned to_table(const dlpack::DLPackExchangeAPI& table, const Tensor& tensor) {
        "the exchange table that a result is to go through made no array of " + describe(tensor));
 }
 
-bool is_list_of_tensors(const Type& type) {
-  if (type.kind() == TypeKind::Optional) return is_list_of_tensors(type.element());
-  if (type.kind() != TypeKind::List) return false;
-  const Type& element = type.element();
-  return element.kind() == TypeKind::Tensor ||
-         (element.kind() == TypeKind::Optional && element.element().kind() == TypeKind::Tensor);
+// Whether tensors are in values of a type, at any depth.
+bool has_tensors(const Type& type) {
+  if (type.kind() == TypeKind::Tensor) return true;
+  if (type.kind() == TypeKind::Dict) return has_tensors(*type.elements()[1]);
+  if (type.kind() != TypeKind::Optional && type.kind() != TypeKind::List &&
+      type.kind() != TypeKind::Tuple) {
+    return false;
+  }
+  return std::any_of(type.elements().begin(), type.elements().end(),
+                     [](const TypePtr& element) { return has_tensors(*element); });
+}
+
+// The tensor in an argument, itself or inside of lists, tuples and dicts, for which `is_it` holds; null without one.
+template <typename Predicate>
+PyObject* find_in(PyObject* object, const Predicate& is_it, int depth = 0) {
+  constexpr int kDeepest = 4;  // an argument of the type Any may hold itself
+  if (is_it(object)) return object;
+  if (depth == kDeepest) return nullptr;
+  if (PyList_Check(object) || PyTuple_Check(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+      PyObject* const found = find_in(PySequence_Fast_GET_ITEM(object, i), is_it, depth + 1);
+      if (found != nullptr) return found;
+    }
+  } else if (PyDict_Check(object)) {
+    PyObject* item = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(object, &at, nullptr, &item) != 0;) {
+      PyObject* const found = find_in(item, is_it, depth + 1);
+      if (found != nullptr) return found;
+    }
+  }
+  return nullptr;
 }
 
 // Whether a tensor has memory that others can read, and no object of a class of its own.
@@ -77,12 +111,7 @@ PyObject* ForeignArguments::find_argument(Runtime& runtime, const Tensor& tensor
     return is_tensor(runtime, object) && tensor_unchecked(object).same(tensor);
   };
   for (Py_ssize_t i = 0; i < all; ++i) {
-    if (is_it(given_[i])) return given_[i];
-    if (!PyList_Check(given_[i]) && !PyTuple_Check(given_[i])) continue;
-    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(given_[i]); ++j) {
-      PyObject* const item = PySequence_Fast_GET_ITEM(given_[i], j);
-      if (is_it(item)) return item;
-    }
+    if (PyObject* const found = find_in(given_[i], is_it)) return found;
   }
   return nullptr;
 }
@@ -104,14 +133,35 @@ Owned ForeignArguments::give_back(Runtime& runtime, const ForeignKind& kind,
   return checked(in_python([&] { return PyObject_CallOneArg(from_dlpack.get(), wrapper.get()); }));
 }
 
-Owned ForeignArguments::give_back_items(Runtime& runtime, const Value& list) const {
-  const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(first_));
+Owned ForeignArguments::give_back_list(Runtime& runtime, const Type& element,
+                                       const Value& list) const {
   const std::vector<Value>& items = list.items_unchecked();
   Owned made = checked(PyList_New(Py_ssize_t(items.size())));
   for (std::size_t i = 0; i < items.size(); ++i) {
-    Owned item = items[i].is_tensor() ? give_back(runtime, kind, items[i].tensor_unchecked())
-                                      : Owned::share(Py_None);
-    PyList_SET_ITEM(made.get(), Py_ssize_t(i), item.release());
+    PyList_SET_ITEM(made.get(), Py_ssize_t(i), give_back(runtime, element, items[i]).release());
+  }
+  return made;
+}
+
+Owned ForeignArguments::give_back_tuple(Runtime& runtime, const Type& type,
+                                        const Value& tuple) const {
+  const std::vector<Value>& items = tuple.items_unchecked();
+  Owned made = checked(PyTuple_New(Py_ssize_t(items.size())));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    PyTuple_SET_ITEM(made.get(), Py_ssize_t(i),
+                     give_back(runtime, *type.elements()[i], items[i]).release());
+  }
+  return made;
+}
+
+Owned ForeignArguments::give_back_dict(Runtime& runtime, const Type& type,
+                                       const Value& value) const {
+  Owned made = checked(PyDict_New());
+  const DictObject& from = value.to_dict();
+  for (std::size_t at = from.next(0); at != DictObject::kEnd; at = from.next(at + 1)) {
+    const Owned key = to_python(runtime, *type.elements()[0], from.key_at(at));
+    const Owned element = give_back(runtime, *type.elements()[1], from.value_at(at));
+    if (PyDict_SetItem(made.get(), key.get(), element.get()) != 0) throw_python_error(runtime);
   }
   return made;
 }
@@ -120,7 +170,18 @@ Owned ForeignArguments::give_back(Runtime& runtime, const Type& type, const Valu
   if (result.is_tensor()) {
     return give_back(runtime, foreign_kind_of(runtime, Py_TYPE(first_)), result.tensor_unchecked());
   }
-  if (result.is_list() && is_list_of_tensors(type)) return give_back_items(runtime, result);
+  if (!result.is_none() && has_tensors(type)) {
+    const TypeKind kind = type.kind();
+    if (kind == TypeKind::Optional) return give_back(runtime, type.element(), result);
+    if (kind == TypeKind::List && result.is_list()) {
+      return give_back_list(runtime, type.element(), result);
+    }
+    if (kind == TypeKind::Tuple && result.is_tuple() &&
+        result.items_unchecked().size() == type.elements().size()) {
+      return give_back_tuple(runtime, type, result);
+    }
+    if (kind == TypeKind::Dict && result.is_dict()) return give_back_dict(runtime, type, result);
+  }
   return to_python(runtime, type, result);
 }
 

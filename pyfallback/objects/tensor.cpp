@@ -76,6 +76,8 @@ PyMethodDef tensor_functions[] = {
      "NotImplementedError for memory that the CPU cannot "
      "read and unknown element types, ValueError for a capsule that is used up or contradicts "
      "itself, and for strides below zero, as from_numpy() does."},
+    {"tensor_for", tensor_for, METH_O,
+     "tensor_for(object) -> Tensor | None; what an operator takes for an array of another library"},
     {nullptr, nullptr, 0, nullptr}};
 
 void add_tensor_type(Runtime& runtime, PyObject* module) {

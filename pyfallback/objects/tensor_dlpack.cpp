@@ -5,6 +5,7 @@
 #include "objects/dlpack_keeper.h"
 #include "objects/dlpack_source.h"
 #include "objects/element.h"
+#include "objects/foreign_array.h"
 #include "objects/foreign_state.h"
 #include "objects/integer.h"
 #include "objects/tensor_parts.h"
@@ -145,6 +146,17 @@ PyObject* import_dlpack(PyObject* module, PyObject* source) {
   return entry_from_python([&] {
     Runtime& runtime = runtime_of_module(module);
     return wrap(runtime, require_forwards(take_dlpack(runtime, source), kFromDLPack)).release();
+  });
+}
+
+PyObject* tensor_for(PyObject* module, PyObject* object) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_module(module);
+    Value tensor;
+    if (is_tensor(runtime, object) || !to_foreign_tensor(runtime, object, nullptr, tensor)) {
+      return Owned::share(Py_None).release();
+    }
+    return wrap(runtime, tensor.take_tensor()).release();
   });
 }
 

@@ -85,6 +85,7 @@ PyObject* empty_meta(PyObject* module, PyObject* args);
 PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* dlpack_device(PyObject* self, PyObject*);
 PyObject* import_dlpack(PyObject* module, PyObject* source);
+PyObject* tensor_for(PyObject* module, PyObject* object);
 // A tensor on the memory of an object with __dlpack__ or a capsule, also with strides below zero.
 Tensor take_dlpack(Runtime& runtime, PyObject* source);
 

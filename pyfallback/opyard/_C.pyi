@@ -245,6 +245,9 @@ def from_numpy(array: Any, /) -> Tensor:
 def from_dlpack(source: Any, /) -> Tensor:
     """A tensor on the memory of an array with an exchange table or __dlpack__, or of a capsule."""
 
+def tensor_for(object: Any, /) -> Tensor | None:
+    """What an operator takes for an array of another library; None for what is none."""
+
 class DispatchKeySet:
     """A set of dispatch keys; members are walked lowest first."""
 

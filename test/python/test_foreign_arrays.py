@@ -517,3 +517,78 @@ def test_F57_a_subclass_of_numpys_arrays_gives_plain_ones():
     assert type(aten.neg(np.zeros(2).view(Matrix))) is np.ndarray
     a = np.zeros(2).view(Matrix)
     assert aten.add_(a, 1) is a
+
+
+# what tensors cannot stand for ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.ma.MaskedArray, type("Own", (np.ma.MaskedArray,), {})])
+def test_F57_masked_arrays_are_refused_and_nothing_is_written_under_the_mask(define, kind):
+    fill = define("fill(Tensor(a!) x) -> ()", CPU=lambda x: x.mul_(0))
+    lists = define("lists(Tensor[] x) -> Tensor[]", CPU=lambda x: x)
+    masked = kind([1.0, 2.0, 100.0], mask=[0, 0, 1])
+    masked.harden_mask()
+    for _ in range(2):
+        for call in (fill, aten.sum, aten.neg, lambda m: aten.add(m, 1), lambda m: lists([m])):
+            with pytest.raises(TypeError, match=r"(?s)'(x|self)'.*masked.*array\.filled\(\.\.\.\)"):
+                call(masked)
+    assert masked.data.tolist() == [1.0, 2.0, 100.0]
+    assert aten.sum(masked.filled(0)).tolist() == 3.0
+
+
+def test_F57_a_class_that_is_only_called_so_has_no_mask():
+    MaskedArray = type("MaskedArray", (Exporter,), {})
+    assert aten.neg(MaskedArray([1.0])).tolist() == [-1.0]
+
+
+def test_F57_a_refused_array_in_a_list_is_named_by_its_own_type(define):
+    lists = define("lists(Tensor[] x) -> Tensor[]", CPU=lambda x: x)
+    with pytest.raises(ValueError, match=r"'x'\[1\], a value of type 'numpy.ndarray'"):
+        lists([np.ones(1), np.ones(2)[::-1]])
+
+
+def test_F57_a_released_memoryview_is_called_released(define):
+    view = memoryview(bytearray(4))
+    view.release()
+    with pytest.raises(TypeError, match=r"(?s)argument 'self'.*the memoryview was released"):
+        aten.neg(view)
+
+
+# results in containers --------------------------------------------------------------------
+
+
+@every_library
+def test_F57_results_in_containers_are_of_the_kind_too(define, of):
+    op = define(
+        "deep(Tensor x) -> (Tensor[][], Dict(str, Tensor), Dict(int, Tensor?[]), (Tensor, int)[])",
+        CPU=lambda x: ([[x, x * 2], []], {"a": x, "b": x * 3}, {4: [x * 4, None]}, [(x * 5, 5)]),
+    )
+    x = of.make([1.0])
+    lists, by_name, by_number, pairs = op(x)
+    assert lists[0][0] is x and by_name["a"] is x
+    made = [lists[0][1], by_name["b"], by_number[4][0], pairs[0][0]]
+    assert all(is_kind(each, of) for each in made)
+    assert [each.tolist() for each in made] == [[2.0], [3.0], [4.0], [5.0]]
+    assert lists[1] == [] and by_number[4][1] is None and pairs[0][1] == 5
+    assert type(pairs[0]) is tuple
+
+
+def test_F57_a_tensor_that_is_given_in_containers_comes_back_itself(define):
+    op = define(
+        "given(Tensor x, Tensor[][] y, Dict(str, Tensor) z) -> (Tensor[][], Tensor)",
+        CPU=lambda x, y, z: (y, z["a"]),
+    )
+    y, z = opyard.tensor([1.0]), opyard.tensor([2.0])
+    lists, one = op(np.ones(1), [[y]], {"a": z})
+    assert lists[0][0] is y and one is z
+
+
+@pytest.mark.parametrize("name", ["__array_namespace__", "from_dlpack"])
+def test_F57_none_in_place_of_from_dlpack_means_none(name):
+    class Library:
+        from_dlpack = None
+
+    value = None if name == "__array_namespace__" else lambda self: Library
+    Kind = type("Kind", (Exporter,), {name: value, "__array_namespace__": value})
+    result = aten.neg(Kind([1.0]))
+    assert type(result) is opyard.Tensor and result.tolist() == [-1.0]

@@ -155,7 +155,7 @@ def refusal(kind, text):
 def refusal_in_list(kind, text):
     return (
         "malformed::more() cannot take what was given for argument 'xs'[1], "
-        f"a value of type 'list': {text}.\n"
+        f"a value of type '{kind}': {text}.\n"
         "Position: 1\nDeclaration: malformed::more(int n, Tensor?[] xs) -> int[]"
     )
 
