@@ -139,7 +139,10 @@ class _Call:
     def __init__(self, op: OpOverload, args: tuple, kwargs: dict) -> None:
         self.op = op
         self.schema = op._schema
-        self.args, self.kwargs = _as_tensors(args), _as_tensors(kwargs)
+        named = {argument.name: argument.type for argument in self.schema.arguments}
+        types = [*named.values(), *[None] * len(args)]  # None for those of `...`
+        self.args = tuple(map(_as_tensors, args, types))
+        self.kwargs = {name: _as_tensors(value, named.get(name)) for name, value in kwargs.items()}
         self.originals = [t for _, t in _tensors([self.args, self.kwargs])]
 
     def made_of(self, replaced: "Mapping[int, Tensor]") -> "tuple[tuple, dict]":
@@ -162,16 +165,35 @@ class _Call:
         return () if count == 0 else (result,) if count == 1 else tuple(result)
 
 
-def _as_tensors(value: Any) -> Any:
-    """Arrays of others as tensors on their memory."""
+def _as_tensors(value: Any, kind: Any = None) -> Any:
+    """Arrays of others as tensors on their memory; all where the schema has a tensor."""
+    while kind is not None and kind.kind == "Optional":
+        [kind] = kind.elements
+    elements = () if kind is None else kind.elements
     if isinstance(value, (list, tuple)):
-        items = [_as_tensors(item) for item in value]
+        types = elements * len(value) if len(elements) == 1 else [*elements, *[None] * len(value)]
+        items = list(map(_as_tensors, value, types))
         return items if isinstance(value, list) else _tuple_of(type(value), items)
     if isinstance(value, dict):
-        return {key: _as_tensors(item) for key, item in value.items()}
+        of_items = elements[1] if len(elements) == 2 else None
+        return {key: _as_tensors(item, of_items) for key, item in value.items()}
+    if kind is not None and kind.kind in ("Tensor", "Union"):
+        return _taken(value)
+    # Not what has a buffer only: a text of bytes may be meant.
     if not isinstance(value, (Tensor, type)) and hasattr(value, "__dlpack__"):
-        return _C.from_dlpack(value)
+        return _taken(value)
     return value
+
+
+def _taken(value: Any) -> Any:
+    """The tensor that an operator takes an array for. One that it refuses stays what it is, so
+    that the call says why.
+    """
+    try:
+        tensor = _C.tensor_for(value)
+    except Exception:
+        return value
+    return value if tensor is None else tensor
 
 
 # test_schema ---------------------------------------------------------------------------------

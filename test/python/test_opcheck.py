@@ -1,5 +1,7 @@
 """test_opcheck.py: opcheck finds operators that do not do what they say. Suspect _opcheck.py."""
 
+import array
+
 import numpy as np
 import pytest
 
@@ -203,9 +205,32 @@ def test_F31_tensors_without_elements_and_nan(define):
 
 def test_F31_arrays_of_others(define):
     f = define("f(Tensor x) -> ()", CPU=lambda x: write(x))
-    array = np.array([1.0, 2.0])
-    assert "Argument x is not defined as mutable" in fault(f, (array,))
-    assert array.tolist() == [1.0, 2.0]
+    given = np.array([1.0, 2.0])
+    assert "Argument x is not defined as mutable" in fault(f, (given,))
+    assert given.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("of", [bytearray, memoryview, array.array], ids=lambda of: of.__name__)
+def test_F31_buffers_are_copied_as_arrays_are(define, of):
+    f = define("f(Tensor x, Tensor[] y, *, Tensor? z=None) -> ()",
+               CPU=lambda x, y, *, z=None: (write(x), write(y[0]), write(z))[0])  # fmt: skip
+    given = [array.array("b", [1, 2]) for _ in range(3)]
+    x, y, z = given if of is array.array else map(of, given)
+    assert fault(f, (x, [y]), {"z": z}).count("is not defined as mutable") == 3
+    assert bytes(x) == bytes(y) == bytes(z) == b"\1\2"
+
+
+def test_F31_bytes_are_an_array_only_where_the_schema_has_a_tensor(define):
+    kinds = []
+    f = define("f(Any a, Tensor x) -> ()", CPU=lambda a, x: kinds.extend([type(a), type(x)]))
+    opcheck(f, (b"ab", bytearray(b"ab")), test_utils="test_schema")
+    assert kinds == [bytes, opyard.Tensor]
+
+
+def test_F31_an_array_that_operators_refuse_fails_the_call(define):
+    f = define("f(Tensor x) -> ()", CPU=lambda x: None)
+    masked = np.ma.MaskedArray([1.0, 2.0], mask=[0, 1])
+    assert "the array is masked" in fault(f, (masked,))
 
 
 def test_F31_a_call_that_fails_is_told_with_its_cause(define, x):
