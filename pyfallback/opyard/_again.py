@@ -66,7 +66,9 @@ class _CodeRun(_Run):
         super().__init__()
         address = id(code)
 
-        def gone(_: object) -> None:
+        def gone(_: object, is_finalizing: Any = sys.is_finalizing) -> None:
+            if _runs is None or is_finalizing():  # type: ignore[comparison-overlap]
+                return  # the interpreter ends, which takes everything back
             _runs.pop(address, None)
             self.end()
 
@@ -156,9 +158,9 @@ def take_place(library: Any, frame: FrameType) -> Any:
     known = _sites.get(site)
     former = known() if known is not None else None
 
-    def gone(reference: object) -> None:
-        if _sites.get(site) is reference:
-            del _sites[site]
+    def gone(reference: object, sites: Any = _sites) -> None:
+        if sites.get(site) is reference:
+            del sites[site]
 
     _sites[site] = weakref.ref(library, gone)
     if former is not None:

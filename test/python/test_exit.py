@@ -31,6 +31,15 @@ PROGRAMS = {
         t = opyard.from_numpy(array.array("f", [1.0, 2.0]))
         view = memoryview(x)
     """,
+    "a library made by code that outlives the module that knows it": """
+        import __main__  # keeps the code until most modules are gone
+        code = compile(
+            "from opyard.library import Library\\nmade = Library('cell', 'FRAGMENT')\\n"
+            "made.define('f(Tensor x) -> Tensor')\\nmade.impl('f', lambda x: x * 2, 'CPU')",
+            "<cell 7>", "exec",
+        )
+        exec(code)
+    """,
     "live kernels": """
         lib.impl("op", lambda x: x, "CPU")
         assert opyard.ops.at_exit.op(x) is x
