@@ -11,17 +11,22 @@ package that serves several namespaces has an entry point for each.
 
 [Failing] What raises while it is loaded leaves nothing registered: the libraries, overrides and
 shared libraries that its thread has made meanwhile are taken back, and the next one who asks
-tries again.
+tries again. So that all of it is run again then, modules leave sys.modules that were imported
+meanwhile and have registered something, or made others do so, or are of the package itself;
+extension modules stay, which cannot be imported twice. Another entry point that was loaded
+meanwhile and did not fail keeps what it has made.
 
-[Threads] One thread loads an entry point, others that want it wait. That thread finds what is
-there so far. Loading imports modules, which have locks of their own, so waiting ends after a
-while.
+[Threads] One thread loads an entry point, others that want it wait, also for one who imports the
+package itself. That thread finds what is there so far. Loading imports modules, which have locks
+of their own, so waiting ends after a while.
 """
 
 import os
 import sys
 import threading
 import warnings
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import FrameType
 from typing import Any
 
 from . import _ops
@@ -29,6 +34,58 @@ from . import _ops
 _GROUP = "opyard.plugins"
 _SWITCH = "OPYARD_PLUGINS"
 _LONGEST_WAIT = 60.0
+
+
+class _Made(list):
+    """What takes back the registrations of a load, and the modules that have made them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before = set(sys.modules)
+        self.modules: set[str] = set()
+        self.kept: set[str] = set()  # of entry points that were loaded meanwhile
+
+    def append(self, take_back: Any) -> None:
+        super().append(take_back)
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code is not _EntryPoint._load.__code__:
+            name = frame.f_globals.get("__name__")
+            if isinstance(name, str):
+                self.modules.add(name)
+            frame = frame.f_back
+
+    def imported(self) -> "set[str]":
+        return set(sys.modules) - self.before
+
+    def forget_modules(self, package: str) -> None:
+        """See [Failing]."""
+        for name in self.imported() - self.kept:
+            first = name.partition(".")[0]
+            if first != __package__ and (name in self.modules or first == package):
+                _forget_module(name)
+
+
+def _forget_module(name: str) -> None:
+    module = sys.modules.get(name)
+    spec = getattr(module, "__spec__", None)
+    origin = getattr(spec, "origin", None)
+    if getattr(spec, "_initializing", False):
+        return  # someone else imports it now
+    if isinstance(origin, str) and origin.endswith(tuple(EXTENSION_SUFFIXES)):
+        return
+    sys.modules.pop(name, None)
+    parent, _, last = name.rpartition(".")
+    attributes = getattr(sys.modules.get(parent), "__dict__", {})
+    if attributes.get(last) is module:
+        del attributes[last]
+
+
+def _says(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception as another:
+        text = f"(its __str__ raised {type(another).__name__})"
+    return f"{type(error).__name__}: {text}"
 
 
 class _EntryPoint:
@@ -47,7 +104,15 @@ class _EntryPoint:
 
     def load(self) -> bool:
         """Loads it, unless that was done or is being done by this thread: then it gives False."""
-        if self.loaded or self.thread == threading.get_ident() or self._is_being_imported():
+        if self.loaded or self.thread == threading.get_ident():
+            return False
+        try:
+            module = self.point.module
+        except (AttributeError, ValueError):  # of what it is made of
+            raise ImportError(
+                f"{self} names no module: accepted are 'module' and 'module:function'"
+            ) from None
+        if _is_being_imported_here(module):
             return False
         if not self.lock.acquire(timeout=_LONGEST_WAIT):
             raise ImportError(
@@ -65,13 +130,8 @@ class _EntryPoint:
             self.lock.release()
         return True
 
-    def _is_being_imported(self) -> bool:
-        """By someone who imports the package itself, and is not done yet."""
-        module = sys.modules.get(self.point.module)
-        return getattr(getattr(module, "__spec__", None), "_initializing", False)
-
     def _load(self) -> None:
-        made: list = []
+        made = _Made()
         former = _ops._recording.get(self.thread)
         _ops._recording[self.thread] = made
         try:
@@ -82,25 +142,41 @@ class _EntryPoint:
                 found()
         except BaseException as error:
             _take_back(made)
+            made.forget_modules(self.point.module.partition(".")[0])
             if not isinstance(error, Exception):
                 raise
             raise ImportError(
-                f"{self} failed: {type(error).__name__}: {error}. What it had registered was taken "
+                f"{self} failed: {_says(error)}. What it had registered was taken "
                 f"back. With {_SWITCH}=0 in the environment no plugin is loaded",
                 name=self.point.module,
             ) from error
+        else:
+            if former is not None:
+                former.kept |= made.imported()
         finally:
             if former is None:
                 del _ops._recording[self.thread]
             else:
                 _ops._recording[self.thread] = former
-                former.extend(made)
 
     def __str__(self) -> str:
         return (
             f"the entry point {self.name} = {self.point.value} of the group {_GROUP} "
             f"(distribution {self.distribution})"
         )
+
+
+def _is_being_imported_here(name: str) -> bool:
+    """Whether this thread imports the module itself, and is not done yet."""
+    module = sys.modules.get(name)
+    if not getattr(getattr(module, "__spec__", None), "_initializing", False):
+        return False
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals is module.__dict__ and frame.f_code.co_name == "<module>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _take_back(made: list) -> None:

@@ -328,6 +328,113 @@ def test_load_plugins_by_name_and_all(installed, ns):
     assert load_plugins(ns) == [ns] and name in sys.modules
 
 
+def test_a_plugin_that_was_loaded_by_one_that_fails_stays(installed, ns, x):
+    inner = installed(BRINGS.replace("NS", f"{ns}_inner"), "NS_inner = MODULE")
+    installed("""
+        import opyard
+        opyard.ops.NS_inner.f
+        raise OSError("outer")
+    """)
+    with pytest.raises(ImportError, match="OSError: outer"):
+        want(ns)
+    assert inner in sys.modules
+    assert ops(f"{ns}_inner").f(x).tolist() == [2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize("how", ["import PART", "import PART.part", "from PART import part"])
+def test_a_part_that_stayed_behind_registers_again(installed, ns, x, tmp_path, how):
+    """The package fails once, when its part has registered."""
+    part = f"part_{ns}_{how[:4]}{'.' in how}"
+    if how == "import PART":
+        (tmp_path / "site" / f"{part}.py").write_text(textwrap.dedent(BRINGS.replace("NS", ns)))
+    else:
+        (tmp_path / "site" / part).mkdir()
+        (tmp_path / "site" / part / "__init__.py").write_text("")
+        __import__(part)  # stays, and must not keep the attribute `part`
+        (tmp_path / "site" / part / "part.py").write_text(textwrap.dedent(BRINGS.replace("NS", ns)))
+    name = installed(f"""
+        import opyard
+        {how.replace("PART", part)}
+        if not hasattr(opyard.testing, "_failed_once"):
+            opyard.testing._failed_once = True
+            raise OSError("first time")
+    """)
+    try:
+        with pytest.raises(ImportError, match="first time"):
+            want(ns)
+        assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
+    finally:
+        del opyard.testing._failed_once
+        for each in (name, part, f"{part}.part"):
+            sys.modules.pop(each, None)
+
+
+def test_a_function_that_fails_once_finds_its_module_imported_again(installed, ns, x):
+    installed(BRINGS + """
+    import opyard
+    def register():
+        if not hasattr(opyard.testing, "_failed_once"):
+            opyard.testing._failed_once = True
+            raise OSError("first time")
+    """, "NS = MODULE:register")  # fmt: skip
+    try:
+        with pytest.raises(ImportError, match="first time"):
+            want(ns)
+        assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
+    finally:
+        del opyard.testing._failed_once
+
+
+def test_modules_that_registered_nothing_stay_when_a_plugin_fails(installed, ns, tmp_path):
+    other = f"other_{ns}"
+    (tmp_path / "site" / f"{other}.py").write_text("")
+    installed(f"import {other}\nraise OSError")
+    with pytest.raises(ImportError, match="OSError"):
+        want(ns)
+    assert sys.modules.pop(other)
+
+
+def test_a_thread_waits_for_another_that_imports_the_package(installed, ns, x):
+    started = threading.Event()
+    opyard.testing._started = started
+    name = installed("""
+        import opyard, time
+        opyard.testing._started.set()
+        time.sleep(0.3)
+    """ + BRINGS.replace("    ", "        "))  # fmt: skip
+    thread = threading.Thread(target=lambda: __import__(name))
+    thread.start()
+    try:
+        assert started.wait(20)
+        assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
+    finally:
+        thread.join()
+        del opyard.testing._started
+
+
+@pytest.mark.parametrize("value", ["bad value ! here", ":function", "module:"])
+def test_an_entry_point_that_names_no_module_is_named(installed, ns, value):
+    name = installed("", f"NS = {value}", name=f"malformed_{ns}")
+    for ask in (want, load_plugins):
+        with pytest.raises(ImportError) as caught:
+            ask(ns)
+        assert str(caught.value) == (
+            f"the entry point {ns} = {value} of the group opyard.plugins (distribution {name} 1.5) "
+            "names no module: accepted are 'module' and 'module:function'"
+        )
+
+
+def test_an_exception_without_a_text_is_named_by_its_type(installed, ns):
+    installed("""
+        class Mute(Exception):
+            def __str__(self):
+                raise RuntimeError
+        raise Mute
+    """)
+    with pytest.raises(ImportError, match=r"failed: Mute: \(its __str__ raised RuntimeError\)\. "):
+        want(ns)
+
+
 def test_the_wait_for_another_thread_ends(installed, ns, monkeypatch):
     from opyard import _entry_points
 
