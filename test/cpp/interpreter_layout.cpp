@@ -21,7 +21,7 @@ using Words = std::span<const std::int64_t>;
 using SymWords = std::span<const SymInt>;
 using Word = std::uintptr_t;
 
-static_assert(sizeof(InterpreterVTable) == 33 * sizeof(void*));
+static_assert(sizeof(InterpreterVTable) == 34 * sizeof(void*));
 
 OPYARD_SLOT_AT(0, name, const char* (*)(Interpreter&));
 OPYARD_SLOT_AT(1, incref, void (*)(Interpreter&, void*));
