@@ -78,6 +78,8 @@ def _type(annotation: Any, alias: str = "") -> str:
     if origin is tuple and parts:
         if Ellipsis in parts:
             raise _Unsupported("for a tuple of any length, say list[T]")
+        if len(parts) == 1:
+            raise _Unsupported("for a tuple of one, say its element's type, or list[T]")
         return "(" + ", ".join(map(_type, parts)) + ")"
     if (origin or annotation) is Future:
         return f"Future({_type(parts[0])})" if parts else "Future(Any)"
@@ -92,12 +94,18 @@ def _has_tensor(annotation: Any) -> bool:
 
 
 def _literal(value: Any) -> str:
-    """A default as a schema says it. Raises TypeError for what it cannot say."""
-    if value is None or isinstance(value, (bool, int)):
+    """A default as a schema says it. Raises TypeError for what it cannot say, UnicodeEncodeError
+    for a text with half a surrogate pair.
+    """
+    if value is None or isinstance(value, bool):
         return str(value)
-    if isinstance(value, (float, complex)):
-        return repr(value).strip("()")
+    # Subclasses, such as numpy.float64 and enums, say the number in words of their own.
+    for number in (int, float, complex):
+        if isinstance(value, number):
+            return number.__repr__(value).strip("()")
     if isinstance(value, str):
+        value = str.__str__(value)
+        value.encode()
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
     if isinstance(value, _C.device):
         return f'"{value}"'
@@ -174,6 +182,11 @@ class _Inference:
             return text
         try:
             return f"{text}={_literal(parameter.default)}"
+        except UnicodeEncodeError:
+            self.refuse(
+                f"parameter '{name}' has the default {parameter.default!a}, which UTF-8 cannot "
+                "write, and so no schema: it has half a surrogate pair"
+            )
         except TypeError:
             self.refuse(
                 f"parameter '{name}' has a default of type {type(parameter.default).__name__}, "

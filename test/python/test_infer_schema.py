@@ -1,5 +1,6 @@
 """test_infer_schema.py: annotations of functions become schemas. Suspect _infer_schema.py."""
 
+import enum
 import inspect
 import numbers
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,22 @@ from opyard.library import infer_schema
 from opyard.schema import parse
 
 Meters = NewType("Meters", float)
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+def loud(kind):
+    """A class of numbers or texts that say something else."""
+
+    def says(self, *args):
+        return "99"
+
+    return type("Loud", (kind,), {"__repr__": says, "__str__": says, "replace": says})
+
+
+Loud, LoudFloat, LoudComplex, LoudText = map(loud, (int, float, complex, str))
 
 # Annotation: the type's text as an argument.
 TYPES = {
@@ -87,6 +104,12 @@ DEFAULTS = [
     (opyard.dtype, opyard.float32, "ScalarType x=6"),
     (opyard.device, opyard.device("cuda:1"), 'Device x="cuda:1"'),
     (numbers.Number, 2, "Scalar x=2"),
+    (int, Level.HIGH, "SymInt x=3"),
+    (list[int], [Level.HIGH, Loud(4)], "SymInt[] x=[3, 4]"),
+    (int, Loud(7), "SymInt x=7"),
+    (float, LoudFloat(1.5), "float x=1.5"),
+    (complex, LoudComplex(1, 2), "complex x=1.+2.j"),
+    (str, LoudText("a"), 'str x="a"'),
 ]
 
 
@@ -94,6 +117,15 @@ DEFAULTS = [
 def test_C25_a_default_is_a_default(annotation, default, expected):
     text = infer_schema(function_with(annotation, default=default), mutates_args=())
     assert str(parse("t::f" + text)) == f"t::f({expected}) -> ()"
+
+
+def test_C25_a_default_of_numpy_is_the_number():
+    np = pytest.importorskip("numpy")
+    for default in (2.0, np.float64(2.0)):
+        text = infer_schema(function_with(float, default=default), mutates_args=())
+        assert text == "(float x=2.0) -> ()"
+    with pytest.raises(ValueError, match="has a default of type int64"):  # it is no int
+        infer_schema(function_with(int, default=np.int64(2)), mutates_args=())
 
 
 RESULTS = {
@@ -194,11 +226,15 @@ def bare(x, y: int) -> None: ...
 def odd(x: bytes) -> None: ...
 def which(x: list) -> None: ...
 def long(x: tuple[int, ...]) -> None: ...
+def alone(x: tuple[int]) -> None: ...
 def default(x: Any = object) -> None: ...
+def half(x: str = "a\ud800") -> None: ...
+def halves(x: list[str] = ["\udfff"]) -> None: ...  # noqa: B006
 def wrong_default(x: float = "one") -> None: ...
 def fine(x: Tensor, n: int) -> Tensor: ...
 def no_result(x: Tensor): ...
 def odd_result(x: Tensor) -> set[int]: ...
+def alone_result(x: Tensor) -> tuple[Tensor]: ...
 def unknown(x: "Nowhere") -> None: ...  # noqa: F821
 
 
@@ -219,6 +255,19 @@ REFUSED = {
     "a tuple of any length": (long, (),
         "parameter 'x' has the type tuple[int, ...], which no schema type stands for (for a tuple "
         f"of any length, say list[T]); {ACCEPTED}"),
+    "a tuple of one": (alone, (),
+        "parameter 'x' has the type tuple[int], which no schema type stands for (for a tuple of "
+        f"one, say its element's type, or list[T]); {ACCEPTED}"),
+    "a result in a tuple of one": (alone_result, (),
+        "the result has the type tuple[opyard.Tensor], which no schema type stands for (for a "
+        f"tuple of one, say its element's type, or list[T]); {ACCEPTED}, and tuples of them for "
+        "several results"),
+    "half a surrogate pair": (half, (),
+        "parameter 'x' has the default 'a\\ud800', which UTF-8 cannot write, and so no schema: it "
+        "has half a surrogate pair"),
+    "half a pair in a list": (halves, (),
+        "parameter 'x' has the default ['\\udfff'], which UTF-8 cannot write, and so no schema: it "
+        "has half a surrogate pair"),
     "unsupported default": (default, (),
         "parameter 'x' has a default of type type, which a schema cannot say; accepted are None, "
         "bool, numbers, str, dtype, device and lists of them"),
