@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "opyard/value/alias.h"
+#include "opyard/value/dict_object.h"
 
 namespace opyard::python {
 namespace {
@@ -21,25 +23,76 @@ std::string describe_module(PyObject* function) {
   return text == nullptr ? "" : std::string(", a function of the module ") + text + ",";
 }
 
-// The tensors that can be reached through a value.
+bool shares_memory(const Storage& one, const Storage& other) noexcept {
+  if (&one == &other) return true;
+  // Two storages of the same bytes: one of them was made of an array on the memory of the other.
+  const auto first = reinterpret_cast<std::uintptr_t>(one.data());
+  const auto second = reinterpret_cast<std::uintptr_t>(other.data());
+  return first != 0 && second != 0 && first < second + other.bytes() &&
+         second < first + one.bytes() && one.device() == other.device();
+}
+
+const Storage* storage_of(const Value& value) noexcept {
+  const Tensor& tensor = value.tensor_unchecked();
+  return tensor.defined() ? tensor.impl()->storage().get() : nullptr;
+}
+
+bool share_memory(const Value& one, const Value& other) noexcept {
+  const Storage* const first = storage_of(one);
+  const Storage* const second = storage_of(other);
+  return first != nullptr && second != nullptr && shares_memory(*first, *second);
+}
+
+// Appends the tensors that can be reached through a value, one of them as often as it is met. `seen`
+// has what elements were taken of, which may lie in itself.
+void append_tensors(const Value& value, std::vector<Value>& found, std::vector<const void*>& seen) {
+  if (value.is_tensor()) {
+    found.push_back(value);
+    return;
+  }
+  const bool is_sequence = value.kind() == Kind::List || value.kind() == Kind::Tuple;
+  if (!is_sequence && value.kind() != Kind::Dict) {
+    for (Value& each : sub_values(value)) {
+      if (each.is_tensor()) found.push_back(std::move(each));
+    }
+    return;
+  }
+  const void* const self = value.object_unchecked();
+  if (std::find(seen.begin(), seen.end(), self) != seen.end()) return;
+  seen.push_back(self);
+  if (is_sequence) {
+    for (const Value& each : value.items_unchecked()) append_tensors(each, found, seen);
+    return;
+  }
+  const DictObject& dict = value.to_dict();
+  for (std::size_t at = dict.next(0); at != DictObject::kEnd; at = dict.next(at + 1)) {
+    append_tensors(dict.value_at(at), found, seen);
+  }
+}
+
 std::vector<Value> tensors_in(const Value& value) {
-  std::vector<Value> found = value.is_tensor() ? std::vector{value} : sub_values(value);
-  std::erase_if(found, [](const Value& each) { return !each.is_tensor(); });
+  std::vector<Value> found;
+  std::vector<const void*> seen;
+  append_tensors(value, found, seen);
   return found;
 }
 
 bool share_memory(const std::vector<Value>& some, const std::vector<Value>& others) noexcept {
   for (const Value& one : some) {
     for (const Value& other : others) {
-      if (is_alias_of(one, other)) return true;
+      if (share_memory(one, other)) return true;
     }
   }
   return false;
 }
 
-const Storage* storage_of(const Value& value) noexcept {
-  const Tensor& tensor = value.tensor_unchecked();
-  return tensor.defined() ? tensor.impl()->storage().get() : nullptr;
+bool share_memory_among_themselves(const std::vector<Value>& tensors) noexcept {
+  for (std::size_t i = 1; i < tensors.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (share_memory(tensors[i], tensors[j])) return true;
+    }
+  }
+  return false;
 }
 
 // Whether something may be reached through a value that is no tensor.
@@ -53,10 +106,8 @@ bool are_seen_to_be_fresh(std::span<const Value> arguments,
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (may_hold_more(results[i])) return false;
     if (!results[i].is_tensor()) continue;
-    const Storage* const memory = storage_of(results[i]);
     const auto is_in_it = [&](const Value& other) {
-      return may_hold_more(other) ||
-             (other.is_tensor() && memory != nullptr && storage_of(other) == memory);
+      return may_hold_more(other) || (other.is_tensor() && share_memory(results[i], other));
     };
     if (std::any_of(arguments.begin(), arguments.end(), is_in_it) ||
         std::any_of(results.begin(), results.begin() + std::ptrdiff_t(i), is_in_it)) {
@@ -84,11 +135,16 @@ class Judge {
     for (std::size_t i = 0; i < results.size(); ++i) {
       const std::vector<Value> made = tensors_in(results[i]);
       const std::optional<AliasInfo>& declared = schema.results[i].alias;
+      if (!declared && share_memory_among_themselves(made)) {
+        refuse_alias(i, "several tensors with the same memory");
+      }
       for (std::size_t j = 0; !declared && j < taken.size(); ++j) {
         if (!share_memory(made, taken[j])) continue;
-        refuse_alias(i, j < arguments.size()
-                            ? fmt::format("argument '{}'", schema.arguments[j].name)
-                            : fmt::format("result {}", j - arguments.size()));
+        refuse_alias(
+            i,
+            j < arguments.size()
+                ? fmt::format("a tensor with the memory of argument '{}'", schema.arguments[j].name)
+                : fmt::format("a tensor with the memory of result {}", j - arguments.size()));
       }
       taken.push_back(made);
     }
@@ -127,12 +183,11 @@ class Judge {
          fmt::format("{}: {}{} {}\nDeclaration: {}", to_string(op_.name()), returner_.text(),
                      describe_module(function_), what, op_.declaration()));
   }
-  [[noreturn]] void refuse_alias(std::size_t position, const std::string& other) const {
+  [[noreturn]] void refuse_alias(std::size_t position, const std::string& what) const {
     refuse(fmt::format(
-        "returned for result {} a tensor with the memory of {}. Results of a custom operator may "
-        "not alias its arguments or each other, unless the schema says so: return a copy, such "
-        "as .clone().",
-        position, other));
+        "returned for result {} {}. Results of a custom operator may not alias its arguments or "
+        "each other, unless the schema says so: return a copy, such as .clone().",
+        position, what));
   }
 
   const Returner& returner_;

@@ -2,12 +2,14 @@
 //
 //   Any            anything that fits the schema; nothing is looked at
 //   Fresh          tensors with memory of their own: not an argument's, not another result's, but
-//                  where the schema gives the result an alias set
+//                  where the schema gives the result an alias set. Also of several tensors in one
+//                  list. Memory is shared by tensors of one storage, and of two on the same bytes
 //   FirstArgument  the first argument itself
 //   OutArguments   the arguments that are given by name to be written to, in the schema's order
 //
 // The rule is chosen when the kernel is registered. Calls whose objects are ready are looked at by
-// objects/direct_call.cpp, which comes here only with what it takes for a breach.
+// objects/direct_call.cpp, which comes here only with what it takes for a breach. It compares
+// storages alone: a Tensor that the kernel made on an argument's bytes, as from_numpy() does, passes.
 //
 // Depends on: objects/python_function.h, protocol/results.h.
 #pragma once

@@ -564,8 +564,63 @@ def test_F17_every_place_of_arguments_and_results(make, x):
     assert pair(x, y) == answer
     answer = [z, x[0]]
     assert "result 0 a tensor with the memory of argument 'a'" in both_ways(listed, x, y)
-    answer = [z, z]  # within one result
-    assert [each is z for each in listed(x, y)] == [True, True]
+    for given in ([z, z], [x.clone(), z, z[1:]]):  # within one result
+        answer = given
+        assert "returned for result 0 several tensors with the same memory" in both_ways(
+            listed, x, y
+        )
+    answer = [z, x.clone()]
+    assert all(map(is_same, listed(x, y), answer))
+
+
+def is_same(one, other):
+    return one is other
+
+
+def test_F17_within_lists_of_lists_and_dicts(make, x):
+    y = x.clone()
+    answer = None
+    nested = make(lambda x: answer, "nested", schema="(Tensor x) -> Tensor[][]")
+    named = make(lambda x: answer, "named", schema="(Tensor x) -> Dict(str, Tensor)")
+    inner = [y]
+    for given in ([[y], [y]], [inner, inner], [[y, y[:1]]]):
+        answer = given
+        assert "result 0 several tensors with the same memory" in both_ways(nested, x)
+    answer = [[x.clone()], [x]]
+    assert "result 0 a tensor with the memory of argument 'x'" in both_ways(nested, x)
+    answer = [[y], [x.clone()], []]
+    assert len(nested(x)) == 3
+    answer = {"a": y, "b": y}
+    assert "result 0 several tensors with the same memory" in both_ways(named, x)
+    answer = {"a": y, "b": x.clone()}
+    assert set(named(x)) == {"a", "b"}
+    declared = make(lambda x: [x, x], "declared", schema="(Tensor(a) x) -> Tensor(a)[]")
+    assert len(declared(x)) == 2
+
+
+def test_F17_memory_that_two_storages_share(make, x):
+    np = pytest.importorskip("numpy")
+    array = np.ones(4)
+    answer = None
+    one = make(lambda x: answer(x), "one", schema="(Tensor x) -> Tensor")
+    two = make(lambda x: answer(x), "two", schema="(Tensor x) -> (Tensor, Tensor)")
+    for given in (np.asarray, lambda x: np.asarray(x)[1:]):
+        answer = given
+        assert "result 0 a tensor with the memory of argument 'x'" in both_ways(one, x)
+        assert "result 0 a tensor with the memory of argument 'x'" in message_of(
+            RuntimeError, one, array
+        )
+    answer = lambda _: array  # noqa: E731
+    message_of(RuntimeError, one, array[:3])
+    message_of(RuntimeError, one, array[3:])
+    answer = lambda _: array[2:]  # noqa: E731
+    assert values(one(opyard.from_numpy(array[:2]))) == [1.0, 1.0]  # side by side
+    answer = lambda _: (array, array[1:])  # noqa: E731
+    assert "result 1 a tensor with the memory of result 0" in both_ways(two, x)
+    answer = lambda _: (array[:1], array[1:])  # noqa: E731
+    assert [len(each) for each in two(x)] == [1, 3]
+    answer = lambda _: array[:0]  # noqa: E731
+    assert values(one(opyard.from_numpy(array))) == []
 
 
 def test_F17_a_mutated_argument_may_not_be_returned_either(make, x):
