@@ -5,7 +5,8 @@
         opyard.ops.demo.matmul(x, y)      # the kernel sees bfloat16
 
 It is a layer, AutocastCPU or AutocastCUDA, which every thread excludes until autocast() switches it
-on. Operators without a rule pass it by.
+on. Operators without a rule pass it by. Those that write to an argument can have none, since they
+would write to what was cast, a copy.
 """
 
 from collections.abc import Callable
@@ -63,6 +64,14 @@ def casting_kernel(op: "_C.OpOverload", device_type: str, dtype: "_C.dtype") -> 
             f"register_autocast: what {op.name()} casts to is a dtype, such as opyard.bfloat16, "
             f"not {type(dtype).__name__}"
         )
+    for argument in op._schema.arguments:
+        if argument.is_write:
+            raise NotImplementedError(
+                f"register_autocast: {op.name()} writes to its argument '{argument.name}', and a "
+                "tensor that is cast is a copy, in which the write would be lost. Register it for "
+                "an operator that makes new tensors; this one can cast in its own kernel. Got "
+                f"{op._schema}"
+            )
     layers = _C.DispatchKeySet(list(_KEYS.values()))
 
     def cast(value: Any) -> Any:

@@ -265,7 +265,8 @@ def register_autocast(
     replaces the first.
 
     Raises ValueError for a device type that has no autocast, and for what names no operator;
-    TypeError for what is no dtype; LookupError for an operator that is not defined.
+    TypeError for what is no dtype; LookupError for an operator that is not defined;
+    NotImplementedError for one that writes to an argument: it would write to a copy.
     """
     from ._autocast import autocast_key, casting_kernel
 

@@ -400,6 +400,33 @@ def test_F26_autocast_refuses(op, ns, library):
     assert dump(op) == before
 
 
+def test_F26_autocast_of_what_writes_to_an_argument(define_op, custom, ns, library):
+    written = define_op("w(Tensor x, *, Tensor(a!) o) -> Tensor(a!)", CPU=lambda x, o: o)
+    before = dump(written)
+    assert message_of(
+        NotImplementedError, register_autocast, written, "cpu", opyard.float64, lib=library
+    ) == (
+        f"register_autocast: {ns}::w writes to its argument 'o', and a tensor that is cast is a "
+        "copy, in which the write would be lost. Register it for an operator that makes new "
+        "tensors; this one can cast in its own kernel. Got "
+        f"{ns}::w(Tensor x, *, Tensor(a!) o) -> Tensor(a!)"
+    )
+    assert dump(written) == before
+
+    def write(x: Tensor) -> Tensor:
+        return x
+
+    for tags, annotation in (((), None), ("inplace", Tensor)):
+        write.__annotations__["return"] = annotation
+        made = custom_op(f"{ns}::write", write, mutates_args=["x"], tags=tags)
+        try:
+            assert "writes to its argument 'x'" in message_of(
+                NotImplementedError, made.register_autocast, "cpu", opyard.float64
+            )
+        finally:
+            made._destroy()
+
+
 def test_F26_effects(op, ns):
     assert effect_of(op) is None
     register_effect(f"{ns}::f", EffectType.ORDERED)
