@@ -17,6 +17,7 @@ takes the old kernels back. What fails before leaves the old operator as it was.
 
 import functools
 import inspect
+import threading
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
@@ -32,7 +33,7 @@ definitions: dict[str, "CustomOpDef"] = {}
 def definition_named(name: str) -> "CustomOpDef":
     """For pickles. Raises LookupError where there is none."""
     found = definitions.get(name)
-    if found is None:
+    if found is None or not found._is_live():
         raise LookupError(f"no operator {name} was made by custom_op(); is its module imported?")
     return found
 
@@ -159,6 +160,22 @@ def _marked(argument: Any) -> str:
     return str(argument).partition(" ")[0]
 
 
+def _require_name(name: str) -> None:
+    """Raises ValueError for what a schema's parser takes for another name, or for none."""
+    from .schema import parse
+
+    try:
+        parsed = parse(name + "() -> ()")
+        understood = parsed.name + (f".{parsed.overload_name}" if parsed.overload_name else "")
+    except (ValueError, TypeError):  # TypeError where UTF-8 cannot write it
+        understood = ""
+    if understood != name:
+        raise ValueError(
+            f"custom_op: {name!r} is no name of an operator; say 'ns::name' or "
+            "'ns::name.overload', of letters, digits and underscores"
+        )
+
+
 def _schema_text(
     name: str, fn: Callable, mutates_args: "str | Iterable[str]", given: "str | None", contract: Any
 ) -> str:
@@ -191,6 +208,23 @@ def _schema_text(
             )
     contract.check(schema)
     return str(schema)
+
+
+def _documentation(name: str, fn: Callable) -> str:
+    """The docstring, as a definition takes it. Raises ValueError for what it cannot keep."""
+    text = getattr(fn, "__doc__", None)
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        raise ValueError(
+            f"custom_op: the docstring of {name} is a str or None, not {type(text).__name__}"
+        )
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError(
+            f"custom_op: the docstring of {name} has a null character or half a surrogate pair, "
+            "which a definition cannot keep"
+        )
+    return inspect.cleandoc(text)
 
 
 def _rule(schema: Any, tags: tuple[str, ...], check_aliasing: bool) -> str:
@@ -231,8 +265,13 @@ class CustomOpDef(_C.OpCaller):
         self._schema = parse(schema)
         self._rule = _rule(self._schema, tags, check_aliasing)
         self._init_fn = fn
+        self._doc = _documentation(name, fn)
         self._fns: dict[str | None, Callable] = {}
+        # Whoever is in a with block of set_kernel_enabled(), by device type, the latest last: what
+        # that one says holds. And what holds now; both of them with the lock held.
+        self._switches: dict[str, list[_KernelEnabled]] = {}
         self._disabled: set[str] = set()
+        self._switching = threading.RLock()
         self._fake: Callable | None = None
         self._replaced_at = ""  # the place of the definition that replaced this one
         self._kernels = Library(name.partition("::")[0], "IMPL")
@@ -246,13 +285,19 @@ class CustomOpDef(_C.OpCaller):
 
     # Registering ---------------------------------------------------------------------------
 
+    def _is_live(self) -> bool:
+        """Not when somebody else took it back, such as an entry point that failed."""
+        return self._kernels._end.alive and (
+            self._definition is None or self._definition._end.alive
+        )
+
     def _require_live(self) -> None:
         if self._replaced_at:
             raise RuntimeError(
                 f"{self._name} was made again by custom_op() at {self._replaced_at}, which "
                 f"replaced this definition of {self._place}: register with the newer one"
             )
-        if not self._kernels._end.alive:
+        if not self._is_live():
             raise RuntimeError(f"{self._name}: this definition of {self._place} was taken back")
 
     def _put(self, key: object, fn: Callable, *, keyset: bool = False, rule: str = "") -> None:
@@ -316,8 +361,9 @@ class CustomOpDef(_C.OpCaller):
         for device in devices:
             if device is not None:
                 self._select_by_device()
-            self._put_kernel(device, self._init_fn if device in self._disabled else fn)
-            self._fns[device] = fn
+            with self._switching:
+                self._put_kernel(device, self._init_fn if device in self._disabled else fn)
+                self._fns[device] = fn
 
     def _select_by_device(self) -> None:
         """Has calls without tensors look at their argument `device`; once."""
@@ -414,14 +460,14 @@ class CustomOpDef(_C.OpCaller):
         device_key(device_type)
         return _KernelEnabled(self, device_type, enabled)
 
-    def _set_enabled(self, device: str, enabled: bool) -> bool:
-        """Gives what was so before."""
-        former = device not in self._disabled
-        if former != enabled:
+    def _switch(self, device: str) -> None:
+        """Has the kernel be as the latest with block says; on, when there is none."""
+        switches = self._switches.get(device)
+        enabled = not switches or switches[-1]._enabled
+        if (device not in self._disabled) != enabled:
             if device in self._fns:
                 self._put_kernel(device, self._fns[device] if enabled else self._init_fn)
             (self._disabled.discard if enabled else self._disabled.add)(device)
-        return former
 
     # Defining ------------------------------------------------------------------------------
 
@@ -442,8 +488,8 @@ class CustomOpDef(_C.OpCaller):
         try:
             self._register(devices, self._init_fn)
             self._put_default_fake()
-            if old is None:
-                self._definition = self._made_definition()
+            if old is None or not old._definition._end.alive:
+                self._definition = self._made_definition(self._place)
             elif old._described() == self._described():
                 self._definition = old._definition
             else:
@@ -459,14 +505,12 @@ class CustomOpDef(_C.OpCaller):
             old._kernels._destroy()
 
     def _described(self) -> tuple:
-        return self._schema_text, self._tags, self.__doc__
+        return self._schema_text, self._tags, self._doc
 
-    def _made_definition(self) -> Library:
+    def _made_definition(self, place: str) -> Library:
         made = Library(self._name.partition("::")[0], "FRAGMENT")
         try:
-            made.define(
-                self._schema_text, tags=self._tags, doc=inspect.cleandoc(self.__doc__ or "")
-            )
+            made._define_at(place, self._schema_text, False, self._tags, self._doc)
         except BaseException:
             made._destroy()
             raise
@@ -475,9 +519,9 @@ class CustomOpDef(_C.OpCaller):
     def _exchanged_definition(self, old: "CustomOpDef") -> Library:
         old._definition._destroy()
         try:
-            return self._made_definition()
+            return self._made_definition(self._place)
         except BaseException:
-            old._definition = old._made_definition()
+            old._definition = old._made_definition(old._place)
             raise
 
     def _destroy(self) -> None:
@@ -492,7 +536,6 @@ class CustomOpDef(_C.OpCaller):
 class _KernelEnabled:
     def __init__(self, definition: CustomOpDef, device: str, enabled: bool) -> None:
         self._definition, self._device, self._enabled = definition, device, enabled
-        self._former: list[bool] = []
 
     def __enter__(self) -> None:
         definition, device = self._definition, self._device
@@ -502,12 +545,23 @@ class _KernelEnabled:
             self._warn(f"{definition._name} has no kernel for '{device}' that could be {verb}d")
         elif (device not in definition._disabled) == self._enabled:
             self._warn(f"the kernel of {definition._name} for '{device}' is {verb}d already")
-        self._former.append(definition._set_enabled(device, self._enabled))
+        with definition._switching:
+            switches = definition._switches.setdefault(device, [])
+            switches.append(self)
+            try:
+                definition._switch(device)
+            except BaseException:
+                switches.pop()
+                raise
 
     def __exit__(self, *exception: object) -> None:
-        former = self._former.pop()
-        if not self._definition._replaced_at:
-            self._definition._set_enabled(self._device, former)
+        definition, device = self._definition, self._device
+        with definition._switching:
+            switches = definition._switches[device]
+            # The latest of its own: other threads may have come after it, and stay.
+            del switches[len(switches) - 1 - switches[::-1].index(self)]
+            if not definition._replaced_at and definition._is_live():
+                definition._switch(device)
 
     @staticmethod
     def _warn(text: str) -> None:
@@ -597,6 +651,7 @@ def custom_op(
     ns, separator, base = name.partition("::")
     if not (separator and ns and base):
         raise ValueError(f"custom_op: {name!r} has no namespace; say 'ns::name'")
+    _require_name(name)
     tag_names = names_of(() if tags is None else tags)
     contract = _Contract(name, tag_names)
 

@@ -47,7 +47,7 @@ def definition_of(op: "_C.OpOverload") -> Any:
     from ._custom_op import definitions
 
     found = definitions.get(op.name())
-    return found if found is not None and found.op is op else None
+    return found if found is not None and found.op is op and found._is_live() else None
 
 
 def require_callable(function: str, name: str, fn: object) -> None:

@@ -210,6 +210,7 @@ class Library:
         # What ends with this library, in order; the names of its operators; its fallbacks by key.
         self._parts: list[Any] = []
         self._defined: list[str] = []
+        self._implemented: set[tuple[str, str]] = set()  # what has a kernel of it, at which key
         self._fallbacks: dict[str, _C.Library] = {}
         self._former_rules: list[Any] = []
         self._is_made_again = False  # and what it had registered before may be replaced
@@ -229,6 +230,7 @@ class Library:
         self._end_again()
         to._library, to._fallbacks = self._library, self._fallbacks
         to._defined.extend(self._defined)
+        to._implemented |= self._implemented
         to._is_made_again = True
         parts = list(self._parts)
         self._parts.clear()
@@ -301,7 +303,12 @@ class Library:
                 "mutates_args goes with a function; a schema says itself what is written to, as in "
                 "Tensor(a!) x"
             )
-        name = self._library.define(schema, alias_analysis == "CONSERVATIVE", tags, _place(), doc)
+        return self._define_at(_place(), schema, alias_analysis == "CONSERVATIVE", tags, doc)
+
+    def _define_at(
+        self, place: str, schema: str, conservative: bool, tags: "str | Sequence[str]", doc: str
+    ) -> str:
+        name = self._library.define(schema, conservative, tags, place, doc)
         self._defined.append(name.partition(".")[0])
         return name
 
@@ -338,10 +345,13 @@ class Library:
             )
         if dispatch_key == "":
             dispatch_key = self.dispatch_key
-        if dispatch_key != "" and not allow_override and _key_name(dispatch_key) == "Meta":
-            _refuse_meta_kernel(op_name if "::" in op_name else f"{self.ns}::{op_name}")
+        key = _key_name(dispatch_key) or "CompositeImplicitAutograd"
+        name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
+        if key == "Meta" and not allow_override:
+            _refuse_meta_kernel(name)
         wants = _wants(with_keyset, with_next)
         self._library.impl(op_name, function, dispatch_key, wants, allow_override, _place())
+        self._implemented.add((name, key))
 
     def impl_c(
         self,

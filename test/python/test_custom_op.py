@@ -133,6 +133,20 @@ def test_F12_bad_calls_of_custom_op(make, ns):
     assert not dir(getattr(ops, ns))
 
 
+def test_F12_names_that_are_read_as_others(make, ns, x):
+    everything = _bind.operator_names()
+    names = (f"{ns}:: f", f"{ns}::f ", f"{ns} ::f", f" {ns}::f", f"{ns}::f\n", f"{ns}::f #c\n",
+             f"{ns}::f #c", f"{ns}::f.", f"{ns}::f(", f"{ns}::f\0", f"{ns}::\ud800")  # fmt: skip
+    for name in names:
+        assert message_of(ValueError, custom_op, name, twice, mutates_args=()) == (
+            f"custom_op: {name!r} is no name of an operator; say 'ns::name' or "
+            "'ns::name.overload', of letters, digits and underscores"
+        )
+    assert _bind.operator_names() == everything
+    assert dangling() == []
+    assert values(make(twice, "f")(x)) == [2.0, 4.0, 6.0]
+
+
 def test_F12_copies_and_pickles_are_the_same(make, ns):
     f = make(twice)
     assert copy.copy(f) is f and copy.deepcopy(f) is f
@@ -238,14 +252,14 @@ def test_F12_what_fails_leaves_the_former_as_it_was(make, ns, x, monkeypatch):
     assert registry() == everything
 
     # Not even where defining itself fails, after the former was taken back.
-    real = Library.define
+    real = Library._define_at
 
-    def failing(self, schema, *args, **kwargs):
+    def failing(self, place, schema, *args):
         if "Int n" in schema:
             raise MemoryError("planted")
-        return real(self, schema, *args, **kwargs)
+        return real(self, place, schema, *args)
 
-    monkeypatch.setattr(Library, "define", failing)
+    monkeypatch.setattr(Library, "_define_at", failing)
 
     def more(x: Tensor, n: int) -> Tensor:
         return x * n
@@ -255,12 +269,60 @@ def test_F12_what_fails_leaves_the_former_as_it_was(make, ns, x, monkeypatch):
     message_of(MemoryError, make, more, "g")
     assert handle is getattr(ops, ns).twice.default
     assert values(handle(x)) == values(f(x)) == [2.0, 4.0, 6.0]
-    assert dump_table(f.op) == before[1]
-    assert "inactive" not in dump(f.op)
-    assert [name for name, *_ in registry()[0]] == [name for name, *_ in everything[0]]
-    assert dangling() == everything[1]
+    assert (dump(f.op), dump_table(f.op)) == before[:2]
+    assert registry() == everything
     assert not has_kernel(f"{ns}::g") and not hasattr(getattr(ops, ns), "g")
     f.register_kernel("cuda", twice)  # it is live
+    _bind.check_invariants()
+
+
+def test_F12_a_docstring_that_cannot_be_kept(make, ns, x):
+    f = make(twice)
+
+    def more(x: Tensor, n: int = 1) -> Tensor:
+        return x * n
+
+    def everything():
+        return [(name, dump(name), dump_table(name)) for name in _bind.operator_names()], dangling()
+
+    before = everything()
+    for doc, what in (
+        ("a\0b", "has a null character or half a surrogate pair, which a definition cannot keep"),
+        ("\ud800", "has a null character or half a surrogate pair, which a definition cannot keep"),
+        (5, "is a str or None, not int"),
+    ):
+        more.__doc__ = doc
+        text = message_of(ValueError, make, more, "twice")
+        assert text == f"custom_op: the docstring of {ns}::twice {what}"
+        message_of(ValueError, make, more, "g")
+    assert everything() == before
+    assert values(f(x)) == [2.0, 4.0, 6.0]
+
+
+def test_F12_what_somebody_else_took_back_can_be_made_again(make, ns, x):
+    f = make(twice)
+    again = dump(f.op)
+    f._kernels._destroy()
+    f._definition._destroy()
+    message_of(LookupError, pickle.loads, pickle.dumps(f))
+    assert "was taken back" in message_of(RuntimeError, f.register_kernel, "cpu", twice)
+    f = make(twice)
+    assert dump(f.op) == again
+    assert values(f(x)) == values(getattr(ops, ns).twice(x)) == [2.0, 4.0, 6.0]
+    f.register_kernel("cpu", lambda x: x * 3)
+
+    def other(x: Tensor, n: int = 1) -> Tensor:
+        return x * 5
+
+    f._kernels._destroy()  # and the definition lives, as where it was an older one's
+    f = make(other, "twice")
+    assert values(f(x)) == [5.0, 10.0, 15.0]
+    f._kernels._destroy()
+    f._definition._destroy()
+    f = make(twice)
+    assert values(f(x)) == [2.0, 4.0, 6.0]
+    assert copy.copy(f) is f and pickle.loads(pickle.dumps(f)) is f
+    assert dangling() == []
     _bind.check_invariants()
 
 
@@ -470,6 +532,57 @@ def test_F16_a_kernel_switched_off(make, x):
     with pytest.raises(KeyError), f.set_kernel_enabled("cpu", False):
         raise KeyError
     assert values(f(x)) == [20.0, 40.0, 60.0]
+
+
+@pytest.mark.filterwarnings("ignore:the kernel of")
+def test_F16_switched_off_by_several_at_once(make, x):
+    f = make(twice)
+    f.register_kernel("cpu", lambda x: x * 10)
+    off, on = [2.0, 4.0, 6.0], [10.0, 20.0, 30.0]
+    first, second = f.set_kernel_enabled("cpu", False), f.set_kernel_enabled("cpu", False)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert values(f(x)) == off  # for the second
+    second.__exit__(None, None, None)
+    assert values(f(x)) == on
+
+    first, second = f.set_kernel_enabled("cpu", False), f.set_kernel_enabled("cpu", True)
+    first.__enter__()
+    second.__enter__()
+    assert values(f(x)) == on
+    first.__exit__(None, None, None)
+    assert values(f(x)) == on
+    with first:
+        assert values(f(x)) == off
+    second.__exit__(None, None, None)
+    assert values(f(x)) == on
+
+    region, entered = f.set_kernel_enabled("cpu", False), threading.Barrier(3)
+    wrong = []
+
+    def stay(rounds):
+        entered.wait()
+        for _ in range(rounds):
+            with region:
+                if values(f(x)) != off:
+                    wrong.append(values(f(x)))
+
+    threads = [threading.Thread(target=stay, args=(rounds,)) for rounds in (200, 200, 200)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+    assert values(f(x)) == on
+
+
+def test_F16_a_with_block_that_outlives_its_operator(make, x):
+    f = make(twice)
+    f.register_kernel("cpu", lambda x: x * 10)
+    with f.set_kernel_enabled("cpu", False):
+        f._destroy()
+    message_of(RuntimeError, f.set_kernel_enabled("cpu", False).__enter__)
 
 
 def test_F16_what_changes_nothing_is_warned_of(make, ns, x):
