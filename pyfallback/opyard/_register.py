@@ -12,7 +12,7 @@ from typing import Any
 
 from . import _C, _ops
 from ._keys import DispatchKey, key_of
-from .library import Library
+from .library import Library, _refuse_meta_kernel
 
 # Whose registrations stay: one library for each namespace.
 _kept: dict[str, Library] = {}
@@ -22,10 +22,13 @@ _DEVICE_KEYS = range(int(DispatchKey.CPU), int(DispatchKey.CPU) + 16)
 
 def kept_library(ns: str) -> Library:
     """The library of a namespace whose registrations nobody takes back."""
-    made = _kept.get(ns)
-    if made is None:
-        made = _kept[ns] = Library(ns, "FRAGMENT")
-    return made
+    kept = _kept.get(ns)
+    if kept is None:
+        made = Library(ns, "FRAGMENT")
+        kept = _kept.setdefault(ns, made)
+        if kept is not made:  # another thread was faster
+            made._destroy()
+    return kept
 
 
 def operator_for(function: str, op: object) -> "_C.OpOverload":
@@ -138,16 +141,20 @@ def _implement(
     require_callable(function, op.name(), fn)
     if lib is None:
         lib = kept_library(op.namespace)
-    if len(keys) > 1:
-        # All or nothing: what is refused is refused here, where it can be taken back.
-        trial = Library(op.namespace, "IMPL")
-        try:
-            for key in keys:
-                trial.impl(op, fn, key, allow_override=True)
-        finally:
-            trial._destroy()
+    if len(keys) == 1:
+        return lib.impl(op, fn, keys[0])
+    # All or nothing: what is refused, and warned of, is so here, where it can be taken back.
+    if "Meta" in keys:
+        _refuse_meta_kernel(op.name())
+    trial = Library(lib.ns, "IMPL" if lib.kind == "IMPL" else "FRAGMENT", lib.dispatch_key)
+    try:
+        for key in keys:
+            # The library's own kernels are replaced, of which nobody is warned.
+            trial.impl(op, fn, key, allow_override=(op.name(), key) in lib._implemented)
+    finally:
+        trial._destroy()
     for key in keys:
-        lib.impl(op, fn, key)
+        lib.impl(op, fn, key, allow_override=True)
 
 
 def impl(

@@ -4,6 +4,8 @@ what a failed call leaves: nothing. And autocast.
 Suspect opyard/_register.py, opyard/_autocast.py, opyard/_fake.py.
 """
 
+import gc
+import threading
 import warnings
 
 import pytest
@@ -171,6 +173,71 @@ def test_F9_all_of_the_types_or_none(op, ns, kept, x):
     assert dump(op) == before
 
     _bind.check_invariants()
+
+
+def both_kernels(op):
+    return [line for line in dump(op).splitlines() if line.startswith(("CPU", "CUDA", "Meta"))]
+
+
+def test_F9_what_the_real_call_would_refuse_is_refused_first(op, ns, define_op, library, kept, x):
+    made_of_others = define_op("made(Tensor x) -> Tensor", CompositeImplicitAutograd=lambda x: x)
+    for keys in (["cpu", "Meta"], ["Meta", "cpu"]):
+        text = message_of(RuntimeError, impl, made_of_others, keys, lambda x: x * 2)
+        assert text.startswith("We should not register a meta kernel directly to the operator")
+    assert both_kernels(made_of_others) == []
+    # A library that has a key of its own takes no other one.
+    with scoped_library(ns, "IMPL", "CPU") as cpu:
+        assert "inconsistent" in message_of(
+            RuntimeError, impl, op, ["cpu", "cuda"], lambda x: x, lib=cpu
+        )
+        assert both_kernels(op) == []
+    with scoped_library("elsewhere", "FRAGMENT") as other:
+        single = message_of(RuntimeError, impl, op, "cpu", lambda x: x, lib=other)
+        assert message_of(RuntimeError, impl, op, ["cpu", "cuda"], lambda x: x, lib=other) == single
+    assert both_kernels(op) == []
+
+
+def test_F9_warnings_come_once_and_may_be_errors(op, ns, library, kept, x):
+    library.impl("f", lambda x: x * 6, "CUDA")
+    before = dump(op)
+    with scoped_library(ns, "IMPL") as mine:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            text = message_of(UserWarning, impl, op, ["cpu", "cuda"], lambda x: x * 9, lib=mine)
+        assert "dispatch key: CUDA" in text
+        assert dump(op) == before
+        with pytest.warns(UserWarning) as warned:
+            impl(op, ["cpu", "cuda"], lambda x: x * 9, lib=mine)
+        assert len(warned) == 1
+        assert warned[0].filename == __file__
+        assert op(x).tolist() == [9.0, 18.0, 27.0]
+        with warnings.catch_warnings():  # its own are replaced
+            warnings.simplefilter("error")
+            impl(op, ["cuda", "cpu"], lambda x: x * 10, lib=mine)
+            mine.impl("f", lambda x: x, "XLA")
+            impl(op, ["XLA", "Lazy"], lambda x: x * 10, lib=mine)
+        assert op(x).tolist() == [10.0, 20.0, 30.0]
+        assert dump(op).count("inactive") == 1
+    assert dump(op) == before
+
+
+def test_F9_threads_share_the_library_that_stays(monkeypatch, ns, kept):
+    made, real = [], Library
+
+    class Slow(real):
+        def __init__(self, *args):
+            super().__init__(*args)
+            made.append(self)
+            if len(made) == 1:  # another thread comes in between
+                other = threading.Thread(target=define, args=(f"{ns}::second", "() -> ()"))
+                other.start()
+                other.join()
+
+    monkeypatch.setattr(_register, "Library", Slow)
+    define(f"{ns}::first", "() -> ()")
+    made.clear()
+    gc.collect()
+    assert dir(getattr(ops, ns)) == ["first", "second"]
 
 
 # F10 --------------------------------------------------------------------------------------
