@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "opyard/value/alias.h"
@@ -86,13 +88,23 @@ bool share_memory(const std::vector<Value>& some, const std::vector<Value>& othe
   return false;
 }
 
-bool share_memory_among_themselves(const std::vector<Value>& tensors) noexcept {
-  for (std::size_t i = 1; i < tensors.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (share_memory(tensors[i], tensors[j])) return true;
-    }
+// Sorted, since lists may be long: what shares memory with anything then does so with its neighbour,
+// empty storages aside, which are shared only as objects.
+bool share_memory_among_themselves(const std::vector<Value>& tensors) {
+  std::vector<const Storage*> storages;
+  for (const Value& each : tensors) {
+    if (const Storage* const storage = storage_of(each)) storages.push_back(storage);
   }
-  return false;
+  std::ranges::sort(storages, std::less<>());
+  if (std::ranges::adjacent_find(storages) != storages.end()) return true;
+  std::erase_if(storages, [](const Storage* each) { return each->bytes() == 0; });
+  std::ranges::sort(storages, std::less<>(), [](const Storage* each) {
+    const Device device = each->device();
+    return std::tuple(device.backend, device.index, reinterpret_cast<std::uintptr_t>(each->data()));
+  });
+  return std::ranges::adjacent_find(storages, [](const Storage* one, const Storage* other) {
+           return shares_memory(*one, *other);
+         }) != storages.end();
 }
 
 // Whether something may be reached through a value that is no tensor.

@@ -732,6 +732,15 @@ def test_F17_memory_that_two_storages_share(make, x):
     assert "result 1 a tensor with the memory of result 0" in both_ways(two, x)
     answer = lambda _: (array[:1], array[1:])  # noqa: E731
     assert [len(each) for each in two(x)] == [1, 3]
+    listed = make(lambda x: answer(x), "listed", schema="(Tensor x) -> Tensor[]")
+    parts = [array[3:], array[:1], array[1:1], array[1:3]]
+    answer = lambda _: parts  # noqa: E731
+    assert [len(each) for each in listed(x)] == [1, 1, 0, 2]
+    parts.append(array[2:3])
+    assert "result 0 several tensors with the same memory" in both_ways(listed, x)
+    empty = aten.empty([0])
+    parts[:] = [empty, x.clone(), empty]
+    both_ways(listed, x)
     answer = lambda _: array[:0]  # noqa: E731
     assert values(one(opyard.from_numpy(array))) == []
 
