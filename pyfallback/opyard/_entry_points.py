@@ -189,8 +189,8 @@ def _take_back(made: list) -> None:
         ended = {id(getattr(each, "__self__", None)) for each in made}
         for key in [key for key, value in kept.items() if id(value) in ended]:
             del kept[key]
-    for packet in list(_ops._packets.values()):
-        _ops.forget(packet.qualified_name)
+    for name in list(_ops._packets):
+        _ops.forget(name)
 
 
 # Each entry point that was ever found, once, whichever threads look at the same time.

@@ -430,8 +430,8 @@ def opcheck(
         )
     if not isinstance(op, (str, OpOverload, _C.OpOverloadPacket)) and hasattr(op, "op"):
         op = op.op
-    if isinstance(op, _C.OpOverloadPacket) and len(op.overloads()) > 1:
-        op = op._resolve(*args, **(kwargs or {}))
+    if isinstance(op, _C.OpOverloadPacket) and len(_ops.overload_names(op)) > 1:
+        op = _C.OpOverloadPacket._resolve(op, *args, **(kwargs or {}))
     operator = _ops.operator_of(op)
     call = _Call(operator, tuple(args), dict(kwargs or {}))
     results: dict[str, Any] = {}

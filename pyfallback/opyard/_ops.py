@@ -77,8 +77,8 @@ def unload_library(path: "str | bytes | os.PathLike") -> "UnloadReport":
     from ._plugins import unload
 
     report = unload(encoded_path(path))
-    for packet in list(_packets.values()):
-        forget(packet.qualified_name)
+    for name in list(_packets):
+        forget(name)
     return report
 
 
@@ -156,13 +156,19 @@ def find_aten(name: str) -> "_C.OpOverloadPacket | None":
     return getattr(ops.aten, name, None)
 
 
+def overload_names(packet: "_C.OpOverloadPacket") -> list[str]:
+    """What packet.overloads() gives, also where an overload is called `overloads`."""
+    return _C.OpOverloadPacket.overloads(packet)
+
+
 def overload_of(name: str) -> "_C.OpOverload":
     """The operator "ns::name" or "ns::name.overload". Raises LookupError where there is none."""
     full_name, _, overload = name.partition(".")
     packet = require_packet(full_name)
     overload = overload or "default"
-    if overload not in packet.overloads():
-        has = ", ".join(packet.overloads())
+    has = overload_names(packet)
+    if overload not in has:
+        has = ", ".join(has)
         raise LookupError(f"{full_name} has no overload {overload!r}; it has: {has}")
     return getattr(packet, overload)
 
@@ -186,7 +192,7 @@ def operator_of(
             "an operator is given as a name or as an object of opyard.ops, not as "
             f"{type(op).__name__}"
         )
-    overloads = op.overloads()
+    overloads = overload_names(op)
     if not overloads:
         raise LookupError(f"no operator {op.qualified_name} is defined; is its library loaded?")
     if len(overloads) > 1:
@@ -230,7 +236,7 @@ class _OpNamespace(_C.NameSpace):
         names = {
             name[len(prefix) :].partition(".")[0]
             for name in _bind.operator_names()
-            if name.startswith(prefix)
+            if name.startswith(prefix) and not name.startswith("__", len(prefix))
         }
         return sorted(names)
 

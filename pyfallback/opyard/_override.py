@@ -9,12 +9,21 @@ from .library import _function, _key_name, _place, _wants
 
 def _operators_of(op: Any) -> list[str]:
     """The full names of the operators that override() was given."""
+    from . import _bind
+
     if isinstance(op, _ops._OpNamespace) or (isinstance(op, str) and op.endswith("::*")):
         namespace = op[:-3] if isinstance(op, str) else op.__name__
+        dir(getattr(_ops.ops, namespace))  # loads what brings its operators
+        bases = {
+            name.partition(".")[0]
+            for name in _bind.operator_names()
+            if name.startswith(f"{namespace}::")
+        }
+        packets = [_ops.packet_of(name) for name in sorted(bases)]
         found = [
-            getattr(getattr(getattr(_ops.ops, namespace), base), overload).name()
-            for base in dir(getattr(_ops.ops, namespace))
-            for overload in _ops.packet_of(f"{namespace}::{base}").overloads()
+            getattr(packet, overload).name()
+            for packet in packets
+            for overload in _ops.overload_names(packet)
         ]
         if not found:
             raise LookupError(f"no operator of the namespace {namespace} is defined")

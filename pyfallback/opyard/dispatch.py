@@ -149,7 +149,7 @@ def _names_of(op: object) -> list[str]:
         _ops.load_for(op)
         return [op]
     if isinstance(op, _C.OpOverloadPacket):
-        return [getattr(op, overload).name() for overload in op.overloads()]
+        return [getattr(op, overload).name() for overload in _ops.overload_names(op)]
     return [_ops.operator_of(op).name()]
 
 

@@ -1,6 +1,7 @@
 """test_ops.py: operators by name: namespaces, packets, overloads. Suspect _ops.py, packet.cpp."""
 
 import copy
+import inspect
 import pickle
 
 import pytest
@@ -50,6 +51,32 @@ def test_F33_dunder_names_never_reach_the_registry(ns, monkeypatch):
     assert asked == []
     assert not hasattr(namespace, "other")
     assert asked == [f"{ns}::other"]
+
+
+def test_F33_dunder_names_are_not_listed(library, ns):
+    library.define("__add__(Tensor x) -> Tensor")
+    namespace = getattr(opyard.ops, ns)
+    assert "__add__" not in dir(namespace)
+    assert [hasattr(namespace, name) for name in dir(namespace)] == [True] * len(dir(namespace))
+
+
+def test_F33_overloads_that_are_called_as_attributes_of_packets(library, ns, x):
+    for name, kind in {"overloads": "Tensor", "_resolve": "str", "qualified_name": "int"}.items():
+        library.define(f"f.{name}({kind} x) -> Tensor")
+        library.define(f"only_{name}.{name}(Tensor x) -> Tensor")
+        library.impl(f"only_{name}.{name}", lambda x: x, "CPU")
+        packet = getattr(getattr(opyard.ops, ns), f"only_{name}")
+        assert opyard._ops.operator_of(packet).name() == f"{ns}::only_{name}.{name}"
+        assert opyard._ops.overload_of(f"{ns}::only_{name}.{name}") is getattr(packet, name)
+        assert inspect.signature(packet) == inspect.signature(getattr(packet, name))
+        assert opyard.dispatch.dump(packet)
+        assert packet.__doc__ and packet(x) is x
+        with pytest.raises(opyard.library.OpCheckError, match="not defined to alias output"):
+            opyard.library.opcheck(packet, (x,), test_utils="test_schema")
+    f = getattr(opyard.ops, ns).f
+    assert [op.count("f.") for op in f.__doc__.split("\n\n")] == [1, 1, 1]
+    with pytest.raises(TypeError, match="has several overloads"):
+        opyard._ops.operator_of(f)
 
 
 def test_F33_dunder_names_of_packets_are_no_overloads(packet):

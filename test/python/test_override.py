@@ -27,6 +27,15 @@ def test_X4_call_next_calls_the_kernel_that_is_covered(twice, x):
     assert twice(x).tolist() == [2.0, 4.0, 6.0]
 
 
+def test_X4_a_namespace_with_names_of_python(library, ns, x):
+    for schema in ("__add__(Tensor x) -> Tensor", "f.overloads(Tensor x) -> Tensor"):
+        library.define(schema)
+    with override(f"{ns}::*", "CPU", lambda x: x * 9):
+        added = opyard._ops.overload_of(f"{ns}::__add__")
+        assert added(x).tolist() == [9.0, 18.0, 27.0]
+        assert getattr(opyard.ops, ns).f(x).tolist() == [9.0, 18.0, 27.0]
+
+
 def test_X4_overrides_stack_and_each_calls_the_next(twice, x):
     order = []
 
