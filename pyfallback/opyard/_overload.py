@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 from . import _C, _ops
+from ._layout import Layout
 
 _Number = bool | int | float | complex
 
@@ -59,21 +60,56 @@ def annotations(op: "_C.OpOverload") -> dict[str, Any]:
     return {**found, "return": _result_type(schema)}
 
 
+# The numbers of element types in schemas, which dispatcher/tensor/dtypes.def has.
+_DTYPES = {
+    0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "float16", 6: "float32",
+    7: "float64", 9: "complex64", 10: "complex128", 11: "bool", 15: "bfloat16",
+}  # fmt: skip
+
+
+def _default(value: Any, kind: Any) -> Any:
+    if isinstance(value, list) and kind.kind == "List":
+        return [_default(item, kind.elements[0]) for item in value]
+    if kind.kind == "Optional":
+        return _default(value, kind.elements[0])
+    if not isinstance(value, int):
+        return value
+    if kind.kind == "ScalarType" and value in _DTYPES:
+        return getattr(_C, _DTYPES[value])
+    if kind.kind == "Layout" and value in set(Layout):
+        return Layout(value)
+    return value
+
+
+def default_of(argument: Any) -> Any:
+    """The default of an argument as Python has it: element types and layouts are no numbers."""
+    return _default(argument.default_value, argument.type)
+
+
+def free_name(name: str, taken: "set[str]") -> str:
+    """The name, with as many underscores behind it as it takes to be none of these."""
+    while name in taken:
+        name += "_"
+    return name
+
+
 def signature(op: "_C.OpOverload") -> inspect.Signature:
     """An operator's signature, for inspect.signature().
 
-    An argument whose name is a keyword of Python is shown with an underscore behind it, and as
+    An argument whose name is a keyword of Python is shown with underscores behind it, and as
     one that is given by position only.
     """
     schema = op._schema
     parameters: list[inspect.Parameter] = []
     kinds = inspect.Parameter
+    names = {argument.name for argument in schema.arguments}
     for argument in schema.arguments:
         name = argument.name
         kind = kinds.KEYWORD_ONLY if argument.kwarg_only else kinds.POSITIONAL_OR_KEYWORD
-        default = argument.default_value if argument.has_default_value() else kinds.empty
+        default = default_of(argument) if argument.has_default_value() else kinds.empty
         if keyword.iskeyword(name):
-            name += "_"
+            name = free_name(f"{name}_", names)
+            names.add(name)
             if kind == kinds.POSITIONAL_OR_KEYWORD:
                 kind = kinds.POSITIONAL_ONLY
                 parameters = [
@@ -85,7 +121,7 @@ def signature(op: "_C.OpOverload") -> inspect.Signature:
         )
     if schema.is_vararg:
         at = sum(p.kind != kinds.KEYWORD_ONLY for p in parameters)
-        parameters.insert(at, kinds("args", kinds.VAR_POSITIONAL))
+        parameters.insert(at, kinds(free_name("args", names), kinds.VAR_POSITIONAL))
     return inspect.Signature(parameters, return_annotation=_result_type(schema))
 
 
@@ -99,7 +135,7 @@ def doc(op: "_C.OpOverload") -> str:
 
 
 def _only(packet: "_C.OpOverloadPacket") -> "_C.OpOverload | None":
-    overloads = packet.overloads()
+    overloads = _ops.overload_names(packet)
     return getattr(packet, overloads[0]) if len(overloads) == 1 else None
 
 
@@ -119,7 +155,7 @@ def packet_signature(packet: "_C.OpOverloadPacket") -> inspect.Signature:
 
 def packet_doc(packet: "_C.OpOverloadPacket") -> str:
     """Those of all overloads, in the order in which they are tried."""
-    return "\n\n".join(doc(getattr(packet, overload)) for overload in packet.overloads())
+    return "\n\n".join(doc(getattr(packet, overload)) for overload in _ops.overload_names(packet))
 
 
 def has_kernel_for_any(op: "_C.OpOverload", keys: object) -> bool:

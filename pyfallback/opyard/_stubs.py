@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _C, _ops
+from ._layout import Layout
 
 _HEAD = """\
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
@@ -92,7 +93,13 @@ def _type(written: Any, of_result: bool) -> str:
 
 
 def _default(argument: Any) -> str:
-    value, kind = argument.default_value, argument.type
+    from ._overload import default_of
+
+    value, kind = default_of(argument), argument.type
+    if isinstance(value, _C.dtype):
+        return f"_opyard.{value.name}"
+    if isinstance(value, Layout):
+        return f"_opyard_layout.Layout.{value.name}"
     while kind.kind == "Optional":
         [kind] = kind.elements
     if isinstance(value, str) and kind.kind not in ("Str", "Device"):
@@ -107,24 +114,30 @@ def _is_name(text: str) -> bool:
 
 
 def _parameters(schema: Any) -> str:
-    """Between the parentheses. The object itself comes first, and has a name that no schema has."""
-    parts = ["self__", "/"]
+    """Between the parentheses. The object itself comes first."""
+    from ._overload import free_name
+
+    names = {argument.name for argument in schema.arguments}
+    args, kwargs = (f"{free_name(name, names)}: _typing.Any" for name in ("args", "kwargs"))
+    parts = [free_name("self__", names), "/"]
     named_only = False
     more = ""
     for argument in schema.arguments:
         name = argument.name
         if argument.kwarg_only and not named_only:
             if schema.is_vararg:
-                parts.append("*args: _typing.Any")
+                parts.append(f"*{args}")
             parts.append("*")
             named_only = True
         if not _is_name(name):
             if argument.kwarg_only:
-                more = "**kwargs: _typing.Any"  # it can be given by ** only
+                more = f"**{kwargs}"  # it can be given by ** only
                 continue
             # By position only, and so are all before it.
             parts.remove("/")
-            parts += [f"{name}_: {_type(argument.type, False)}", "/"]
+            name = free_name(f"{name}_", names)
+            names.add(name)
+            parts += [f"{name}: {_type(argument.type, False)}", "/"]
         else:
             parts.append(f"{name}: {_type(argument.type, False)}")
         if argument.has_default_value():
@@ -133,7 +146,7 @@ def _parameters(schema: Any) -> str:
     if parts[-1] == "*":
         parts.pop()
     if schema.is_vararg and not named_only:
-        parts.append("*args: _typing.Any")
+        parts.append(f"*{args}")
     if schema.is_vararg and named_only:
         parts.remove("*")
     return ", ".join([*parts, more] if more else parts)
@@ -177,7 +190,7 @@ def _class_of(base: str, overload: str = "") -> str:
 def _classes(base: str, packet: "_C.OpOverloadPacket") -> str:
     """The classes of one packet and of its operators."""
     text = ""
-    ops = {overload: getattr(packet, overload) for overload in packet.overloads()}
+    ops = {overload: getattr(packet, overload) for overload in _ops.overload_names(packet)}
     for overload, op in ops.items():
         text += f"class {_class_of(base, overload)}(_opyard_C.OpOverload):\n{_call(op, False)}\n"
     text += f"class {_class_of(base)}(_opyard_C.OpOverloadPacket):\n"
@@ -212,8 +225,19 @@ def stub_of(namespace: str) -> str:
     return text + "".join(f"{base}: {_class_of(base)}\n" for base in packets)
 
 
+def _require_name(namespace: str) -> None:
+    if not _is_name(namespace):
+        raise LookupError(
+            f"{namespace!r} is no name in Python, so no module or attribute is called so; "
+            f"operators of this namespace are found by getattr(opyard.ops, {namespace!r})"
+        )
+
+
 def module_of(namespace: str) -> str:
-    """The text of <namespace>.py, which has the attributes that the stub describes."""
+    """The text of <namespace>.py, which has the attributes that the stub describes. Raises
+    LookupError where no module can be called so.
+    """
+    _require_name(namespace)
     return (
         f'"""The operators of opyard.ops.{namespace}. Made by python -m opyard stubs."""\n\n'
         "import opyard\n\n\n"
@@ -225,11 +249,12 @@ def module_of(namespace: str) -> str:
 
 
 def package_of(namespaces: "Iterable[str]") -> "dict[str, str]":
-    """The files of the stub package by name. See [Package]."""
+    """The files of the stub package by name; raises as module_of() does. See [Package]."""
     files = {"py.typed": "partial\n"}
     text = f'{_HEAD}"""opyard.ops, as it is with these libraries loaded."""\n\n{_IMPORTS}'
     classes = ""
     for namespace in namespaces:
+        _require_name(namespace)
         files[f"_ops_{namespace}.pyi"] = stub_of(namespace)
         text += f"from opyard import _ops_{namespace}\n"
         classes += f"\nclass _Of_{namespace}(_OpNamespace):\n"
@@ -305,10 +330,10 @@ def main(arguments: "Sequence[str]") -> None:
         if asked.package:
             return _write(asked.out / "opyard-stubs", package_of(wanted))
         stubs = {f"{namespace}.pyi": stub_of(namespace) for namespace in wanted}
+        if asked.out is None:
+            print("\n".join(stubs.values()), end="")
+            return None
+        modules = {f"{name}.py": module_of(name) for name in wanted} if asked.modules else {}
+        return _write(asked.out, stubs | modules)
     except (LookupError, ImportError, OSError) as error:
         parser.error(str(error))
-    if asked.out is None:
-        print("\n".join(stubs.values()), end="")
-        return None
-    modules = {f"{name}.py": module_of(name) for name in wanted} if asked.modules else {}
-    return _write(asked.out, stubs | modules)

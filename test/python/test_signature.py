@@ -76,6 +76,9 @@ SIGNATURES = {
     "(int from, int to) -> ()": "(from_, /, to)",
     "(Tensor self, int in=1, *, int n=2) -> ()": "(self, in_=1, /, *, n=2)",
     "(Tensor x, ...) -> ()": "(x, *args)",
+    "(Tensor args, ...) -> ()": "(args, *args_)",
+    "(int class, int class_) -> ()": "(class__, /, class_)",
+    "(Layout l=sparse, Layout? m=None) -> ()": "(l=opyard.Layout.sparse, m=None)",
 }
 
 
@@ -89,6 +92,17 @@ def test_F37_signatures(define, schema):
         return_annotation=inspect.Signature.empty,
     )
     assert str(plain) == SIGNATURES[schema]
+
+
+@pytest.mark.parametrize(
+    "dtype", [d for d in vars(opyard._C).values() if isinstance(d, opyard.dtype)], ids=str
+)
+def test_F37_element_types_are_defaults_as_python_has_them(define, dtype):
+    name = dtype.name
+    schema = f"f(ScalarType a={name}, ScalarType? b={name}, ScalarType[] c=[{name}]) -> ()"
+    op = define(schema).default
+    a, b, c = (p.default for p in inspect.signature(op).parameters.values())
+    assert a is b is dtype and c == [dtype]
 
 
 RESULTS = {

@@ -102,6 +102,14 @@ def test_F37_X8_arguments_defaults_and_results(define, ns):
         ("f(Tensor self, int self_) -> ()",
          ", self: _opyard.Tensor, self_: _builtins.int -> None"),
         ("f(int a, ...) -> ...", ", a: _builtins.int, *args: _typing.Any -> _typing.Any"),
+        ("f(int class, int class_) -> ()",
+         ", class__: _builtins.int, /, class_: _builtins.int -> None"),
+        ("f(int args, ...) -> ...", ", args: _builtins.int, *args_: _typing.Any -> _typing.Any"),
+        ("f(int kwargs, *, int in) -> ()",
+         ", kwargs: _builtins.int, **kwargs_: _typing.Any -> None"),
+        ("f(ScalarType d=float32, ScalarType? e=bool, Layout l=sparse) -> ()",
+         ", d: _opyard.dtype=_opyard.float32, e: _opyard.dtype | None=_opyard.bool, "
+         "l: _opyard_layout.Layout=_opyard_layout.Layout.sparse -> None"),
     ],
 )  # fmt: skip
 def test_F37_X8_types(define, ns, schema, written):
@@ -109,6 +117,40 @@ def test_F37_X8_types(define, ns, schema, written):
     assert of(ns)["_Packet_f"] == [
         "self__, /" + written if "/" not in written else "self__" + written
     ]
+
+
+def test_X8_the_object_itself_has_a_name_of_its_own(define, ns):
+    define("f(Tensor self__) -> ()")
+    assert of(ns)["_Packet_f"] == ["self___, /, self__: _opyard.Tensor -> None"]
+    compile(_stubs.stub_of(ns), "stub", "exec")
+
+
+def test_X8_operators_and_overloads_with_names_of_python(library, ns):
+    library.define("__add__(Tensor x) -> Tensor")
+    library.define("f.overloads(Tensor x) -> Tensor")
+    library.define("f.qualified_name(int x) -> int")
+    text = _stubs.stub_of(ns)
+    assert "__add__" not in text and "    overloads: _Operator1_f_overloads\n" in text
+
+
+@pytest.mark.parametrize("name", ["class", "None"])
+def test_X8_a_namespace_that_no_module_can_be_called(name):
+    library = opyard.library.Library(name, "FRAGMENT")
+    try:
+        library.define("f(int x) -> int")
+        assert _stubs.stub_of(name)
+        for ask in (_stubs.module_of, lambda name: _stubs.package_of([name])):
+            with pytest.raises(LookupError, match=rf"^'{name}' is no name in Python, so no module"):
+                ask(name)
+    finally:
+        library._destroy()
+
+
+def test_X8_a_folder_that_cannot_be_made_is_named_in_a_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = run("aten", "--out", tmp_path / "file" / "x")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].endswith(f"Not a directory: '{tmp_path / 'file' / 'x'}'")
 
 
 def test_F37_X8_overloads_stand_in_the_order_in_which_they_are_tried(library, ns):
