@@ -108,7 +108,7 @@ class _EntryPoint:
             return False
         try:
             module = self.point.module
-        except (AttributeError, ValueError):  # of what it is made of
+        except (AssertionError, AttributeError, ValueError):  # as versions of Python differ
             raise ImportError(
                 f"{self} names no module: accepted are 'module' and 'module:function'"
             ) from None
