@@ -65,7 +65,7 @@ void run_inside(const PythonLibrary& python, const std::string& who, const std::
   if (run == nullptr) failed("Python cannot run the text");
   void* const given = python.PyUnicode_FromStringAndSize(text.data(), std::ptrdiff_t(text.size()));
   if (given == nullptr) failed("the text is no UTF-8");
-  void* const result = python.PyObject_CallOneArg(run, given);
+  void* const result = python.PyObject_CallFunctionObjArgs(run, given, static_cast<void*>(nullptr));
   python.Py_DecRef(given);
   if (result == nullptr) failed("Python cannot run the text");
   const char* const traceback = python.PyUnicode_AsUTF8(result);

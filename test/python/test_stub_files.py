@@ -38,11 +38,13 @@ def mypy():
 
 
 def checked(folder, *files):
-    """What mypy says of files in a folder, which may import what lies there."""
+    """What mypy says of files in a folder, which may import what lies there, and opyard. It may be
+    the mypy of another CPython, so it gets no other path of this one."""
+    package = Path(_stubs.__file__).resolve().parents[1]
     done = subprocess.run(
         [*mypy(), "--strict", "--no-incremental", f"--python-executable={sys.executable}", *files],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(package)])},
         capture_output=True,
         text=True,
         timeout=300,
