@@ -16,14 +16,22 @@ takes the old kernels back. What fails before leaves the old operator as it was.
 """
 
 import functools
-import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 from . import _C, _ops
-from ._register import device_key, forget_effect, require_bare_schema, require_callable
+from ._custom_schema import (
+    Contract,
+    documentation,
+    has_tensor,
+    require_name,
+    result_rule,
+    schema_text,
+    written_arguments,
+)
+from ._register import device_key, forget_effect, require_callable
 from .library import Library, _place
 
 # The live ones, by name.
@@ -36,211 +44,6 @@ def definition_named(name: str) -> "CustomOpDef":
     if found is None or not found._is_live():
         raise LookupError(f"no operator {name} was made by custom_op(); is its module imported?")
     return found
-
-
-# What a schema may be ----------------------------------------------------------------------
-
-
-def _is_tensor(type_: Any) -> bool:
-    return type_.kind == "Tensor"
-
-
-def _has_tensor(type_: Any) -> bool:
-    return _is_tensor(type_) or any(map(_has_tensor, type_.elements))
-
-
-def _written(schema: Any) -> list[Any]:
-    return [argument for argument in schema.arguments if argument.is_write]
-
-
-def _listed(names: "Iterable[str]") -> str:
-    return ", ".join(f"'{name}'" for name in sorted(names)) or "nothing"
-
-
-def _without_results(text: str) -> str:
-    """The text of an inferred schema, without what it returns."""
-    return text[: text.rindex(" -> ")]
-
-
-class _Contract:
-    """What the tags of an operator ask of its schema. Messages name the operator and the tag."""
-
-    def __init__(self, name: str, tags: tuple[str, ...]) -> None:
-        self.name, self.tags = name, tags
-        if "inplace" in tags and "out" in tags:
-            raise ValueError(
-                f"custom_op: {name} has the tags Tag.inplace and Tag.out, which exclude each other"
-            )
-
-    def refuse(self, tag: str, what: str, schema: Any) -> NoReturn:
-        raise ValueError(f"custom_op: {self.name} has the tag Tag.{tag}, so {what}. Got {schema}")
-
-    def declare(self, parse: Callable[[str], Any], text: str) -> str:
-        """An inferred schema, with the aliases that the tags stand for."""
-        schema = parse(text)
-        if "inplace" in self.tags:
-            self._check_inplace(schema, inferred=True)
-            return f"{_without_results(text)} -> Tensor(a0!)"
-        if "out" in self.tags:
-            self._check_out(schema, inferred=True)
-            numbered = enumerate(schema.arguments)
-            marks = [f"Tensor(a{i}!)" for i, argument in numbered if argument.is_write]
-            results = marks[0] if len(marks) == 1 else f"({', '.join(marks)})"
-            return f"{_without_results(text)} -> {results}"
-        return text
-
-    def check(self, schema: Any) -> None:
-        if "inplace" in self.tags:
-            self._check_inplace(schema, inferred=False)
-        elif "out" in self.tags:
-            self._check_out(schema, inferred=False)
-        else:
-            self._check_names(schema)
-
-    def _check_inplace(self, schema: Any, inferred: bool) -> None:
-        first = schema.arguments[0] if schema.arguments else None
-        if first is None or first.kwarg_only or not _is_tensor(first.type):
-            self.refuse("inplace", "its first positional argument must be a Tensor", schema)
-        if [each.name for each in _written(schema)] != [first.name]:
-            self.refuse(
-                "inplace",
-                f"its first positional argument must be all that it writes to: mutates_args is "
-                f"['{first.name}']",
-                schema,
-            )
-        if len(schema.returns) != 1 or not _is_tensor(schema.returns[0].type):
-            self.refuse("inplace", "its return annotation must be a single Tensor", schema)
-        if not inferred and schema.returns[0].alias_info != first.alias_info:
-            self.refuse(
-                "inplace", f"its return must alias '{first.name}', as in {_marked(first)}", schema
-            )
-
-    def _check_out(self, schema: Any, inferred: bool) -> None:
-        written = _written(schema)
-        for each in written:
-            if not each.kwarg_only:
-                self.refuse(
-                    "out", f"what it writes to must be keyword-only; '{each.name}' is not", schema
-                )
-            if not _is_tensor(each.type):
-                self.refuse(
-                    "out", f"it only supports arguments of type Tensor to write to; '{each.name}' "
-                    f"is of type {each.type}", schema,
-                )  # fmt: skip
-        if not written:
-            self.refuse("out", "it must write to at least one keyword-only Tensor", schema)
-        marks = [_marked(each) for each in written]
-        if len(schema.returns) != len(written) or not all(
-            _is_tensor(each.type) for each in schema.returns
-        ):
-            self.refuse(
-                "out", "its return annotation must be a Tensor for each argument that it writes "
-                f"to, which are {', '.join(each.name for each in written)}", schema,
-            )  # fmt: skip
-        if not inferred and [each.alias_info for each in schema.returns] != [
-            each.alias_info for each in written
-        ]:
-            self.refuse(
-                "out", f"its return must alias the arguments that it writes to, in order: "
-                f"{', '.join(marks)}", schema,
-            )  # fmt: skip
-
-    def _check_names(self, schema: Any) -> None:
-        for argument in schema.arguments:
-            if argument.kwarg_only and _has_tensor(argument.type):
-                raise NotImplementedError(
-                    f"custom_op: {self.name} takes the tensor '{argument.name}' by keyword only, "
-                    "and autograd, which comes later, will count tensors by position. Take it by "
-                    "position; only what results are written to may be keyword-only, with Tag.out"
-                )
-
-
-def _marked(argument: Any) -> str:
-    """'Tensor(a!)', of 'Tensor(a!) x'."""
-    return str(argument).partition(" ")[0]
-
-
-def _require_name(name: str) -> None:
-    """Raises ValueError for what a schema's parser takes for another name, or for none."""
-    from .schema import parse
-
-    try:
-        parsed = parse(name + "() -> ()")
-        understood = parsed.name + (f".{parsed.overload_name}" if parsed.overload_name else "")
-    except (ValueError, TypeError):  # TypeError where UTF-8 cannot write it
-        understood = ""
-    if understood != name:
-        raise ValueError(
-            f"custom_op: {name!r} is no name of an operator; say 'ns::name' or "
-            "'ns::name.overload', of letters, digits and underscores"
-        )
-
-
-def _schema_text(
-    name: str, fn: Callable, mutates_args: "str | Iterable[str]", given: "str | None", contract: Any
-) -> str:
-    """The whole schema text of a new operator, checked."""
-    from ._infer_schema import infer_schema
-    from .schema import parse
-
-    if given is None:
-        try:
-            text = infer_schema(fn, mutates_args=mutates_args)
-        except ValueError as error:
-            raise ValueError(f"custom_op: {name} has no schema: {error}") from None
-        text = contract.declare(parse, name + text)
-        contract.check(parse(text))
-        return text
-    require_bare_schema("custom_op(schema=...)", name, given)
-    schema = parse(name + given.strip())
-    if mutates_args != "unknown":
-        if isinstance(mutates_args, str):
-            raise ValueError(
-                f'custom_op: mutates_args of {name} is "{mutates_args}"; accepted are "unknown" '
-                "and names in a list"
-            )
-        expected = {argument.name for argument in _written(schema)}
-        if expected != set(mutates_args):
-            raise ValueError(
-                f"custom_op: of {name}, mutates_args says that it writes to "
-                f"{_listed(mutates_args)}, and the schema {given} that it writes to "
-                f"{_listed(expected)}; make the two agree, with a '!' for each that is written to"
-            )
-    contract.check(schema)
-    return str(schema)
-
-
-def _documentation(name: str, fn: Callable) -> str:
-    """The docstring, as a definition takes it. Raises ValueError for what it cannot keep."""
-    text = getattr(fn, "__doc__", None)
-    if text is None:
-        return ""
-    if not isinstance(text, str):
-        raise ValueError(
-            f"custom_op: the docstring of {name} is a str or None, not {type(text).__name__}"
-        )
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError(
-            f"custom_op: the docstring of {name} has a null character or half a surrogate pair, "
-            "which a definition cannot keep"
-        )
-    return inspect.cleandoc(text)
-
-
-def _rule(schema: Any, tags: tuple[str, ...], check_aliasing: bool) -> str:
-    """What calls are to look at; see protocol/result_rules.h."""
-    if "inplace" in tags:
-        return "first"
-    if "out" in tags:
-        return "out"
-    may_alias = any(
-        each.alias_info is None and (_has_tensor(each.type) or each.type.kind == "Any")
-        for each in schema.returns
-    )
-    return "fresh" if check_aliasing and may_alias else ""
-
-
-# The operator ------------------------------------------------------------------------------
 
 
 class CustomOpDef(_C.OpCaller):
@@ -263,9 +66,9 @@ class CustomOpDef(_C.OpCaller):
         functools.update_wrapper(self, fn, updated=())
         self._name, self._schema_text, self._tags, self._place = name, schema, tags, place
         self._schema = parse(schema)
-        self._rule = _rule(self._schema, tags, check_aliasing)
+        self._rule = result_rule(self._schema, tags, check_aliasing)
         self._init_fn = fn
-        self._doc = _documentation(name, fn)
+        self._doc = documentation(name, fn)
         self._fns: dict[str | None, Callable] = {}
         # Whoever is in a with block of set_kernel_enabled(), by device type, the latest last: what
         # that one says holds. And what holds now; both of them with the lock held.
@@ -333,7 +136,7 @@ class CustomOpDef(_C.OpCaller):
                     f"{self._name}: a kernel for 'meta' tensors, which have no elements, is a fake "
                     "kernel; register it with register_fake()"
                 )
-        if not any(_has_tensor(argument.type) for argument in self._schema.arguments):
+        if not any(has_tensor(argument.type) for argument in self._schema.arguments):
             self._device_argument()
         return given
 
@@ -367,7 +170,7 @@ class CustomOpDef(_C.OpCaller):
 
     def _select_by_device(self) -> None:
         """Has calls without tensors look at their argument `device`; once."""
-        if any(_has_tensor(argument.type) for argument in self._schema.arguments):
+        if any(has_tensor(argument.type) for argument in self._schema.arguments):
             return
         if any(device is not None for device in self._fns):
             return
@@ -580,7 +383,7 @@ def _give_nothing(*args: Any, **kwargs: Any) -> None:
 
 
 def _give_written(schema: Any) -> Callable:
-    names = [argument.name for argument in _written(schema)]
+    names = [argument.name for argument in written_arguments(schema)]
 
     def give_written(*args: Any, **kwargs: Any) -> Any:
         results = tuple(kwargs[name] for name in names)
@@ -651,13 +454,13 @@ def custom_op(
     ns, separator, base = name.partition("::")
     if not (separator and ns and base):
         raise ValueError(f"custom_op: {name!r} has no namespace; say 'ns::name'")
-    _require_name(name)
+    require_name(name)
     tag_names = names_of(() if tags is None else tags)
-    contract = _Contract(name, tag_names)
+    contract = Contract(name, tag_names)
 
     def make(fn: Callable) -> CustomOpDef:
         require_callable("custom_op", name, fn)
-        text = _schema_text(name, fn, mutates_args, schema, contract)
+        text = schema_text(name, fn, mutates_args, schema, contract)
         made = CustomOpDef(name, fn, text, tag_names, check_aliasing, _place())
         try:
             devices = made._devices(device_types)
