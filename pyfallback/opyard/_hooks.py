@@ -30,9 +30,11 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     set_item(tensor, index, value)   tensor[index] = value
 """
 
-from collections.abc import Callable
-
 from . import _ops
+
+TYPE_CHECKING = False  # as in _ops
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Where the answers lie that are imported when they are first asked for.
 _LATE = {
@@ -67,7 +69,7 @@ _LATE = {
 }
 
 
-def _late(name: str) -> Callable:
+def _late(name: str) -> "Callable":
     def ask(*args: object, **kwargs: object) -> object:
         from importlib import import_module
 
@@ -78,7 +80,7 @@ def _late(name: str) -> Callable:
     return ask
 
 
-hooks: dict[str, Callable] = {
+hooks: "dict[str, Callable]" = {
     "packet": _ops.packet_of,
     "overload": _ops.overload_of,
     "aten": _ops.find_aten,

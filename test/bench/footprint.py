@@ -1,7 +1,9 @@
 """test/bench/footprint.py: what `import opyard` costs: time, memory, size on disk.
 
 Each import happens in a fresh interpreter, floor and ours in turn, and the median counts. The
-memory is what the import adds to the resident set of that interpreter.
+memory is what the import adds to the resident set of that interpreter. The sources are compiled
+before, as an installer does, whatever the environment says of writing bytecode; what the first
+import costs where nobody did that is measured apart.
 """
 
 import json
@@ -9,6 +11,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 IMPORT = """
@@ -28,15 +31,28 @@ print(json.dumps([nanoseconds / 1e6, resident() - before]))
 """
 
 
-def import_once(module: str, folder: Path) -> tuple[float, float]:
+def import_once(module: str, folder: Path, **settings: str) -> tuple[float, float]:
     """Milliseconds and MiB of one import."""
     code = IMPORT.format(folder=str(folder), module=module)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    }
+    environment |= settings
     done = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, env=environment
     )
     milliseconds, mebibytes = json.loads(done.stdout)
     return milliseconds, mebibytes
+
+
+def import_sources(module: str, folder: Path) -> float:
+    """Milliseconds of one import that finds no bytecode. What the compiler took of memory for what
+    was imported before is used again, which is why the memory would say nothing.
+    """
+    with tempfile.TemporaryDirectory() as empty:
+        return import_once(module, folder, PYTHONPYCACHEPREFIX=empty)[0]
 
 
 def size_on_disk(package: Path, build: Path) -> float:
@@ -54,12 +70,14 @@ def measure(build: Path, repetitions: int) -> dict[str, float]:
     """By "<row>/<side>"."""
     modules = {"floor": ("floors", build / "test/bench"), "ours": ("opyard", build / "pyfallback")}
     taken: dict[str, list[tuple[float, float]]] = {side: [] for side in modules}
+    of_sources = []
     for module, folder in modules.values():
         import_once(module, folder)  # compiles what is not compiled, warms the page cache
     for _ in range(repetitions):
         for side, (module, folder) in modules.items():
             taken[side].append(import_once(module, folder))
-    figures = {}
+        of_sources.append(import_sources(*modules["ours"]))
+    figures = {"import_sources/ours": statistics.median(of_sources)}
     for side, pairs in taken.items():
         figures[f"import_time/{side}"] = statistics.median(pair[0] for pair in pairs)
         figures[f"import_memory/{side}"] = statistics.median(pair[1] for pair in pairs)

@@ -99,6 +99,7 @@ INTERPRETERS = [
 FOOTPRINT = [
     Row("import_time", "-", "import opyard: time", ABSOLUTE, 5.0, "ms"),
     Row("import_memory", "-", "import opyard: resident memory", ABSOLUTE, 3.0, "MiB"),
+    Row("import_sources", "-", "  time, no bytecode there", INFORMATION, unit="ms"),
     Row("disk", "-", "import opyard: size on disk, no kernels", ABSOLUTE, 3.0, "MB"),
 ]
 

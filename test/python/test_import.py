@@ -49,7 +49,8 @@ def test_import_loads_little(run_program):
     modules, kernels = done.stdout.splitlines()
     ours = {name for name in modules.split() if name.startswith("opyard")}
     assert ours == {"opyard", "opyard._C", "opyard._hooks", "opyard._ops", "opyard._version"}
-    assert not {"numpy", "enum", "typing", "dataclasses", "pathlib", "re"} & {*modules.split()}
+    # Bare Python has the rest already; a module of the standard library costs a millisecond.
+    assert {*modules.split()} - ours <= {"atexit"}
     assert kernels == "no kernels"
 
 
