@@ -41,6 +41,8 @@ ASAN_ENVIRONMENT = {
     "LSAN_OPTIONS": "report_objects=1",
 }
 TSAN_ENVIRONMENT = {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"}
+# Tests of Python ask for more memory than there can be, and are to get an error for it.
+NO_MEMORY_IS_NULL = "allocator_may_return_null=1"
 TSAN_SUPPRESSIONS = ROOT / "test/python/thread_sanitizer.supp"
 INNERMOST_FRAMES = 12
 # Threads, and processes that end while threads run: what the thread sanitizer looks at each time.
@@ -270,7 +272,7 @@ def preloaded(*runtimes: str) -> str:
 
 def python_with_tsan(tests: list[Path]) -> Tally:
     """CPython 3.13 leaves daemon threads that are over as they are, which is no leak of ours."""
-    options = f"suppressions={TSAN_SUPPRESSIONS}:report_thread_leaks=0"
+    options = f"suppressions={TSAN_SUPPRESSIONS}:report_thread_leaks=0:{NO_MEMORY_IS_NULL}"
     environment = {
         "TSAN_OPTIONS": f"{TSAN_ENVIRONMENT['TSAN_OPTIONS']}:{options}",
         "OPYARD_SANITIZER": "thread",
@@ -307,7 +309,9 @@ def python_with_asan(tests: list[Path]) -> Tally:
     logs.mkdir(parents=True)
     environment = {
         **ASAN_ENVIRONMENT,
-        "ASAN_OPTIONS": f"{ASAN_ENVIRONMENT['ASAN_OPTIONS']}:log_path={logs / 'log'}",
+        "ASAN_OPTIONS": ":".join(
+            [ASAN_ENVIRONMENT["ASAN_OPTIONS"], NO_MEMORY_IS_NULL, f"log_path={logs / 'log'}"]
+        ),
         "LSAN_OPTIONS": "exitcode=0",
         "OPYARD_SANITIZER": "address",
         "PYTHONMALLOC": "malloc",

@@ -31,7 +31,7 @@ from ._custom_schema import (
     schema_text,
     written_arguments,
 )
-from ._register import device_key, forget_effect, require_callable
+from ._register import device_key, namespace_of, require_callable, set_effect
 from .library import Library, _place
 
 # The live ones, by name.
@@ -105,7 +105,8 @@ class CustomOpDef(_C.OpCaller):
 
     def _put(self, key: object, fn: Callable, *, keyset: bool = False, rule: str = "") -> None:
         name = getattr(key, "name", key)
-        self._kernels._library.impl(self._name, fn, name, keyset, True, _place(), rule)
+        target = self._kernels._target()
+        target.impl(self._name, fn, name, keyset, True, _place(), rule)
 
     def _put_kernel(self, device: "str | None", fn: Callable) -> None:
         key = "CompositeExplicitAutograd" if device is None else device_key(device)
@@ -155,18 +156,28 @@ class CustomOpDef(_C.OpCaller):
         def register(fn: Callable) -> Callable:
             require_callable("register_kernel", self._name, fn)
             self._require_live()
+            _ops.note(functools.partial(self._put_back, dict(self._fns), self._fake))
             self._register(devices, fn)
             return fn
 
         return register if fn is None else register(fn)
 
     def _register(self, devices: "list[str | None]", fn: Callable) -> None:
+        formers = []  # which end behind the locks: a kernel may have a __del__
         for device in devices:
             if device is not None:
                 self._select_by_device()
             with self._switching:
+                formers.append(self._fns.get(device))
                 self._put_kernel(device, self._init_fn if device in self._disabled else fn)
                 self._fns[device] = fn
+
+    def _put_back(self, fns: "dict[str | None, Callable]", fake: "Callable | None") -> None:
+        """What was registered since then was taken back, by an entry point that failed."""
+        formers = [self._fns, self._fake]
+        with self._switching:
+            self._fns, self._fake = fns, fake
+        del formers  # behind the lock, see _register()
 
     def _select_by_device(self) -> None:
         """Has calls without tensors look at their argument `device`; once."""
@@ -216,6 +227,7 @@ class CustomOpDef(_C.OpCaller):
                     stacklevel=3 if direct else 2,
                 )
             self._put("Meta", with_context(self._name, fn))
+            _ops.note(functools.partial(self._put_back, dict(self._fns), self._fake))
             self._fake = fn
             return fn
 
@@ -301,19 +313,33 @@ class CustomOpDef(_C.OpCaller):
         except BaseException:
             self._kernels._destroy()
             raise
+        _ops.note(functools.partial(self._give_way, old))
         definitions[self._name] = self
-        forget_effect(self.op)
+        set_effect(self.op, None)
         if old is not None:
             old._replaced_at = self._place
-            old._kernels._destroy()
+            # An entry point that fails takes the new ones back: then these are needed.
+            _ops.when_kept(old._kernels._destroy)
+
+    def _give_way(self, old: "CustomOpDef | None") -> None:
+        """Has another one be the live one again."""
+        if definitions.get(self._name) is self:
+            del definitions[self._name]
+            if old is not None:
+                definitions[self._name] = old
+        if old is not None and old._replaced_at == self._place:
+            old._replaced_at = ""
 
     def _described(self) -> tuple:
         return self._schema_text, self._tags, self._doc
 
+    def _definition_arguments(self) -> tuple:
+        return self._schema_text, False, self._tags, self._doc
+
     def _made_definition(self, place: str) -> Library:
         made = Library(self._name.partition("::")[0], "FRAGMENT")
         try:
-            made._define_at(place, self._schema_text, False, self._tags, self._doc)
+            made._define_at(place, *self._definition_arguments())
         except BaseException:
             made._destroy()
             raise
@@ -321,17 +347,24 @@ class CustomOpDef(_C.OpCaller):
 
     def _exchanged_definition(self, old: "CustomOpDef") -> Library:
         old._definition._destroy()
+        _ops.note(old._define_again)
         try:
             return self._made_definition(self._place)
         except BaseException:
-            old._definition = old._made_definition(old._place)
+            old._define_again()
             raise
+
+    def _define_again(self) -> None:
+        """With the library that it had: others may have notes of that."""
+        if not self._definition._end.alive:
+            self._definition._open(self._place)
+            self._definition._define_at(self._place, *self._definition_arguments())
 
     def _destroy(self) -> None:
         """Takes the operator back."""
         if definitions.get(self._name) is self:
             del definitions[self._name]
-            forget_effect(self.op)
+            set_effect(self.op, None)
             self._definition._destroy()
             self._kernels._destroy()
 
@@ -451,9 +484,7 @@ def custom_op(
         raise TypeError(
             f"custom_op: the name is a str such as 'ns::name', not {type(name).__name__}"
         )
-    ns, separator, base = name.partition("::")
-    if not (separator and ns and base):
-        raise ValueError(f"custom_op: {name!r} has no namespace; say 'ns::name'")
+    namespace_of("custom_op", name)
     require_name(name)
     tag_names = names_of(() if tags is None else tags)
     contract = Contract(name, tag_names)

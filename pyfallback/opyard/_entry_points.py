@@ -9,12 +9,14 @@ imported: the first time that an operator of a namespace is asked for and is not
 entry points with the namespace's name are loaded, and then the operator is looked for again. A
 package that serves several namespaces has an entry point for each.
 
-[Failing] What raises while it is loaded leaves nothing registered: the libraries, overrides and
-shared libraries that its thread has made meanwhile are taken back, and the next one who asks
-tries again. So that all of it is run again then, modules leave sys.modules that were imported
-meanwhile and have registered something, or made others do so, or are of the package itself;
-extension modules stay, which cannot be imported twice. Another entry point that was loaded
-meanwhile and did not fail keeps what it has made.
+[Failing] What raises while it is loaded leaves the registry as it was: the libraries, overrides and
+shared libraries that its thread has made meanwhile are taken back, and what it has registered with
+older libraries (see _recording.py); an operator of custom_op() that it has made again is the former
+one. The next one who asks tries again. So that all of it is run again then, modules leave
+sys.modules that were imported meanwhile and have registered something, or made others do so, or are
+of the package itself; extension modules stay, which cannot be imported twice. Another entry point
+that was loaded meanwhile and did not fail keeps what it has made. What a load takes back of others
+while it lasts, such as an override that it removes, is not put back.
 
 [Threads] One thread loads an entry point, others that want it wait, also for one who imports the
 package itself. That thread finds what is there so far. Loading imports modules, which have locks
@@ -30,14 +32,15 @@ from types import FrameType
 from typing import Any
 
 from . import _ops
+from ._recording import Recording
 
 _GROUP = "opyard.plugins"
 _SWITCH = "OPYARD_PLUGINS"
 _LONGEST_WAIT = 60.0
 
 
-class _Made(list):
-    """What takes back the registrations of a load, and the modules that have made them."""
+class _Made(Recording):
+    """The registrations of a load, and the modules that have made them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,6 +50,13 @@ class _Made(list):
 
     def append(self, take_back: Any) -> None:
         super().append(take_back)
+        self._note_modules()
+
+    def target_of(self, library: Any) -> Any:
+        self._note_modules()
+        return super().target_of(library)
+
+    def _note_modules(self) -> None:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code is not _EntryPoint._load.__code__:
             name = frame.f_globals.get("__name__")
@@ -140,7 +150,9 @@ class _EntryPoint:
                 if not callable(found):
                     raise TypeError(f"{self.point.value} is a {type(found).__name__}, no function")
                 found()
+            made.keep()
         except BaseException as error:
+            del _ops._recording[self.thread]  # taking back is nothing to be noted
             _take_back(made)
             made.forget_modules(self.point.module.partition(".")[0])
             if not isinstance(error, Exception):
@@ -155,7 +167,7 @@ class _EntryPoint:
                 former.kept |= made.imported()
         finally:
             if former is None:
-                del _ops._recording[self.thread]
+                _ops._recording.pop(self.thread, None)
             else:
                 _ops._recording[self.thread] = former
 
@@ -179,10 +191,9 @@ def _is_being_imported_here(name: str) -> bool:
     return False
 
 
-def _take_back(made: list) -> None:
-    """Ends libraries and overrides, the last one first. See [Failing]."""
-    for each in reversed(made):
-        each()
+def _take_back(made: Recording) -> None:
+    """See [Failing]."""
+    made.take_back()
     # Libraries that others would go on with.
     for module, attribute in (("_register", "_kept"), ("_py_impl", "_own_libraries")):
         kept: dict = getattr(sys.modules.get(f"{__package__}.{module}"), attribute, {})

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ._plugins import Plugin, UnloadReport
+    from ._recording import Recording
 
 _packets: dict = {}
 _aten_is_loaded = False
-# By thread that loads a plugin package: what takes back what it registers; see _entry_points.py.
+# By thread that loads a plugin package: the notes of what it registers; see _recording.py.
 _recording: dict = {}
 
 
@@ -55,7 +56,7 @@ def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
     from ._plugins import Plugin
 
     encoded = encoded_path(path)
-    if _recording and get_ident() in _recording:
+    if recording() is not None:
         before = set(_bind.loaded_libraries())
         _bind.load_library(encoded)
         for loaded in set(_bind.loaded_libraries()) - before:
@@ -120,11 +121,25 @@ def load_for(name: str) -> None:
         _entry_points.load_for(name.partition("::")[0])
 
 
+def recording() -> "Recording | None":
+    """What takes notes of this thread's registrations, where it loads a plugin package."""
+    return _recording.get(get_ident()) if _recording else None
+
+
 def note(take_back: "Callable[[], object]") -> None:
     """Notes what ends a registration that was just made, where a plugin package is being loaded."""
-    made = _recording.get(get_ident())
+    made = recording()
     if made is not None:
         made.append(take_back)
+
+
+def when_kept(action: "Callable[[], object]") -> None:
+    """Does something now; where a plugin package is being loaded, once that has succeeded."""
+    made = recording()
+    if made is None:
+        action()
+    else:
+        made.when_kept.append(action)
 
 
 def packet_of(name: str) -> "_C.OpOverloadPacket":

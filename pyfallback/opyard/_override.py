@@ -124,8 +124,7 @@ class override:
             raise
         self._libraries = list(libraries.values())
         self._state = "live"
-        if _ops._recording:
-            _ops.note(self.remove)
+        _ops.note(self.remove)
 
     def __call__(self, fn: "Callable[..., Any]") -> "override":
         """Takes the function of an override that was made without one."""

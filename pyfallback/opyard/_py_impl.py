@@ -7,10 +7,10 @@ from typing import Any
 from . import _C, _ops
 from ._keys import DispatchKey, key_of
 from ._modes import DispatchMode
-from .library import Library, _place
+from .library import Library
 
 # What py_impl() registered without a library: one library for each operator, kept for ever.
-_own_libraries: dict = {}
+_own_libraries: "dict[_C.OpOverload, Library]" = {}
 
 
 class _Rule:
@@ -25,6 +25,12 @@ class _Rule:
         current = _C.set_class_rule(self._op, self._cls, self._former)
         if current is not self._function:
             _C.set_class_rule(self._op, self._cls, current)
+
+
+def _take_back(rule: _Rule, parts: "list | None") -> None:
+    rule.reset()
+    if parts is not None and rule in parts:
+        parts.remove(rule)
 
 
 def register_rule(
@@ -43,6 +49,9 @@ def register_rule(
     rule = _Rule(op, cls, function)
     if lib is not None:
         lib._parts.append(rule)  # taken back in reverse order
+    made = _ops.recording()
+    if made is not None and not made.has_made(lib):
+        made.append(functools.partial(_take_back, rule, None if lib is None else lib._parts))
 
 
 def register_opyard_dispatch(
@@ -108,12 +117,9 @@ def py_impl(
             lib.impl(op, fn, key, with_keyset=with_keyset, allow_override=True)
             return fn
         own = _own_libraries.get(op)
-        place = _place()
         if own is None:
-            own = _C.Library(op.namespace, "IMPL", "", place)
-            _own_libraries[op] = own
-            _ops.note(own.reset)
-        own.impl(op.name(), fn, key.name, with_keyset, True, place)
+            own = _own_libraries[op] = Library(op.namespace, "IMPL")
+        own.impl(op, fn, key, with_keyset=with_keyset, allow_override=True)
         return fn
 
     return register

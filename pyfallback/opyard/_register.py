@@ -6,6 +6,7 @@ with the Library that is given; without one it stays. For an operator of custom_
 to that, and a second one replaces the first.
 """
 
+import functools
 from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
@@ -114,9 +115,7 @@ def define(
         raise ValueError(
             f"define(qualname, schema): the name is a str such as 'ns::name', not {type(qualname)}"
         )
-    ns, separator, name = qualname.partition("::")
-    if not (separator and ns and name):
-        raise ValueError(f"define(qualname, schema): {qualname!r} has no namespace; say 'ns::name'")
+    ns = namespace_of("define(qualname, schema)", qualname)
     require_bare_schema("define(qualname, schema)", qualname, schema)
     if lib is not None and lib.ns != ns:
         raise ValueError(
@@ -124,6 +123,14 @@ def define(
             f"which is for {lib.ns}"
         )
     return (lib or kept_library(ns)).define(qualname + schema.strip(), tags=tags)
+
+
+def namespace_of(function: str, name: str) -> str:
+    """The namespace of "ns::name". Raises ValueError, naming `function`, where there is none."""
+    ns, separator, base = name.partition("::")
+    if not (separator and ns and base):
+        raise ValueError(f"{function}: {name!r} has no namespace; say 'ns::name'")
+    return ns
 
 
 def require_bare_schema(function: str, name: str, schema: object) -> None:
@@ -315,19 +322,21 @@ def register_effect(
     is not defined.
     """
     operator = operator_for("register_effect", op)
-    if effect is None:
-        return forget_effect(operator)
-    if not isinstance(effect, EffectType):
+    if effect is not None and not isinstance(effect, EffectType):
         known = ", ".join(map(str, EffectType))
         raise ValueError(
             f"register_effect: {effect!r} is no effect for {operator.name()}; there are {known}, "
             "and None for no effect"
         )
-    _effects[operator] = effect
+    set_effect(operator, effect)
 
 
-def forget_effect(op: "_C.OpOverload") -> None:
-    _effects.pop(op, None)
+def set_effect(op: "_C.OpOverload", effect: "EffectType | None") -> None:
+    former = _effects.pop(op, None)
+    if effect is not None:
+        _effects[op] = effect
+    if former is not effect:
+        _ops.note(functools.partial(set_effect, op, former))
 
 
 def effect_of(

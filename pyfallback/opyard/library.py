@@ -12,6 +12,7 @@ refers to that any more, and the registry is then as if it had never been. The k
 alive by its registration; a kernel that refers to its own Library keeps both for ever.
 """
 
+import functools
 import os
 import sys
 import weakref
@@ -213,15 +214,24 @@ class Library:
         self._implemented: set[tuple[str, str]] = set()  # what has a kernel of it, at which key
         self._fallbacks: dict[str, _C.Library] = {}
         self._former_rules: list[Any] = []
+        self._python_module = ("", "")
         self._is_made_again = False  # and what it had registered before may be replaced
         if former is None or not former._hand_over(self, _place()):
-            self._library = _C.Library(ns, kind, self.dispatch_key, _place())
-            self._parts.append(self._library)
+            self._open(_place())
+        else:
+            self._end_with_this()
+        _ops.note(self._destroy)
+
+    def _open(self, place: str) -> None:
+        """Makes the library ready, when it is new and when it was taken back."""
+        self._library = _C.Library(self.ns, self.kind, self.dispatch_key, place)
+        self._parts[:] = [self._library]
+        self._end_with_this()
+
+    def _end_with_this(self) -> None:
         self._end = weakref.finalize(self, _take_back, self._parts, self._defined)
         # At exit operators stay: a daemon thread may still be calling them.
         self._end.atexit = False
-        if _ops._recording:
-            _ops.note(self._destroy)
 
     def _hand_over(self, to: "Library", place: str) -> bool:
         """Gives all that is registered to a library that is made again, which then replaces it."""
@@ -246,6 +256,11 @@ class Library:
             else:
                 to._former_rules.append(part)
         return True
+
+    def _target(self) -> Any:
+        """What registers for this library: its own `_C.Library`, or what has it on trial."""
+        made = _ops.recording()
+        return self._library if made is None else made.target_of(self)
 
     def _end_again(self) -> None:
         """Takes back what was not registered again; see _again.py."""
@@ -308,7 +323,7 @@ class Library:
     def _define_at(
         self, place: str, schema: str, conservative: bool, tags: "str | Sequence[str]", doc: str
     ) -> str:
-        name = self._library.define(schema, conservative, tags, place, doc)
+        name = self._target().define(schema, conservative, tags, place, doc)
         self._defined.append(name.partition(".")[0])
         return name
 
@@ -350,8 +365,14 @@ class Library:
         if key == "Meta" and not allow_override:
             _refuse_meta_kernel(name)
         wants = _wants(with_keyset, with_next)
-        self._library.impl(op_name, function, dispatch_key, wants, allow_override, _place())
-        self._implemented.add((name, key))
+        target = self._target()
+        if target is not self._library and (name, key) in self._implemented:
+            allow_override = True  # its own kernel is replaced, of which nobody is warned
+        target.impl(op_name, function, dispatch_key, wants, allow_override, _place())
+        if (name, key) not in self._implemented:
+            self._implemented.add((name, key))
+            if target is not self._library:
+                _ops.note(functools.partial(self._implemented.discard, (name, key)))
 
     def impl_c(
         self,
@@ -383,7 +404,8 @@ class Library:
         if dispatch_key == "":
             dispatch_key = self.dispatch_key
         file = _ops.encoded_path(path)
-        self._library.impl_c(op_name, file, symbol, dispatch_key, form, allow_override, _place())
+        target = self._target()
+        target.impl_c(op_name, file, symbol, dispatch_key, form, allow_override, _place())
 
     def fallback(
         self, fn: Callable[..., Any], dispatch_key: "str | int" = "", *, with_keyset: bool = False
@@ -401,7 +423,11 @@ class Library:
                 "a fallback serves all operators, so it is registered in the global namespace "
                 f'"_", not in {self.ns}: use Library("_", "IMPL", key).fallback(fn)'
             )
-        library = self._library
+        library = self._target()
+        if library is not self._library:
+            dispatch_key = dispatch_key or self.dispatch_key
+            library.fallback_at(_key_name(dispatch_key), function, with_keyset, _place())
+            return
         if dispatch_key != "" and _key_name(dispatch_key) != self.dispatch_key:
             key = _key_name(dispatch_key)
             if key not in self._fallbacks:
@@ -415,7 +441,9 @@ class Library:
         this. Who calls one of them without data, and finds no kernel, is told to import it, and
         `context` besides. Gives a UserWarning where one was named already.
         """
-        self._library.set_python_module(module, context)
+        self._target().set_python_module(module, context)
+        _ops.note(functools.partial(setattr, self, "_python_module", self._python_module))
+        self._python_module = module, context
 
     def _destroy(self) -> None:
         """Takes everything back now."""

@@ -577,6 +577,30 @@ def test_F16_switched_off_by_several_at_once(make, x):
     assert values(f(x)) == on
 
 
+def test_F16_no_lock_is_held_while_a_replaced_kernel_ends(make, x):
+    f = make(twice)
+    free = []
+
+    class Kernel:
+        def __call__(self, x):
+            return x
+
+        def __del__(self):
+            def switch():
+                with f.set_kernel_enabled("cpu", False):
+                    free.append(True)
+
+            thread = threading.Thread(target=switch, daemon=True)
+            thread.start()
+            thread.join(2)
+            free.append(not thread.is_alive())
+
+    f.register_kernel("cpu", Kernel())
+    f.register_kernel("cpu", lambda x: x)
+    gc.collect()
+    assert free == [True, True]
+
+
 def test_F16_a_with_block_that_outlives_its_operator(make, x):
     f = make(twice)
     f.register_kernel("cpu", lambda x: x * 10)

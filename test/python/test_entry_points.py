@@ -51,8 +51,42 @@ def installed(tmp_path, monkeypatch, ns):
         sys.modules.pop(name, None)
 
 
+@pytest.fixture
+def fails_once(installed):
+    """Installs a distribution whose text fails the first time that FAIL stands in it."""
+
+    def install(text, points="NS = MODULE"):
+        fail = """if not hasattr(opyard.testing, "_failed_once"):
+            opyard.testing._failed_once = True
+            raise OSError("first time")"""
+        return installed("import opyard\n" + textwrap.dedent(text).replace("FAIL", fail), points)
+
+    yield install
+    del opyard.testing._failed_once
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """Gives a module to be an object of the test, as opyard.testing._shared."""
+
+    def share(*objects):
+        monkeypatch.setattr(opyard.testing, "_shared", objects, raising=False)
+        return objects
+
+    return share
+
+
 def ops(ns):
     return getattr(opyard.ops, ns)
+
+
+def end_what_stays(ns):
+    """Other tests look at all kernels."""
+    from opyard import _py_impl, _register
+
+    _register._kept.pop(ns)._destroy()
+    for op in [op for op in _py_impl._own_libraries if op.namespace == ns]:
+        _py_impl._own_libraries.pop(op)._destroy()
 
 
 def want(ns):
@@ -180,11 +214,7 @@ def test_who_asks_next_tries_again(installed, ns, x, tmp_path):
         sys.modules[name].ov.remove()
         sys.modules[name].lib._destroy()
         sys.modules.pop("no_such_module_at_all", None)
-        from opyard import _py_impl, _register
-
-        _register._kept.pop(ns)._destroy()
-        for op in [op for op in _py_impl._own_libraries if op.namespace == ns]:
-            _py_impl._own_libraries.pop(op).reset()
+        end_what_stays(ns)
 
 
 @pytest.mark.parametrize(
@@ -277,13 +307,12 @@ def test_threads_wait_for_the_one_that_loads(installed, ns, x):
     assert len(found) == 4 and len(sys.modules[name].calls) == 1
 
 
-def test_what_others_register_meanwhile_stays(installed, ns, define, x):
+def test_what_others_register_meanwhile_stays(installed, shared, ns, define, x):
     """Taking back concerns the thread that loads."""
-    started, go_on = threading.Event(), threading.Event()
-    opyard.testing._of_entry_points = (started, go_on)
+    started, go_on = shared(threading.Event(), threading.Event())
     installed("""
         import opyard
-        started, go_on = opyard.testing._of_entry_points
+        started, go_on = opyard.testing._shared
         started.set()
         go_on.wait(20)
         raise ValueError
@@ -304,7 +333,6 @@ def test_what_others_register_meanwhile_stays(installed, ns, define, x):
     finally:
         go_on.set()
         thread.join()
-        del opyard.testing._of_entry_points
     assert failed and ops(ns).f(x).tolist() == [9.0, 18.0, 27.0]
     ov.remove()
 
@@ -342,7 +370,7 @@ def test_a_plugin_that_was_loaded_by_one_that_fails_stays(installed, ns, x):
 
 
 @pytest.mark.parametrize("how", ["import PART", "import PART.part", "from PART import part"])
-def test_a_part_that_stayed_behind_registers_again(installed, ns, x, tmp_path, how):
+def test_a_part_that_stayed_behind_registers_again(fails_once, ns, x, tmp_path, how):
     """The package fails once, when its part has registered."""
     part = f"part_{ns}_{how[:4]}{'.' in how}"
     if how == "import PART":
@@ -352,37 +380,21 @@ def test_a_part_that_stayed_behind_registers_again(installed, ns, x, tmp_path, h
         (tmp_path / "site" / part / "__init__.py").write_text("")
         __import__(part)  # stays, and must not keep the attribute `part`
         (tmp_path / "site" / part / "part.py").write_text(textwrap.dedent(BRINGS.replace("NS", ns)))
-    name = installed(f"""
-        import opyard
-        {how.replace("PART", part)}
-        if not hasattr(opyard.testing, "_failed_once"):
-            opyard.testing._failed_once = True
-            raise OSError("first time")
-    """)
+    fails_once(f"{how.replace('PART', part)}\nFAIL")
     try:
         with pytest.raises(ImportError, match="first time"):
             want(ns)
         assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
     finally:
-        del opyard.testing._failed_once
-        for each in (name, part, f"{part}.part"):
+        for each in (part, f"{part}.part"):
             sys.modules.pop(each, None)
 
 
-def test_a_function_that_fails_once_finds_its_module_imported_again(installed, ns, x):
-    installed(BRINGS + """
-    import opyard
-    def register():
-        if not hasattr(opyard.testing, "_failed_once"):
-            opyard.testing._failed_once = True
-            raise OSError("first time")
-    """, "NS = MODULE:register")  # fmt: skip
-    try:
-        with pytest.raises(ImportError, match="first time"):
-            want(ns)
-        assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
-    finally:
-        del opyard.testing._failed_once
+def test_a_function_that_fails_once_finds_its_module_imported_again(fails_once, ns, x):
+    fails_once(BRINGS + "    def register():\n        FAIL\n", "NS = MODULE:register")
+    with pytest.raises(ImportError, match="first time"):
+        want(ns)
+    assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
 
 
 def test_modules_that_registered_nothing_stay_when_a_plugin_fails(installed, ns, tmp_path):
@@ -394,12 +406,11 @@ def test_modules_that_registered_nothing_stay_when_a_plugin_fails(installed, ns,
     assert sys.modules.pop(other)
 
 
-def test_a_thread_waits_for_another_that_imports_the_package(installed, ns, x):
-    started = threading.Event()
-    opyard.testing._started = started
+def test_a_thread_waits_for_another_that_imports_the_package(installed, shared, ns, x):
+    [started] = shared(threading.Event())
     name = installed("""
         import opyard, time
-        opyard.testing._started.set()
+        opyard.testing._shared[0].set()
         time.sleep(0.3)
     """ + BRINGS.replace("    ", "        "))  # fmt: skip
     thread = threading.Thread(target=lambda: __import__(name))
@@ -409,7 +420,6 @@ def test_a_thread_waits_for_another_that_imports_the_package(installed, ns, x):
         assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
     finally:
         thread.join()
-        del opyard.testing._started
 
 
 @pytest.mark.parametrize("value", ["bad value ! here", ":function", "module:"])
@@ -449,3 +459,203 @@ def test_the_wait_for_another_thread_ends(installed, ns, monkeypatch):
         "another thread has been loading it for 0 seconds; it may be waiting for a "
         "module that this thread imports"
     )
+
+
+# What stood before the load ---------------------------------------------------------------------
+
+
+def of_registry(ns):
+    """What the registry says of a namespace: operators, kernels, which of them serves what."""
+    from opyard import _bind
+
+    names = [name for name in _bind.operator_names() if name.startswith(f"{ns}::")]
+    return [(name, dispatch.dump(name), dispatch.dump_table(name)) for name in names]
+
+
+@pytest.fixture
+def former(ns, x):
+    """What a user registered in the namespace: a library with f and a fake kernel of it, what
+    stays, and the operator c of custom_op() with a kernel of its own for the cpu."""
+    from opyard.library import EffectType, Library, custom_op, define, impl, register_effect
+
+    lib = Library(ns, "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", lambda x: x * 2, "CPU")
+    lib.impl("f", lambda x: x, "Meta")
+    define(f"{ns}::k", "(Tensor x) -> Tensor")
+    impl(f"{ns}::k", "cpu", lambda x: x * 3)
+    register_effect(f"{ns}::k", EffectType.ORDERED)
+
+    @custom_op(f"{ns}::c", mutates_args=())
+    def c(x: opyard.Tensor) -> opyard.Tensor:
+        return x * 4
+
+    c.register_kernel("cpu", lambda x: x * 5)
+    yield lib, c
+    c._destroy()
+    lib._destroy()
+    end_what_stays(ns)
+
+
+# With `lib` and `c` of the user. Each of them is one that must not outlast the failure.
+MEANWHILE = {
+    "a kernel in place of one": "lib.impl('f', lambda x: x * 100, 'CPU')",
+    "a kernel elsewhere": "lib.impl('f', lambda x: x, 'CUDA')",
+    "a definition": "lib.define('g(Tensor x) -> Tensor')\nlib.impl('g', lambda x: x, 'CPU')",
+    "a fake kernel": "library.register_fake('NS::k', lambda x: x)",
+    "a C function": "lib.define('s(float x) -> float')\nlib.impl_c('s', 'libm.so.6', 'cos')",
+    "impl()": "library.impl('NS::k', ['cpu', 'meta'], lambda x: x * 100)",
+    "define()": "library.define('NS::g', '(Tensor x) -> Tensor')",
+    "register_kernel() of what stays": "library.register_kernel('NS::k', 'cpu', lambda x: x * 100)",
+    "register_kernel() of another's": "library.register_kernel('NS::f', 'cpu', lambda x: x * 100, "
+    "lib=lib)",
+    "register_kernel() of custom_op()": "c.register_kernel('cpu', lambda x: x * 100)",
+    "register_kernel() for a device more": "c.register_kernel('cuda', lambda x: x * 100)",
+    "register_fake() of custom_op()": "c.register_fake(lambda x: x)",
+    "py_impl()": "opyard.ops.NS.k.default.py_impl('CPU')(lambda x: x * 100)",
+    "custom_op() again": "remade = library.custom_op('NS::c', lambda x: x * 100, mutates_args=(), "
+    "schema='(Tensor x) -> Tensor')",
+    "custom_op() again, with another schema": "remade = library.custom_op('NS::c', "
+    "lambda x, n=3: x * 100, mutates_args=(), schema='(Tensor x, int n=3) -> Tensor')",
+    "custom_op() twice": "for n in (100, 200):\n"
+    "    remade = library.custom_op('NS::c', lambda x, n=n: x * n, mutates_args=(), "
+    "schema='(Tensor x) -> Tensor')\n"
+    "    remade.register_kernel('cpu', lambda x, n=n: x * n)",
+}
+TEXT = """
+import opyard
+from opyard import library
+lib, c = opyard.testing._shared
+TEXT
+"""
+CALLS = [("f", [2.0, 4.0, 6.0]), ("k", [3.0, 6.0, 9.0]), ("c", [5.0, 10.0, 15.0])]
+
+
+@pytest.mark.parametrize("what", MEANWHILE)
+def test_what_a_plugin_that_fails_registered_with_older_libraries_is_taken_back(
+    installed, shared, former, ns, x, what
+):
+    shared(*former)
+    installed(TEXT.replace("TEXT", MEANWHILE[what]) + "raise OSError")
+    handles = {name: getattr(ops(ns), name).default for name, _ in CALLS}
+    before = of_registry(ns)
+    for _ in range(2):
+        with pytest.raises(ImportError, match="OSError"):
+            load_plugins(ns)
+        assert of_registry(ns) == before
+        for name, result in CALLS:
+            assert getattr(ops(ns), name).default is handles[name]
+            assert handles[name](x).tolist() == result
+    c = former[1]
+    assert c(x).tolist() == [5.0, 10.0, 15.0]
+    with c.set_kernel_enabled("cpu", False):
+        assert c(x).tolist() == [4.0, 8.0, 12.0]
+    c.register_kernel("cpu", lambda x: x * 6)
+    assert c(x).tolist() == [6.0, 12.0, 18.0]
+    dispatch.check_invariants()
+
+
+@pytest.mark.parametrize("what", MEANWHILE)
+def test_what_a_plugin_registered_with_older_libraries_stays_with_them(
+    installed, shared, former, ns, x, what
+):
+    """As if it had been registered without a plugin: the library's end takes it back."""
+    lib, c = shared(*former)
+    name = installed(TEXT.replace("TEXT", MEANWHILE[what]))
+    load_plugins(ns)
+    texts = str(of_registry(ns))
+    assert name in texts
+    changed = [n for n, result in CALLS if getattr(ops(ns), n)(x).tolist() != result]
+    assert len(changed) == ("100" in MEANWHILE[what] and "cuda" not in MEANWHILE[what])
+    lib._destroy()
+    assert not hasattr(ops(ns), "f") and not hasattr(ops(ns), "s")
+    if hasattr(sys.modules[name], "remade"):
+        sys.modules[name].remade._destroy()
+        assert not hasattr(ops(ns), "c")
+    dispatch.check_invariants()
+
+
+def test_effects_are_those_from_before_a_plugin_that_failed(installed, shared, former, ns):
+    from opyard.library import EffectType, effect_of
+
+    shared(*former)
+    registers = """library.register_effect('NS::k', None)
+library.register_effect('NS::f', library.EffectType.ORDERED)
+raise OSError"""
+    installed(TEXT.replace("TEXT", registers))
+    with pytest.raises(ImportError):
+        load_plugins(ns)
+    assert effect_of(f"{ns}::k") is EffectType.ORDERED and effect_of(f"{ns}::f") is None
+
+
+def test_rules_are_those_from_before_a_plugin_that_failed(installed, shared, former, ns, x):
+    class Mode(dispatch.DispatchMode):
+        def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+            return NotImplemented
+
+    lib, c = former
+    opyard.library.register_opyard_dispatch(f"{ns}::f", Mode, lambda *_: x * 7, lib=lib)
+    for op, where in (("f", ", lib=lib"), ("f", ""), ("k", "")):
+        shared(lib, c, Mode)
+        installed(f"""
+            import opyard
+            lib, c, Mode = opyard.testing._shared
+            opyard.library.register_opyard_dispatch(
+                "NS::{op}", Mode, lambda *_: opyard.tensor([0.0]){where})
+            assert opyard.ops.NS.{op}.default
+            raise OSError
+        """, f"NS_{op}{len(where)} = MODULE")  # fmt: skip
+        with pytest.raises(ImportError, match="OSError"):
+            load_plugins(f"{ns}_{op}{len(where)}")
+    with Mode():
+        assert ops(ns).f(x).tolist() == [7.0, 14.0, 21.0]
+        with pytest.raises(TypeError):
+            ops(ns).k(x)
+    lib._destroy()
+
+
+def test_fallbacks_are_those_from_before_a_plugin_that_failed(installed, shared, ns, define, x):
+    from opyard.library import Library
+
+    [lib] = shared(Library("_", "IMPL", "OnTop1"))
+    op = define("f(Tensor x) -> Any", CPU=lambda x: "kernel")
+    text = """
+        import opyard
+        [lib] = opyard.testing._shared
+        lib.fallback(lambda op, *args: 1)
+        lib.fallback(lambda op, *args: 2, "OnTop2")
+    """
+    installed(textwrap.dedent(text) + "raise OSError", "NS_fails = MODULE")
+    with pytest.raises(ImportError, match="OSError"):
+        load_plugins(f"{ns}_fails")
+    assert not dispatch.has_fallback("OnTop1") and not dispatch.has_fallback("OnTop2")
+    installed(text, "NS_works = MODULE")
+    load_plugins(f"{ns}_works")
+    for number in (1, 2):
+        with dispatch.IncludeDispatchKeyGuard(f"OnTop{number}"):
+            assert op(x) == number
+    lib._destroy()
+    assert not dispatch.has_fallback("OnTop1") and not dispatch.has_fallback("OnTop2")
+
+
+def test_the_module_of_fake_kernels_is_that_from_before_a_plugin_that_failed(
+    installed, shared, former, ns, recwarn
+):
+    from opyard import _bind
+
+    lib, c = shared(*former)
+    lib.set_python_module("first")
+    text = TEXT.replace("TEXT", "library.define('NS::h', '(Tensor x) -> Tensor', lib=lib)\n"
+                        "lib.set_python_module('second', 'for NS')")  # fmt: skip
+    installed(text + "raise OSError", "NS_fails = MODULE")
+    with pytest.raises(ImportError, match="OSError"):
+        load_plugins(f"{ns}_fails")
+    lib.define("after(Tensor x) -> Tensor")
+    assert _bind.python_module(f"{ns}::after") == ("first", "")
+    del recwarn.list[:]
+    installed(text, "NS_works = MODULE")
+    load_plugins(f"{ns}_works")
+    lib.define("later(Tensor x) -> Tensor")
+    assert _bind.python_module(f"{ns}::h") == ("first", "")
+    assert _bind.python_module(f"{ns}::later") == ("second", f"for {ns}")
+    assert len(recwarn) == 1
