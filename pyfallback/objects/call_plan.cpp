@@ -54,6 +54,13 @@ void set_details(Misfit& misfit, std::string_view text) {
   text.copy(misfit.details, size);
 }
 
+// `arrays` is the owner.
+void lend_to(Stack& stack, TensorImpl* array) {
+  Tensor lent(CountedPtr<TensorImpl>::steal(array));
+  stack.lend(lent);
+  static_cast<void>(lent.release_impl());
+}
+
 }  // namespace
 
 CallPlan::CallPlan(Runtime& runtime, const Operator& op) : op_(op), direct_(runtime, op) {
@@ -86,9 +93,7 @@ bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, 
     arrays.set_written(parameters_[position].is_written);
     if (parameters_[position].is_tensor && given != Py_None && !is_tensor(runtime, given)) {
       if (TensorImpl* const array = arrays.convert(runtime, given)) {
-        Tensor lent(CountedPtr<TensorImpl>::steal(array));
-        stack.lend(lent);
-        static_cast<void>(lent.release_impl());  // `arrays` is the owner
+        lend_to(stack, array);
         return true;
       }
     }
@@ -144,6 +149,10 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
       stack.push(*default_value);
     } else if (parameter.is_tensor && Py_TYPE(given) == runtime.tensor_type) {
       stack.lend(tensor_unchecked(given));
+    } else if (TensorImpl* const array = parameter.is_tensor && !parameter.is_written
+                                             ? arrays.lend_of_known_type(runtime, given)
+                                             : nullptr) {
+      lend_to(stack, array);
     } else if (!convert(runtime, i, given, stack, arrays, misfit, only_candidate)) {
       stack.drop(i);
       return false;

@@ -2,6 +2,7 @@
 #include "objects/dlpack_keeper.h"
 
 #include "objects/foreign_state.h"
+#include "objects/lent_array.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -9,8 +10,6 @@ namespace {
 
 using dlpack::DLManagedTensor;
 using dlpack::DLManagedTensorVersioned;
-
-using GiveBack = void (*)(void* managed);
 
 struct KeeperObject {
   PyObject_HEAD Runtime* runtime;
@@ -41,18 +40,11 @@ void deallocate(PyObject* self) {
   }
 }
 
-// Of a storage. Any thread.
-void let_go(void* keeper) {
-  auto* const object = static_cast<PyObject*>(keeper);
-  keeper_of(object).runtime->tag->decref(object, false);
-}
-
 template <typename Managed>
 Tensor take(Owned owned, Managed* managed) {
   PyObject* const keeper = owned.release();
-  keeper_of(keeper).managed = managed;
-  keeper_of(keeper).give_back = call_deleter<Managed>;
-  return adopt_dlpack(*managed, keeper, let_go);
+  fill_keeper(keeper, managed, call_deleter<Managed>);
+  return adopt_dlpack(*managed, keeper, let_go_of_keeper);
 }
 
 PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("The owner of a foreign array's memory.")},
@@ -78,6 +70,17 @@ Owned make_keeper(Runtime& runtime) {
   return Owned::steal(object);
 }
 
+void fill_keeper(PyObject* keeper, void* kept, GiveBack give_back) noexcept {
+  keeper_of(keeper).managed = kept;
+  keeper_of(keeper).give_back = give_back;
+}
+
+// Any thread.
+void let_go_of_keeper(void* keeper) {
+  auto* const object = static_cast<PyObject*>(keeper);
+  keeper_of(object).runtime->tag->decref(object, false);
+}
+
 Tensor take_over(Owned keeper, DLManagedTensor* managed) {
   return take(std::move(keeper), managed);
 }
@@ -98,6 +101,7 @@ void add_keeper_type(Runtime& runtime) {
 
 void drop_keepers(Runtime& runtime) noexcept {
   ForeignState& state = *runtime.foreign;
+  drop_loans(runtime);
   state.most_free_keepers = 0;
   while (state.free_keeper_count > 0) {
     free_object(state.free_keepers[--state.free_keeper_count]);

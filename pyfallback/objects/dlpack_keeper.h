@@ -26,6 +26,12 @@ Owned make_keeper(Runtime& runtime);
 Tensor take_over(Owned keeper, dlpack::DLManagedTensor* managed);
 Tensor take_over(Owned keeper, dlpack::DLManagedTensorVersioned* managed);
 
+// Puts anything else into an empty keeper, which gives it back when it dies. A storage whose context the keeper is, lets
+// go of it with the deleter.
+using GiveBack = void (*)(void* kept);
+void fill_keeper(PyObject* keeper, void* kept, GiveBack give_back) noexcept;
+void let_go_of_keeper(void* keeper);
+
 // Calls a struct's deleter, where an exception may be on its way already. With the GIL held.
 void give_back_quietly(dlpack::DLManagedTensor* managed);
 void give_back_quietly(dlpack::DLManagedTensorVersioned* managed);

@@ -61,19 +61,23 @@ Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what) {
            "'; accepted are capsules named 'dltensor' and 'dltensor_versioned'");
 }
 
-Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what) {
-  const Owned capsule = ask_for_capsule(runtime, source);
+Owned ask_method(Runtime& runtime, PyObject* source, const char* what) {
+  Owned capsule = ask_for_capsule(runtime, source);
   if (!PyCapsule_CheckExact(capsule.get())) {
     fail(ErrorKind::BadArgument, std::string(what) + "__dlpack__ of " + Py_TYPE(source)->tp_name +
                                      " gave a " + Py_TYPE(capsule.get())->tp_name +
                                      " where a capsule is expected");
   }
+  return capsule;
+}
+
+Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what) {
+  const Owned capsule = ask_method(runtime, source, what);
   return take_capsule(runtime, capsule.get(), what);
 }
 
-Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* source,
-                       const char* what) {
-  Owned keeper = make_keeper(runtime);
+DLManagedTensorVersioned* ask_table(const dlpack::DLPackExchangeAPI& table, PyObject* source,
+                                    const char* what) {
   DLManagedTensorVersioned* managed = nullptr;
   const int status =
       in_python([&] { return table.managed_tensor_from_py_object_no_sync(source, &managed); });
@@ -84,6 +88,13 @@ Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table,
   if (managed == nullptr) {
     fail(ErrorKind::BadValue, std::string(what) + "its exchange table gave no struct");
   }
+  return managed;
+}
+
+Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* source,
+                       const char* what) {
+  Owned keeper = make_keeper(runtime);
+  DLManagedTensorVersioned* const managed = ask_table(table, source, what);
   return take_over(std::move(keeper), managed);
 }
 

@@ -48,6 +48,11 @@ Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what);
 Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* source,
                        const char* what);
 
+// What those two ask for: the capsule, and the struct itself, which the caller gives back. Raise likewise.
+Owned ask_method(Runtime& runtime, PyObject* source, const char* what);
+dlpack::DLManagedTensorVersioned* ask_table(const dlpack::DLPackExchangeAPI& table,
+                                            PyObject* source, const char* what);
+
 // See [Strides]. Raises BadValue.
 Tensor require_forwards(Tensor tensor, const char* what);
 

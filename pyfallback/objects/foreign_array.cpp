@@ -9,6 +9,7 @@
 #include "objects/dlpack_keeper.h"
 #include "objects/dlpack_source.h"
 #include "objects/foreign_state.h"
+#include "objects/lent_array.h"
 #include "objects/tensor.h"
 #include "runtime/types.h"
 
@@ -30,6 +31,12 @@ bool is_of_numpy(PyTypeObject* type, std::string_view name) noexcept {
     if (reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i))->tp_name == name) return true;
   }
   return false;
+}
+
+// numpy.ndarray itself, whose buffer and __dlpack__ nobody can have changed.
+bool is_numpys_own(PyTypeObject* type) noexcept {
+  return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) == 0 &&
+         std::string_view(type->tp_name) == "numpy.ndarray" && type->tp_as_buffer != nullptr;
 }
 
 // Whether the arrays of a type have a mask: numpy.ma.MaskedArray and its subclasses.
@@ -104,6 +111,8 @@ OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
   } else if (offers_buffer(type)) {
     kind.way = ForeignWay::Buffer;
   }
+  kind.by_buffer =
+      kind.way == ForeignWay::Buffer || (kind.way == ForeignWay::Method && is_numpys_own(type));
   if (is_of_numpy(type, "numpy.ndarray")) {
     kind.result = ForeignReturn::NumPy;
   } else if (kind.way == ForeignWay::Table &&
@@ -129,9 +138,9 @@ OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
 }
 
 // NumPy before 2.1 hands out no array that is read-only by __dlpack__; its buffers can say that.
-Tensor take_of_numpy(Runtime& runtime, PyObject* array) {
+LentOrTaken take_of_numpy(Runtime& runtime, PyObject* array) {
   try {
-    return take_from_method(runtime, array, "");
+    return lend_from_method(runtime, array);
   } catch (const PythonErrorSet&) {
     if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw;
   }
@@ -139,7 +148,7 @@ Tensor take_of_numpy(Runtime& runtime, PyObject* array) {
   try {
     Tensor tensor = share_buffer(runtime, array, "");
     Py_DECREF(refusal);
-    return tensor;
+    return {nullptr, std::move(tensor)};
   } catch (const Error&) {
   } catch (const PythonErrorSet&) {
     PyErr_Clear();
@@ -148,15 +157,15 @@ Tensor take_of_numpy(Runtime& runtime, PyObject* array) {
   throw PythonErrorSet();
 }
 
-Tensor take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
+LentOrTaken take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   switch (kind.way) {
     case ForeignWay::Table:
-      return take_from_table(runtime, *kind.table, object, "");
+      return lend_from_table(runtime, *kind.table, object);
     case ForeignWay::Method:
       if (kind.result == ForeignReturn::NumPy) return take_of_numpy(runtime, object);
-      return take_from_method(runtime, object, "");
+      return lend_from_method(runtime, object);
     case ForeignWay::Buffer:
-      return share_buffer(runtime, object, "");
+      return {nullptr, share_buffer(runtime, object, "")};
     case ForeignWay::None:
       break;
   }
@@ -164,9 +173,11 @@ Tensor take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
 }
 
 // Converts; throws as to_value() does, from within a call of C++ as well.
-Tensor take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
+LentOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   try {
-    return require_forwards(take(runtime, kind, object), "");
+    LentOrTaken taken = take(runtime, kind, object);
+    if (taken.loan == nullptr) taken.tensor = require_forwards(std::move(taken.tensor), "");
+    return taken;
   } catch (const PythonErrorSet&) {
     refuse_by_exception(runtime, kind.way == ForeignWay::Table    ? "its exchange table"
                                  : kind.way == ForeignWay::Method ? "its __dlpack__"
@@ -190,20 +201,15 @@ Owned intern(const char* name) { return checked(PyUnicode_InternFromString(name)
 
 }  // namespace
 
-ForeignKind foreign_kind_of(Runtime& runtime, PyTypeObject* type) {
-  constexpr std::size_t kTypeSize = 512;  // types lie about so far apart
-  ForeignState::Known& near =
-      runtime.foreign
-          ->known[reinterpret_cast<std::uintptr_t>(type) / kTypeSize % ForeignState::kKnownTypes];
-  const unsigned version = version_of_type(type);
-  if (__builtin_expect(near.type == type && near.version == version && version != 0, 1)) {
-    return near.kind;
-  }
+ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type) {
   // Looking up may give the type its version, and binding a table may run Python code that changes it.
   lookup_on_type(type, runtime.foreign->table_name);
   const unsigned before = version_of_type(type);
-  const ForeignKind kind = find_kind(runtime, type);
-  if (before != 0 && before == version_of_type(type)) near = {type, before, kind};
+  ForeignKind kind = find_kind(runtime, type);
+  kind.is_ours = PyType_IsSubtype(type, runtime.tensor_type) != 0;
+  if (before != 0 && before == version_of_type(type)) {
+    place_of(*runtime.foreign, type) = {type, before, kind};
+  }
   return kind;
 }
 
@@ -220,7 +226,12 @@ bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arg
   }
   const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(object));
   if (kind.way == ForeignWay::None) return false;
-  value = take_or_refuse(runtime, kind, object);
+  LentOrTaken taken = take_or_refuse(runtime, kind, object);
+  if (taken.loan != nullptr) {
+    taken.tensor = Tensor(CountedPtr<TensorImpl>::share(&taken.loan->tensor.tensor()));
+    static_cast<void>(end_loan(*taken.loan));  // its struct owns the array
+  }
+  value = std::move(taken.tensor);
   return true;
 }
 
@@ -233,25 +244,57 @@ TensorImpl* ForeignArguments::find(PyObject* object) const noexcept {
   return nullptr;
 }
 
+TensorImpl* ForeignArguments::lend(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
+  items_.reserve(items_.size() + 1);
+  LentArray* const loan = lend_array(runtime, kind, object, written_);
+  if (loan == nullptr) return nullptr;
+  TensorImpl* const tensor = &loan->tensor.tensor();
+  Py_INCREF(object);
+  items_.push_back({object, tensor, loan});
+  return tensor;
+}
+
+TensorImpl* ForeignArguments::lend_of_known_type(Runtime& runtime, PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  const ForeignState::Known& near = place_of(*runtime.foreign, type);
+  const unsigned version = version_of_type(type);
+  if (near.type != type || near.version != version || version == 0 || near.kind.is_ours ||
+      find(object) != nullptr) {
+    return nullptr;
+  }
+  written_ = false;
+  const ForeignKind kind = near.kind;
+  TensorImpl* const tensor = lend(runtime, kind, object);
+  if (tensor != nullptr && first_ == nullptr) first_ = object;
+  return tensor;
+}
+
 TensorImpl* ForeignArguments::convert(Runtime& runtime, PyObject* object) {
   TensorImpl* tensor = find(object);
   if (tensor == nullptr) {
     const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(object));
     if (kind.way == ForeignWay::None) return nullptr;
-    Tensor taken = take_or_refuse(runtime, kind, object);
-    items_.push_back({object, nullptr});
-    Py_INCREF(object);
-    tensor = items_.back().tensor = taken.release_impl();
+    tensor = lend(runtime, kind, object);
+    if (tensor == nullptr) {
+      LentOrTaken taken = take_or_refuse(runtime, kind, object);
+      tensor = taken.loan != nullptr ? &taken.loan->tensor.tensor() : taken.tensor.release_impl();
+      Py_INCREF(object);
+      items_.push_back({object, tensor, taken.loan});
+    }
   }
   if (written_) require_writable(*tensor);
   if (first_ == nullptr) first_ = object;
   return tensor;
 }
 
+// The last one first, so that the same argument of the next call gets the same loan.
 void ForeignArguments::drop() noexcept {
-  for (const Item& item : items_) {
-    {
+  for (std::size_t i = items_.size(); i-- > 0;) {
+    const Item& item = items_[i];
+    if (item.loan == nullptr) {
       const Tensor owner(CountedPtr<TensorImpl>::steal(item.tensor));
+    } else if (!end_loan(*item.loan)) {
+      continue;
     }
     drop_reference(item.object);
   }

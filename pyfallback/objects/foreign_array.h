@@ -1,8 +1,8 @@
 // objects/foreign_array.h: arrays of other libraries as arguments and results of operators.
 //
 // An array comes in by the first way that its type offers: the exchange table of DLPack, __dlpack__, the buffer
-// protocol. No memory is copied; it is given back when the last tensor on it is gone. Numbers are no arrays, also those of
-// NumPy that have a buffer.
+// protocol. No memory is copied; it is given back when the last tensor on it is gone. For the length of a call plain arrays are
+// only lent, see objects/lent_array.h. Numbers are no arrays, also those of NumPy that have a buffer.
 //
 // Tensors of a call's result go out as arrays of the type of the first array that came in:
 //
@@ -33,6 +33,7 @@
 namespace opyard::python {
 
 struct ForeignKind;
+struct LentArray;
 
 // What to_value() throws for an array that a tensor cannot stand for. The text does not name the argument.
 struct RefusedArray : NamesNothing {
@@ -61,6 +62,10 @@ class ForeignArguments {
   void set_written(bool written) noexcept { written_ = written; }
   bool written() const noexcept { return written_; }
 
+  // The tensor that stands for an array which is not written to and can be lent as it is (objects/lent_array.h), where its
+  // type is known and it is given for the first time; null for all else, and nothing was done.
+  TensorImpl* lend_of_known_type(Runtime& runtime, PyObject* object);
+
   // The tensor that stands for an array, kept here; null for an object that is none. Throws as to_foreign_tensor()
   // does.
   TensorImpl* convert(Runtime& runtime, PyObject* object);
@@ -72,8 +77,10 @@ class ForeignArguments {
   struct Item {
     PyObject* object;
     TensorImpl* tensor;
+    LentArray* loan;  // that the tensor belongs to, else null
   };
   TensorImpl* find(PyObject* object) const noexcept;
+  TensorImpl* lend(Runtime& runtime, const ForeignKind& kind, PyObject* object);
   void drop() noexcept;
   PyObject* find_argument(Runtime& runtime, const Tensor& tensor) const;
   Owned give_back(Runtime& runtime, const ForeignKind& kind, const Tensor& tensor) const;

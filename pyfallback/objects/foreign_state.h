@@ -8,6 +8,7 @@
 #include "runtime/runtime.h"
 
 #include <array>
+#include <cstdint>
 
 #include "opyard/tensor/dlpack_exchange.h"
 
@@ -33,7 +34,11 @@ struct ForeignKind {
   ForeignWay way = ForeignWay::None;
   ForeignReturn result = ForeignReturn::Tensor;
   const dlpack::DLPackExchangeAPI* table = nullptr;
+  bool by_buffer = false;  // for the length of a call its buffer will do; see objects/lent_array.h
+  bool is_ours = false;    // opyard.Tensor and its subclasses, which offer all of this to others
 };
+
+struct LentArray;
 
 struct ForeignState {
   // What was found out about types, by their addresses: good while a type has this version, which no other type
@@ -55,16 +60,42 @@ struct ForeignState {
   PyObject* version = nullptr;        // (1, 0)
   PyObject* version_names = nullptr;  // ("max_version",)
 
+  // NumPy's functions for C, where it has been looked for and was found; see objects/numpy_functions.h. They stay, as NumPy does.
+  void* const* numpy_functions = nullptr;
+  bool numpy_looked_for = false;
+
   // Keepers that died, for the next ones; see objects/dlpack_keeper.h.
   PyTypeObject* keeper_type = nullptr;
   static constexpr int kFreeListSize = 64;
   std::array<PyObject*, kFreeListSize> free_keepers{};
   int free_keeper_count = 0;
   int most_free_keepers = kFreeListSize;  // none once the module has ended
+  // Loans that ended, likewise; see objects/lent_array.h.
+  static constexpr int kMostFreeLoans = 32;
+  std::array<LentArray*, kMostFreeLoans> free_loans{};
+  int free_loan_count = 0;
+  int most_free_loans = kMostFreeLoans;
 };
+
+// The place where what is known of a type is kept.
+inline ForeignState::Known& place_of(ForeignState& state, const PyTypeObject* type) noexcept {
+  constexpr std::size_t kTypeSize = 512;  // types lie about so far apart
+  return state
+      .known[reinterpret_cast<std::uintptr_t>(type) / kTypeSize % ForeignState::kKnownTypes];
+}
+
+// For a type that is not in its place: finds out what it offers, and keeps it. Throws as foreign_kind_of() does.
+OPYARD_COLD ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type);
 
 // What arrays of a type offer: objects/foreign_array.cpp. Throws RefusedArray where the type offers a capsule that is no
 // table, and what binding an attribute raises.
-ForeignKind foreign_kind_of(Runtime& runtime, PyTypeObject* type);
+inline ForeignKind foreign_kind_of(Runtime& runtime, PyTypeObject* type) {
+  const ForeignState::Known& near = place_of(*runtime.foreign, type);
+  const unsigned version = version_of_type(type);
+  if (__builtin_expect(near.type == type && near.version == version && version != 0, 1)) {
+    return near.kind;
+  }
+  return find_foreign_kind(runtime, type);
+}
 
 }  // namespace opyard::python

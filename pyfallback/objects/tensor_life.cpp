@@ -286,6 +286,7 @@ Owned wrap(Runtime& runtime, Tensor&& tensor) {
     if (tensor.impl()->is_unshared()) {
       status = SlotStatus::DefinitelyUntagged;
     } else {
+      tensor.impl()->storage()->settle();  // Python may do anything to the array that it stands for
       slot.claim(runtime.tag);
       status = SlotStatus::TaggedByUs;
     }

@@ -3,6 +3,7 @@
 // These look at the tensor itself and call no operator.
 #include "objects/element.h"
 #include "objects/foreign_state.h"
+#include "objects/numpy_functions.h"
 
 #include <optional>
 
@@ -190,11 +191,12 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 }  // namespace
 
-// By way of a memoryview, which keeps the tensor alive as the array's base.
+// Where NumPy is to be asked in Python, by way of a memoryview, which keeps the tensor alive as the array's base.
 Owned to_array(PyObject* self) {
   const Tensor& tensor = tensor_unchecked(self);
   require_readable(tensor, "numpy");
   require_buffer_format(tensor, "numpy");
+  if (Owned array = find_numpy_array(runtime_of_tensor(self), self)) return array;
   const ForeignState& state = *runtime_of_tensor(self).foreign;
   Owned numpy = Owned::steal(PyImport_GetModule(state.numpy_name));
   if (!numpy) {

@@ -115,6 +115,18 @@ Tensor kept;
 
 void keep(const Tensor& x) { kept = x; }
 Tensor give_kept() { return kept; }
+void keep_view(const Tensor& x) { kept = x.alias(); }
+void keep_and_fail(const Tensor& x) {
+  kept = x;
+  opyard::fail(opyard::ErrorKind::BadValue, "kept it, and failed");
+}
+void ignore(const Tensor&) {}
+void drop_kept() { kept = Tensor(); }
+Tensor view(const Tensor& x) { return x.alias(); }
+std::vector<Tensor> list_of(const Tensor& x) { return {x, x.alias()}; }
+bool is_read_only(const Tensor& x) { return x.impl()->storage()->read_only(); }
+// Although the schema does not say so.
+void write_to(const Tensor& x) { *static_cast<char*>(x.mutable_raw()) = 1; }
 
 void fail_with(std::int64_t kind, const std::string& message) {
   opyard::fail(opyard::ErrorKind(kind), message);
@@ -266,6 +278,15 @@ Future<Tensor> call_later(const std::string& op, const Tensor& x) {
   });
   return future;
 }
+// Asks for what a lender has to be asked, while the call may be on its way still, and then after it.
+void read_in_background(const Tensor& x) {
+  in_background([x] {
+    for (int i = 0; i < 3; ++i) {
+      ++(is_read_only(x) ? failures_in_background : calls_in_background);
+      sleep_for(10);
+    }
+  });
+}
 // Drops a tensor where Python has never seen the thread.
 void drop_in_background(const Tensor& x) {
   in_background([tensor = x]() mutable {
@@ -299,6 +320,15 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.def("count_in_background() -> int[]", &count_in_background);
   m.def("keep(Tensor x) -> ()", &keep);
   m.def("kept() -> Tensor", &give_kept);
+  m.def("keep_view(Tensor x) -> ()", &keep_view);
+  m.def("keep_and_fail(Tensor x) -> ()", &keep_and_fail);
+  m.def("ignore(Tensor x) -> ()", &ignore);
+  m.def("drop_kept() -> ()", &drop_kept);
+  m.def("view(Tensor(a) x) -> Tensor(a)", &view);
+  m.def("list_of(Tensor(a) x) -> Tensor(a)[]", &list_of);
+  m.def("is_read_only(Tensor x) -> bool", &is_read_only);
+  m.def("write(Tensor x) -> ()", &write_to);
+  m.def("read_in_background(Tensor x) -> ()", &read_in_background);
   m.def("fail_with(int kind, str message) -> ()", &fail_with);
   m.def("kind_name(int kind) -> str", &kind_name);
   m.def("throw_foreign(str what) -> ()", &throw_foreign);

@@ -4,15 +4,10 @@
 #include <fmt/format.h>
 
 #include "tensor/geometry.h"
+#include "tensor/keys_on.h"
 
 namespace opyard {
 namespace {
-
-// What a plain tensor on a device adds to a call.
-DispatchKeySet keys_for(Device device) {
-  return {instance_of(DispatchKey::Dense, device.backend), DispatchKey::ADInplaceOrView,
-          instance_of(DispatchKey::AutogradFunctionality, device.backend)};
-}
 
 // A view is a plain tensor: the layers that stand for an object of Python do not pass to it.
 DispatchKeySet keys_of_view(DispatchKeySet keys) {
@@ -88,7 +83,7 @@ Tensor Tensor::empty(IntSpan sizes, DType dtype, Device device) {
   const std::size_t bytes = count_bytes(count_elements(sizes), dtype, sizes);
   const DimVector strides = contiguous_strides(sizes);
   return Tensor(make_counted<TensorImpl>(Storage::allocate(bytes, device), dtype, sizes, strides, 0,
-                                         keys_for(device)));
+                                         keys_on(device)));
 }
 
 // `data` is the first element. With negative strides the storage begins below it.
@@ -100,7 +95,7 @@ Tensor Tensor::adopt(void* data, IntSpan sizes, IntSpan strides, DType dtype, De
   CountedPtr<Storage> storage = Storage::adopt(block.begin, block.bytes, device, lent.context,
                                                std::exchange(lent.deleter, nullptr), read_only);
   return Tensor(make_counted<TensorImpl>(std::move(storage), dtype, sizes, strides, block.first,
-                                         keys_for(device)));
+                                         keys_on(device)));
 }
 
 std::int64_t Tensor::size(std::int64_t dim) const {

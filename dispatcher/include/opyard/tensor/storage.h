@@ -15,7 +15,10 @@
 
 namespace opyard {
 
-class OPYARD_API Storage final : public Counted {
+// What may be done with memory. Unsettled is lent memory of which only its lender knows: tensor/lent_tensor.h.
+enum class MemoryAccess : std::uint8_t { Writable, ReadOnly, Unsettled };
+
+class OPYARD_API Storage : public Counted {
  public:
   // Called once with `context` when the last owner lets go, on whatever thread that is.
   using Deleter = void (*)(void* context);
@@ -32,14 +35,23 @@ class OPYARD_API Storage final : public Counted {
   void* data() const noexcept { return data_; }
   std::size_t bytes() const noexcept { return bytes_; }
   Device device() const noexcept { return device_; }
-  // Memory that its owner forbids to write, such as an exported constant.
-  bool read_only() const noexcept { return read_only_; }
+  // Memory that its owner forbids to write, such as an exported constant. For memory that is lent (tensor/lent_tensor.h)
+  // the lender may have to be asked, which raises what that does.
+  bool read_only() const {
+    settle();
+    return access_.load(std::memory_order_relaxed) == MemoryAccess::ReadOnly;
+  }
+  // From here on memory that is lent belongs to a struct of its own, as if it had not been lent. Nothing for other memory.
+  void settle() const {
+    if (__builtin_expect(access_.load(std::memory_order_acquire) == MemoryAccess::Unsettled, 0))
+      ask_lender();
+  }
 
   // Counts writes; shared by all views of the storage's tensors.
   std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
 
- private:
+ protected:
   Storage(void* data, std::size_t bytes, Device device, void* context, Deleter deleter,
           bool read_only) noexcept
       : data_(data),
@@ -47,15 +59,21 @@ class OPYARD_API Storage final : public Counted {
         context_(context),
         deleter_(deleter),
         device_(device),
-        read_only_(read_only) {}
+        access_(read_only ? MemoryAccess::ReadOnly : MemoryAccess::Writable) {}
   ~Storage() override;
 
-  void* const data_;
-  const std::size_t bytes_;
-  void* const context_;
-  const Deleter deleter_;
+ private:
+  friend class LentTensor;
+
+  OPYARD_COLD void ask_lender() const;
+
+  // Constant once the storage is shared, but for what a LentTensor settles: an owner of its own, and its access.
+  void* data_;
+  std::size_t bytes_;
+  void* context_;
+  Deleter deleter_;
   const Device device_;
-  const bool read_only_;
+  std::atomic<MemoryAccess> access_;
   std::atomic<std::uint32_t> version_{0};
 };
 

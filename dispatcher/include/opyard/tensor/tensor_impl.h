@@ -125,6 +125,8 @@ class OPYARD_API TensorImpl final : public Counted {
   bool is_left_to_object() const noexcept { return is_left_without_owner(); }
 
  private:
+  friend class LentTensor;
+
   void end() const noexcept override;
 
   OPYARD_COLD IntSpan ask_sizes() const;

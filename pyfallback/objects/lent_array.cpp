@@ -1,0 +1,295 @@
+// objects/lent_array.cpp: the doors of arrays, and what becomes of a loan.
+#include "objects/lent_array.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "objects/dlpack_source.h"
+#include "runtime/enter_python.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+using dlpack::DLManagedTensor;
+using dlpack::DLManagedTensorVersioned;
+using dlpack::DLTensor;
+
+// ---- what a loan holds ----
+
+// Gives back all but the array. An exception may be on its way.
+void give_back_parts(LentArray& loan) noexcept {
+  if (loan.managed != nullptr) loan.give_back(std::exchange(loan.managed, nullptr));
+  if (loan.view.obj != nullptr) in_python([&] { PyBuffer_Release(&loan.view); });
+}
+
+template <typename Managed>
+void give_back_struct(void* managed) {
+  give_back_quietly(static_cast<Managed*>(managed));
+}
+
+// Of a keeper. See [Kept].
+void give_back_loan(void* kept) {
+  const std::unique_ptr<LentArray> loan(static_cast<LentArray*>(kept));
+  give_back_parts(*loan);
+  if (loan->array != nullptr) drop_reference(loan->array);
+}
+
+// ---- settling ----
+
+// With the GIL held, which asking may let go of for a while: another thread may have been here meanwhile. Throws what
+// ask_table() does.
+void settle_with_gil_held(LentArray& loan) {
+  if (loan.table == nullptr) return;
+  DLManagedTensorVersioned* const managed = ask_table(*loan.table, loan.array, "");
+  if (loan.table == nullptr) return give_back_quietly(managed);
+  loan.managed = managed;
+  loan.give_back = give_back_struct<DLManagedTensorVersioned>;
+  loan.table = nullptr;
+  loan.tensor.set_access((managed->flags & dlpack::kReadOnly) != 0);
+}
+
+// Where there is nobody who could be told that a library lends what it gives to nobody: its array is kept, and nothing
+// written to it.
+OPYARD_COLD void settle_quietly(LentArray& loan) noexcept {
+  PyObject* const pending = PyErr_Occurred() == nullptr ? nullptr : take_exception();
+  try {
+    settle_with_gil_held(loan);
+  } catch (const PythonErrorSet&) {
+    PyErr_WriteUnraisable(loan.array);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_BufferError, error.what());
+    PyErr_WriteUnraisable(loan.array);
+  }
+  if (loan.table != nullptr) {
+    loan.table = nullptr;
+    loan.tensor.set_access(true);
+  }
+  if (pending != nullptr) restore_exception(pending);
+}
+
+// ---- doors ----
+
+// The element type of a format of the struct module that is this machine's own.
+bool find_dtype(const Py_buffer& view, DType& dtype) noexcept {
+  const char* const format = view.format;
+  if (format == nullptr || format[0] == '\0') return false;
+  if (format[1] != '\0') {
+    if (format[0] != 'Z' || format[2] != '\0') return false;
+    dtype = format[1] == 'f' ? DType::ComplexFloat : DType::ComplexDouble;
+    return (format[1] == 'f' || format[1] == 'd') && view.itemsize == Py_ssize_t(item_size(dtype));
+  }
+  switch (format[0]) {
+    case 'f':
+      dtype = DType::Float32;
+      break;
+    case 'd':
+      dtype = DType::Float64;
+      break;
+    case 'e':
+      dtype = DType::Half;
+      break;
+    case '?':
+      dtype = DType::Bool;
+      break;
+    case 'B':
+      dtype = DType::UInt8;
+      break;
+    case 'b':
+      dtype = DType::Int8;
+      break;
+    case 'h':
+      dtype = DType::Int16;
+      break;
+    case 'i':
+      dtype = DType::Int32;
+      break;
+    case 'l':
+    case 'q':
+      dtype = DType::Int64;
+      break;
+    default:
+      return false;
+  }
+  return view.itemsize == Py_ssize_t(item_size(dtype));
+}
+
+bool lend_buffer(LentArray& loan, PyObject* array, bool may_be_read_only) {
+  Py_buffer& view = loan.view;
+  loan.table = nullptr;
+  if (in_python([&] { return PyObject_GetBuffer(array, &view, PyBUF_RECORDS_RO); }) != 0) {
+    PyErr_Clear();
+    view.obj = nullptr;
+    return false;
+  }
+  DType dtype = DType::UInt8;
+  const bool is_lent =
+      (view.readonly == 0 || may_be_read_only) && view.suboffsets == nullptr &&
+      (view.ndim == 0 || (view.shape != nullptr && view.strides != nullptr)) &&
+      find_dtype(view, dtype) &&
+      loan.tensor.lend(view.buf, {view.shape, std::size_t(view.ndim)}, view.strides, dtype,
+                       view.readonly == 0 ? MemoryAccess::Writable : MemoryAccess::ReadOnly,
+                       LentTensor::Unit::Bytes);
+  if (!is_lent) in_python([&] { PyBuffer_Release(&view); });
+  return is_lent;
+}
+
+bool lend_by_table(LentArray& loan, const dlpack::DLPackExchangeAPI& table, PyObject* array) {
+  DLTensor borrowed;
+  if (in_python([&] { return table.dltensor_from_py_object_no_sync(array, &borrowed); }) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  if (!loan.tensor.lend(borrowed, MemoryAccess::Unsettled)) return false;
+  if (loan.table != &table) loan.table = &table;  // see [Stores] of tensor/lent_tensor.cpp
+  return true;
+}
+
+// ---- the free list ----
+
+LentArray& take_loan(Runtime& runtime) {
+  ForeignState& state = *runtime.foreign;
+  if (state.free_loan_count > 0) return *state.free_loans[--state.free_loan_count];
+  return *new LentArray(runtime);
+}
+
+void free_loan(LentArray& loan) noexcept {
+  ForeignState& state = *loan.runtime.foreign;
+  if (state.free_loan_count < state.most_free_loans) {
+    LentArray*& place = state.free_loans[state.free_loan_count++];
+    if (place != &loan) place = &loan;
+  } else {
+    delete &loan;
+  }
+}
+
+// ---- structs ----
+
+// A loan for a struct that is yet to be asked for, so that none is lost where memory is out.
+class Prepared {
+ public:
+  explicit Prepared(Runtime& runtime) : loan_(&take_loan(runtime)) {}
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+  ~Prepared() {
+    if (loan_ != nullptr) free_loan(*loan_);
+  }
+
+  LentOrTaken hold(DLManagedTensorVersioned* managed, PyObject* array) {
+    const bool is_known = managed->version.major == dlpack::kMajorVersion;
+    return hold(managed, is_known, is_known && (managed->flags & dlpack::kReadOnly) != 0, array);
+  }
+  LentOrTaken hold(DLManagedTensor* managed, PyObject* array) {
+    return hold(managed, true, false, array);
+  }
+
+ private:
+  template <typename Managed>
+  LentOrTaken hold(Managed* managed, bool is_known, bool read_only, PyObject* array) {
+    const auto access = read_only ? MemoryAccess::ReadOnly : MemoryAccess::Writable;
+    if (!is_known || !loan_->tensor.lend(managed->dl_tensor, access)) {
+      const std::unique_ptr<LentArray> unused(std::exchange(loan_, nullptr));
+      return {nullptr, take_over(std::move(unused->keeper), managed)};
+    }
+    loan_->table = nullptr;
+    loan_->managed = managed;
+    loan_->give_back = give_back_struct<Managed>;
+    loan_->array = array;
+    return {std::exchange(loan_, nullptr), Tensor()};
+  }
+
+  LentArray* loan_;
+};
+
+// Until the capsule has its new name it owns the struct; from then on the loan does.
+template <typename Managed>
+LentOrTaken lend_out_of(Runtime& runtime, PyObject* capsule, PyObject* array) {
+  auto* const managed =
+      static_cast<Managed*>(PyCapsule_GetPointer(capsule, DLPackForm<Managed>::kName));
+  Prepared prepared(runtime);
+  if (PyCapsule_SetName(capsule, DLPackForm<Managed>::kUsed) < 0) throw PythonErrorSet();
+  return prepared.hold(managed, array);
+}
+
+template <typename Managed>
+bool is_capsule_of(PyObject* capsule) noexcept {
+  return PyCapsule_IsValid(capsule, DLPackForm<Managed>::kName) != 0;
+}
+
+}  // namespace
+
+LentArray::LentArray(Runtime& for_runtime)
+    : runtime(for_runtime), keeper(make_keeper(for_runtime)) {}
+
+LentArray::~LentArray() = default;
+
+// Not for a loan that is settled, nor for one that has ended.
+void LentArray::settle() {
+  enter_python(runtime, [&] {
+    try {
+      settle_with_gil_held(*this);
+    } catch (const Error& error) {
+      fail(error.kind(), std::string("an argument of type '") + Py_TYPE(array)->tp_name +
+                             "' that was lent to an operator cannot be kept: " + error.what());
+    }
+  });
+}
+
+LentArray* lend_array(Runtime& runtime, const ForeignKind& kind, PyObject* array, bool written) {
+  const bool by_table = kind.way == ForeignWay::Table;
+  if (by_table ? written || kind.table->dltensor_from_py_object_no_sync == nullptr
+               : !kind.by_buffer) {
+    return nullptr;
+  }
+  LentArray& loan = take_loan(runtime);
+  const bool is_lent = by_table ? lend_by_table(loan, *kind.table, array)
+                                : lend_buffer(loan, array, kind.way == ForeignWay::Buffer);
+  if (__builtin_expect(!is_lent, 0)) {
+    free_loan(loan);
+    return nullptr;
+  }
+  if (loan.array != array) loan.array = array;
+  return &loan;
+}
+
+LentOrTaken lend_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table,
+                            PyObject* array) {
+  Prepared prepared(runtime);
+  return prepared.hold(ask_table(table, array, ""), array);
+}
+
+LentOrTaken lend_from_method(Runtime& runtime, PyObject* array) {
+  const Owned capsule = ask_method(runtime, array, "");
+  if (is_capsule_of<DLManagedTensorVersioned>(capsule.get())) {
+    return lend_out_of<DLManagedTensorVersioned>(runtime, capsule.get(), array);
+  }
+  if (is_capsule_of<DLManagedTensor>(capsule.get())) {
+    return lend_out_of<DLManagedTensor>(runtime, capsule.get(), array);
+  }
+  return {nullptr, take_capsule(runtime, capsule.get(), "")};
+}
+
+bool end_loan(LentArray& loan) noexcept {
+  if (__builtin_expect(loan.tensor.take_back(), 1)) {
+    give_back_parts(loan);
+    free_loan(loan);
+    return true;
+  }
+  if (loan.table != nullptr) settle_quietly(loan);
+  const bool has_owner = loan.managed != nullptr || loan.view.obj != nullptr;
+  if (has_owner) loan.array = nullptr;
+  PyObject* const keeper = loan.keeper.release();
+  fill_keeper(keeper, &loan, give_back_loan);
+  loan.tensor.own(keeper, let_go_of_keeper);
+  loan.tensor.release();
+  return has_owner;
+}
+
+void drop_loans(Runtime& runtime) noexcept {
+  ForeignState& state = *runtime.foreign;
+  state.most_free_loans = 0;
+  while (state.free_loan_count > 0) delete state.free_loans[--state.free_loan_count];
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,253 @@
+// test_lent_tensor.cpp: protects tensors on memory that is lent for a call: what they look like, that they are used again only
+// where nobody else has them, and that the lender is asked for what it did not say.
+#include "opyard/tensor/lent_tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "foreign_array.h"
+#include "opyard/base/weak.h"
+#include "thrown_by.h"
+
+namespace opyard {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+struct TestLender final : Lender {
+  LentTensor* lent = nullptr;
+  bool read_only = true;
+  int asked = 0;
+  void settle() override {
+    ++asked;
+    if (lent != nullptr) return lent->set_access(read_only);
+    fail(ErrorKind::BadValue, "the lender refuses");
+  }
+};
+
+class LentTensorTest : public testing::Test {
+ protected:
+  bool lend(const Dims& sizes, const Dims* strides, DType dtype = DType::Float32,
+            LentTensor::Unit unit = LentTensor::Unit::Elements, std::size_t at = 0) {
+    return lent.lend(memory + at, sizes, strides == nullptr ? nullptr : strides->data(), dtype,
+                     MemoryAccess::Writable, unit);
+  }
+  Tensor shared() const { return Tensor(CountedPtr<TensorImpl>::share(&lent.tensor())); }
+
+  alignas(64) char memory[1024] = {};
+  TestLender lender;
+  LentTensor lent{lender};
+};
+using LentTensors = LentTensorTest;
+
+void count(void* calls) { ++*static_cast<int*>(calls); }
+
+void expect_same(const Tensor& lent, const Tensor& taken) {
+  EXPECT_EQ(Dims(lent.sizes().begin(), lent.sizes().end()),
+            Dims(taken.sizes().begin(), taken.sizes().end()));
+  EXPECT_EQ(Dims(lent.strides().begin(), lent.strides().end()),
+            Dims(taken.strides().begin(), taken.strides().end()));
+  EXPECT_EQ(lent.numel(), taken.numel());
+  EXPECT_EQ(lent.dtype(), taken.dtype());
+  EXPECT_EQ(lent.keys(), taken.keys());
+  EXPECT_EQ(lent.is_contiguous(), taken.is_contiguous());
+  EXPECT_EQ(lent.raw(), taken.raw());
+  EXPECT_EQ(lent.storage_offset(), taken.storage_offset());
+  EXPECT_EQ(lent.impl()->storage()->bytes(), taken.impl()->storage()->bytes());
+  EXPECT_EQ(lent.device(), taken.device());
+}
+
+TEST_F(LentTensors, F57_LooksAsAdoptedMemoryDoes) {
+  for (const auto& [sizes, strides] :
+       std::vector<std::pair<Dims, Dims>>{{{2, 3}, {3, 1}},
+                                          {{2, 3}, {1, 2}},
+                                          {{2, 3}, {0, 0}},
+                                          {{}, {}},
+                                          {{1, 1}, {7, 9}},
+                                          {{4}, {2}},
+                                          {{2, 1, 3}, {3, 5, 1}},
+                                          {{1, 2, 1, 2, 1}, {4, 2, 2, 1, 1}},
+                                          {{3, 2}, {2, 1}}}) {
+    ASSERT_TRUE(lend(sizes, &strides));
+    const Tensor taken =
+        Tensor::adopt(memory, sizes, strides, DType::Float32, {}, nullptr, nullptr);
+    expect_same(shared(), taken);
+    ASSERT_TRUE(lent.take_back());
+  }
+}
+
+TEST_F(LentTensors, F57_EveryElementTypeOfDLPackIsLentAsItIsTaken) {
+  for (int code = 0; code < 12; ++code) {
+    for (int bits : {0, 1, 4, 8, 16, 24, 32, 64, 128, 256 - 8}) {
+      ForeignArray foreign;
+      foreign.versioned.dl_tensor.dtype = {std::uint8_t(code), std::uint8_t(bits), 1};
+      bool is_taken = true;
+      Tensor taken;
+      try {
+        taken = from_dlpack(&foreign.versioned);
+      } catch (const Error&) {
+        is_taken = false;
+      }
+      EXPECT_EQ(lent.lend(foreign.versioned.dl_tensor, MemoryAccess::Writable), is_taken)
+          << code << ", " << bits;
+      if (is_taken) expect_same(shared(), taken);
+    }
+  }
+}
+
+TEST_F(LentTensors, F57_WithoutStridesRowsFollowEachOther) {
+  ASSERT_TRUE(lend({2, 3, 4}, nullptr));
+  EXPECT_EQ(lent.tensor().strides()[0], 12);
+  EXPECT_EQ(lent.tensor().strides()[1], 4);
+  EXPECT_TRUE(lent.tensor().is_contiguous());
+}
+
+TEST_F(LentTensors, F57_StridesInBytes) {
+  const Dims strides = {24, 8};
+  ASSERT_TRUE(lend({2, 3}, &strides, DType::Float64, LentTensor::Unit::Bytes));
+  EXPECT_EQ(lent.tensor().strides()[0], 3);
+  const Dims between = {24, 12};
+  EXPECT_FALSE(lend({2, 2}, &between, DType::Float64, LentTensor::Unit::Bytes));
+  const Dims nowhere = {3, 8};
+  ASSERT_TRUE(lend({1, 3}, &nowhere, DType::Float64, LentTensor::Unit::Bytes));
+  EXPECT_EQ(lent.tensor().strides()[0], 3) << "a dimension of size 1 goes nowhere";
+  EXPECT_TRUE(lent.tensor().is_contiguous());
+}
+
+TEST_F(LentTensors, T3_WhatIsNotPlainIsNotLent) {
+  const Dims below = {-1}, far = {kMost / 2}, most = {kMost}, one = {1};
+  EXPECT_FALSE(lend({2}, &below));
+  EXPECT_FALSE(lend({0}, nullptr));
+  EXPECT_FALSE(lend({-1}, nullptr));
+  EXPECT_FALSE(lend({kMost, 2}, nullptr));
+  EXPECT_FALSE(lend({kMost}, nullptr)) << "past the address space";
+  EXPECT_FALSE(lend({3}, &far));
+  EXPECT_FALSE(lend({kMost}, &most));
+  EXPECT_FALSE(lend({1, 1, 1, 1, 1, 1}, nullptr)) << "six dimensions";
+  EXPECT_FALSE(lend({2}, &one, DType::Float32, LentTensor::Unit::Elements, 2)) << "unaligned";
+  EXPECT_TRUE(lend({2}, &one, DType::ComplexDouble, LentTensor::Unit::Elements, 8));
+  EXPECT_FALSE(lent.lend(nullptr, IntSpan(one), nullptr, DType::Float32, MemoryAccess::Writable));
+  EXPECT_TRUE(lend({2}, &one)) << "what was refused leaves nothing behind";
+  EXPECT_EQ(lent.tensor().numel(), 2);
+}
+
+TEST_F(LentTensors, T3_StructsThatFromDLPackRefusesAreNotLent) {
+  const auto is_lent = [&](auto&& spoil) {
+    ForeignArray foreign;
+    dlpack::DLTensor array = foreign.versioned.dl_tensor;
+    spoil(array);
+    return lent.lend(array, MemoryAccess::Writable);
+  };
+  EXPECT_TRUE(is_lent([](auto&) {}));
+  EXPECT_TRUE(is_lent([](auto& array) { array.byte_offset = 4; }));
+  EXPECT_TRUE(is_lent([](auto& array) { array.ndim = 0, array.shape = nullptr; }));
+  EXPECT_FALSE(is_lent([](auto& array) { array.ndim = -1; }));
+  EXPECT_FALSE(is_lent([](auto& array) { array.ndim = 65; }));
+  EXPECT_FALSE(is_lent([](auto& array) { array.shape = nullptr; }));
+  EXPECT_FALSE(is_lent([](auto& array) { array.data = nullptr; }));
+  EXPECT_FALSE(is_lent([](auto& array) { array.byte_offset = 2; }));
+  EXPECT_FALSE(is_lent([](auto& array) { array.byte_offset = ~std::uint64_t{3}; }));
+  EXPECT_FALSE(is_lent([](auto& array) { array.device.device_type = dlpack::kCUDA; }));
+  EXPECT_FALSE(is_lent([](auto& array) { array.dtype.lanes = 2; }));
+  EXPECT_FALSE(is_lent([](auto& array) { array.dtype.lanes = 0; }));
+}
+
+TEST_F(LentTensors, P17_IsTakenBackWhereNobodyElseOwnsIt) {
+  ASSERT_TRUE(lend({2}, nullptr));
+  {
+    const Tensor other = shared();
+    EXPECT_FALSE(lent.take_back());
+  }
+  EXPECT_TRUE(lent.take_back());
+  {
+    const Tensor view = shared().alias();
+    EXPECT_FALSE(lent.take_back()) << "a view owns the storage";
+  }
+  EXPECT_TRUE(lent.take_back());
+  {
+    const CountedPtr<Storage> storage = lent.tensor().storage();
+    EXPECT_FALSE(lent.take_back());
+  }
+  EXPECT_TRUE(lent.take_back());
+}
+
+TEST_F(LentTensors, P17_IsNotTakenBackWhereAWeakPointerCouldReachIt) {
+  ASSERT_TRUE(lend({2}, nullptr));
+  const WeakPtr<TensorImpl> weak(shared().impl());
+  EXPECT_FALSE(lent.take_back());
+}
+
+TEST_F(LentTensors, P17_WhatIsKeptGetsAnOwner) {
+  int calls = 0;
+  ASSERT_TRUE(lend({2}, nullptr));
+  Tensor kept = shared();
+  Tensor view = kept.alias();
+  ASSERT_FALSE(lent.take_back());
+  lent.own(&calls, count);
+  lent.release();
+  EXPECT_FALSE(bool(lent));
+  kept = Tensor();
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(view.raw(), memory);
+  view = Tensor();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(LentTensors, P17_WhatIsReleasedAloneEndsAtOnce) {
+  int calls = 0;
+  ASSERT_TRUE(lend({2}, nullptr));
+  lent.own(&calls, count);
+  lent.release();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(LentTensors, P17_TheLenderIsAskedOnceAndOnlyWhereSomebodyWantsToKnow) {
+  lender.lent = &lent;
+  const Dims sizes = {2};
+  ASSERT_TRUE(lent.lend(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unsettled));
+  EXPECT_TRUE(lent.is_unsettled());
+  EXPECT_NE(shared().data<float>(), nullptr);
+  EXPECT_EQ(lender.asked, 0);
+  EXPECT_TRUE(lent.tensor().storage()->read_only());
+  EXPECT_TRUE(lent.tensor().storage()->read_only());
+  lent.tensor().storage()->settle();
+  EXPECT_EQ(lender.asked, 1);
+  EXPECT_FALSE(lent.is_unsettled());
+  EXPECT_STREQ(name_of(thrown_by([&] { shared().mutable_data<float>(); }).kind), "BadValue");
+
+  lender.read_only = false;
+  ASSERT_TRUE(lent.lend(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unsettled));
+  EXPECT_NE(shared().mutable_data<float>(), nullptr);
+  EXPECT_EQ(lender.asked, 2);
+  EXPECT_EQ(lent.tensor().storage()->version(), 1U);
+  ASSERT_TRUE(lent.lend(memory, sizes, nullptr, DType::Float32, MemoryAccess::ReadOnly));
+  EXPECT_EQ(lent.tensor().storage()->version(), 0U) << "other memory";
+  EXPECT_TRUE(lent.tensor().storage()->read_only());
+  EXPECT_EQ(lender.asked, 2);
+}
+
+TEST_F(LentTensors, P17_ALenderThatRefusesIsHeard) {
+  const Dims sizes = {2};
+  ASSERT_TRUE(lent.lend(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unsettled));
+  EXPECT_THROWN(static_cast<void>(lent.tensor().storage()->read_only()), BadValue,
+                "the lender refuses");
+  EXPECT_THROWN(shared().mutable_raw(), BadValue, "the lender refuses");
+  EXPECT_TRUE(lent.take_back());
+}
+
+TEST_F(LentTensors, F57_TheNextArrayFindsNothingOfTheLastOne) {
+  ASSERT_TRUE(lend({2, 3}, nullptr));
+  lent.tensor().set_keys(DispatchKeySet(DispatchKey::Meta));
+  lent.tensor().set_policies(TensorImpl::kSymbolic);
+  ASSERT_TRUE(lent.take_back());
+  ASSERT_TRUE(lend({4}, nullptr, DType::Int64));
+  expect_same(shared(),
+              Tensor::adopt(memory, Dims{4}, Dims{1}, DType::Int64, {}, nullptr, nullptr));
+  EXPECT_EQ(lent.tensor().policies(), 0);
+}
+
+}  // namespace
+}  // namespace opyard
