@@ -4,8 +4,9 @@
     tools/bench --rows boxed,call   only the rows with these keys (their programs run as a whole)
     tools/bench --repetitions 3     fewer repetitions: quicker, and less to be trusted
     tools/bench --json FILE         writes the figures too
-    tools/bench --torch             installs PyTorch into build/venv-torch first; where it is
-                                    installed its figures stand beside ours, also without this
+    tools/bench --torch             installs PyTorch and tvm-ffi into build/venv-torch first; where
+                                    they are installed their figures stand beside ours, also
+                                    without this
 
 Ends with how many rows keep their budget; the exit code is 1 where one is worse than five times
 its budget. A row whose machinery does not exist yet says so, and is not counted.
@@ -18,6 +19,7 @@ import os
 import platform
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import cpp_rows
@@ -59,38 +61,57 @@ def measure_python(build: Path, rounds: int) -> tuple[dict[str, float], dict[str
     return answer["nanoseconds"], answer["missing"]
 
 
-def python_with_torch(build: Path, install: bool) -> Path | None:
-    """An interpreter that has PyTorch: this one, else build/venv-torch; none where neither has."""
-    if importlib.util.find_spec("torch") is not None:
+def python_with(module: str, build: Path) -> Path | None:
+    """An interpreter that has a peer: this one, else build/venv-torch; None where neither has."""
+    if importlib.util.find_spec(module) is not None:
         return Path(sys.executable)
+    python = build.parent / "venv-torch/bin/python"
+    if not python.exists():
+        return None
+    asked = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    return python if subprocess.run([python, "-c", asked]).returncode == 0 else None
+
+
+def install_peers(build: Path) -> None:
     folder = build.parent / "venv-torch"
-    if install and not (folder / "bin/python").exists():
-        print(f"installing PyTorch into {folder.relative_to(ROOT)}", flush=True)
+    if python_with("torch", build) is None or python_with("tvm_ffi", build) is None:
+        print(f"installing PyTorch and tvm-ffi into {folder.relative_to(ROOT)}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        pip = [folder / "bin/python", "-m", "pip", "install", "-q", "torch==2.13.0", "numpy"]
-        subprocess.run(pip, check=True)
-    return folder / "bin/python" if (folder / "bin/python").exists() else None
+        pip = [folder / "bin/python", "-m", "pip", "install", "-q"]
+        subprocess.run([*pip, "torch==2.13.0", "apache-tvm-ffi", "numpy"], check=True)
 
 
-def measure_torch(build: Path, rounds: int, install: bool) -> tuple[str, dict[str, float]]:
-    """PyTorch's version and its nanoseconds by row; nothing where it is not installed."""
-    python = python_with_torch(build, install)
+@dataclass(frozen=True)
+class Peer:
+    """What a user would pick instead: a program that measures it by row."""
+
+    name: str
+    module: str
+    script: str
+    folder: str  # that the program is given, from the build's
+
+
+PEERS = [
+    Peer("PyTorch", "torch", "torch_rows.py", "../bench-torch"),
+    Peer("tvm-ffi", "tvm_ffi", "tvm_rows.py", "test/bench"),
+]
+
+
+def measure_peer(peer: Peer, build: Path, rounds: int) -> dict[str, dict[str, float]]:
+    """By name and version its nanoseconds by row; nothing where it is not installed."""
+    python = python_with(peer.module, build)
     if python is None:
-        return "", {}
+        return {}
+    folder = (build / peer.folder).resolve()
     done = subprocess.run(
-        [
-            python,
-            HERE / "torch_rows.py",
-            f"--folder={build.parent / 'bench-torch'}",
-            f"--rounds={rounds}",
-        ],
+        [python, HERE / peer.script, f"--folder={folder}", f"--rounds={rounds}"],
         stdout=subprocess.PIPE,
         text=True,
     )
     if done.returncode != 0:
-        raise SystemExit(f"torch_rows.py ended with code {done.returncode}")
+        raise SystemExit(f"{peer.script} ended with code {done.returncode}")
     answer = json.loads(done.stdout.splitlines()[-1])
-    return f"PyTorch {answer['version'].partition('+')[0]}", answer["nanoseconds"]
+    return {f"{peer.name} {answer['version'].partition('+')[0]}": answer["nanoseconds"]}
 
 
 def measure_interpreters(build: Path, rounds: int) -> tuple[dict[str, float], dict[str, str]]:
@@ -115,13 +136,15 @@ def measure_interpreters(build: Path, rounds: int) -> tuple[dict[str, float], di
     return {f"interpreters/{side}": value for side, value in json.loads(done.stdout).items()}, {}
 
 
-def pair_up(figures: dict[str, float], peer: str, of_peer: dict[str, float]) -> dict[str, Measured]:
+def pair_up(
+    figures: dict[str, float], of_peers: dict[str, dict[str, float]]
+) -> dict[str, Measured]:
     """By row. A row without a floor, which has no budget either, is compared with nothing."""
     measured = {}
     for row in ALL:
         if f"{row.key}/ours" in figures:
             floor = figures.get(f"{row.key}/floor", 0.0)
-            peers = {peer: of_peer[row.key]} if row.key in of_peer else {}
+            peers = {peer: rows[row.key] for peer, rows in of_peers.items() if row.key in rows}
             if f"{row.key}/processes" in figures:
                 peers["processes"] = figures[f"{row.key}/processes"]
             measured[row.key] = Measured(floor, figures[f"{row.key}/ours"], peers)
@@ -209,7 +232,9 @@ def main() -> int:
     parser.add_argument("--rows", default="", help="only these keys, with commas between them")
     parser.add_argument("--repetitions", type=int, default=7, help="of each benchmark; default 7")
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
-    parser.add_argument("--torch", action="store_true", help="install PyTorch where it is not")
+    parser.add_argument(
+        "--torch", action="store_true", help="install PyTorch and tvm-ffi where they are not"
+    )
     options = parser.parse_args()
     build = options.build.resolve()
     known = {row.key for row in ALL}
@@ -229,8 +254,12 @@ def main() -> int:
     missing |= without
     figures |= nanoseconds | footprint.measure(build, 2 * options.repetitions + 1)
 
-    peer, of_peer = measure_torch(build, 40 * options.repetitions, options.torch)
-    paired = pair_up(figures, peer, of_peer)
+    if options.torch:
+        install_peers(build)
+    of_peers: dict[str, dict[str, float]] = {}
+    for peer in PEERS:
+        of_peers |= measure_peer(peer, build, 40 * options.repetitions)
+    paired = pair_up(figures, of_peers)
     measured = {key: one for key, one in paired.items() if key in wanted}
     print_table(measured, missing, rows)
     if options.json:

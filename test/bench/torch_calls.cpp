@@ -12,6 +12,7 @@ namespace {
 const at::Tensor& pass_reference(const at::Tensor& x) { return x; }
 at::Tensor pass_counted(const at::Tensor& x) { return x; }
 at::Tensor pass_first(const at::Tensor& x, const at::Tensor&) { return x; }
+void take(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&) {}
 
 using Reference = const at::Tensor&(const at::Tensor&);
 using Counted = at::Tensor(const at::Tensor&);
@@ -32,12 +33,14 @@ TORCH_LIBRARY(opyard_bench_torch, m) {
   m.def("hop(Tensor(a) x) -> Tensor(a)");
   m.def("pair(Tensor x, Tensor y) -> Tensor");
   m.def("python(Tensor x) -> Tensor");
+  m.def("take(Tensor a, Tensor b, Tensor c, Tensor d) -> ()");
 }
 TORCH_LIBRARY_IMPL(opyard_bench_torch, CPU, m) {
   m.impl("reference", &pass_reference);
   m.impl("counted", &pass_counted);
   m.impl("hop", &pass_reference);
   m.impl("pair", &pass_first);
+  m.impl("take", &take);
 }
 TORCH_LIBRARY_IMPL(opyard_bench_torch, AutogradCPU, m) { m.impl("hop", &hop_on); }
 

@@ -39,6 +39,24 @@ def compiled(folder: Path):
     return __import__(name)
 
 
+def foreign_statements() -> dict[str, Statement]:
+    """PyTorch's operators take its own tensors only, so an array is wrapped by its caller."""
+    import numpy
+    import torch
+
+    take = torch.ops.opyard_bench_torch.take.default
+    arrays = {name: numpy.arange(4, dtype="float32") for name in "abcd"}
+    wrapped = ", ".join(f"wrap({name})" for name in arrays)
+    names = {"op": take, "wrap": torch.from_numpy, **arrays}
+    op = torch.ops.opyard_bench_torch.counted.default
+    one = {"op": op, "wrap": torch.from_numpy, "a": arrays["a"]}
+    return {
+        "foreign": Statement(f"op({wrapped})", names),
+        "foreign_result": Statement("op(wrap(a)).numpy()", one),
+        "from_dlpack": Statement("wrap(a)", {"wrap": torch.from_dlpack, "a": arrays["a"]}),
+    }
+
+
 def python_statements() -> dict[str, Statement]:
     import torch
 
@@ -58,6 +76,7 @@ def python_statements() -> dict[str, Statement]:
         return Statement(f"f({', '.join(['x'] * count)})", {"f": made, "x": x})
 
     return {
+        **foreign_statements(),
         "call": Statement("f(x)", {"f": counted, "x": x}),
         "path": Statement("ops.opyard_bench_torch.counted.default(x)", {"ops": ops, "x": x}),
         "fresh": Statement("x.detach()", {"x": x}),
