@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "objects/numpy_types.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -103,8 +104,9 @@ struct Hold {
 
 }  // namespace
 
-BufferSource::BufferSource(PyObject* object, const char* what)
-    : what_(what), view_(Owned::steal(PyMemoryView_FromObject(object))) {
+BufferSource::BufferSource(PyObject* object, const char* what) : what_(what) {
+  require_unmasked(object, what);
+  view_ = Owned::steal(PyMemoryView_FromObject(object));
   if (!view_) refuse_object(object, what);
   const Py_buffer& source = buffer();
   geometry_.data = source.buf;

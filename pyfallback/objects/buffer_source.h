@@ -20,8 +20,8 @@ struct BufferGeometry {
 // Holds a memoryview of the object. Everything with the GIL held.
 class BufferSource {
  public:
-  // Raises, beginning with `what` where that is not empty: BadArgument for an object without the buffer protocol and for
-  // elements that it cannot show; BadValue for elements that are no dtype or lie in another byte
+  // Raises, beginning with `what` where that is not empty: BadArgument for an object without the buffer protocol, for
+  // elements that it cannot show and for a masked array; BadValue for elements that are no dtype or lie in another byte
   // order.
   BufferSource(PyObject* object, const char* what);
 

@@ -10,6 +10,7 @@
 #include "objects/dlpack_source.h"
 #include "objects/foreign_state.h"
 #include "objects/lent_array.h"
+#include "objects/numpy_types.h"
 #include "objects/tensor.h"
 #include "runtime/types.h"
 
@@ -22,27 +23,6 @@ namespace {
 constexpr const char* kTableCapsule = "dlpack_exchange_api";
 
 // ---- what a type offers; see [Types] ----
-
-// Whether a type or a base of it is the one of NumPy with this name. NumPy may not be there.
-bool is_of_numpy(PyTypeObject* type, std::string_view name) noexcept {
-  PyObject* const bases = type->tp_mro;
-  if (bases == nullptr) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
-    if (reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i))->tp_name == name) return true;
-  }
-  return false;
-}
-
-// numpy.ndarray itself, whose buffer and __dlpack__ nobody can have changed.
-bool is_numpys_own(PyTypeObject* type) noexcept {
-  return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) == 0 &&
-         std::string_view(type->tp_name) == "numpy.ndarray" && type->tp_as_buffer != nullptr;
-}
-
-// Whether the arrays of a type have a mask: numpy.ma.MaskedArray and its subclasses.
-bool is_masked(PyTypeObject* type) noexcept {
-  return is_of_numpy(type, "MaskedArray") && is_of_numpy(type, "numpy.ndarray");
-}
 
 bool is_number_or_text(PyTypeObject* type) noexcept {
   return PyType_HasFeature(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS) != 0 ||
@@ -98,9 +78,7 @@ OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
   ForeignKind kind;
   if (is_number_or_text(type)) return kind;
   if (is_masked(type)) {
-    throw RefusedArray(Error(ErrorKind::BadArgument,
-                             "the array is masked, and tensors have no masks; pass "
-                             "array.filled(...), or array.data for all elements as they are"));
+    throw RefusedArray(Error(ErrorKind::BadArgument, kWhyNotMasked));
   }
   kind.table = find_table(runtime, type, state.table_name);
   if (kind.table == nullptr) kind.table = find_table(runtime, type, state.older_table_name);

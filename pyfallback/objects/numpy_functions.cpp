@@ -4,10 +4,10 @@
 // numpy/__multiarray_api.h. The first place tells the version of that promise, 1 or 2 in its uppermost byte.
 #include "objects/numpy_functions.h"
 
-#include <optional>
-#include <string_view>
+#include <cstddef>
 
 #include "objects/foreign_state.h"
+#include "objects/numpy_types.h"
 #include "objects/tensor.h"
 #include "runtime/types.h"
 
@@ -82,10 +82,8 @@ OPYARD_COLD void* const* look_for_table() {
     if (!capsule || PyCapsule_IsValid(capsule.get(), nullptr) == 0) continue;
     auto* const table = static_cast<void* const*>(PyCapsule_GetPointer(capsule.get(), nullptr));
     const unsigned version = function_at<Version>(table, kVersion)() >> 24;
-    const auto* const type = static_cast<const PyTypeObject*>(table[kArrayType]);
-    if ((version == 1 || version == 2) && std::string_view(type->tp_name) == "numpy.ndarray") {
-      return table;
-    }
+    const bool is_known = version == 1 || version == 2;
+    if (is_known && is_numpys_own(static_cast<PyTypeObject*>(table[kArrayType]))) return table;
   }
   return nullptr;
 }

@@ -11,6 +11,7 @@
 #include "objects/element.h"
 #include "objects/foreign_state.h"
 #include "objects/integer.h"
+#include "objects/numpy_types.h"
 #include "objects/tensor_parts.h"
 #include "runtime/types.h"
 
@@ -77,6 +78,7 @@ class Reader {
   }
 
   void read_level(PyObject* data) {
+    require_unmasked(data, "tensor");
     const std::size_t depth = path_.size();
     const Owned items = Owned::steal(PySequence_Fast(data, ""));
     if (!items) {

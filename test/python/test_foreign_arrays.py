@@ -536,6 +536,25 @@ def test_F57_masked_arrays_are_refused_and_nothing_is_written_under_the_mask(def
     assert aten.sum(masked.filled(0)).tolist() == 3.0
 
 
+@pytest.mark.parametrize("kind", [np.ma.MaskedArray, type("Own", (np.ma.MaskedArray,), {})])
+def test_F57_tensors_are_not_made_of_masked_arrays(kind):
+    masked = kind([[1.0, 2.0]], mask=[[0, 1]])
+    for name, make, given in (
+        ("from_numpy", opyard.from_numpy, masked),
+        ("tensor", opyard.tensor, masked),
+        ("tensor", opyard.tensor, [masked, masked]),
+    ):
+        with pytest.raises(TypeError) as caught:
+            make(given)
+        assert str(caught.value) == (
+            f"{name}: the array is masked, and tensors have no masks; pass array.filled(...), or "
+            "array.data for all elements as they are"
+        )
+    with pytest.raises(TypeError, match="the array is masked"):
+        opyard.from_dlpack(masked)
+    assert opyard.from_numpy(masked.data).tolist() == [[1.0, 2.0]]
+
+
 def test_F57_a_class_that_is_only_called_so_has_no_mask():
     MaskedArray = type("MaskedArray", (Exporter,), {})
     assert aten.neg(MaskedArray([1.0])).tolist() == [-1.0]
