@@ -207,7 +207,8 @@ bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arg
   LentOrTaken taken = take_or_refuse(runtime, kind, object);
   if (taken.loan != nullptr) {
     taken.tensor = Tensor(CountedPtr<TensorImpl>::share(&taken.loan->tensor.tensor()));
-    static_cast<void>(end_loan(*taken.loan));  // its struct owns the array
+    taken.loan->hold_array(false);
+    end_loan(*taken.loan);
   }
   value = std::move(taken.tensor);
   return true;
@@ -222,16 +223,7 @@ TensorImpl* ForeignArguments::find(PyObject* object) const noexcept {
   return nullptr;
 }
 
-TensorImpl* ForeignArguments::lend(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
-  items_.reserve(items_.size() + 1);
-  LentArray* const loan = lend_array(runtime, kind, object, written_);
-  if (loan == nullptr) return nullptr;
-  TensorImpl* const tensor = &loan->tensor.tensor();
-  Py_INCREF(object);
-  items_.push_back({object, tensor, loan});
-  return tensor;
-}
-
+// The caller of the operator holds the array, and nothing is looked at in its type's place once Python code may have run.
 TensorImpl* ForeignArguments::lend_of_known_type(Runtime& runtime, PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
   const ForeignState::Known& near = place_of(*runtime.foreign, type);
@@ -240,10 +232,16 @@ TensorImpl* ForeignArguments::lend_of_known_type(Runtime& runtime, PyObject* obj
       find(object) != nullptr) {
     return nullptr;
   }
-  written_ = false;
-  const ForeignKind kind = near.kind;
-  TensorImpl* const tensor = lend(runtime, kind, object);
-  if (tensor != nullptr && first_ == nullptr) first_ = object;
+  items_.reserve(items_.size() + 1);
+  const dlpack::DLPackExchangeAPI* const table = near.kind.table;
+  LentArray* const loan = table != nullptr && table->dltensor_from_py_object_no_sync != nullptr
+                              ? lend_by_table(runtime, *table, object)
+                              : lend_array(runtime, near.kind, object, false);
+  if (loan == nullptr) return nullptr;
+  loan->hold_array(false);
+  TensorImpl* const tensor = &loan->tensor.tensor();
+  items_.push_back({object, tensor, loan});
+  if (first_ == nullptr) first_ = object;
   return tensor;
 }
 
@@ -252,13 +250,18 @@ TensorImpl* ForeignArguments::convert(Runtime& runtime, PyObject* object) {
   if (tensor == nullptr) {
     const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(object));
     if (kind.way == ForeignWay::None) return nullptr;
-    tensor = lend(runtime, kind, object);
-    if (tensor == nullptr) {
-      LentOrTaken taken = take_or_refuse(runtime, kind, object);
-      tensor = taken.loan != nullptr ? &taken.loan->tensor.tensor() : taken.tensor.release_impl();
+    items_.reserve(items_.size() + 1);
+    LentOrTaken taken;
+    taken.loan = lend_array(runtime, kind, object, written_);
+    if (taken.loan == nullptr) taken = take_or_refuse(runtime, kind, object);
+    if (taken.loan != nullptr) {
+      taken.loan->hold_array(true);
+      tensor = &taken.loan->tensor.tensor();
+    } else {
       Py_INCREF(object);
-      items_.push_back({object, tensor, taken.loan});
+      tensor = taken.tensor.release_impl();
     }
+    items_.push_back({object, tensor, taken.loan});
   }
   if (written_) require_writable(*tensor);
   if (first_ == nullptr) first_ = object;
@@ -269,10 +272,12 @@ TensorImpl* ForeignArguments::convert(Runtime& runtime, PyObject* object) {
 void ForeignArguments::drop() noexcept {
   for (std::size_t i = items_.size(); i-- > 0;) {
     const Item& item = items_[i];
-    if (item.loan == nullptr) {
-      const Tensor owner(CountedPtr<TensorImpl>::steal(item.tensor));
-    } else if (!end_loan(*item.loan)) {
+    if (item.loan != nullptr) {
+      end_loan(*item.loan);
       continue;
+    }
+    {
+      const Tensor owner(CountedPtr<TensorImpl>::steal(item.tensor));
     }
     drop_reference(item.object);
   }

@@ -80,7 +80,6 @@ class ForeignArguments {
     LentArray* loan;  // that the tensor belongs to, else null
   };
   TensorImpl* find(PyObject* object) const noexcept;
-  TensorImpl* lend(Runtime& runtime, const ForeignKind& kind, PyObject* object);
   void drop() noexcept;
   PyObject* find_argument(Runtime& runtime, const Tensor& tensor) const;
   Owned give_back(Runtime& runtime, const ForeignKind& kind, const Tensor& tensor) const;

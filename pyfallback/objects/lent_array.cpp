@@ -7,6 +7,7 @@
 
 #include "objects/dlpack_source.h"
 #include "runtime/enter_python.h"
+#include "runtime/gil.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -33,7 +34,7 @@ void give_back_struct(void* managed) {
 void give_back_loan(void* kept) {
   const std::unique_ptr<LentArray> loan(static_cast<LentArray*>(kept));
   give_back_parts(*loan);
-  if (loan->array != nullptr) drop_reference(loan->array);
+  if (loan->holds_array) drop_reference(loan->array);
 }
 
 // ---- settling ----
@@ -135,35 +136,6 @@ bool lend_buffer(LentArray& loan, PyObject* array, bool may_be_read_only) {
   return is_lent;
 }
 
-bool lend_by_table(LentArray& loan, const dlpack::DLPackExchangeAPI& table, PyObject* array) {
-  DLTensor borrowed;
-  if (in_python([&] { return table.dltensor_from_py_object_no_sync(array, &borrowed); }) != 0) {
-    PyErr_Clear();
-    return false;
-  }
-  if (!loan.tensor.lend(borrowed, MemoryAccess::Unsettled)) return false;
-  if (loan.table != &table) loan.table = &table;  // see [Stores] of tensor/lent_tensor.cpp
-  return true;
-}
-
-// ---- the free list ----
-
-LentArray& take_loan(Runtime& runtime) {
-  ForeignState& state = *runtime.foreign;
-  if (state.free_loan_count > 0) return *state.free_loans[--state.free_loan_count];
-  return *new LentArray(runtime);
-}
-
-void free_loan(LentArray& loan) noexcept {
-  ForeignState& state = *loan.runtime.foreign;
-  if (state.free_loan_count < state.most_free_loans) {
-    LentArray*& place = state.free_loans[state.free_loan_count++];
-    if (place != &loan) place = &loan;
-  } else {
-    delete &loan;
-  }
-}
-
 // ---- structs ----
 
 // A loan for a struct that is yet to be asked for, so that none is lost where memory is out.
@@ -219,13 +191,22 @@ bool is_capsule_of(PyObject* capsule) noexcept {
 
 }  // namespace
 
+LentArray& new_loan(Runtime& runtime) { return *new LentArray(runtime); }
+void delete_loan(LentArray& loan) noexcept { delete &loan; }
+
 LentArray::LentArray(Runtime& for_runtime)
     : runtime(for_runtime), keeper(make_keeper(for_runtime)) {}
 
 LentArray::~LentArray() = default;
 
-// Not for a loan that is settled, nor for one that has ended.
+// Not for a loan that is settled, nor for one that has ended. A thread that is not Python's does not wait for the GIL here: the
+// kernel that was called with the array may hold it, and wait for that very thread.
 void LentArray::settle() {
+  OPYARD_CHECK(
+      own_thread_state() != nullptr, BadValue,
+      "an argument that was lent to an operator was to be written, or exported, on a thread "
+      "outside of Python, which cannot ask for that; declare an argument that is written to "
+      "in the schema, as in Tensor(a!), or ask on the thread of the call first");
   enter_python(runtime, [&] {
     try {
       settle_with_gil_held(*this);
@@ -237,15 +218,13 @@ void LentArray::settle() {
 }
 
 LentArray* lend_array(Runtime& runtime, const ForeignKind& kind, PyObject* array, bool written) {
-  const bool by_table = kind.way == ForeignWay::Table;
-  if (by_table ? written || kind.table->dltensor_from_py_object_no_sync == nullptr
-               : !kind.by_buffer) {
-    return nullptr;
+  if (kind.way == ForeignWay::Table) {
+    if (written || kind.table->dltensor_from_py_object_no_sync == nullptr) return nullptr;
+    return lend_by_table(runtime, *kind.table, array);
   }
+  if (!kind.by_buffer) return nullptr;
   LentArray& loan = take_loan(runtime);
-  const bool is_lent = by_table ? lend_by_table(loan, *kind.table, array)
-                                : lend_buffer(loan, array, kind.way == ForeignWay::Buffer);
-  if (__builtin_expect(!is_lent, 0)) {
+  if (__builtin_expect(!lend_buffer(loan, array, kind.way == ForeignWay::Buffer), 0)) {
     free_loan(loan);
     return nullptr;
   }
@@ -270,20 +249,28 @@ LentOrTaken lend_from_method(Runtime& runtime, PyObject* array) {
   return {nullptr, take_capsule(runtime, capsule.get(), "")};
 }
 
-bool end_loan(LentArray& loan) noexcept {
+void end_loan(LentArray& loan) noexcept {
   if (__builtin_expect(loan.tensor.take_back(), 1)) {
+    PyObject* const held = loan.holds_array ? loan.array : nullptr;
     give_back_parts(loan);
     free_loan(loan);
-    return true;
+    if (held != nullptr) drop_reference(held);
+    return;
   }
   if (loan.table != nullptr) settle_quietly(loan);
+  // What has an owner needs no array, and an array that nothing holds would be lost.
   const bool has_owner = loan.managed != nullptr || loan.view.obj != nullptr;
-  if (has_owner) loan.array = nullptr;
+  PyObject* const held = has_owner && loan.holds_array ? loan.array : nullptr;
+  if (has_owner) {
+    loan.holds_array = false;
+  } else if (!loan.holds_array) {
+    loan.hold_array(true);
+  }
   PyObject* const keeper = loan.keeper.release();
   fill_keeper(keeper, &loan, give_back_loan);
   loan.tensor.own(keeper, let_go_of_keeper);
   loan.tensor.release();
-  return has_owner;
+  if (held != nullptr) drop_reference(held);
 }
 
 void drop_loans(Runtime& runtime) noexcept {

@@ -24,6 +24,7 @@
 #include "objects/dlpack_keeper.h"
 #include "objects/foreign_state.h"
 #include "opyard/tensor/lent_tensor.h"
+#include "runtime/exit.h"
 
 namespace opyard::python {
 
@@ -32,22 +33,28 @@ struct LentArray final : Lender {
   explicit LentArray(Runtime& for_runtime);
   ~LentArray();
 
-  // Of a table: asks for an owned struct, once.
+  // Of a table: asks for an owned struct, once. Raises BadValue on a thread that is not Python's.
   void settle() override;
+  // Whether the loan holds its array itself, until it ends. Where the array lies in the arguments of a call its caller does.
+  void hold_array(bool itself) noexcept {
+    if (holds_array != itself) holds_array = itself;  // see [Stores] of tensor/lent_tensor.cpp
+    if (itself) Py_INCREF(array);
+  }
 
   Runtime& runtime;
   Owned keeper;  // empty; see [Kept]
   LentTensor tensor{*this};
 
-  PyObject* array = nullptr;  // borrowed; owned where it is kept and nothing else holds it
+  PyObject* array = nullptr;
+  bool holds_array = false;
   const dlpack::DLPackExchangeAPI* table = nullptr;  // that has to be asked while it is unsettled
   void* managed = nullptr;                           // a struct, and how it is given back
   GiveBack give_back = nullptr;
   Py_buffer view{};  // without an object where there is none
 };
 
-// The loan of an array without a struct, or null where there has to be one. The caller keeps the array until the loan has
-// ended. `written` says that the memory is going to be written. Throws std::bad_alloc, PythonErrorSet.
+// The loan of an array without a struct, or null where there has to be one. The caller says who holds the array, with
+// hold_array(). `written` says that the memory is going to be written. Throws std::bad_alloc, PythonErrorSet.
 LentArray* lend_array(Runtime& runtime, const ForeignKind& kind, PyObject* array, bool written);
 
 // An array that came with a struct: its loan, or the tensor as from_dlpack() makes it.
@@ -60,8 +67,50 @@ LentOrTaken lend_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& t
                             PyObject* array);
 LentOrTaken lend_from_method(Runtime& runtime, PyObject* array);
 
-// Ends it. False where the tensor was kept, and this has taken over the caller's reference to the array.
-bool end_loan(LentArray& loan) noexcept;
+// Ends it.
+void end_loan(LentArray& loan) noexcept;
+
+// The free list. Throws PythonErrorSet, std::bad_alloc.
+OPYARD_COLD LentArray& new_loan(Runtime& runtime);
+OPYARD_COLD void delete_loan(LentArray& loan) noexcept;
+inline LentArray& take_loan(Runtime& runtime) {
+  ForeignState& state = *runtime.foreign;
+  if (__builtin_expect(state.free_loan_count == 0, 0)) return new_loan(runtime);
+  return *state.free_loans[--state.free_loan_count];
+}
+inline void free_loan(LentArray& loan) noexcept {
+  ForeignState& state = *loan.runtime.foreign;
+  if (__builtin_expect(state.free_loan_count >= state.most_free_loans, 0)) {
+    return delete_loan(loan);
+  }
+  LentArray*& place = state.free_loans[state.free_loan_count++];
+  if (place != &loan) place = &loan;
+}
+
+// The loan of an array whose table lends, or null, as for lend_array().
+//
+// Inline, as is all on the way here: a table may count by lock instructions, which wait for the stores before them, and each
+// function that is entered saves registers (8 ns an array; bench row foreign_torch).
+[[gnu::always_inline]] inline LentArray* lend_by_table(Runtime& runtime,
+                                                       const dlpack::DLPackExchangeAPI& table,
+                                                       PyObject* array) {
+  LentArray& loan = take_loan(runtime);
+  dlpack::DLTensor borrowed;
+  if (__builtin_expect(
+          in_python([&] { return table.dltensor_from_py_object_no_sync(array, &borrowed); }) != 0,
+          0)) {
+    PyErr_Clear();
+    free_loan(loan);
+    return nullptr;
+  }
+  if (__builtin_expect(!loan.tensor.lend(borrowed, MemoryAccess::Unsettled), 0)) {
+    free_loan(loan);
+    return nullptr;
+  }
+  if (loan.table != &table) loan.table = &table;
+  if (loan.array != array) loan.array = array;
+  return &loan;
+}
 
 // Frees the loans that wait for the next array. When the module ends.
 void drop_loans(Runtime& runtime) noexcept;

@@ -282,10 +282,26 @@ Future<Tensor> call_later(const std::string& op, const Tensor& x) {
 void read_in_background(const Tensor& x) {
   in_background([x] {
     for (int i = 0; i < 3; ++i) {
-      ++(is_read_only(x) ? failures_in_background : calls_in_background);
+      try {
+        ++(is_read_only(x) ? failures_in_background : calls_in_background);
+      } catch (const opyard::Error&) {
+        ++failures_in_background;
+      }
       sleep_for(10);
     }
   });
+}
+// The same on a thread that the caller waits for, with the GIL held. Gives "" or the error.
+std::string ask_on_a_thread(const Tensor& x) {
+  std::string text;
+  std::thread([&] {
+    try {
+      static_cast<void>(is_read_only(x));
+    } catch (const opyard::Error& error) {
+      text = error.what();
+    }
+  }).join();
+  return text;
 }
 // Drops a tensor where Python has never seen the thread.
 void drop_in_background(const Tensor& x) {
@@ -329,6 +345,7 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.def("is_read_only(Tensor x) -> bool", &is_read_only);
   m.def("write(Tensor x) -> ()", &write_to);
   m.def("read_in_background(Tensor x) -> ()", &read_in_background);
+  m.def("ask_on_a_thread(Tensor x) -> str", &ask_on_a_thread);
   m.def("fail_with(int kind, str message) -> ()", &fail_with);
   m.def("kind_name(int kind) -> str", &kind_name);
   m.def("throw_foreign(str what) -> ()", &throw_foreign);

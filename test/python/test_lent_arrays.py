@@ -335,6 +335,16 @@ def test_P17_threads_keep_and_drop(plugin, make):
     opyard.tensor([0.0])  # empties the drop list
 
 
+def test_P12_a_thread_outside_of_python_does_not_wait_for_the_gil(plugin, define):
+    for a in (np.zeros(2), bytearray(2), arrays.Older([1.0]), opyard.tensor([1.0])):
+        assert plugin.ask_on_a_thread(a) == ""
+    assert plugin.ask_on_a_thread(arrays.Array([1.0])) == (
+        "an argument that was lent to an operator was to be written, or exported, on a thread "
+        "outside of Python, which cannot ask for that; declare an argument that is written to in "
+        "the schema, as in Tensor(a!), or ask on the thread of the call first"
+    )
+
+
 def test_P17_many_threads_at_once(plugin, make):
     wrong = []
 
