@@ -5,9 +5,12 @@
 // atexit. A module that is imported once more shares the runtime of the first, and owns nothing.
 #include "runtime/python.h"
 
+#include <utility>
+
 #include "objects/dlpack_keeper.h"
 #include "objects/dtype.h"
 #include "objects/foreign_array.h"
+#include "objects/foreign_state.h"
 #include "objects/future.h"
 #include "objects/key_set.h"
 #include "objects/library.h"
@@ -241,6 +244,15 @@ int each_reference(Runtime& runtime, const Visit& visit) {
         &runtime.del_name, &runtime.disabled_dispatch, &runtime.kept_name}) {
     if (const int stop = visit(*more)) return stop;
   }
+  if (ForeignState* const foreign = runtime.foreign) {
+    for (PyObject** more : {&foreign->table_name, &foreign->older_table_name, &foreign->method_name,
+                            &foreign->numpy_name, &foreign->asarray_name, &foreign->version,
+                            &foreign->version_names}) {
+      if (const int stop = visit(*more)) return stop;
+    }
+    PyTypeObject** const type = &foreign->keeper_type;
+    if (const int stop = visit(reinterpret_cast<PyObject*&>(*type))) return stop;
+  }
   return visit(runtime.hooks);
 }
 
@@ -253,20 +265,36 @@ Runtime* owned_by(PyObject* module) {
 int traverse(PyObject* module, visitproc visit, void* arg) {
   Runtime* const runtime = owned_by(module);
   if (runtime == nullptr) return 0;
+  // Memory of dead objects that waits for new ones keeps its type.
+  for (int n = 0; n < runtime->free_tensor_count; ++n) Py_VISIT(runtime->tensor_type);
+  if (const ForeignState* const foreign = runtime->foreign) {
+    for (int n = 0; n < foreign->free_keeper_count; ++n) Py_VISIT(foreign->keeper_type);
+  }
   return each_reference(
       *runtime, [&](PyObject*& object) { return object == nullptr ? 0 : visit(object, arg); });
 }
 
-// The types stay until the process ends: objects of theirs may be used by finalisers that run
-// later, and find the runtime through them.
+// What is there of arrays when the interpreter has ended: what comes back later is freed, and nothing is kept.
+constinit ForeignState ended_foreign_state = [] {
+  ForeignState state;
+  state.most_free_keepers = 0;
+  state.most_free_loans = 0;
+  return state;
+}();
+
+// For the collector, when the interpreter has let go of the module and no object of its types is reached from
+// anywhere: each keeps its type, and a type its module. All finalisers have run by then.
 int clear(PyObject* module) {
-  if (Runtime* const runtime = owned_by(module)) {
-    Py_CLEAR(runtime->hooks);
-    Py_CLEAR(runtime->error_classes);
-    Py_CLEAR(runtime->error_names);
-    drop_tensor_caches(*runtime);
-    drop_keepers(*runtime);
-  }
+  Runtime* const runtime = owned_by(module);
+  if (runtime == nullptr || runtime->foreign == &ended_foreign_state) return 0;
+  runtime->before_drop = nullptr;
+  drop_tensor_caches(*runtime);
+  if (runtime->foreign != nullptr) drop_keepers(*runtime);
+  each_reference(*runtime, [](PyObject*& object) {
+    Py_CLEAR(object);
+    return 0;
+  });
+  delete std::exchange(runtime->foreign, &ended_foreign_state);
   return 0;
 }
 

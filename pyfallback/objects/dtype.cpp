@@ -41,6 +41,17 @@ PyObject* get_is_complex(PyObject* self, void*) {
   return PyBool_FromLong(is_complex(dtype_of_object(self)) ? 1 : 0);
 }
 
+// What the runtime keeps is seen by Python's collector, so that the type may end.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  free_object(self);
+}
+
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 
@@ -56,13 +67,15 @@ PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>("The type of a tensor's elements. There is one object for each, "
                                   "so `is` compares them.")},
     {Py_tp_new, slot(refuse_new)},
-    {Py_tp_dealloc, slot(free_object)},
+    {Py_tp_traverse, slot(traverse)},
+    {Py_tp_dealloc, slot(deallocate)},
     {Py_tp_repr, slot(represent)},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard.dtype", sizeof(DTypeObject), 0, Py_TPFLAGS_DEFAULT, slots};
+PyType_Spec spec = {"opyard.dtype", sizeof(DTypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+                    slots};
 
 constexpr DType kDTypes[] = {
 #define OPYARD_DTYPE(code, name, python, type, dlpack, bits) DType::name,

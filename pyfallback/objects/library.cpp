@@ -4,6 +4,9 @@
 // it replaces. Any of them may take the same library back. So whoever registers holds a share of
 // the library; taking it back ends what stands at once, and what is just being registered ends
 // with the last share.
+//
+// [Ending] A library is shown to Python's collector with the functions of its kernels from the moment on when its
+// interpreter is closed: see objects/shown_functions.h. What is collected then is taken back.
 #include "objects/library.h"
 
 #include <cstdlib>
@@ -22,12 +25,16 @@ namespace opyard::python {
 namespace {
 
 struct LibraryObject {
-  PyObject_HEAD std::shared_ptr<Library> library;  // null once reset
+  PyObject_HEAD Runtime* runtime;
+  std::shared_ptr<Library> library;  // null once reset
+  ShownFunctions functions;
 };
+
+LibraryObject& object_of(PyObject* self) { return *reinterpret_cast<LibraryObject*>(self); }
 
 // See [Shared].
 std::shared_ptr<Library> library_of(PyObject* self) {
-  std::shared_ptr<Library> library = reinterpret_cast<LibraryObject*>(self)->library;
+  std::shared_ptr<Library> library = object_of(self).library;
   OPYARD_CHECK(library != nullptr, BadRegistration, "this library was taken back already");
   return library;
 }
@@ -70,8 +77,10 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
         std::string(require_text(name_space, "the namespace of a library")), parse_key(key), file,
         line, runtime_of(type).tag);
     const Owned object = checked(type->tp_alloc(type, 0));
-    new (&reinterpret_cast<LibraryObject*>(object.get())->library)
-        std::shared_ptr<Library>(std::move(library));
+    LibraryObject& made = object_of(object.get());
+    new (&made.library) std::shared_ptr<Library>(std::move(library));
+    new (&made.functions) ShownFunctions();
+    made.runtime = &runtime_of(type);
     if (leak_check != nullptr) {
       leak_check->add(LeakCheck::Kind::Library, object.get(),
                       std::string(PyUnicode_AsUTF8(name_space)) + " " + PyUnicode_AsUTF8(kind) +
@@ -120,15 +129,16 @@ ResultRule parse_rule(std::string_view rule) {
 constexpr int kWithKeyset = 1;  // what a function gets before the arguments
 constexpr int kWithNext = 2;
 
-Kernel make_kernel(Runtime& runtime, PyObject* function, int wants, ResultRule rule) {
+Kernel make_kernel(LibraryObject& library, PyObject* function, int wants, ResultRule rule) {
   if (function == Py_None) return Kernel::fallthrough();
   const bool with_keyset = (wants & kWithKeyset) != 0;
   if ((wants & kWithNext) == 0) {
-    return make_python_kernel(runtime, function, {.with_keyset = with_keyset, .rule = rule});
+    return make_python_kernel(*library.runtime, function,
+                              {.with_keyset = with_keyset, .rule = rule}, library.functions.add());
   }
   OPYARD_CHECK(rule == ResultRule::Any, BadRegistration,
                "a kernel that takes call_next has no rule for its results");
-  return make_next_kernel(runtime, function, with_keyset);
+  return make_next_kernel(*library.runtime, function, with_keyset, library.functions.add());
 }
 
 // impl(name, function or None for fallthrough, key, wants, override, place, rule="")
@@ -150,8 +160,7 @@ PyObject* implement(PyObject* self, PyObject* args) {
     const auto library = library_of(self);
     library->set_place(place);
     library->implement({name, std::size_t(name_size)}, parse_key(key),
-                       make_kernel(runtime_of(Py_TYPE(self)), function, wants, result_rule),
-                       override != 0);
+                       make_kernel(object_of(self), function, wants, result_rule), override != 0);
     Py_RETURN_NONE;
   });
 }
@@ -203,8 +212,9 @@ PyObject* fallback(PyObject* self, PyObject* args) {
     library->set_place(place);
     library->fallback(function == Py_None
                           ? Kernel::fallthrough()
-                          : make_python_kernel(runtime_of(Py_TYPE(self)), function,
-                                               {.with_keyset = with_keyset != 0, .with_op = true}));
+                          : make_python_kernel(*object_of(self).runtime, function,
+                                               {.with_keyset = with_keyset != 0, .with_op = true},
+                                               object_of(self).functions.add()));
     Py_RETURN_NONE;
   });
 }
@@ -221,7 +231,7 @@ PyObject* set_python_module(PyObject* self, PyObject* args) {
 }
 
 void take_back(PyObject* self) noexcept {
-  const auto library = std::exchange(reinterpret_cast<LibraryObject*>(self)->library, nullptr);
+  const auto library = std::exchange(object_of(self).library, nullptr);
   if (library != nullptr) library->reset();
 }
 
@@ -246,10 +256,25 @@ PyObject* reset(PyObject* self, PyObject*) {
   });
 }
 
+// See [Ending]. One that is being made has no runtime yet.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const LibraryObject& library = object_of(self);
+  if (library.runtime == nullptr || !library.runtime->gate.closed()) return 0;
+  return library.functions.visit(visit, arg);
+}
+
+int clear(PyObject* self) {
+  take_back(self);
+  return 0;
+}
+
 void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   take_back(self);
   if (leak_check != nullptr) leak_check->remove(self);
-  std::destroy_at(&reinterpret_cast<LibraryObject*>(self)->library);
+  std::destroy_at(&object_of(self).functions);
+  std::destroy_at(&object_of(self).library);
   free_object(self);
 }
 
@@ -269,11 +294,14 @@ PyMethodDef methods[] = {
 PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>("Library(ns, kind, key, place): see opyard.library.Library.")},
     {Py_tp_new, slot(make)},
+    {Py_tp_traverse, slot(traverse)},
+    {Py_tp_clear, slot(clear)},
     {Py_tp_dealloc, slot(deallocate)},
     {Py_tp_methods, methods},
     {0, nullptr}};
 
-PyType_Spec spec = {"opyard._C.Library", sizeof(LibraryObject), 0, Py_TPFLAGS_DEFAULT, slots};
+PyType_Spec spec = {"opyard._C.Library", sizeof(LibraryObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
 }  // namespace
 

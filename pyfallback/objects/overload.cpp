@@ -228,7 +228,16 @@ PyObject* reduce(PyObject* self, PyObject*) {
 
 PyObject* same(PyObject* self, PyObject*) { return Owned::share(self).release(); }
 
+// Every circle goes through a dictionary or a type as well, which is taken apart.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(overload_of(self).class_rules);
+  Py_VISIT(overload_of(self).dispatch_cache);
+  return 0;
+}
+
 void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   if (overload_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
   Py_CLEAR(overload_of(self).class_rules);
   Py_CLEAR(overload_of(self).dispatch_cache);
@@ -291,6 +300,7 @@ PyMemberDef members[] = {
 PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>("One operator: opyard.ops.<namespace>.<name>.<overload>.")},
     {Py_tp_call, slot(PyVectorcall_Call)},
+    {Py_tp_traverse, slot(traverse)},
     {Py_tp_dealloc, slot(deallocate)},
     {Py_tp_str, slot(show)},
     {Py_tp_repr, slot(represent)},
@@ -299,9 +309,10 @@ PyType_Slot slots[] = {
     {Py_tp_members, members},
     {0, nullptr}};
 
-PyType_Spec spec = {
-    "opyard.OpOverload", sizeof(OverloadObject), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec = {"opyard.OpOverload", sizeof(OverloadObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
 
 }  // namespace
 

@@ -229,7 +229,19 @@ PyObject* get_from_hook(PyObject* self, void* hook) {
 }
 PyObject* same(PyObject* self, PyObject*) { return Owned::share(self).release(); }
 
+// Every circle goes through a dictionary or a type as well, which is taken apart.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  const PacketObject& packet = packet_of(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(packet.overloads);
+  Py_VISIT(packet.attributes);
+  if (packet.known == nullptr) return 0;
+  for (const Owned& overload : *packet.known) Py_VISIT(overload.get());
+  return 0;
+}
+
 void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   PacketObject& packet = packet_of(self);
   if (packet.weak_references != nullptr) PyObject_ClearWeakRefs(self);
   Py_XDECREF(packet.overloads);
@@ -261,6 +273,7 @@ PyType_Slot slots[] = {
     {Py_tp_doc,
      const_cast<char*>("An operator with all its overloads: opyard.ops.<namespace>.<name>.")},
     {Py_tp_call, slot(PyVectorcall_Call)},
+    {Py_tp_traverse, slot(traverse)},
     {Py_tp_dealloc, slot(deallocate)},
     {Py_tp_getattro, slot(get_attribute)},
     {Py_tp_str, slot(show)},
@@ -270,9 +283,10 @@ PyType_Slot slots[] = {
     {Py_tp_members, members},
     {0, nullptr}};
 
-PyType_Spec spec = {
-    "opyard.OpOverloadPacket", sizeof(PacketObject), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec = {"opyard.OpOverloadPacket", sizeof(PacketObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
 
 }  // namespace
 

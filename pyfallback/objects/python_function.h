@@ -3,11 +3,12 @@
 // A record whose boxed function is run_python_kernel() has a PythonKernel as its context. Whoever has
 // the call's arguments as Python objects already may call the function with those: direct_call.h.
 //
-// Depends on: runtime/runtime.h, registry/record.h.
+// Depends on: objects/shown_functions.h, runtime/runtime.h, registry/record.h.
 #pragma once
 
 #include "runtime/runtime.h"
 
+#include "objects/shown_functions.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard::python {
@@ -31,6 +32,7 @@ struct PythonKernel {
   Runtime& runtime;
   PyObject* const function;
   const KernelConvention convention;
+  const ShownFunction shown;
   // The operator that was called last where it takes tensors by position only and gives one: its calls
   // need no conversions. The second is for kernels whose results have to be fresh. With the GIL held.
   mutable const Operator* of_tensors = nullptr;

@@ -58,6 +58,7 @@ struct NextKernel {
   Runtime& runtime;
   PyObject* const function;
   const bool with_keyset;
+  const ShownFunction shown;
   // The operator that was called last, and its object. With the GIL held.
   mutable const Operator* op = nullptr;
   mutable PyObject* overload = nullptr;
@@ -66,6 +67,7 @@ struct NextKernel {
 void destroy_kernel(void* context) {
   const std::unique_ptr<NextKernel> kernel(static_cast<NextKernel*>(context));
   if (leak_check != nullptr) leak_check->remove(context);
+  kernel->shown->store(nullptr, std::memory_order_release);
   kernel->runtime.tag->decref(kernel->function, false);
   if (kernel->overload != nullptr) kernel->runtime.tag->decref(kernel->overload, false);
 }
@@ -155,10 +157,13 @@ PyType_Spec spec = {
 
 }  // namespace
 
-Kernel make_next_kernel(Runtime& runtime, PyObject* function, bool with_keyset) {
-  auto kernel = std::unique_ptr<NextKernel>(new NextKernel{runtime, function, with_keyset});
+Kernel make_next_kernel(Runtime& runtime, PyObject* function, bool with_keyset,
+                        ShownFunction shown) {
+  auto kernel =
+      std::unique_ptr<NextKernel>(new NextKernel{runtime, function, with_keyset, std::move(shown)});
   Kernel made = Kernel::with_context(&run_next_kernel, kernel.get(), &destroy_kernel);
   Py_INCREF(function);
+  kernel->shown->store(function, std::memory_order_release);
   const NextKernel* const kept = kernel.release();
   if (leak_check != nullptr) {
     leak_check->add(LeakCheck::Kind::Function, kept, name_of_function(function));

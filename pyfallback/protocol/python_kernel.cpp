@@ -30,6 +30,7 @@ namespace {
 void destroy_kernel(void* context) {
   const std::unique_ptr<PythonKernel> kernel(static_cast<PythonKernel*>(context));
   if (leak_check != nullptr) leak_check->remove(context);
+  kernel->shown->store(nullptr, std::memory_order_release);
   kernel->runtime.tag->decref(kernel->function, false);
 }
 
@@ -192,11 +193,13 @@ Owned convert_ruled_results(Runtime& runtime, const Record& record, const Operat
   return Owned::steal(take_results(runtime, op, stack));
 }
 
-Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention) {
+Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention,
+                          ShownFunction shown) {
   auto kernel = std::unique_ptr<PythonKernel>(
-      new PythonKernel{runtime, function, convention, nullptr, nullptr});
+      new PythonKernel{runtime, function, convention, std::move(shown), nullptr, nullptr});
   Kernel made = Kernel::with_context(&run_python_kernel, kernel.get(), &destroy_kernel);
   Py_INCREF(function);
+  kernel->shown->store(function, std::memory_order_release);
   const PythonKernel* const kept = kernel.release();
   if (leak_check != nullptr) {
     leak_check->add(LeakCheck::Kind::Function, kept, name_of_function(function));

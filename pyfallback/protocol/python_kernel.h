@@ -16,8 +16,9 @@
 
 namespace opyard::python {
 
-// A kernel that calls `function`. With the GIL held.
-Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention);
+// A kernel that calls `function`, which it puts into `shown` as long as it keeps it. With the GIL held.
+Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention,
+                          ShownFunction shown);
 
 // The kernel behind a record, or null where it is none of this interpreter's.
 const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& record) noexcept;

@@ -38,11 +38,20 @@ inline PyThreadState* current_thread_state() noexcept {
 #endif
 }
 
+// The thread that has closed the main interpreter, which ends it, and its state: Python says that it is not there as
+// soon as it begins to take itself apart, and that thread still has work to do then.
+inline constinit std::atomic<unsigned long> ending_thread{0};
+inline constinit std::atomic<PyThreadState*> ending_state{nullptr};
+
 // The thread state with which this thread holds a GIL, of whichever interpreter, or null. Never blocks;
 // null once Python is gone.
 inline PyThreadState* attached_thread_state() noexcept {
-  if (Py_IsInitialized() == 0) return nullptr;
   PyThreadState* const current = current_thread_state();
+  if (Py_IsInitialized() == 0) {
+    const bool is_ending = current != nullptr && current == ending_state.load() &&
+                           ending_thread.load() == PyThread_get_thread_ident();
+    return is_ending ? current : nullptr;
+  }
 #if PY_VERSION_HEX < 0x030C0000
   // There it may be another thread's. A thread knows the first state it had; one that was made for it
   // later, for another interpreter, says whose it is.

@@ -3,7 +3,8 @@
 // [Life] _C's first import makes the runtime, and the interpreter's own dictionary keeps it for later
 // ones. An atexit function of the interpreter closes it; a static destructor closes the gates too,
 // for hosts that just exit. The dictionary is cleared when nothing of the interpreter can run any more:
-// then the runtime ends, its tag is disarmed, and the registry forgets it. The runtime and its tag are
+// then the runtime ends, its tag is disarmed, and the registry forgets it. The dictionary also keeps the
+// module, so that its types stay as long; the interpreter's last collection takes them. The runtime and its tag are
 // never freed; an interpreter that is made later gets its own.
 //
 // Code that has neither a tag nor a type at hand finds its runtime through one atomic pointer, as long
@@ -71,6 +72,7 @@ void end_runtime(PyObject* capsule) {
   Registry::instance().leave(runtime.tag);
   runtime.interpreter.store(nullptr, std::memory_order_release);
   count_runtimes();
+  Py_DECREF(runtime.module);
 }
 
 std::string name_of(PyInterpreterState* interpreter) {
@@ -116,6 +118,7 @@ void keep_runtime(Runtime& runtime) {
   OPYARD_CHECK(kept != nullptr, OutOfMemory, "the interpreter has no dictionary");
   if (find_kept() != nullptr) return;
   const Owned capsule = checked(PyCapsule_New(&runtime, kKept, end_runtime));
+  Py_INCREF(runtime.module);
   if (PyDict_SetItemString(kept, kKept, capsule.get()) < 0) throw PythonErrorSet();
 }
 
@@ -149,7 +152,11 @@ Runtime* find_runtime() noexcept {
 }
 
 bool close_runtime(Runtime& runtime) noexcept {
-  if (runtime.is_main) closed_for_exit.store(true, std::memory_order_relaxed);
+  if (runtime.is_main) {
+    closed_for_exit.store(true, std::memory_order_relaxed);
+    ending_thread.store(PyThread_get_thread_ident());
+    ending_state.store(PyThreadState_Get());
+  }
   runtime.gate.close();
   {
     const ReleaseGil release;

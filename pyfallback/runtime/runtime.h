@@ -57,7 +57,8 @@ struct Runtime {
   // see objects/tensor_life.cpp, [Keeping].
   void (*before_drop)(PyObject* object) noexcept = nullptr;
 
-  // The module that was imported first; borrowed. It is the owner of what follows.
+  // The module that was imported first; the interpreter keeps it until the runtime ends. It is the owner of what
+  // follows.
   PyObject* module = nullptr;
   // Heap types of _C; strong references.
   PyTypeObject* tensor_type = nullptr;

@@ -1,5 +1,8 @@
 // test/embed/cycles.cpp: what is left of memory after Python, or an interpreter, has begun and ended again and
-// again. Prints the bytes in use after each cycle; with "bare" first nothing of Opyard is imported.
+// again. Prints the bytes in use after each cycle.
+//
+//   cycles KIND COUNT                     cycles that use Opyard: python, legacy or isolated
+//   cycles compare COUNT CONTROL PROGRAM  cycles of Python alone that run CONTROL, then as many that run PROGRAM
 #include "opyard/embed.h"
 
 #include <malloc.h>
@@ -34,11 +37,14 @@ void report() {
 int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "python";
   const int cycles = count > 2 ? std::atoi(arguments[2]) : 12;
-  if (what == "bare") {
+  if (what == "compare") {
+    CHECK(count == 5);
     CHECK(dlopen(std::getenv("OPYARD_LIBPYTHON"), RTLD_NOW | RTLD_GLOBAL) != nullptr);
-    for (int n = 0; n < cycles; ++n) {
+    for (int n = 0; n < 2 * cycles; ++n) {
       find<void(int)>("Py_InitializeEx")(0);
-      find<int()>("Py_FinalizeEx")();
+      CHECK(find<int(const char*, void*)>("PyRun_SimpleStringFlags")(arguments[n < cycles ? 3 : 4],
+                                                                     nullptr) == 0);
+      CHECK(find<int()>("Py_FinalizeEx")() == 0);
       report();
     }
     return 0;

@@ -324,6 +324,7 @@ PROGRAM = """
     lib.impl("python", lambda x: x + 1)
     lib.define("c(float x) -> float")
     lib.impl_c("c", "libm.so.6", "exp2")
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(lib))  # nobody takes it back
     f = getattr(opyard.ops.late, sys.argv[2]).default.c_function()
     library = ctypes.CDLL(sys.argv[1])
     library.c_at_exit(f)
