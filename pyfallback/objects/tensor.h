@@ -23,9 +23,17 @@ struct TensorObject {
   bool finalized;        // the class's own __del__ has run
 };
 
-// Whether an object is a Tensor, exactly or by subclass.
+// Whether an object is a Tensor, exactly or by subclass. One that has no other bases has Tensor last but
+// one in the order of its bases; only for others that order is searched.
 inline bool is_tensor(const Runtime& runtime, PyObject* object) noexcept {
-  return Py_TYPE(object) == runtime.tensor_type || PyObject_TypeCheck(object, runtime.tensor_type);
+  PyTypeObject* const type = Py_TYPE(object);
+  if (type == runtime.tensor_type) return true;
+  PyObject* const order = type->tp_mro;
+  if (__builtin_expect(order == nullptr, 0)) return false;
+  const Py_ssize_t count = PyTuple_GET_SIZE(order);
+  return (count >= 2 && PyTuple_GET_ITEM(order, count - 2) ==
+                            reinterpret_cast<PyObject*>(runtime.tensor_type)) ||
+         PyType_IsSubtype(type, runtime.tensor_type) != 0;
 }
 
 // Makes a wrapper that its tensor kept an owner again, as it was reached from Python.
@@ -45,7 +53,19 @@ inline Runtime& runtime_of_tensor(PyObject* object) noexcept {
 // The wrapper of a tensor: the live one, or a new one. None for the undefined tensor. Raises
 // InterpreterGone for a tensor of another interpreter. With the GIL held.
 Owned wrap(Runtime& runtime, Tensor&& tensor);
-Owned wrap(Runtime& runtime, const Tensor& tensor);  // without counting, where it has one
+// The live wrapper that owns its tensor, lent; null where there is none, or where wrap() has more to do.
+// Raises InterpreterGone for a tensor of another interpreter.
+inline PyObject* find_wrapper(const Runtime& runtime, const Tensor& tensor) {
+  if (!tensor.defined()) return nullptr;
+  const ObjectSlot& slot = tensor.impl()->object_slot();
+  auto* const live = static_cast<TensorObject*>(slot.object(runtime.tag));
+  if (live == nullptr || slot.owns_object() || Py_REFCNT(live) <= 0 || live->finalized) return nullptr;
+  return reinterpret_cast<PyObject*>(live);
+}
+inline Owned wrap(Runtime& runtime, const Tensor& tensor) {  // without counting, where it has one
+  if (PyObject* const live = find_wrapper(runtime, tensor)) return Owned::share(live);
+  return wrap(runtime, Tensor(tensor));
+}
 // A new wrapper of this subclass of Tensor. Raises BadArgument where the tensor has a wrapper.
 Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor);
 

@@ -265,18 +265,6 @@ void return_left_wrapper(PyObject* object) noexcept {
   if (wrapper.keeper != nullptr && wrapper.keeper->is_left_to_object()) return_from_tensor(wrapper);
 }
 
-Owned wrap(Runtime& runtime, const Tensor& tensor) {
-  if (tensor.defined()) {
-    const ObjectSlot& slot = tensor.impl()->object_slot();
-    auto* const live = static_cast<PyObject*>(slot.object(runtime.tag));
-    if (live != nullptr && !slot.owns_object() && Py_REFCNT(live) > 0 &&
-        !wrapper_of(live).finalized) {
-      return Owned::share(live);
-    }
-  }
-  return wrap(runtime, Tensor(tensor));
-}
-
 Owned wrap(Runtime& runtime, Tensor&& tensor) {
   if (!tensor.defined()) return Owned::share(Py_None);
   ObjectSlot& slot = tensor.impl()->object_slot();

@@ -33,7 +33,7 @@ namespace {
 struct HandlerCall {
   Runtime& runtime;
   const Operator& op;
-  Owned op_object;
+  PyObject* op_object;  // borrowed
   Owned types;
   Owned args;
   Owned kwargs;  // null where there are none
@@ -52,34 +52,40 @@ std::string describe_handler(const void* who) {
                      reinterpret_cast<PyTypeObject*>(answer.type.get())->tp_name);
 }
 
-// Whether a handler, which gets itself or its class first, has to be given `kwargs`.
-bool needs_kwargs(PyObject* function) {
-  constexpr int kWithKwargs = 5;
+// The default that a handler, which gets itself or its class first, has for `kwargs`; borrowed, null
+// where it has none. It is handed over, since CPython is slower at filling it in (bench row subclass).
+PyObject* default_of_kwargs(PyObject* function) {
+  constexpr Py_ssize_t kPosition = 4;
   const auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
   PyObject* const defaults = PyFunction_GET_DEFAULTS(function);
-  return code->co_argcount < kWithKwargs || defaults == nullptr ||
-         code->co_argcount - PyTuple_GET_SIZE(defaults) >= kWithKwargs;
+  if (code->co_argcount <= kPosition || defaults == nullptr) return nullptr;
+  const Py_ssize_t at = kPosition - (code->co_argcount - PyTuple_GET_SIZE(defaults));
+  return at < 0 ? nullptr : PyTuple_GET_ITEM(defaults, at);
 }
 
 // Calls a handler as it lies on the type of a mode, or the function of a class's handler. A rule of an
-// operator is called with the receiver first, whatever it is.
+// operator is called with the receiver first, whatever it is. The caller keeps it alive.
 Owned ask(HandlerCall& call, const Asked& asked, PyObject* function, bool is_rule = false) {
   Runtime& runtime = call.runtime;
   const bool plain = PyFunction_Check(function) || is_rule;
-  const Owned called =
-      plain ? Owned::share(function)
-            : require(runtime, PyObject_GetAttr(asked.receiver, runtime.handler_name));
-  if (!call.kwargs && (!PyFunction_Check(function) || needs_kwargs(function))) {
+  Owned bound;
+  if (!plain) bound = require(runtime, PyObject_GetAttr(asked.receiver, runtime.handler_name));
+  PyObject* kwargs = call.kwargs.get();
+  if (kwargs == nullptr && PyFunction_Check(function)) kwargs = default_of_kwargs(function);
+  if (kwargs == nullptr) {
     call.kwargs = require(runtime, PyDict_New());
+    kwargs = call.kwargs.get();
   }
-  PyObject* all[] = {nullptr,          asked.receiver,  call.op_object.get(),
-                     call.types.get(), call.args.get(), call.kwargs.get()};
+  alignas(kPairBytes) PyObject* all[7];  // from the third on: what stands before the first is the callee's
+  put_pair(all + 2, asked.receiver, call.op_object);
+  put_pair(all + 4, call.types.get(), call.args.get());
+  all[6] = kwargs;
   // What is no Python function is bound to its receiver already.
-  PyObject** const first = plain ? all + 1 : all + 2;
-  const std::size_t count = std::size_t(std::end(all) - first) - (call.kwargs ? 0 : 1);
+  PyObject** const first = plain ? all + 2 : all + 3;
+  const auto count = std::size_t(std::end(all) - first);
   const ForgetEntryKeys anew;
   return require(runtime, in_python([&] {
-                   return PyObject_Vectorcall(called.get(), first,
+                   return PyObject_Vectorcall(plain ? function : bound.get(), first,
                                               count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
                  }));
 }
@@ -226,7 +232,7 @@ std::string joined(const Names& names) {
 // Asks the rule that the operator has for exactly this class, if there is one; null else. It goes before
 // the handler of the class itself.
 Owned ask_rule(HandlerCall& call, const Asked& asked) {
-  PyObject* const rules = overload_object_of(call.op_object.get()).class_rules;
+  PyObject* const rules = overload_object_of(call.op_object).class_rules;
   if (__builtin_expect(rules == nullptr, 1)) return {};
   const Owned rule =
       Owned::share(PyDict_GetItemWithError(rules, reinterpret_cast<PyObject*>(asked.type)));
@@ -242,6 +248,15 @@ HandlerAnswer answer_of(const Asked& asked, Owned object) {
   return {std::move(object), Owned::share(reinterpret_cast<PyObject*>(asked.type)), asked.is_mode};
 }
 
+// Without an object where the class answered NotImplemented.
+HandlerAnswer ask_class(HandlerCall& call, PyTypeObject* type, PyObject* kept) {
+  const Asked asked{reinterpret_cast<PyObject*>(type), type, false};
+  if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
+  Owned answer = ask(call, asked, kept_item(kept, kFunction));
+  if (answer.get() == Py_NotImplemented) return {};
+  return answer_of(asked, std::move(answer));
+}
+
 // Asks in turn. See [Order].
 HandlerAnswer ask_all(HandlerCall& call, const Classes& classes) {
   Runtime& runtime = call.runtime;
@@ -251,20 +266,18 @@ HandlerAnswer ask_all(HandlerCall& call, const Classes& classes) {
     // Hidden, it lives until the handler is done.
     auto* const receiver = static_cast<PyObject*>(hide.outermost().handler().object(runtime.tag));
     const Asked asked{receiver, Py_TYPE(receiver), true};
-    PyObject* const raw = lookup_on_type(asked.type, runtime.handler_name);
-    if (raw == nullptr) {
+    const Owned raw = Owned::share(lookup_on_type(asked.type, runtime.handler_name));
+    if (!raw) {
       fail(ErrorKind::BadArgument,
            fmt::format("a {} is no mode: it has no __opyard_dispatch__", asked.type->tp_name));
     }
     if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
-    Owned answer = ask(call, asked, raw);
+    Owned answer = ask(call, asked, raw.get());
     if (answer.get() != Py_NotImplemented) return answer_of(asked, std::move(answer));
   }
   for (const Classes::Item& item : classes) {
-    const Asked asked{reinterpret_cast<PyObject*>(item.type), item.type, false};
-    if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
-    Owned answer = ask(call, asked, kept_item(item.kept, kFunction));
-    if (answer.get() != Py_NotImplemented) return answer_of(asked, std::move(answer));
+    HandlerAnswer answer = ask_class(call, item.type, item.kept);
+    if (answer.object) return answer;
   }
   refuse(call.op, classes);
 }
@@ -280,9 +293,10 @@ void dispatch_with_gil(Runtime& runtime, const Operator& op, Stack& stack) {
     const ExcludeDispatchKeyGuard below(DispatchKey::Python);
     return op.call_boxed_unchecked(stack);
   }
+  const Owned overload = overload_object(runtime, op);
   HandlerCall call{runtime,
                    op,
-                   overload_object(runtime, op),
+                   overload.get(),
                    tuple_of(runtime, classes),
                    args_of(runtime, schema, values),
                    kwargs_of(runtime, schema, values)};
@@ -317,7 +331,7 @@ Owned detach_by_class(Runtime& runtime, const Owned& object, const Owned& kept) 
   const Owned op = require(runtime, PyObject_GetAttrString(packet.get(), "default"));
   HandlerCall call{runtime,
                    plan_of(op.get()).op(),
-                   Owned::share(op.get()),
+                   op.get(),
                    Owned::share(kept_item(kept.get(), kTypes)),
                    require(runtime, PyTuple_Pack(1, object.get())),
                    {}};
@@ -388,23 +402,52 @@ Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
 
 HandlerAnswer ask_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
                            std::size_t count, PyObject* names) {
-  Classes classes;
   const std::size_t all = count + (names == nullptr ? 0 : std::size_t(PyTuple_GET_SIZE(names)));
+  const Operator& op = plan_of(overload).op();
+  const auto handled_class = [&](PyObject* object) -> PyTypeObject* {
+    PyTypeObject* const type = Py_TYPE(object);
+    if (type == runtime.tensor_type || !is_tensor(runtime, object)) return nullptr;
+    return tensor_unchecked(object).keys().has(DispatchKey::Python) ? type : nullptr;
+  };
+  PyTypeObject* first = nullptr;
+  bool several = !thread_modes().empty();
   for (std::size_t i = 0; i < all; ++i) {
-    if (Py_TYPE(args[i]) == runtime.tensor_type || !is_tensor(runtime, args[i])) continue;
-    if (tensor_unchecked(args[i]).keys().has(DispatchKey::Python)) {
-      classes.add(runtime, Py_TYPE(args[i]));
-    }
+    PyTypeObject* const type = handled_class(args[i]);
+    if (type == nullptr || type == first) continue;
+    several |= first != nullptr;
+    first = type;
   }
-  if (classes.empty() && thread_modes().empty()) return {};
+  if (several) {
+    Classes classes;
+    for (std::size_t i = 0; i < all; ++i) {
+      if (PyTypeObject* const type = handled_class(args[i])) classes.add(runtime, type);
+    }
+    if (classes.empty() && thread_modes().empty()) return {};
+    HandlerCall call{runtime,
+                     op,
+                     overload,
+                     tuple_of(runtime, classes),
+                     tuple_of_args(args, count),
+                     dictionary_of(args + count, names)};
+    const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
+    return ask_all(call, classes);
+  }
+  // One class and no mode, as most calls have: nothing is to be put in order.
+  if (first == nullptr) return {};
+  const Owned kept = handler_of(runtime, first);
+  if (!kept) return {};
   HandlerCall call{runtime,
-                   plan_of(overload).op(),
-                   Owned::share(overload),
-                   tuple_of(runtime, classes),
+                   op,
+                   overload,
+                   Owned::share(kept_item(kept.get(), kTypes)),
                    tuple_of_args(args, count),
                    dictionary_of(args + count, names)};
   const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
-  return ask_all(call, classes);
+  HandlerAnswer answer = ask_class(call, first, kept.get());
+  if (answer.object) return answer;
+  Classes classes;
+  classes.add(runtime, first);
+  refuse(op, classes);
 }
 
 Owned convert_answer(Runtime& runtime, const Operator& op, const HandlerAnswer& answer) {

@@ -60,15 +60,21 @@ void push_ruled_results(Runtime& runtime, const Returner& returner, PyObject* fu
   for (Value& value : made) stack.push(std::move(value));
 }
 
-// A call without conversions; see PythonKernel::of_tensors.
+// A call without conversions; see PythonKernel::of_tensors. Not in line, where it would have no register
+// to itself (bench row python_from_cpp).
 template <bool fresh>
-void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
+[[gnu::noinline]] void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   Runtime& runtime = kernel.runtime;
   const std::size_t count = op.schema().arguments.size();
   CallArguments arguments(count);
   for (const Value& value : stack.top(count)) {
-    arguments.add(wrap(runtime, value.tensor_unchecked()));
+    const Tensor& tensor = value.tensor_unchecked();
+    if (PyObject* const live = find_wrapper(runtime, tensor)) {
+      arguments.add_lent(live);
+    } else {
+      arguments.add(wrap(runtime, Tensor(tensor)));
+    }
   }
   const Owned result =
       require(runtime, in_python([&] {
@@ -79,10 +85,10 @@ void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
     return push_ruled_results(runtime, {describe_kernel, &record}, kernel.function,
                               ResultRule::Fresh, op, result.get(), stack);
   }
-  stack.drop(count);
-  if (Py_TYPE(result.get()) == runtime.tensor_type) {
-    stack.push(Value(tensor_unchecked(result.get())));
+  if (Py_TYPE(result.get()) == runtime.tensor_type && count > 0) {
+    stack.replace(stack.top(count), Value(tensor_unchecked(result.get())));
   } else {
+    stack.drop(count);
     push_results(runtime, {describe_kernel, &record}, op, result.get(), stack);
   }
 }

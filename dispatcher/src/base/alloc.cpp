@@ -5,7 +5,12 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/spare_blocks.h"
+
 namespace opyard {
+
+constinit std::atomic<bool> detail::memory_is_plain{true};
+
 namespace {
 
 void* default_allocate(std::size_t bytes, std::size_t alignment) {
@@ -23,6 +28,12 @@ constinit std::atomic<bool> counting{false};
 constinit std::atomic<std::size_t> live_bytes{0};
 constinit std::atomic<std::size_t> live_blocks{0};
 
+void look_at_memory() noexcept {
+  const bool plain = current.load(std::memory_order_relaxed) == &kDefault &&
+                     !counting.load(std::memory_order_relaxed);
+  detail::memory_is_plain.store(plain, std::memory_order_relaxed);
+}
+
 void count_block(std::size_t bytes) noexcept {
   live_bytes.fetch_add(bytes, std::memory_order_relaxed);
   live_blocks.fetch_add(1, std::memory_order_relaxed);
@@ -35,7 +46,10 @@ void count_block_back(std::size_t bytes) noexcept {
 }  // namespace
 
 const Allocator* set_allocator(const Allocator* allocator) noexcept {
-  return current.exchange(allocator == nullptr ? &kDefault : allocator, std::memory_order_acq_rel);
+  const Allocator* const former =
+      current.exchange(allocator == nullptr ? &kDefault : allocator, std::memory_order_acq_rel);
+  look_at_memory();
+  return former;
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -55,6 +69,7 @@ void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept
 
 AllocationCount live_allocations() noexcept {
   counting.store(true, std::memory_order_relaxed);
+  look_at_memory();
   return {live_bytes.load(std::memory_order_relaxed), live_blocks.load(std::memory_order_relaxed)};
 }
 

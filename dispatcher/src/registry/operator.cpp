@@ -61,18 +61,17 @@ OPYARD_COLD DispatchKeySet keys_of_others(const Value& value) {
                    op.declaration()));
 }
 
-// Raises where a kernel that puts its own results on the stack left other ones than the schema
+// Raises where a kernel that puts its own results on the stack left another one than the schema
 // has; what a C++ signature returns was checked when the kernel was registered.
-void check_results(const Operator& op, const Record& record, std::span<const Value> results) {
-  const std::vector<Argument>& wanted = op.schema().results;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (__builtin_expect(accepts(*wanted[i].type, results[i]), 1)) continue;
-    fail(ErrorKind::BadReturn,
-         fmt::format("{}: the kernel {} left {} ({}) as result {}, but the schema says {}.\n"
-                     "Declaration: {}",
-                     to_string(op.name()), record.provenance, name_of(results[i].kind()),
-                     to_string(results[i]), i, to_string(*wanted[i].type), op.declaration()));
-  }
+OPYARD_COLD void check_result(const Operator& op, const Record& record, std::size_t position,
+                              const Value& result) {
+  const Type& wanted = *op.schema().results[position].type;
+  if (accepts(wanted, result)) return;
+  fail(ErrorKind::BadReturn,
+       fmt::format("{}: the kernel {} left {} ({}) as result {}, but the schema says {}.\n"
+                   "Declaration: {}",
+                   to_string(op.name()), record.provenance, name_of(result.kind()),
+                   to_string(result), position, to_string(wanted), op.declaration()));
 }
 
 // Operator::signature_ taken apart.
@@ -106,6 +105,10 @@ Operator::Operator(Schema schema, const Record& initial)
           plan.push_back({plain_kinds(*argument.type), carries_keys(*argument.type)});
         }
         return plan;
+      }()), result_kinds_([this] {
+        std::vector<std::uint64_t> kinds;
+        for (const Argument& result : schema_.results) kinds.push_back(plain_kinds(*result.type));
+        return kinds;
       }()) {
   table_.mask.store(~std::uint64_t{0}, std::memory_order_relaxed);
   for (auto& slot : table_.slots) slot.store(&initial, std::memory_order_relaxed);
@@ -130,14 +133,34 @@ void Operator::check_arguments(std::span<const Value> arguments) const {
   static_cast<void>(check_and_join_keys(arguments));
 }
 
+// With the arguments above the first `below` values. See run_boxed().
+[[gnu::always_inline]] inline void Operator::run_above(std::size_t below, const Record& record,
+                                                       DispatchKeySet keys, Stack& stack) const {
+  consuming(stack, below, [&] {
+    record.boxed(record, *this, keys, stack);
+    if (__builtin_expect(schema_.variadic_results, 0)) return;
+    const auto results = std::ptrdiff_t(stack.size()) - std::ptrdiff_t(below);
+    if (__builtin_expect(results != std::ptrdiff_t(result_kinds_.size()), 0)) {
+      refuse_results(*this, record, results);
+    }
+    if (record.typed != nullptr) return;
+    for (std::size_t i = 0; i < result_kinds_.size(); ++i) {
+      if (!is_one_of(result_kinds_[i], stack[below + i])) {
+        check_result(*this, record, i, stack[below + i]);
+      }
+    }
+  });
+}
+
 void Operator::call_boxed(Stack& stack) const {
   const std::size_t count = plan_.size();
+  const std::size_t below = values_below(stack, count);
   DispatchKeySet arguments;
-  consuming(stack, values_below(stack, count),
+  consuming(stack, below,
             [&] { arguments = check_and_join_keys(stack.top(std::min(count, stack.size()))); });
   const detail::CallDepth depth;
   const DispatchKeySet keys = call_keys(arguments);
-  run_boxed(record(keys), keys, stack);
+  run_above(below, record(keys), keys, stack);
 }
 
 void Operator::call_boxed_at(DispatchKey key, Stack& stack) const {
@@ -162,8 +185,9 @@ void Operator::call_boxed_at(DispatchKey key, Stack& stack) const {
 
 void Operator::call_boxed_unchecked(Stack& stack) const {
   const detail::CallDepth depth;
-  const DispatchKeySet keys = call_keys(stack.top(schema_.arguments.size()));
-  run_boxed(record(keys), keys, stack);
+  const std::span<const Value> arguments = stack.top(plan_.size());
+  const DispatchKeySet keys = call_keys(arguments);
+  run_above(stack.size() - arguments.size(), record(keys), keys, stack);
 }
 
 void Operator::redispatch_boxed(DispatchKeySet keys, Stack& stack) const {
@@ -176,16 +200,7 @@ void Operator::redispatch_boxed(DispatchKeySet keys, Stack& stack) const {
 }
 
 void Operator::run_boxed(const Record& record, DispatchKeySet keys, Stack& stack) const {
-  const std::size_t below = values_below(stack, plan_.size());
-  consuming(stack, below, [&] {
-    record.boxed(record, *this, keys, stack);
-    if (__builtin_expect(schema_.variadic_results, 0)) return;
-    const auto results = std::ptrdiff_t(stack.size()) - std::ptrdiff_t(below);
-    if (__builtin_expect(results != std::ptrdiff_t(schema_.results.size()), 0)) {
-      refuse_results(*this, record, results);
-    }
-    if (record.typed == nullptr) check_results(*this, record, stack.top(schema_.results.size()));
-  });
+  run_above(values_below(stack, plan_.size()), record, keys, stack);
 }
 
 DispatchKeySet Operator::argument_keys(std::span<const Value> arguments) const {

@@ -11,10 +11,13 @@
 #include <limits>
 #include <thread>
 
+#include "base/spare_blocks.h"
 #include "tensor/geometry.h"
 
 namespace opyard {
 namespace {
+
+constinit __thread detail::SpareBlocks spare_tensors __attribute__((tls_model("initial-exec"))) = {};
 
 [[noreturn]] OPYARD_COLD void refuse_extent(IntSpan sizes, IntSpan strides, std::int64_t offset,
                                             DType dtype, std::size_t bytes) {
@@ -127,6 +130,12 @@ TensorImpl::TensorImpl(const TensorImpl& viewed, DispatchKeySet keys)
       contiguous_(viewed.contiguous_) {}
 
 TensorImpl::~TensorImpl() = default;
+
+void* TensorImpl::operator new(std::size_t bytes) { return spare_tensors.allocate(bytes); }
+
+void TensorImpl::operator delete(void* memory, std::size_t bytes) noexcept {
+  spare_tensors.deallocate(memory, bytes);
+}
 
 // A tensor that owns the object in its slot is left to it: that object may be in somebody's hands, by
 // a weak reference. It buries the tensor when it dies. Where the interpreter is gone the slot's decref

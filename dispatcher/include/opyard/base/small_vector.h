@@ -36,7 +36,7 @@ class SmallVector {
     if (other.in_place()) {
       copy_in_place(other);
     } else {
-      assign(other);
+      copy_from_heap(other);
     }
   }
   SmallVector(SmallVector&& other) noexcept { take(other); }
@@ -88,7 +88,13 @@ class SmallVector {
     size_ = static_cast<std::uint32_t>(values.size());
   }
   void reserve(std::size_t count) {
-    if (count <= capacity_) return;
+    if (count > capacity_) grow(count);
+  }
+
+ private:
+  static constexpr std::size_t kMostElements = UINT32_MAX;
+
+  OPYARD_COLD void grow(std::size_t count) {
     if (count > kMostElements) throw std::bad_alloc();
     const std::size_t grown = std::min(std::max(count, std::size_t{capacity_} * 2), kMostElements);
     T* fresh = static_cast<T*>(allocate(grown * sizeof(T), alignof(T)));
@@ -97,9 +103,6 @@ class SmallVector {
     heap_ = fresh;
     capacity_ = static_cast<std::uint32_t>(grown);
   }
-
- private:
-  static constexpr std::size_t kMostElements = UINT32_MAX;
 
   bool in_place() const noexcept { return capacity_ == N; }
   void drop() noexcept {
@@ -110,6 +113,7 @@ class SmallVector {
     size_ = other.size_;
     std::memcpy(static_cast<void*>(inline_), other.inline_, sizeof(inline_));
   }
+  OPYARD_COLD void copy_from_heap(const SmallVector& other) { assign(other); }
   void take(SmallVector& other) noexcept {
     size_ = other.size_;
     capacity_ = other.capacity_;

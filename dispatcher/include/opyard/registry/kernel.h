@@ -64,13 +64,15 @@ struct Unboxed {
       typed(pass<A>(std::get<I>(held))..., record.context, keys);
       stack.drop(sizeof...(A));
     } else {
-      // A returned reference is one of the arguments: it is counted before they are dropped.
-      std::remove_cvref_t<R> result(typed(pass<A>(std::get<I>(held))..., record.context, keys));
-      if constexpr (std::is_same_v<std::remove_cvref_t<R>, Tensor>) {
-        stack.replace(sizeof...(A), Value(std::move(result)));
+      // A returned reference is one of the arguments: it is counted before they are dropped. Whoever
+      // holds what was moved from has to look at it again, so a tensor is a value from the start.
+      using Result = std::remove_cvref_t<R>;
+      if constexpr (std::is_same_v<Result, Tensor> && sizeof...(A) > 0) {
+        stack.replace(arguments, Value(typed(pass<A>(std::get<I>(held))..., record.context, keys)));
       } else {
+        Result result(typed(pass<A>(std::get<I>(held))..., record.context, keys));
         stack.drop(sizeof...(A));
-        ResultOf<std::remove_cvref_t<R>>::push(stack, std::move(result));
+        ResultOf<Result>::push(stack, std::move(result));
       }
     }
   }

@@ -172,8 +172,10 @@ class OPYARD_API Operator {
     bool carries_keys;
   };
   DispatchKeySet check_and_join_keys(std::span<const Value> arguments) const;
+  void run_above(std::size_t below, const Record& record, DispatchKeySet keys, Stack& stack) const;
 
   const std::vector<ArgumentPlan> plan_;
+  const std::vector<std::uint64_t> result_kinds_;  // as plain_kinds
   // The address of the type_info of this operator's C++ signature, and 1 where a handle was made
   // with it, which may be called for ever through every record that comes later; or 0.
   mutable std::atomic<std::uintptr_t> signature_{0};

@@ -128,7 +128,7 @@ class TypedOperator<R(A...)> {
                                                               DispatchKeySet keys,
                                                               A&&... arguments) {
     if (__builtin_expect(record.typed == nullptr, 0)) {
-      return run_otherwise(op, keys, std::forward<A>(arguments)...);
+      return run_otherwise(op, record, keys, std::forward<A>(arguments)...);
     }
     return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record.context,
                                                  keys);
@@ -143,9 +143,9 @@ class TypedOperator<R(A...)> {
 
   // The slot held a stub, or a kernel that only takes boxes. Static, so that a handle in a
   // caller's hand can stay in a register: nothing takes its address.
-  [[gnu::noinline]] static R run_otherwise(const Operator& op, DispatchKeySet keys,
-                                           A... arguments) {
-    const Record& record = op.settle(keys);
+  [[gnu::noinline]] static R run_otherwise(const Operator& op, const Record& found,
+                                           DispatchKeySet keys, A... arguments) {
+    const Record& record = found.role == RecordRole::Kernel ? found : op.settle(keys);
     return run_settled(op, record, keys, std::forward<A>(arguments)...);
   }
 

@@ -51,6 +51,10 @@ class OPYARD_API TensorImpl final : public Counted {
   TensorImpl(const TensorImpl& viewed, DispatchKeySet keys);
   ~TensorImpl() override;
 
+  // From memory that dead ones left, where there is some: see src/base/spare_blocks.h.
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* memory, std::size_t bytes) noexcept;
+
   DispatchKeySet keys() const noexcept { return keys_; }
   // Only while no other thread can see the tensor.
   void set_keys(DispatchKeySet keys) noexcept { keys_ = keys; }

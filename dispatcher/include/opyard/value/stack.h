@@ -77,6 +77,12 @@ class OPYARD_API Stack {
     drop(count - 1);
     bottom_[size_ - 1] = std::move(value);
   }
+  // The same for what top() gave, at least one, with nothing pushed or dropped since.
+  void replace(std::span<Value> topmost, Value&& value) noexcept {
+    for (std::size_t i = topmost.size(); --i > 0;) topmost[i].~Value();
+    size_ -= topmost.size() - 1;
+    topmost[0] = std::move(value);
+  }
   // Drops everything above the first `size` values.
   void truncate(std::size_t size) noexcept {
     if (size_ > size) drop(size_ - size);

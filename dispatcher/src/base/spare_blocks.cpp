@@ -1,0 +1,52 @@
+// base/spare_blocks.cpp: the first block of a thread, and its end.
+#include "base/spare_blocks.h"
+
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace opyard::detail {
+namespace {
+
+constexpr std::uint32_t kMost = 16;
+constexpr std::size_t kMostClasses = 4;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kKeep = false;  // a block that is kept hides that it is used after its end
+#else
+constexpr bool kKeep = true;
+#endif
+
+}  // namespace
+
+// Gives back what a thread kept, when it ends.
+struct SparesOfThread {
+  std::array<SpareBlocks*, kMostClasses> all{};
+  std::size_t count = 0;
+
+  bool add(SpareBlocks& spares) noexcept {
+    if (count == all.size()) return false;
+    all[count++] = &spares;
+    return true;
+  }
+  ~SparesOfThread() {
+    while (count > 0) all[--count]->give_back();
+  }
+};
+
+void SpareBlocks::deallocate_otherwise(void* memory, std::size_t bytes) noexcept {
+  if (kKeep && !is_known_) {
+    is_known_ = true;
+    static thread_local SparesOfThread spares;
+    if (spares.add(*this)) room_ = kMost;
+  }
+  opyard::deallocate(memory, bytes);
+}
+
+// They came from malloc, whatever the allocator is by now.
+void SpareBlocks::give_back() noexcept {
+  room_ = 0;
+  while (first_ != nullptr) std::free(std::exchange(first_, first_->next));
+}
+
+}  // namespace opyard::detail
