@@ -141,18 +141,6 @@ const DictObject& Value::to_dict() const { return as<DictObject>(Kind::Dict); }
 
 FutureObject& Value::to_future() const { return as<FutureObject>(Kind::Future); }
 
-Tensor Value::take_tensor() {
-  require(Kind::Tensor);
-  Value owner = std::move(*this);  // counts where the tensor is lent, else only moves
-  auto* impl = static_cast<TensorImpl*>(owner.payload_.object);
-  owner.set_hold(Hold::Nothing);
-  if (hold() == Hold::Lent) {
-    head_ = 0;
-    payload_.integer = 0;
-  }
-  return Tensor(CountedPtr<TensorImpl>::steal(impl));
-}
-
 void Value::refuse(Kind wanted) const {
   fail(ErrorKind::BadArgument,
        fmt::format("expected {} but got {}", name_of(wanted), name_of(kind())));

@@ -187,7 +187,13 @@ class OPYARD_API Value {
     return is_none() ? std::nullopt : std::optional<T>(to<T>());
   }
   // Moves the tensor out without counting where this value owns it; the value becomes None.
-  Tensor take_tensor();
+  Tensor take_tensor() {
+    require(Kind::Tensor);
+    Tensor taken = hold() == Hold::Lent ? Tensor(payload_.tensor) : std::move(payload_.tensor);
+    head_ = 0;
+    payload_.integer = 0;
+    return taken;
+  }
 
   // For callers that have seen kind() already.
   bool bool_unchecked() const noexcept { return payload_.boolean; }
