@@ -2,6 +2,10 @@
 //
 // A type of our own, since a class in Python with a __getattr__ looks through its bases first, at every
 // access (bench row path).
+//
+// [Near] Beside its dictionary an object has a few of its attributes by the addresses of their names,
+// which the interpreter gives for one name always. So its dictionary is changed in here alone:
+// what Python gets for __dict__ can only be looked at, as with a class.
 #include "objects/name_space.h"
 
 #include <structmember.h>
@@ -11,19 +15,40 @@
 namespace opyard::python {
 namespace {
 
+struct Near {
+  PyObject* name;   // owned
+  PyObject* value;  // the dictionary's
+};
+constexpr std::size_t kNear = 16;
+
 struct NameSpaceObject {
   PyObject_HEAD PyObject* kept;  // a dictionary, or null
   PyObject* weak_references;
+  Near near[kNear];
 };
 
 NameSpaceObject& name_space_of(PyObject* self) { return *reinterpret_cast<NameSpaceObject*>(self); }
 
-PyObject* get_attribute(PyObject* self, PyObject* name) {
-  PyObject* const kept = name_space_of(self).kept;
-  if (kept != nullptr) {
-    if (PyObject* const found = PyDict_GetItemWithError(kept, name)) {
-      Py_INCREF(found);
-      return found;
+Near& near_of(NameSpaceObject& space, PyObject* name) {
+  constexpr std::uintptr_t kTextSize = 64;  // short texts lie about so far apart
+  return space.near[reinterpret_cast<std::uintptr_t>(name) / kTextSize % kNear];
+}
+
+void forget_near(NameSpaceObject& space) noexcept {
+  for (Near& near : space.near) {
+    near.value = nullptr;
+    Py_CLEAR(near.name);
+  }
+}
+
+OPYARD_COLD PyObject* find_attribute(PyObject* self, PyObject* name) {
+  NameSpaceObject& space = name_space_of(self);
+  if (space.kept != nullptr) {
+    if (PyObject* const found = PyDict_GetItemWithError(space.kept, name)) {
+      Near& near = near_of(space, name);
+      near.value = found;
+      Py_XSETREF(near.name, Py_NewRef(name));
+      return Py_NewRef(found);
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
   }
@@ -37,6 +62,46 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
   });
 }
 
+PyObject* get_attribute(PyObject* self, PyObject* name) {
+  const Near& near = near_of(name_space_of(self), name);
+  return near.name == name ? Py_NewRef(near.value) : find_attribute(self, name);
+}
+
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  forget_near(name_space_of(self));
+  return PyObject_GenericSetAttr(self, name, value);
+}
+
+// _keep(name, value): what is kept by that name, which is this value where nothing was.
+PyObject* keep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  return entry_from_python([&] {
+    if (count != 2) fail(ErrorKind::BadArgument, "_keep() takes a name and a value");
+    NameSpaceObject& space = name_space_of(self);
+    if (space.kept == nullptr) space.kept = checked(PyDict_New()).release();
+    return Py_XNewRef(PyDict_SetDefault(space.kept, args[0], args[1]));
+  });
+}
+
+// _drop(name): keeps nothing by that name any more.
+PyObject* drop(PyObject* self, PyObject* name) {
+  return entry_from_python([&] {
+    NameSpaceObject& space = name_space_of(self);
+    forget_near(space);
+    if (space.kept != nullptr && PyDict_Contains(space.kept, name) == 1) {
+      PyDict_DelItem(space.kept, name);
+    }
+    return PyErr_Occurred() == nullptr ? Py_NewRef(Py_None) : nullptr;
+  });
+}
+
+PyObject* get_dictionary(PyObject* self, void*) {
+  return entry_from_python([&] {
+    NameSpaceObject& space = name_space_of(self);
+    if (space.kept == nullptr) space.kept = checked(PyDict_New()).release();
+    return PyDictProxy_New(space.kept);
+  });
+}
+
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(name_space_of(self).kept);
@@ -44,6 +109,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 }
 
 int clear(PyObject* self) {
+  forget_near(name_space_of(self));
   Py_CLEAR(name_space_of(self).kept);
   return 0;
 }
@@ -51,12 +117,16 @@ int clear(PyObject* self) {
 void deallocate(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (name_space_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
-  Py_CLEAR(name_space_of(self).kept);
+  clear(self);
   free_object(self);
 }
 
+PyMethodDef methods[] = {{"_keep", method(keep), METH_FASTCALL, nullptr},
+                         {"_drop", drop, METH_O, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+
 PyGetSetDef properties[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"__dict__", get_dictionary, nullptr, "What is kept, to be looked at.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {
@@ -67,6 +137,8 @@ PyMemberDef members[] = {
 
 PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("Attributes that _find(name) finds once.")},
                        {Py_tp_getattro, slot(get_attribute)},
+                       {Py_tp_setattro, slot(set_attribute)},
+                       {Py_tp_methods, methods},
                        {Py_tp_traverse, slot(traverse)},
                        {Py_tp_clear, slot(clear)},
                        {Py_tp_dealloc, slot(deallocate)},

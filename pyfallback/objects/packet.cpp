@@ -23,6 +23,8 @@ struct PacketObject {
   PyObject* overloads;        // a tuple of those that are defined, in order of definition
   PyObject* attributes;       // a dictionary of the same, by the name of the overload
   std::uint64_t generation;   // of the registry when `overloads` was looked up
+  PyObject* near_name;        // that was asked for last, and what it led to in `attributes`, lent: good
+  PyObject* near_value;       // for this generation
   PyObject* weak_references;
 };
 
@@ -39,9 +41,9 @@ Owned overload_of(PacketObject& packet, const Operator& op) {
 
 // Brings `overloads` up to date, by a new tuple: whoever walks over the former one holds it.
 void refresh(PacketObject& packet) {
-  Registry& registry = Registry::instance();
-  const std::uint64_t generation = registry.generation();
+  const std::uint64_t generation = Registry::generation();
   if (packet.generation == generation) return;
+  Registry& registry = Registry::instance();
   std::vector<const Operator*> defined;
   for (const std::string& overload : registry.overloads(*packet.name)) {
     const Operator* const op = registry.find({*packet.name, overload});
@@ -59,6 +61,7 @@ void refresh(PacketObject& packet) {
     }
     PyTuple_SET_ITEM(fresh.get(), Py_ssize_t(i), Owned::share(overload.get()).release());
   }
+  packet.near_value = nullptr;
   Py_XSETREF(packet.overloads, fresh.release());
   Py_XSETREF(packet.attributes, attributes.release());
   packet.generation = generation;
@@ -188,11 +191,17 @@ std::string dotted(const PacketObject& packet) {
 
 // Overloads first: packet.default, packet.Tensor; then what every object has.
 PyObject* get_attribute(PyObject* self, PyObject* name) {
+  PacketObject& packet = packet_of(self);
+  if (packet.near_name == name && packet.near_value != nullptr &&
+      packet.generation == Registry::generation()) {
+    return Py_NewRef(packet.near_value);
+  }
   return entry_from_python([&]() -> PyObject* {
-    PacketObject& packet = packet_of(self);
     refresh(packet);
     if (PyObject* const overload = PyDict_GetItemWithError(packet.attributes, name)) {
-      return Owned::share(overload).release();
+      Py_XSETREF(packet.near_name, Py_NewRef(name));
+      packet.near_value = overload;
+      return Py_NewRef(overload);
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
     PyObject* const found = PyObject_GenericGetAttr(self, name);
@@ -246,6 +255,7 @@ void deallocate(PyObject* self) {
   if (packet.weak_references != nullptr) PyObject_ClearWeakRefs(self);
   Py_XDECREF(packet.overloads);
   Py_XDECREF(packet.attributes);
+  Py_XDECREF(packet.near_name);
   delete packet.known;
   delete packet.name;
   free_object(self);

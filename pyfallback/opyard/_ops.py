@@ -218,9 +218,9 @@ def operator_of(
 def forget(name: str) -> None:
     """Drops the attribute of "ns::name" where no operator of that name is left."""
     namespace, _, base = name.partition("::")
-    kept = vars(vars(ops).get(namespace, _nowhere))
-    if base in kept and not _C.overloads(name):
-        kept.pop(base, None)
+    space = vars(ops).get(namespace, _nowhere)
+    if base in vars(space) and not _C.overloads(name):
+        space._drop(base)
 
 
 class _OpNamespace(_C.NameSpace):
@@ -234,8 +234,7 @@ class _OpNamespace(_C.NameSpace):
         if not name.startswith("__"):
             packet = find_packet(f"{self.__name__}::{name}")
             if packet is not None:
-                vars(self)[name] = packet
-                return packet
+                return self._keep(name, packet)
         raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
@@ -276,7 +275,7 @@ class _Ops(_C.NameSpace):
     def _find(self, name: str) -> _OpNamespace:
         if name.startswith("__"):
             raise AttributeError(f"'_Ops' object has no attribute '{name}'")
-        return vars(self).setdefault(name, _OpNamespace(name))
+        return self._keep(name, _OpNamespace(name))
 
     def __dir__(self) -> list[str]:
         from . import _bind

@@ -31,10 +31,6 @@ const Operator& Registry::require(std::string_view name) const {
   return require(parse_operator_name(name));
 }
 
-std::uint64_t Registry::generation() const noexcept {
-  return state_->generation.load(std::memory_order_acquire);
-}
-
 std::vector<OperatorName> Registry::names() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<OperatorName> names;

@@ -22,6 +22,8 @@
 
 namespace opyard {
 
+constinit std::atomic<std::uint64_t> detail::registry_generation{1};
+
 namespace {
 
 // Where a kernel stands, as people say it.
@@ -268,7 +270,7 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
   entry.definition_owner = owner;
   entry.op = &op;
   entry.publish(state_->common);
-  state_->generation.fetch_add(1, std::memory_order_release);
+  detail::registry_generation.fetch_add(1, std::memory_order_release);
   state_->log(true, entry, id, entry.definition->provenance);
   freed = collect_retired();
   Registration registration(id);
@@ -515,7 +517,7 @@ void Registry::undo(std::uint64_t id) noexcept {
       target.entry->definition.reset();
       target.entry->ending = false;
       reporter = std::move(target.entry->reporter);
-      state_->generation.fetch_add(1, std::memory_order_release);
+      detail::registry_generation.fetch_add(1, std::memory_order_release);
       break;
     case State::What::Kernel: {
       const auto at = target.entry->kernels.find(target.key);

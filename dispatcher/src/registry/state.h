@@ -32,7 +32,6 @@ struct Registry::State {
     std::uint64_t id;
   };
 
-  std::atomic<std::uint64_t> generation{1};  // written under the mutex
   mutable Mutex mutex{LockRank::Registry};   // guards everything below
   std::map<OperatorName, std::unique_ptr<Entry>> entries;
   Common common;

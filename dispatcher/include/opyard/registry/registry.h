@@ -30,6 +30,7 @@
 // Depends on: registry/kernel.h, registry/registration.h.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,6 +78,11 @@ struct Definition {
   std::string python_module = "";
   std::string python_context = "";
 };
+
+namespace detail {
+// Written under the registry's lock; see Registry::generation().
+extern OPYARD_API constinit std::atomic<std::uint64_t> registry_generation;
+}  // namespace detail
 
 class OPYARD_API Registry {
  public:
@@ -134,7 +140,9 @@ class OPYARD_API Registry {
 
   // Changes whenever an operator is defined or a definition is taken back: who keeps what a
   // name led to looks again when this number is another. One load.
-  std::uint64_t generation() const noexcept;
+  static std::uint64_t generation() noexcept {
+    return detail::registry_generation.load(std::memory_order_acquire);
+  }
 
   // All defined operators, by name; and the overloads of one "ns::name" in order of definition.
   std::vector<OperatorName> names() const;
