@@ -259,9 +259,12 @@ PyObject* DirectCall::try_call(Runtime& runtime, PyObject* overload, PyObject* c
       }
     }
   }
-  if (names == nullptr ? required_names_ != 0
-                       : !join_keywords(runtime, args + count, names, keys)) {
-    return nullptr;
+  if (names == nullptr) {
+    if (required_names_ != 0) return nullptr;
+  } else {
+    DispatchKeySet more;  // apart, so that `keys` can stay in a register
+    if (!join_keywords(runtime, args + count, names, more)) return nullptr;
+    keys = keys | more;
   }
   detail::begin_reading();
   keys = op_.call_keys(keys);

@@ -268,15 +268,14 @@ void return_left_wrapper(PyObject* object) noexcept {
 Owned wrap(Runtime& runtime, Tensor&& tensor) {
   if (!tensor.defined()) return Owned::share(Py_None);
   ObjectSlot& slot = tensor.impl()->object_slot();
-  if (Owned live = find_live(runtime, slot, tensor)) return live;
-  SlotStatus status = slot.status(runtime.tag);
-  if (status == SlotStatus::MaybeUntagged) {
-    if (tensor.impl()->is_unshared()) {
+  SlotStatus status = SlotStatus::TaggedByUs;
+  if (!slot.holds(runtime.tag, nullptr)) {
+    if (slot.tag() == nullptr && tensor.impl()->is_unshared()) {
       status = SlotStatus::DefinitelyUntagged;
     } else {
+      if (Owned live = find_live(runtime, slot, tensor)) return live;
       tensor.impl()->storage()->settle();  // Python may do anything to the array that it stands for
       slot.claim(runtime.tag);
-      status = SlotStatus::TaggedByUs;
     }
   }
   TensorObject* const wrapper = take_memory(runtime);

@@ -122,6 +122,62 @@ def test_operators_that_were_taken_back_are_no_attributes(ns):
     assert packet(21) == 42
 
 
+def test_attributes_of_a_namespace_can_be_replaced_and_taken_away(packet, ns):
+    namespace = getattr(opyard.ops, ns)
+    for value in (1, 2):
+        namespace.foo = value
+        assert [namespace.foo for _ in range(3)] == [value] * 3
+    del namespace.foo
+    assert namespace.foo is packet
+    namespace.other = "mine"
+    assert namespace.other == "mine"
+    del namespace.other
+    assert not hasattr(namespace, "other")
+
+
+def test_what_a_namespace_keeps_can_be_looked_at_only(packet, ns):
+    namespace = getattr(opyard.ops, ns)
+    kept = vars(namespace)
+    assert kept["foo"] is packet
+    with pytest.raises(TypeError):
+        kept["foo"] = None
+    with pytest.raises(AttributeError):
+        namespace.__dict__ = {}
+    assert namespace.foo is packet
+
+
+def test_each_of_many_names_leads_to_its_own_operator(ns):
+    library = opyard.library.Library(ns, "FRAGMENT")
+    names = [f"op_{i}" for i in range(300)]
+    for name in names:
+        library.define(f"{name}() -> ()")
+    namespace = getattr(opyard.ops, ns)
+    for _ in range(3):
+        found = [getattr(namespace, name) for name in names]
+        assert [str(packet) for packet in found] == [f"{ns}.{name}" for name in names]
+        # Names that are other objects: made for this one look.
+        assert all(getattr(namespace, "".join(name)) is at for name, at in zip(names, found, strict=True))
+    library._destroy()
+    assert not any(hasattr(namespace, name) for name in names)
+
+
+def test_an_overload_is_found_anew_after_each_change_of_the_registry(ns):
+    library = opyard.library.Library(ns, "FRAGMENT")
+    library.define("foo() -> int")
+    packet = getattr(opyard.ops, ns).foo
+    for i in range(20):
+        default = packet.default
+        assert packet.default is default
+        own = opyard.library.Library(ns, "FRAGMENT")
+        own.define(f"foo.more{i}(int n) -> int")
+        assert getattr(packet, f"more{i}") is getattr(packet, f"more{i}")
+        assert packet.default is default
+        own._destroy()
+        assert not hasattr(packet, f"more{i}")
+    library._destroy()
+    assert not hasattr(packet, "default")
+
+
 def test_a_packet_whose_operators_are_gone_says_so(ns, x):
     library = opyard.library.Library(ns, "FRAGMENT")
     library.define("foo(Tensor x) -> Tensor")
