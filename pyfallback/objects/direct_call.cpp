@@ -182,9 +182,8 @@ struct CppCalls {
       return nullptr;
     }
     using Typed = Tensor (*)(A..., void*, DispatchKeySet);
-    return wrap(runtime,
-                reinterpret_cast<Typed>(function)(std::get<I>(taken).get()..., context, keys))
-        .release();
+    return wrap_reference(
+        runtime, reinterpret_cast<Typed>(function)(std::get<I>(taken).get()..., context, keys));
   }
   template <typename... A>
   static PyObject* run(Runtime& runtime, const Schema& schema, PyObject* const* args,
@@ -354,8 +353,8 @@ PyObject* DirectCall::call_function(Runtime& runtime, const Record& record, PyOb
   }
   const auto count = std::size_t(PyVectorcall_NARGS(flags));
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
-  Owned result =
-      checked(in_python([&] { return PyObject_Vectorcall(kernel.function, args, flags, names); }));
+  Owned result = checked(
+      in_python([&] { return python::call_function(kernel.function, args, flags, names); }));
   if (__builtin_expect(result_is_ready(runtime, result.get()), 1)) return result.release();
   return convert_results(runtime, record, op_, result.get()).release();
 }
@@ -369,8 +368,8 @@ PyObject* DirectCall::call_with_rule(Runtime& runtime, const Record& record, PyO
   }
   const auto count = std::size_t(PyVectorcall_NARGS(flags));
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
-  Owned result =
-      checked(in_python([&] { return PyObject_Vectorcall(kernel.function, args, flags, names); }));
+  Owned result = checked(
+      in_python([&] { return python::call_function(kernel.function, args, flags, names); }));
   // One new tensor, as most give: it is alone in its memory and has one wrapper, so objects are
   // compared, and none of them is looked into. Without this such calls cost 3 ns more.
   if (kernel.convention.rule == ResultRule::Fresh && results_.size() == 1 &&

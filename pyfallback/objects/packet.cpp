@@ -23,8 +23,8 @@ struct PacketObject {
   PyObject* overloads;        // a tuple of those that are defined, in order of definition
   PyObject* attributes;       // a dictionary of the same, by the name of the overload
   std::uint64_t generation;   // of the registry when `overloads` was looked up
-  PyObject* near_name;        // that was asked for last, and what it led to in `attributes`, lent: good
-  PyObject* near_value;       // for this generation
+  PyObject* near_name;   // that was asked for last, and what it led to in `attributes`, lent: good
+  PyObject* near_value;  // for this generation
   PyObject* weak_references;
 };
 
@@ -61,7 +61,7 @@ void refresh(PacketObject& packet) {
     }
     PyTuple_SET_ITEM(fresh.get(), Py_ssize_t(i), Owned::share(overload.get()).release());
   }
-  packet.near_value = nullptr;
+  Py_CLEAR(packet.near_name);
   Py_XSETREF(packet.overloads, fresh.release());
   Py_XSETREF(packet.attributes, attributes.release());
   packet.generation = generation;
@@ -192,15 +192,14 @@ std::string dotted(const PacketObject& packet) {
 // Overloads first: packet.default, packet.Tensor; then what every object has.
 PyObject* get_attribute(PyObject* self, PyObject* name) {
   PacketObject& packet = packet_of(self);
-  if (packet.near_name == name && packet.near_value != nullptr &&
-      packet.generation == Registry::generation()) {
+  if (packet.near_name == name && packet.generation == Registry::generation()) {
     return Py_NewRef(packet.near_value);
   }
   return entry_from_python([&]() -> PyObject* {
     refresh(packet);
     if (PyObject* const overload = PyDict_GetItemWithError(packet.attributes, name)) {
-      Py_XSETREF(packet.near_name, Py_NewRef(name));
       packet.near_value = overload;
+      Py_XSETREF(packet.near_name, Py_NewRef(name));
       return Py_NewRef(overload);
     }
     if (PyErr_Occurred() != nullptr) return nullptr;

@@ -8,10 +8,22 @@
 
 #include "runtime/runtime.h"
 
+#include <atomic>
+
 #include "objects/shown_functions.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard::python {
+
+// PyObject_Vectorcall for what mostly is a function in Python. Such a one is called at once: what
+// CPython looks at behind each call, that an exception comes with a null, holds of its own functions.
+inline PyObject* call_function(PyObject* function, PyObject* const* args, std::size_t flags,
+                               PyObject* names) {
+  if (__builtin_expect(PyFunction_Check(function), 1)) {
+    return reinterpret_cast<PyFunctionObject*>(function)->vectorcall(function, args, flags, names);
+  }
+  return PyObject_Vectorcall(function, args, flags, names);
+}
 
 // What the results of a kernel may be; where it is anything but Any, each call looks, as
 // protocol/result_rules.h says.
@@ -34,9 +46,10 @@ struct PythonKernel {
   const KernelConvention convention;
   const ShownFunction shown;
   // The operator that was called last where it takes tensors by position only and gives one: its calls
-  // need no conversions. The second is for kernels whose results have to be fresh. With the GIL held.
-  mutable const Operator* of_tensors = nullptr;
-  mutable const Operator* of_tensors_fresh = nullptr;
+  // need no conversions. The second is for kernels whose results have to be fresh. Read before the GIL
+  // is there: both ways do the same.
+  mutable std::atomic<const Operator*> of_tensors = nullptr;
+  mutable std::atomic<const Operator*> of_tensors_fresh = nullptr;
 };
 
 // protocol/python_kernel.cpp

@@ -31,8 +31,8 @@ inline bool is_tensor(const Runtime& runtime, PyObject* object) noexcept {
   PyObject* const order = type->tp_mro;
   if (__builtin_expect(order == nullptr, 0)) return false;
   const Py_ssize_t count = PyTuple_GET_SIZE(order);
-  return (count >= 2 && PyTuple_GET_ITEM(order, count - 2) ==
-                            reinterpret_cast<PyObject*>(runtime.tensor_type)) ||
+  return (count >= 2 &&
+          PyTuple_GET_ITEM(order, count - 2) == reinterpret_cast<PyObject*>(runtime.tensor_type)) ||
          PyType_IsSubtype(type, runtime.tensor_type) != 0;
 }
 
@@ -52,14 +52,18 @@ inline Runtime& runtime_of_tensor(PyObject* object) noexcept {
 
 // The wrapper of a tensor: the live one, or a new one. None for the undefined tensor. Raises
 // InterpreterGone for a tensor of another interpreter. With the GIL held.
-Owned wrap(Runtime& runtime, Tensor&& tensor);
+PyObject* wrap_reference(Runtime& runtime, Tensor&& tensor);  // owned by the caller
+inline Owned wrap(Runtime& runtime, Tensor&& tensor) {
+  return Owned::steal(wrap_reference(runtime, std::move(tensor)));
+}
 // The live wrapper that owns its tensor, lent; null where there is none, or where wrap() has more to do.
 // Raises InterpreterGone for a tensor of another interpreter.
 inline PyObject* find_wrapper(const Runtime& runtime, const Tensor& tensor) {
   if (!tensor.defined()) return nullptr;
   const ObjectSlot& slot = tensor.impl()->object_slot();
   auto* const live = static_cast<TensorObject*>(slot.object(runtime.tag));
-  if (live == nullptr || slot.owns_object() || Py_REFCNT(live) <= 0 || live->finalized) return nullptr;
+  if (live == nullptr || slot.owns_object() || Py_REFCNT(live) <= 0 || live->finalized)
+    return nullptr;
   return reinterpret_cast<PyObject*>(live);
 }
 inline Owned wrap(Runtime& runtime, const Tensor& tensor) {  // without counting, where it has one

@@ -57,12 +57,13 @@ void clear_parts(TensorObject& wrapper, Runtime& runtime) noexcept {
 }
 
 // For an exact wrapper, cleared. See [Free list].
+TensorObject* take_kept_memory(Runtime& runtime) noexcept {
+  TensorObject* const memory = runtime.free_tensors[--runtime.free_tensor_count];
+  revive(reinterpret_cast<PyObject*>(memory));
+  return memory;
+}
 TensorObject* take_memory(Runtime& runtime) {
-  if (runtime.free_tensor_count > 0) {
-    TensorObject* const memory = runtime.free_tensors[--runtime.free_tensor_count];
-    revive(reinterpret_cast<PyObject*>(memory));
-    return memory;
-  }
+  if (runtime.free_tensor_count > 0) return take_kept_memory(runtime);
   TensorObject* const fresh = PyObject_GC_New(TensorObject, runtime.tensor_type);
   if (fresh == nullptr) {
     PyErr_Clear();  // the C++ exception says it, wherever it ends
@@ -219,6 +220,28 @@ Owned find_live(Runtime& runtime, ObjectSlot& slot, Tensor& tensor) {
   return Owned::share(live);
 }
 
+// What wrap_reference() leaves: the undefined tensor, one with a wrapper, one that others may tag, and
+// where no memory waits.
+[[gnu::noinline]] PyObject* wrap_otherwise(Runtime& runtime, Tensor&& tensor) {
+  if (!tensor.defined()) return Py_NewRef(Py_None);
+  ObjectSlot& slot = tensor.impl()->object_slot();
+  if (Owned live = find_live(runtime, slot, tensor)) return live.release();
+  SlotStatus status = slot.status(runtime.tag);
+  if (status == SlotStatus::MaybeUntagged) {
+    if (tensor.impl()->is_unshared()) {
+      status = SlotStatus::DefinitelyUntagged;
+    } else {
+      tensor.impl()->storage()->settle();  // Python may do anything to the array that it stands for
+      slot.claim(runtime.tag);
+      status = SlotStatus::TaggedByUs;
+    }
+  }
+  TensorObject* const wrapper = take_memory(runtime);
+  slot.init(runtime.tag, wrapper, status);
+  new (&wrapper->tensor) Tensor(std::move(tensor));
+  return object_of(*wrapper);
+}
+
 PyType_Slot slots[] = {{Py_tp_dealloc, slot(deallocate)},
                        {Py_tp_finalize, slot(finalize_tensor)},
                        {Py_tp_traverse, slot(traverse)},
@@ -265,23 +288,19 @@ void return_left_wrapper(PyObject* object) noexcept {
   if (wrapper.keeper != nullptr && wrapper.keeper->is_left_to_object()) return_from_tensor(wrapper);
 }
 
-Owned wrap(Runtime& runtime, Tensor&& tensor) {
-  if (!tensor.defined()) return Owned::share(Py_None);
-  ObjectSlot& slot = tensor.impl()->object_slot();
-  SlotStatus status = SlotStatus::TaggedByUs;
-  if (!slot.holds(runtime.tag, nullptr)) {
-    if (slot.tag() == nullptr && tensor.impl()->is_unshared()) {
-      status = SlotStatus::DefinitelyUntagged;
-    } else {
-      if (Owned live = find_live(runtime, slot, tensor)) return live;
-      tensor.impl()->storage()->settle();  // Python may do anything to the array that it stands for
-      slot.claim(runtime.tag);
+PyObject* wrap_reference(Runtime& runtime, Tensor&& tensor) {
+  if (tensor.defined() && runtime.free_tensor_count > 0) {
+    ObjectSlot& slot = tensor.impl()->object_slot();
+    const bool is_ours = slot.holds(runtime.tag, nullptr);
+    if (is_ours || (slot.tag() == nullptr && tensor.impl()->is_unshared())) {
+      TensorObject* const wrapper = take_kept_memory(runtime);
+      slot.init(runtime.tag, wrapper,
+                is_ours ? SlotStatus::TaggedByUs : SlotStatus::DefinitelyUntagged);
+      new (&wrapper->tensor) Tensor(std::move(tensor));
+      return reinterpret_cast<PyObject*>(wrapper);
     }
   }
-  TensorObject* const wrapper = take_memory(runtime);
-  slot.init(runtime.tag, wrapper, status);
-  new (&wrapper->tensor) Tensor(std::move(tensor));
-  return Owned::steal(reinterpret_cast<PyObject*>(wrapper));
+  return wrap_otherwise(runtime, std::move(tensor));
 }
 
 Owned wrap_untagged(Runtime& runtime, Tensor&& tensor) {

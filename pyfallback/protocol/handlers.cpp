@@ -76,7 +76,8 @@ Owned ask(HandlerCall& call, const Asked& asked, PyObject* function, bool is_rul
     call.kwargs = require(runtime, PyDict_New());
     kwargs = call.kwargs.get();
   }
-  alignas(kPairBytes) PyObject* all[7];  // from the third on: what stands before the first is the callee's
+  alignas(kPairBytes)
+      PyObject* all[7];  // from the third on: what stands before the first is the callee's
   put_pair(all + 2, asked.receiver, call.op_object);
   put_pair(all + 4, call.types.get(), call.args.get());
   all[6] = kwargs;
@@ -85,8 +86,8 @@ Owned ask(HandlerCall& call, const Asked& asked, PyObject* function, bool is_rul
   const auto count = std::size_t(std::end(all) - first);
   const ForgetEntryKeys anew;
   return require(runtime, in_python([&] {
-                   return PyObject_Vectorcall(plain ? function : bound.get(), first,
-                                              count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+                   return call_function(plain ? function : bound.get(), first,
+                                        count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
                  }));
 }
 

@@ -60,37 +60,55 @@ void push_ruled_results(Runtime& runtime, const Returner& returner, PyObject* fu
   for (Value& value : made) stack.push(std::move(value));
 }
 
-// A call without conversions; see PythonKernel::of_tensors. Not in line, where it would have no register
-// to itself (bench row python_from_cpp).
+// A call without conversions; see PythonKernel::of_tensors.
 template <bool fresh>
-[[gnu::noinline]] void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
+void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   Runtime& runtime = kernel.runtime;
-  const std::size_t count = op.schema().arguments.size();
-  CallArguments arguments(count);
-  for (const Value& value : stack.top(count)) {
-    const Tensor& tensor = value.tensor_unchecked();
-    if (PyObject* const live = find_wrapper(runtime, tensor)) {
-      arguments.add_lent(live);
-    } else {
-      arguments.add(wrap(runtime, Tensor(tensor)));
+  enter_python(runtime, [&] {
+    const std::size_t count = op.schema().arguments.size();
+    CallArguments arguments(count);
+    for (const Value& value : stack.top(count)) {
+      const Tensor& tensor = value.tensor_unchecked();
+      if (PyObject* const live = find_wrapper(runtime, tensor)) {
+        arguments.add_lent(live);
+      } else {
+        arguments.add(wrap(runtime, Tensor(tensor)));
+      }
     }
-  }
-  const Owned result =
-      require(runtime, in_python([&] {
-                return PyObject_Vectorcall(kernel.function, arguments.data(),
-                                           count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-              }));
-  if constexpr (fresh) {
-    return push_ruled_results(runtime, {describe_kernel, &record}, kernel.function,
-                              ResultRule::Fresh, op, result.get(), stack);
-  }
-  if (Py_TYPE(result.get()) == runtime.tensor_type && count > 0) {
-    stack.replace(stack.top(count), Value(tensor_unchecked(result.get())));
-  } else {
-    stack.drop(count);
-    push_results(runtime, {describe_kernel, &record}, op, result.get(), stack);
-  }
+    const Owned result =
+        require(runtime, in_python([&] {
+                  return call_function(kernel.function, arguments.data(),
+                                       count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+                }));
+    if constexpr (fresh) {
+      return push_ruled_results(runtime, {describe_kernel, &record}, kernel.function,
+                                ResultRule::Fresh, op, result.get(), stack);
+    }
+    if (Py_TYPE(result.get()) == runtime.tensor_type && count > 0) {
+      stack.replace(stack.top(count), Value(tensor_unchecked(result.get())));
+    } else {
+      stack.drop(count);
+      push_results(runtime, {describe_kernel, &record}, op, result.get(), stack);
+    }
+  });
+}
+
+// A call with them, which finds out whether the next one needs any.
+[[gnu::noinline]] void call_with_values(const Record& record, const Operator& op,
+                                        DispatchKeySet keys, Stack& stack) {
+  const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
+  enter_python(kernel.runtime, [&] {
+    const KernelConvention& convention = kernel.convention;
+    const bool plain = convention.is_plain();
+    const bool fresh =
+        !convention.with_keyset && !convention.with_op && convention.rule == ResultRule::Fresh;
+    if ((plain || fresh) && takes_and_gives_tensors(op.schema())) {
+      (plain ? kernel.of_tensors : kernel.of_tensors_fresh).store(&op, std::memory_order_relaxed);
+    }
+    call_python_function(kernel.runtime, kernel.function, convention, {describe_kernel, &record},
+                         op, keys, stack);
+  });
 }
 
 }  // namespace
@@ -114,11 +132,11 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
   if (convention.with_op) arguments.add(overload_object(runtime, op));
   std::size_t by_position = 0;
   const Owned names = add_arguments(runtime, schema, values, arguments, by_position);
-  const Owned result = require(runtime, in_python([&] {
-                                 return PyObject_Vectorcall(
-                                     function, arguments.data(),
+  const Owned result =
+      require(runtime, in_python([&] {
+                return call_function(function, arguments.data(),
                                      by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
-                               }));
+              }));
   if (convention.rule != ResultRule::Any) {
     return push_ruled_results(runtime, returner, function, convention.rule, op, result.get(),
                               stack);
@@ -127,23 +145,17 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
   push_results(runtime, returner, op, result.get(), stack);
 }
 
+// Nothing but a choice: each way takes the GIL for itself, so that the frequent one has a frame alone.
 void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet keys,
                        Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
-  enter_python(kernel.runtime, [&] {
-    if (kernel.of_tensors == &op) return call_with_tensors<false>(record, op, stack);
-    if (kernel.of_tensors_fresh == &op) return call_with_tensors<true>(record, op, stack);
-    // From the next call on:
-    const KernelConvention& convention = kernel.convention;
-    const bool plain = convention.is_plain();
-    const bool fresh =
-        !convention.with_keyset && !convention.with_op && convention.rule == ResultRule::Fresh;
-    if ((plain || fresh) && takes_and_gives_tensors(op.schema())) {
-      (plain ? kernel.of_tensors : kernel.of_tensors_fresh) = &op;
-    }
-    call_python_function(kernel.runtime, kernel.function, kernel.convention,
-                         {describe_kernel, &record}, op, keys, stack);
-  });
+  if (kernel.of_tensors.load(std::memory_order_relaxed) == &op) {
+    return call_with_tensors<false>(record, op, stack);
+  }
+  if (kernel.of_tensors_fresh.load(std::memory_order_relaxed) == &op) {
+    return call_with_tensors<true>(record, op, stack);
+  }
+  call_with_values(record, op, keys, stack);
 }
 
 const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& record) noexcept {

@@ -156,7 +156,9 @@ def test_each_of_many_names_leads_to_its_own_operator(ns):
         found = [getattr(namespace, name) for name in names]
         assert [str(packet) for packet in found] == [f"{ns}.{name}" for name in names]
         # Names that are other objects: made for this one look.
-        assert all(getattr(namespace, "".join(name)) is at for name, at in zip(names, found, strict=True))
+        assert all(
+            getattr(namespace, "".join(name)) is at for name, at in zip(names, found, strict=True)
+        )
     library._destroy()
     assert not any(hasattr(namespace, name) for name in names)
 

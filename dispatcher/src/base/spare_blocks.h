@@ -49,8 +49,8 @@ class SpareBlocks {
   void give_back() noexcept;
 
   Block* first_ = nullptr;
-  std::uint32_t room_ = 0;   // for how many more
-  bool is_known_ = false;    // to the end of its thread
+  std::uint32_t room_ = 0;  // for how many more
+  bool is_known_ = false;   // to the end of its thread
 };
 
 }  // namespace opyard::detail

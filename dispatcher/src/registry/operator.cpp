@@ -99,13 +99,16 @@ template <typename Body>
 }  // namespace
 
 Operator::Operator(Schema schema, const Record& initial)
-    : schema_(std::move(schema)), declaration_(to_string(schema_)), plan_([this] {
+    : schema_(std::move(schema)),
+      declaration_(to_string(schema_)),
+      plan_([this] {
         std::vector<ArgumentPlan> plan;
         for (const Argument& argument : schema_.arguments) {
           plan.push_back({plain_kinds(*argument.type), carries_keys(*argument.type)});
         }
         return plan;
-      }()), result_kinds_([this] {
+      }()),
+      result_kinds_([this] {
         std::vector<std::uint64_t> kinds;
         for (const Argument& result : schema_.results) kinds.push_back(plain_kinds(*result.type));
         return kinds;

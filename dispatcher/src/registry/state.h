@@ -32,7 +32,7 @@ struct Registry::State {
     std::uint64_t id;
   };
 
-  mutable Mutex mutex{LockRank::Registry};   // guards everything below
+  mutable Mutex mutex{LockRank::Registry};  // guards everything below
   std::map<OperatorName, std::unique_ptr<Entry>> entries;
   Common common;
   std::map<std::string, std::vector<Claim>> claims;

@@ -17,7 +17,8 @@
 namespace opyard {
 namespace {
 
-constinit __thread detail::SpareBlocks spare_tensors __attribute__((tls_model("initial-exec"))) = {};
+constinit __thread detail::SpareBlocks spare_tensors
+    __attribute__((tls_model("initial-exec"))) = {};
 
 [[noreturn]] OPYARD_COLD void refuse_extent(IntSpan sizes, IntSpan strides, std::int64_t offset,
                                             DType dtype, std::size_t bytes) {
