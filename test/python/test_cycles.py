@@ -12,7 +12,10 @@ import subprocess
 import sys
 
 import pytest
+from conftest import plain_build
 from test_embed import run
+
+pytestmark = plain_build  # a sanitizer has an allocator of its own
 
 CYCLES = 10
 SETTLED = 5  # of these

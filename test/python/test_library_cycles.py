@@ -5,7 +5,9 @@ the same objects afterwards. Neither mappings nor descriptors nor blocks of memo
 plugin.cpp, library.cpp and packet.cpp.
 """
 
-from conftest import plugin_path
+from conftest import plain_build, plugin_path
+
+pytestmark = plain_build  # a sanitizer maps and keeps memory of its own
 
 MEASURE = """
 import gc, os, sys
