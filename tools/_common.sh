@@ -3,6 +3,16 @@
 # Gives: $root (the repository, also the current folder), say, fail, primary (the version of the Python that runs
 # Meson and the tools' own programs), venv_python.
 
+# With --help a tool prints its head comment, and does nothing.
+for argument in "$@"; do
+  if [ "$argument" = --help ]; then
+    sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"
+    exit 0
+  fi
+  # What stands behind these is for a program.
+  case "$(basename "$0") $argument" in "python --version="*) ;; "python "*) break ;; esac
+done
+
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$root"
 mkdir -p build/logs build/results

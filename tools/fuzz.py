@@ -144,7 +144,8 @@ def keep(entry: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser("tools/test --fuzz")
+    parser = argparse.ArgumentParser("tools/test --fuzz", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("seconds", nargs="?", type=int, default=60, help="for each fuzzer")
     parser.add_argument("--only", choices=entries(), help="this fuzzer alone")
     parser.add_argument("--keep", action="store_true", help="add what was reached to the corpora")

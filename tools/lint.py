@@ -253,7 +253,8 @@ def fix() -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser("tools/test --lint")
+    parser = argparse.ArgumentParser("tools/test --lint", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--fix", action="store_true", help="let the formatters write")
     if parser.parse_args().fix:
         fix()

@@ -204,7 +204,8 @@ def report(outcomes: list[Outcome], at_least: int) -> bool:
 
 
 def options_of(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("tools/test --mutants")
+    parser = argparse.ArgumentParser("tools/test --mutants", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these mutants alone")
     parser.add_argument("--list", action="store_true", help="say what there is, and run nothing")
     parser.add_argument(

@@ -413,7 +413,8 @@ def usual_suites(quick: bool) -> list[Tally]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser("tools/test")
+    parser = argparse.ArgumentParser("tools/test", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--quick", action="store_true", help="no sanitizers, no wheel, one CPython")
     parser.add_argument(
         "--python-sanitizers", action="store_true", help="only test/python, under the sanitizers"

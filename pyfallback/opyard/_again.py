@@ -13,6 +13,10 @@ take over from each other. One thing is different: a library of the kind "DEF" i
 any cell of the module, since there can be only one. At a prompt, where each line would be a cell
 with the same name, only that holds.
 
+Overrides are made again likewise, where the code makes one of the same name for the same operators
+and keys: that replaces the kernels of the former one where they lie. Those that a run does not
+make again are removed at its end.
+
 [Run] A run is one execution of the module's code, or of a cell. While it lasts, what is registered
 again replaces what stood, so that calls always find one or the other. When it ends what was not
 registered again is taken back: then the library holds what this run registered, and nothing else,
@@ -34,6 +38,8 @@ _Site = tuple[Any, ...]
 
 # The library that was made last at each place.
 _sites: "dict[_Site, weakref.ref[Any]]" = {}
+# The overrides of the last run of a module's code or of a cell.
+_overrides: "dict[_Site, list[weakref.ref[Any]]]" = {}
 # The runs of code objects that are still there, by their addresses.
 _runs: "dict[int, _Run]" = {}
 
@@ -44,6 +50,14 @@ class _Run:
     def __init__(self) -> None:
         self.counts: dict[_Site, int] = {}
         self.libraries: list[weakref.ref[Any]] = []
+        # Of the run before, by the module or cell that has begun to register.
+        self.former_overrides: dict[_Site, list[weakref.ref[Any]]] = {}
+
+    def begin(self, site: _Site) -> "list[weakref.ref[Any]]":
+        """Gives the overrides of the run before."""
+        if site not in self.former_overrides:
+            self.former_overrides[site] = _overrides.pop(site, [])
+        return self.former_overrides[site]
 
     def number(self, site: _Site) -> int:
         """How many libraries this run has made there before."""
@@ -57,6 +71,11 @@ class _Run:
             library = reference()
             if library is not None:
                 library._end_again()
+        for overrides in self.former_overrides.values():
+            while overrides:
+                made = overrides.pop()()
+                if made is not None:
+                    made.remove()
 
 
 class _CodeRun(_Run):
@@ -141,6 +160,17 @@ def _site_of(frame: FrameType, shell: Any, what: tuple) -> "_Site | None":
     return None if cell is None else ("cell", module, cell, *what)
 
 
+def site_in_run(frame: FrameType, what: tuple) -> "_Site | None":
+    """Where the outermost code of a module registers something, with its number in this run; None
+    for other code.
+    """
+    if not frame.f_code.co_name.startswith(("<module>", "<cell line")):
+        return None
+    shell = _shell(frame)
+    site = _site_of(frame, shell, what)
+    return None if site is None else (*site, _run_of(frame, shell).number(site))
+
+
 def take_place(library: Any, frame: FrameType) -> Any:
     """Notes that the module's code in `frame` has made a library, and gives the one that this one
     takes over from, or None.
@@ -152,6 +182,7 @@ def take_place(library: Any, frame: FrameType) -> Any:
         return None
     run = _run_of(frame, shell)
     if site[0] != "cells":
+        run.begin(site[: -len(what)])
         site = (*site, run.number(site))
     elif run.number(site) > 0:
         return None  # two in one run: the second is refused
@@ -166,6 +197,33 @@ def take_place(library: Any, frame: FrameType) -> Any:
     if former is not None:
         run.libraries.append(weakref.ref(library))
     return former
+
+
+def former_override(override: Any, frame: FrameType) -> Any:
+    """The override that this one is once more, which the module's code in `frame` makes; or None.
+
+    From here on it is one of those that the run has made.
+    """
+    what = (override.operators, override.dispatch_keys, override.name)
+    shell = _shell(frame)
+    site = _site_of(frame, shell, what)
+    if site is None:
+        return None
+    site = site[: -len(what)]
+    formers = [reference() for reference in _run_of(frame, shell).begin(site)]
+
+    def gone(reference: Any, overrides: Any = _overrides) -> None:
+        known = overrides.get(site, [])
+        if reference in known:
+            known.remove(reference)
+            if not known:
+                del overrides[site]
+
+    _overrides.setdefault(site, []).append(weakref.ref(override, gone))
+    for former in formers:
+        if former is not None and former._is_as(override):
+            return former
+    return None
 
 
 class TakenOver:

@@ -12,8 +12,11 @@ from typing import Any
 
 from . import _C
 from ._symbolic import SymInt
+from .library import _outer_frame
 
 _running = threading.local()
+# Where modules have registered those that stay, by operator: there they may register them again.
+_kept_fakes: dict[str, tuple] = {}
 _names = itertools.count()
 
 
@@ -181,6 +184,7 @@ def register_fake(
     lib: Any = None,
     allow_override: bool = False,
 ) -> Any:
+    from ._again import site_in_run
     from ._register import definition_of, kept_library, operator_for, require_callable
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,12 +196,17 @@ def register_fake(
             return definition.register_fake(fn)
         # What custom_op() puts at Meta while there is no fake kernel may be covered.
         override = allow_override or (definition is not None and definition._fake is None)
-        # A library that is made again replaces what it had registered; see _again.py.
-        if not override and not (lib is not None and lib._is_made_again):
+        site = None if lib is not None else site_in_run(_outer_frame(), ("fake kernel", name))
+        # A library that is made again replaces what it had registered, and so does the code that
+        # has registered without one; see _again.py.
+        again = lib._is_made_again if lib is not None else site and site == _kept_fakes.get(name)
+        if not override and not again:
             _check_free(name)
         _check_module(name, getattr(fn, "__module__", "") or "")
         target = kept_library(operator.namespace) if lib is None else lib
         target.impl(name, with_context(name, fn), "Meta", allow_override=override)
+        if site is not None:
+            _kept_fakes[name] = site
         return fn
 
     if not isinstance(op, (str, _C.OpOverload, _C.OpOverloadPacket, _C.OpCaller)):

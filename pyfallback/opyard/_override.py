@@ -1,10 +1,11 @@
 """opyard.library.override: kernels on top of others, for as long as an object lives."""
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import _C, _ops
-from .library import _function, _key_name, _place, _wants
+from .library import _OUTERMOST, _function, _key_name, _place, _wants
 
 
 def _operators_of(op: Any) -> list[str]:
@@ -103,12 +104,21 @@ class override:
         self._wants = _wants(with_keyset, with_next)
         self._libraries: list[_C.Library] = []
         self._state = "new"
+        self._former: override | None = None
+        frame = sys._getframe(1)
+        if frame.f_code.co_name.startswith(_OUTERMOST):
+            from ._again import former_override
+
+            self._former = former_override(self, frame)
         if fn is not _missing:
             self._start(fn)
 
     def _start(self, fn: "Callable[..., Any]") -> None:
         function = _function(fn)
+        former, self._former = self._former, None
         libraries: dict[str, _C.Library] = {}
+        if former is not None and former._state == "live":
+            libraries = former._hand_over()
         shown = f'{self.place} (override "{self.name}")' if self.name else self.place
         try:
             for operator in self.operators:
@@ -124,7 +134,25 @@ class override:
             raise
         self._libraries = list(libraries.values())
         self._state = "live"
+        for library in self._libraries:
+            library.end_again()
         _ops.note(self.remove)
+
+    def _is_as(self, other: "override") -> bool:
+        """Whether this one stands, and `other` is for the same places."""
+        return self._state == "live" and (
+            (self.operators, self.dispatch_keys, self.name)
+            == (other.operators, other.dispatch_keys, other.name)
+        )
+
+    def _hand_over(self) -> "dict[str, _C.Library]":
+        """Gives the libraries by namespace, in which kernels then replace those of this one."""
+        self._state = "removed"
+        libraries, self._libraries = self._libraries, []
+        for library in libraries:
+            library.begin_again()
+        namespaces = dict.fromkeys(each.partition("::")[0] for each in self.operators)
+        return dict(zip(namespaces, libraries, strict=False))
 
     def __call__(self, fn: "Callable[..., Any]") -> "override":
         """Takes the function of an override that was made without one."""

@@ -23,6 +23,8 @@ from . import _C, _ops
 from ._ops import load_library, loaded_libraries, unload_library
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ._c_function import CFunction, c_prototype
     from ._custom_op import CustomOpDef, custom_op
     from ._entry_points import load_plugins
@@ -120,11 +122,17 @@ def fallthrough_kernel(*args: object, **kwargs: object) -> None:
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
-def _place() -> str:
-    """'file:line' of the nearest caller outside this package."""
+def _outer_frame() -> "FrameType":
+    """That of the nearest caller outside this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
         frame = frame.f_back
+    return frame
+
+
+def _place() -> str:
+    """'file:line' of the nearest caller outside this package."""
+    frame = _outer_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 

@@ -17,6 +17,7 @@ import opyard
 from opyard import dispatch
 from opyard.library import Library
 
+CELL = "/tmp/ipykernel_7/11.py"
 _numbers = itertools.count()
 
 
@@ -263,6 +264,115 @@ def test_X5_fake_kernels_of_a_library_are_replaced(module, ns):
     assert not dispatch.has_kernel(f"{ns}::f", "Meta")
 
 
+@pytest.mark.parametrize("how", ["register_fake('NS::f', FN)", "register_fake('NS::f')(FN)"])
+def test_X5_fake_kernels_without_a_library_are_replaced(module, ns, how):
+    text = FIRST + "    from opyard.library import register_fake\n    " + how + "\n"
+    meta = opyard.ops.aten.empty([2], device="meta")
+    try:
+        for size in (3, 4):
+            loaded = module(text.replace("FN", f"lambda x: opyard.ops.aten.empty([{size}],"
+                                         " device='meta')"))  # fmt: skip
+            assert ops(ns).f(meta).shape == (size,)
+            assert dispatch.dump(f"{ns}::f").count("Meta:") == 1
+        with pytest.raises(RuntimeError, match="already has a Meta implementation"):
+            loaded.register_fake(f"{ns}::f", lambda x: x)
+        with pytest.raises(RuntimeError, match="already has a Meta implementation"):
+            module(text.replace("FN", "lambda x: x") + "    " + how.replace("FN", "lambda x: x"))
+    finally:
+        opyard._register._kept.pop(ns)._destroy()  # other tests look at all kernels
+
+
+OVERRIDES = """
+    from opyard.library import override
+    first = override("NS::f", "CPU", lambda x: x * 10, name="first")
+
+    @override("NS::g", "CPU", with_next=True)
+    def second(call_next, x):
+        return call_next(x) + 1
+"""
+
+
+def test_X5_overrides_are_replaced_where_they_lie(module, ns, x):
+    module(FIRST + OVERRIDES)
+    with opyard.library.override(f"{ns}::f", "CPU", lambda call_next, x: call_next(x) + 1,
+                                 with_next=True):  # fmt: skip
+        assert ops(ns).f(x).tolist() == [11.0, 21.0, 31.0]
+        former = sys.modules[module.name].first
+        module(FIRST + OVERRIDES.replace("* 10", "* 20"))
+        assert ops(ns).f(x).tolist() == [21.0, 41.0, 61.0], "below the other one"
+        former.remove()
+        assert ops(ns).f(x).tolist() == [21.0, 41.0, 61.0]
+        with pytest.raises(RuntimeError, match="was taken back already"):
+            former.__enter__()
+    assert ops(ns).g(x).tolist() == [3.0, 5.0, 7.0], "called once"
+    sys.modules[module.name].first.remove()
+    assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
+    dispatch.check_invariants()
+
+
+@pytest.mark.parametrize("rest", [FIRST, OVERRIDES[: OVERRIDES.index("@") - 1]])
+def test_X5_overrides_whose_lines_are_gone_are_removed(module, ns, x, rest):
+    base = Library(ns, "FRAGMENT")
+    if rest != FIRST:  # the module is left with one of its overrides
+        for name in ("f", "g"):
+            base.define(f"{name}(Tensor x) -> Tensor")
+            base.impl(name, lambda x: x * 2, "CPU")
+    module((FIRST if rest == FIRST else "") + OVERRIDES)
+    assert ops(ns).g(x).tolist() == [3.0, 5.0, 7.0]
+    loaded = module(rest)
+    assert ops(ns).g(x).tolist() == [2.0, 4.0, 6.0]
+    assert ops(ns).f(x).tolist() == ([2.0, 4.0, 6.0] if rest == FIRST else [10.0, 20.0, 30.0])
+    assert "CPU (inactive)" not in dispatch.dump(f"{ns}::g")
+    loaded.first.remove()
+    base._destroy()
+
+
+def test_X5_an_override_that_a_reload_cannot_make_again_goes_with_it(module, ns, x):
+    module(FIRST + OVERRIDES)
+    try:
+        module(FIRST + OVERRIDES.replace("lambda x: x * 10", "3"))
+    except TypeError:
+        assert ops(ns).f(x).tolist() == [10.0, 20.0, 30.0]  # the traceback keeps the run
+    gc.collect()
+    assert ops(ns).f(x).tolist() == ops(ns).g(x).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_X5_overrides_of_functions_and_other_modules_stay(module, ns, x):
+    text = (
+        FIRST
+        + """
+    from opyard.library import override
+    def make(factor):
+        return override("NS::f", "CPU", lambda x: x * factor)
+    """
+    )
+    loaded = module(text.rstrip() + "\n    kept = make(30)\n")
+    loaded.kept_too = opyard.library.override(f"{ns}::g", "CPU", lambda x: x * 40)
+    loaded = module(text)
+    gc.collect()
+    assert ops(ns).f(x).tolist() == [30.0, 60.0, 90.0]
+    assert ops(ns).g(x).tolist() == [40.0, 80.0, 120.0]
+    loaded.kept.remove()
+    loaded.kept_too.remove()
+
+
+def test_X5_a_cell_with_an_override_that_is_run_again(cell, ns, x):
+    cell(FIRST, CELL)
+    text = """
+        from opyard.library import override
+        for n in (10, 20):
+            made = override("NS::f", "CPU", lambda x: x * n, name=str(n))
+    """
+    for _ in range(2):
+        cell(text, "/tmp/ipykernel_7/12.py")
+        assert ops(ns).f(x).tolist() == [20.0, 40.0, 60.0]
+    assert dispatch.dump(f"{ns}::f").count("CPU (inactive)") == 1
+    cell("from opyard.library import override\nother = override('NS::g', 'CPU', lambda x: x)",
+         "/tmp/ipykernel_7/12.py")  # fmt: skip
+    assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
+    assert ops(ns).g(x).tolist() == x.tolist()
+
+
 def test_X5_the_former_library_refuses_and_ends_nothing(module, ns, x):
     old = module(FIRST).lib
     new = module(FIRST).lib
@@ -302,9 +412,6 @@ def test_X5_functions_make_new_libraries_each_time(module, ns):
                 return Library("NS", "DEF")
             libraries = [make(), make()]
         """)
-
-
-CELL = "/tmp/ipykernel_7/11.py"
 
 
 @pytest.mark.parametrize("kind", ["DEF", "FRAGMENT"])
@@ -445,14 +552,16 @@ def test_X5_threads_find_the_old_kernel_or_the_new_one(module, ns, x):
 def test_X5_reloading_again_and_again_leaves_nothing_behind(module, ns, x):
     from opyard import _again, _bind
 
+    def count():
+        gc.collect()
+        _bind.reclaim()
+        again = len(_again._sites), len(_again._runs), list(map(len, _again._overrides.values()))
+        return again, _bind.retired_count(), len(gc.get_objects())
+
     for _ in range(5):
-        module(FIRST)
-    gc.collect()
-    _bind.reclaim()
-    before = len(_again._sites), len(_again._runs), _bind.retired_count(), len(gc.get_objects())
+        module(FIRST + OVERRIDES)
+    before = count()
     for _ in range(20):
-        module(FIRST)
-    gc.collect()
-    _bind.reclaim()
-    after = len(_again._sites), len(_again._runs), _bind.retired_count(), len(gc.get_objects())
-    assert after[:3] == before[:3] and after[3] <= before[3] + 5
+        module(FIRST + OVERRIDES)
+    after = count()
+    assert after[:2] == before[:2] and after[2] <= before[2] + 5
