@@ -16,6 +16,7 @@
 #include "objects/tensor.h"
 #include "runtime/errors.h"
 
+#include "opyard/schema/parse.h"
 #include "opyard/value/dict_object.h"
 
 namespace opyard::python {
@@ -174,7 +175,13 @@ bool to_string_value(Runtime& runtime, PyObject* object, Value& value) {
   if (!PyUnicode_Check(object)) return false;
   Py_ssize_t size = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(object, &size);
-  if (text == nullptr) throw_python_error(runtime);
+  if (text == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw_python_error(runtime);
+    PyErr_Clear();
+    throw NamesNothing(Error(ErrorKind::BadArgument,
+                             "a text with half a surrogate pair has no form in UTF-8, and cannot "
+                             "be passed on"));
+  }
   value = Value(std::string_view(text, std::size_t(size)));
   return true;
 }
@@ -259,6 +266,8 @@ bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value,
     if (type.size_hint() == 0 || !convert_itself(runtime, element, object, one, arrays)) {
       return false;
     }
+    // Longer ones are given as lists, as in a schema, whose text may ask for gigabytes.
+    if (std::uint64_t(type.size_hint()) > SchemaLimits().arguments) return false;
     value = Value::list(std::vector<Value>(std::size_t(type.size_hint()), one));
     return true;
   }
@@ -424,7 +433,11 @@ bool convert_itself(Runtime& runtime, const Type& type, PyObject* object, Value&
       return to_bool(object, value);
     case TypeKind::Str:
     case TypeKind::Dimname:
-      return to_string_value(runtime, object, value);
+      try {
+        return to_string_value(runtime, object, value);
+      } catch (const NamesNothing&) {
+        throw WrongElement{"", "str with half a surrogate pair", to_string(type)};
+      }
     case TypeKind::Scalar:
       return to_scalar(runtime, object, value);
     case TypeKind::Complex:

@@ -47,9 +47,10 @@ struct PastRange {
   std::string place{};   // of the number in the object, as "[1][0]"; empty for the object itself
 };
 
-// What it throws where the object is a container of the right kind, with an element that is not.
+// What it throws where the object is a container of the right kind, with an element that is not, and for
+// a text that has no form in UTF-8.
 struct WrongElement {
-  std::string place;     // "[1][0]"
+  std::string place;     // "[1][0]"; empty for the object itself
   std::string found;     // the name of the element's Python type
   std::string accepted;  // the schema type that it should have been of
 };

@@ -106,7 +106,8 @@ Value to_result(Runtime& runtime, const Type& type, PyObject* object) {
                                   range.accepted);
   } catch (const WrongElement& element) {
     fail(ErrorKind::BadArgument, "a Future(" + to_string(type) + ") cannot be completed with a '" +
-                                     element.found + "' at " + element.place);
+                                     element.found +
+                                     (element.place.empty() ? "'" : "' at " + element.place));
   }
   fail(ErrorKind::BadArgument, "a Future(" + to_string(type) +
                                    ") cannot be completed with a value of type '" +

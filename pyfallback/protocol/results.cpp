@@ -52,7 +52,9 @@ void push_results(Runtime& runtime, const Returner& returner, const Operator& op
                                 range.place.empty() ? "" : " at ", range.place));
     } catch (const WrongElement& element) {
       refuse_result(returner, op, position, item,
-                    fmt::format(" with a '{}' at {}", element.found, element.place));
+                    element.place.empty()
+                        ? fmt::format(" (a {})", element.found)
+                        : fmt::format(" with a '{}' at {}", element.found, element.place));
     } catch (const NamesNothing& error) {
       refuse_result(returner, op, position, item, fmt::format(" ({})", error.what()));
     }

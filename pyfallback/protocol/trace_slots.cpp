@@ -37,6 +37,29 @@ void fire(Runtime& runtime, const char* event, Words... words) {
       [&] { return PyObject_Vectorcall(callbacks, all, 1 + sizeof...(Words), nullptr); }));
 }
 
+int tell_pending(void* context);
+
+// Before all that has come meanwhile.
+void put_aside_again(Runtime& runtime, LateTrace* oldest) {
+  LateTrace* newest = nullptr;
+  while (oldest != nullptr) newest = std::exchange(oldest, std::exchange(oldest->next, newest));
+  while (newest != nullptr) {
+    LateTrace* others = nullptr;
+    if (runtime.late_traces.compare_exchange_strong(others, newest, std::memory_order_release,
+                                                    std::memory_order_relaxed)) {
+      break;
+    }
+    others = runtime.late_traces.exchange(nullptr, std::memory_order_acquire);
+    if (others == nullptr) continue;
+    LateTrace* last = others;
+    while (last->next != nullptr) last = last->next;
+    last->next = std::exchange(newest, others);
+  }
+  if (runtime.is_main) static_cast<void>(Py_AddPendingCall(tell_pending, &runtime));
+}
+
+// What a callback raises that is no Exception, such as KeyboardInterrupt, ends the telling; what is left is
+// told the next time.
 void tell_late_with_gil_held(Runtime& runtime) {
   LateTrace* newest = runtime.late_traces.exchange(nullptr, std::memory_order_acquire);
   LateTrace* oldest = nullptr;
@@ -49,7 +72,7 @@ void tell_late_with_gil_held(Runtime& runtime) {
     try {
       fire(runtime, told->event, told->word);
     } catch (...) {
-      while (oldest != nullptr) delete std::exchange(oldest, oldest->next);
+      if (oldest != nullptr) put_aside_again(runtime, oldest);
       throw;
     }
   }

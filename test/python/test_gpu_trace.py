@@ -4,6 +4,7 @@ Suspect opyard/gpu_trace.py, protocol/trace_slots.cpp, dispatcher/src/slot/gpu_t
 """
 
 import logging
+import threading
 import time
 
 import pytest
@@ -91,6 +92,30 @@ def test_E29_the_end_of_memory_on_another_thread_is_told_soon(slots, told):
     while not told and time.monotonic() < deadline:
         time.sleep(0.001)  # lets the pending call of the main thread come
     assert told == [33]
+
+
+def test_E29_an_interruption_in_a_late_callback_leaves_the_rest_for_later(slots, told):
+    def leave(address):
+        told.append(address)
+        if len(told) == 1:
+            raise KeyboardInterrupt("late")
+
+    register("memory_deallocation", leave)
+    register("event_creation", told.append)
+    # All three come before the main thread looks, since it waits.
+    tracing = threading.Thread(
+        target=lambda: [slots.trace_on_another_thread("memory_deallocation") for _ in range(3)]
+    )
+    with pytest.raises(KeyboardInterrupt, match="late"):
+        tracing.start()
+        tracing.join()
+        time.sleep(30)
+    deadline = time.monotonic() + 30
+    while len(told) < 3 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert told == [33, 33, 33]
+    slots.trace("event_creation")
+    assert told == [33, 33, 33, 11]
 
 
 def test_E29_a_callback_must_be_callable(told):

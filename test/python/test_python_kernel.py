@@ -498,3 +498,55 @@ def test_a_kernel_lives_as_long_as_its_registration(define, x):
     assert gone() is not None
     ov.remove()
     assert gone() is None
+
+
+HALF = "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("result", "value", "why"),
+    [
+        ("str", HALF, " (a str with half a surrogate pair)"),
+        ("str[]", ["a", HALF], " with a 'str with half a surrogate pair' at [1]"),
+        ("str[][]", [[HALF]], " with a 'str with half a surrogate pair' at [0][0]"),
+        ("Dict(str, int)", {HALF: 1}, " with a 'str with half a surrogate pair' at .keys()[0]"),
+        ("Any", HALF, " (a text with half a surrogate pair has no form in UTF-8, and cannot be "
+         "passed on)"),
+    ],
+)  # fmt: skip
+def test_D17_a_text_without_a_form_in_utf8_is_refused_by_name(define, ns, result, value, why):
+    op = define(f"f() -> {result}", CompositeExplicitAutograd=lambda: value)
+    for call in (op, op.default, op.default._call_boxed):
+        with pytest.raises(RuntimeError) as caught:
+            call()
+        text = str(caught.value)
+        assert text.startswith(f"{ns}::f: ")
+        assert f" returned a value of type '{type(value).__name__}'{why} for result 0, " in text
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "details"),
+    [
+        ("str x", HALF, "x is of type 'str with half a surrogate pair', where 'str' is expected"),
+        ("str[] x", [HALF], "x[0] is of type 'str with half a surrogate pair', where 'str' is "
+         "expected"),
+    ],
+)  # fmt: skip
+def test_D9_a_text_without_a_form_in_utf8_is_no_argument(define, ns, argument, value, details):
+    op = define(f"f({argument}) -> int", CompositeExplicitAutograd=lambda x: 1)
+    with pytest.raises(TypeError) as caught:
+        op(value)
+    assert f"{ns}::f() Expected a value of type" in str(caught.value)
+    assert details in str(caught.value)
+
+
+def test_D9_a_number_is_repeated_as_often_as_a_schema_may_say(define, ns):
+    assert define("f(int[255] x) -> int", CompositeExplicitAutograd=len)(3) == 255
+    op = define("g(int[2147483647] x) -> int", CompositeExplicitAutograd=len)
+    assert op([1, 2]) == 2
+    with pytest.raises(TypeError) as caught:
+        op(3)
+    assert str(caught.value).startswith(
+        f"{ns}::g() Expected a value of type 'int[2147483647]' for argument 'x' but instead "
+        "found type 'int'."
+    )
