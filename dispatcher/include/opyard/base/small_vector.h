@@ -84,7 +84,9 @@ class SmallVector {
   }
   void assign(std::span<const T> values) {
     reserve(values.size());
-    if (!values.empty()) std::memmove(data(), values.data(), values.size_bytes());
+    // As data() has it, said so that GCC 12 sees the bounds.
+    T* const to = values.size() > N ? heap_ : data();
+    if (!values.empty()) std::memmove(to, values.data(), values.size_bytes());
     size_ = static_cast<std::uint32_t>(values.size());
   }
   void reserve(std::size_t count) {
