@@ -5,10 +5,13 @@
 //
 // [Near] Beside its dictionary an object has a few of its attributes by the addresses of their names,
 // which the interpreter gives for one name always. So its dictionary is changed in here alone:
-// what Python gets for __dict__ can only be looked at, as with a class.
+// what Python gets for __dict__ can only be looked at, as with a class. Names are plain strings there,
+// so that no code of a user runs while one is looked for.
 #include "objects/name_space.h"
 
 #include <structmember.h>
+
+#include <utility>
 
 #include "runtime/types.h"
 
@@ -16,8 +19,8 @@ namespace opyard::python {
 namespace {
 
 struct Near {
-  PyObject* name;   // owned
-  PyObject* value;  // the dictionary's
+  PyObject* name;
+  PyObject* value;
 };
 constexpr std::size_t kNear = 16;
 
@@ -36,19 +39,26 @@ Near& near_of(NameSpaceObject& space, PyObject* name) {
 
 void forget_near(NameSpaceObject& space) noexcept {
   for (Near& near : space.near) {
-    near.value = nullptr;
     Py_CLEAR(near.name);
+    Py_CLEAR(near.value);
   }
+}
+
+// A name as a plain string.
+Owned plain(PyObject* name) {
+  return PyUnicode_CheckExact(name) ? Owned::share(name) : checked(PyUnicode_FromObject(name));
 }
 
 OPYARD_COLD PyObject* find_attribute(PyObject* self, PyObject* name) {
   NameSpaceObject& space = name_space_of(self);
   if (space.kept != nullptr) {
-    if (PyObject* const found = PyDict_GetItemWithError(space.kept, name)) {
-      Near& near = near_of(space, name);
-      near.value = found;
-      Py_XSETREF(near.name, Py_NewRef(name));
-      return Py_NewRef(found);
+    if (PyObject* const found = Py_XNewRef(PyDict_GetItemWithError(space.kept, name))) {
+      if (PyUnicode_CheckExact(name)) {
+        Near& near = near_of(space, name);
+        const Owned former_name = Owned::steal(std::exchange(near.name, Py_NewRef(name)));
+        const Owned former_value = Owned::steal(std::exchange(near.value, Py_NewRef(found)));
+      }
+      return found;
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
   }
@@ -68,28 +78,34 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
 }
 
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
-  forget_near(name_space_of(self));
-  return PyObject_GenericSetAttr(self, name, value);
+  return entry_from_python(-1, [&] {
+    const Owned exact = plain(name);
+    const int failed = PyObject_GenericSetAttr(self, exact.get(), value);
+    forget_near(name_space_of(self));
+    return failed;
+  });
 }
 
 // _keep(name, value): what is kept by that name, which is this value where nothing was.
 PyObject* keep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   return entry_from_python([&] {
     if (count != 2) fail(ErrorKind::BadArgument, "_keep() takes a name and a value");
+    const Owned exact = plain(args[0]);
     NameSpaceObject& space = name_space_of(self);
     if (space.kept == nullptr) space.kept = checked(PyDict_New()).release();
-    return Py_XNewRef(PyDict_SetDefault(space.kept, args[0], args[1]));
+    return Py_XNewRef(PyDict_SetDefault(space.kept, exact.get(), args[1]));
   });
 }
 
 // _drop(name): keeps nothing by that name any more.
 PyObject* drop(PyObject* self, PyObject* name) {
   return entry_from_python([&] {
+    const Owned exact = plain(name);
     NameSpaceObject& space = name_space_of(self);
-    forget_near(space);
-    if (space.kept != nullptr && PyDict_Contains(space.kept, name) == 1) {
-      PyDict_DelItem(space.kept, name);
+    if (space.kept != nullptr && PyDict_Contains(space.kept, exact.get()) == 1) {
+      PyDict_DelItem(space.kept, exact.get());
     }
+    forget_near(space);
     return PyErr_Occurred() == nullptr ? Py_NewRef(Py_None) : nullptr;
   });
 }
@@ -105,6 +121,7 @@ PyObject* get_dictionary(PyObject* self, void*) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(name_space_of(self).kept);
+  for (const Near& near : name_space_of(self).near) Py_VISIT(near.value);
   return 0;
 }
 

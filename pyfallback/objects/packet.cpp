@@ -197,9 +197,13 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
   }
   return entry_from_python([&]() -> PyObject* {
     refresh(packet);
-    if (PyObject* const overload = PyDict_GetItemWithError(packet.attributes, name)) {
-      packet.near_value = overload;
-      Py_XSETREF(packet.near_name, Py_NewRef(name));
+    // A name that is no plain string runs code of its own while it is compared.
+    const Owned attributes = Owned::share(packet.attributes);
+    if (PyObject* const overload = PyDict_GetItemWithError(attributes.get(), name)) {
+      if (PyUnicode_CheckExact(name)) {
+        packet.near_value = overload;
+        Py_XSETREF(packet.near_name, Py_NewRef(name));
+      }
       return Py_NewRef(overload);
     }
     if (PyErr_Occurred() != nullptr) return nullptr;

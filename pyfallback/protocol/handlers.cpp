@@ -140,8 +140,12 @@ Owned handler_of(Runtime& runtime, PyTypeObject* type) {
     return Owned::share(near.kept);
   }
   Owned kept = find_handler(runtime, type);
-  // What was just made changed the class; then it is remembered the next time.
-  if (kept && version != 0 && version == version_of_type(type)) near = {type, version, kept.get()};
+  // What was just made changed the class; then it is remembered the next time. A class that takes no
+  // attributes does not hold it, so that it dies with this call.
+  if (kept && version != 0 && version == version_of_type(type) &&
+      lookup_on_type(type, runtime.kept_name) == kept.get()) {
+    near = {type, version, kept.get()};
+  }
   return kept;
 }
 

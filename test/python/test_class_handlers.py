@@ -454,3 +454,30 @@ def test_F55_logging_tensor_writes_its_calls_down():
         "$1 = opyard.ops.aten.mul.Tensor($0, $0)",
         "$2 = opyard.ops.aten.sum.default($1)",
     ]
+
+
+class Closed(type(Tensor)):
+    def __setattr__(cls, name, value):
+        raise AttributeError(name)
+
+
+class Deaf(type(Tensor)):
+    def __setattr__(cls, name, value):
+        pass
+
+
+@pytest.mark.parametrize("meta", [Closed, Deaf])
+def test_F42_classes_that_take_no_attributes(meta, library, x):
+    class Own(Tensor, metaclass=meta):
+        @classmethod
+        def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+            return types, args[0]
+
+    library.define("pair(Tensor x) -> (Any, Tensor)")
+    own = Tensor.make_subclass(Own, x)
+    op = getattr(opyard.ops, library.ns).pair.default
+    for _ in range(50):
+        types, back = op(own)
+        assert types == (Own,)
+        assert back is own
+        opyard.tensor([1.0])  # so that freed memory is used again

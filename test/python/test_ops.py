@@ -1,8 +1,10 @@
 """test_ops.py: operators by name: namespaces, packets, overloads. Suspect _ops.py, packet.cpp."""
 
 import copy
+import gc
 import inspect
 import pickle
+import weakref
 
 import pytest
 
@@ -144,6 +146,59 @@ def test_what_a_namespace_keeps_can_be_looked_at_only(packet, ns):
     with pytest.raises(AttributeError):
         namespace.__dict__ = {}
     assert namespace.foo is packet
+
+
+class Name(str):
+    """Equal to a text, and runs `then` whenever it is compared."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        self.then()
+        return str.__eq__(self, other)
+
+
+def test_names_that_run_code_while_they_are_compared(packet, library, ns):
+    namespace = getattr(opyard.ops, ns)
+    name = Name("mine")
+    name.then = lambda: getattr(namespace, "mine", None)
+    for _ in range(3):
+        namespace.mine = object()
+        assert getattr(namespace, name) is namespace.mine
+        delattr(namespace, name)
+        assert not hasattr(namespace, "mine")
+    name = Name("default")
+    numbers = iter(range(100))
+
+    def define():
+        library.define(f"other{next(numbers)}() -> ()")
+        packet.overloads()
+
+    name.then = define
+    assert all(getattr(packet, name) is packet.default for _ in range(10))
+
+
+def test_a_name_that_leads_to_its_namespace_is_collected():
+    space = type(opyard.ops)()
+    name = Name("mine")
+    name.then = lambda: None
+    name.space = space
+    space.mine = 1
+    assert getattr(space, name) == 1
+    gone = weakref.ref(space)
+    del space, name
+    gc.collect()
+    assert gone() is None
+
+
+def test_what_a_namespace_keeps_is_collected_with_it():
+    space = type(opyard.ops)()
+    space.mine = [space]
+    assert space.mine is space.mine
+    gone = weakref.ref(space)
+    del space
+    gc.collect()
+    assert gone() is None
 
 
 def test_each_of_many_names_leads_to_its_own_operator(ns):
