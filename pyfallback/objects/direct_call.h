@@ -68,6 +68,7 @@ class DirectCall {
   template <typename Visit>
   void each_argument(PyObject* const* args, std::size_t count, PyObject* names,
                      const Visit& visit) const;
+  bool is_apart(PyObject* const* args, std::size_t count, PyObject* names, PyObject* result) const;
   bool obeys(ResultRule rule, PyObject* const* args, std::size_t count, PyObject* names,
              PyObject* result) const;
   OPYARD_COLD void learn(const std::type_info* signature) const;

@@ -710,6 +710,29 @@ def test_F17_every_place_of_arguments_and_results(make, x):
     assert all(map(is_same, listed(x, y), answer))
 
 
+def test_F17_memory_that_went_through_an_array(make, x):
+    answer = None
+
+    @make
+    def one(a: Tensor) -> Tensor:
+        return answer
+
+    @make
+    def pair(a: Tensor, b: Tensor) -> "tuple[Tensor, Tensor]":
+        return answer
+
+    array = x.numpy()
+    for answer in (opyard.from_numpy(array), opyard.from_numpy(array[1:])):
+        assert "result 0 a tensor with the memory of argument 'a'" in both_ways(one, x)
+    y = x.clone()
+    answer = (y.clone(), opyard.from_numpy(array[1:]))
+    assert "result 1 a tensor with the memory of argument 'b'" in both_ways(pair, y, x)
+    answer = (opyard.from_numpy(array), opyard.from_numpy(array))
+    assert "result 1 a tensor with the memory of result 0" in both_ways(pair, y, y)
+    answer = opyard.from_numpy(array.copy())
+    assert one(x) is answer
+
+
 def is_same(one, other):
     return one is other
 
