@@ -659,3 +659,118 @@ def test_the_module_of_fake_kernels_is_that_from_before_a_plugin_that_failed(
     assert _bind.python_module(f"{ns}::h") == ("first", "")
     assert _bind.python_module(f"{ns}::later") == ("second", f"for {ns}")
     assert len(recwarn) == 1
+
+
+# With `first` and `second`, libraries of the user with kernels of f, of which the second is on top.
+IN_ORDER = {
+    "an override on top": (
+        "first.impl('f', lambda x: 'replaced', 'CPU', allow_override=True)\n"
+        "over = library.override('NS::f', 'CPU', lambda n, x: 'over ' + n(x), with_next=True)\n"
+        "ends = over.remove",
+        "over replaced",
+    ),
+    "another library on top": (
+        "first.impl('f', lambda x: 'replaced', 'CPU', allow_override=True)\n"
+        "more = library.Library('NS', 'IMPL')\n"
+        "more.impl('f', lambda x: 'more', 'CPU', allow_override=True)\n"
+        "ends = more._destroy",
+        "more",
+    ),
+    "an older library on top": (
+        "second.impl('g', lambda x: '', 'CPU')\n"
+        "first.impl('f', lambda x: 'from first', 'CPU', allow_override=True)\n"
+        "second.impl('f', lambda x: 'from second', 'CPU', allow_override=True)",
+        "from second",
+    ),
+    "the same library once more": (
+        "first.impl('f', lambda x: 'once', 'CPU', allow_override=True)\n"
+        "second.impl('f', lambda x: 'between', 'CPU', allow_override=True)\n"
+        "first.impl('f', lambda x: 'twice', 'CPU', allow_override=True)",
+        "twice",
+    ),
+    "another package on top": (
+        "first.impl('f', lambda x: 'outer', 'CPU', allow_override=True)\n"
+        "library.load_plugins('NS_inner')",
+        "inner",
+    ),
+}
+
+
+@pytest.fixture
+def first_and_second(ns, shared):
+    from opyard.library import Library
+
+    first, second = shared(Library(ns, "DEF"), Library(ns, "IMPL"))
+    for name in "fg":
+        first.define(f"{name}(Tensor x) -> str")
+    first.impl("f", lambda x: "first", "CPU")
+    second.impl("f", lambda x: "second", "CPU", allow_override=True)
+    yield first, second
+    second._destroy()
+    first._destroy()
+
+
+@pytest.mark.parametrize("what", IN_ORDER)
+def test_kernels_of_a_plugin_lie_in_the_order_of_its_calls(
+    installed, first_and_second, ns, x, what
+):
+    first, second = first_and_second
+    text, result = IN_ORDER[what]
+    inner = "first.impl('f', lambda x: 'inner', 'CPU', allow_override=True)"
+    head = "import opyard\nfrom opyard import library\nfirst, second = opyard.testing._shared\n"
+    installed(head + inner, "NS_inner = MODULE")
+    name = installed(f"{head}{text}\nmeanwhile = opyard.ops.NS.f(opyard.tensor([1.0]))")
+    load_plugins(ns)
+    assert sys.modules[name].meanwhile == result
+    assert ops(ns).f(x) == result
+    ends = getattr(sys.modules[name], "ends", None)
+    if ends is not None:
+        ends()
+    second._destroy()
+    first._destroy()
+    assert not hasattr(ops(ns), "f")
+    assert not [line for line in dispatch.dangling() if ns in line]
+    dispatch.check_invariants()
+
+
+def test_later_kernels_of_a_library_replace_those_of_a_plugin(
+    installed, first_and_second, ns, x, recwarn
+):
+    first, _ = first_and_second
+    installed("""
+        import opyard
+        first, _ = opyard.testing._shared
+        first.impl("f", lambda x: "of the plugin", "CPU", allow_override=True)
+    """)  # fmt: skip
+    load_plugins(ns)
+    over = opyard.library.override(f"{ns}::f", "CPU", lambda n, x: f"over {n(x)}", with_next=True)
+    with over:
+        assert ops(ns).f(x) == "over of the plugin"
+    del recwarn.list[:]
+    first.impl("f", lambda x: "later", "CPU")
+    first.impl(f"{ns}::f", lambda x: "latest", dispatch.DispatchKey.CPU)
+    assert not recwarn.list, "its own kernel is replaced, not another's"
+    assert ops(ns).f(x) == "latest"
+
+
+def test_a_plugin_whose_calls_succeeded_is_loaded_whatever_happens_to_its_files(
+    installed, first_and_second, ns, x, tmp_path
+):
+    import ctypes
+
+    ctypes.CDLL("libm.so.6")
+    with open("/proc/self/maps") as maps:
+        [libm] = {line.split()[-1] for line in maps if "/libm.so.6" in line or "/libm-" in line}
+    first, _ = first_and_second
+    first.define("s(float x) -> float")
+    copy = tmp_path / "copy.so"
+    installed(f"""
+        import opyard, os, shutil
+        first, _ = opyard.testing._shared
+        first.impl("f", lambda x: "of the plugin", "CPU", allow_override=True)
+        shutil.copy({libm!r}, {str(copy)!r})
+        first.impl_c("s", {str(copy)!r}, "cos")
+        os.remove({str(copy)!r})
+    """)  # fmt: skip
+    assert load_plugins(ns) == [ns]
+    assert ops(ns).s(0.0) == 1.0 and ops(ns).f(x) == "of the plugin"
