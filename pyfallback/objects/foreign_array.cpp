@@ -168,8 +168,21 @@ LentOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* 
   }
 }
 
-void require_writable(const TensorImpl& tensor) {
-  if (!tensor.storage()->read_only()) return;
+// What an array's buffer says. Capsules from before DLPack 1.0 cannot say it, and those of JAX are such.
+bool has_read_only_buffer(PyObject* array) {
+  if (PyObject_CheckBuffer(array) == 0) return false;
+  Py_buffer view;
+  if (in_python([&] { return PyObject_GetBuffer(array, &view, PyBUF_FULL_RO); }) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool read_only = view.readonly != 0;
+  in_python([&] { PyBuffer_Release(&view); });
+  return read_only;
+}
+
+void require_writable(const TensorImpl& tensor, PyObject* array) {
+  if (!tensor.storage()->read_only() && !has_read_only_buffer(array)) return;
   throw RefusedArray(Error(ErrorKind::BadValue,
                            "the operator writes to this argument, and the memory of the array is "
                            "read-only; pass one that can be written, such as a copy"));
@@ -263,7 +276,7 @@ TensorImpl* ForeignArguments::convert(Runtime& runtime, PyObject* object) {
     }
     items_.push_back({object, tensor, taken.loan});
   }
-  if (written_) require_writable(*tensor);
+  if (written_) require_writable(*tensor, object);
   if (first_ == nullptr) first_ = object;
   return tensor;
 }

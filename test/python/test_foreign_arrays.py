@@ -611,3 +611,27 @@ def test_F57_none_in_place_of_from_dlpack_means_none(name):
     Kind = type("Kind", (Exporter,), {name: value, "__array_namespace__": value})
     result = aten.neg(Kind([1.0]))
     assert type(result) is opyard.Tensor and result.tolist() == [-1.0]
+
+
+class Constant(bytes):
+    """As JAX's arrays: the capsule has no flag for what must not be written, the buffer says it."""
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self):
+        return np.frombuffer(bytearray(self), np.float32).__dlpack__()
+
+
+def test_F57_a_read_only_buffer_counts_where_the_capsule_cannot_say_it(library):
+    library.define("write(Tensor(a!) x) -> ()")
+    library.define("look(Tensor x) -> float")
+    calls = []
+    library.impl("write", calls.append, "CPU")
+    library.impl("look", lambda x: float(x[0]), "CPU")
+    own = getattr(opyard.ops, library.ns)
+    constant = Constant(np.float32([1.5, 2.5]).tobytes())
+    assert own.look(constant) == 1.5
+    with pytest.raises(ValueError, match="the memory of the array is read-only"):
+        own.write(constant)
+    assert calls == []
