@@ -126,7 +126,7 @@ void run_finalizer_of_class(TensorObject& wrapper) noexcept {
 // See [Identity]. Weak references are told after the slot is empty, since their callbacks may
 // meet the tensor again and wrap it anew; the tensor goes last, since dropping it may run
 // anything.
-void deallocate(PyObject* self) {
+[[gnu::aligned(64)]] void deallocate(PyObject* self) {
   TensorObject& wrapper = wrapper_of(self);
   Runtime& runtime = *wrapper.runtime;
   PyTypeObject* const type = Py_TYPE(self);
@@ -288,7 +288,8 @@ void return_left_wrapper(PyObject* object) noexcept {
   if (wrapper.keeper != nullptr && wrapper.keeper->is_left_to_object()) return_from_tensor(wrapper);
 }
 
-PyObject* wrap_reference(Runtime& runtime, Tensor&& tensor) {
+// See objects/direct_call.cpp, [Places].
+[[gnu::aligned(64)]] PyObject* wrap_reference(Runtime& runtime, Tensor&& tensor) {
   if (tensor.defined() && runtime.free_tensor_count > 0) {
     ObjectSlot& slot = tensor.impl()->object_slot();
     const bool is_ours = slot.holds(runtime.tag, nullptr);

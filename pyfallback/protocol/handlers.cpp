@@ -6,6 +6,8 @@
 // what a class unwraps may be what a mode was waiting for. Where all answer NotImplemented the call
 // raises TypeError.
 //
+// Functions are aligned for the reason in objects/direct_call.cpp, [Places].
+//
 // A handler is looked up on the type, as Python does with its own double-underscore methods.
 #include "protocol/handlers.h"
 
@@ -65,7 +67,8 @@ PyObject* default_of_kwargs(PyObject* function) {
 
 // Calls a handler as it lies on the type of a mode, or the function of a class's handler. A rule of an
 // operator is called with the receiver first, whatever it is. The caller keeps it alive.
-Owned ask(HandlerCall& call, const Asked& asked, PyObject* function, bool is_rule = false) {
+[[gnu::aligned(64)]] Owned ask(HandlerCall& call, const Asked& asked, PyObject* function,
+                               bool is_rule = false) {
   Runtime& runtime = call.runtime;
   const bool plain = PyFunction_Check(function) || is_rule;
   Owned bound;
@@ -130,7 +133,7 @@ OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
 }
 
 // What is kept of a class with a handler; null where it has none, or switched it off.
-Owned handler_of(Runtime& runtime, PyTypeObject* type) {
+[[gnu::aligned(64)]] Owned handler_of(Runtime& runtime, PyTypeObject* type) {
   if (type == runtime.tensor_type) return {};
   constexpr std::size_t kTypeSize = 1024;  // types lie about so far apart
   Runtime::KeptHandler& near = runtime.kept_handlers[reinterpret_cast<std::uintptr_t>(type) /
@@ -254,7 +257,8 @@ HandlerAnswer answer_of(const Asked& asked, Owned object) {
 }
 
 // Without an object where the class answered NotImplemented.
-HandlerAnswer ask_class(HandlerCall& call, PyTypeObject* type, PyObject* kept) {
+[[gnu::aligned(64)]] HandlerAnswer ask_class(HandlerCall& call, PyTypeObject* type,
+                                             PyObject* kept) {
   const Asked asked{reinterpret_cast<PyObject*>(type), type, false};
   if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
   Owned answer = ask(call, asked, kept_item(kept, kFunction));
@@ -405,8 +409,9 @@ Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
   });
 }
 
-HandlerAnswer ask_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
-                           std::size_t count, PyObject* names) {
+[[gnu::aligned(64)]] HandlerAnswer ask_handlers(Runtime& runtime, PyObject* overload,
+                                                PyObject* const* args, std::size_t count,
+                                                PyObject* names) {
   const std::size_t all = count + (names == nullptr ? 0 : std::size_t(PyTuple_GET_SIZE(names)));
   const Operator& op = plan_of(overload).op();
   const auto handled_class = [&](PyObject* object) -> PyTypeObject* {

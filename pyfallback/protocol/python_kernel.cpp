@@ -62,7 +62,8 @@ void push_ruled_results(Runtime& runtime, const Returner& returner, PyObject* fu
 
 // A call without conversions; see PythonKernel::of_tensors.
 template <bool fresh>
-void call_with_tensors(const Record& record, const Operator& op, Stack& stack) {
+[[gnu::aligned(64)]] void call_with_tensors(const Record& record, const Operator& op,
+                                            Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   Runtime& runtime = kernel.runtime;
   enter_python(runtime, [&] {
@@ -146,8 +147,8 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
 }
 
 // Nothing but a choice: each way takes the GIL for itself, so that the frequent one has a frame alone.
-void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet keys,
-                       Stack& stack) {
+[[gnu::aligned(64)]] void run_python_kernel(const Record& record, const Operator& op,
+                                            DispatchKeySet keys, Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   if (kernel.of_tensors.load(std::memory_order_relaxed) == &op) {
     return call_with_tensors<false>(record, op, stack);
