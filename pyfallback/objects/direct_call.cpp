@@ -65,7 +65,7 @@ bool is_small_int(PyObject* object) noexcept {
 }
 
 // For what is no tensor.
-bool is_ready(Ready ready, PyObject* object) noexcept {
+[[gnu::aligned(64)]] bool is_ready(Ready ready, PyObject* object) noexcept {
   switch (ready) {
     case Ready::Int:
       return is_small_int(object);
@@ -310,8 +310,9 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op) : op_(op) {
 }
 
 // Inside a CallDepth. What is no function of ours goes through the stack.
-PyObject* DirectCall::call_view(Runtime& runtime, DispatchKeySet keys, PyObject* const* args,
-                                std::size_t flags, PyObject* names) const {
+[[gnu::aligned(64)]] PyObject* DirectCall::call_view(Runtime& runtime, DispatchKeySet keys,
+                                                     PyObject* const* args, std::size_t flags,
+                                                     PyObject* names) const {
   const Record& record = op_.record_for(runtime.tag, keys);
   if (record.boxed != &run_python_kernel) return nullptr;
   return call_function(runtime, record, args, flags, names);
@@ -379,8 +380,9 @@ void DirectCall::learn(const std::type_info* signature) const {
 }
 
 // The kernels that call_function() leaves: one with a rule is called here as well.
-PyObject* DirectCall::call_with_rule(Runtime& runtime, const Record& record, PyObject* const* args,
-                                     std::size_t flags, PyObject* names) const {
+[[gnu::aligned(64)]] PyObject* DirectCall::call_with_rule(Runtime& runtime, const Record& record,
+                                                          PyObject* const* args, std::size_t flags,
+                                                          PyObject* names) const {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   if (&kernel.runtime != &runtime || kernel.convention.with_keyset || kernel.convention.with_op) {
     return nullptr;
@@ -418,8 +420,8 @@ void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObjec
 }
 
 // Whether no argument lies in the memory of a tensor.
-bool DirectCall::is_apart(PyObject* const* args, std::size_t count, PyObject* names,
-                          PyObject* result) const {
+[[gnu::aligned(64)]] bool DirectCall::is_apart(PyObject* const* args, std::size_t count,
+                                               PyObject* names, PyObject* result) const {
   const Storage& memory = memory_of(result);
   bool apart = true;
   each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
@@ -432,8 +434,9 @@ bool DirectCall::is_apart(PyObject* const* args, std::size_t count, PyObject* na
 
 // Whether a result that is ready is seen to follow the rule at a glance. Where it is not, it may
 // still do so: then the schema declares the alias.
-bool DirectCall::obeys(ResultRule rule, PyObject* const* args, std::size_t count, PyObject* names,
-                       PyObject* result) const {
+[[gnu::aligned(64)]] bool DirectCall::obeys(ResultRule rule, PyObject* const* args,
+                                            std::size_t count, PyObject* names,
+                                            PyObject* result) const {
   if (rule == ResultRule::FirstArgument) {
     return results_.size() == 1 && count > 0 && result == args[0];
   }
