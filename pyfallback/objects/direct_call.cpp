@@ -115,11 +115,11 @@ const Storage& memory_of(PyObject* tensor) noexcept {
 
 // Two storages may have the same bytes, where one was made of another's array.
 bool overlap(const Storage& one, const Storage& other) noexcept {
-  if (&one == &other) return true;
-  if (one.data() == nullptr) return false;
   const auto begin = reinterpret_cast<std::uintptr_t>(one.data());
   const auto other_begin = reinterpret_cast<std::uintptr_t>(other.data());
-  return begin < other_begin + other.bytes() && other_begin < begin + one.bytes();
+  const bool meet =
+      (begin != 0) & (begin < other_begin + other.bytes()) & (other_begin < begin + one.bytes());
+  return (&one == &other) | meet;
 }
 
 // One argument of a C++ function, from the object that was given, else from its default; false where
@@ -424,6 +424,10 @@ void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObjec
                                                PyObject* names, PyObject* result) const {
   const Storage& memory = memory_of(result);
   bool apart = true;
+  if (only_tensors_ && names == nullptr) {
+    for (std::size_t i = 0; i < count; ++i) apart &= !overlap(memory, memory_of(args[i]));
+    return apart;
+  }
   each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
     if (is_for_tensors(parameter.ready) && given != Py_None) {
       apart &= !overlap(memory, memory_of(given));
