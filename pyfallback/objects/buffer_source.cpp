@@ -54,21 +54,6 @@ std::optional<DType> integer_of(Py_ssize_t bytes) {
   }
 }
 
-// A format of the struct module, without its byte order.
-std::optional<DType> find_dtype_of(std::string_view format, Py_ssize_t bytes) {
-  if (format == "?" && bytes == 1) return DType::Bool;
-  if (format == "B") return DType::UInt8;
-  if (format.size() == 1 && std::string_view("bhilqn").find(format) != std::string_view::npos) {
-    return integer_of(bytes);
-  }
-  if (format == "e" && bytes == 2) return DType::Half;
-  if (format == "f" && bytes == 4) return DType::Float32;
-  if (format == "d" && bytes == 8) return DType::Float64;
-  if (format == "Zf" && bytes == 8) return DType::ComplexFloat;
-  if (format == "Zd" && bytes == 16) return DType::ComplexDouble;
-  return std::nullopt;
-}
-
 DType require_dtype_of(const Py_buffer& buffer, const char* what) {
   const std::string_view full = buffer.format == nullptr ? "B" : buffer.format;
   const std::string_view letters =
@@ -103,6 +88,37 @@ struct Hold {
 };
 
 }  // namespace
+
+std::optional<DType> find_dtype_of(std::string_view format, Py_ssize_t bytes) noexcept {
+  const auto if_bytes = [bytes](Py_ssize_t wanted, DType dtype) {
+    return bytes == wanted ? std::optional(dtype) : std::nullopt;
+  };
+  if (format.size() == 2 && format[0] == 'Z') {
+    if (format[1] == 'f') return if_bytes(8, DType::ComplexFloat);
+    return format[1] == 'd' ? if_bytes(16, DType::ComplexDouble) : std::nullopt;
+  }
+  switch (format.size() == 1 ? format[0] : '\0') {
+    case '?':
+      return if_bytes(1, DType::Bool);
+    case 'B':
+      return if_bytes(1, DType::UInt8);
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n':
+      return integer_of(bytes);
+    case 'e':
+      return if_bytes(2, DType::Half);
+    case 'f':
+      return if_bytes(4, DType::Float32);
+    case 'd':
+      return if_bytes(8, DType::Float64);
+    default:
+      return std::nullopt;
+  }
+}
 
 BufferSource::BufferSource(PyObject* object, const char* what) : what_(what) {
   require_unmasked(object, what);

@@ -5,6 +5,9 @@
 
 #include "runtime/runtime.h"
 
+#include <optional>
+#include <string_view>
+
 #include "opyard/tensor/tensor.h"
 
 namespace opyard::python {
@@ -16,6 +19,9 @@ struct BufferGeometry {
   DType dtype = DType::UInt8;
   bool read_only = false;
 };
+
+// The dtype of a format of the struct module, without its byte order, for elements of so many bytes.
+std::optional<DType> find_dtype_of(std::string_view format, Py_ssize_t bytes) noexcept;
 
 // Holds a memoryview of the object. Everything with the GIL held.
 class BufferSource {

@@ -17,6 +17,7 @@
 
 #include "objects/convert.h"
 #include "objects/integer.h"
+#include "objects/shared_memory.h"
 #include "objects/tensor.h"
 #include "opyard/registry/handlers.h"
 #include "opyard/value/scalar.h"
@@ -111,15 +112,6 @@ bool equals(PyObject* object, PyObject* default_value) noexcept {
 
 const Storage& memory_of(PyObject* tensor) noexcept {
   return *tensor_unchecked(tensor).impl()->storage();
-}
-
-// Two storages may have the same bytes, where one was made of another's array.
-bool overlap(const Storage& one, const Storage& other) noexcept {
-  const auto begin = reinterpret_cast<std::uintptr_t>(one.data());
-  const auto other_begin = reinterpret_cast<std::uintptr_t>(other.data());
-  const bool meet =
-      (begin != 0) & (begin < other_begin + other.bytes()) & (other_begin < begin + one.bytes());
-  return (&one == &other) | meet;
 }
 
 // One argument of a C++ function, from the object that was given, else from its default; false where
@@ -425,12 +417,12 @@ void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObjec
   const Storage& memory = memory_of(result);
   bool apart = true;
   if (only_tensors_ && names == nullptr) {
-    for (std::size_t i = 0; i < count; ++i) apart &= !overlap(memory, memory_of(args[i]));
+    for (std::size_t i = 0; i < count; ++i) apart &= !shares_memory(memory, memory_of(args[i]));
     return apart;
   }
   each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
     if (is_for_tensors(parameter.ready) && given != Py_None) {
-      apart &= !overlap(memory, memory_of(given));
+      apart &= !shares_memory(memory, memory_of(given));
     }
   });
   return apart;
@@ -458,7 +450,7 @@ void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObjec
     if (!is_apart(args, count, names, results[i])) return false;
     for (std::size_t j = 0; j < i; ++j) {
       if (is_for_tensors(results_[j]) && results[j] != Py_None &&
-          overlap(memory_of(results[i]), memory_of(results[j]))) {
+          shares_memory(memory_of(results[i]), memory_of(results[j]))) {
         return false;
       }
     }

@@ -2,9 +2,11 @@
 #include "objects/lent_array.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "objects/buffer_source.h"
 #include "objects/dlpack_source.h"
 #include "runtime/enter_python.h"
 #include "runtime/gil.h"
@@ -72,50 +74,6 @@ OPYARD_COLD void settle_quietly(LentArray& loan) noexcept {
 
 // ---- doors ----
 
-// The element type of a format of the struct module that is this machine's own.
-bool find_dtype(const Py_buffer& view, DType& dtype) noexcept {
-  const char* const format = view.format;
-  if (format == nullptr || format[0] == '\0') return false;
-  if (format[1] != '\0') {
-    if (format[0] != 'Z' || format[2] != '\0') return false;
-    dtype = format[1] == 'f' ? DType::ComplexFloat : DType::ComplexDouble;
-    return (format[1] == 'f' || format[1] == 'd') && view.itemsize == Py_ssize_t(item_size(dtype));
-  }
-  switch (format[0]) {
-    case 'f':
-      dtype = DType::Float32;
-      break;
-    case 'd':
-      dtype = DType::Float64;
-      break;
-    case 'e':
-      dtype = DType::Half;
-      break;
-    case '?':
-      dtype = DType::Bool;
-      break;
-    case 'B':
-      dtype = DType::UInt8;
-      break;
-    case 'b':
-      dtype = DType::Int8;
-      break;
-    case 'h':
-      dtype = DType::Int16;
-      break;
-    case 'i':
-      dtype = DType::Int32;
-      break;
-    case 'l':
-    case 'q':
-      dtype = DType::Int64;
-      break;
-    default:
-      return false;
-  }
-  return view.itemsize == Py_ssize_t(item_size(dtype));
-}
-
 bool lend_buffer(LentArray& loan, PyObject* array, bool may_be_read_only) {
   Py_buffer& view = loan.view;
   loan.table = nullptr;
@@ -124,12 +82,13 @@ bool lend_buffer(LentArray& loan, PyObject* array, bool may_be_read_only) {
     view.obj = nullptr;
     return false;
   }
-  DType dtype = DType::UInt8;
+  // One that names a byte order goes the other way.
+  const std::optional<DType> dtype =
+      view.format == nullptr ? std::nullopt : find_dtype_of(view.format, view.itemsize);
   const bool is_lent =
       (view.readonly == 0 || may_be_read_only) && view.suboffsets == nullptr &&
-      (view.ndim == 0 || (view.shape != nullptr && view.strides != nullptr)) &&
-      find_dtype(view, dtype) &&
-      loan.tensor.lend(view.buf, {view.shape, std::size_t(view.ndim)}, view.strides, dtype,
+      (view.ndim == 0 || (view.shape != nullptr && view.strides != nullptr)) && dtype.has_value() &&
+      loan.tensor.lend(view.buf, {view.shape, std::size_t(view.ndim)}, view.strides, *dtype,
                        view.readonly == 0 ? MemoryAccess::Writable : MemoryAccess::ReadOnly,
                        LentTensor::Unit::Bytes);
   if (!is_lent) in_python([&] { PyBuffer_Release(&view); });

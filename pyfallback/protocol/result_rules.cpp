@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "objects/shared_memory.h"
 #include "opyard/value/alias.h"
 #include "opyard/value/dict_object.h"
 
@@ -23,15 +24,6 @@ std::string describe_module(PyObject* function) {
       module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
   PyErr_Clear();
   return text == nullptr ? "" : std::string(", a function of the module ") + text + ",";
-}
-
-bool shares_memory(const Storage& one, const Storage& other) noexcept {
-  if (&one == &other) return true;
-  // Two storages of the same bytes: one of them was made of an array on the memory of the other.
-  const auto first = reinterpret_cast<std::uintptr_t>(one.data());
-  const auto second = reinterpret_cast<std::uintptr_t>(other.data());
-  return first != 0 && second != 0 && first < second + other.bytes() &&
-         second < first + one.bytes() && one.device() == other.device();
 }
 
 const Storage* storage_of(const Value& value) noexcept {
