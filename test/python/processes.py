@@ -74,7 +74,6 @@ def blocks_left(step, warm_ups=3, measured=5) -> list[int]:
         gc.collect()
         if number >= warm_ups:
             deltas.append(sys.getallocatedblocks() - before)
-    gc.unfreeze()
     return deltas
 
 
@@ -87,9 +86,7 @@ def leaks(step) -> "list[int] | None":
     import opyard
 
     used_up = [opyard.tensor([0.0]) for _ in range(100)]
-    for _ in range(
-        5
-    ):  # whatever is kept for reuse, by CPython 3.12 and 3.13 for long, is kept then
+    for _ in range(5):  # CPython 3.12 and 3.13 take long until all that they reuse is kept
         deltas = blocks_left(step)
         if min(deltas) < REPEAT:
             return None
