@@ -197,7 +197,7 @@ def documentation(name: str, fn: Callable) -> str:
 
 
 def result_rule(schema: Any, tags: tuple[str, ...], check_aliasing: bool) -> str:
-    """What calls are to look at; see protocol/result_rules.h."""
+    """What calls are to look at; see kernels/result_rules.h."""
     if "inplace" in tags:
         return "first"
     if "out" in tags:

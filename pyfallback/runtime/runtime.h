@@ -54,7 +54,7 @@ struct Runtime {
   }
 
   // Called for a reference that a C++ object kept and gives up, before it is dropped, with the GIL held:
-  // see objects/tensor_life.cpp, [Keeping].
+  // see objects/tensor/tensor_life.cpp, [Keeping].
   void (*before_drop)(PyObject* object) noexcept = nullptr;
 
   // The module that was imported first; the interpreter keeps it until the runtime ends. It is the owner of what
@@ -73,7 +73,7 @@ struct Runtime {
   PyTypeObject* key_set_type = nullptr;
   PyTypeObject* future_type = nullptr;
   PyTypeObject* sym_node_type = nullptr;
-  // Device events that wait to be told; see protocol/trace_slots.cpp.
+  // Device events that wait to be told; see slots/trace_slots.cpp.
   std::atomic<LateTrace*> late_traces{nullptr};
   // SymInt, SymFloat and SymBool; null until the first one is wanted.
   PyObject* sym_types[3] = {};
@@ -109,10 +109,10 @@ struct Runtime {
   int free_tensor_count = 0;
   int most_free_tensors = kFreeListSize;  // none once the module has ended
 
-  // What is known about arrays of other libraries (objects/foreign_state.h).
+  // What is known about arrays of other libraries (objects/arrays/foreign_state.h).
   ForeignState* foreign = nullptr;
 
-  // Packets behind Tensor's arithmetic, by AtenName (objects/aten.h); null until first used.
+  // Packets behind Tensor's arithmetic, by AtenName (objects/tensor/aten.h); null until first used.
   static constexpr int kMostAtenPackets = 48;
   PyObject* aten_packets[kMostAtenPackets] = {};
   // Packets behind Tensor's methods: a dictionary by name, as of this state of the registry.

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "objects/tensor.h"
+#include "objects/tensor/tensor.h"
 #include "opyard/library.h"
 #include "opyard/slot/error_class.h"
 #include "runtime/gil.h"

@@ -1,6 +1,6 @@
 """test_class_handlers.py: subclasses of Tensor with __opyard_dispatch__: who is asked, with what.
 
-Suspect protocol/handlers.cpp, objects/tensor_class.cpp.
+Suspect kernels/handlers.cpp, objects/tensor/tensor_class.cpp.
 """
 
 import gc

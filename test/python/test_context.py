@@ -1,6 +1,6 @@
 """test_context.py: capture_context(): modes, keys and variables on other threads and in tasks.
 
-Suspect opyard/_context.py, protocol/thread_context.cpp, dispatcher/src/slot/thread_context.cpp.
+Suspect opyard/_context.py, kernels/thread_context.cpp, dispatcher/src/slot/thread_context.cpp.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Protects custom_op(): schemas, tags, kernels by device, what results may be, making it again.
 
-Suspect opyard/_custom_op.py, protocol/result_rules.cpp, objects/{direct_call,op_caller}.cpp.
+Suspect opyard/_custom_op.py, kernels/result_rules.cpp, operators/{direct_call,op_caller}.cpp.
 """
 
 import copy

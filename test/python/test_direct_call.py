@@ -1,7 +1,7 @@
 """test_direct_call.py: calls that skip the stack give what calls through the stack give.
 
 Every call is made both ways, and what comes out is compared: results, errors, and what a kernel in
-Python saw. Suspect objects/direct_call.cpp.
+Python saw. Suspect operators/direct_call.cpp.
 """
 
 import itertools

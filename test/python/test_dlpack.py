@@ -1,4 +1,4 @@
-"""test_dlpack.py: capsules in and out. Suspect objects/tensor_dlpack.cpp, then tensor/dlpack."""
+"""test_dlpack.py: capsules in and out. Suspect objects/tensor/tensor_dlpack.cpp, tensor/dlpack."""
 
 import ctypes
 import gc

@@ -1,7 +1,7 @@
 """test_exchange_table.py (F57): what other libraries do with the exchange table of opyard.Tensor.
 
 The consumer is arrays.c, which knows DLPack and nothing of Opyard. Suspect
-objects/dlpack_table.cpp.
+objects/tensor/dlpack_table.cpp.
 """
 
 import gc

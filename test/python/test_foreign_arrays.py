@@ -1,6 +1,6 @@
 """test_foreign_arrays.py: arrays of other libraries as arguments and results of operators.
 
-Suspect objects/foreign_array.cpp, then foreign_results.cpp. What is wrong with arrays is in
+Suspect objects/arrays/foreign_array.cpp, then foreign_results.cpp. What is wrong with arrays is in
 test_malformed_arrays.py.
 """
 

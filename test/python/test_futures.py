@@ -1,4 +1,7 @@
-"""test_futures.py: results that are not there yet. Suspect objects/future*.cpp, value/future.cpp"""
+"""test_futures.py: results that are not there yet.
+
+Suspect objects/convert/future*.cpp, value/future.cpp.
+"""
 
 import asyncio
 import concurrent.futures

@@ -1,6 +1,6 @@
 """Protects that Python is told what happens on devices, and that no callback can spoil that.
 
-Suspect opyard/gpu_trace.py, protocol/trace_slots.cpp, dispatcher/src/slot/gpu_trace.cpp.
+Suspect opyard/gpu_trace.py, slots/trace_slots.cpp, dispatcher/src/slot/gpu_trace.cpp.
 """
 
 import logging

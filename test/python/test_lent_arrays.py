@@ -1,7 +1,7 @@
 """test_lent_arrays.py: arrays that are lent to operators for a call, and tensors that outlive it.
 
-Suspect objects/lent_array.cpp, then tensor/lent_tensor.cpp. No array may be lost, given back twice,
-or used after it is gone.
+Suspect objects/arrays/lent_array.cpp, then tensor/lent_tensor.cpp. No array may be lost, given
+back twice, or used after it is gone.
 """
 
 import array

@@ -1,6 +1,6 @@
 """test_modes.py: dispatch modes: who is asked, in which order, and what is left afterwards.
 
-Suspect protocol/handlers.cpp, protocol/modes.cpp, dispatcher/src/slot/modes.cpp, opyard/_modes.py.
+Suspect kernels/handlers.cpp, kernels/modes.cpp, dispatcher/src/slot/modes.cpp, opyard/_modes.py.
 """
 
 import sys

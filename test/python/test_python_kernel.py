@@ -1,6 +1,6 @@
 """test_python_kernel.py: Python functions as kernels, and what flies through them.
 
-Suspect protocol/python_kernel.cpp, runtime/errors.cpp.
+Suspect kernels/python_kernel.cpp, runtime/errors.cpp.
 """
 
 import functools

@@ -1,6 +1,6 @@
 """test_tensor_keeping.py: while C++ has a tensor its Python object outlives Python, and dies once.
 
-Suspect objects/tensor_life.cpp, tensor_class.cpp and TensorImpl::end().
+Suspect objects/tensor/tensor_life.cpp, tensor_class.cpp and TensorImpl::end().
 """
 
 import gc

@@ -1,4 +1,7 @@
-"""test_tensor_lifetime.py: one wrapper each, nothing left behind. Suspect objects/tensor.cpp."""
+"""test_tensor_lifetime.py: one wrapper each, nothing left behind.
+
+Suspect objects/tensor/tensor_life.cpp.
+"""
 
 import gc
 import sys

@@ -1,6 +1,6 @@
 """Protects tensors without elements whose class defines sizes, strides, device and layout.
 
-Suspect objects/tensor_wrapper.cpp, protocol/metadata_slots.cpp,
+Suspect objects/convert/tensor_wrapper.cpp, slots/metadata_slots.cpp,
 dispatcher/src/tensor/tensor_impl.cpp.
 """
 

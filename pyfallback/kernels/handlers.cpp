@@ -1,0 +1,495 @@
+// kernels/handlers.cpp: asking handlers in turn, until one answers.
+//
+// [Order] Modes are asked first, the innermost first. A mode is hidden while its handler runs, and so
+// are those inside of it, which have answered NotImplemented. Then come the classes of the tensors, a
+// subclass before its superclass, else from left to right; the modes are there again for them, since
+// what a class unwraps may be what a mode was waiting for. Where all answer NotImplemented the call
+// raises TypeError.
+//
+// Functions are aligned for the reason in operators/direct_call.cpp, [Places].
+//
+// A handler is looked up on the type, as Python does with its own double-underscore methods.
+#include "kernels/handlers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/call_arguments.h"
+#include "kernels/results.h"
+#include "objects/tensor/tensor.h"
+#include "operators/overload.h"
+#include "operators/packet.h"
+#include "operators/python_function.h"
+#include "opyard/base/small_vector.h"
+#include "opyard/registry/handlers.h"
+#include "opyard/slot/entry_keys.h"
+#include "opyard/slot/modes.h"
+#include "runtime/enter_python.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+// What every handler of one call gets.
+struct HandlerCall {
+  Runtime& runtime;
+  const Operator& op;
+  PyObject* op_object;  // borrowed
+  Owned types;
+  Owned args;
+  Owned kwargs;  // null where there are none
+};
+
+// Who is asked: a mode, or a class of tensors.
+struct Asked {
+  PyObject* receiver;  // the mode, or the class; borrowed
+  PyTypeObject* type;  // of the mode, or the class itself
+  bool is_mode;
+};
+
+std::string describe_handler(const void* who) {
+  const HandlerAnswer& answer = *static_cast<const HandlerAnswer*>(who);
+  return fmt::format("__opyard_dispatch__ of the {} {}", answer.of_mode ? "mode" : "class",
+                     reinterpret_cast<PyTypeObject*>(answer.type.get())->tp_name);
+}
+
+// The default that a handler, which gets itself or its class first, has for `kwargs`; borrowed, null
+// where it has none. It is handed over, since CPython is slower at filling it in (bench row subclass).
+PyObject* default_of_kwargs(PyObject* function) {
+  constexpr Py_ssize_t kPosition = 4;
+  const auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  PyObject* const defaults = PyFunction_GET_DEFAULTS(function);
+  if (code->co_argcount <= kPosition || defaults == nullptr) return nullptr;
+  const Py_ssize_t at = kPosition - (code->co_argcount - PyTuple_GET_SIZE(defaults));
+  return at < 0 ? nullptr : PyTuple_GET_ITEM(defaults, at);
+}
+
+// Calls a handler as it lies on the type of a mode, or the function of a class's handler. A rule of an
+// operator is called with the receiver first, whatever it is. The caller keeps it alive.
+[[gnu::aligned(64)]] Owned ask(HandlerCall& call, const Asked& asked, PyObject* function,
+                               bool is_rule = false) {
+  Runtime& runtime = call.runtime;
+  const bool plain = PyFunction_Check(function) || is_rule;
+  Owned bound;
+  if (!plain) bound = require(runtime, PyObject_GetAttr(asked.receiver, runtime.handler_name));
+  PyObject* kwargs = call.kwargs.get();
+  if (kwargs == nullptr && PyFunction_Check(function)) kwargs = default_of_kwargs(function);
+  if (kwargs == nullptr) {
+    call.kwargs = require(runtime, PyDict_New());
+    kwargs = call.kwargs.get();
+  }
+  alignas(kPairBytes)
+      PyObject* all[7];  // from the third on: what stands before the first is the callee's
+  put_pair(all + 2, asked.receiver, call.op_object);
+  put_pair(all + 4, call.types.get(), call.args.get());
+  all[6] = kwargs;
+  // What is no Python function is bound to its receiver already.
+  PyObject** const first = plain ? all + 2 : all + 3;
+  const auto count = std::size_t(std::end(all) - first);
+  const ForgetEntryKeys anew;
+  return require(runtime, in_python([&] {
+                   return call_function(plain ? function : bound.get(), first,
+                                        count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+                 }));
+}
+
+// [Kept] What was found out about the handler of a class is kept in the class, as a tuple under a name
+// of ours: the attribute as it lies on the type, the function that is called with the class first, and
+// the tuple (class,). A subclass finds that of its superclass, and a changed class an old one; both
+// differ in one of the items, and then it is made anew.
+enum Kept { kRaw, kFunction, kTypes };
+
+PyObject* kept_item(PyObject* kept, Kept item) { return PyTuple_GET_ITEM(kept, item); }
+
+Owned make_kept(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
+  auto* const cls = reinterpret_cast<PyObject*>(type);
+  Owned function = Owned::share(raw);
+  if (Py_TYPE(raw) == &PyClassMethod_Type) {
+    function = require(runtime, PyObject_GetAttrString(raw, "__func__"));
+    if (!PyFunction_Check(function.get())) function = Owned::share(raw);
+  } else if (PyFunction_Check(raw)) {
+    fail(ErrorKind::BadArgument,
+         fmt::format("__opyard_dispatch__ of the class {} has to be a class method: it is called "
+                     "with the class, and not with a tensor",
+                     type->tp_name));
+  }
+  const Owned types = require(runtime, PyTuple_Pack(1, cls));
+  Owned kept = require(runtime, PyTuple_Pack(3, raw, function.get(), types.get()));
+  if (PyObject_SetAttr(cls, runtime.kept_name, kept.get()) < 0)
+    PyErr_Clear();  // made anew each time
+  return kept;
+}
+
+OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
+  PyObject* const raw = lookup_on_type(type, runtime.handler_name);
+  if (raw == nullptr || raw == runtime.disabled_dispatch) return {};
+  PyObject* const kept = lookup_on_type(type, runtime.kept_name);
+  if (kept != nullptr && kept_item(kept, kRaw) == raw &&
+      PyTuple_GET_ITEM(kept_item(kept, kTypes), 0) == reinterpret_cast<PyObject*>(type)) {
+    return Owned::share(kept);
+  }
+  return make_kept(runtime, type, raw);
+}
+
+// What is kept of a class with a handler; null where it has none, or switched it off.
+[[gnu::aligned(64)]] Owned handler_of(Runtime& runtime, PyTypeObject* type) {
+  if (type == runtime.tensor_type) return {};
+  constexpr std::size_t kTypeSize = 1024;  // types lie about so far apart
+  Runtime::KeptHandler& near = runtime.kept_handlers[reinterpret_cast<std::uintptr_t>(type) /
+                                                     kTypeSize % Runtime::kKeptHandlers];
+  const unsigned version = version_of_type(type);
+  if (__builtin_expect(near.type == type && near.version == version && version != 0, 1)) {
+    return Owned::share(near.kept);
+  }
+  Owned kept = find_handler(runtime, type);
+  // What was just made changed the class; then it is remembered the next time. A class that takes no
+  // attributes does not hold it, so that it dies with this call.
+  if (kept && version != 0 && version == version_of_type(type) &&
+      lookup_on_type(type, runtime.kept_name) == kept.get()) {
+    near = {type, version, kept.get()};
+  }
+  return kept;
+}
+
+// The classes that are asked, in order, each with what is kept of it.
+class Classes {
+ public:
+  struct Item {
+    PyTypeObject* type;
+    PyObject* kept;  // owned
+  };
+  Classes() noexcept = default;
+  Classes(const Classes&) = delete;
+  Classes& operator=(const Classes&) = delete;
+  ~Classes() {
+    for (const Item& item : items_) drop_reference(item.kept);
+  }
+
+  // Where it has a handler and is not there yet: before the first of its superclasses, else at the end.
+  void add(Runtime& runtime, PyTypeObject* type) {
+    for (const Item& known : items_) {
+      if (known.type == type) return;
+    }
+    Owned kept = handler_of(runtime, type);
+    if (!kept) return;
+    items_.push_back({type, kept.release()});
+    for (std::size_t i = 0; i + 1 < items_.size(); ++i) {
+      if (PyType_IsSubtype(type, items_[i].type) == 0) continue;
+      std::rotate(items_.begin() + i, items_.end() - 1, items_.end());
+      return;
+    }
+  }
+  std::size_t size() const noexcept { return items_.size(); }
+  bool empty() const noexcept { return items_.empty(); }
+  const Item& operator[](std::size_t i) const noexcept { return items_[i]; }
+  const Item* begin() const noexcept { return items_.begin(); }
+  const Item* end() const noexcept { return items_.end(); }
+
+ private:
+  SmallVector<Item, 4> items_;
+};
+
+void add_class_of(Runtime& runtime, const Tensor& tensor, Classes& classes) {
+  if (!tensor.keys().has(DispatchKey::Python)) return;
+  classes.add(runtime, Py_TYPE(wrap(runtime, tensor).get()));
+}
+
+void find_classes(Runtime& runtime, std::span<const Value> arguments, Classes& classes) {
+  for (const Value& value : arguments) {
+    if (value.is_tensor()) {
+      add_class_of(runtime, value.tensor_unchecked(), classes);
+    } else if (value.is_list()) {
+      for (const Value& item : value.items_unchecked()) {
+        if (item.is_tensor()) add_class_of(runtime, item.tensor_unchecked(), classes);
+      }
+    }
+  }
+}
+
+Owned tuple_of(Runtime& runtime, const Classes& classes) {
+  if (classes.size() == 1) return Owned::share(kept_item(classes[0].kept, kTypes));
+  Owned tuple = require(runtime, PyTuple_New(Py_ssize_t(classes.size())));
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i),
+                     Owned::share(reinterpret_cast<PyObject*>(classes[i].type)).release());
+  }
+  return tuple;
+}
+
+template <typename Names>
+std::string joined(const Names& names) {
+  return fmt::format("[{}]", fmt::join(names, ", "));
+}
+
+[[noreturn]] OPYARD_COLD void refuse(const Operator& op, const Classes& classes) {
+  std::vector<std::string> names;
+  for (const Classes::Item& item : classes) names.emplace_back(item.type->tp_name);
+  std::string text = fmt::format(
+      "no implementation found for '{}' on types that implement __opyard_dispatch__: {}",
+      to_string(op.name()), joined(names));
+  names.clear();
+  for (const ModePtr& mode : thread_modes()) {
+    names.emplace_back(Py_TYPE(static_cast<PyObject*>(mode->handler().address()))->tp_name);
+  }
+  if (!names.empty()) text += fmt::format(", nor in the active modes: {}", joined(names));
+  fail(ErrorKind::BadArgument,
+       text + "; each of them returned NotImplemented.\nDeclaration: " + op.declaration());
+}
+
+// Asks the rule that the operator has for exactly this class, if there is one; null else. It goes before
+// the handler of the class itself.
+Owned ask_rule(HandlerCall& call, const Asked& asked) {
+  PyObject* const rules = overload_object_of(call.op_object).class_rules;
+  if (__builtin_expect(rules == nullptr, 1)) return {};
+  const Owned rule =
+      Owned::share(PyDict_GetItemWithError(rules, reinterpret_cast<PyObject*>(asked.type)));
+  if (!rule) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    return {};
+  }
+  Owned answer = ask(call, asked, rule.get(), true);
+  return answer.get() == Py_NotImplemented ? Owned() : std::move(answer);
+}
+
+HandlerAnswer answer_of(const Asked& asked, Owned object) {
+  return {std::move(object), Owned::share(reinterpret_cast<PyObject*>(asked.type)), asked.is_mode};
+}
+
+// Without an object where the class answered NotImplemented.
+[[gnu::aligned(64)]] HandlerAnswer ask_class(HandlerCall& call, PyTypeObject* type,
+                                             PyObject* kept) {
+  const Asked asked{reinterpret_cast<PyObject*>(type), type, false};
+  if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
+  Owned answer = ask(call, asked, kept_item(kept, kFunction));
+  if (answer.get() == Py_NotImplemented) return {};
+  return answer_of(asked, std::move(answer));
+}
+
+// Asks in turn. See [Order].
+HandlerAnswer ask_all(HandlerCall& call, const Classes& classes) {
+  Runtime& runtime = call.runtime;
+  for (std::size_t i = thread_modes().size(); i-- > 0;) {
+    if (i >= thread_modes().size()) continue;  // an earlier handler took it away
+    const HideModes hide(i);
+    // Hidden, it lives until the handler is done.
+    auto* const receiver = static_cast<PyObject*>(hide.outermost().handler().object(runtime.tag));
+    const Asked asked{receiver, Py_TYPE(receiver), true};
+    const Owned raw = Owned::share(lookup_on_type(asked.type, runtime.handler_name));
+    if (!raw) {
+      fail(ErrorKind::BadArgument,
+           fmt::format("a {} is no mode: it has no __opyard_dispatch__", asked.type->tp_name));
+    }
+    if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
+    Owned answer = ask(call, asked, raw.get());
+    if (answer.get() != Py_NotImplemented) return answer_of(asked, std::move(answer));
+  }
+  for (const Classes::Item& item : classes) {
+    HandlerAnswer answer = ask_class(call, item.type, item.kept);
+    if (answer.object) return answer;
+  }
+  refuse(call.op, classes);
+}
+
+// With the GIL held.
+void dispatch_with_gil(Runtime& runtime, const Operator& op, Stack& stack) {
+  const Schema& schema = op.schema();
+  const std::span<Value> values = stack.top(schema.arguments.size());
+  Classes classes;
+  find_classes(runtime, values, classes);
+  if (classes.empty() && thread_modes().empty()) {
+    // The tensor that led here is of a class without a handler: the call goes on below.
+    const ExcludeDispatchKeyGuard below(DispatchKey::Python);
+    return op.call_boxed_unchecked(stack);
+  }
+  const Owned overload = overload_object(runtime, op);
+  HandlerCall call{runtime,
+                   op,
+                   overload.get(),
+                   tuple_of(runtime, classes),
+                   args_of(runtime, schema, values),
+                   kwargs_of(runtime, schema, values)};
+  const HandlerAnswer answer = ask_all(call, classes);
+  stack.drop(values.size());
+  push_results(runtime, {describe_handler, &answer}, op, answer.object.get(), stack);
+}
+
+Owned tuple_of_args(PyObject* const* args, std::size_t count) {
+  Owned tuple = checked(PyTuple_New(Py_ssize_t(count)));
+  for (std::size_t i = 0; i < count; ++i) {
+    PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), Owned::share(args[i]).release());
+  }
+  return tuple;
+}
+
+Owned dictionary_of(PyObject* const* values, PyObject* names) {
+  if (names == nullptr || PyTuple_GET_SIZE(names) == 0) return {};
+  Owned dictionary = checked(PyDict_New());
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    if (PyDict_SetItem(dictionary.get(), PyTuple_GET_ITEM(names, i), values[i]) < 0) {
+      throw PythonErrorSet();
+    }
+  }
+  return dictionary;
+}
+
+// The result of Class.__opyard_dispatch__(aten.detach, …) for one tensor. With the GIL held.
+Owned detach_by_class(Runtime& runtime, const Owned& object, const Owned& kept) {
+  const Owned packet =
+      require(runtime, PyObject_CallFunction(require_hook(runtime, "aten"), "s", "detach"));
+  const Owned op = require(runtime, PyObject_GetAttrString(packet.get(), "default"));
+  HandlerCall call{runtime,
+                   plan_of(op.get()).op(),
+                   op.get(),
+                   Owned::share(kept_item(kept.get(), kTypes)),
+                   require(runtime, PyTuple_Pack(1, object.get())),
+                   {}};
+  PyTypeObject* const type = Py_TYPE(object.get());
+  const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
+  return ask(call, {reinterpret_cast<PyObject*>(type), type, false},
+             kept_item(kept.get(), kFunction));
+}
+
+// set_class_rule(op, class, function or None) -> the former one, or None
+PyObject* set_class_rule(PyObject* module, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* op = nullptr;
+    PyObject* type = nullptr;
+    PyObject* function = nullptr;
+    if (PyArg_ParseTuple(args, "OO!O", &op, &PyType_Type, &type, &function) == 0) {
+      throw PythonErrorSet();
+    }
+    if (!is_overload(runtime_of_module(module), op)) {
+      fail(ErrorKind::BadArgument,
+           std::string("expected an operator, not ") + Py_TYPE(op)->tp_name);
+    }
+    PyObject*& rules = overload_object_of(op).class_rules;
+    if (rules == nullptr) rules = checked(PyDict_New()).release();
+    Owned former = Owned::share(PyDict_GetItemWithError(rules, type));
+    if (!former) former = Owned::share(Py_None);
+    const int failed = function != Py_None                 ? PyDict_SetItem(rules, type, function)
+                       : PyDict_Contains(rules, type) == 1 ? PyDict_DelItem(rules, type)
+                                                           : 0;
+    if (failed < 0 || PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    return former.release();
+  });
+}
+
+// disabled_dispatch(op, types, args=(), kwargs=None): what a class takes for its handler that wants
+// none. Called by hand, it runs the operator without handlers.
+PyObject* disabled_dispatch(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return entry_from_python([&] {
+    if (count < 2 || count > 4) {
+      fail(ErrorKind::BadArgument, "disabled_dispatch() takes (op, types, args=(), kwargs=None)");
+    }
+    const ExcludeDispatchKeyGuard below(DispatchKey::Python);
+    const Owned positional = count > 2 ? Owned::share(args[2]) : checked(PyTuple_New(0));
+    return PyObject_Call(args[0], positional.get(),
+                         count > 3 && args[3] != Py_None ? args[3] : nullptr);
+  });
+}
+
+}  // namespace
+
+void dispatch_to_handlers(Runtime& runtime, const Operator& op, Stack& stack) {
+  enter_python(runtime, [&] { dispatch_with_gil(runtime, op, stack); });
+}
+
+Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
+  return enter_python(runtime, [&] {
+    const Owned object = wrap(runtime, self);
+    const Owned kept = handler_of(runtime, Py_TYPE(object.get()));
+    const Owned result = kept ? detach_by_class(runtime, object, kept)
+                              : make_instance(runtime, Py_TYPE(object.get()), self);
+    if (!is_tensor(runtime, result.get())) {
+      fail(ErrorKind::BadReturn, fmt::format("detach returned invalid type {}, expected Tensor",
+                                             Py_TYPE(result.get())->tp_name));
+    }
+    return Tensor(tensor_unchecked(result.get()));
+  });
+}
+
+[[gnu::aligned(64)]] HandlerAnswer ask_handlers(Runtime& runtime, PyObject* overload,
+                                                PyObject* const* args, std::size_t count,
+                                                PyObject* names) {
+  const std::size_t all = count + (names == nullptr ? 0 : std::size_t(PyTuple_GET_SIZE(names)));
+  const Operator& op = plan_of(overload).op();
+  const auto handled_class = [&](PyObject* object) -> PyTypeObject* {
+    PyTypeObject* const type = Py_TYPE(object);
+    if (type == runtime.tensor_type || !is_tensor(runtime, object)) return nullptr;
+    return tensor_unchecked(object).keys().has(DispatchKey::Python) ? type : nullptr;
+  };
+  PyTypeObject* first = nullptr;
+  bool several = !thread_modes().empty();
+  for (std::size_t i = 0; i < all; ++i) {
+    PyTypeObject* const type = handled_class(args[i]);
+    if (type == nullptr || type == first) continue;
+    several |= first != nullptr;
+    first = type;
+  }
+  if (several) {
+    Classes classes;
+    for (std::size_t i = 0; i < all; ++i) {
+      if (PyTypeObject* const type = handled_class(args[i])) classes.add(runtime, type);
+    }
+    if (classes.empty() && thread_modes().empty()) return {};
+    HandlerCall call{runtime,
+                     op,
+                     overload,
+                     tuple_of(runtime, classes),
+                     tuple_of_args(args, count),
+                     dictionary_of(args + count, names)};
+    const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
+    return ask_all(call, classes);
+  }
+  // One class and no mode, as most calls have: nothing is to be put in order.
+  if (first == nullptr) return {};
+  const Owned kept = handler_of(runtime, first);
+  if (!kept) return {};
+  HandlerCall call{runtime,
+                   op,
+                   overload,
+                   Owned::share(kept_item(kept.get(), kTypes)),
+                   tuple_of_args(args, count),
+                   dictionary_of(args + count, names)};
+  const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
+  HandlerAnswer answer = ask_class(call, first, kept.get());
+  if (answer.object) return answer;
+  Classes classes;
+  classes.add(runtime, first);
+  refuse(op, classes);
+}
+
+Owned convert_answer(Runtime& runtime, const Operator& op, const HandlerAnswer& answer) {
+  CallStack stack;
+  push_results(runtime, {describe_handler, &answer}, op, answer.object.get(), stack);
+  return Owned::steal(take_results(runtime, op, stack));
+}
+
+PyMethodDef handler_functions[] = {
+    {"disabled_dispatch", method(disabled_dispatch), METH_FASTCALL,
+     "disabled_dispatch(op, types, args=(), kwargs=None): the handler of a class that wants none"},
+    {"set_class_rule", set_class_rule, METH_VARARGS,
+     "set_class_rule(op, class, function or None) -> the former one"},
+    {nullptr, nullptr, 0, nullptr}};
+
+void prepare_handlers(Runtime& runtime, PyObject* module) {
+  constexpr const char* kDisabled = "disabled_dispatch";
+  // A module that is imported once more has that of the first, which classes have taken.
+  if (runtime.disabled_dispatch != nullptr) {
+    if (PyModule_AddObjectRef(module, kDisabled, runtime.disabled_dispatch) < 0) {
+      throw PythonErrorSet();
+    }
+    return;
+  }
+  runtime.handler_name = checked(PyUnicode_InternFromString("__opyard_dispatch__")).release();
+  runtime.disabled_dispatch = checked(PyObject_GetAttrString(module, kDisabled)).release();
+  runtime.kept_name = checked(PyUnicode_InternFromString("__opyard_handler__")).release();
+  // For super().__opyard_dispatch__(op, types, args, kwargs).
+  if (PyObject_SetAttr(reinterpret_cast<PyObject*>(runtime.tensor_type), runtime.handler_name,
+                       runtime.disabled_dispatch) < 0) {
+    throw PythonErrorSet();
+  }
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,105 @@
+// kernels/modes.cpp: entering and leaving modes.
+#include "kernels/modes.h"
+
+#include "opyard/slot/modes.h"
+#include "runtime/errors.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+ModePtr make_mode(Runtime& runtime, PyObject* object, long place) {
+  if (place < 0 || place > long(ModePlace::User)) {
+    fail(ErrorKind::BadValue, "a mode has no place " + std::to_string(place));
+  }
+  return make_counted<Mode>(InterpreterObject::steal(runtime.tag, Py_NewRef(object)),
+                            ModePlace(place));
+}
+
+PyObject* object_of(const Runtime& runtime, const Mode& mode) {
+  return static_cast<PyObject*>(mode.handler().object(runtime.tag));
+}
+
+Owned list_of(const Runtime& runtime, const std::vector<ModePtr>& modes) {
+  Owned list = checked(PyList_New(Py_ssize_t(modes.size())));
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    PyList_SET_ITEM(
+        list.get(), Py_ssize_t(i),
+        checked(Py_BuildValue("Oi", object_of(runtime, *modes[i]), int(modes[i]->place())))
+            .release());
+  }
+  return list;
+}
+
+// push_mode(mode, place)
+PyObject* push(PyObject* module, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* object = nullptr;
+    long place = 0;
+    if (PyArg_ParseTuple(args, "Ol", &object, &place) == 0) throw PythonErrorSet();
+    push_mode(make_mode(runtime_of_module(module), object, place));
+    Py_RETURN_NONE;
+  });
+}
+
+// pop_mode() -> (mode, place)
+PyObject* pop(PyObject* module, PyObject*) {
+  return entry_from_python([&] {
+    const Runtime& runtime = runtime_of_module(module);
+    const std::vector<ModePtr>& modes = thread_modes();
+    if (!modes.empty()) object_of(runtime, *modes.back());  // raises where it is not ours
+    const ModePtr mode = pop_mode();
+    return Py_BuildValue("Oi", object_of(runtime, *mode), int(mode->place()));
+  });
+}
+
+// leave_mode(mode): takes its innermost entry away; False where it has none.
+PyObject* leave(PyObject*, PyObject* object) {
+  return entry_from_python([&]() -> PyObject* {
+    const std::vector<ModePtr>& modes = thread_modes();
+    for (std::size_t i = modes.size(); i-- > 0;) {
+      if (modes[i]->handler().address() != object) continue;
+      const ModePtr mode = remove_mode(i);
+      Py_RETURN_TRUE;
+    }
+    Py_RETURN_FALSE;
+  });
+}
+
+// modes() -> [(mode, place)], outermost first
+PyObject* list_modes(PyObject* module, PyObject*) {
+  return entry_from_python(
+      [&] { return list_of(runtime_of_module(module), thread_modes()).release(); });
+}
+
+// exchange_modes([(mode, place)]) -> the former ones
+PyObject* exchange(PyObject* module, PyObject* argument) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_module(module);
+    const Owned items = checked(PySequence_Fast(argument, "modes are given as a list"));
+    std::vector<ModePtr> fresh;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      PyObject* object = nullptr;
+      long place = 0;
+      if (PyArg_ParseTuple(PySequence_Fast_GET_ITEM(items.get(), i), "Ol", &object, &place) == 0) {
+        throw PythonErrorSet();
+      }
+      fresh.push_back(make_mode(runtime, object, place));
+    }
+    Owned former = list_of(runtime, thread_modes());
+    const std::vector<ModePtr> dropped = exchange_modes(std::move(fresh));
+    return former.release();
+  });
+}
+
+}  // namespace
+
+PyMethodDef mode_functions[] = {
+    {"push_mode", push, METH_VARARGS, "push_mode(mode, place)"},
+    {"pop_mode", pop, METH_NOARGS, "pop_mode() -> (mode, place)"},
+    {"leave_mode", leave, METH_O, "leave_mode(mode) -> bool"},
+    {"modes", list_modes, METH_NOARGS, "modes() -> [(mode, place)]"},
+    {"exchange_modes", exchange, METH_O, "exchange_modes([(mode, place)]) -> the former ones"},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace opyard::python

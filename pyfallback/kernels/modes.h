@@ -1,0 +1,16 @@
+// kernels/modes.h: the stack of modes, as Python sees it.
+//
+// opyard.dispatch has what people use; these are the functions of _C that it is made of. A mode stands
+// in lists as (object, place), with the place a number of ModePlace.
+//
+// Depends on: runtime/runtime.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+namespace opyard::python {
+
+// The functions of _C for them, ended by a null row.
+extern PyMethodDef mode_functions[];
+
+}  // namespace opyard::python

@@ -1,0 +1,178 @@
+// kernels/next_kernel.cpp: calling a function with call_next, and what call_next does.
+#include "kernels/next_kernel.h"
+
+#include <structmember.h>
+
+#include "kernels/call_arguments.h"
+#include "kernels/python_kernel.h"
+#include "kernels/results.h"
+#include "objects/tensor/leak_check.h"
+#include "objects/values/key_set.h"
+#include "operators/overload.h"
+#include "operators/packet.h"
+#include "opyard/registry/next.h"
+#include "runtime/enter_python.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+// call_next, as a function gets it.
+struct CallNext {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  Runtime* runtime;
+  PyObject* overload;  // the operator's object
+  KernelPlace place;
+  DispatchKeySet keys;
+};
+
+CallNext& call_next_of(PyObject* self) { return *reinterpret_cast<CallNext*>(self); }
+
+PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
+  return entry_from_python([&] {
+    const CallNext& next = call_next_of(self);
+    const CallPlan& plan = plan_of(next.overload);
+    const Py_ssize_t count = PyVectorcall_NARGS(flags);
+    ForeignArguments arrays(args, count, names);
+    CallStack stack;
+    plan.require(*next.runtime, args, count, names, stack, arrays);
+    call_next(plan.op(), next.place, next.keys, stack);
+    return take_results(*next.runtime, plan.op(), stack, arrays);
+  });
+}
+
+Owned make_call_next(Runtime& runtime, const Owned& overload, KernelPlace place,
+                     DispatchKeySet keys) {
+  PyTypeObject* const type = runtime.call_next_type;
+  Owned object = require(runtime, type->tp_alloc(type, 0));
+  CallNext& next = call_next_of(object.get());
+  next.vectorcall = call;
+  next.runtime = &runtime;
+  next.overload = Owned::share(overload.get()).release();
+  next.place = place;
+  next.keys = keys;
+  return object;
+}
+
+struct NextKernel {
+  Runtime& runtime;
+  PyObject* const function;
+  const bool with_keyset;
+  const ShownFunction shown;
+  // The operator that was called last, and its object. With the GIL held.
+  mutable const Operator* op = nullptr;
+  mutable PyObject* overload = nullptr;
+};
+
+void destroy_kernel(void* context) {
+  const std::unique_ptr<NextKernel> kernel(static_cast<NextKernel*>(context));
+  if (leak_check != nullptr) leak_check->remove(context);
+  kernel->shown->store(nullptr, std::memory_order_release);
+  kernel->runtime.tag->decref(kernel->function, false);
+  if (kernel->overload != nullptr) kernel->runtime.tag->decref(kernel->overload, false);
+}
+
+Owned object_of(const NextKernel& kernel, const Operator& op) {
+  if (kernel.op != &op) {
+    Owned object = overload_object(kernel.runtime, op);
+    const Owned former = Owned::steal(std::exchange(kernel.overload, object.release()));
+    kernel.op = &op;
+  }
+  return Owned::share(kernel.overload);
+}
+
+void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const NextKernel& kernel = *static_cast<const NextKernel*>(record.context);
+  Runtime& runtime = kernel.runtime;
+  enter_python(runtime, [&] {
+    const std::span<Value> values = stack.top(op.schema().arguments.size());
+    CallArguments arguments(values.size() + 2);
+    if (kernel.with_keyset) arguments.add(wrap(runtime, keys));
+    arguments.add(make_call_next(runtime, object_of(kernel, op), place_of(record), keys));
+    std::size_t by_position = 0;
+    const Owned names = add_arguments(runtime, op.schema(), values, arguments, by_position);
+    const Owned result = require(runtime, in_python([&] {
+                                   return PyObject_Vectorcall(
+                                       kernel.function, arguments.data(),
+                                       by_position | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get());
+                                 }));
+    stack.drop(values.size());
+    const Returner returner{[](const void* who) {
+                              return "the Python kernel " +
+                                     static_cast<const Record*>(who)->provenance;
+                            },
+                            &record};
+    push_results(runtime, returner, op, result.get(), stack);
+  });
+}
+
+PyObject* get_op(PyObject* self, void*) {
+  return Owned::share(call_next_of(self).overload).release();
+}
+
+PyObject* get_keyset(PyObject* self, void*) {
+  return entry_from_python([&] {
+    const CallNext& next = call_next_of(self);
+    return wrap(*next.runtime, next.keys).release();
+  });
+}
+
+PyObject* represent(PyObject* self) {
+  return entry_from_python([&] {
+    const CallNext& next = call_next_of(self);
+    return to_text("<call_next of " + to_string(plan_of(next.overload).op().name()) + " below " +
+                   to_string(next.place.key) + ">")
+        .release();
+  });
+}
+
+void deallocate(PyObject* self) {
+  Py_CLEAR(call_next_of(self).overload);
+  free_object(self);
+}
+
+PyGetSetDef properties[] = {{"op", get_op, nullptr, "the operator that was called", nullptr},
+                            {"keyset", get_keyset, nullptr,
+                             "the keys of the call, with which the next kernel is called", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CallNext, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>(
+                    "What a kernel with with_next=True gets: call_next(*args, **kwargs) calls the "
+                    "kernel that it covers.")},
+    {Py_tp_call, slot(PyVectorcall_Call)},
+    {Py_tp_dealloc, slot(deallocate)},
+    {Py_tp_repr, slot(represent)},
+    {Py_tp_getset, properties},
+    {Py_tp_members, members},
+    {0, nullptr}};
+
+PyType_Spec spec = {
+    "opyard._C.CallNext", sizeof(CallNext), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+}  // namespace
+
+Kernel make_next_kernel(Runtime& runtime, PyObject* function, bool with_keyset,
+                        ShownFunction shown) {
+  auto kernel =
+      std::unique_ptr<NextKernel>(new NextKernel{runtime, function, with_keyset, std::move(shown)});
+  Kernel made = Kernel::with_context(&run_next_kernel, kernel.get(), &destroy_kernel);
+  Py_INCREF(function);
+  kernel->shown->store(function, std::memory_order_release);
+  const NextKernel* const kept = kernel.release();
+  if (leak_check != nullptr) {
+    leak_check->add(LeakCheck::Kind::Function, kept, name_of_function(function));
+  }
+  return made;
+}
+
+void add_call_next_type(Runtime& runtime, PyObject* module) {
+  add_type(module, spec, runtime.call_next_type);
+}
+
+}  // namespace opyard::python

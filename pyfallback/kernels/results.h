@@ -1,0 +1,31 @@
+// kernels/results.h: what a Python function returned, as the results of an operator.
+//
+// [Results] Nothing for `-> ()`, the value for one result, a tuple or list for several. Number
+// and types are checked; the error names the operator, who returned it, and the position.
+//
+// Depends on: registry/operator.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include <string>
+
+#include "opyard/registry/operator.h"
+#include "opyard/value/stack.h"
+
+namespace opyard::python {
+
+// Who returned something: put into words only where it does not fit.
+struct Returner {
+  std::string (*describe)(const void* who);  // "the Python kernel registered at demo.py:12"
+  const void* who;
+
+  std::string text() const { return describe(who); }
+};
+
+// Puts what `object` stands for on the stack. Raises BadReturn where it does not fit the schema, and
+// what the conversion raises. With the GIL held.
+void push_results(Runtime& runtime, const Returner& returner, const Operator& op, PyObject* object,
+                  Stack& stack);
+
+}  // namespace opyard::python

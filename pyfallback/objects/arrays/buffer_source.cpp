@@ -1,0 +1,186 @@
+// objects/arrays/buffer_source.cpp: element types and strides of buffers, checked.
+#include "objects/arrays/buffer_source.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "objects/arrays/numpy_types.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+std::string prefix(const char* what) { return *what == '\0' ? "" : std::string(what) + ": "; }
+
+// The view's own exception says why; it becomes the cause of one that says what to do.
+[[noreturn]] void refuse_object(PyObject* object, const char* what) {
+  PyObject* const cause = take_exception();
+  const std::string type = Py_TYPE(object)->tp_name;
+  const bool released =
+      PyMemoryView_Check(object) && PyErr_GivenExceptionMatches(cause, PyExc_ValueError) != 0;
+  const std::string text =
+      released ? prefix(what) + "the memoryview was released; pass one that is still in use"
+      : PyObject_CheckBuffer(object) != 0
+          ? prefix(what) + "the elements of this " + type +
+                " cannot be shown to others; convert it to numbers that tensors hold, such as "
+                "float32 or int64"
+          : prefix(what) + "a " + type +
+                " was given; accepted are NumPy arrays and other objects with the buffer protocol";
+  if (*what == '\0') {  // whoever asked says more
+    Py_XDECREF(cause);
+    fail(ErrorKind::BadArgument, text);
+  }
+  PyErr_SetString(PyExc_TypeError, text.c_str());
+  PyObject* const exception = take_exception();
+  PyException_SetCause(exception, cause);
+  restore_exception(exception);
+  throw PythonErrorSet();
+}
+
+std::optional<DType> integer_of(Py_ssize_t bytes) {
+  switch (bytes) {
+    case 1:
+      return DType::Int8;
+    case 2:
+      return DType::Int16;
+    case 4:
+      return DType::Int32;
+    case 8:
+      return DType::Int64;
+    default:
+      return std::nullopt;
+  }
+}
+
+DType require_dtype_of(const Py_buffer& buffer, const char* what) {
+  const std::string_view full = buffer.format == nullptr ? "B" : buffer.format;
+  const std::string_view letters =
+      !full.empty() && std::string_view("@=<>!").find(full[0]) != std::string_view::npos
+          ? full.substr(1)
+          : full;
+  const std::optional<DType> dtype = find_dtype_of(letters, buffer.itemsize);
+  if (!dtype) {
+    fail(ErrorKind::BadValue,
+         prefix(what) + "the elements have the format '" + std::string(full) +
+             "'; accepted are bool, uint8, int8 to int64, float16 to float64 and complex numbers, "
+             "so convert them first, as array.astype does");
+  }
+  if (buffer.itemsize > 1 && (full[0] == '>' || full[0] == '!')) {
+    fail(ErrorKind::BadValue,
+         prefix(what) +
+             "the elements are in another byte order than this machine's; convert them "
+             "first, as array.astype(array.dtype.newbyteorder('=')) does");
+  }
+  return *dtype;
+}
+
+// What a storage keeps of an array.
+struct Hold {
+  PyObject* view;
+  Interpreter* tag;
+
+  static void let_go(void* context) {
+    const std::unique_ptr<Hold> hold(static_cast<Hold*>(context));
+    hold->tag->decref(hold->view, false);
+  }
+};
+
+}  // namespace
+
+std::optional<DType> find_dtype_of(std::string_view format, Py_ssize_t bytes) noexcept {
+  const auto if_bytes = [bytes](Py_ssize_t wanted, DType dtype) {
+    return bytes == wanted ? std::optional(dtype) : std::nullopt;
+  };
+  if (format.size() == 2 && format[0] == 'Z') {
+    if (format[1] == 'f') return if_bytes(8, DType::ComplexFloat);
+    return format[1] == 'd' ? if_bytes(16, DType::ComplexDouble) : std::nullopt;
+  }
+  switch (format.size() == 1 ? format[0] : '\0') {
+    case '?':
+      return if_bytes(1, DType::Bool);
+    case 'B':
+      return if_bytes(1, DType::UInt8);
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n':
+      return integer_of(bytes);
+    case 'e':
+      return if_bytes(2, DType::Half);
+    case 'f':
+      return if_bytes(4, DType::Float32);
+    case 'd':
+      return if_bytes(8, DType::Float64);
+    default:
+      return std::nullopt;
+  }
+}
+
+BufferSource::BufferSource(PyObject* object, const char* what) : what_(what) {
+  require_unmasked(object, what);
+  view_ = Owned::steal(PyMemoryView_FromObject(object));
+  if (!view_) refuse_object(object, what);
+  const Py_buffer& source = buffer();
+  geometry_.data = source.buf;
+  geometry_.dtype = require_dtype_of(source, what);
+  geometry_.read_only = source.readonly != 0;
+  geometry_.sizes.resize(std::size_t(source.ndim));
+  for (std::size_t i = 0; i < geometry_.sizes.size(); ++i) geometry_.sizes[i] = source.shape[i];
+}
+
+void BufferSource::require_shareable() {
+  const Py_buffer& source = buffer();
+  const Py_ssize_t item = source.itemsize;
+  OPYARD_CHECK(source.suboffsets == nullptr, BadValue,
+               prefix(what_) + "the elements are reached through pointers; copy them first");
+  if (source.len == 0) {
+    geometry_.strides = contiguous_strides(geometry_.sizes);
+    return;
+  }
+  geometry_.strides.resize(geometry_.sizes.size());
+  for (std::size_t i = 0; i < geometry_.sizes.size(); ++i) {
+    const Py_ssize_t stride = source.strides[i];
+    if (geometry_.sizes[i] > 1 && (stride < 0 || stride % item != 0)) {
+      const char* const fault = stride < 0 ? ", and tensors on foreign memory have none below zero"
+                                           : ", which is not a whole number of elements";
+      fail(ErrorKind::BadValue, prefix(what_) + "the stride of dimension " + std::to_string(i) +
+                                    " is " + std::to_string(stride) + " bytes" + fault +
+                                    "; copy the array first, as array.copy() does");
+    }
+    geometry_.strides[i] = geometry_.sizes[i] > 1 ? stride / item : 1;
+  }
+  const std::size_t alignment =
+      is_complex(geometry_.dtype) ? std::size_t(item) / 2 : std::size_t(item);
+  if (reinterpret_cast<std::uintptr_t>(source.buf) % alignment != 0) {
+    fail(ErrorKind::BadValue, prefix(what_) + "the elements are not aligned to their " +
+                                  std::to_string(alignment) +
+                                  " bytes in memory; copy the array first, as array.copy() does");
+  }
+}
+
+Tensor BufferSource::copy() const {
+  const Tensor tensor = Tensor::empty(geometry_.sizes, geometry_.dtype);
+  if (tensor.numel() == 0) return tensor;
+  // The API wants the view without const, and changes nothing.
+  auto* const source = const_cast<Py_buffer*>(&buffer());
+  if (PyBuffer_ToContiguous(tensor.mutable_raw(), source, source->len, 'C') < 0) {
+    throw PythonErrorSet();
+  }
+  return tensor;
+}
+
+Tensor share_buffer(Runtime& runtime, PyObject* object, const char* what) {
+  BufferSource source(object, what);
+  source.require_shareable();
+  auto hold = std::make_unique<Hold>(Hold{nullptr, runtime.tag});
+  hold->view = source.release_view();
+  const BufferGeometry& geometry = source.geometry();
+  return Tensor::adopt(geometry.data, geometry.sizes, geometry.strides, geometry.dtype, Device{},
+                       hold.release(), Hold::let_go, geometry.read_only);
+}
+
+}  // namespace opyard::python

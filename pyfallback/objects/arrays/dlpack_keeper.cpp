@@ -1,0 +1,111 @@
+// objects/arrays/dlpack_keeper.cpp: giving structs back.
+#include "objects/arrays/dlpack_keeper.h"
+
+#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/lent_array.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+using dlpack::DLManagedTensor;
+using dlpack::DLManagedTensorVersioned;
+
+struct KeeperObject {
+  PyObject_HEAD Runtime* runtime;
+  void* managed;  // null in an empty keeper
+  GiveBack give_back;
+};
+
+KeeperObject& keeper_of(PyObject* object) { return *reinterpret_cast<KeeperObject*>(object); }
+
+template <typename Managed>
+void call_deleter(void* context) {
+  auto* const managed = static_cast<Managed*>(context);
+  if (managed->deleter == nullptr) return;
+  PyObject* const pending = PyErr_Occurred() == nullptr ? nullptr : take_exception();
+  managed->deleter(managed);
+  if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(nullptr);
+  if (pending != nullptr) restore_exception(pending);
+}
+
+void deallocate(PyObject* self) {
+  KeeperObject& keeper = keeper_of(self);
+  ForeignState& state = *keeper.runtime->foreign;
+  if (keeper.managed != nullptr) keeper.give_back(keeper.managed);
+  if (state.free_keeper_count < state.most_free_keepers) {
+    state.free_keepers[state.free_keeper_count++] = self;
+  } else {
+    free_object(self);
+  }
+}
+
+template <typename Managed>
+Tensor take(Owned owned, Managed* managed) {
+  PyObject* const keeper = owned.release();
+  fill_keeper(keeper, managed, call_deleter<Managed>);
+  return adopt_dlpack(*managed, keeper, let_go_of_keeper);
+}
+
+PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("The owner of a foreign array's memory.")},
+                       {Py_tp_dealloc, slot(deallocate)},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"opyard._C.DLPackKeeper", sizeof(KeeperObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+}  // namespace
+
+Owned make_keeper(Runtime& runtime) {
+  ForeignState& state = *runtime.foreign;
+  PyObject* object = nullptr;
+  if (state.free_keeper_count > 0) {
+    object = state.free_keepers[--state.free_keeper_count];
+    revive(object);
+  } else {
+    object = checked(state.keeper_type->tp_alloc(state.keeper_type, 0)).release();
+    keeper_of(object).runtime = &runtime;
+  }
+  keeper_of(object).managed = nullptr;
+  return Owned::steal(object);
+}
+
+void fill_keeper(PyObject* keeper, void* kept, GiveBack give_back) noexcept {
+  keeper_of(keeper).managed = kept;
+  keeper_of(keeper).give_back = give_back;
+}
+
+// Any thread.
+void let_go_of_keeper(void* keeper) {
+  auto* const object = static_cast<PyObject*>(keeper);
+  keeper_of(object).runtime->tag->decref(object, false);
+}
+
+Tensor take_over(Owned keeper, DLManagedTensor* managed) {
+  return take(std::move(keeper), managed);
+}
+Tensor take_over(Owned keeper, DLManagedTensorVersioned* managed) {
+  return take(std::move(keeper), managed);
+}
+
+void give_back_quietly(DLManagedTensor* managed) { call_deleter<DLManagedTensor>(managed); }
+void give_back_quietly(DLManagedTensorVersioned* managed) {
+  call_deleter<DLManagedTensorVersioned>(managed);
+}
+
+void add_keeper_type(Runtime& runtime) {
+  ForeignState& state = *runtime.foreign;
+  if (state.keeper_type != nullptr) return;
+  state.keeper_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).release());
+}
+
+void drop_keepers(Runtime& runtime) noexcept {
+  ForeignState& state = *runtime.foreign;
+  drop_loans(runtime);
+  state.most_free_keepers = 0;
+  while (state.free_keeper_count > 0) {
+    free_object(state.free_keepers[--state.free_keeper_count]);
+  }
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,121 @@
+// objects/arrays/dlpack_source.cpp: asking for capsules, and taking structs out of them.
+#include "objects/arrays/dlpack_source.h"
+
+#include <algorithm>
+#include <string>
+
+#include "objects/arrays/dlpack_keeper.h"
+#include "objects/arrays/foreign_state.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+using dlpack::DLManagedTensor;
+using dlpack::DLManagedTensorVersioned;
+
+// Until the capsule has its new name it owns the struct; from then on the keeper does.
+template <typename Managed>
+Tensor take_out_of(Runtime& runtime, PyObject* capsule) {
+  auto* const managed =
+      static_cast<Managed*>(PyCapsule_GetPointer(capsule, DLPackForm<Managed>::kName));
+  Owned keeper = make_keeper(runtime);
+  if (PyCapsule_SetName(capsule, DLPackForm<Managed>::kUsed) < 0) throw PythonErrorSet();
+  return take_over(std::move(keeper), managed);
+}
+
+// Producers from before DLPack 1.0 know no max_version and raise TypeError.
+Owned ask_for_capsule(Runtime& runtime, PyObject* source) {
+  const ForeignState& state = *runtime.foreign;
+  PyObject* const arguments[] = {source, state.version};
+  return checked(in_python([&] {
+    PyObject* const capsule =
+        PyObject_VectorcallMethod(state.method_name, arguments, 1, state.version_names);
+    if (capsule != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return capsule;
+    PyErr_Clear();
+    return PyObject_CallMethodNoArgs(source, state.method_name);
+  }));
+}
+
+}  // namespace
+
+Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what) {
+  if (PyCapsule_IsValid(capsule, DLPackForm<DLManagedTensorVersioned>::kName) != 0) {
+    return take_out_of<DLManagedTensorVersioned>(runtime, capsule);
+  }
+  if (PyCapsule_IsValid(capsule, DLPackForm<DLManagedTensor>::kName) != 0) {
+    return take_out_of<DLManagedTensor>(runtime, capsule);
+  }
+  const char* const name = PyCapsule_GetName(capsule);
+  if (name == nullptr) PyErr_Clear();  // a capsule may have no name
+  const std::string_view text = name == nullptr ? "" : name;
+  if (text == DLPackForm<DLManagedTensor>::kUsed ||
+      text == DLPackForm<DLManagedTensorVersioned>::kUsed) {
+    fail(ErrorKind::BadValue,
+         std::string(what) +
+             "the capsule was consumed already; each one is taken in once, so ask its producer for "
+             "another");
+  }
+  fail(ErrorKind::BadArgument,
+       std::string(what) + "the capsule is named '" + std::string(text) +
+           "'; accepted are capsules named 'dltensor' and 'dltensor_versioned'");
+}
+
+Owned ask_method(Runtime& runtime, PyObject* source, const char* what) {
+  Owned capsule = ask_for_capsule(runtime, source);
+  if (!PyCapsule_CheckExact(capsule.get())) {
+    fail(ErrorKind::BadArgument, std::string(what) + "__dlpack__ of " + Py_TYPE(source)->tp_name +
+                                     " gave a " + Py_TYPE(capsule.get())->tp_name +
+                                     " where a capsule is expected");
+  }
+  return capsule;
+}
+
+Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what) {
+  const Owned capsule = ask_method(runtime, source, what);
+  return take_capsule(runtime, capsule.get(), what);
+}
+
+DLManagedTensorVersioned* ask_table(const dlpack::DLPackExchangeAPI& table, PyObject* source,
+                                    const char* what) {
+  DLManagedTensorVersioned* managed = nullptr;
+  const int status =
+      in_python([&] { return table.managed_tensor_from_py_object_no_sync(source, &managed); });
+  if (status != 0) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    fail(ErrorKind::BadValue, std::string(what) + "its exchange table failed without an exception");
+  }
+  if (managed == nullptr) {
+    fail(ErrorKind::BadValue, std::string(what) + "its exchange table gave no struct");
+  }
+  return managed;
+}
+
+Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* source,
+                       const char* what) {
+  Owned keeper = make_keeper(runtime);
+  DLManagedTensorVersioned* const managed = ask_table(table, source, what);
+  return take_over(std::move(keeper), managed);
+}
+
+Tensor require_forwards(Tensor tensor, const char* what) {
+  const IntSpan given = tensor.strides();
+  if (__builtin_expect(std::all_of(given.begin(), given.end(), [](auto n) { return n >= 0; }), 1)) {
+    return tensor;
+  }
+  DimVector strides(given);
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    if (strides[i] >= 0) continue;
+    if (tensor.numel() != 0 && tensor.sizes()[i] > 1) {
+      fail(ErrorKind::BadValue,
+           what + ("the stride of dimension " + std::to_string(i)) + " is " +
+               std::to_string(strides[i]) +
+               " elements, and tensors on foreign memory have none below zero; copy the array "
+               "first, as array.copy() does");
+    }
+    strides[i] = 1;
+  }
+  return tensor.as_strided(tensor.sizes(), strides, tensor.storage_offset());
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,59 @@
+// objects/arrays/dlpack_source.h: DLPack capsules, and arrays that are handed out.
+//
+// [Names] A capsule's name says its form and whether it was consumed. Whoever takes the struct
+// out renames the capsule first; a capsule that dies with its first name gives the struct back.
+//
+//   "dltensor"            -> "used_dltensor"             DLManagedTensor
+//   "dltensor_versioned"  -> "used_dltensor_versioned"   DLManagedTensorVersioned
+//
+// [Strides] DLPack knows strides below zero, and so does the core. In Python tensors run forwards,
+// whichever way they came: slicing, from_numpy() and from_dlpack() refuse them alike, and
+// opyard.tensor() copies such arrays. Where there is nowhere to go a stride means nothing, and
+// becomes 1.
+//
+// Messages begin with `what`, such as "from_dlpack: ". Everything with the GIL held.
+//
+// Depends on: runtime/runtime.h, tensor/dlpack_exchange.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include "opyard/tensor/dlpack_exchange.h"
+
+namespace opyard::python {
+
+// See [Names].
+template <typename Managed>
+struct DLPackForm;
+template <>
+struct DLPackForm<dlpack::DLManagedTensor> {
+  static constexpr const char* kName = "dltensor";
+  static constexpr const char* kUsed = "used_dltensor";
+};
+template <>
+struct DLPackForm<dlpack::DLManagedTensorVersioned> {
+  static constexpr const char* kName = "dltensor_versioned";
+  static constexpr const char* kUsed = "used_dltensor_versioned";
+};
+
+// A tensor on the memory of a capsule, which is used up. Raises what the core's from_dlpack() raises, after which the
+// struct was given back; BadValue for a capsule that was used up already and BadArgument for another one. Throws
+// PythonErrorSet.
+Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what);
+
+// The same for what the object's __dlpack__ gives. Throws PythonErrorSet with what that raises.
+Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what);
+
+// The same by the exchange table of the object's type.
+Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* source,
+                       const char* what);
+
+// What those two ask for: the capsule, and the struct itself, which the caller gives back. Raise likewise.
+Owned ask_method(Runtime& runtime, PyObject* source, const char* what);
+dlpack::DLManagedTensorVersioned* ask_table(const dlpack::DLPackExchangeAPI& table,
+                                            PyObject* source, const char* what);
+
+// See [Strides]. Raises BadValue.
+Tensor require_forwards(Tensor tensor, const char* what);
+
+}  // namespace opyard::python

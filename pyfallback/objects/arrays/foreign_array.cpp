@@ -1,0 +1,314 @@
+// objects/arrays/foreign_array.cpp: what a type of arrays offers, and arrays as tensors.
+//
+// [Types] All is looked up on the type, as Python does with its own double-underscore methods, and once: the
+// answer is kept under the type's address and version (objects/arrays/foreign_state.h). The exchange table is the exception that
+// the specification makes: it is an attribute of the type object, so a descriptor there is bound.
+#include "objects/arrays/foreign_array.h"
+
+#include "objects/arrays/buffer_source.h"
+#include "objects/arrays/dlpack_keeper.h"
+#include "objects/arrays/dlpack_source.h"
+#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/lent_array.h"
+#include "objects/arrays/numpy_types.h"
+#include "objects/tensor/tensor.h"
+#include "runtime/types.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace opyard::python {
+namespace {
+
+constexpr const char* kTableCapsule = "dlpack_exchange_api";
+
+// ---- what a type offers; see [Types] ----
+
+bool is_number_or_text(PyTypeObject* type) noexcept {
+  return PyType_HasFeature(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS) != 0 ||
+         PyType_IsSubtype(type, &PyFloat_Type) != 0 ||
+         PyType_IsSubtype(type, &PyComplex_Type) != 0 || is_of_numpy(type, "numpy.generic");
+}
+
+// The first table of our major version in a chain; null where there is none.
+const dlpack::DLPackExchangeAPI* table_of_our_version(const void* first) noexcept {
+  constexpr int kMost = 16;  // a chain that is longer is a ring
+  const auto* header = static_cast<const dlpack::DLPackExchangeAPIHeader*>(first);
+  for (int i = 0; i < kMost && header != nullptr; ++i, header = header->prev_api) {
+    if (header->version.major != dlpack::kMajorVersion) continue;
+    const auto* const table = reinterpret_cast<const dlpack::DLPackExchangeAPI*>(header);
+    return table->managed_tensor_from_py_object_no_sync == nullptr ? nullptr : table;
+  }
+  return nullptr;
+}
+
+// The table of a type under this name, or null. What is there and is no capsule is no table: None stands for
+// none, and an address as a number cannot be told from any other number.
+const dlpack::DLPackExchangeAPI* find_table(Runtime& runtime, PyTypeObject* type, PyObject* name) {
+  PyObject* const found = lookup_on_type(type, name);
+  if (found == nullptr) return nullptr;
+  Owned capsule = Owned::share(found);
+  if (!PyCapsule_CheckExact(found)) {
+    capsule = require(runtime, PyObject_GetAttr(reinterpret_cast<PyObject*>(type), name));
+    if (!PyCapsule_CheckExact(capsule.get())) return nullptr;
+  }
+  if (PyCapsule_IsValid(capsule.get(), kTableCapsule) == 0) {
+    const char* const given = PyCapsule_GetName(capsule.get());
+    if (given == nullptr) PyErr_Clear();  // a capsule may have no name
+    throw RefusedArray(Error(ErrorKind::BadArgument, std::string(require_text(name, "a name")) +
+                                                         " of the type " + type->tp_name +
+                                                         " is a capsule named '" +
+                                                         (given == nullptr ? "" : given) +
+                                                         "'; accepted is '" + kTableCapsule + "'"));
+  }
+  return table_of_our_version(PyCapsule_GetPointer(capsule.get(), kTableCapsule));
+}
+
+bool offers_method(const ForeignState& state, PyTypeObject* type) noexcept {
+  PyObject* const method = lookup_on_type(type, state.method_name);
+  return method != nullptr && method != Py_None;
+}
+
+bool offers_buffer(PyTypeObject* type) noexcept {
+  return type->tp_as_buffer != nullptr && type->tp_as_buffer->bf_getbuffer != nullptr;
+}
+
+OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
+  const ForeignState& state = *runtime.foreign;
+  ForeignKind kind;
+  if (is_number_or_text(type)) return kind;
+  if (is_masked(type)) {
+    throw RefusedArray(Error(ErrorKind::BadArgument, kWhyNotMasked));
+  }
+  kind.table = find_table(runtime, type, state.table_name);
+  if (kind.table == nullptr) kind.table = find_table(runtime, type, state.older_table_name);
+  if (kind.table != nullptr) {
+    kind.way = ForeignWay::Table;
+  } else if (offers_method(state, type)) {
+    kind.way = ForeignWay::Method;
+  } else if (offers_buffer(type)) {
+    kind.way = ForeignWay::Buffer;
+  }
+  kind.by_buffer =
+      kind.way == ForeignWay::Buffer || (kind.way == ForeignWay::Method && is_numpys_own(type));
+  if (is_of_numpy(type, "numpy.ndarray")) {
+    kind.result = ForeignReturn::NumPy;
+  } else if (kind.way == ForeignWay::Table &&
+             kind.table->managed_tensor_to_py_object_no_sync != nullptr) {
+    kind.result = ForeignReturn::Table;
+  } else if (kind.way == ForeignWay::Table || kind.way == ForeignWay::Method) {
+    kind.result = ForeignReturn::FromDLPack;
+  }
+  return kind;
+}
+
+// ---- arrays as tensors ----
+
+// The exception that a producer raised, as what stands in the way of a conversion: a BufferError says that. Any other
+// leaves as itself.
+[[noreturn]] OPYARD_COLD void refuse_by_exception(Runtime& runtime, const char* whose) {
+  if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw_python_error(runtime);
+  const Owned exception = Owned::steal(take_exception());
+  const Owned text = require(runtime, PyObject_Str(exception.get()));
+  throw RefusedArray(
+      Error(ErrorKind::BadValue, std::string(whose) + " raised BufferError: " +
+                                     std::string(require_text(text.get(), "a message"))));
+}
+
+// NumPy before 2.1 hands out no array that is read-only by __dlpack__; its buffers can say that.
+LentOrTaken take_of_numpy(Runtime& runtime, PyObject* array) {
+  try {
+    return lend_from_method(runtime, array);
+  } catch (const PythonErrorSet&) {
+    if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw;
+  }
+  PyObject* const refusal = take_exception();
+  try {
+    Tensor tensor = share_buffer(runtime, array, "");
+    Py_DECREF(refusal);
+    return {nullptr, std::move(tensor)};
+  } catch (const Error&) {
+  } catch (const PythonErrorSet&) {
+    PyErr_Clear();
+  }
+  restore_exception(refusal);
+  throw PythonErrorSet();
+}
+
+LentOrTaken take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
+  switch (kind.way) {
+    case ForeignWay::Table:
+      return lend_from_table(runtime, *kind.table, object);
+    case ForeignWay::Method:
+      if (kind.result == ForeignReturn::NumPy) return take_of_numpy(runtime, object);
+      return lend_from_method(runtime, object);
+    case ForeignWay::Buffer:
+      return {nullptr, share_buffer(runtime, object, "")};
+    case ForeignWay::None:
+      break;
+  }
+  fail(ErrorKind::Internal, "a foreign array of no kind");
+}
+
+// Converts; throws as to_value() does, from within a call of C++ as well.
+LentOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
+  try {
+    LentOrTaken taken = take(runtime, kind, object);
+    if (taken.loan == nullptr) taken.tensor = require_forwards(std::move(taken.tensor), "");
+    return taken;
+  } catch (const PythonErrorSet&) {
+    refuse_by_exception(runtime, kind.way == ForeignWay::Table    ? "its exchange table"
+                                 : kind.way == ForeignWay::Method ? "its __dlpack__"
+                                                                  : "its buffer");
+  } catch (const RefusedArray&) {
+    throw;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Python) throw;
+    throw RefusedArray(error);
+  }
+}
+
+// What an array's buffer says. Capsules from before DLPack 1.0 cannot say it, and those of JAX are such.
+bool has_read_only_buffer(PyObject* array) {
+  if (PyObject_CheckBuffer(array) == 0) return false;
+  Py_buffer view;
+  if (in_python([&] { return PyObject_GetBuffer(array, &view, PyBUF_FULL_RO); }) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool read_only = view.readonly != 0;
+  in_python([&] { PyBuffer_Release(&view); });
+  return read_only;
+}
+
+void require_writable(const TensorImpl& tensor, PyObject* array) {
+  if (!tensor.storage()->read_only() && !has_read_only_buffer(array)) return;
+  throw RefusedArray(Error(ErrorKind::BadValue,
+                           "the operator writes to this argument, and the memory of the array is "
+                           "read-only; pass one that can be written, such as a copy"));
+}
+
+Owned intern(const char* name) { return checked(PyUnicode_InternFromString(name)); }
+
+}  // namespace
+
+ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type) {
+  // Looking up may give the type its version, and binding a table may run Python code that changes it.
+  lookup_on_type(type, runtime.foreign->table_name);
+  const unsigned before = version_of_type(type);
+  ForeignKind kind = find_kind(runtime, type);
+  kind.is_ours = PyType_IsSubtype(type, runtime.tensor_type) != 0;
+  if (before != 0 && before == version_of_type(type)) {
+    place_of(*runtime.foreign, type) = {type, before, kind};
+  }
+  return kind;
+}
+
+bool is_foreign_array(Runtime& runtime, PyObject* object) {
+  return foreign_kind_of(runtime, Py_TYPE(object)).way != ForeignWay::None;
+}
+
+bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arguments,
+                       Value& value) {
+  if (arguments != nullptr) {
+    TensorImpl* const tensor = arguments->convert(runtime, object);
+    if (tensor != nullptr) value = Tensor(CountedPtr<TensorImpl>::share(tensor));
+    return tensor != nullptr;
+  }
+  const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(object));
+  if (kind.way == ForeignWay::None) return false;
+  LentOrTaken taken = take_or_refuse(runtime, kind, object);
+  if (taken.loan != nullptr) {
+    taken.tensor = Tensor(CountedPtr<TensorImpl>::share(&taken.loan->tensor.tensor()));
+    taken.loan->hold_array(false);
+    end_loan(*taken.loan);
+  }
+  value = std::move(taken.tensor);
+  return true;
+}
+
+TensorImpl* ForeignArguments::find(PyObject* object) const noexcept {
+  constexpr std::size_t kMost = 64;  // a call with more need not know that two are the same
+  const std::size_t count = std::min(items_.size(), kMost);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (items_[i].object == object) return items_[i].tensor;
+  }
+  return nullptr;
+}
+
+// The caller of the operator holds the array, and nothing is looked at in its type's place once Python code may have run.
+TensorImpl* ForeignArguments::lend_of_known_type(Runtime& runtime, PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  const ForeignState::Known& near = place_of(*runtime.foreign, type);
+  const unsigned version = version_of_type(type);
+  if (near.type != type || near.version != version || version == 0 || near.kind.is_ours ||
+      find(object) != nullptr) {
+    return nullptr;
+  }
+  items_.reserve(items_.size() + 1);
+  const dlpack::DLPackExchangeAPI* const table = near.kind.table;
+  LentArray* const loan = table != nullptr && table->dltensor_from_py_object_no_sync != nullptr
+                              ? lend_by_table(runtime, *table, object)
+                              : lend_array(runtime, near.kind, object, false);
+  if (loan == nullptr) return nullptr;
+  loan->hold_array(false);
+  TensorImpl* const tensor = &loan->tensor.tensor();
+  items_.push_back({object, tensor, loan});
+  if (first_ == nullptr) first_ = object;
+  return tensor;
+}
+
+TensorImpl* ForeignArguments::convert(Runtime& runtime, PyObject* object) {
+  TensorImpl* tensor = find(object);
+  if (tensor == nullptr) {
+    const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(object));
+    if (kind.way == ForeignWay::None) return nullptr;
+    items_.reserve(items_.size() + 1);
+    LentOrTaken taken;
+    taken.loan = lend_array(runtime, kind, object, written_);
+    if (taken.loan == nullptr) taken = take_or_refuse(runtime, kind, object);
+    if (taken.loan != nullptr) {
+      taken.loan->hold_array(true);
+      tensor = &taken.loan->tensor.tensor();
+    } else {
+      Py_INCREF(object);
+      tensor = taken.tensor.release_impl();
+    }
+    items_.push_back({object, tensor, taken.loan});
+  }
+  if (written_) require_writable(*tensor, object);
+  if (first_ == nullptr) first_ = object;
+  return tensor;
+}
+
+// The last one first, so that the same argument of the next call gets the same loan.
+void ForeignArguments::drop() noexcept {
+  for (std::size_t i = items_.size(); i-- > 0;) {
+    const Item& item = items_[i];
+    if (item.loan != nullptr) {
+      end_loan(*item.loan);
+      continue;
+    }
+    {
+      const Tensor owner(CountedPtr<TensorImpl>::steal(item.tensor));
+    }
+    drop_reference(item.object);
+  }
+}
+
+void prepare_foreign_arrays(Runtime& runtime) {
+  if (runtime.foreign != nullptr) return;
+  auto state = std::make_unique<ForeignState>();
+  state->table_name = intern("__dlpack_c_exchange_api__").release();
+  state->older_table_name = intern("__c_dlpack_exchange_api__").release();
+  state->method_name = intern("__dlpack__").release();
+  state->numpy_name = intern("numpy").release();
+  state->asarray_name = intern("asarray").release();
+  state->version =
+      checked(Py_BuildValue("(II)", dlpack::kMajorVersion, dlpack::kMinorVersion)).release();
+  state->version_names = checked(PyTuple_Pack(1, intern("max_version").get())).release();
+  runtime.foreign = state.release();
+  add_keeper_type(runtime);
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,44 @@
+// objects/arrays/numpy_types.h: types of NumPy, told by their names: NumPy need not be there.
+//
+// Depends on: runtime/python.h, base/error.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <string>
+#include <string_view>
+
+#include "opyard/base/error.h"
+
+namespace opyard::python {
+
+// Whether a type or a base of it is the one of NumPy with this name.
+inline bool is_of_numpy(PyTypeObject* type, std::string_view name) noexcept {
+  PyObject* const bases = type->tp_mro;
+  if (bases == nullptr) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
+    if (reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i))->tp_name == name) return true;
+  }
+  return false;
+}
+
+// numpy.ndarray itself, whose buffer and __dlpack__ nobody can have changed.
+inline bool is_numpys_own(PyTypeObject* type) noexcept {
+  return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) == 0 &&
+         std::string_view(type->tp_name) == "numpy.ndarray" && type->tp_as_buffer != nullptr;
+}
+
+// Whether the arrays of a type have a mask: numpy.ma.MaskedArray and its subclasses.
+inline bool is_masked(PyTypeObject* type) noexcept {
+  return is_of_numpy(type, "MaskedArray") && is_of_numpy(type, "numpy.ndarray");
+}
+inline constexpr const char* kWhyNotMasked =
+    "the array is masked, and tensors have no masks; pass array.filled(...), or array.data for all "
+    "elements as they are";
+// Raises BadArgument, beginning with `what`, for a masked array.
+inline void require_unmasked(PyObject* object, const char* what) {
+  if (!is_masked(Py_TYPE(object))) return;
+  fail(ErrorKind::BadArgument, std::string(what) + ": " + kWhyNotMasked);
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,491 @@
+// objects/convert/convert.cpp: Python objects to values, one conversion a type.
+#include "objects/convert/convert.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "objects/arrays/foreign_array.h"
+#include "objects/convert/future.h"
+#include "objects/tensor/tensor.h"
+#include "objects/values/capsule.h"
+#include "objects/values/dtype.h"
+#include "objects/values/integer.h"
+#include "objects/values/recursion.h"
+#include "objects/values/stand_in.h"
+#include "objects/values/symbolic.h"
+#include "runtime/errors.h"
+
+#include "opyard/schema/parse.h"
+#include "opyard/value/dict_object.h"
+
+namespace opyard::python {
+namespace {
+
+// A 64-bit integer out of a Python int. Throws PastRange.
+std::int64_t int_of(PyObject* integer) {
+  if (const std::optional<std::int64_t> value = find_int64(integer)) return *value;
+  throw PastRange{kInt64Range};
+}
+
+// The only element of a CPU tensor, as a number; false where it has another number of elements,
+// another device or a dtype without a Python number.
+bool item_of(const Tensor& tensor, Value& value) {
+  if (tensor.numel() != 1 || !tensor.device().is_cpu() || tensor.raw() == nullptr) return false;
+  switch (tensor.dtype()) {
+    case DType::Bool:
+      value = *tensor.data<bool>();
+      return true;
+    case DType::UInt8:
+      value = std::int64_t{*tensor.data<std::uint8_t>()};
+      return true;
+    case DType::Int8:
+      value = std::int64_t{*tensor.data<std::int8_t>()};
+      return true;
+    case DType::Int16:
+      value = std::int64_t{*tensor.data<std::int16_t>()};
+      return true;
+    case DType::Int32:
+      value = std::int64_t{*tensor.data<std::int32_t>()};
+      return true;
+    case DType::Int64:
+      value = *tensor.data<std::int64_t>();
+      return true;
+    case DType::Float32:
+      value = double{*tensor.data<float>()};
+      return true;
+    case DType::Float64:
+      value = *tensor.data<double>();
+      return true;
+    case DType::ComplexFloat:
+      value = std::complex<double>(*tensor.data<std::complex<float>>());
+      return true;
+    case DType::ComplexDouble:
+      value = *tensor.data<std::complex<double>>();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_zero_dim_number(const Runtime& runtime, PyObject* object, Value& value) {
+  if (!is_tensor(runtime, object)) return false;
+  const Tensor& tensor = tensor_unchecked(object);
+  return tensor.dim() == 0 && item_of(tensor, value);
+}
+
+bool to_int(Runtime& runtime, PyObject* object, Value& value) {
+  if (PyLong_Check(object)) {
+    value = int_of(object);
+    return true;
+  }
+  if (is_tensor(runtime, object)) {
+    return is_zero_dim_number(runtime, object, value) && value.is_int();
+  }
+  if (!PyIndex_Check(object)) return false;
+  value = int_of(require(runtime, PyNumber_Index(object)).get());
+  return true;
+}
+
+// Scalars of NumPy, told by their names, since NumPy may not be there.
+bool is_numpy_scalar(PyObject* object, std::initializer_list<std::string_view> names) noexcept {
+  constexpr std::string_view kPrefix = "numpy.";
+  std::string_view name = Py_TYPE(object)->tp_name;
+  if (!name.starts_with(kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool is_complex_number(PyObject* object) noexcept {
+  return PyComplex_Check(object) || is_numpy_scalar(object, {"complex", "clongdouble"});
+}
+
+// Whether float(object) is the number itself: it also takes a text, and the real part of a complex
+// number of NumPy.
+bool is_floatable(PyObject* object) noexcept {
+  if (PyLong_Check(object)) return true;
+  const PyNumberMethods* const number = Py_TYPE(object)->tp_as_number;
+  return number != nullptr && number->nb_float != nullptr && !PyUnicode_Check(object) &&
+         !is_complex_number(object) && !is_numpy_scalar(object, {"datetime64", "timedelta64"});
+}
+
+bool to_float(Runtime& runtime, PyObject* object, Value& value) {
+  if (PyFloat_Check(object)) {
+    value = PyFloat_AS_DOUBLE(object);
+    return true;
+  }
+  if (is_tensor(runtime, object)) {
+    Value number;
+    if (!is_zero_dim_number(runtime, object, number)) return false;
+    if (!number.is_int() && !number.is_double()) return false;
+    value = number.is_int() ? double(number.to_int()) : number.to_double();
+    return true;
+  }
+  if (!is_floatable(object)) return false;
+  // These have a __float__, which decides their value: nobody asked for that.
+  if (is_symbolic(runtime, object, SymKind::Int) || is_symbolic(runtime, object, SymKind::Float)) {
+    return false;
+  }
+  const double real = PyFloat_AsDouble(object);
+  if (real == -1.0 && PyErr_Occurred() != nullptr) {
+    if (!PyLong_Check(object) || PyErr_ExceptionMatches(PyExc_OverflowError) == 0) {
+      throw_python_error(runtime);
+    }
+    PyErr_Clear();
+    throw PastRange{"about -1.8e308 to 1.8e308"};
+  }
+  value = real;
+  return true;
+}
+
+// A complex number, or any other number as one.
+bool to_complex(Runtime& runtime, PyObject* object, Value& value) {
+  if (is_complex_number(object)) {
+    const Py_complex number = PyComplex_AsCComplex(object);
+    if (PyErr_Occurred() != nullptr) throw_python_error(runtime);
+    value = std::complex<double>(number.real, number.imag);
+    return true;
+  }
+  if (is_tensor(runtime, object) && is_zero_dim_number(runtime, object, value) &&
+      value.is_complex()) {
+    return true;
+  }
+  if (!to_float(runtime, object, value)) return false;
+  value = std::complex<double>(value.to_double());
+  return true;
+}
+
+// A bool, or NumPy's scalar one, which is no bool to Python.
+bool to_bool(PyObject* object, Value& value) {
+  if (!PyBool_Check(object) && !is_numpy_scalar(object, {"bool"})) return false;
+  value = PyObject_IsTrue(object) == 1;
+  return true;
+}
+
+bool to_scalar(Runtime& runtime, PyObject* object, Value& value) {
+  if (to_bool(object, value)) return true;
+  if (is_tensor(runtime, object)) return is_zero_dim_number(runtime, object, value);
+  if (PyFloat_Check(object)) return to_float(runtime, object, value);
+  if (is_complex_number(object)) return to_complex(runtime, object, value);
+  return to_int(runtime, object, value) || to_float(runtime, object, value);
+}
+
+bool to_string_value(Runtime& runtime, PyObject* object, Value& value) {
+  if (!PyUnicode_Check(object)) return false;
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(object, &size);
+  if (text == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw_python_error(runtime);
+    PyErr_Clear();
+    throw NamesNothing(Error(ErrorKind::BadArgument,
+                             "a text with half a surrogate pair has no form in UTF-8, and cannot "
+                             "be passed on"));
+  }
+  value = Value(std::string_view(text, std::size_t(size)));
+  return true;
+}
+
+// Looks for what an object names.
+template <typename Find>
+auto found(const Find& find) {
+  try {
+    return find();
+  } catch (const Error& error) {
+    throw NamesNothing(error);
+  }
+}
+
+bool to_device(Runtime& runtime, PyObject* object, Value& value) {
+  if (is_device(runtime, object)) {
+    value = reinterpret_cast<DeviceObject*>(object)->device;
+    return true;
+  }
+  Value text;
+  if (!to_string_value(runtime, object, text)) return false;
+  value = found([&] { return parse_device(text.to_string_view()); });
+  return true;
+}
+
+bool to_dtype(Runtime& runtime, PyObject* object, Value& value) {
+  if (is_dtype(runtime, object)) {
+    value = std::int64_t(reinterpret_cast<DTypeObject*>(object)->dtype);
+    return true;
+  }
+  if (!PyLong_Check(object) || PyBool_Check(object)) return false;
+  const std::int64_t number = int_of(object);
+  value = std::int64_t(found([&] { return require_dtype(number); }));
+  return true;
+}
+
+bool is_sequence(const Runtime& runtime, PyObject* object) {
+  if (PyList_Check(object) || PyTuple_Check(object)) return true;
+  return PySequence_Check(object) != 0 && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
+         !PyByteArray_Check(object) && !PyDict_Check(object) && !is_tensor(runtime, object);
+}
+
+// As to_value(), without asking the object what it stands for.
+bool convert_itself(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+                    ForeignArguments* arrays);
+
+// Converts an element of a container; `place` gives its place there.
+template <typename Place>
+void to_element(Runtime& runtime, const Type& type, PyObject* item, Value& value,
+                ForeignArguments* arrays, const Place& place) {
+  try {
+    if (to_value(runtime, type, item, value, arrays)) return;
+  } catch (RefusedArray& refused) {
+    if (refused.place.empty()) refused.type = Py_TYPE(item)->tp_name;
+    refused.place.insert(0, place());
+    throw;
+  } catch (PastRange& past) {
+    past.place.insert(0, place());
+    throw;
+  } catch (WrongElement& element) {
+    element.place.insert(0, place());
+    throw;
+  }
+  throw WrongElement{place(), Py_TYPE(item)->tp_name, to_string(type)};
+}
+
+std::string place_at(std::size_t index) { return "[" + std::to_string(index) + "]"; }
+
+bool is_tensor_type(const Type& type) {
+  return type.kind() == TypeKind::Tensor ||
+         (type.kind() == TypeKind::Optional && type.element().kind() == TypeKind::Tensor);
+}
+
+bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+             ForeignArguments* arrays) {
+  const Type& element = type.element();
+  // An array is one tensor, though it is a sequence of its rows as well.
+  const bool is_one = PyList_CheckExact(object) == 0 && is_tensor_type(element) &&
+                      is_foreign_array(runtime, object);
+  if (is_one || !is_sequence(runtime, object)) {
+    Value one;  // int[2] takes 3 for [3, 3]
+    if (type.size_hint() == 0 || !convert_itself(runtime, element, object, one, arrays)) {
+      return false;
+    }
+    // Longer ones are given as lists, as in a schema, whose text may ask for gigabytes.
+    if (std::uint64_t(type.size_hint()) > SchemaLimits().arguments) return false;
+    value = Value::list(std::vector<Value>(std::size_t(type.size_hint()), one));
+    return true;
+  }
+  const Owned items = require(runtime, PySequence_Fast(object, "not a sequence"));
+  std::vector<Value> values;
+  values.reserve(std::size_t(PySequence_Fast_GET_SIZE(items.get())));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    // An item is held while it is converted: __index__ may change the list.
+    const Owned item = Owned::share(PySequence_Fast_GET_ITEM(items.get(), i));
+    to_element(runtime, element, item.get(), values.emplace_back(), arrays,
+               [&] { return place_at(std::size_t(i)); });
+  }
+  value = Value::list(std::move(values));
+  return true;
+}
+
+bool to_tuple(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+              ForeignArguments* arrays) {
+  if (!PyTuple_Check(object) || std::size_t(PyTuple_GET_SIZE(object)) != type.elements().size()) {
+    return false;
+  }
+  std::vector<Value> values(type.elements().size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    PyObject* const item = PyTuple_GET_ITEM(object, Py_ssize_t(i));
+    to_element(runtime, *type.elements()[i], item, values[i], arrays, [&] { return place_at(i); });
+  }
+  value = Value::tuple(std::move(values));
+  return true;
+}
+
+bool to_dict(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+             ForeignArguments* arrays) {
+  if (!PyDict_Check(object)) return false;
+  // A list of its own: a conversion may run Python code that changes the dict.
+  const Owned items = require(runtime, PyDict_Items(object));
+  auto dict = make_counted<DictObject>();
+  dict->reserve(std::size_t(PyList_GET_SIZE(items.get())));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
+    PyObject* const item = PyList_GET_ITEM(items.get(), i);
+    Value key, element;
+    const auto place = [&] { return place_at(std::size_t(i)); };
+    to_element(runtime, *type.elements()[0], PyTuple_GET_ITEM(item, 0), key, arrays,
+               [&] { return ".keys()" + place(); });
+    to_element(runtime, *type.elements()[1], PyTuple_GET_ITEM(item, 1), element, arrays,
+               [&] { return ".values()" + place(); });
+    dict->insert_or_assign(std::move(key), std::move(element));
+  }
+  value = Value(std::move(dict));
+  return true;
+}
+
+void to_any(Runtime& runtime, PyObject* object, Value& value);
+
+// False where a key is none of ours.
+bool to_any_dict(Runtime& runtime, PyObject* object, Value& value) {
+  auto dict = make_counted<DictObject>();
+  dict->reserve(std::size_t(PyDict_GET_SIZE(object)));
+  PyObject* key = nullptr;
+  PyObject* element = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(object, &at, &key, &element) != 0;) {
+    Value made_key, made_element;
+    to_any(runtime, key, made_key);  // runs no Python code, so the dict stays as it is
+    if (!is_key(made_key)) return false;
+    to_any(runtime, element, made_element);
+    dict->insert_or_assign(std::move(made_key), std::move(made_element));
+  }
+  value = Value(std::move(dict));
+  return true;
+}
+
+Value itself(Runtime& runtime, PyObject* object) {
+  Py_INCREF(object);
+  return Value(make_counted<ForeignObject>(runtime.tag, object));
+}
+
+void to_any(Runtime& runtime, PyObject* object, Value& value) {
+  if (object == Py_None) {
+    value = Value();
+  } else if (is_tensor(runtime, object)) {
+    value = tensor_unchecked(object);
+  } else if (PyBool_Check(object)) {
+    value = object == Py_True;
+  } else if (const auto integer = PyLong_CheckExact(object) ? find_int64(object) : std::nullopt) {
+    value = *integer;
+  } else if (PyFloat_CheckExact(object)) {
+    value = PyFloat_AS_DOUBLE(object);
+  } else if (PyComplex_CheckExact(object)) {
+    to_complex(runtime, object, value);
+  } else if (PyUnicode_CheckExact(object)) {
+    to_string_value(runtime, object, value);
+  } else if (is_device(runtime, object)) {
+    to_device(runtime, object, value);
+  } else if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
+    const RecursionLimit limit(runtime, " while converting a list");  // it may contain itself
+    std::vector<Value> values(std::size_t(PySequence_Fast_GET_SIZE(object)));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      to_any(runtime, PySequence_Fast_GET_ITEM(object, Py_ssize_t(i)), values[i]);
+    }
+    value = PyList_CheckExact(object) ? Value::list(std::move(values))
+                                      : Value::tuple(std::move(values));
+  } else if (PyCapsule_CheckExact(object)) {
+    value = from_capsule(runtime, object);
+  } else if (is_future(runtime, object)) {
+    value = Value(future_of(object));
+  } else if (PyDict_CheckExact(object)) {
+    const RecursionLimit limit(runtime, " while converting a dict");
+    if (!to_any_dict(runtime, object, value)) value = itself(runtime, object);
+  } else {
+    value = itself(runtime, object);
+  }
+}
+
+// The first member that takes the object.
+bool to_union(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+              ForeignArguments* arrays) {
+  std::optional<PastRange> past;
+  std::optional<NamesNothing> names_nothing;
+  std::optional<RefusedArray> refused;
+  for (const TypePtr& member : type.elements()) {
+    try {
+      if (convert_itself(runtime, *member, object, value, arrays)) return true;
+    } catch (const PastRange& range) {
+      past = range;  // a wider member may follow
+    } catch (const WrongElement&) {
+      // Another member may take it.
+    } catch (const RefusedArray& error) {
+      refused = error;
+    } catch (const NamesNothing& error) {
+      names_nothing = error;
+    }
+  }
+  if (refused) throw *refused;
+  if (names_nothing) throw *names_nothing;
+  if (past) throw *past;
+  return false;
+}
+
+bool convert_itself(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+                    ForeignArguments* arrays) {
+  switch (type.kind()) {
+    case TypeKind::Tensor:
+      if (!is_tensor(runtime, object) && object != Py_None) {
+        return to_foreign_tensor(runtime, object, arrays, value);
+      }
+      value = object == Py_None ? Value(Tensor()) : Value(tensor_unchecked(object));
+      return true;
+    case TypeKind::SymInt:
+      return to_symbolic(runtime, object, SymKind::Int, value) || to_int(runtime, object, value);
+    case TypeKind::SymFloat:
+      return to_symbolic(runtime, object, SymKind::Float, value) ||
+             to_float(runtime, object, value);
+    case TypeKind::SymBool:
+      return to_symbolic(runtime, object, SymKind::Bool, value) || to_bool(object, value);
+    case TypeKind::Int:
+    case TypeKind::DeviceIndex:
+    case TypeKind::Layout:
+    case TypeKind::MemoryFormat:
+    case TypeKind::QScheme:
+      return to_int(runtime, object, value);
+    case TypeKind::Float:
+      return to_float(runtime, object, value);
+    case TypeKind::Bool:
+      return to_bool(object, value);
+    case TypeKind::Str:
+    case TypeKind::Dimname:
+      try {
+        return to_string_value(runtime, object, value);
+      } catch (const NamesNothing&) {
+        throw WrongElement{"", "str with half a surrogate pair", to_string(type)};
+      }
+    case TypeKind::Scalar:
+      return to_scalar(runtime, object, value);
+    case TypeKind::Complex:
+      return to_complex(runtime, object, value);
+    case TypeKind::Device:
+      return to_device(runtime, object, value);
+    case TypeKind::Capsule:
+      if (!PyCapsule_CheckExact(object)) return false;
+      value = from_capsule(runtime, object);
+      return true;
+    case TypeKind::Future:
+      if (!is_future(runtime, object)) return false;
+      value = Value(future_of(object));
+      return accepts(type, value);
+    case TypeKind::ScalarType:
+      return to_dtype(runtime, object, value);
+    case TypeKind::None:
+      value = Value();
+      return object == Py_None;
+    case TypeKind::Optional:
+      value = Value();
+      return object == Py_None || convert_itself(runtime, type.element(), object, value, arrays);
+    case TypeKind::List:
+      return to_list(runtime, type, object, value, arrays);
+    case TypeKind::Tuple:
+      return to_tuple(runtime, type, object, value, arrays);
+    case TypeKind::Dict:
+      return to_dict(runtime, type, object, value, arrays);
+    case TypeKind::Union:
+      return to_union(runtime, type, object, value, arrays);
+    case TypeKind::Any:
+    case TypeKind::Variable:
+      to_any(runtime, object, value);
+      return true;
+    default:
+      return false;  // types without a natural object in Python
+  }
+}
+
+}  // namespace
+
+bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+              ForeignArguments* arrays) {
+  if (__builtin_expect(convert_itself(runtime, type, object, value, arrays), 1)) return true;
+  const Owned stand_in = find_stand_in(object);
+  if (!stand_in) return false;
+  if (convert_itself(runtime, type, stand_in.get(), value, arrays)) return true;
+  throw WrongElement{".__opyard_value__()", Py_TYPE(stand_in.get())->tp_name, to_string(type)};
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,74 @@
+// objects/convert/convert.h: values to Python objects and back, as a schema type says.
+//
+//   schema type   from Python                                  to Python
+//   Tensor        Tensor, an array of another library (objects/arrays/foreign_array.h); None is the undefined tensor
+//                                                              Tensor, or None
+//   int           int, bool, __index__, 0-dim integer Tensor   int
+//   float         float, int, bool                             float
+//   bool          bool                                         bool
+//   str           str                                          str
+//   complex       complex, float, int, 0-dim Tensor            complex
+//   Scalar        bool, int, float, complex, 0-dim Tensor      bool, int, float or complex
+//   Device        device, str                                  device
+//   ScalarType    dtype                                        dtype
+//   T?            T or None                                    T or None
+//   T[], T[N]     list, tuple, any sequence; one T for T[N]    list
+//   Dict(K, V)    dict                                         dict
+//   Capsule       PyCapsule                                    PyCapsule
+//   Future(T)     futures.Future                               the same
+//   SymInt, SymFloat, SymBool   SymInt, SymFloat, SymBool, and as int, float, bool
+//   Any           any of the above, else the object itself     what it is
+//   all but Any   an object with __opyard_value__() that gives one of these (objects/values/stand_in.h)
+//
+// Storages, generators, streams, and the classes and enums of C++ users have no object in Python:
+// to_value() accepts none and to_python() raises Unsupported.
+//
+// Numbers have a limit: 64 bits for int. An int past it is itself where Any is wanted.
+//
+// Depends on: objects/tensor/tensor.h, schema/type.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include <string>
+
+#include "opyard/base/error.h"
+#include "opyard/schema/type.h"
+#include "opyard/value/value.h"
+
+namespace opyard::python {
+
+class ForeignArguments;
+
+// What to_value() throws for a number of the right kind that the type cannot hold. The caller knows
+// which argument or result it is, and says so.
+struct PastRange {
+  const char* accepted;  // "<lowest> to <highest>"
+  std::string place{};   // of the number in the object, as "[1][0]"; empty for the object itself
+};
+
+// What it throws where the object is a container of the right kind, with an element that is not, and for
+// a text that has no form in UTF-8.
+struct WrongElement {
+  std::string place;     // "[1][0]"; empty for the object itself
+  std::string found;     // the name of the element's Python type
+  std::string accepted;  // the schema type that it should have been of
+};
+
+// What it throws for a text or a number of the right kind that names nothing, such as a device that
+// does not exist; and for an array that no tensor can stand for (RefusedArray). Where another type may take the
+// object, the search goes on.
+struct NamesNothing : Error {
+  explicit NamesNothing(const Error& error) noexcept : Error(error) {}
+};
+
+// Converts `object` to a value of this type; false where the type does not accept it, and then
+// no exception is set. Throws PastRange, WrongElement, NamesNothing, and what the conversion itself raises (an __index__ that
+// does). `arrays` notes which arrays of other libraries were met; null where nobody wants to know. With the GIL held.
+bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value,
+              ForeignArguments* arrays = nullptr);
+
+// The Python object for a value of this type. With the GIL held.
+Owned to_python(Runtime& runtime, const Type& type, const Value& value);
+
+}  // namespace opyard::python

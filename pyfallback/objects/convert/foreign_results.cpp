@@ -1,0 +1,188 @@
+// objects/convert/foreign_results.cpp: tensors as arrays of the library that the arguments came from.
+#include "objects/arrays/foreign_array.h"
+#include "objects/arrays/foreign_state.h"
+#include "objects/tensor/tensor.h"
+#include "objects/tensor/tensor_parts.h"
+#include "runtime/types.h"
+
+#include <algorithm>
+
+#include "opyard/value/dict_object.h"
+
+namespace opyard::python {
+namespace {
+
+// The attribute, or null where there is none.
+Owned find_attribute(PyObject* object, const char* name) {
+  Owned found = Owned::steal(PyObject_GetAttrString(object, name));
+  if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonErrorSet();
+  PyErr_Clear();
+  return found;
+}
+
+// Whether there is such an attribute: None stands for none.
+bool is_given(const Owned& attribute) { return attribute && attribute.get() != Py_None; }
+
+// The package that a type's module belongs to, where it was imported.
+Owned find_package(PyTypeObject* type) {
+  const Owned module = find_attribute(reinterpret_cast<PyObject*>(type), "__module__");
+  if (!module || !PyUnicode_Check(module.get())) return {};
+  const std::string_view full = require_text(module.get(), "the name of a module");
+  const Owned name = to_text(full.substr(0, full.find('.')));
+  Owned package = Owned::share(PyDict_GetItemWithError(PyImport_GetModuleDict(), name.get()));
+  if (!package && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  return package;
+}
+
+// The function from_dlpack of the library that an array belongs to, or null.
+Owned find_from_dlpack(PyObject* array) {
+  Owned library;
+  if (const Owned ask = find_attribute(array, "__array_namespace__"); is_given(ask)) {
+    library = checked(in_python([&] { return PyObject_CallNoArgs(ask.get()); }));
+  } else {
+    library = find_package(Py_TYPE(array));
+  }
+  if (!library) return {};
+  Owned from_dlpack = find_attribute(library.get(), "from_dlpack");
+  return is_given(from_dlpack) ? std::move(from_dlpack) : Owned();
+}
+
+Owned to_table(const dlpack::DLPackExchangeAPI& table, const Tensor& tensor) {
+  dlpack::DLManagedTensorVersioned* const managed = to_dlpack_versioned(tensor);
+  void* array = nullptr;
+  const int status =
+      in_python([&] { return table.managed_tensor_to_py_object_no_sync(managed, &array); });
+  if (status == 0 && array != nullptr) return Owned::steal(static_cast<PyObject*>(array));
+  if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  fail(ErrorKind::Internal,
+       "the exchange table that a result is to go through made no array of " + describe(tensor));
+}
+
+// Whether tensors are in values of a type, at any depth.
+bool has_tensors(const Type& type) {
+  if (type.kind() == TypeKind::Tensor) return true;
+  if (type.kind() == TypeKind::Dict) return has_tensors(*type.elements()[1]);
+  if (type.kind() != TypeKind::Optional && type.kind() != TypeKind::List &&
+      type.kind() != TypeKind::Tuple) {
+    return false;
+  }
+  return std::any_of(type.elements().begin(), type.elements().end(),
+                     [](const TypePtr& element) { return has_tensors(*element); });
+}
+
+// The tensor in an argument, itself or inside of lists, tuples and dicts, for which `is_it` holds; null without one.
+template <typename Predicate>
+PyObject* find_in(PyObject* object, const Predicate& is_it, int depth = 0) {
+  constexpr int kDeepest = 4;  // an argument of the type Any may hold itself
+  if (is_it(object)) return object;
+  if (depth == kDeepest) return nullptr;
+  if (PyList_Check(object) || PyTuple_Check(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+      PyObject* const found = find_in(PySequence_Fast_GET_ITEM(object, i), is_it, depth + 1);
+      if (found != nullptr) return found;
+    }
+  } else if (PyDict_Check(object)) {
+    PyObject* item = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(object, &at, nullptr, &item) != 0;) {
+      PyObject* const found = find_in(item, is_it, depth + 1);
+      if (found != nullptr) return found;
+    }
+  }
+  return nullptr;
+}
+
+// Whether a tensor has memory that others can read, and no object of a class of its own.
+bool is_plain(Runtime& runtime, const Tensor& tensor) {
+  if (!tensor.device().is_cpu() || tensor.keys().has(DispatchKey::Python)) return false;
+  return tensor.impl()->object_slot().object(runtime.tag) == nullptr ||
+         Py_TYPE(wrap(runtime, tensor).get()) == runtime.tensor_type;
+}
+
+}  // namespace
+
+// The argument that a tensor is, as it was given: an array, or a tensor of ours; null where it is none.
+PyObject* ForeignArguments::find_argument(Runtime& runtime, const Tensor& tensor) const {
+  if (tensor.impl()->owner_count() == 1) return nullptr;  // ours here
+  for (const Item& item : items_) {
+    if (item.tensor == tensor.impl().get()) return item.object;
+  }
+  const Py_ssize_t all = count_ + (names_ == nullptr ? 0 : PyTuple_GET_SIZE(names_));
+  const auto is_it = [&](PyObject* object) {
+    return is_tensor(runtime, object) && tensor_unchecked(object).same(tensor);
+  };
+  for (Py_ssize_t i = 0; i < all; ++i) {
+    if (PyObject* const found = find_in(given_[i], is_it)) return found;
+  }
+  return nullptr;
+}
+
+Owned ForeignArguments::give_back(Runtime& runtime, const ForeignKind& kind,
+                                  const Tensor& tensor) const {
+  if (!tensor.defined()) return Owned::share(Py_None);
+  if (PyObject* const argument = find_argument(runtime, tensor)) return Owned::share(argument);
+  if (kind.result == ForeignReturn::Tensor || !is_plain(runtime, tensor)) {
+    return wrap(runtime, tensor);
+  }
+  if (kind.result == ForeignReturn::Table) return to_table(*kind.table, tensor);
+  Owned wrapper = wrap(runtime, tensor);
+  if (kind.result == ForeignReturn::NumPy) {
+    return has_buffer_format(tensor) ? to_array(wrapper.get()) : std::move(wrapper);
+  }
+  const Owned from_dlpack = find_from_dlpack(first_);
+  if (!from_dlpack) return wrapper;
+  return checked(in_python([&] { return PyObject_CallOneArg(from_dlpack.get(), wrapper.get()); }));
+}
+
+Owned ForeignArguments::give_back_list(Runtime& runtime, const Type& element,
+                                       const Value& list) const {
+  const std::vector<Value>& items = list.items_unchecked();
+  Owned made = checked(PyList_New(Py_ssize_t(items.size())));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    PyList_SET_ITEM(made.get(), Py_ssize_t(i), give_back(runtime, element, items[i]).release());
+  }
+  return made;
+}
+
+Owned ForeignArguments::give_back_tuple(Runtime& runtime, const Type& type,
+                                        const Value& tuple) const {
+  const std::vector<Value>& items = tuple.items_unchecked();
+  Owned made = checked(PyTuple_New(Py_ssize_t(items.size())));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    PyTuple_SET_ITEM(made.get(), Py_ssize_t(i),
+                     give_back(runtime, *type.elements()[i], items[i]).release());
+  }
+  return made;
+}
+
+Owned ForeignArguments::give_back_dict(Runtime& runtime, const Type& type,
+                                       const Value& value) const {
+  Owned made = checked(PyDict_New());
+  const DictObject& from = value.to_dict();
+  for (std::size_t at = from.next(0); at != DictObject::kEnd; at = from.next(at + 1)) {
+    const Owned key = to_python(runtime, *type.elements()[0], from.key_at(at));
+    const Owned element = give_back(runtime, *type.elements()[1], from.value_at(at));
+    if (PyDict_SetItem(made.get(), key.get(), element.get()) != 0) throw_python_error(runtime);
+  }
+  return made;
+}
+
+Owned ForeignArguments::give_back(Runtime& runtime, const Type& type, const Value& result) const {
+  if (result.is_tensor()) {
+    return give_back(runtime, foreign_kind_of(runtime, Py_TYPE(first_)), result.tensor_unchecked());
+  }
+  if (!result.is_none() && has_tensors(type)) {
+    const TypeKind kind = type.kind();
+    if (kind == TypeKind::Optional) return give_back(runtime, type.element(), result);
+    if (kind == TypeKind::List && result.is_list()) {
+      return give_back_list(runtime, type.element(), result);
+    }
+    if (kind == TypeKind::Tuple && result.is_tuple() &&
+        result.items_unchecked().size() == type.elements().size()) {
+      return give_back_tuple(runtime, type, result);
+    }
+    if (kind == TypeKind::Dict && result.is_dict()) return give_back_dict(runtime, type, result);
+  }
+  return to_python(runtime, type, result);
+}
+
+}  // namespace opyard::python

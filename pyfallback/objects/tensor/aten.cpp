@@ -1,0 +1,82 @@
+// objects/tensor/aten.cpp: finding packets through the package, and keeping the common ones.
+#include "objects/tensor/aten.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "opyard/registry/registry.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+constexpr const char* kNames[] = {
+#define OPYARD_ATEN_NAME(name) #name,
+#include "objects/tensor/aten_names.def"
+#undef OPYARD_ATEN_NAME
+};
+
+constexpr std::size_t kMostArguments = 3;
+
+OPYARD_COLD PyObject* look_up(Runtime& runtime, AtenName name) {
+  const char* const text = name_of(name);
+  Owned packet = find_aten(runtime, to_text(text).get());
+  if (!packet) {
+    fail(ErrorKind::NotFound, std::string("the operator aten::") + text +
+                                  " is needed here, and no library that is loaded defines it");
+  }
+  PyObject*& kept = runtime.aten_packets[std::size_t(name)];
+  if (kept == nullptr) kept = packet.release();
+  return kept;
+}
+
+}  // namespace
+
+const char* name_of(AtenName name) noexcept { return kNames[std::size_t(name)]; }
+
+Owned find_aten(Runtime& runtime, PyObject* name) {
+  PyObject* const find = require_hook(runtime, "aten");
+  Owned packet = checked(PyObject_CallOneArg(find, name));
+  return packet.get() == Py_None ? Owned() : std::move(packet);
+}
+
+Owned find_aten_method(Runtime& runtime, PyObject* name) {
+  const std::uint64_t generation = Registry::instance().generation();
+  if (runtime.aten_methods_generation != generation) {
+    Py_CLEAR(runtime.aten_methods);
+    runtime.aten_methods_generation = generation;
+  }
+  if (runtime.aten_methods != nullptr) {
+    if (PyObject* const kept = PyDict_GetItemWithError(runtime.aten_methods, name)) {
+      return Owned::share(kept);
+    }
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  }
+  Owned packet = find_aten(runtime, name);
+  // Kept only as what it is: found in the state of the registry that the dictionary is of. Other
+  // threads may have come in between, and asking may itself have loaded the operators.
+  if (packet && runtime.aten_methods_generation == generation) {
+    if (runtime.aten_methods == nullptr) runtime.aten_methods = checked(PyDict_New()).release();
+    if (PyDict_SetItem(runtime.aten_methods, name, packet.get()) < 0) throw PythonErrorSet();
+  }
+  return packet;
+}
+
+Owned call_aten(Runtime& runtime, AtenName name, std::initializer_list<PyObject*> args) {
+  PyObject* packet = runtime.aten_packets[std::size_t(name)];
+  if (__builtin_expect(packet == nullptr, 0)) packet = look_up(runtime, name);
+  // One free place before the arguments, as the vectorcall protocol offers it to the callee.
+  std::array<PyObject*, kMostArguments + 1> places{};
+  OPYARD_ASSERT(args.size() <= kMostArguments);
+  std::copy(args.begin(), args.end(), places.begin() + 1);
+  return checked(PyObject_Vectorcall(packet, places.data() + 1,
+                                     args.size() | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+}
+
+void drop_aten_packets(Runtime& runtime) noexcept {
+  for (PyObject*& packet : runtime.aten_packets) Py_CLEAR(packet);
+  Py_CLEAR(runtime.aten_methods);
+}
+
+}  // namespace opyard::python

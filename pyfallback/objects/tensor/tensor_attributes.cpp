@@ -1,0 +1,125 @@
+// objects/tensor/tensor_attributes.cpp: attributes, and methods that are aten operators.
+//
+// [Lookup] A name is looked for where every Python object looks, and then among the aten
+// operators: t.relu is ops.aten.relu bound to t. What was found is kept until the registry changes,
+// so an operator that is defined or taken back shows at once. Names that begin with '_' are never operators:
+// Python, NumPy and others probe for many of them, and must not load the operators by that.
+#include "objects/tensor/aten.h"
+#include "objects/tensor/tensor_parts.h"
+#include "objects/values/dtype.h"
+#include "objects/values/symbolic.h"
+#include "opyard/value/sym_tensor.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+bool may_be_operator(PyObject* name) noexcept {
+  return PyUnicode_Check(name) && PyUnicode_GET_LENGTH(name) > 0 &&
+         PyUnicode_READ_CHAR(name, 0) != '_';
+}
+
+Owned to_tuple(Runtime& runtime, SymIntSpan words) {
+  const std::vector<SymInt> copy(words.begin(), words.end());  // wrapping may run Python code
+  Owned tuple = checked(PyTuple_New(Py_ssize_t(copy.size())));
+  for (std::size_t i = 0; i < copy.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap(runtime, copy[i]).release());
+  }
+  return tuple;
+}
+
+PyObject* get_shape(PyObject* self, void*) {
+  return entry_from_python([&] { return sizes_of(self).release(); });
+}
+PyObject* get_strides(PyObject* self, void*) {
+  return entry_from_python([&] { return strides_of(self).release(); });
+}
+PyObject* get_ndim(PyObject* self, void*) {
+  return entry_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });
+}
+PyObject* get_dtype(PyObject* self, void*) {
+  return entry_from_python(
+      [&] { return wrap(runtime_of_tensor(self), tensor_unchecked(self).dtype()).release(); });
+}
+PyObject* get_device(PyObject* self, void*) {
+  return entry_from_python(
+      [&] { return wrap(runtime_of_tensor(self), tensor_unchecked(self).device()).release(); });
+}
+
+PyObject* get_layout(PyObject* self, void*) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    const Owned number = checked(PyLong_FromLong(long(tensor.layout())));
+    return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "Layout"), number.get());
+  });
+}
+
+PyObject* get_transposed(PyObject* self, void*) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    if (tensor.dim() > 2) {
+      fail(ErrorKind::BadShape, "T: the tensor is " + describe(tensor) +
+                                    "; accepted are at most 2 dimensions, and permute(dims) "
+                                    "reorders any number of them");
+    }
+    return call_aten(runtime_of_tensor(self), AtenName::t, {self}).release();
+  });
+}
+
+}  // namespace
+
+Owned to_tuple(IntSpan words) {
+  Owned tuple = checked(PyTuple_New(Py_ssize_t(words.size())));
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), checked(PyLong_FromLongLong(words[i])).release());
+  }
+  return tuple;
+}
+
+Owned sizes_of(PyObject* self) {
+  const Tensor& tensor = tensor_unchecked(self);
+  if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
+    return to_tuple(tensor.sizes());
+  }
+  return to_tuple(runtime_of_tensor(self), sym_sizes(tensor));
+}
+
+Owned strides_of(PyObject* self) {
+  const Tensor& tensor = tensor_unchecked(self);
+  if (!tensor.impl()->has_policy(TensorImpl::kCustomStrides | TensorImpl::kSymbolic)) {
+    return to_tuple(tensor.strides());
+  }
+  return to_tuple(runtime_of_tensor(self), sym_strides(tensor));
+}
+
+// See [Lookup]. The private function is the public one without the exception at a miss, which
+// would cost more than calling the operator.
+PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
+  return entry_from_python([&]() -> PyObject* {
+    if (!may_be_operator(name)) return PyObject_GenericGetAttr(self, name);
+    if (PyObject* const found = _PyObject_GenericGetAttrWithDict(self, name, nullptr, 1)) {
+      return found;
+    }
+    if (PyErr_Occurred() != nullptr) return nullptr;
+    const Owned packet = find_aten_method(runtime_of_tensor(self), name);
+    return packet ? PyMethod_New(packet.get(), self) : PyObject_GenericGetAttr(self, name);
+  });
+}
+
+PyGetSetDef tensor_properties[] = {
+    {"shape", get_shape, nullptr, "The size of each dimension: a tuple of int.", nullptr},
+    {"strides", get_strides, nullptr,
+     "How many elements lie between neighbours in each dimension: a tuple of int.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"dtype", get_dtype, nullptr, "The type of the elements: an opyard.dtype.", nullptr},
+    {"device", get_device, nullptr, "Where the memory is: an opyard.device.", nullptr},
+    {"layout", get_layout, nullptr, "How the elements lie: an opyard.Layout.", nullptr},
+    {"T", get_transposed, nullptr,
+     "The transpose of a matrix, as a view; a tensor with fewer dimensions as it is. Raises "
+     "ValueError for more than two dimensions.",
+     nullptr},
+    {"__dict__", get_attributes, set_attributes, nullptr, nullptr},
+    {"__class__", get_class, refuse_class, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace opyard::python

@@ -1,0 +1,241 @@
+// objects/tensor/tensor_construct.cpp: opyard.tensor(data): numbers and nested sequences of them.
+//
+// Overview. The data is read once, into a flat list of numbers, while its shape is found: the
+// first elements decide how deep it goes and how long each level is, and all others must agree.
+// Then the dtype is chosen and the numbers are written. Python code that runs meanwhile (an
+// __index__, a sequence's __getitem__) may change the data; each level is read from a list or
+// tuple of ours, and every item is held while it is read.
+#include "objects/arrays/buffer_source.h"
+#include "objects/arrays/foreign_state.h"
+#include "objects/arrays/numpy_types.h"
+#include "objects/tensor/aten.h"
+#include "objects/tensor/tensor_parts.h"
+#include "objects/values/dtype.h"
+#include "objects/values/element.h"
+#include "objects/values/integer.h"
+#include "runtime/types.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace opyard::python {
+namespace {
+
+constexpr std::size_t kMostDims = 64;
+
+class Reader {
+ public:
+  explicit Reader(const Runtime& runtime) : runtime_(runtime) {}
+
+  void read(PyObject* data) {
+    if (std::optional<Number> number = find_number(data)) {
+      require_leaf();
+      numbers_.push_back(*number);
+    } else if (is_sequence(data)) {
+      read_level(data);
+    } else {
+      refuse(data);
+    }
+  }
+
+  IntSpan sizes() const { return sizes_; }
+
+  // bool, int64 or float32: the first that holds every kind of number that came.
+  DType dtype() const {
+    if (numbers_.empty()) return DType::Float32;
+    switch (std::max_element(numbers_.begin(), numbers_.end(), [](Number a, Number b) {
+              return a.kind < b.kind;
+            })->kind) {
+      case Number::Kind::Bool:
+        return DType::Bool;
+      case Number::Kind::Int:
+        return DType::Int64;
+      case Number::Kind::Float:
+        return DType::Float32;
+    }
+    return DType::Float32;
+  }
+
+  Tensor write(DType dtype) const {
+    const Tensor tensor = Tensor::empty(sizes_, dtype);
+    auto* element = static_cast<std::byte*>(tensor.mutable_raw());
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
+      const std::string fault = store_number(dtype, numbers_[i], element);
+      if (!fault.empty()) {
+        fail(ErrorKind::BadValue,
+             "tensor: " + place_of(i) + " is " + to_text_of(numbers_[i]) + " and " + fault);
+      }
+      element += item_size(dtype);
+    }
+    return tensor;
+  }
+
+ private:
+  [[noreturn]] void refuse(PyObject* data) const {
+    fail(ErrorKind::BadArgument, "tensor: " + place() + " is a " + Py_TYPE(data)->tp_name +
+                                     "; accepted are bool, int, float and sequences of them");
+  }
+
+  void read_level(PyObject* data) {
+    require_unmasked(data, "tensor");
+    const std::size_t depth = path_.size();
+    const Owned items = Owned::steal(PySequence_Fast(data, ""));
+    if (!items) {
+      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw PythonErrorSet();
+      PyErr_Clear();  // it looks like a sequence and is none, as an array without dimensions
+      refuse(data);
+    }
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
+    require_length(depth, count);
+    path_.push_back(0);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (i >= PySequence_Fast_GET_SIZE(items.get())) {
+        fail(ErrorKind::BadValue, "tensor: the data became shorter while it was read");
+      }
+      path_.back() = i;
+      const Owned item = Owned::share(PySequence_Fast_GET_ITEM(items.get(), i));
+      read(item.get());
+    }
+    path_.pop_back();
+    if (count == 0) deepest_ = true;  // nothing lies below, so other branches end here too
+  }
+
+  // Every level has the length of the first one at its depth.
+  void require_length(std::size_t depth, Py_ssize_t count) {
+    if (depth == sizes_.size() && !deepest_) {
+      if (depth == kMostDims) {
+        fail(ErrorKind::BadValue,
+             "tensor: the data is nested more than " + std::to_string(kMostDims) + " levels deep");
+      }
+      sizes_.push_back(count);
+      return;
+    }
+    if (depth >= sizes_.size()) {
+      fail(ErrorKind::BadValue, "tensor: the data is ragged: " + place() +
+                                    " is a sequence where the elements before it are numbers");
+    }
+    if (sizes_[depth] != count) {
+      fail(ErrorKind::BadValue, "tensor: the data is ragged: " + place() + " has length " +
+                                    std::to_string(count) + " where those before it have length " +
+                                    std::to_string(sizes_[depth]));
+    }
+  }
+
+  void require_leaf() {
+    if (path_.size() < sizes_.size()) {
+      fail(ErrorKind::BadValue, "tensor: the data is ragged: " + place() +
+                                    " is a number where the elements before it are sequences");
+    }
+    deepest_ = true;
+  }
+
+  bool is_sequence(PyObject* data) const {
+    return PySequence_Check(data) != 0 && !PyUnicode_Check(data) && !PyBytes_Check(data) &&
+           !PyByteArray_Check(data);
+  }
+
+  // The number that an object is; none for sequences and all the rest.
+  std::optional<Number> find_number(PyObject* data) const {
+    if (PyBool_Check(data)) return Number::of_bool(data == Py_True);
+    if (PyFloat_Check(data)) return Number::of_float(PyFloat_AS_DOUBLE(data));
+    if (PyLong_Check(data)) return integer(data);
+    if (is_number(data)) return find_number(plain_number(data).get());
+    if (is_tensor(runtime_, data) && tensor_unchecked(data).dim() == 0) {
+      return find_number(only_element(data, "tensor").get());
+    }
+    return std::nullopt;
+  }
+
+  Number integer(PyObject* data) const {
+    if (const std::optional<std::int64_t> value = find_int64(data)) return Number::of_int(*value);
+    fail(ErrorKind::BadValue, "tensor: " + place() + " is the int " + shown(data) +
+                                  "; accepted are ints from " + kInt64Range + ", and floats");
+  }
+
+  // "data[1][0]"
+  static std::string place_at(IntSpan path) {
+    std::string text = "data";
+    for (const std::int64_t index : path)
+      text.append("[").append(std::to_string(index)).append("]");
+    return text;
+  }
+  std::string place() const { return place_at(path_); }
+  std::string place_of(std::size_t flat) const {
+    std::vector<std::int64_t> path(sizes_.size());
+    for (std::size_t i = path.size(); i-- > 0;) {
+      path[i] = std::int64_t(flat % std::size_t(sizes_[i]));
+      flat /= std::size_t(sizes_[i]);
+    }
+    return place_at(path);
+  }
+
+  static std::string to_text_of(Number number) {
+    if (number.kind != Number::Kind::Float) return std::to_string(number.integer);
+    const Owned text = checked(PyObject_Repr(checked(PyFloat_FromDouble(number.real)).get()));
+    return std::string(require_text(text.get(), "a number's repr"));
+  }
+
+  const Runtime& runtime_;
+  std::vector<Number> numbers_;
+  DimVector sizes_;
+  std::vector<std::int64_t> path_;  // where the reader is
+  bool deepest_ = false;            // sizes_ is complete
+};
+
+Owned convert(Runtime& runtime, Owned tensor, PyObject* dtype) {
+  const DType wanted = reinterpret_cast<DTypeObject*>(dtype)->dtype;
+  if (tensor_unchecked(tensor.get()).dtype() == wanted) return tensor;
+  return call_aten(runtime, AtenName::to, {tensor.get(), dtype});
+}
+
+// Whether it is an array of another library. Lists and numbers are not asked.
+bool is_exchangeable(Runtime& runtime, PyObject* data) {
+  if (PyList_Check(data) || PyTuple_Check(data) || PyLong_Check(data) || PyFloat_Check(data)) {
+    return false;
+  }
+  return foreign_kind_of(runtime, Py_TYPE(data)).way == ForeignWay::Table ||
+         PyObject_HasAttrString(data, "__dlpack__") != 0;
+}
+
+Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
+  Runtime& runtime = runtime_of_module(module);
+  Owned copied;
+  if (is_tensor(runtime, data)) {
+    copied = call_aten(runtime, AtenName::clone, {data});
+  } else if (PyObject_CheckBuffer(data) != 0) {
+    copied = wrap(runtime, BufferSource(data, "tensor").copy());
+  } else if (is_exchangeable(runtime, data)) {
+    const Owned shared = wrap(runtime, take_dlpack(runtime, data));
+    copied = call_aten(runtime, AtenName::clone, {shared.get()});
+  } else {
+    Reader reader(runtime);
+    reader.read(data);
+    const DType chosen =
+        dtype == Py_None ? reader.dtype() : reinterpret_cast<DTypeObject*>(dtype)->dtype;
+    return wrap(runtime, reader.write(chosen));
+  }
+  return dtype == Py_None ? std::move(copied) : convert(runtime, std::move(copied), dtype);
+}
+
+}  // namespace
+
+PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
+  return entry_from_python([&]() -> PyObject* {
+    static const char* const names[] = {"data", "dtype", nullptr};
+    PyObject* data = nullptr;
+    PyObject* dtype = Py_None;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O:tensor", const_cast<char**>(names), &data,
+                                    &dtype) == 0) {
+      return nullptr;
+    }
+    const Runtime& runtime = runtime_of_module(module);
+    if (dtype != Py_None && !is_dtype(runtime, dtype)) {
+      fail(ErrorKind::BadArgument, std::string("tensor: dtype is a ") + Py_TYPE(dtype)->tp_name +
+                                       "; accepted are dtypes such as opyard.float32, and None");
+    }
+    return construct_from(module, data, dtype).release();
+  });
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,73 @@
+// objects/tensor/tensor_container.cpp: length, t[index], t[index] = value, iteration.
+//
+// What an index means is decided in opyard/_indexing.py, which the package hands over as hooks
+// get_item(tensor, index) and set_item(tensor, index, value).
+#include "objects/tensor/tensor_parts.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+// Raises BadArgument for a tensor without dimensions.
+std::int64_t require_length(const Tensor& tensor, const char* what) {
+  if (tensor.dim() == 0) {
+    fail(ErrorKind::BadArgument, std::string(what) +
+                                     " a tensor without dimensions is not "
+                                     "possible; item() gives its number");
+  }
+  return tensor.sizes()[0];
+}
+
+Py_ssize_t length(PyObject* self) {
+  return entry_from_python(Py_ssize_t{-1}, [&] {
+    return Py_ssize_t(require_length(tensor_unchecked(self), "taking the length of"));
+  });
+}
+
+PyObject* get_item(PyObject* self, PyObject* index) {
+  return entry_from_python([&] {
+    PyObject* const get = require_hook(runtime_of_tensor(self), "get_item");
+    return PyObject_CallFunctionObjArgs(get, self, index, nullptr);
+  });
+}
+
+int set_item(PyObject* self, PyObject* index, PyObject* value) {
+  return entry_from_python(-1, [&] {
+    if (value == nullptr) {
+      fail(ErrorKind::BadArgument,
+           "elements of a tensor cannot be deleted; index out the ones to keep");
+    }
+    PyObject* const set = require_hook(runtime_of_tensor(self), "set_item");
+    checked(PyObject_CallFunctionObjArgs(set, self, index, value, nullptr));
+    return 0;
+  });
+}
+
+// For iteration, which asks until it hears IndexError.
+PyObject* get_place(PyObject* self, Py_ssize_t place) {
+  return entry_from_python([&] {
+    if (place < 0 || place >= require_length(tensor_unchecked(self), "indexing")) {
+      fail(ErrorKind::BadIndex, "index " + std::to_string(place) +
+                                    " is out of range for the tensor " +
+                                    describe(tensor_unchecked(self)));
+    }
+    return get_item(self, checked(PyLong_FromSsize_t(place)).get());
+  });
+}
+
+PyObject* iterate(PyObject* self) {
+  return entry_from_python([&] {
+    require_length(tensor_unchecked(self), "iterating over");
+    return PySeqIter_New(self);
+  });
+}
+
+PyType_Slot slots[] = {{Py_mp_length, slot(length)},          {Py_mp_subscript, slot(get_item)},
+                       {Py_mp_ass_subscript, slot(set_item)}, {Py_sq_length, slot(length)},
+                       {Py_sq_item, slot(get_place)},         {Py_tp_iter, slot(iterate)}};
+
+}  // namespace
+
+TypeSlots container_slots() { return slots; }
+
+}  // namespace opyard::python

@@ -1,0 +1,208 @@
+// objects/tensor/tensor_copy.cpp: what copying and pickling need of a tensor's memory; opyard/_copying.py does
+// the rest.
+//
+// No operator is called: a copy is one of the tensor itself, whatever its keys lead to.
+#include "objects/tensor/aten.h"
+#include "objects/values/dtype.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "objects/tensor/tensor_parts.h"
+#include "objects/values/element.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+// Of an instance of a subclass as well, whose type does not lead to the module.
+Runtime& here() {
+  Runtime* const runtime = find_runtime();
+  OPYARD_CHECK(runtime != nullptr, InterpreterGone, "the Python interpreter has ended");
+  return *runtime;
+}
+
+// The strides that the same elements have without gaps, in the same order in memory; empty where they
+// overlap or have gaps.
+std::vector<std::int64_t> dense_strides(const Tensor& tensor) {
+  const IntSpan sizes = tensor.sizes();
+  std::vector<std::int64_t> strides(tensor.strides().begin(), tensor.strides().end());
+  std::vector<std::size_t> order(sizes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return strides[a] < strides[b] || (strides[a] == strides[b] && sizes[a] < sizes[b]);
+  });
+  std::int64_t expected = 1;
+  for (const std::size_t dim : order) {
+    if (sizes[dim] == 1) continue;
+    if (strides[dim] != expected) return {};
+    expected *= sizes[dim];
+  }
+  return strides;
+}
+
+// Copies the elements in row-major order; gives the place behind the last one.
+std::byte* gather(const Tensor& tensor, std::size_t dim, const std::byte* from, std::byte* to) {
+  const std::size_t item = item_size(tensor.dtype());
+  if (dim == tensor.sizes().size()) {
+    std::memcpy(to, from, item);
+    return to + item;
+  }
+  const std::int64_t step = tensor.strides()[dim] * std::int64_t(item);
+  for (std::int64_t i = 0; i < tensor.sizes()[dim]; ++i) {
+    to = gather(tensor, dim + 1, from + i * step, to);
+  }
+  return to;
+}
+
+// A copy with memory of its own; where the elements lie close together, in the same order.
+Tensor duplicate(const Tensor& tensor, const char* what) {
+  if (tensor.device() == parse_device("meta")) {
+    return Tensor::empty(tensor.sizes(), tensor.dtype(), tensor.device());
+  }
+  const std::byte* const from = require_readable(tensor, what);
+  const std::size_t bytes = std::size_t(tensor.numel()) * item_size(tensor.dtype());
+  Tensor copy = Tensor::empty(tensor.sizes(), tensor.dtype());
+  if (bytes == 0) return copy;
+  auto* const to = static_cast<std::byte*>(copy.mutable_raw());
+  const std::vector<std::int64_t> strides = dense_strides(tensor);
+  if (strides.size() == tensor.sizes().size()) {
+    std::memcpy(to, from, bytes);
+    return copy.as_strided(tensor.sizes(), strides, 0);
+  }
+  gather(tensor, 0, from, to);
+  return copy;
+}
+
+std::vector<std::int64_t> to_sizes(PyObject* shape) {
+  std::vector<std::int64_t> sizes;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
+    const long long size = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
+    if (size == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    if (size < 0) fail(ErrorKind::BadValue, "a pickled tensor has a size below zero");
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+// The row-major strides of sizes whose elements take `bytes`. Raises BadValue where they do not.
+std::vector<std::int64_t> require_strides(const std::vector<std::int64_t>& sizes, DType dtype,
+                                          std::int64_t bytes) {
+  std::vector<std::int64_t> strides(sizes.size());
+  std::int64_t count = 1;
+  bool fits = true;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = count;
+    fits = fits && !__builtin_mul_overflow(count, sizes[i] == 0 ? 1 : sizes[i], &count);
+  }
+  for (const std::int64_t size : sizes) count = size == 0 ? 0 : count;
+  std::int64_t needed = 0;
+  fits = fits && !__builtin_mul_overflow(count, std::int64_t(item_size(dtype)), &needed);
+  if (!fits || needed != bytes) {
+    fail(ErrorKind::BadValue, "a pickled tensor has " + std::to_string(bytes) +
+                                  " bytes of data, which is not what its shape and dtype need");
+  }
+  return strides;
+}
+
+}  // namespace
+
+// tensor._duplicate()
+PyObject* duplicate_tensor(PyObject* self, PyObject*) {
+  return entry_from_python(
+      [&] { return wrap(here(), duplicate(tensor_unchecked(self), "deepcopy")).release(); });
+}
+
+// tensor.alias(): the operator aten::alias. What it gives as a plain tensor is handed out untagged.
+PyObject* untagged_alias(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    Runtime& runtime = here();
+    const Owned packet = find_aten(runtime, to_text("alias").get());
+    OPYARD_CHECK(bool(packet), NotFound, "alias: the operators of aten were not found");
+    Owned result = checked(in_python([&] { return PyObject_CallOneArg(packet.get(), self); }));
+    if (Py_TYPE(result.get()) != runtime.tensor_type) return result.release();
+    return wrap_untagged(runtime, tensor_unchecked(result.get()).alias()).release();
+  });
+}
+
+// tensor._alias()
+PyObject* alias_tensor(PyObject* self, PyObject*) {
+  return entry_from_python([&] { return wrap(here(), tensor_unchecked(self).alias()).release(); });
+}
+
+// tensor._bytes(): the elements in row-major order, as a tensor of uint8; on the same memory where they
+// lie so.
+PyObject* bytes_of_tensor(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    const std::byte* const from = require_readable(tensor, "pickle");
+    const std::int64_t bytes = tensor.numel() * std::int64_t(item_size(tensor.dtype()));
+    if (bytes != 0 && tensor.is_contiguous()) {
+      auto* const kept = new Tensor(tensor);
+      return wrap(here(), Tensor::adopt(
+                              const_cast<std::byte*>(from), {{bytes}}, {{1}}, DType::UInt8, {},
+                              kept, [](void* owner) { delete static_cast<Tensor*>(owner); },
+                              tensor.impl()->storage()->read_only()))
+          .release();
+    }
+    Tensor copy = Tensor::empty({{bytes}}, DType::UInt8);
+    if (bytes != 0) gather(tensor, 0, from, static_cast<std::byte*>(copy.mutable_raw()));
+    return wrap(here(), std::move(copy)).release();
+  });
+}
+
+// tensor._typed(dtype, shape): the bytes of a tensor of uint8, as such elements on the same memory.
+PyObject* typed_tensor(PyObject* self, PyObject* args) {
+  return entry_from_python([&] {
+    Runtime& runtime = here();
+    PyObject* dtype = nullptr;
+    PyObject* shape = nullptr;
+    if (PyArg_ParseTuple(args, "O!O!", runtime.dtype_type, &dtype, &PyTuple_Type, &shape) == 0) {
+      throw PythonErrorSet();
+    }
+    const Tensor& bytes = tensor_unchecked(self);
+    const DType type = reinterpret_cast<DTypeObject*>(dtype)->dtype;
+    const std::vector<std::int64_t> sizes = to_sizes(shape);
+    const std::vector<std::int64_t> strides = require_strides(sizes, type, bytes.numel());
+    auto* const kept = new Tensor(bytes);
+    return wrap(runtime, Tensor::adopt(
+                             const_cast<void*>(bytes.raw()), sizes, strides, type, {}, kept,
+                             [](void* owner) { delete static_cast<Tensor*>(owner); },
+                             bytes.impl()->storage()->read_only()))
+        .release();
+  });
+}
+
+// empty_meta(dtype, shape): a tensor without memory.
+PyObject* empty_meta(PyObject* module, PyObject* args) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_module(module);
+    PyObject* dtype = nullptr;
+    PyObject* shape = nullptr;
+    if (PyArg_ParseTuple(args, "O!O!", runtime.dtype_type, &dtype, &PyTuple_Type, &shape) == 0) {
+      throw PythonErrorSet();
+    }
+    return wrap(runtime,
+                Tensor::empty(to_sizes(shape), reinterpret_cast<DTypeObject*>(dtype)->dtype,
+                              parse_device("meta")))
+        .release();
+  });
+}
+
+// tensor.__copy__(), __deepcopy__(memo), __reduce_ex__(protocol)
+PyObject* copy_tensor(PyObject* self, PyObject*) {
+  return entry_from_python([&] { return PyObject_CallOneArg(require_hook(here(), "copy"), self); });
+}
+PyObject* deepcopy_tensor(PyObject* self, PyObject* memo) {
+  return entry_from_python([&] {
+    return PyObject_CallFunctionObjArgs(require_hook(here(), "deepcopy"), self, memo, nullptr);
+  });
+}
+PyObject* reduce_tensor(PyObject* self, PyObject* protocol) {
+  return entry_from_python([&] {
+    return PyObject_CallFunctionObjArgs(require_hook(here(), "reduce"), self, protocol, nullptr);
+  });
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,327 @@
+// objects/tensor/tensor_life.cpp: the life of a wrapper.
+//
+// [Identity] A wrapper owns its tensor, and the tensor's object slot points back to it without
+// owning. So the slot never dangles: a tensor cannot die before its wrapper, and a dying
+// wrapper empties the slot before anything else can run.
+//
+//   Python ──owns──> TensorObject ──owns──> TensorImpl ──> Storage
+//                         ^                     │
+//                         └── object slot ──────┘   borrowed; null where no wrapper lives
+// A wrapper of wrap_untagged() is not in the slot, and its tensor is no interpreter's, until it gets an
+// attribute; then it is as any other.
+//
+// [Keeping] Python may let go of a wrapper while C++ owners of its tensor are left. A plain one
+// dies, and nobody can tell it from the next one. One with something to lose, an instance of a
+// subclass, attributes, or weak references, is kept by the tensor instead: the arrows turn round.
+//
+//   C++ ──owns──> TensorImpl ──owns, object slot──> TensorObject ─ ─keeper─ ─> TensorImpl
+//
+// It turns back when the tensor is wrapped, and when the wrapper is reached by a weak reference. Where
+// C++ lets go first, the tensor is left to the wrapper (TensorImpl::end), which then dies as if Python
+// had let go of it last: its __del__ runs, its weak references end, once.
+//
+// For instances of subclasses the finaliser does it, which Python asks before it takes an object
+// apart; for exact wrappers the deallocator. The collector calls the finaliser, too, for wrappers
+// that only a cycle of Python's reaches; it has cleared their weak references by then.
+//
+// [Free list] A dead wrapper's memory waits for the next one: 64 of them an interpreter, exact type
+// only. Such memory is no object, but it keeps its reference to the type and is otherwise as it was made,
+// so that a next wrapper has nothing to store but its tensor: the count's lock instruction waits for
+// stores (bench row call).
+//
+// [Collection] An exact wrapper is tracked by the collector from its first attribute on: before, it
+// owns no Python object that it could close a cycle through. Attributes of a wrapper whose tensor has
+// C++ owners are not shown to the collector, which then takes them for reached from outside, as they are.
+// Owners can only let go while it runs, since coming takes the GIL. What lies in __slots__ is shown.
+#include "objects/tensor/tensor.h"
+
+#include <new>
+
+#include "objects/tensor/leak_check.h"
+#include "objects/tensor/tensor_parts.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+TensorObject& wrapper_of(PyObject* self) { return *reinterpret_cast<TensorObject*>(self); }
+PyObject* object_of(TensorObject& wrapper) { return reinterpret_cast<PyObject*>(&wrapper); }
+
+// What a wrapper has beside its tensor, before anybody has given it anything.
+void clear_parts(TensorObject& wrapper, Runtime& runtime) noexcept {
+  wrapper.keeper = nullptr;
+  wrapper.runtime = &runtime;
+  wrapper.weak_references = nullptr;
+  wrapper.attributes = nullptr;
+  wrapper.finalized = false;
+}
+
+// For an exact wrapper, cleared. See [Free list].
+TensorObject* take_kept_memory(Runtime& runtime) noexcept {
+  TensorObject* const memory = runtime.free_tensors[--runtime.free_tensor_count];
+  revive(reinterpret_cast<PyObject*>(memory));
+  return memory;
+}
+TensorObject* take_memory(Runtime& runtime) {
+  if (runtime.free_tensor_count > 0) return take_kept_memory(runtime);
+  TensorObject* const fresh = PyObject_GC_New(TensorObject, runtime.tensor_type);
+  if (fresh == nullptr) {
+    PyErr_Clear();  // the C++ exception says it, wherever it ends
+    throw std::bad_alloc();
+  }
+  clear_parts(*fresh, runtime);
+  if (leak_check != nullptr) leak_check->add(LeakCheck::Kind::Tensor, fresh, "");
+  return fresh;
+}
+
+void give_memory_back(Runtime& runtime, TensorObject* memory, PyTypeObject* type) noexcept {
+  if (type == runtime.tensor_type && runtime.free_tensor_count < runtime.most_free_tensors) {
+    runtime.free_tensors[runtime.free_tensor_count++] = memory;
+    return;
+  }
+  if (leak_check != nullptr) leak_check->remove(memory);
+  type->tp_free(memory);
+  Py_DECREF(type);
+}
+
+bool has_other_owners(const TensorObject& wrapper) noexcept {
+  return wrapper.tensor.defined() && wrapper.tensor.impl()->owner_count() > 1;
+}
+
+// See [Keeping]. The slot takes over one reference to the wrapper, which may be gone afterwards: where
+// the other owners have let go meanwhile. An only owner has to count from now on, since the wrapper,
+// which is none, may add one at the same time.
+void leave_to_tensor(TensorObject& wrapper) noexcept {
+  const Tensor tensor = std::move(wrapper.tensor);
+  CountedAccess::watch(tensor.impl().get());
+  wrapper.keeper = tensor.impl().get();
+  wrapper.keeper->object_slot().set_owns_object_with_lock_held(true);
+}
+
+// Turns it back. Whether the tensor was left to the wrapper: then who let go last gives the tensor's
+// reference to the wrapper back, else the caller does.
+bool return_from_tensor(TensorObject& wrapper) noexcept {
+  bool was_left = false;
+  TensorImpl* const keeper = std::exchange(wrapper.keeper, nullptr);
+  wrapper.tensor = Tensor(keeper->return_to_object_with_lock_held(was_left));
+  clear_finalized(object_of(wrapper));
+  return was_left;
+}
+
+// The class's own __del__, once in a wrapper's life.
+void run_finalizer_of_class(TensorObject& wrapper) noexcept {
+  if (wrapper.finalized) return;
+  wrapper.finalized = true;
+  PyObject* const self = object_of(wrapper);
+  PyObject* const former = take_exception();
+  const Owned finalizer = Owned::share(lookup_on_type(Py_TYPE(self), wrapper.runtime->del_name));
+  if (finalizer) {
+    const Owned result =
+        Owned::steal(in_python([&] { return PyObject_CallOneArg(finalizer.get(), self); }));
+    if (!result) PyErr_WriteUnraisable(finalizer.get());
+  }
+  if (former != nullptr) restore_exception(former);
+}
+
+// See [Identity]. Weak references are told after the slot is empty, since their callbacks may
+// meet the tensor again and wrap it anew; the tensor goes last, since dropping it may run
+// anything.
+[[gnu::aligned(64)]] void deallocate(PyObject* self) {
+  TensorObject& wrapper = wrapper_of(self);
+  Runtime& runtime = *wrapper.runtime;
+  PyTypeObject* const type = Py_TYPE(self);
+  if (__builtin_expect(!wrapper.tensor.defined(), 0)) return_from_tensor(wrapper);
+  const bool has_more = wrapper.weak_references != nullptr || wrapper.attributes != nullptr;
+  if (__builtin_expect(has_more || type != runtime.tensor_type, 0)) {
+    if (type == runtime.tensor_type && has_other_owners(wrapper) &&
+        wrapper.tensor.impl()->object_slot().holds(runtime.tag, self)) {
+      Py_SET_REFCNT(self, 1);
+      leave_to_tensor(wrapper);
+      return;
+    }
+    PyObject_GC_UnTrack(self);
+  }
+  ObjectSlot& slot = wrapper.tensor.impl()->object_slot();
+  if (slot.holds(runtime.tag, self)) slot.set_object_with_lock_held(nullptr);
+  if (__builtin_expect(has_more, 0)) {
+    if (wrapper.weak_references != nullptr) PyObject_ClearWeakRefs(self);
+    Py_CLEAR(wrapper.attributes);
+    clear_finalized(self);
+    wrapper.finalized = false;
+  }
+  const Tensor last = std::move(wrapper.tensor);
+  wrapper.tensor.~Tensor();
+  give_memory_back(runtime, &wrapper, type);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (has_other_owners(wrapper_of(self))) return 0;
+  Py_VISIT(wrapper_of(self).attributes);
+  return 0;
+}
+
+// An exact wrapper is then as one that never had attributes: see [Collection].
+int clear(PyObject* self) {
+  TensorObject& wrapper = wrapper_of(self);
+  if (Py_TYPE(self) == wrapper.runtime->tensor_type) {
+    PyObject_GC_UnTrack(self);
+    clear_finalized(self);
+    wrapper.finalized = false;
+  }
+  Py_CLEAR(wrapper.attributes);
+  return 0;
+}
+
+// See [Identity]. Where another interpreter was first, or the tensor was wrapped once more, it stays outside.
+OPYARD_COLD void put_into_slot(TensorObject& wrapper) noexcept {
+  Runtime& runtime = *wrapper.runtime;
+  ObjectSlot& slot = wrapper.tensor.impl()->object_slot();
+  try {
+    slot.claim(runtime.tag);
+  } catch (const Error&) {
+    return;
+  }
+  if (slot.object(runtime.tag) == nullptr) slot.set_object_with_lock_held(&wrapper);
+}
+
+// See [Collection].
+void track_attributes(PyObject* self) noexcept {
+  const Tensor& tensor = wrapper_of(self).tensor;
+  if (tensor.defined() && tensor.impl()->object_slot().tag() == nullptr) {
+    put_into_slot(wrapper_of(self));
+  }
+  if (wrapper_of(self).attributes != nullptr && PyObject_GC_IsTracked(self) == 0) {
+    PyObject_GC_Track(self);
+  }
+}
+
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  const int failed = PyObject_GenericSetAttr(self, name, value);
+  track_attributes(self);
+  return failed;
+}
+
+// The wrapper in the slot, or null. One whose deallocation has begun does not count.
+Owned find_live(Runtime& runtime, ObjectSlot& slot, Tensor& tensor) {
+  auto* const live = static_cast<PyObject*>(slot.object(runtime.tag));
+  if (live == nullptr) return {};
+  if (slot.owns_object()) {
+    TensorObject& wrapper = wrapper_of(live);
+    wrapper.keeper = nullptr;
+    slot.set_owns_object_with_lock_held(false);
+    wrapper.tensor = std::move(tensor);
+    clear_finalized(live);
+    return Owned::steal(live);
+  }
+  if (Py_REFCNT(live) == 0) return {};
+  // A __del__ may have brought it back to life: then its finaliser is to be asked once more.
+  if (wrapper_of(live).finalized) clear_finalized(live);
+  return Owned::share(live);
+}
+
+// What wrap_reference() leaves: the undefined tensor, one with a wrapper, one that others may tag, and
+// where no memory waits.
+[[gnu::noinline]] PyObject* wrap_otherwise(Runtime& runtime, Tensor&& tensor) {
+  if (!tensor.defined()) return Py_NewRef(Py_None);
+  ObjectSlot& slot = tensor.impl()->object_slot();
+  if (Owned live = find_live(runtime, slot, tensor)) return live.release();
+  SlotStatus status = slot.status(runtime.tag);
+  if (status == SlotStatus::MaybeUntagged) {
+    if (tensor.impl()->is_unshared()) {
+      status = SlotStatus::DefinitelyUntagged;
+    } else {
+      tensor.impl()->storage()->settle();  // Python may do anything to the array that it stands for
+      slot.claim(runtime.tag);
+      status = SlotStatus::TaggedByUs;
+    }
+  }
+  TensorObject* const wrapper = take_memory(runtime);
+  slot.init(runtime.tag, wrapper, status);
+  new (&wrapper->tensor) Tensor(std::move(tensor));
+  return object_of(*wrapper);
+}
+
+PyType_Slot slots[] = {{Py_tp_dealloc, slot(deallocate)},
+                       {Py_tp_finalize, slot(finalize_tensor)},
+                       {Py_tp_traverse, slot(traverse)},
+                       {Py_tp_clear, slot(clear)},
+                       {Py_tp_setattro, slot(set_attribute)}};
+
+}  // namespace
+
+TypeSlots life_slots() { return slots; }
+
+PyObject* get_attributes(PyObject* self, void* closure) {
+  PyObject* const attributes = PyObject_GenericGetDict(self, closure);
+  track_attributes(self);
+  return attributes;
+}
+
+int set_attributes(PyObject* self, PyObject* value, void* closure) {
+  const int failed = PyObject_GenericSetDict(self, value, closure);
+  track_attributes(self);
+  return failed;
+}
+
+void finalize_tensor(PyObject* self) {
+  TensorObject& wrapper = wrapper_of(self);
+  if (!wrapper.tensor.defined()) return;
+  if (!has_other_owners(wrapper)) {
+    run_finalizer_of_class(wrapper);
+    if (!has_other_owners(wrapper)) return;  // else __del__ has given the tensor to someone
+  }
+  Py_INCREF(self);
+  leave_to_tensor(wrapper);
+  // Where the owners let go just then, it has come back already, and dies now.
+  if (wrapper.keeper == nullptr) run_finalizer_of_class(wrapper);
+}
+
+void take_back_from_tensor(TensorObject& wrapper) noexcept {
+  if (!return_from_tensor(wrapper)) Py_DECREF(object_of(wrapper));  // the caller has another one
+}
+
+void return_left_wrapper(PyObject* object) noexcept {
+  const Runtime* const runtime = find_runtime();
+  if (runtime == nullptr || !is_tensor(*runtime, object)) return;
+  TensorObject& wrapper = wrapper_of(object);
+  if (wrapper.keeper != nullptr && wrapper.keeper->is_left_to_object()) return_from_tensor(wrapper);
+}
+
+// See operators/direct_call.cpp, [Places].
+[[gnu::aligned(64)]] PyObject* wrap_reference(Runtime& runtime, Tensor&& tensor) {
+  if (tensor.defined() && runtime.free_tensor_count > 0) {
+    ObjectSlot& slot = tensor.impl()->object_slot();
+    const bool is_ours = slot.holds(runtime.tag, nullptr);
+    if (is_ours || (slot.tag() == nullptr && tensor.impl()->is_unshared())) {
+      TensorObject* const wrapper = take_kept_memory(runtime);
+      slot.init(runtime.tag, wrapper,
+                is_ours ? SlotStatus::TaggedByUs : SlotStatus::DefinitelyUntagged);
+      new (&wrapper->tensor) Tensor(std::move(tensor));
+      return reinterpret_cast<PyObject*>(wrapper);
+    }
+  }
+  return wrap_otherwise(runtime, std::move(tensor));
+}
+
+Owned wrap_untagged(Runtime& runtime, Tensor&& tensor) {
+  TensorObject* const wrapper = take_memory(runtime);
+  new (&wrapper->tensor) Tensor(std::move(tensor));
+  return Owned::steal(reinterpret_cast<PyObject*>(wrapper));
+}
+
+Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor) {
+  ObjectSlot& slot = tensor.impl()->object_slot();
+  if (const Owned live = find_live(runtime, slot, tensor)) refuse_second_object(type, live.get());
+  if (slot.status(runtime.tag) != SlotStatus::TaggedByUs) slot.claim(runtime.tag);
+  Owned made = checked(type->tp_alloc(type, 0));
+  TensorObject& wrapper = wrapper_of(made.get());
+  type->tp_finalize = finalize_tensor;  // a class beside this one may have put its own there
+  clear_parts(wrapper, runtime);
+  if (leak_check != nullptr) leak_check->add(LeakCheck::Kind::Tensor, made.get(), "");
+  new (&wrapper.tensor) Tensor(std::move(tensor));
+  slot.set_object_with_lock_held(made.get());
+  return made;
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,302 @@
+// objects/tensor/tensor_methods.cpp: questions about a tensor, and its values as Python objects.
+//
+// These look at the tensor itself and call no operator.
+#include "objects/arrays/foreign_state.h"
+#include "objects/tensor/numpy_functions.h"
+#include "objects/values/element.h"
+
+#include <optional>
+
+#include "objects/tensor/tensor_parts.h"
+#include "objects/values/integer.h"
+#include "objects/values/symbolic.h"
+#include "opyard/value/sym_tensor.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+// The argument of size(dim=None) and stride(dim=None); None where it was left out.
+PyObject* parse_dim(PyObject* args, PyObject* kwargs, const char* format) {
+  static const char* const names[] = {"dim", nullptr};
+  PyObject* dim = Py_None;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, format, const_cast<char**>(names), &dim) == 0) {
+    throw PythonErrorSet();
+  }
+  return dim;
+}
+
+std::int64_t to_dim(const Tensor& tensor, PyObject* dim) {
+  const Owned number = checked(PyNumber_Index(dim));
+  if (const std::optional<std::int64_t> value = find_int64(number.get())) return *value;
+  fail(ErrorKind::BadIndex,
+       "dimension " + shown(number.get()) + " is out of range for the tensor " + describe(tensor));
+}
+
+// Sizes and strides that may be defined by a class, or symbolic.
+constexpr std::uint8_t kDefined = TensorImpl::kCustomStrides | TensorImpl::kSymbolic;
+
+// The entry of a tuple at a dimension. Raises BadIndex.
+Owned item_at(const Owned& tuple, const Tensor& tensor, PyObject* dim) {
+  const std::int64_t count = PyTuple_GET_SIZE(tuple.get());
+  const std::int64_t given = to_dim(tensor, dim);
+  const std::int64_t at = given < 0 ? given + count : given;
+  if (at < 0 || at >= count) {
+    fail(ErrorKind::BadIndex, "dimension " + std::to_string(given) +
+                                  " is out of range for a tensor of " + std::to_string(count) +
+                                  " dimensions");
+  }
+  return Owned::share(PyTuple_GET_ITEM(tuple.get(), Py_ssize_t(at)));
+}
+
+PyObject* size(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    PyObject* const dim = parse_dim(args, kwargs, "|O:size");
+    if (dim == Py_None) return sizes_of(self).release();
+    if (tensor.impl()->has_policy(kDefined)) return item_at(sizes_of(self), tensor, dim).release();
+    return PyLong_FromLongLong(tensor.size(to_dim(tensor, dim)));
+  });
+}
+
+PyObject* stride(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    PyObject* const dim = parse_dim(args, kwargs, "|O:stride");
+    if (dim == Py_None) return strides_of(self).release();
+    if (tensor.impl()->has_policy(kDefined)) {
+      return item_at(strides_of(self), tensor, dim).release();
+    }
+    return PyLong_FromLongLong(tensor.stride(to_dim(tensor, dim)));
+  });
+}
+
+PyObject* dim(PyObject* self, PyObject*) {
+  return entry_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });
+}
+PyObject* numel(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
+      return PyLong_FromLongLong(tensor.numel());
+    }
+    return wrap(runtime_of_tensor(self), sym_numel(tensor)).release();
+  });
+}
+PyObject* element_size(PyObject* self, PyObject*) {
+  return PyLong_FromSize_t(item_size(tensor_unchecked(self).impl()->dtype()));
+}
+PyObject* storage_offset(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
+      return PyLong_FromLongLong(tensor.storage_offset());
+    }
+    return wrap(runtime_of_tensor(self), sym_storage_offset(tensor)).release();
+  });
+}
+PyObject* is_contiguous(PyObject* self, PyObject*) {
+  return entry_from_python(
+      [&] { return PyBool_FromLong(tensor_unchecked(self).is_contiguous() ? 1 : 0); });
+}
+PyObject* data_ptr(PyObject* self, PyObject*) {
+  return PyLong_FromVoidPtr(tensor_unchecked(self).impl()->data());
+}
+
+PyObject* item(PyObject* self, PyObject*) {
+  return entry_from_python([&] { return only_element(self, "item").release(); });
+}
+
+// What a list of nested lists is made from. With `edge` < 0 everything is taken; else only so
+// many elements from both ends of a dimension, with an Ellipsis between them.
+struct Listing {
+  const Tensor& tensor;
+  std::int64_t edge;
+};
+
+Owned list_from(const Listing& listing, std::size_t dim, const std::byte* data);
+
+Owned list_dimension(const Listing& listing, std::size_t dim, const std::byte* data) {
+  const Tensor& tensor = listing.tensor;
+  const std::int64_t size = tensor.sizes()[dim];
+  const std::int64_t step = tensor.strides()[dim] * std::int64_t(item_size(tensor.dtype()));
+  const bool cut = listing.edge >= 0 && size / 2 > listing.edge;
+  Owned list = checked(PyList_New(cut ? 2 * listing.edge + 1 : size));
+  Py_ssize_t place = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    PyObject* entry = nullptr;
+    if (cut && i == listing.edge) {
+      i = size - listing.edge - 1;  // the next one is the first of the far end
+      entry = Owned::share(Py_Ellipsis).release();
+    } else {
+      entry = list_from(listing, dim + 1, data + i * step).release();
+    }
+    PyList_SET_ITEM(list.get(), place++, entry);
+  }
+  return list;
+}
+
+// Nothing limits the number of dimensions, so the depth is Python's to watch.
+Owned list_from(const Listing& listing, std::size_t dim, const std::byte* data) {
+  if (dim == listing.tensor.sizes().size()) return to_number(listing.tensor.dtype(), data);
+  if (Py_EnterRecursiveCall(" while a tensor becomes a list") != 0) throw PythonErrorSet();
+  struct Leave {
+    ~Leave() { Py_LeaveRecursiveCall(); }
+  } const leave;
+  return list_dimension(listing, dim, data);
+}
+
+PyObject* tolist(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    return list_from({tensor, -1}, 0, require_readable(tensor, "tolist")).release();
+  });
+}
+
+PyObject* list_edges(PyObject* self, PyObject* edge) {
+  return entry_from_python([&] {
+    const Tensor& tensor = tensor_unchecked(self);
+    const Py_ssize_t count = PyNumber_AsSsize_t(edge, nullptr);  // cut to what fits: all of them
+    if (count == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    OPYARD_CHECK(count >= 0, BadValue, "_edges: the number of elements is negative");
+    return list_from({tensor, count}, 0, require_readable(tensor, "_edges")).release();
+  });
+}
+
+PyObject* numpy(PyObject* self, PyObject*) {
+  return entry_from_python([&] { return to_array(self).release(); });
+}
+
+// For NumPy's own conversions, where the buffer protocol was refused: it says why.
+PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return entry_from_python([&]() -> PyObject* {
+    static const char* const names[] = {"dtype", "copy", nullptr};
+    PyObject* dtype = Py_None;
+    PyObject* copy = Py_None;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names),
+                                    &dtype, &copy) == 0) {
+      return nullptr;
+    }
+    const Owned shared = to_array(self);
+    if (dtype == Py_None && copy != Py_True) return Owned::share(shared.get()).release();
+    const Owned wanted = dtype == Py_None ? checked(PyObject_GetAttrString(shared.get(), "dtype"))
+                                          : Owned::share(dtype);
+    const Owned cast = checked(PyObject_GetAttrString(shared.get(), "astype"));
+    const Owned call_args = checked(PyTuple_Pack(1, wanted.get()));
+    const Owned call_names =
+        checked(Py_BuildValue("{s:O}", "copy", copy == Py_True ? Py_True : Py_False));
+    return PyObject_Call(cast.get(), call_args.get(), call_names.get());
+  });
+}
+
+}  // namespace
+
+// Where NumPy is to be asked in Python, by way of a memoryview, which keeps the tensor alive as the array's base.
+Owned to_array(PyObject* self) {
+  const Tensor& tensor = tensor_unchecked(self);
+  require_readable(tensor, "numpy");
+  require_buffer_format(tensor, "numpy");
+  if (Owned array = find_numpy_array(runtime_of_tensor(self), self)) return array;
+  const ForeignState& state = *runtime_of_tensor(self).foreign;
+  Owned numpy = Owned::steal(PyImport_GetModule(state.numpy_name));
+  if (!numpy) {
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    numpy = checked(PyImport_Import(state.numpy_name));
+  }
+  const Owned view = checked(PyMemoryView_FromObject(self));
+  PyObject* const arguments[] = {numpy.get(), view.get()};
+  return checked(PyObject_VectorcallMethod(state.asarray_name, arguments, 2, nullptr));
+}
+
+Owned only_element(PyObject* self, const char* what) {
+  const Tensor& tensor = tensor_unchecked(self);
+  if (tensor.numel() != 1) {
+    fail(ErrorKind::BadValue, std::string(what) + ": the tensor is " + describe(tensor) + " with " +
+                                  std::to_string(tensor.numel()) +
+                                  " elements; only a tensor of one element is a number");
+  }
+  return to_number(tensor.dtype(), require_readable(tensor, what));
+}
+
+PyMethodDef tensor_methods[] = {
+    {"size", method(size), METH_VARARGS | METH_KEYWORDS,
+     "size($self, dim=None)\n--\n\nThe shape, or the size of one dimension. A negative dimension "
+     "counts "
+     "from the end. Raises IndexError."},
+    {"stride", method(stride), METH_VARARGS | METH_KEYWORDS,
+     "stride($self, dim=None)\n--\n\nHow many elements lie between neighbours, for each dimension "
+     "or for "
+     "one. Raises IndexError."},
+    {"dim", dim, METH_NOARGS, "dim($self)\n--\n\nThe number of dimensions."},
+    {"numel", numel, METH_NOARGS, "numel($self)\n--\n\nThe number of elements."},
+    {"element_size", element_size, METH_NOARGS, "element_size($self)\n--\n\nBytes of one element."},
+    {"storage_offset", storage_offset, METH_NOARGS,
+     "storage_offset($self)\n--\n\nThe first element's place in the memory, in elements."},
+    {"is_contiguous", is_contiguous, METH_NOARGS,
+     "is_contiguous($self)\n--\n\nWhether the elements lie in row-major order without gaps."},
+    {"data_ptr", data_ptr, METH_NOARGS,
+     "data_ptr($self)\n--\n\nThe address of the first element, as an int; 0 where there is no "
+     "memory."},
+    {"item", item, METH_NOARGS,
+     "item($self)\n--\n\nThe only element as a Python number. Raises ValueError for any other "
+     "number of "
+     "elements, NotImplementedError for a device that Python cannot read."},
+    {"tolist", tolist, METH_NOARGS,
+     "tolist($self)\n--\n\nThe elements as nested lists of numbers; one number for no dimensions. "
+     "Raises NotImplementedError for a device that Python cannot read."},
+    {"_edges", list_edges, METH_O,
+     "_edges($self, count)\n--\n\nLike tolist(), with an Ellipsis for all but `count` elements "
+     "from both "
+     "ends of a long dimension."},
+    {"numpy", numpy, METH_NOARGS,
+     "numpy($self)\n--\n\nA NumPy array on the same memory; read-only where the tensor is. Raises "
+     "NotImplementedError for bfloat16, which NumPy does not have, and for other devices."},
+    {"__array__", method(array), METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, dtype=None, copy=None)\n--\n\nnumpy(), converted and copied as NumPy asks."},
+    {"__dlpack__", method(export_dlpack), METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA "
+     "DLPack "
+     "capsule on the same memory: versioned where max_version is (1, 0) or later. Raises "
+     "BufferError for what it cannot express: read-only memory without a version, another device."},
+    {"__copy__", copy_tensor, METH_NOARGS, "__copy__($self)\n--\n\nOn the same memory."},
+    {"__deepcopy__", deepcopy_tensor, METH_O,
+     "__deepcopy__($self, memo)\n--\n\nWith memory of its own."},
+    {"__reduce_ex__", reduce_tensor, METH_O,
+     "__reduce_ex__($self, protocol)\n--\n\nFor pickle: the elements in row-major order."},
+    {"alias", untagged_alias, METH_NOARGS,
+     "alias($self)\n--\n\nA tensor of its own on the same memory. It belongs to no interpreter "
+     "until it "
+     "gets an attribute, or is met again in C++: so it can be handed to another interpreter of the "
+     "process."},
+    {"_alias", alias_tensor, METH_NOARGS, nullptr},
+    {"_duplicate", duplicate_tensor, METH_NOARGS, nullptr},
+    {"_bytes", bytes_of_tensor, METH_NOARGS, nullptr},
+    {"_typed", typed_tensor, METH_VARARGS, nullptr},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS,
+     "__dlpack_device__($self)\n--\n\nDLPack's device type and number: (1, 0) for the cpu. Raises "
+     "NotImplementedError for other devices."},
+    {"make_wrapper_subclass", method(make_wrapper_subclass),
+     METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+     "make_wrapper_subclass(cls, size, *, strides=None, storage_offset=0, memory_format=None, "
+     "dtype=None, layout=None, device=None, requires_grad=False, "
+     "dispatch_sizes_strides_policy=None, dispatch_device=False, dispatch_layout=False)\n--\n\n"
+     "An instance of a subclass of Tensor without elements: its __opyard_dispatch__ handles every "
+     "operator. Sizes, strides and offset may be SymInts. With the policy 'sizes' or 'strides', "
+     "and "
+     "with dispatch_device and dispatch_layout, the class defines these as well: it is asked by "
+     "operators such as aten::sym_size, aten::stride, aten::dim, prim::device and prim::layout, "
+     "and "
+     "answers None for what the tensor was made with. Raises ValueError for another policy, "
+     "TypeError for a class without __opyard_dispatch__."},
+    {"make_subclass", method(make_subclass), METH_FASTCALL | METH_STATIC,
+     "make_subclass(cls, data, /)\n--\n\nAn instance of a subclass of Tensor on the memory of "
+     "`data`, "
+     "a tensor of its own: what the __new__ of a subclass returns. Raises TypeError for other "
+     "classes."},
+    {"as_subclass", as_subclass, METH_O,
+     "as_subclass($self, cls, /)\n--\n\nmake_subclass(cls, self): the same memory as an instance "
+     "of "
+     "another class."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace opyard::python

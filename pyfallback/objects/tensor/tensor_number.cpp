@@ -1,0 +1,161 @@
+// objects/tensor/tensor_number.cpp: arithmetic: each symbol is a call of one aten operator.
+//
+// [Operands] The other operand is a Tensor or a number: bool, int, float, a scalar of NumPy.
+// For anything else the answer is NotImplemented, and Python asks the other operand.
+//
+// [Reflected] A number on the left meets a tensor on the right:
+//   + * & | ^   the operands change places
+//   -           aten.rsub
+//   **          aten.pow takes a number as its base
+//   / // %      the number becomes a tensor without dimensions, which promotes as a number
+//               would, and the operator is called in the order that was written. Division through
+//               the reciprocal would round twice.
+#include "objects/tensor/aten.h"
+#include "objects/tensor/tensor_parts.h"
+#include "objects/values/element.h"
+#include "objects/values/integer.h"
+#include "runtime/types.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace opyard::python {
+namespace {
+
+// Scalars of NumPy that are no Python numbers. Told by their names, since NumPy may not be there:
+// its complex numbers, dates and texts, too, would give themselves out as floats.
+bool is_numpy_scalar(PyObject* object) noexcept {
+  constexpr std::string_view kPrefix = "numpy.";
+  std::string_view name = Py_TYPE(object)->tp_name;
+  if (!name.starts_with(kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  for (const std::string_view kind : {"bool", "int", "uint", "float", "long", "ulong"}) {
+    if (name.starts_with(kind)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_number(PyObject* object) noexcept {
+  return PyLong_Check(object) || PyFloat_Check(object) || is_numpy_scalar(object);
+}
+
+// The widest float of NumPy is the one whose item() is no Python number.
+Owned plain_number(PyObject* number) {
+  if (PyLong_Check(number) || PyFloat_Check(number)) return Owned::share(number);
+  Owned plain = checked(PyObject_CallMethod(number, "item", nullptr));
+  if (PyLong_Check(plain.get()) || PyFloat_Check(plain.get())) return plain;
+  return checked(PyNumber_Float(number));
+}
+
+namespace {
+
+// `plain` is the first argument of the operator.
+Number to_number_value(PyObject* plain, AtenName op) {
+  if (PyBool_Check(plain)) return Number::of_bool(plain == Py_True);
+  if (PyFloat_Check(plain)) return Number::of_float(PyFloat_AS_DOUBLE(plain));
+  if (const std::optional<std::int64_t> value = find_int64(plain)) return Number::of_int(*value);
+  fail(ErrorKind::BadArgument, std::string("aten::") + name_of(op) +
+                                   ": argument 'self' at position 0 is the int " + shown(plain) +
+                                   "; accepted are Tensors, floats, and ints from " + kInt64Range);
+}
+
+// The dtype in which a number meets tensors of `other`: the tensor's own, unless the number is
+// of a higher category (bool, int, float). Narrow types give way to the ones that hold any number.
+DType dtype_beside(Number::Kind number, DType other) {
+  if (other == DType::Float64 || is_complex(other)) return DType::Float64;
+  if (is_floating_point(other) || number == Number::Kind::Float) return DType::Float32;
+  return other == DType::Bool && number == Number::Kind::Bool ? DType::Bool : DType::Int64;
+}
+
+// See [Reflected].
+Owned number_as_tensor(Runtime& runtime, AtenName op, PyObject* number, const Tensor& other) {
+  const Number value = to_number_value(plain_number(number).get(), op);
+  const Tensor tensor = Tensor::empty({}, dtype_beside(value.kind, other.dtype()));
+  store_number(tensor.dtype(), value, tensor.mutable_raw());  // these dtypes hold any number
+  return wrap(runtime, tensor);
+}
+
+enum class Reflect { Swap, Subtract, AsIs, AsTensor, Never };
+
+// a <symbol> b, where one or both are tensors. See [Operands].
+template <AtenName Name, Reflect How>
+PyObject* binary(PyObject* a, PyObject* b) {
+  return entry_from_python([&]() -> PyObject* {
+    Runtime* const runtime = find_runtime();
+    if (runtime == nullptr) Py_RETURN_NOTIMPLEMENTED;
+    if (is_tensor(*runtime, a)) {
+      if (is_tensor(*runtime, b)) return call_aten(*runtime, Name, {a, b}).release();
+      if (How == Reflect::Never || !is_number(b)) Py_RETURN_NOTIMPLEMENTED;
+      return call_aten(*runtime, Name, {a, b}).release();
+    }
+    if (How == Reflect::Never || !is_number(a)) Py_RETURN_NOTIMPLEMENTED;
+    if constexpr (How == Reflect::Swap) return call_aten(*runtime, Name, {b, a}).release();
+    if constexpr (How == Reflect::Subtract) {
+      return call_aten(*runtime, AtenName::rsub, {b, a}).release();
+    }
+    if constexpr (How == Reflect::AsIs) return call_aten(*runtime, Name, {a, b}).release();
+    const Owned left = number_as_tensor(*runtime, Name, a, tensor_unchecked(b));
+    return call_aten(*runtime, Name, {left.get(), b}).release();
+  });
+}
+
+// a <symbol> b for operators on bits: the operands may change places, and floats have no bits.
+template <AtenName Name>
+PyObject* bitwise(PyObject* a, PyObject* b) {
+  if (PyFloat_Check(a) || PyFloat_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  return binary<Name, Reflect::Swap>(a, b);
+}
+
+template <AtenName Name>
+PyObject* unary(PyObject* self) {
+  return entry_from_python(
+      [&] { return call_aten(runtime_of_tensor(self), Name, {self}).release(); });
+}
+
+PyObject* positive(PyObject* self) { return Owned::share(self).release(); }
+
+// The operator gives its first argument back, which has one wrapper: the very `self`.
+template <AtenName Name>
+PyObject* in_place(PyObject* self, PyObject* other) {
+  return entry_from_python([&]() -> PyObject* {
+    Runtime& runtime = runtime_of_tensor(self);
+    if (!is_tensor(runtime, other) && !is_number(other)) Py_RETURN_NOTIMPLEMENTED;
+    return call_aten(runtime, Name, {self, other}).release();
+  });
+}
+
+// pow(a, b, modulus) has no operator.
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary<AtenName::pow, Reflect::AsIs>(a, b);
+}
+
+PyType_Slot slots[] = {
+    {Py_nb_add, slot(binary<AtenName::add, Reflect::Swap>)},
+    {Py_nb_subtract, slot(binary<AtenName::sub, Reflect::Subtract>)},
+    {Py_nb_multiply, slot(binary<AtenName::mul, Reflect::Swap>)},
+    {Py_nb_true_divide, slot(binary<AtenName::div, Reflect::AsTensor>)},
+    {Py_nb_floor_divide, slot(binary<AtenName::floor_divide, Reflect::AsTensor>)},
+    {Py_nb_remainder, slot(binary<AtenName::remainder, Reflect::AsTensor>)},
+    {Py_nb_matrix_multiply, slot(binary<AtenName::matmul, Reflect::Never>)},
+    {Py_nb_power, slot(power)},
+    {Py_nb_and, slot(bitwise<AtenName::bitwise_and>)},
+    {Py_nb_or, slot(bitwise<AtenName::bitwise_or>)},
+    {Py_nb_xor, slot(bitwise<AtenName::bitwise_xor>)},
+    {Py_nb_negative, slot(unary<AtenName::neg>)},
+    {Py_nb_positive, slot(positive)},
+    {Py_nb_absolute, slot(unary<AtenName::abs>)},
+    {Py_nb_invert, slot(unary<AtenName::bitwise_not>)},
+    {Py_nb_inplace_add, slot(in_place<AtenName::add_>)},
+    {Py_nb_inplace_subtract, slot(in_place<AtenName::sub_>)},
+    {Py_nb_inplace_multiply, slot(in_place<AtenName::mul_>)},
+    {Py_nb_inplace_true_divide, slot(in_place<AtenName::div_>)}};
+
+}  // namespace
+
+TypeSlots number_slots() { return slots; }
+
+}  // namespace opyard::python

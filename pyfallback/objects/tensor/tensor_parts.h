@@ -1,0 +1,96 @@
+// objects/tensor/tensor_parts.h: the Tensor type in parts, one for each file that implements some.
+//
+// tensor.cpp puts the parts together; foreign_results.cpp makes arrays of tensors; nobody else needs this.
+//
+// Depends on: objects/tensor/tensor.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include <span>
+
+#include "objects/tensor/tensor.h"
+
+namespace opyard::python {
+
+using TypeSlots = std::span<const PyType_Slot>;
+
+// Each gives a table that lives as long as the library.
+TypeSlots number_slots();     // tensor_number.cpp: arithmetic
+TypeSlots compare_slots();    // tensor_compare.cpp: comparison, hash, conversion to numbers
+TypeSlots container_slots();  // tensor_container.cpp: length, indexing, iteration
+TypeSlots buffer_slots();     // tensor_buffer.cpp: the buffer protocol
+
+TypeSlots life_slots();  // tensor_life.cpp: attributes, deallocation, garbage collection
+
+// tensor_life.cpp: the finaliser of Tensor and of every subclass, and the attribute __dict__.
+void finalize_tensor(PyObject* self);
+// A wrapper of a tensor that no interpreter has seen, which any of them may still wrap.
+Owned wrap_untagged(Runtime& runtime, Tensor&& tensor);
+// For Runtime::before_drop.
+void return_left_wrapper(PyObject* object) noexcept;
+PyObject* get_attributes(PyObject* self, void* closure);
+int set_attributes(PyObject* self, PyObject* value, void* closure);
+// The attribute __class__, which is not assigned: tensor_class.cpp.
+PyObject* get_class(PyObject* self, void* closure);
+int refuse_class(PyObject* self, PyObject* value, void* closure);
+
+// tensor_class.cpp: the class of Tensor and of its subclasses, and how their instances are made.
+void make_tensor_class(Runtime& runtime, PyObject* module);
+PyObject* refuse_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
+// Whether instances of a class take part in dispatch: it has an __opyard_dispatch__.
+bool handles_dispatch(Runtime& runtime, PyTypeObject* type);
+// Tensor or a subclass of it. Raises BadArgument, naming the function, for anything else.
+PyTypeObject* require_subclass(Runtime& runtime, PyObject* cls, const char* what);
+[[noreturn]] void refuse_second_object(PyTypeObject* type, PyObject* first);
+PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs);  // tensor_wrapper.cpp
+PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t count);
+PyObject* as_subclass(PyObject* self, PyObject* cls);
+
+// Whether arithmetic takes the object as a number: tensor_number.cpp [Operands].
+bool is_number(PyObject* object) noexcept;
+// Such a number as a bool, int or float of Python. Throws PythonErrorSet.
+Owned plain_number(PyObject* number);
+// Raises Unsupported, naming `what`, for a dtype that the buffer protocol cannot name.
+void require_buffer_format(const Tensor& tensor, const char* what);
+bool has_buffer_format(const Tensor& tensor) noexcept;
+
+// tensor_attributes.cpp: attributes, and methods that are aten operators.
+extern PyGetSetDef tensor_properties[];
+PyObject* get_tensor_attribute(PyObject* self, PyObject* name);
+Owned to_tuple(IntSpan words);
+// What the tensor's class says of them, or the tensor itself: plain or symbolic numbers.
+Owned sizes_of(PyObject* self);
+Owned strides_of(PyObject* self);
+
+// tensor_methods.cpp: methods that are not operators. Ends in nulls.
+extern PyMethodDef tensor_methods[];
+// The element of a one-element tensor, as a Python number. Raises BadValue, Unsupported.
+Owned only_element(PyObject* self, const char* what);
+// A NumPy array on the memory of a tensor. Raises Unsupported, BadValue; throws PythonErrorSet.
+Owned to_array(PyObject* self);
+
+// tensor_copy.cpp: for copy and pickle.
+PyObject* copy_tensor(PyObject* self, PyObject*);
+PyObject* deepcopy_tensor(PyObject* self, PyObject* memo);
+PyObject* reduce_tensor(PyObject* self, PyObject* protocol);
+PyObject* duplicate_tensor(PyObject* self, PyObject*);
+PyObject* untagged_alias(PyObject* self, PyObject*);
+PyObject* alias_tensor(PyObject* self, PyObject*);
+PyObject* bytes_of_tensor(PyObject* self, PyObject*);
+PyObject* typed_tensor(PyObject* self, PyObject* args);
+PyObject* empty_meta(PyObject* module, PyObject* args);
+
+// tensor_dlpack.cpp: handing out and taking in.
+PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* dlpack_device(PyObject* self, PyObject*);
+PyObject* import_dlpack(PyObject* module, PyObject* source);
+PyObject* tensor_for(PyObject* module, PyObject* object);
+// A tensor on the memory of an object with __dlpack__ or a capsule, also with strides below zero.
+Tensor take_dlpack(Runtime& runtime, PyObject* source);
+
+// tensor_numpy.cpp, tensor_construct.cpp: functions of the module.
+PyObject* import_array(PyObject* module, PyObject* array);
+PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs);
+
+}  // namespace opyard::python

@@ -1,0 +1,213 @@
+// objects/values/element.cpp: reading and writing single elements of every dtype.
+//
+// 16-bit floats have no C++ arithmetic here: they are widened bit by bit, which is exact, and
+// narrowed by rounding to the nearest, ties to even.
+#include "objects/values/element.h"
+
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+float widen(BFloat16 value) noexcept {
+  return std::bit_cast<float>(std::uint32_t{value.bits} << 16);
+}
+
+// sign, 5 bits of exponent (bias 15), 10 bits of fraction
+double widen(Half value) noexcept {
+  const int exponent = (value.bits >> 10) & 31;
+  const int fraction = value.bits & 1023;
+  double size = 0;
+  if (exponent == 31) {
+    size = fraction == 0 ? std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::quiet_NaN();
+  } else if (exponent == 0) {
+    size = std::ldexp(fraction, -24);
+  } else {
+    size = std::ldexp(fraction + 1024, exponent - 25);
+  }
+  return std::copysign(size, (value.bits & 0x8000) != 0 ? -1.0 : 1.0);
+}
+
+// std::nearbyint rounds ties to even in the default mode, which nobody here changes.
+Half narrow_to_half(double value) noexcept {
+  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const double size = std::abs(value);
+  std::uint16_t bits = 0;
+  if (std::isnan(value)) {
+    bits = 0x7e00;
+  } else if (size >= 65520) {  // halfway between the largest and the next power of two
+    bits = 0x7c00;
+  } else if (size < 0x1p-14) {
+    bits = std::uint16_t(std::nearbyint(std::ldexp(size, 24)));
+  } else {
+    int exponent = 0;
+    const double fraction = std::frexp(size, &exponent);  // in [0.5, 1)
+    // Rounding up to 2048 carries into the exponent, as it should.
+    bits = std::uint16_t(((exponent + 13) << 10) + int(std::nearbyint(std::ldexp(fraction, 11))));
+  }
+  return {std::uint16_t(sign | bits)};
+}
+
+// Through float: the double is first rounded to odd, so that the second rounding is right.
+BFloat16 narrow_to_bfloat(double value) noexcept {
+  if (std::isnan(value)) return {0x7fc0};
+  auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  if (std::isinf(value) || std::isinf(std::bit_cast<float>(bits))) {
+    return {std::uint16_t(bits >> 16)};
+  }
+  const double rounded = double{std::bit_cast<float>(bits)};
+  if (rounded != value) {
+    if (std::abs(rounded) > std::abs(value)) --bits;
+    bits |= 1;
+  }
+  return {std::uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+}
+
+template <typename T>
+T load(const void* element) noexcept {
+  T value;
+  std::memcpy(&value, element, sizeof value);
+  return value;
+}
+
+template <typename T>
+std::string store(T value, void* element) {
+  std::memcpy(element, &value, sizeof value);
+  return {};
+}
+
+double as_double(Number number) noexcept {
+  return number.kind == Number::Kind::Float ? number.real : double(number.integer);
+}
+
+template <typename T>
+std::string store_integer(Number number, DType dtype, void* element) {
+  constexpr std::int64_t kLowest = std::numeric_limits<T>::min();
+  constexpr std::int64_t kHighest = std::numeric_limits<T>::max();
+  std::int64_t value = number.integer;
+  bool fits = true;
+  if (number.kind == Number::Kind::Float) {
+    const double cut = std::trunc(number.real);
+    fits = cut >= -0x1p63 && cut < 0x1p63;  // false for NaN
+    value = fits ? std::int64_t(cut) : 0;
+  }
+  if (!fits || value < kLowest || value > kHighest) {
+    return std::string("does not fit in ") + name_of(dtype) + ", which holds " +
+           std::to_string(kLowest) + " to " + std::to_string(kHighest);
+  }
+  return store(T(value), element);
+}
+
+// int64 goes to float32 in one rounding, not through double.
+float as_float(Number number) noexcept {
+  return number.kind == Number::Kind::Float ? float(number.real) : float(number.integer);
+}
+
+}  // namespace
+
+Number Number::of_bool(bool value) noexcept {
+  Number number;
+  number.kind = Kind::Bool;
+  number.integer = value ? 1 : 0;
+  return number;
+}
+Number Number::of_int(std::int64_t value) noexcept {
+  Number number;
+  number.integer = value;
+  return number;
+}
+Number Number::of_float(double value) noexcept {
+  Number number;
+  number.kind = Kind::Float;
+  number.real = value;
+  return number;
+}
+
+const std::byte* require_readable(const Tensor& tensor, const char* what) {
+  if (!tensor.device().is_cpu()) {
+    fail(ErrorKind::Unsupported,
+         std::string(what) + ": the tensor " + describe(tensor) + " is on device '" +
+             to_string(tensor.device()) +
+             "', whose memory Python cannot read; copy it to the cpu first");
+  }
+  const void* const data = tensor.raw();
+  if (data == nullptr && tensor.numel() != 0) {
+    fail(ErrorKind::BadValue, std::string(what) + ": the tensor " + describe(tensor) +
+                                  " has no memory yet, so it has no values");
+  }
+  return static_cast<const std::byte*>(data);
+}
+
+Owned to_number(DType dtype, const void* element) {
+  switch (dtype) {
+    case DType::Bool:
+      return Owned::share(load<std::uint8_t>(element) != 0 ? Py_True : Py_False);
+    case DType::UInt8:
+      return checked(PyLong_FromLong(load<std::uint8_t>(element)));
+    case DType::Int8:
+      return checked(PyLong_FromLong(load<std::int8_t>(element)));
+    case DType::Int16:
+      return checked(PyLong_FromLong(load<std::int16_t>(element)));
+    case DType::Int32:
+      return checked(PyLong_FromLong(load<std::int32_t>(element)));
+    case DType::Int64:
+      return checked(PyLong_FromLongLong(load<std::int64_t>(element)));
+    case DType::Half:
+      return checked(PyFloat_FromDouble(widen(load<Half>(element))));
+    case DType::BFloat16:
+      return checked(PyFloat_FromDouble(double{widen(load<BFloat16>(element))}));
+    case DType::Float32:
+      return checked(PyFloat_FromDouble(double{load<float>(element)}));
+    case DType::Float64:
+      return checked(PyFloat_FromDouble(load<double>(element)));
+    case DType::ComplexFloat: {
+      const auto value = load<std::complex<float>>(element);
+      return checked(PyComplex_FromDoubles(double{value.real()}, double{value.imag()}));
+    }
+    case DType::ComplexDouble: {
+      const auto value = load<std::complex<double>>(element);
+      return checked(PyComplex_FromDoubles(value.real(), value.imag()));
+    }
+  }
+  fail(ErrorKind::Internal, "a dtype without a Python number");
+}
+
+std::string store_number(DType dtype, Number number, void* element) {
+  switch (dtype) {
+    case DType::Bool:
+      return store(std::uint8_t(as_double(number) != 0 ? 1 : 0), element);
+    case DType::UInt8:
+      return store_integer<std::uint8_t>(number, dtype, element);
+    case DType::Int8:
+      return store_integer<std::int8_t>(number, dtype, element);
+    case DType::Int16:
+      return store_integer<std::int16_t>(number, dtype, element);
+    case DType::Int32:
+      return store_integer<std::int32_t>(number, dtype, element);
+    case DType::Int64:
+      return store_integer<std::int64_t>(number, dtype, element);
+    case DType::Half:
+      return store(narrow_to_half(as_double(number)), element);
+    case DType::BFloat16:
+      return store(narrow_to_bfloat(as_double(number)), element);
+    case DType::Float32:
+      return store(as_float(number), element);
+    case DType::Float64:
+      return store(as_double(number), element);
+    case DType::ComplexFloat:
+      return store(std::complex<float>(as_float(number)), element);
+    case DType::ComplexDouble:
+      return store(std::complex<double>(as_double(number)), element);
+  }
+  fail(ErrorKind::Internal, "a dtype that no number can be written to");
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,41 @@
+// objects/values/element.h: one element of a tensor as a Python number, and back.
+//
+// Depends on: runtime/owned.h, tensor/tensor.h.
+#pragma once
+
+#include "runtime/owned.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "opyard/tensor/tensor.h"
+
+namespace opyard::python {
+
+// The bytes of a tensor that the CPU can read. Raises Unsupported, naming `what`, for others;
+// BadValue for a tensor of elements without memory.
+const std::byte* require_readable(const Tensor& tensor, const char* what);
+
+// bool, int, float or complex. Throws PythonErrorSet. With the GIL held.
+Owned to_number(DType dtype, const void* element);
+
+// A number on its way into elements, whatever wrote it: bool, int or float.
+struct Number {
+  enum class Kind : std::uint8_t { Bool, Int, Float };
+  Kind kind = Kind::Int;
+  union {
+    std::int64_t integer = 0;  // also 0 or 1 for Bool
+    double real;
+  };
+
+  static Number of_bool(bool value) noexcept;
+  static Number of_int(std::int64_t value) noexcept;
+  static Number of_float(double value) noexcept;
+};
+
+// Why a number cannot be an element of this dtype, as the end of a sentence ("does not fit …"),
+// or "" where it was stored. Floats are cut towards zero for integers; not-zero is True.
+std::string store_number(DType dtype, Number number, void* element);
+
+}  // namespace opyard::python

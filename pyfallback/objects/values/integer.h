@@ -1,0 +1,34 @@
+// objects/values/integer.h: Python ints, which have no limit, as 64-bit integers, which do.
+//
+// Depends on: runtime/errors.h.
+#pragma once
+
+#include "runtime/errors.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace opyard::python {
+
+inline constexpr const char* kInt64Range = "-9223372036854775808 to 9223372036854775807";
+
+// The value of an int; nothing where it is past 64 bits. Throws PythonErrorSet for what is no int.
+inline std::optional<std::int64_t> find_int64(PyObject* integer) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(integer, &overflow);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  if (overflow != 0) return std::nullopt;
+  return value;
+}
+
+// An object as repr() shows it, for messages. May run Python code.
+inline std::string shown(PyObject* object) {
+  const Owned text = Owned::steal(PyObject_Repr(object));
+  const char* const utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (utf8 != nullptr) return utf8;
+  PyErr_Clear();  // the object cannot show itself, or is an int of thousands of digits
+  return "<unprintable>";
+}
+
+}  // namespace opyard::python

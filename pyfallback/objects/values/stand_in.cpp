@@ -1,0 +1,30 @@
+// objects/values/stand_in.cpp: asking an object for the value that it stands for.
+#include "objects/values/stand_in.h"
+
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+// The classes of the commonest objects, which have no methods of users.
+bool is_plain(PyObject* object) noexcept {
+  return object == Py_None || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+         PyUnicode_CheckExact(object) || PyBool_Check(object) || PyList_CheckExact(object) ||
+         PyTuple_CheckExact(object) || PyDict_CheckExact(object) || PyType_Check(object);
+}
+
+}  // namespace
+
+Owned find_stand_in(PyObject* object) {
+  if (is_plain(object)) return Owned();
+  auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  const Owned method = Owned::steal(PyObject_GetAttrString(type, "__opyard_value__"));
+  if (!method) {
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonErrorSet();
+    PyErr_Clear();
+    return Owned();
+  }
+  return checked(PyObject_CallOneArg(method.get(), object));
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,274 @@
+// operators/call_plan.cpp: one walk over the parameters.
+#include "operators/call_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "objects/convert/convert.h"
+#include "objects/tensor/tensor.h"
+#include "objects/values/integer.h"
+#include "opyard/registry/registry.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+// The keyword argument of this name, borrowed, or null. Names are interned on both sides
+// almost always, so the first walk compares addresses.
+PyObject* find_keyword(PyObject* const* values, PyObject* names, PyObject* wanted) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(names);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (PyTuple_GET_ITEM(names, i) == wanted) return values[i];
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (PyUnicode_Compare(PyTuple_GET_ITEM(names, i), wanted) == 0) return values[i];
+  }
+  return nullptr;
+}
+
+// `convert` makes a Python object of a result.
+template <typename Convert>
+PyObject* take_results(Runtime&, const Operator& op, Stack& stack, const Convert& convert_result) {
+  const std::vector<Argument>& results = op.schema().results;
+  if (results.empty()) Py_RETURN_NONE;
+  const std::span<Value> values = stack.top(results.size());
+  const auto convert = [&](std::size_t i) { return convert_result(*results[i].type, values[i]); };
+  Owned object;
+  if (results.size() == 1) {
+    object = convert(0);
+  } else {
+    object = checked(PyTuple_New(Py_ssize_t(results.size())));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      PyTuple_SET_ITEM(object.get(), Py_ssize_t(i), convert(i).release());
+    }
+  }
+  stack.drop(results.size());
+  return object.release();
+}
+
+// Not in the middle of a character. What lies behind the details is zero.
+void set_details(Misfit& misfit, std::string_view text) {
+  std::size_t size = std::min(text.size(), sizeof(misfit.details) - 1);
+  while (size < text.size() && size > 0 && (text[size] & 0xC0) == 0x80) --size;
+  text.copy(misfit.details, size);
+}
+
+// `arrays` is the owner.
+void lend_to(Stack& stack, TensorImpl* array) {
+  Tensor lent(CountedPtr<TensorImpl>::steal(array));
+  stack.lend(lent);
+  static_cast<void>(lent.release_impl());
+}
+
+}  // namespace
+
+CallPlan::CallPlan(Runtime& runtime, const Operator& op) : op_(op), direct_(runtime, op) {
+  const Schema& schema = op.schema();
+  for (const Argument& argument : schema.arguments) {
+    Owned name = checked(PyUnicode_InternFromString(argument.name.c_str()));
+    parameters_.push_back({std::move(name), &argument, argument.type->kind() == TypeKind::Tensor,
+                           argument.is_write()});
+    if (!argument.keyword_only) ++positional_;
+  }
+  if (schema.variadic_arguments || schema.variadic_results) positional_ = kCannotBeCalled;
+}
+
+const CallPlan::Parameter* CallPlan::find(PyObject* name) const {
+  for (const Parameter& parameter : parameters_) {
+    if (PyUnicode_Compare(parameter.name.get(), name) == 0) return &parameter;
+  }
+  return nullptr;
+}
+
+void CallPlan::blame(Misfit& misfit, std::string_view place, std::string_view what) const {
+  set_details(misfit,
+              fmt::format("{}{} {}", parameters_[misfit.position].argument->name, place, what));
+}
+
+// Pushes one argument. Where it does not fit nothing is pushed.
+bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
+                       ForeignArguments& arrays, Misfit& misfit, bool only_candidate) const {
+  try {
+    arrays.set_written(parameters_[position].is_written);
+    if (parameters_[position].is_tensor && given != Py_None && !is_tensor(runtime, given)) {
+      if (TensorImpl* const array = arrays.convert(runtime, given)) {
+        lend_to(stack, array);
+        return true;
+      }
+    }
+    Value value;
+    if (to_value(runtime, *parameters_[position].argument->type, given, value, &arrays)) {
+      stack.push(std::move(value));
+      return true;
+    }
+    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
+  } catch (const PastRange& range) {
+    misfit = {Misfit::Kind::Range, position, given, range.accepted, ""};
+    if (!range.place.empty()) blame(misfit, range.place, "is the number outside");
+  } catch (const WrongElement& element) {
+    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
+    blame(misfit, element.place,
+          fmt::format("is of type '{}', where '{}' is expected", element.found, element.accepted));
+  } catch (const RefusedArray& refused) {
+    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
+    if (only_candidate) refuse_array(refused, misfit);
+    set_details(misfit,
+                refused.place.empty() ? refused.what() : refused.place + ": " + refused.what());
+  } catch (const NamesNothing& error) {
+    if (only_candidate) throw;
+    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
+    set_details(misfit, error.what());
+  }
+  return false;
+}
+
+bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
+                    Stack& stack, ForeignArguments& arrays, Misfit& misfit,
+                    bool only_candidate) const {
+  if (count > positional_) {
+    misfit = {Misfit::Kind::TooMany, std::size_t(count), nullptr, nullptr, ""};
+    return false;
+  }
+  arrays.begin();
+  Py_ssize_t keywords_left = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = parameters_[i];
+    PyObject* given = Py_ssize_t(i) < count ? args[i] : nullptr;
+    if (given == nullptr && keywords_left > 0) {
+      given = find_keyword(args + count, names, parameter.name.get());
+      if (given != nullptr) --keywords_left;
+    }
+    if (given == nullptr) {
+      const std::optional<Value>& default_value = parameter.argument->default_value;
+      if (!default_value) {
+        misfit = {Misfit::Kind::Missing, i, nullptr, nullptr, ""};
+        stack.drop(i);
+        return false;
+      }
+      stack.push(*default_value);
+    } else if (parameter.is_tensor && Py_TYPE(given) == runtime.tensor_type) {
+      stack.lend(tensor_unchecked(given));
+    } else if (TensorImpl* const array = parameter.is_tensor && !parameter.is_written
+                                             ? arrays.lend_of_known_type(runtime, given)
+                                             : nullptr) {
+      lend_to(stack, array);
+    } else if (!convert(runtime, i, given, stack, arrays, misfit, only_candidate)) {
+      stack.drop(i);
+      return false;
+    }
+  }
+  if (keywords_left == 0) return true;
+  misfit = {Misfit::Kind::Names, std::size_t(count), nullptr, nullptr, ""};
+  stack.drop(parameters_.size());
+  return false;
+}
+
+std::string CallPlan::explain(const Misfit& misfit, PyObject* names) const {
+  switch (misfit.kind) {
+    case Misfit::Kind::TooMany:
+      if (positional_ == kCannotBeCalled) {
+        return fmt::format("{} has a variadic schema, which this version cannot call from Python",
+                           op_.declaration());
+      }
+      return fmt::format(
+          "{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}",
+          op_.name().name, positional_, misfit.position, op_.declaration());
+    case Misfit::Kind::Missing:
+      return fmt::format("{}() is missing value for argument '{}'. Declaration: {}",
+                         op_.name().name, parameters_[misfit.position].argument->name,
+                         op_.declaration());
+    case Misfit::Kind::Type:
+    case Misfit::Kind::Range:
+      return explain_value(misfit);
+    case Misfit::Kind::Names:
+      return explain_names(misfit.position, names);
+  }
+  fail(ErrorKind::Internal, "a misfit of no kind");
+}
+
+std::string CallPlan::explain_value(const Misfit& misfit) const {
+  const Argument& argument = *parameters_[misfit.position].argument;
+  const std::string past = misfit.kind == Misfit::Kind::Type
+                               ? ""
+                               : fmt::format(" with a number outside of {}", misfit.accepted);
+  return fmt::format(
+      "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'{}.\n"
+      "Position: {}\nValue: {}\nDeclaration: {}{}{}",
+      op_.name().name, to_string(*argument.type), argument.name, Py_TYPE(misfit.given)->tp_name,
+      past, misfit.position, shown(misfit.given), op_.declaration(),
+      misfit.details[0] == '\0' ? "" : "\nCast error details: ", misfit.details);
+}
+
+// `count` arguments were given by position.
+std::string CallPlan::explain_names(std::size_t count, PyObject* names) const {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* const name = PyTuple_GET_ITEM(names, i);
+    const Parameter* const known = find(name);
+    const std::string_view text = require_text(name, "the name of an argument");
+    if (known == nullptr) {
+      return fmt::format("Unknown keyword argument '{}' for operator '{}'. Schema: {}", text,
+                         op_.name().name, op_.declaration());
+    }
+    if (std::size_t(known - parameters_.data()) < count) {
+      return fmt::format(
+          "Argument '{}' specified both as positional and keyword argument. Schema: {}", text,
+          op_.declaration());
+    }
+  }
+  fail(ErrorKind::Internal, "keyword arguments were left over although all of them are known");
+}
+
+void CallPlan::require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
+                       Stack& stack, ForeignArguments& arrays) const {
+  Misfit misfit;
+  if (!bind(runtime, args, count, names, stack, arrays, misfit, true)) refuse(misfit, names);
+}
+
+void CallPlan::refuse(const Misfit& misfit, PyObject* names) const {
+  refuse(positional_ == kCannotBeCalled ? ErrorKind::Unsupported : ErrorKind::BadArgument,
+         explain(misfit, names));
+}
+
+void CallPlan::refuse_array(const RefusedArray& refused, const Misfit& misfit) const {
+  refuse(
+      refused.kind(),
+      fmt::format("{}() cannot take what was given for argument '{}'{}, a value of type '{}': {}.\n"
+                  "Position: {}\nDeclaration: {}",
+                  op_.name().name, parameters_[misfit.position].argument->name, refused.place,
+                  refused.type.empty() ? Py_TYPE(misfit.given)->tp_name : refused.type.c_str(),
+                  refused.what(), misfit.position, op_.declaration()));
+}
+
+void CallPlan::refuse(ErrorKind kind, std::string text) const {
+  // Arguments for the operator that took this one's place would seem wrong here.
+  if (Registry::instance().find(op_.name()) != &op_) {
+    fail(ErrorKind::OperatorGone,
+         fmt::format("{} is gone: the library that defined it was taken back. Load the library "
+                     "again, or look the operator up anew.",
+                     op_.declaration()));
+  }
+  fail(kind, std::move(text));
+}
+
+PyObject* CallPlan::call(Runtime& runtime, Stack& stack, const ForeignArguments& arrays) const {
+  op_.call_boxed_unchecked(stack);
+  return take_results(runtime, op_, stack, arrays);
+}
+
+PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack) {
+  return take_results(runtime, op, stack, [&](const Type& type, Value& value) {
+    if (value.is_tensor()) return wrap(runtime, value.take_tensor());
+    return to_python(runtime, type, value);
+  });
+}
+
+PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack,
+                       const ForeignArguments& arrays) {
+  if (__builtin_expect(arrays.empty(), 1)) return take_results(runtime, op, stack);
+  return take_results(runtime, op, stack, [&](const Type& type, Value& value) {
+    return arrays.give_back(runtime, type, value);
+  });
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,105 @@
+// operators/call_plan.h: binding Python arguments to a schema.
+//
+// A plan is compiled from the schema when the operator's Python object is made: interned
+// names, defaults as values, what may be given by position. Binding walks it once, puts the
+// arguments straight onto the stack, and builds no dictionary and no tuple.
+//
+// Where the arguments do not fit, the failure is found once, as a Misfit, and put into words only
+// where nobody takes the call: looking a second time may run an __index__ that answers otherwise.
+// The texts are kept to the letter, since people match on them.
+//
+// Depends on: operators/direct_call.h, objects/arrays/foreign_array.h, registry/operator.h, value/stack.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "objects/arrays/foreign_array.h"
+#include "operators/direct_call.h"
+#include "opyard/registry/operator.h"
+#include "opyard/value/stack.h"
+
+namespace opyard::python {
+
+// Why arguments do not fit a schema.
+struct Misfit {
+  enum class Kind : std::uint8_t { TooMany, Missing, Type, Range, Names };
+  Kind kind;
+  std::size_t position;  // of the parameter; for TooMany and Names how many were given by position
+  PyObject* given;       // for Type and Range; borrowed from the caller's arguments
+  const char* accepted;  // for Range
+  // What is wrong with it besides, as the element of a list that is to blame, in words that are cut
+  // where they are long; empty for nothing.
+  char details[200];
+};
+
+class CallPlan {
+ public:
+  // With the GIL held; throws PythonErrorSet.
+  CallPlan(Runtime& runtime, const Operator& op);
+
+  // Binds vectorcall arguments and pushes one value an argument of the schema. Where they do
+  // not fit it gives false, with what was wrong in `misfit`; the stack is then as it was. Throws
+  // where a conversion raises; that something names nothing is raised where this is the only
+  // candidate, else a misfit. Tensors are lent: the caller's references keep them alive, and `arrays` those
+  // that stand for arrays of other libraries.
+  bool bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
+            Stack& stack, ForeignArguments& arrays, Misfit& misfit, bool only_candidate) const;
+  // The same, and raises what refuse() does where they do not fit.
+  void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
+               Stack& stack, ForeignArguments& arrays) const;
+
+  // A misfit in words; `names` as they were bound.
+  std::string explain(const Misfit& misfit, PyObject* names) const;
+  // Raises BadArgument (TypeError) with those words; OperatorGone where the definition was taken
+  // back, Unsupported for an operator with a variadic schema.
+  [[noreturn]] OPYARD_COLD void refuse(const Misfit& misfit, PyObject* names) const;
+
+  // How calls are made whose arguments are ready; see operators/direct_call.h.
+  const DirectCall& direct() const noexcept { return direct_; }
+
+  // Calls the operator with what was bound, and gives the results as one Python object: None, the
+  // one, or a tuple of them. Leaves the stack as it was before.
+  PyObject* call(Runtime& runtime, Stack& stack, const ForeignArguments& arrays) const;
+  const Operator& op() const noexcept { return op_; }
+
+ private:
+  struct Parameter {
+    Owned name;
+    const Argument* argument;
+    bool is_tensor;  // exactly Tensor: the common case
+    bool is_written;
+  };
+
+  const Parameter* find(PyObject* name) const;
+  bool convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
+               ForeignArguments& arrays, Misfit& misfit, bool only_candidate) const;
+  [[noreturn]] OPYARD_COLD void refuse_array(const RefusedArray& refused,
+                                             const Misfit& misfit) const;
+  [[noreturn]] OPYARD_COLD void refuse(ErrorKind kind, std::string text) const;
+  // Adds "<argument><place> <what>".
+  OPYARD_COLD void blame(Misfit& misfit, std::string_view place, std::string_view what) const;
+  std::string explain_value(const Misfit& misfit) const;
+  std::string explain_names(std::size_t count, PyObject* names) const;
+
+  const Operator& op_;
+  const DirectCall direct_;
+  std::vector<Parameter> parameters_;
+  // How many arguments may be given by position. A variadic schema has fewer than none, so
+  // that the check that each call makes anyway refuses it.
+  static constexpr Py_ssize_t kCannotBeCalled = -1;
+  Py_ssize_t positional_ = 0;
+};
+
+// The results of an operator, on top of the stack, as one Python object: None, the one, or a tuple of
+// them. Takes them from the stack.
+PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack);
+// The same for a call with arguments from Python: tensors become arrays where those were given.
+PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack,
+                       const ForeignArguments& arrays);
+
+}  // namespace opyard::python

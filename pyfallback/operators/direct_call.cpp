@@ -1,0 +1,490 @@
+// operators/direct_call.cpp: what is ready, and the two ways to a kernel.
+//
+// [Defaults] A function in Python must not see an argument that equals its default (see
+// kernels/call_arguments.h), so such a call goes through the stack, which leaves it out.
+//
+// [Places] What every call runs begins a cache line. Where such functions lie is otherwise up to what is
+// linked before them, and moves the bench rows python_names and subclass by a tenth.
+//
+// [C++ calls] C++ kernels are called by their C++ signature. Each signature in the table has a function of its
+// own, which is instantiated for it: the arguments' conversions and the call are one function.
+#include "operators/direct_call.h"
+
+#include <array>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "objects/arrays/shared_memory.h"
+#include "objects/convert/convert.h"
+#include "objects/tensor/tensor.h"
+#include "objects/values/integer.h"
+#include "opyard/registry/handlers.h"
+#include "opyard/value/scalar.h"
+#include "runtime/exit.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+constexpr std::size_t kMostParameters = 64;
+
+Ready ready_for(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::Tensor:
+      return Ready::Tensor;
+    case TypeKind::Int:
+    case TypeKind::SymInt:  // where it is known
+      return Ready::Int;
+    case TypeKind::Float:
+    case TypeKind::SymFloat:
+      return Ready::Float;
+    case TypeKind::Bool:
+    case TypeKind::SymBool:
+      return Ready::Bool;
+    case TypeKind::Str:
+      return Ready::Str;
+    case TypeKind::Scalar:
+      return Ready::Number;
+    case TypeKind::Optional:
+      return type.element().kind() == TypeKind::Tensor ? Ready::OptionalTensor : Ready::Never;
+    default:
+      return Ready::Never;
+  }
+}
+
+// What C++ can take: a text with lone surrogates has no UTF-8 form.
+bool is_text(PyObject* object) noexcept {
+  if (!PyUnicode_CheckExact(object)) return false;
+  if (PyUnicode_IS_COMPACT_ASCII(object) || PyUnicode_AsUTF8(object) != nullptr) return true;
+  PyErr_Clear();
+  return false;
+}
+
+bool is_small_int(PyObject* object) noexcept {
+  return PyLong_CheckExact(object) && find_int64(object).has_value();
+}
+
+// For what is no tensor.
+[[gnu::aligned(64)]] bool is_ready(Ready ready, PyObject* object) noexcept {
+  switch (ready) {
+    case Ready::Int:
+      return is_small_int(object);
+    case Ready::Float:
+      return PyFloat_CheckExact(object);
+    case Ready::Bool:
+      return PyBool_Check(object);
+    case Ready::Str:
+      return is_text(object);
+    case Ready::Number:
+      return PyFloat_CheckExact(object) || PyBool_Check(object) || is_small_int(object);
+    case Ready::Tensor:
+    case Ready::OptionalTensor:
+    case Ready::Never:
+      break;
+  }
+  return false;
+}
+
+bool is_for_tensors(Ready ready) noexcept {
+  return ready == Ready::Tensor || ready == Ready::OptionalTensor;
+}
+
+// Adds the keys of an object, where it is ready for what takes tensors.
+[[gnu::always_inline]] inline bool join_tensor(const Runtime& runtime, Ready ready,
+                                               PyObject* object, DispatchKeySet& keys) {
+  if (!is_tensor(runtime, object)) return ready == Ready::OptionalTensor && object == Py_None;
+  keys = keys | tensor_unchecked(object).impl()->keys();
+  return true;
+}
+
+bool is_nan(PyObject* object) noexcept {
+  return PyFloat_CheckExact(object) && std::isnan(PyFloat_AS_DOUBLE(object));
+}
+
+// Of exact numbers and texts, for which comparing runs no code of a user.
+bool equals(PyObject* object, PyObject* default_value) noexcept {
+  if (object == default_value || (is_nan(object) && is_nan(default_value))) return true;
+  const int equal = PyObject_RichCompareBool(object, default_value, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal != 0;
+}
+
+const Storage& memory_of(PyObject* tensor) noexcept {
+  return *tensor_unchecked(tensor).impl()->storage();
+}
+
+// One argument of a C++ function, from the object that was given, else from its default; false where
+// the object is not ready.
+template <typename A>
+struct Taken;
+template <>
+struct Taken<const Tensor&> {
+  const Tensor* tensor = nullptr;
+  bool take(PyObject* given, const Argument&) noexcept {
+    if (given == nullptr || given == Py_None) return false;
+    tensor = &tensor_unchecked(given);
+    return true;
+  }
+  const Tensor& get() const noexcept { return *tensor; }
+};
+template <>
+struct Taken<std::int64_t> {
+  std::int64_t number = 0;
+  bool take(PyObject* given, const Argument& argument) {
+    if (given == nullptr) {
+      number = argument.default_value->to_int();
+      return true;
+    }
+    const std::optional<std::int64_t> found =
+        PyLong_CheckExact(given) ? find_int64(given) : std::nullopt;
+    number = found.value_or(0);
+    return found.has_value();
+  }
+  std::int64_t get() const noexcept { return number; }
+};
+template <>
+struct Taken<double> {
+  double number = 0;
+  bool take(PyObject* given, const Argument& argument) {
+    number = given == nullptr            ? argument.default_value->to_double()
+             : PyFloat_CheckExact(given) ? PyFloat_AS_DOUBLE(given)
+                                         : 0;
+    return given == nullptr || PyFloat_CheckExact(given);
+  }
+  double get() const noexcept { return number; }
+};
+template <>
+struct Taken<const Scalar&> {
+  Scalar number = std::int64_t{0};
+  bool take(PyObject* given, const Argument& argument) {
+    if (given == nullptr) {
+      number = Scalar(*argument.default_value);
+    } else if (PyFloat_CheckExact(given)) {
+      number = PyFloat_AS_DOUBLE(given);
+    } else {
+      Taken<std::int64_t> integer;
+      if (!integer.take(given, argument)) return false;
+      number = integer.number;
+    }
+    return true;
+  }
+  const Scalar& get() const noexcept { return number; }
+};
+
+}  // namespace
+
+// See [C++ calls].
+struct CppCalls {
+  struct Entry {
+    const std::type_info* signature;
+    DirectCall::CppCall call;
+  };
+
+  template <typename... A, std::size_t... I>
+  static PyObject* call(std::index_sequence<I...>, Runtime& runtime, const Schema& schema,
+                        PyObject* const* args, std::size_t count, TypedFunction function,
+                        void* context, DispatchKeySet keys) {
+    std::tuple<Taken<A>...> taken;
+    if (!(std::get<I>(taken).take(I < count ? args[I] : nullptr, schema.arguments[I]) && ...)) {
+      return nullptr;
+    }
+    using Typed = Tensor (*)(A..., void*, DispatchKeySet);
+    return wrap_reference(
+        runtime, reinterpret_cast<Typed>(function)(std::get<I>(taken).get()..., context, keys));
+  }
+  template <typename... A>
+  static PyObject* run(Runtime& runtime, const Schema& schema, PyObject* const* args,
+                       std::size_t count, TypedFunction function, void* context,
+                       DispatchKeySet keys) {
+    return call<A...>(std::index_sequence_for<A...>(), runtime, schema, args, count, function,
+                      context, keys);
+  }
+  template <typename... A>
+  static constexpr Entry entry() {
+    return {&typeid(Tensor(A...)), &run<A...>};
+  }
+
+  static DirectCall::CppCall find(const std::type_info& signature) {
+    using T = const Tensor&;
+    using I = std::int64_t;
+    using F = double;
+    using S = const Scalar&;
+    static const std::array kEntries = {entry<T>(),       entry<T, T>(),    entry<T, T, T>(),
+                                        entry<T, I>(),    entry<T, F>(),    entry<T, S>(),
+                                        entry<T, T, I>(), entry<T, T, F>(), entry<T, T, S>(),
+                                        entry<T, S, S>(), entry<T, I, I>(), entry<T, F, F>()};
+    for (const Entry& one : kEntries) {
+      if (*one.signature == signature) return one.call;
+    }
+    return nullptr;
+  }
+};
+
+DirectCall::DirectCall(Runtime& runtime, const Operator& op) : op_(op) {
+  const Schema& schema = op.schema();
+  for (const Argument& argument : schema.arguments) {
+    const Ready ready = ready_for(*argument.type);
+    Owned default_value;
+    if (argument.default_value && ready != Ready::Never) {
+      default_value = to_python(runtime, *argument.type, *argument.default_value);
+    }
+    const bool required = !argument.default_value.has_value();
+    const std::size_t position = parameters_.size();
+    if (!argument.keyword_only) {
+      ++most_;
+      if (required) least_ = most_;
+      if (ready != Ready::Tensor) only_tensors_ = false;
+    } else if (required && position < kMostParameters) {
+      required_names_ |= std::uint64_t{1} << position;
+    }
+    parameters_.push_back({ready, argument.keyword_only, required, argument.is_out(),
+                           checked(PyUnicode_InternFromString(argument.name.c_str())),
+                           std::move(default_value)});
+  }
+  for (const Argument& result : schema.results) results_.push_back(ready_for(*result.type));
+  possible_ = !schema.variadic_arguments && !schema.variadic_results &&
+              parameters_.size() <= kMostParameters;
+}
+
+[[gnu::aligned(64)]] PyObject* DirectCall::try_call(Runtime& runtime, PyObject* overload,
+                                                    PyObject* const* args, std::size_t flags,
+                                                    PyObject* names) const {
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if (!possible_ || count < least_ || count > most_) return nullptr;
+  DispatchKeySet keys;
+  if (only_tensors_) {
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (!join_tensor(runtime, Ready::Tensor, args[i], keys)) return nullptr;
+    }
+  } else {
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      const Ready ready = parameters_[std::size_t(i)].ready;
+      if (!is_for_tensors(ready)) {
+        if (ready == Ready::Never) return nullptr;
+      } else if (!join_tensor(runtime, ready, args[i], keys)) {
+        return nullptr;
+      }
+    }
+  }
+  if (names == nullptr) {
+    if (required_names_ != 0) return nullptr;
+  } else {
+    DispatchKeySet more;  // apart, so that `keys` can stay in a register
+    if (!join_keywords(runtime, args + count, names, more)) return nullptr;
+    keys = keys | more;
+  }
+  detail::begin_reading();
+  keys = op_.call_keys(keys);
+  const Record& record = op_.record(keys);
+  if (record.lasting && names == nullptr) {
+    const std::type_info* const signature = record.signature;
+    const TypedFunction function = record.typed;
+    void* const context = record.context;
+    detail::end_reading();
+    if (__builtin_expect(signature != signature_, 0)) learn(signature);
+    if (cpp_call_ == nullptr) return nullptr;
+    return cpp_call_(runtime, op_.schema(), args, std::size_t(count), function, context, keys);
+  }
+  if (record.boxed != &run_python_kernel) {
+    if (__builtin_expect(record.role == RecordRole::View, 0)) {
+      const detail::CallDepth depth;
+      detail::end_reading();
+      return call_view(runtime, keys, args, flags, names);
+    }
+    const bool handled = leads_to_handlers(record);
+    detail::end_reading();
+    return handled ? call_handlers(runtime, overload, args, std::size_t(count), names) : nullptr;
+  }
+  const detail::CallDepth depth;
+  detail::end_reading();
+  return call_function(runtime, record, args, flags, names);
+}
+
+// Inside a CallDepth. What is no function of ours goes through the stack.
+[[gnu::aligned(64)]] PyObject* DirectCall::call_view(Runtime& runtime, DispatchKeySet keys,
+                                                     PyObject* const* args, std::size_t flags,
+                                                     PyObject* names) const {
+  const Record& record = op_.record_for(runtime.tag, keys);
+  if (record.boxed != &run_python_kernel) return nullptr;
+  return call_function(runtime, record, args, flags, names);
+}
+
+void DirectCall::learn(const std::type_info* signature) const {
+  cpp_call_ = CppCalls::find(*signature);
+  signature_ = signature;
+}
+
+// Finds each name among the keyword-only parameters, in their order. One of the others, or another
+// order, goes through the stack: a function gets by position what may be given by position, and names
+// in the order of the schema.
+[[gnu::aligned(64)]] bool DirectCall::join_keywords(const Runtime& runtime, PyObject* const* values,
+                                                    PyObject* names, DispatchKeySet& keys) const {
+  std::uint64_t given = 0;
+  auto at = std::size_t(most_);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i, ++at) {
+    while (at < parameters_.size() && parameters_[at].name.get() != PyTuple_GET_ITEM(names, i))
+      ++at;
+    if (at == parameters_.size()) return false;
+    given |= std::uint64_t{1} << at;
+    const Ready ready = parameters_[at].ready;
+    if (ready == Ready::Never) return false;
+    if (is_for_tensors(ready) && !join_tensor(runtime, ready, values[i], keys)) return false;
+  }
+  return (required_names_ & ~given) == 0;
+}
+
+// What join_tensor() has not looked at, and [Defaults].
+[[gnu::aligned(64)]] bool DirectCall::are_ready(PyObject* const* args, std::size_t count,
+                                                PyObject* names) const {
+  const auto fits = [](const Parameter& parameter, PyObject* object) {
+    if (!is_for_tensors(parameter.ready) && !is_ready(parameter.ready, object)) return false;
+    if (parameter.required) return true;
+    if (is_for_tensors(parameter.ready)) return object != Py_None;
+    return !equals(object, parameter.default_value.get());
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!fits(parameters_[i], args[i])) return false;
+  }
+  if (names == nullptr) return true;
+  auto at = std::size_t(most_);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i, ++at) {
+    while (parameters_[at].name.get() != PyTuple_GET_ITEM(names, i)) ++at;
+    if (!fits(parameters_[at], args[count + std::size_t(i)])) return false;
+  }
+  return true;
+}
+
+// Inside a CallDepth, which keeps the record.
+[[gnu::aligned(64)]] PyObject* DirectCall::call_function(Runtime& runtime, const Record& record,
+                                                         PyObject* const* args, std::size_t flags,
+                                                         PyObject* names) const {
+  const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
+  if (__builtin_expect(&kernel.runtime != &runtime || !kernel.convention.is_plain(), 0)) {
+    return call_with_rule(runtime, record, args, flags, names);
+  }
+  const auto count = std::size_t(PyVectorcall_NARGS(flags));
+  if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
+  Owned result = checked(
+      in_python([&] { return python::call_function(kernel.function, args, flags, names); }));
+  if (__builtin_expect(result_is_ready(runtime, result.get()), 1)) return result.release();
+  return convert_results(runtime, record, op_, result.get()).release();
+}
+
+// The kernels that call_function() leaves: one with a rule is called here as well.
+[[gnu::aligned(64)]] PyObject* DirectCall::call_with_rule(Runtime& runtime, const Record& record,
+                                                          PyObject* const* args, std::size_t flags,
+                                                          PyObject* names) const {
+  const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
+  if (&kernel.runtime != &runtime || kernel.convention.with_keyset || kernel.convention.with_op) {
+    return nullptr;
+  }
+  const auto count = std::size_t(PyVectorcall_NARGS(flags));
+  if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
+  Owned result = checked(
+      in_python([&] { return python::call_function(kernel.function, args, flags, names); }));
+  // One new tensor, as most give, needs no more than a look at the memory. Without this such calls cost
+  // 3 ns more.
+  if (kernel.convention.rule == ResultRule::Fresh && results_.size() == 1 &&
+      Py_TYPE(result.get()) == runtime.tensor_type && is_for_tensors(results_[0]) &&
+      __builtin_expect(is_apart(args, count, names, result.get()), 1)) {
+    return result.release();
+  }
+  if (__builtin_expect(result_is_ready(runtime, result.get()) &&
+                           obeys(kernel.convention.rule, args, count, names, result.get()),
+                       1)) {
+    return result.release();
+  }
+  return convert_ruled_results(runtime, record, op_, args, count, names, result.get()).release();
+}
+
+// visit(parameter, object) for what was given, in the schema's order.
+template <typename Visit>
+void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObject* names,
+                               const Visit& visit) const {
+  for (std::size_t i = 0; i < count; ++i) visit(parameters_[i], args[i]);
+  if (names == nullptr) return;
+  auto at = std::size_t(most_);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i, ++at) {
+    while (parameters_[at].name.get() != PyTuple_GET_ITEM(names, i)) ++at;
+    visit(parameters_[at], args[count + std::size_t(i)]);
+  }
+}
+
+// Whether no argument lies in the memory of a tensor.
+[[gnu::aligned(64)]] bool DirectCall::is_apart(PyObject* const* args, std::size_t count,
+                                               PyObject* names, PyObject* result) const {
+  const Storage& memory = memory_of(result);
+  bool apart = true;
+  if (only_tensors_ && names == nullptr) {
+    for (std::size_t i = 0; i < count; ++i) apart &= !shares_memory(memory, memory_of(args[i]));
+    return apart;
+  }
+  each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
+    if (is_for_tensors(parameter.ready) && given != Py_None) {
+      apart &= !shares_memory(memory, memory_of(given));
+    }
+  });
+  return apart;
+}
+
+// Whether a result that is ready is seen to follow the rule at a glance. Where it is not, it may
+// still do so: then the schema declares the alias.
+[[gnu::aligned(64)]] bool DirectCall::obeys(ResultRule rule, PyObject* const* args,
+                                            std::size_t count, PyObject* names,
+                                            PyObject* result) const {
+  if (rule == ResultRule::FirstArgument) {
+    return results_.size() == 1 && count > 0 && result == args[0];
+  }
+  if (results_.empty()) return true;
+  PyObject* const* const results = results_.size() == 1 ? &result : &PyTuple_GET_ITEM(result, 0);
+  if (rule == ResultRule::OutArguments) {
+    std::size_t position = 0;
+    each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
+      if (parameter.out && position < results_.size() && results[position] == given) ++position;
+    });
+    return position == results_.size();
+  }
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (!is_for_tensors(results_[i]) || results[i] == Py_None) continue;
+    if (!is_apart(args, count, names, results[i])) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (is_for_tensors(results_[j]) && results[j] != Py_None &&
+          shares_memory(memory_of(results[i]), memory_of(results[j]))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+[[gnu::aligned(64)]] PyObject* DirectCall::call_handlers(Runtime& runtime, PyObject* overload,
+                                                         PyObject* const* args, std::size_t count,
+                                                         PyObject* names) const {
+  if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
+  HandlerAnswer answer = ask_handlers(runtime, overload, args, count, names);
+  if (!answer.object) return nullptr;
+  if (__builtin_expect(result_is_ready(runtime, answer.object.get()), 1)) {
+    return answer.object.release();
+  }
+  return convert_answer(runtime, op_, answer).release();
+}
+
+[[gnu::aligned(64)]] bool DirectCall::result_is_ready(const Runtime& runtime,
+                                                      PyObject* result) const {
+  const auto fits = [&](Ready ready, PyObject* object) {
+    if (!is_for_tensors(ready)) return is_ready(ready, object);
+    return is_tensor(runtime, object) || object == Py_None;
+  };
+  if (results_.size() == 1) return fits(results_[0], result);
+  if (results_.empty()) return result == Py_None;
+  if (!PyTuple_CheckExact(result) || std::size_t(PyTuple_GET_SIZE(result)) != results_.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (!fits(results_[i], PyTuple_GET_ITEM(result, Py_ssize_t(i)))) return false;
+  }
+  return true;
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,99 @@
+// operators/direct_call.h: calls whose arguments go to the kernel as they lie in the argument array.
+//
+// A call from Python need not go through the stack where its arguments are ready: where an object is
+// what the boxed route would make of it. Then
+//   - a kernel in Python gets the caller's own array, and its result is the result;
+//   - handlers of modes and classes get the caller's own objects likewise;
+//   - a kernel in C++ of one of the commonest signatures gets references into the tensors' wrappers.
+// In all other cases, such as a list, an argument that equals its default, an unknown name, a layer in
+// between, try_call() does nothing and the call is made through the stack. Both ways give the same
+// results and errors.
+//
+// What can be known of the operator is found when its Python object is made.
+//
+// Depends on: operators/python_function.h, objects/tensor/tensor.h.
+#pragma once
+
+#include "runtime/runtime.h"
+
+#include <typeinfo>
+#include <vector>
+
+#include "operators/python_function.h"
+#include "opyard/registry/operator.h"
+
+namespace opyard::python {
+
+// What objects are ready for an argument or as a result.
+enum class Ready : std::uint8_t {
+  Tensor,          // a Tensor
+  OptionalTensor,  // a Tensor, or None
+  Int,             // exactly an int, of 64 bits
+  Float,           // exactly a float
+  Bool,            // True or False
+  Str,             // exactly a str
+  Number,          // Bool, Int or Float
+  Never,           // what always goes through the stack
+};
+
+class DirectCall {
+ public:
+  // With the GIL held; throws PythonErrorSet.
+  DirectCall(Runtime& runtime, const Operator& op);
+
+  // Makes a vectorcall and gives its result, a new reference; or gives null, without an exception, where
+  // it has to be made through the stack. Throws what the kernel throws, and PythonErrorSet.
+  // `overload` is the operator's Python object.
+  PyObject* try_call(Runtime& runtime, PyObject* overload, PyObject* const* args, std::size_t flags,
+                     PyObject* names) const;
+
+ private:
+  using CppCall = PyObject* (*)(Runtime & runtime, const Schema& schema, PyObject* const* args,
+                                std::size_t count, TypedFunction function, void* context,
+                                DispatchKeySet keys);
+  friend struct CppCalls;
+
+  bool join_keywords(const Runtime& runtime, PyObject* const* values, PyObject* names,
+                     DispatchKeySet& keys) const;
+  bool are_ready(PyObject* const* args, std::size_t count, PyObject* names) const;
+  PyObject* call_function(Runtime& runtime, const Record& record, PyObject* const* args,
+                          std::size_t flags, PyObject* names) const;
+  PyObject* call_with_rule(Runtime& runtime, const Record& record, PyObject* const* args,
+                           std::size_t flags, PyObject* names) const;
+  PyObject* call_view(Runtime& runtime, DispatchKeySet keys, PyObject* const* args,
+                      std::size_t flags, PyObject* names) const;
+  PyObject* call_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
+                          std::size_t count, PyObject* names) const;
+  bool result_is_ready(const Runtime& runtime, PyObject* result) const;
+  template <typename Visit>
+  void each_argument(PyObject* const* args, std::size_t count, PyObject* names,
+                     const Visit& visit) const;
+  bool is_apart(PyObject* const* args, std::size_t count, PyObject* names, PyObject* result) const;
+  bool obeys(ResultRule rule, PyObject* const* args, std::size_t count, PyObject* names,
+             PyObject* result) const;
+  OPYARD_COLD void learn(const std::type_info* signature) const;
+
+  struct Parameter {
+    Ready ready;
+    bool keyword_only;
+    bool required;
+    bool out;             // given by name, and written to
+    Owned name;           // interned
+    Owned default_value;  // as an object; null where there is none
+  };
+
+  const Operator& op_;
+  std::vector<Parameter> parameters_;
+  std::vector<Ready> results_;
+  bool possible_ = true;              // false for variadic schemas and for more than 64 arguments
+  bool only_tensors_ = true;          // by position
+  Py_ssize_t least_ = 0;              // how many have to be given by position,
+  Py_ssize_t most_ = 0;               // and may be
+  std::uint64_t required_names_ = 0;  // which have to be given by name, by position in the schema
+
+  // The C++ signature that was met last, and the function that calls it; null where there is none. With the GIL.
+  mutable const std::type_info* signature_ = nullptr;
+  mutable CppCall cpp_call_ = nullptr;
+};
+
+}  // namespace opyard::python

@@ -1,0 +1,175 @@
+// operators/name_space.cpp: attributes that are found once and then kept.
+//
+// A type of our own, since a class in Python with a __getattr__ looks through its bases first, at every
+// access (bench row path).
+//
+// [Near] Beside its dictionary an object has a few of its attributes by the addresses of their names,
+// which the interpreter gives for one name always. So its dictionary is changed in here alone:
+// what Python gets for __dict__ can only be looked at, as with a class. Names are plain strings there,
+// so that no code of a user runs while one is looked for.
+#include "operators/name_space.h"
+
+#include <structmember.h>
+
+#include <utility>
+
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+struct Near {
+  PyObject* name;
+  PyObject* value;
+};
+constexpr std::size_t kNear = 16;
+
+struct NameSpaceObject {
+  PyObject_HEAD PyObject* kept;  // a dictionary, or null
+  PyObject* weak_references;
+  Near near[kNear];
+};
+
+NameSpaceObject& name_space_of(PyObject* self) { return *reinterpret_cast<NameSpaceObject*>(self); }
+
+Near& near_of(NameSpaceObject& space, PyObject* name) {
+  constexpr std::uintptr_t kTextSize = 64;  // short texts lie about so far apart
+  return space.near[reinterpret_cast<std::uintptr_t>(name) / kTextSize % kNear];
+}
+
+void forget_near(NameSpaceObject& space) noexcept {
+  for (Near& near : space.near) {
+    Py_CLEAR(near.name);
+    Py_CLEAR(near.value);
+  }
+}
+
+// A name as a plain string.
+Owned plain(PyObject* name) {
+  return PyUnicode_CheckExact(name) ? Owned::share(name) : checked(PyUnicode_FromObject(name));
+}
+
+OPYARD_COLD PyObject* find_attribute(PyObject* self, PyObject* name) {
+  NameSpaceObject& space = name_space_of(self);
+  if (space.kept != nullptr) {
+    if (PyObject* const found = Py_XNewRef(PyDict_GetItemWithError(space.kept, name))) {
+      if (PyUnicode_CheckExact(name)) {
+        Near& near = near_of(space, name);
+        const Owned former_name = Owned::steal(std::exchange(near.name, Py_NewRef(name)));
+        const Owned former_value = Owned::steal(std::exchange(near.value, Py_NewRef(found)));
+      }
+      return found;
+    }
+    if (PyErr_Occurred() != nullptr) return nullptr;
+  }
+  PyObject* const found = PyObject_GenericGetAttr(self, name);
+  if (found != nullptr || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) return found;
+  PyErr_Clear();
+  return entry_from_python([&] {
+    const Owned find =
+        checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "_find"));
+    return PyObject_CallFunctionObjArgs(find.get(), self, name, nullptr);
+  });
+}
+
+PyObject* get_attribute(PyObject* self, PyObject* name) {
+  const Near& near = near_of(name_space_of(self), name);
+  return near.name == name ? Py_NewRef(near.value) : find_attribute(self, name);
+}
+
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  return entry_from_python(-1, [&] {
+    const Owned exact = plain(name);
+    const int failed = PyObject_GenericSetAttr(self, exact.get(), value);
+    forget_near(name_space_of(self));
+    return failed;
+  });
+}
+
+// _keep(name, value): what is kept by that name, which is this value where nothing was.
+PyObject* keep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  return entry_from_python([&] {
+    if (count != 2) fail(ErrorKind::BadArgument, "_keep() takes a name and a value");
+    const Owned exact = plain(args[0]);
+    NameSpaceObject& space = name_space_of(self);
+    if (space.kept == nullptr) space.kept = checked(PyDict_New()).release();
+    return Py_XNewRef(PyDict_SetDefault(space.kept, exact.get(), args[1]));
+  });
+}
+
+// _drop(name): keeps nothing by that name any more.
+PyObject* drop(PyObject* self, PyObject* name) {
+  return entry_from_python([&] {
+    const Owned exact = plain(name);
+    NameSpaceObject& space = name_space_of(self);
+    if (space.kept != nullptr && PyDict_Contains(space.kept, exact.get()) == 1) {
+      PyDict_DelItem(space.kept, exact.get());
+    }
+    forget_near(space);
+    return PyErr_Occurred() == nullptr ? Py_NewRef(Py_None) : nullptr;
+  });
+}
+
+PyObject* get_dictionary(PyObject* self, void*) {
+  return entry_from_python([&] {
+    NameSpaceObject& space = name_space_of(self);
+    if (space.kept == nullptr) space.kept = checked(PyDict_New()).release();
+    return PyDictProxy_New(space.kept);
+  });
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(name_space_of(self).kept);
+  for (const Near& near : name_space_of(self).near) Py_VISIT(near.value);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  forget_near(name_space_of(self));
+  Py_CLEAR(name_space_of(self).kept);
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  if (name_space_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  clear(self);
+  free_object(self);
+}
+
+PyMethodDef methods[] = {{"_keep", method(keep), METH_FASTCALL, nullptr},
+                         {"_drop", drop, METH_O, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {
+    {"__dict__", get_dictionary, nullptr, "What is kept, to be looked at.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(NameSpaceObject, kept), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(NameSpaceObject, weak_references), READONLY,
+     nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("Attributes that _find(name) finds once.")},
+                       {Py_tp_getattro, slot(get_attribute)},
+                       {Py_tp_setattro, slot(set_attribute)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_traverse, slot(traverse)},
+                       {Py_tp_clear, slot(clear)},
+                       {Py_tp_dealloc, slot(deallocate)},
+                       {Py_tp_getset, properties},
+                       {Py_tp_members, members},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"opyard.NameSpace", sizeof(NameSpaceObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+
+}  // namespace
+
+void add_name_space_type(Runtime& runtime, PyObject* module) {
+  add_type(module, spec, runtime.name_space_type);
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,335 @@
+// operators/overload.cpp: calling one operator from Python.
+#include "operators/overload.h"
+
+#include <structmember.h>
+
+#include "objects/values/key_set.h"
+#include "operators/explanation.h"
+#include "opyard/registry/registry.h"
+#include "runtime/gil.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+OverloadObject& overload_of(PyObject* self) { return *reinterpret_cast<OverloadObject*>(self); }
+const Operator& op_of(PyObject* self) { return overload_of(self).plan->op(); }
+Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime; }
+
+PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* const* args,
+                             Py_ssize_t count, PyObject* names) {
+  const CalledFromPython called(runtime);
+  ForeignArguments arrays(args, count, names);
+  CallStack stack;
+  plan.require(runtime, args, count, names, stack, arrays);
+  return plan.call(runtime, stack, arrays);
+}
+
+// See operators/direct_call.cpp, [Places].
+[[gnu::aligned(64)]] PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags,
+                                    PyObject* names) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    const CallPlan& plan = plan_of(self);
+    if (PyObject* const result = plan.direct().try_call(runtime, self, args, flags, names))
+      return result;
+    return call_through_stack(runtime, plan, args, PyVectorcall_NARGS(flags), names);
+  });
+}
+
+// op._call_boxed(*args, **kwargs): always through the stack, for tests that compare both ways.
+PyObject* call_boxed(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    return call_through_stack(runtime_of_overload(self), plan_of(self), args, count, names);
+  });
+}
+
+// op.redispatch(keyset, *args, **kwargs)
+PyObject* redispatch(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    if (count < 1 || !is_key_set(runtime, args[0])) {
+      fail(ErrorKind::BadArgument, "redispatch() takes a DispatchKeySet first");
+    }
+    const DispatchKeySet keys = to_key_set(runtime, args[0]);
+    const CallPlan& plan = plan_of(self);
+    ForeignArguments arrays(args + 1, count - 1, names);
+    CallStack stack;
+    plan.require(runtime, args + 1, count - 1, names, stack, arrays);
+    plan.op().redispatch_boxed(keys, stack);
+    return take_results(runtime, plan.op(), stack, arrays);
+  });
+}
+
+// op._call_at(key, keyset, *args, **kwargs): runs what stands at one key, whatever keys the
+// arguments carry. The kernel gets the key and what `keyset`, or with None the call's own set, has
+// below it.
+PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    if (count < 2) fail(ErrorKind::BadArgument, "_call_at() takes a key and a key set first");
+    const DispatchKey key = to_dispatch_key(args[0]);
+    const CallPlan& plan = plan_of(self);
+    const Operator& op = plan.op();
+    ForeignArguments arrays(args + 2, count - 2, names);
+    CallStack stack;
+    if (args[1] == Py_None) {
+      plan.require(runtime, args + 2, count - 2, names, stack, arrays);
+      op.call_boxed_at(key, stack);
+      return take_results(runtime, plan.op(), stack, arrays);
+    }
+    const DispatchKeySet at(key);
+    DispatchKeySet keys =
+        (to_key_set(runtime, args[1]) & DispatchKeySet(DispatchKeySet::FULL_AFTER, key)) | at;
+    for (auto backend = backend_of(key); backend && keys.highest_backend() != backend;) {
+      keys = keys.remove_backend(*keys.highest_backend());
+    }
+    plan.require(runtime, args + 2, count - 2, names, stack, arrays);
+    detail::enter_thread();
+    const detail::CallDepth depth;
+    op.run_boxed(op.record(at), keys, stack);
+    return take_results(runtime, plan.op(), stack, arrays);
+  });
+}
+
+// op._explain(*args, **kwargs): a dictionary for opyard.dispatch.explain().
+PyObject* explain_call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    ForeignArguments arrays(args, count, names);
+    CallStack stack;
+    plan_of(self).require(runtime, args, count, names, stack, arrays);
+    const Explanation explanation =
+        explain(op_of(self), stack.top(op_of(self).schema().arguments.size()));
+    return to_python(runtime, explanation).release();
+  });
+}
+
+PyObject* has_kernel(PyObject* self, PyObject* key_object) {
+  return entry_from_python([&]() -> PyObject* {
+    const DispatchKey key = to_dispatch_key(key_object);
+    for (const DispatchKey at : Registry::instance().keys_with_kernel(op_of(self))) {
+      if (at == key) Py_RETURN_TRUE;
+    }
+    Py_RETURN_FALSE;
+  });
+}
+
+// Calls a function of the package with the operator first.
+PyObject* call_hook(const char* hook, PyObject* self, PyObject* const* args, Py_ssize_t count,
+                    PyObject* names) {
+  return entry_from_python([&] {
+    PyObject* const make = require_hook(runtime_of_overload(self), hook);
+    std::vector<PyObject*> all{self};
+    all.insert(all.end(), args, args + count + (names == nullptr ? 0 : PyTuple_GET_SIZE(names)));
+    return PyObject_Vectorcall(make, all.data(), std::size_t(count) + 1, names);
+  });
+}
+
+// op.c_function(form="Standard"): see opyard.library.CFunction, which the hook makes.
+PyObject* c_function(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return call_hook("c_function", self, args, count, names);
+}
+
+// op.py_impl(where, *, with_keyset=False, lib=None): see opyard/_py_impl.py.
+PyObject* py_impl(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return call_hook("py_impl", self, args, count, names);
+}
+
+// op.decompose(*args, **kwargs)
+PyObject* decompose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return call_hook("decompose", self, args, count, names);
+}
+
+PyObject* has_kernel_for_any(PyObject* self, PyObject* keys) {
+  return call_hook("has_kernel_for_any", self, &keys, 1, nullptr);
+}
+
+PyObject* get_from_hook(PyObject* self, void* hook) {
+  return call_hook(static_cast<const char*>(hook), self, nullptr, 0, nullptr);
+}
+
+PyObject* get_name(PyObject* self, void*) {
+  return entry_from_python([&] { return to_text(op_of(self).name().base_name()).release(); });
+}
+
+PyObject* full_name(PyObject* self, PyObject*) {
+  return entry_from_python([&] { return to_text(to_string(op_of(self).name())).release(); });
+}
+
+// "ns.name.overload", as it is reached from opyard.ops.
+std::string dotted(PyObject* self) {
+  const OperatorName& name = op_of(self).name();
+  return std::string(name.name_space()) + "." + std::string(name.base_name()) + "." +
+         (name.overload.empty() ? "default" : name.overload);
+}
+
+PyObject* show(PyObject* self) {
+  return entry_from_python([&] { return to_text(dotted(self)).release(); });
+}
+
+PyObject* represent(PyObject* self) {
+  return entry_from_python([&] {
+    const OperatorName& name = op_of(self).name();
+    return to_text("<OpOverload(op='" + std::string(name.name_space()) + "." +
+                   std::string(name.base_name()) + "', overload='" +
+                   (name.overload.empty() ? "default" : name.overload) + "')>")
+        .release();
+  });
+}
+
+PyObject* get_namespace(PyObject* self, void*) {
+  return entry_from_python([&] { return to_text(op_of(self).name().name_space()).release(); });
+}
+PyObject* get_overload_name(PyObject* self, void*) {
+  return entry_from_python([&] {
+    const std::string& overload = op_of(self).name().overload;
+    return to_text(overload.empty() ? "default" : overload).release();
+  });
+}
+PyObject* get_declaration(PyObject* self, void*) {
+  return entry_from_python([&] { return to_text(op_of(self).declaration()).release(); });
+}
+PyObject* get_schema(PyObject* self, void*) {
+  return entry_from_python([&] {
+    return PyObject_CallFunction(require_hook(runtime_of_overload(self), "schema"), "s",
+                                 op_of(self).declaration().c_str());
+  });
+}
+PyObject* get_is_view(PyObject* self, void*) {
+  return PyBool_FromLong(op_of(self).schema().is_view() ? 1 : 0);
+}
+PyObject* get_packet(PyObject* self, void*) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    return require(runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s",
+                                                  op_of(self).name().name.c_str()))
+        .release();
+  });
+}
+PyObject* get_tags(PyObject* self, void*) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    Owned list = checked(PyList_New(0));
+    for (const std::string& name : Registry::instance().tags(op_of(self).name())) {
+      const Owned tag =
+          require(runtime, PyObject_CallOneArg(require_hook(runtime, "tag"), to_text(name).get()));
+      if (PyList_Append(list.get(), tag.get()) < 0) throw PythonErrorSet();
+    }
+    return list.release();
+  });
+}
+
+// Pickled by name, and found again by the hook "overload".
+PyObject* reduce(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    PyObject* const find = require_hook(runtime_of_overload(self), "overload");
+    return checked(Py_BuildValue("O(s)", find, to_string(op_of(self).name()).c_str())).release();
+  });
+}
+
+PyObject* same(PyObject* self, PyObject*) { return Owned::share(self).release(); }
+
+// Every circle goes through a dictionary or a type as well, which is taken apart.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(overload_of(self).class_rules);
+  Py_VISIT(overload_of(self).dispatch_cache);
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  if (overload_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(overload_of(self).class_rules);
+  Py_CLEAR(overload_of(self).dispatch_cache);
+  delete overload_of(self).plan;
+  free_object(self);
+}
+
+PyMethodDef methods[] = {
+    {"name", full_name, METH_NOARGS, "name(): 'ns::name' or 'ns::name.overload'"},
+    {"redispatch", method(redispatch), METH_FASTCALL | METH_KEYWORDS,
+     "redispatch(keyset, *args, **kwargs): calls from the given key set on"},
+    {"has_kernel_for_dispatch_key", has_kernel, METH_O,
+     "has_kernel_for_dispatch_key(key): whether a kernel is registered at exactly this key"},
+    {"has_kernel_for_any_dispatch_key", has_kernel_for_any, METH_O,
+     "has_kernel_for_any_dispatch_key(keys): whether one is registered at a key of the set"},
+    {"decompose", method(decompose), METH_FASTCALL | METH_KEYWORDS,
+     "decompose(*args, **kwargs): what its kernel of CompositeImplicitAutograd gives, which is "
+     "made of "
+     "other operators; NotImplemented where it has none"},
+    {"c_function", method(c_function), METH_FASTCALL | METH_KEYWORDS,
+     "c_function(form='Standard'): this operator as a plain C function; see "
+     "opyard.library.CFunction"},
+    {"py_impl", method(py_impl), METH_FASTCALL | METH_KEYWORDS,
+     "py_impl(where, *, with_keyset=False, lib=None): a decorator that registers a function at a "
+     "key, "
+     "or for a class of modes or tensors; a second one for the same place replaces the first, "
+     "unless "
+     "they belong to different libraries; see opyard.dispatch"},
+    {"_call_boxed", method(call_boxed), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_call_at", method(call_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_explain", method(explain_call), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"__copy__", same, METH_NOARGS, nullptr},
+    {"__deepcopy__", same, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {
+    {"namespace", get_namespace, nullptr, "the part of the name before '::'", nullptr},
+    {"overload_name", get_overload_name, nullptr, "the overload, 'default' for the unnamed one",
+     nullptr},
+    {"__name__", get_name, nullptr, "the name without namespace and overload", nullptr},
+    {"__signature__", get_from_hook, nullptr, "for inspect.signature()",
+     const_cast<char*>("signature")},
+    {"__annotations__", get_from_hook, nullptr, "the Python types of arguments and result",
+     const_cast<char*>("annotations")},
+    {"declaration", get_declaration, nullptr, "the schema as text", nullptr},
+    {"_schema", get_schema, nullptr, "the schema, as opyard.schema.parse() gives it", nullptr},
+    {"is_view", get_is_view, nullptr, "whether a result is a view of an argument", nullptr},
+    {"overloadpacket", get_packet, nullptr, "the packet with all overloads of this name", nullptr},
+    {"tags", get_tags, nullptr,
+     "the tags given with the definition, in order; a str where none of Tag is called so", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OverloadObject, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(OverloadObject, weak_references), READONLY,
+     nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("One operator: opyard.ops.<namespace>.<name>.<overload>.")},
+    {Py_tp_call, slot(PyVectorcall_Call)},
+    {Py_tp_traverse, slot(traverse)},
+    {Py_tp_dealloc, slot(deallocate)},
+    {Py_tp_str, slot(show)},
+    {Py_tp_repr, slot(represent)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_members, members},
+    {0, nullptr}};
+
+PyType_Spec spec = {"opyard.OpOverload", sizeof(OverloadObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+}  // namespace
+
+Owned make_overload(Runtime& runtime, const Operator& op) {
+  auto plan = std::make_unique<CallPlan>(runtime, op);
+  Owned object = require(runtime, runtime.overload_type->tp_alloc(runtime.overload_type, 0));
+  OverloadObject& overload = overload_of(object.get());
+  overload.vectorcall = call;
+  overload.runtime = &runtime;
+  overload.plan = plan.release();
+  return object;
+}
+
+void add_overload_type(Runtime& runtime, PyObject* module) {
+  add_type(module, spec, runtime.overload_type);
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,330 @@
+// operators/packet.cpp: choosing an overload.
+#include "operators/packet.h"
+
+#include <structmember.h>
+
+#include <span>
+#include <vector>
+
+#include "operators/overload.h"
+#include "opyard/base/small_vector.h"
+#include "opyard/registry/registry.h"
+#include "runtime/gil.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+struct PacketObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  Runtime* runtime;
+  std::string* name;          // owned; "ns::name"
+  std::vector<Owned>* known;  // owned; every overload object that was made
+  PyObject* overloads;        // a tuple of those that are defined, in order of definition
+  PyObject* attributes;       // a dictionary of the same, by the name of the overload
+  std::uint64_t generation;   // of the registry when `overloads` was looked up
+  PyObject* near_name;   // that was asked for last, and what it led to in `attributes`, lent: good
+  PyObject* near_value;  // for this generation
+  PyObject* weak_references;
+};
+
+PacketObject& packet_of(PyObject* self) { return *reinterpret_cast<PacketObject*>(self); }
+
+Owned overload_of(PacketObject& packet, const Operator& op) {
+  for (const Owned& known : *packet.known) {
+    if (&plan_of(known.get()).op() == &op) return Owned::share(known.get());
+  }
+  Owned fresh = make_overload(*packet.runtime, op);
+  packet.known->push_back(Owned::share(fresh.get()));
+  return fresh;
+}
+
+// Brings `overloads` up to date, by a new tuple: whoever walks over the former one holds it.
+void refresh(PacketObject& packet) {
+  const std::uint64_t generation = Registry::generation();
+  if (packet.generation == generation) return;
+  Registry& registry = Registry::instance();
+  std::vector<const Operator*> defined;
+  for (const std::string& overload : registry.overloads(*packet.name)) {
+    const Operator* const op = registry.find({*packet.name, overload});
+    if (op != nullptr) defined.push_back(op);  // else taken back a moment ago
+  }
+  Owned fresh = checked(PyTuple_New(Py_ssize_t(defined.size())));
+  Owned attributes = checked(PyDict_New());
+  for (std::size_t i = 0; i < defined.size(); ++i) {
+    const Owned overload = overload_of(packet, *defined[i]);
+    const std::string& name = defined[i]->name().overload;
+    const Owned attribute =
+        checked(PyUnicode_InternFromString(name.empty() ? "default" : name.c_str()));
+    if (PyDict_SetItem(attributes.get(), attribute.get(), overload.get()) < 0) {
+      throw PythonErrorSet();
+    }
+    PyTuple_SET_ITEM(fresh.get(), Py_ssize_t(i), Owned::share(overload.get()).release());
+  }
+  Py_CLEAR(packet.near_name);
+  Py_XSETREF(packet.overloads, fresh.release());
+  Py_XSETREF(packet.attributes, attributes.release());
+  packet.generation = generation;
+}
+
+// The overloads that are defined now.
+Owned current_overloads(PyObject* self) {
+  refresh(packet_of(self));
+  return Owned::share(packet_of(self).overloads);
+}
+
+std::span<PyObject* const> items_of(const Owned& tuple) {
+  return {PySequence_Fast_ITEMS(tuple.get()), std::size_t(PyTuple_GET_SIZE(tuple.get()))};
+}
+
+[[noreturn]] OPYARD_COLD void refuse_gone(const PacketObject& packet) {
+  fail(ErrorKind::OperatorGone,
+       *packet.name + " is gone: the library that defined it was taken back, or was never loaded");
+}
+
+// How many arguments fitted. Where names were wrong, one of them was at least.
+std::size_t fitted(const Misfit& misfit, PyObject* names) {
+  if (misfit.kind == Misfit::Kind::TooMany) return 0;
+  if (misfit.kind != Misfit::Kind::Names) return misfit.position;
+  return misfit.position + std::size_t(PyTuple_GET_SIZE(names)) - 1;
+}
+
+// The candidate that more arguments fit than any other, or null.
+PyObject* closest(std::span<PyObject* const> overloads, std::span<const Misfit> misfits,
+                  PyObject* names) {
+  std::size_t best = 0;
+  bool alone = true;
+  for (std::size_t i = 1; i < misfits.size(); ++i) {
+    const std::size_t here = fitted(misfits[i], names);
+    const std::size_t most = fitted(misfits[best], names);
+    if (here >= most) alone = here > most;
+    if (here > most) best = i;
+  }
+  return alone ? overloads[best] : nullptr;
+}
+
+// No overload takes the arguments: every candidate says why.
+[[noreturn]] OPYARD_COLD void refuse_all(std::span<PyObject* const> overloads,
+                                         std::span<const Misfit> misfits, PyObject* names) {
+  if (overloads.size() == 1) plan_of(overloads[0]).refuse(misfits[0], names);
+  std::string text = "Overloaded operator invoked from Python failed to match any schema:\n";
+  for (std::size_t i = 0; i < overloads.size(); ++i) {
+    text += plan_of(overloads[i]).explain(misfits[i], names) + "\n\n";
+  }
+  if (PyObject* const best = closest(overloads, misfits, names)) {
+    text += "Closest candidate: " + plan_of(best).op().declaration();
+  }
+  fail(ErrorKind::BadArgument, std::move(text));
+}
+
+// The overload that takes the arguments, which are then on the stack. Converting an argument
+// may run Python code that makes the packet look again, so those that are tried are held.
+Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names, Stack& stack,
+             ForeignArguments& arrays) {
+  const Owned held = current_overloads(self);
+  const std::span<PyObject* const> overloads = items_of(held);
+  if (overloads.empty()) refuse_gone(packet_of(self));
+  SmallVector<Misfit, 4> misfits;
+  for (PyObject* const overload : overloads) {
+    Misfit misfit;
+    if (plan_of(overload).bind(*packet_of(self).runtime, args, count, names, stack, arrays, misfit,
+                               overloads.size() == 1)) {
+      return Owned::share(overload);
+    }
+    misfits.push_back(misfit);
+  }
+  refuse_all(overloads, misfits, names);
+}
+
+// The overload that is asked first, where it takes the arguments as they are.
+PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
+  refresh(packet_of(self));
+  PyObject* const overloads = packet_of(self).overloads;
+  if (PyTuple_GET_SIZE(overloads) == 0) return nullptr;
+  const Owned first = Owned::share(PyTuple_GET_ITEM(overloads, 0));
+  return plan_of(first.get())
+      .direct()
+      .try_call(*packet_of(self).runtime, first.get(), args, flags, names);
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
+  return entry_from_python([&] {
+    Runtime& runtime = *packet_of(self).runtime;
+    if (PyObject* const result = try_first(self, args, flags, names)) return result;
+    const CalledFromPython called(runtime);
+    const Py_ssize_t count = PyVectorcall_NARGS(flags);
+    ForeignArguments arrays(args, count, names);
+    CallStack stack;
+    const Owned overload = choose(self, args, count, names, stack, arrays);
+    return plan_of(overload.get()).call(runtime, stack, arrays);
+  });
+}
+
+// packet._resolve(*args, **kwargs): the overload a call would take.
+PyObject* resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    ForeignArguments arrays(args, count, names);
+    CallStack stack;
+    return choose(self, args, count, names, stack, arrays).release();
+  });
+}
+
+PyObject* list_overloads(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    const Owned overloads = current_overloads(self);
+    Owned list = checked(PyList_New(0));
+    for (PyObject* const overload : items_of(overloads)) {
+      const std::string& name = plan_of(overload).op().name().overload;
+      if (PyList_Append(list.get(), to_text(name.empty() ? "default" : name).get()) < 0) {
+        throw PythonErrorSet();
+      }
+    }
+    return list.release();
+  });
+}
+
+std::string dotted(const PacketObject& packet) {
+  std::string text = *packet.name;
+  const std::size_t colons = text.find("::");
+  return colons == std::string::npos ? text : text.replace(colons, 2, ".");
+}
+
+// Overloads first: packet.default, packet.Tensor; then what every object has.
+PyObject* get_attribute(PyObject* self, PyObject* name) {
+  PacketObject& packet = packet_of(self);
+  if (packet.near_name == name && packet.generation == Registry::generation()) {
+    return Py_NewRef(packet.near_value);
+  }
+  return entry_from_python([&]() -> PyObject* {
+    refresh(packet);
+    // A name that is no plain string runs code of its own while it is compared.
+    const Owned attributes = Owned::share(packet.attributes);
+    if (PyObject* const overload = PyDict_GetItemWithError(attributes.get(), name)) {
+      if (PyUnicode_CheckExact(name)) {
+        packet.near_value = overload;
+        Py_XSETREF(packet.near_name, Py_NewRef(name));
+      }
+      return Py_NewRef(overload);
+    }
+    if (PyErr_Occurred() != nullptr) return nullptr;
+    PyObject* const found = PyObject_GenericGetAttr(self, name);
+    if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
+      PyErr_Format(PyExc_AttributeError, "The underlying op of '%s' has no overload name '%U'",
+                   dotted(packet).c_str(), name);
+    }
+    return found;
+  });
+}
+
+PyObject* show(PyObject* self) {
+  return entry_from_python([&] { return to_text(dotted(packet_of(self))).release(); });
+}
+PyObject* represent(PyObject* self) {
+  return entry_from_python([&] {
+    return to_text("<OpOverloadPacket(op='" + dotted(packet_of(self)) + "')>").release();
+  });
+}
+PyObject* get_name(PyObject* self, void*) {
+  return entry_from_python([&] { return to_text(*packet_of(self).name).release(); });
+}
+PyObject* reduce(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    PyObject* const find = require_hook(*packet_of(self).runtime, "packet");
+    return checked(Py_BuildValue("O(s)", find, packet_of(self).name->c_str())).release();
+  });
+}
+PyObject* get_from_hook(PyObject* self, void* hook) {
+  return entry_from_python([&] {
+    return PyObject_CallOneArg(
+        require_hook(*packet_of(self).runtime, static_cast<const char*>(hook)), self);
+  });
+}
+PyObject* same(PyObject* self, PyObject*) { return Owned::share(self).release(); }
+
+// Every circle goes through a dictionary or a type as well, which is taken apart.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  const PacketObject& packet = packet_of(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(packet.overloads);
+  Py_VISIT(packet.attributes);
+  if (packet.known == nullptr) return 0;
+  for (const Owned& overload : *packet.known) Py_VISIT(overload.get());
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  PacketObject& packet = packet_of(self);
+  if (packet.weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  Py_XDECREF(packet.overloads);
+  Py_XDECREF(packet.attributes);
+  Py_XDECREF(packet.near_name);
+  delete packet.known;
+  delete packet.name;
+  free_object(self);
+}
+
+PyMethodDef methods[] = {
+    {"overloads", list_overloads, METH_NOARGS, "overloads(): names, in order of definition"},
+    {"_resolve", method(resolve), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"__copy__", same, METH_NOARGS, nullptr},
+    {"__deepcopy__", same, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {{"qualified_name", get_name, nullptr, "'ns::name'", nullptr},
+                            {"__signature__", get_from_hook, nullptr, "for inspect.signature()",
+                             const_cast<char*>("packet_signature")},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(PacketObject, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PacketObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc,
+     const_cast<char*>("An operator with all its overloads: opyard.ops.<namespace>.<name>.")},
+    {Py_tp_call, slot(PyVectorcall_Call)},
+    {Py_tp_traverse, slot(traverse)},
+    {Py_tp_dealloc, slot(deallocate)},
+    {Py_tp_getattro, slot(get_attribute)},
+    {Py_tp_str, slot(show)},
+    {Py_tp_repr, slot(represent)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_members, members},
+    {0, nullptr}};
+
+PyType_Spec spec = {"opyard.OpOverloadPacket", sizeof(PacketObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+}  // namespace
+
+Owned make_packet(Runtime& runtime, const std::string& name) {
+  auto kept_name = std::make_unique<std::string>(name);
+  auto known = std::make_unique<std::vector<Owned>>();
+  Owned object = require(runtime, runtime.packet_type->tp_alloc(runtime.packet_type, 0));
+  PacketObject& packet = packet_of(object.get());
+  packet.vectorcall = call;
+  packet.runtime = &runtime;
+  packet.name = kept_name.release();
+  packet.known = known.release();
+  refresh(packet);
+  return object;
+}
+
+Owned overload_object(Runtime& runtime, const Operator& op) {
+  const Owned packet = require(
+      runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s", op.name().name.c_str()));
+  if (Py_TYPE(packet.get()) != runtime.packet_type) return make_overload(runtime, op);
+  return overload_of(packet_of(packet.get()), op);
+}
+
+void add_packet_type(Runtime& runtime, PyObject* module) {
+  add_type(module, spec, runtime.packet_type);
+}
+
+}  // namespace opyard::python

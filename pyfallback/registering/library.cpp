@@ -1,0 +1,321 @@
+// registering/library.cpp: registering from Python.
+//
+// [Shared] A registration runs code of users: warning filters, listeners, finalizers of kernels that
+// it replaces. Any of them may take the same library back. So whoever registers holds a share of
+// the library; taking it back ends what stands at once, and what is just being registered ends
+// with the last share.
+//
+// [Ending] A library is shown to Python's collector with the functions of its kernels from the moment on when its
+// interpreter is closed: see operators/shown_functions.h. What is collected then is taken back.
+#include "registering/library.h"
+
+#include <cstdlib>
+#include <memory>
+
+#include "kernels/next_kernel.h"
+#include "kernels/python_kernel.h"
+#include "objects/tensor/leak_check.h"
+#include "objects/values/key_set.h"
+#include "opyard/ffi/c_function.h"
+#include "opyard/registry/library.h"
+#include "runtime/gil.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+struct LibraryObject {
+  PyObject_HEAD Runtime* runtime;
+  std::shared_ptr<Library> library;  // null once reset
+  ShownFunctions functions;
+};
+
+LibraryObject& object_of(PyObject* self) { return *reinterpret_cast<LibraryObject*>(self); }
+
+// See [Shared].
+std::shared_ptr<Library> library_of(PyObject* self) {
+  std::shared_ptr<Library> library = object_of(self).library;
+  OPYARD_CHECK(library != nullptr, BadRegistration, "this library was taken back already");
+  return library;
+}
+
+LibraryKind parse_kind(std::string_view kind) {
+  if (kind == "DEF") return LibraryKind::Def;
+  if (kind == "FRAGMENT") return LibraryKind::Fragment;
+  if (kind == "IMPL") return LibraryKind::Impl;
+  fail(ErrorKind::BadValue,
+       "Unsupported kind: " + std::string(kind) + "; a library is DEF, FRAGMENT or IMPL");
+}
+
+std::optional<DispatchKey> parse_key(PyObject* key) {
+  const bool none =
+      key == nullptr || key == Py_None || (PyUnicode_Check(key) && PyUnicode_GET_LENGTH(key) == 0);
+  if (none) return std::nullopt;
+  return to_dispatch_key(key);
+}
+
+// "file:line" in two.
+std::pair<std::string, int> parse_place(std::string_view place) {
+  const std::size_t colon = place.rfind(':');
+  if (colon == std::string_view::npos) return {std::string(place), 0};
+  return {std::string(place.substr(0, colon)), std::atoi(place.data() + colon + 1)};
+}
+
+// Library(ns, kind, key, place)
+PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* name_space = nullptr;
+    PyObject* kind = nullptr;
+    PyObject* key = nullptr;
+    const char* place = nullptr;
+    if (PyArg_ParseTuple(args, "OOOs", &name_space, &kind, &key, &place) == 0) {
+      throw PythonErrorSet();
+    }
+    const auto [file, line] = parse_place(place);
+    auto library = std::make_shared<Library>(
+        parse_kind(require_text(kind, "the kind of a library")),
+        std::string(require_text(name_space, "the namespace of a library")), parse_key(key), file,
+        line, runtime_of(type).tag);
+    const Owned object = checked(type->tp_alloc(type, 0));
+    LibraryObject& made = object_of(object.get());
+    new (&made.library) std::shared_ptr<Library>(std::move(library));
+    new (&made.functions) ShownFunctions();
+    made.runtime = &runtime_of(type);
+    if (leak_check != nullptr) {
+      leak_check->add(LeakCheck::Kind::Library, object.get(),
+                      std::string(PyUnicode_AsUTF8(name_space)) + " " + PyUnicode_AsUTF8(kind) +
+                          ", made at " + place);
+    }
+    return Owned::share(object.get()).release();
+  });
+}
+
+// define(schema, conservative, tags, place, doc) -> full name
+PyObject* define(PyObject* self, PyObject* args) {
+  return entry_from_python([&] {
+    PyObject* schema = nullptr;
+    int conservative = 0;
+    PyObject* tags = nullptr;
+    const char* place = nullptr;
+    const char* doc = nullptr;
+    if (PyArg_ParseTuple(args, "OpOss", &schema, &conservative, &tags, &place, &doc) == 0) {
+      throw PythonErrorSet();
+    }
+    const std::string_view text = require_text(schema, "a schema");
+    std::vector<std::string> names;
+    const Owned items = checked(PySequence_Fast(tags, "tags must be a sequence of str"));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      names.emplace_back(require_text(PySequence_Fast_GET_ITEM(items.get(), i), "a tag"));
+    }
+    const auto library = library_of(self);
+    library->set_place(place);
+    const OperatorName name = library->def(
+        text, std::move(names),
+        conservative != 0 ? AliasAnalysis::Conservative : AliasAnalysis::FromSchema, doc);
+    if (leak_check != nullptr) leak_check->note(self, to_string(name));
+    return to_text(to_string(name)).release();
+  });
+}
+
+ResultRule parse_rule(std::string_view rule) {
+  if (rule.empty()) return ResultRule::Any;
+  if (rule == "fresh") return ResultRule::Fresh;
+  if (rule == "first") return ResultRule::FirstArgument;
+  if (rule == "out") return ResultRule::OutArguments;
+  fail(ErrorKind::BadValue,
+       "no rule for results is called " + std::string(rule) + "; there are fresh, first and out");
+}
+
+constexpr int kWithKeyset = 1;  // what a function gets before the arguments
+constexpr int kWithNext = 2;
+
+Kernel make_kernel(LibraryObject& library, PyObject* function, int wants, ResultRule rule) {
+  if (function == Py_None) return Kernel::fallthrough();
+  const bool with_keyset = (wants & kWithKeyset) != 0;
+  if ((wants & kWithNext) == 0) {
+    return make_python_kernel(*library.runtime, function,
+                              {.with_keyset = with_keyset, .rule = rule}, library.functions.add());
+  }
+  OPYARD_CHECK(rule == ResultRule::Any, BadRegistration,
+               "a kernel that takes call_next has no rule for its results");
+  return make_next_kernel(*library.runtime, function, with_keyset, library.functions.add());
+}
+
+// impl(name, function or None for fallthrough, key, wants, override, place, rule="")
+PyObject* implement(PyObject* self, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    const char* name = nullptr;
+    Py_ssize_t name_size = 0;
+    PyObject* function = nullptr;
+    PyObject* key = nullptr;
+    int wants = 0;
+    int override = 0;
+    const char* place = nullptr;
+    const char* rule = "";
+    if (PyArg_ParseTuple(args, "s#OOips|s", &name, &name_size, &function, &key, &wants, &override,
+                         &place, &rule) == 0) {
+      throw PythonErrorSet();
+    }
+    const ResultRule result_rule = parse_rule(rule);
+    const auto library = library_of(self);
+    library->set_place(place);
+    library->implement({name, std::size_t(name_size)}, parse_key(key),
+                       make_kernel(object_of(self), function, wants, result_rule), override != 0);
+    Py_RETURN_NONE;
+  });
+}
+
+// impl_c(name, file as bytes, symbol, key, form, override, place)
+PyObject* implement_in_c(PyObject* self, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    const char* name = nullptr;
+    const char* file = nullptr;
+    const char* symbol = nullptr;
+    Py_ssize_t name_size = 0;
+    Py_ssize_t file_size = 0;
+    Py_ssize_t symbol_size = 0;
+    PyObject* key = nullptr;
+    const char* form = nullptr;
+    int override = 0;
+    const char* place = nullptr;
+    if (PyArg_ParseTuple(args, "s#y#s#Osps", &name, &name_size, &file, &file_size, &symbol,
+                         &symbol_size, &key, &form, &override, &place) == 0) {
+      throw PythonErrorSet();
+    }
+    const std::string_view op_name(name, std::size_t(name_size));
+    const std::string path(file, std::size_t(file_size));
+    const std::string function(symbol, std::size_t(symbol_size));
+    const CForm c_form = parse_c_form(form);
+    const Operator& op = detail::require_for_c(*library_of(self), op_name);
+    const void* address = nullptr;
+    {
+      const ReleaseGil release;  // opening a library may take long, and runs code of its own
+      address = detail::require_c_function(op, path, function);
+    }
+    const auto library = library_of(self);  // it may have been taken back meanwhile
+    library->set_place(place);
+    library->implement(op_name, parse_key(key),
+                       c_kernel(op, address, detail::show_c_function(path, function), c_form),
+                       override != 0);
+    Py_RETURN_NONE;
+  });
+}
+
+// fallback(function or None for fallthrough, with_keyset, place)
+PyObject* fallback(PyObject* self, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* function = nullptr;
+    int with_keyset = 0;
+    const char* place = nullptr;
+    if (PyArg_ParseTuple(args, "Ops", &function, &with_keyset, &place) == 0) throw PythonErrorSet();
+    const auto library = library_of(self);
+    library->set_place(place);
+    library->fallback(function == Py_None
+                          ? Kernel::fallthrough()
+                          : make_python_kernel(*object_of(self).runtime, function,
+                                               {.with_keyset = with_keyset != 0, .with_op = true},
+                                               object_of(self).functions.add()));
+    Py_RETURN_NONE;
+  });
+}
+
+// set_python_module(module, context)
+PyObject* set_python_module(PyObject* self, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    const char* module = nullptr;
+    const char* context = nullptr;
+    if (PyArg_ParseTuple(args, "ss", &module, &context) == 0) throw PythonErrorSet();
+    library_of(self)->set_python_module(module, context);
+    Py_RETURN_NONE;
+  });
+}
+
+void take_back(PyObject* self) noexcept {
+  const auto library = std::exchange(object_of(self).library, nullptr);
+  if (library != nullptr) library->reset();
+}
+
+PyObject* begin_again(PyObject* self, PyObject*) {
+  return entry_from_python([&]() -> PyObject* {
+    library_of(self)->begin_again();
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* end_again(PyObject* self, PyObject*) {
+  return entry_from_python([&]() -> PyObject* {
+    library_of(self)->end_again();
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* reset(PyObject* self, PyObject*) {
+  return entry_from_python([&]() -> PyObject* {
+    take_back(self);
+    Py_RETURN_NONE;
+  });
+}
+
+// See [Ending]. One that is being made has no runtime yet.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const LibraryObject& library = object_of(self);
+  if (library.runtime == nullptr || !library.runtime->gate.closed()) return 0;
+  return library.functions.visit(visit, arg);
+}
+
+int clear(PyObject* self) {
+  take_back(self);
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  take_back(self);
+  if (leak_check != nullptr) leak_check->remove(self);
+  std::destroy_at(&object_of(self).functions);
+  std::destroy_at(&object_of(self).library);
+  free_object(self);
+}
+
+PyMethodDef methods[] = {
+    {"define", define, METH_VARARGS, "define(schema, conservative, tags, place, doc)"},
+    {"impl", implement, METH_VARARGS, "impl(name, function, key, wants, override, place, rule='')"},
+    {"impl_c", implement_in_c, METH_VARARGS,
+     "impl_c(name, file, symbol, key, form, override, place)"},
+    {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
+    {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},
+    {"begin_again", begin_again, METH_NOARGS,
+     "begin_again(): what is registered from here on replaces what stands"},
+    {"end_again", end_again, METH_NOARGS, "end_again(): takes back what was not registered again"},
+    {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("Library(ns, kind, key, place): see opyard.library.Library.")},
+    {Py_tp_new, slot(make)},
+    {Py_tp_traverse, slot(traverse)},
+    {Py_tp_clear, slot(clear)},
+    {Py_tp_dealloc, slot(deallocate)},
+    {Py_tp_methods, methods},
+    {0, nullptr}};
+
+PyType_Spec spec = {"opyard._C.Library", sizeof(LibraryObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+
+}  // namespace
+
+void take_back_libraries(const Runtime& runtime) {
+  std::vector<Owned> libraries;
+  for (const void* const each : leak_check->objects(LeakCheck::Kind::Library)) {
+    auto* const library = static_cast<PyObject*>(const_cast<void*>(each));
+    if (Py_TYPE(library) == runtime.library_type) libraries.push_back(Owned::share(library));
+  }
+  for (const Owned& library : libraries) take_back(library.get());
+}
+
+void add_library_type(Runtime& runtime, PyObject* module) {
+  add_type(module, spec, runtime.library_type);
+}
+
+}  // namespace opyard::python
