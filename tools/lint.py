@@ -19,6 +19,7 @@ TOOLS = Path(sys.executable).parent
 LAYERS = ["dispatcher", "autograd", "jit", "profiler", "kernels", "pyfallback"]
 IDEAS = [
     "base",
+    "text",
     "keys",
     "slot",
     "tensor",

@@ -28,7 +28,7 @@ from mutants_bench import Bench, say
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = "test/mutants.txt"
-IDEAS = ["keys", "schema", "registry"]
+IDEAS = ["text", "keys", "schema", "registry"]
 AT_LEAST = 85
 # What the build and the tests read. All that the build writes lies in the copy's own build/.
 COPIED = ["meson.build", "meson_options.txt", "pyproject.toml"]

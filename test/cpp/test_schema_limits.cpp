@@ -160,7 +160,7 @@ TEST(SchemaLimits, LimitsMayBeChangedButNotPastWhatTheStackBears) {
   EXPECT_NO_THROW(parse_schema("f(int x, int y) -> ()", limits));
   EXPECT_NE(error_of("f(int x, int y) -> int", limits).find("too many types"), std::string::npos);
   limits = {};
-  limits.arguments = 2;
+  limits.items = 2;
   EXPECT_NO_THROW(parse_schema("f(Tensor(a|b) x, int y) -> ()", limits));
   EXPECT_NE(
       error_of("f(Tensor(a|b|c) x) -> ()", limits).find("too many alias sets; the limit is 2"),

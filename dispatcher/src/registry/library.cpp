@@ -7,8 +7,8 @@
 
 #include "base/identifier.h"
 #include "opyard/base/warning.h"
+#include "opyard/detail/text/source.h"
 #include "opyard/schema/overlap.h"
-#include "schema/source.h"
 
 namespace opyard {
 namespace {

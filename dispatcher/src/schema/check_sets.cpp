@@ -11,8 +11,8 @@
 
 #include <algorithm>
 
-#include "schema/cursor.h"
 #include "schema/print.h"
+#include "schema/schema_cursor.h"
 #include "schema/sharing.h"
 
 namespace opyard::detail {
@@ -60,7 +60,7 @@ SchemaFix with_write(const SetMark& mark, bool is_write) {
 
 }  // namespace
 
-void check_alias_sets(Cursor& cursor) {
+void check_alias_sets(SchemaCursor& cursor) {
   const std::vector<SetMark>& marks = cursor.marks();
   for (const SetMark& mark : marks) {
     if (mark.on_result && mark.sets.is_write && !has_writer(marks, mark)) {

@@ -5,10 +5,22 @@
 
 #include <unordered_set>
 
-#include "schema/cursor.h"
+#include "schema/schema_cursor.h"
 
 namespace opyard {
 namespace detail {
+
+constexpr std::string_view kSymbols[] = {"...", "::", "->", "(", ")", "[", "]", ",", "=",
+                                         "?",   "!",  "|",  "*", "-", "+", ":", "."};
+constexpr Language kSchemaLanguage = {.what = "schema",
+                                      .nodes = "types, alias sets and default values",
+                                      .error = ErrorKind::BadSchema,
+                                      .symbols = kSymbols,
+                                      .complex_sums = true};
+
+SchemaCursor::SchemaCursor(std::string_view text, const SchemaLimits& limits, Faults& faults)
+    : Cursor(text, kSchemaLanguage, limits, faults) {}
+
 namespace {
 
 bool legal_overload(std::string_view name) {
@@ -16,7 +28,7 @@ bool legal_overload(std::string_view name) {
   return name != "default" && !dunder;
 }
 
-OperatorName parse_name(Cursor& cursor) {
+OperatorName parse_name(SchemaCursor& cursor) {
   OperatorName name;
   name.name = cursor.expect_name("an operator name").text;
   if (cursor.take_if("::")) {
@@ -45,7 +57,7 @@ OperatorName parse_name(Cursor& cursor) {
 // The names of one list, to refuse a second argument of the same name.
 class Names {
  public:
-  void add(Cursor& cursor, const Token& name, const char* what) {
+  void add(SchemaCursor& cursor, const Token& name, const char* what) {
     if (taken_.insert(name.text).second) return;
     cursor.report(name.span(),
                   fmt::format("a second {} is named {}; give one of the two another name", what,
@@ -56,14 +68,14 @@ class Names {
   std::unordered_set<std::string_view> taken_;
 };
 
-void check_count(Cursor& cursor, const std::vector<Argument>& list, const char* what) {
-  const std::size_t limit = cursor.limits().arguments;
+void check_count(SchemaCursor& cursor, const std::vector<Argument>& list, const char* what) {
+  const std::size_t limit = cursor.limits().items;
   if (list.size() < limit) return;
   cursor.fail_at(cursor.peek().span(), fmt::format("too many {}s; the limit is {}", what, limit));
 }
 
 // The alias sets from `first` on stand on an argument or result of this name.
-void name_marks(Cursor& cursor, std::size_t first, std::string_view owner, bool on_result) {
+void name_marks(SchemaCursor& cursor, std::size_t first, std::string_view owner, bool on_result) {
   for (std::size_t i = first; i < cursor.marks().size(); ++i) {
     cursor.marks()[i].owner = owner;
     cursor.marks()[i].on_result = on_result;
@@ -73,7 +85,7 @@ void name_marks(Cursor& cursor, std::size_t first, std::string_view owner, bool 
 // Arguments between "(" and ")", the latter included.
 class ArgumentParser {
  public:
-  ArgumentParser(Cursor& cursor, Schema& schema) : cursor_(cursor), schema_(schema) {}
+  ArgumentParser(SchemaCursor& cursor, Schema& schema) : cursor_(cursor), schema_(schema) {}
 
   void parse() {
     cursor_.expect("(");
@@ -162,7 +174,7 @@ class ArgumentParser {
         std::move(fix));
   }
 
-  Cursor& cursor_;
+  SchemaCursor& cursor_;
   Schema& schema_;
   Names names_;
   std::size_t before_comma_ = 0;  // where the word before the last comma ends
@@ -176,7 +188,7 @@ class ArgumentParser {
   Span required_type_;
 };
 
-void parse_result(Cursor& cursor, Schema& schema, Names& names) {
+void parse_result(SchemaCursor& cursor, Schema& schema, Names& names) {
   check_count(cursor, schema.results, "result");
   const std::size_t first_mark = cursor.marks().size();
   ParsedType parsed = parse_type(cursor);
@@ -198,7 +210,7 @@ void parse_result(Cursor& cursor, Schema& schema, Names& names) {
   schema.results.push_back(std::move(result));
 }
 
-void parse_results(Cursor& cursor, Schema& schema) {
+void parse_results(SchemaCursor& cursor, Schema& schema) {
   Names names;
   if (cursor.take_if("...")) {
     schema.variadic_results = true;
@@ -217,7 +229,7 @@ void parse_results(Cursor& cursor, Schema& schema) {
   cursor.expect(")");
 }
 
-void parse_whole(Cursor& cursor, Schema& schema) {
+void parse_whole(SchemaCursor& cursor, Schema& schema) {
   schema.name = parse_name(cursor);
   ArgumentParser(cursor, schema).parse();
   if (!cursor.take_if("->")) cursor.fail_expected("'->' and the results, or '-> ()' for none,");
@@ -226,7 +238,7 @@ void parse_whole(Cursor& cursor, Schema& schema) {
   check_alias_sets(cursor);
 }
 
-void parse_whole(Cursor& cursor, OperatorName& name) {
+void parse_whole(SchemaCursor& cursor, OperatorName& name) {
   name = parse_name(cursor);
   cursor.expect_end();
 }
@@ -234,9 +246,9 @@ void parse_whole(Cursor& cursor, OperatorName& name) {
 // Reads the whole text as far as it can be read.
 template <typename Result>
 Faults read(std::string_view text, const SchemaLimits& limits, Result& result) {
-  Faults faults(text, limits.faults);
+  Faults faults(text, kSchemaLanguage, limits);
   try {
-    Cursor cursor(text, limits, faults);
+    SchemaCursor cursor(text, limits, faults);
     parse_whole(cursor, result);
   } catch (const GiveUp&) {
     // What ended the reading is among the faults.

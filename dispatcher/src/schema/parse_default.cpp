@@ -10,10 +10,11 @@
 // element of a list.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <limits>
 
-#include "schema/literal.h"
+#include "opyard/detail/text/literal.h"
+#include "schema/constants.h"
+#include "schema/schema_cursor.h"
 #include "schema/suggest.h"
 
 namespace opyard::detail {
@@ -27,7 +28,7 @@ struct Obstacle {
 
 class Fitter {
  public:
-  explicit Fitter(Cursor& cursor) : cursor_(cursor) {}
+  explicit Fitter(SchemaCursor& cursor) : cursor_(cursor) {}
 
   // The literal as a value of the type, or nothing where it does not fit.
   std::optional<Value> fit(const Type& type, const Literal& literal);
@@ -52,21 +53,25 @@ class Fitter {
   std::optional<Number> read_digits(const Literal& literal, bool negative, std::string_view text,
                                     const char* what);
 
-  Cursor& cursor_;
+  SchemaCursor& cursor_;
   std::optional<Obstacle> obstacle_;
 };
 
-// Reads the digits with their sign, so that the least int64 is read like any other.
 template <typename Number>
 std::optional<Number> Fitter::read_digits(const Literal& literal, bool negative,
                                           std::string_view text, const char* what) {
-  const std::string digits = fmt::format("{}{}", negative ? "-" : "", text);
-  Number number{};
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error == std::errc() && end == digits.data() + digits.size()) return number;
-  obstacle_ = Obstacle{literal.span,
-                       fmt::format("{} does not fit into {} of 64 bits", shown(digits), what)};
-  return std::nullopt;
+  std::optional<Number> number;
+  if constexpr (std::is_same_v<Number, double>) {
+    number = read_real(text, negative);
+  } else {
+    number = read_integer(text, negative);
+  }
+  if (!number) {
+    obstacle_ = Obstacle{literal.span,
+                         fmt::format("{} does not fit into {} of 64 bits",
+                                     shown(fmt::format("{}{}", negative ? "-" : "", text)), what)};
+  }
+  return number;
 }
 
 template <typename Number>
@@ -102,17 +107,17 @@ std::optional<Value> Fitter::fit_complex(const Literal& literal) {
     return real ? std::optional<Value>(Value(std::complex<double>(*real))) : std::nullopt;
   }
   if (literal.list || literal.token.kind != TokenKind::Complex) return std::nullopt;
-  const std::string_view text = literal.token.text.substr(0, literal.token.text.size() - 1);
-  double ignored = 0;  // the first part, which ends at a sign where there are two
-  const char* const end = std::from_chars(text.data(), text.data() + text.size(), ignored).ptr;
-  const std::string_view first = text.substr(0, std::size_t(end - text.data()));
-  const std::string_view rest = text.substr(first.size());
-  const auto a = read_digits<double>(literal, literal.negative, first, "a float");
-  if (!a) return std::nullopt;
-  if (rest.empty()) return Value(std::complex<double>(0, *a));
-  const auto b = read_digits<double>(literal, rest.front() == '-', rest.substr(1), "a float");
-  if (!b) return std::nullopt;
-  return Value(std::complex<double>(*a, *b));
+  const ComplexDigits digits = split_complex(literal.token);
+  if (digits.real.empty()) {
+    const auto part = read_digits<double>(literal, literal.negative, digits.imaginary, "a float");
+    return part ? std::optional<Value>(Value(std::complex<double>(0, *part))) : std::nullopt;
+  }
+  const auto real = read_digits<double>(literal, literal.negative, digits.real, "a float");
+  if (!real) return std::nullopt;
+  const auto imaginary =
+      read_digits<double>(literal, digits.imaginary_negative, digits.imaginary, "a float");
+  if (!imaginary) return std::nullopt;
+  return Value(std::complex<double>(*real, *imaginary));
 }
 
 std::optional<Value> Fitter::fit_bool(const Literal& literal) const {
@@ -168,7 +173,7 @@ std::optional<Value> Fitter::fit_repeated(const Type& type, const Literal& liter
   const std::optional<Value> value = fit(type.element(), literal);
   // A repeated list would print as more than its text justifies.
   if (!value || value->is_none() || value->is_list()) return std::nullopt;
-  const std::size_t limit = cursor_.limits().arguments;
+  const std::size_t limit = cursor_.limits().items;
   if (std::uint64_t(type.size_hint()) > limit) {
     obstacle_ = Obstacle{literal.span,
                          fmt::format("one default value is not repeated {} times; the limit is {}",
@@ -256,7 +261,7 @@ Obstacle Fitter::why_not(const Type& type, const Literal& literal) {
 }
 
 // Reports texts in single quotes and with unknown escapes; they are read all the same.
-void check_texts(Cursor& cursor, const Literal& literal) {
+void check_texts(SchemaCursor& cursor, const Literal& literal) {
   for (const Literal& item : literal.items) check_texts(cursor, item);
   if (literal.list || literal.token.kind != TokenKind::Text) return;
   const Token& token = literal.token;
@@ -273,8 +278,8 @@ void check_texts(Cursor& cursor, const Literal& literal) {
 
 }  // namespace
 
-Value parse_default(Cursor& cursor, const ParsedType& type) {
-  const Literal literal = parse_literal(cursor);
+Value parse_default(SchemaCursor& cursor, const ParsedType& type) {
+  const Literal literal = parse_literal(cursor, "a default value");
   check_texts(cursor, literal);
   if (!type.known) return Value();
   Fitter fitter(cursor);

@@ -5,20 +5,20 @@
 #include <charconv>
 #include <limits>
 
-#include "schema/cursor.h"
+#include "schema/schema_cursor.h"
 #include "schema/unknown_type.h"
 
 namespace opyard::detail {
 namespace {
 
 // Where `|name` would be taken out of a set: from the word before the bar.
-void report_repeated(Cursor& cursor, const Token& name, std::size_t before_bar) {
+void report_repeated(SchemaCursor& cursor, const Token& name, std::size_t before_bar) {
   cursor.report(name.span(), fmt::format("alias set {} stands twice", describe(name)),
                 SchemaFix{before_bar, name.end(), ""});
 }
 
 // A set of aliases: "*", or names between bars.
-std::vector<std::string> parse_set(Cursor& cursor) {
+std::vector<std::string> parse_set(SchemaCursor& cursor) {
   if (cursor.take_if("*")) return {"*"};
   std::vector<std::string> set;
   std::size_t before_bar = 0;
@@ -28,7 +28,7 @@ std::vector<std::string> parse_set(Cursor& cursor) {
     if (std::find(set.begin(), set.end(), name.text) != set.end()) {
       report_repeated(cursor, name, before_bar);
     }
-    if (set.size() == cursor.limits().arguments) {
+    if (set.size() == cursor.limits().items) {
       cursor.fail_at(name.span(), fmt::format("too many alias sets; the limit is {}", set.size()));
     }
     set.emplace_back(name.text);
@@ -38,7 +38,7 @@ std::vector<std::string> parse_set(Cursor& cursor) {
 }
 
 // The sets behind a type.
-std::optional<AliasInfo> parse_alias(Cursor& cursor, const TypePtr& type) {
+std::optional<AliasInfo> parse_alias(SchemaCursor& cursor, const TypePtr& type) {
   AliasInfo alias;
   const std::size_t begin = cursor.peek().offset;
   if (cursor.take_if("!")) {
@@ -66,7 +66,7 @@ struct Elements {
   std::size_t depth = 0;
 };
 
-Elements parse_elements(Cursor& cursor, std::size_t outer_depth) {
+Elements parse_elements(SchemaCursor& cursor, std::size_t outer_depth) {
   Elements elements;
   do {
     ParsedType parsed = parse_type(cursor, outer_depth + 1);
@@ -110,7 +110,7 @@ std::string element_fault(const Token& first, TypeKind kind, const Elements& ele
   return one_type ? "a 'Union' has two or more different types" : "";
 }
 
-ParsedType parse_compound(Cursor& cursor, TypeKind kind, std::size_t outer_depth) {
+ParsedType parse_compound(SchemaCursor& cursor, TypeKind kind, std::size_t outer_depth) {
   const Token first = cursor.take();
   if (kind != TypeKind::Tuple) cursor.expect("(");
   Elements elements = parse_elements(cursor, outer_depth);
@@ -134,7 +134,7 @@ ParsedType parse_compound(Cursor& cursor, TypeKind kind, std::size_t outer_depth
   return parsed;
 }
 
-ParsedType parse_named(Cursor& cursor) {
+ParsedType parse_named(SchemaCursor& cursor) {
   const Token first = cursor.take();
   std::string name(first.text);
   while (cursor.take_if(".")) {
@@ -157,7 +157,7 @@ ParsedType parse_named(Cursor& cursor) {
   return parsed;
 }
 
-ParsedType parse_simple(Cursor& cursor, std::size_t outer_depth) {
+ParsedType parse_simple(SchemaCursor& cursor, std::size_t outer_depth) {
   cursor.check_depth(outer_depth + 1);
   if (const auto kind = compound_kind(cursor.peek())) {
     return parse_compound(cursor, *kind, outer_depth);
@@ -174,7 +174,7 @@ void add_sets(ParsedType& parsed, std::optional<AliasInfo> sets) {
 }
 
 // The number between "[" and "]", or 0 where there is none.
-std::int64_t parse_size_hint(Cursor& cursor) {
+std::int64_t parse_size_hint(SchemaCursor& cursor) {
   if (cursor.peek().kind != TokenKind::Integer) return 0;
   const Token token = cursor.take();
   std::int32_t size = 0;
@@ -187,7 +187,7 @@ std::int64_t parse_size_hint(Cursor& cursor) {
   return 1;
 }
 
-void parse_list(Cursor& cursor, ParsedType& parsed) {
+void parse_list(SchemaCursor& cursor, ParsedType& parsed) {
   cursor.expect("[");
   const std::int64_t size_hint = parse_size_hint(cursor);
   cursor.expect("]");
@@ -202,7 +202,7 @@ void parse_list(Cursor& cursor, ParsedType& parsed) {
 
 }  // namespace
 
-ParsedType parse_type(Cursor& cursor, std::size_t outer_depth) {
+ParsedType parse_type(SchemaCursor& cursor, std::size_t outer_depth) {
   cursor.count_node();
   const std::size_t begin = cursor.peek().offset;
   ParsedType parsed = parse_simple(cursor, outer_depth);

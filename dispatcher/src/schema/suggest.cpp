@@ -108,7 +108,7 @@ std::string advice_for(const Type& type) {
   }
 }
 
-std::optional<std::string> better_text(const Cursor& cursor, const Type& type,
+std::optional<std::string> better_text(const SchemaCursor& cursor, const Type& type,
                                        const Literal& literal) {
   switch (type.kind()) {
     case TypeKind::Optional:

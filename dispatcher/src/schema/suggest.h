@@ -1,13 +1,14 @@
 // schema/suggest.h: what to write instead of a default value that does not fit.
 //
-// Depends on: schema/literal.h.
+// Depends on: schema/schema_cursor.h, text/literal.h.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "schema/literal.h"
+#include "opyard/detail/text/literal.h"
+#include "schema/schema_cursor.h"
 
 namespace opyard::detail {
 
@@ -15,7 +16,7 @@ namespace opyard::detail {
 std::string advice_for(const Type& type);
 
 // What fits the type and was obviously meant: True for a true, 1 for 1.0 as an int.
-std::optional<std::string> better_text(const Cursor& cursor, const Type& type,
+std::optional<std::string> better_text(const SchemaCursor& cursor, const Type& type,
                                        const Literal& literal);
 
 std::string in_double_quotes(std::string_view text);

@@ -139,7 +139,7 @@ TypePtr find_type(std::string_view name) {
   return named_type(TypeKind::Variable, std::string(name));
 }
 
-void report_unknown_type(Cursor& cursor, Span span, std::string_view name) {
+void report_unknown_type(SchemaCursor& cursor, Span span, std::string_view name) {
   std::optional<Hint> hint = find_hint(name);
   if (!hint && may_be_class(name)) {
     cursor.report(span, fmt::format("Unknown custom class type {}. Please ensure it is registered.",

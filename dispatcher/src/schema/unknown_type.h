@@ -1,11 +1,11 @@
 // schema/unknown_type.h: a name of a type, and what to say about one that is none.
 //
-// Depends on: schema/cursor.h.
+// Depends on: schema/schema_cursor.h.
 #pragma once
 
 #include <string_view>
 
-#include "schema/cursor.h"
+#include "schema/schema_cursor.h"
 
 namespace opyard::detail {
 
@@ -13,6 +13,6 @@ namespace opyard::detail {
 TypePtr find_type(std::string_view name);
 
 // Reports the name, with what was probably meant.
-void report_unknown_type(Cursor& cursor, Span span, std::string_view name);
+void report_unknown_type(SchemaCursor& cursor, Span span, std::string_view name);
 
 }  // namespace opyard::detail

@@ -267,7 +267,7 @@ bool to_list(Runtime& runtime, const Type& type, PyObject* object, Value& value,
       return false;
     }
     // Longer ones are given as lists, as in a schema, whose text may ask for gigabytes.
-    if (std::uint64_t(type.size_hint()) > SchemaLimits().arguments) return false;
+    if (std::uint64_t(type.size_hint()) > SchemaLimits().items) return false;
     value = Value::list(std::vector<Value>(std::size_t(type.size_hint()), one));
     return true;
   }

@@ -38,45 +38,23 @@
 //                             ^~~~
 //   fix: write 'True' instead of 'true'
 //
-// Depends on: schema/schema.h.
+// Depends on: schema/schema.h, text/faults.h.
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "opyard/detail/text/faults.h"
+#include "opyard/detail/text/limits.h"
 #include "opyard/schema/schema.h"
 
 namespace opyard {
 
-// What a text may cost. A text past a limit is BadSchema and says which one.
-struct SchemaLimits {
-  std::size_t nesting = 256;      // levels of a type or a default value; above 512 it is 512
-  std::size_t name_bytes = 1024;  // of each name
-  std::size_t arguments = 255;    // also of results, of names in an alias set, of repeated defaults
-  std::size_t nodes = 1 << 14;    // types, alias sets and default values, together
-  std::size_t bytes = 1 << 20;
-  std::size_t faults = 20;  // reported at most; the rest of the text is then not looked at
-};
-
-// `text` belongs in place of the bytes from `begin` to `end`; it may be empty.
-struct SchemaFix {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  std::string text;
-};
-
-// One mistake in a schema text.
-struct SchemaFault {
-  std::size_t line = 1;    // from 1
-  std::size_t column = 1;  // from 1, in characters
-  std::size_t begin = 0;   // the bytes it is about
-  std::size_t end = 0;
-  std::string message;           // "expected ',' or ')' but found the end"
-  std::optional<SchemaFix> fix;  // one change that mends this, where there is an obvious one
-};
+// What a text may cost, what is wrong with one, and what would mend it. A text past a limit is
+// BadSchema and says which limit it was.
+using SchemaLimits = TextLimits;
+using SchemaFault = TextFault;
+using SchemaFix = TextFix;
 
 // A whole schema. Raises BadSchema with all mistakes.
 OPYARD_API Schema parse_schema(std::string_view text, const SchemaLimits& limits = {});

@@ -1,16 +1,14 @@
-// schema/faults.cpp: collecting mistakes, and the text in which they are raised.
-#include "schema/faults.h"
+// text/faults.cpp: collecting mistakes, and the text in which they are raised.
+#include "opyard/detail/text/faults.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "opyard/base/error.h"
-
 namespace opyard::detail {
 namespace {
 
-std::string describe(std::string_view text, const SchemaFault& fault) {
+std::string describe(std::string_view text, const TextFault& fault) {
   std::string out = fmt::format("{}:{}: {}\n{}", fault.line, fault.column, fault.message,
                                 picture_of(text, {fault.begin, fault.end}));
   if (!fault.fix) return out;
@@ -22,29 +20,29 @@ std::string describe(std::string_view text, const SchemaFault& fault) {
 
 }  // namespace
 
-void Faults::report(Span span, std::string message, std::optional<SchemaFix> fix) {
+void Faults::report(Span span, std::string message, std::optional<TextFix> fix) {
   const LineAndColumn place = place_of(text_, span.begin);
   found_.push_back(
       {place.line, place.column, span.begin, span.end, std::move(message), std::move(fix)});
   if (found_.size() >= limit_) throw GiveUp{};
 }
 
-void Faults::fail(Span span, std::string message, std::optional<SchemaFix> fix) {
+void Faults::fail(Span span, std::string message, std::optional<TextFix> fix) {
   report(span, std::move(message), std::move(fix));
   throw GiveUp{};
 }
 
-std::vector<SchemaFault> Faults::sorted() const {
-  std::vector<SchemaFault> faults = found_;
+std::vector<TextFault> Faults::sorted() const {
+  std::vector<TextFault> faults = found_;
   std::stable_sort(faults.begin(), faults.end(),
-                   [](const SchemaFault& a, const SchemaFault& b) { return a.begin < b.begin; });
+                   [](const TextFault& a, const TextFault& b) { return a.begin < b.begin; });
   return faults;
 }
 
 void Faults::raise_if_any() const {
   if (found_.empty()) return;
   std::string text;
-  for (const SchemaFault& fault : sorted()) {
+  for (const TextFault& fault : sorted()) {
     if (!text.empty()) text += '\n';
     text += describe(text_, fault);
   }
@@ -53,7 +51,7 @@ void Faults::raise_if_any() const {
         fmt::format("\nThe first {} mistakes are shown; mend them to see whether there are more.",
                     found_.size());
   }
-  opyard::fail(ErrorKind::BadSchema, std::move(text));
+  opyard::fail(error_, std::move(text));
 }
 
 }  // namespace opyard::detail

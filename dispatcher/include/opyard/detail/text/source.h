@@ -1,9 +1,9 @@
-// schema/source.h: the text of a schema, and pictures of places in it.
+// opyard/detail/text/source.h: places in a text, and pictures of them.
 //
 //   demo::f(Tensor x, Foo y)
 //                     ^~~
 //
-// Columns count characters, from 1, so that the mark stands where a person looks. The line is
+// Columns count characters, from 1, so that the mark is where a person looks. The line is
 // shown with bytes that are no printable text escaped, and a long one only around the mark.
 //
 // Depends on: base/export.h.
@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "opyard/base/export.h"
 
 namespace opyard::detail {
 
@@ -26,15 +28,15 @@ struct LineAndColumn {
   std::size_t column;  // from 1, in characters
 };
 
-LineAndColumn place_of(std::string_view text, std::size_t offset);
+OPYARD_API LineAndColumn place_of(std::string_view text, std::size_t offset);
 
 // The line in which the span begins, and a second one that marks the span.
-std::string picture_of(std::string_view text, Span span);
+OPYARD_API std::string picture_of(std::string_view text, Span span);
 
 // The first byte that is NUL or not UTF-8, or npos.
-std::size_t find_wrong_byte(std::string_view text);
+OPYARD_API std::size_t find_wrong_byte(std::string_view text);
 
 // The text with bytes escaped that are not printable or not UTF-8, cut after some 60 bytes.
-std::string shown(std::string_view text);
+OPYARD_API std::string shown(std::string_view text);
 
 }  // namespace opyard::detail

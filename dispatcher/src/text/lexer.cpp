@@ -1,5 +1,5 @@
-// schema/lexer.cpp: splitting a schema text into words.
-#include "schema/lexer.h"
+// text/lexer.cpp: splitting a text into tokens.
+#include "opyard/detail/text/lexer.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,7 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// Longer ones first where one begins another.
-constexpr std::string_view kSymbols[] = {"...", "::", "->", "(", ")", "[", "]", ",", "=",
-                                         "?",   "!",  "|",  "*", "-", "+", ":", "."};
+bool continues_name(char c) { return begins_identifier(c) || is_digit(c); }
 
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
@@ -23,7 +21,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// What stands behind a backslash for one character, or 0.
+// The character that a backslash and this one mean, or 0.
 char simple_escape(char c) {
   switch (c) {
     case '\\':
@@ -52,36 +50,53 @@ char Lexer::at(std::size_t offset) const { return offset < text_.size() ? text_[
 void Lexer::skip_blanks() {
   const std::string_view text = text_;
   while (offset_ < text.size()) {
-    if (text[offset_] == '#') {
-      offset_ = std::min(text.find('\n', offset_), text.size());
-    } else if (is_blank(text[offset_])) {
+    const char c = text[offset_];
+    if (is_blank(c)) {
+      line_begins_ = line_begins_ || c == '\n';
       ++offset_;
+    } else if (c != '\0' && c == language_.comment && !language_.keep_comments) {
+      offset_ = std::min(text.find('\n', offset_), text.size());
     } else {
       return;
     }
   }
 }
 
-Token Lexer::word(TokenKind kind, std::size_t end) {
-  const Token token{kind, text_.substr(offset_, end - offset_), offset_};
+Token Lexer::token(TokenKind kind, std::size_t end) {
+  const Token token{kind, text_.substr(offset_, end - offset_), offset_, line_begins_};
   offset_ = end;
+  line_begins_ = false;
   return token;
 }
 
 Token Lexer::wrong(std::size_t end, std::string problem) {
   problem_ = std::move(problem);
-  return word(TokenKind::Wrong, end);
+  return token(TokenKind::Wrong, end);
 }
 
-Token Lexer::name() {
-  std::size_t end = offset_;
-  while (begins_identifier(at(end)) || is_digit(at(end))) ++end;
-  if (end - offset_ <= name_bytes_) return word(TokenKind::Name, end);
+Token Lexer::refuse_length(std::size_t end) {
   return wrong(end, fmt::format("a name of {} bytes is too long; the limit is {}", end - offset_,
                                 name_bytes_));
 }
 
-// Behind the digits that begin at `end`, with a point and an exponent where there are some.
+Token Lexer::name() {
+  std::size_t end = offset_;
+  while (continues_name(at(end))) ++end;
+  return too_long(end) ? refuse_length(end) : token(TokenKind::Name, end);
+}
+
+// A point belongs to the variable if more of its name follows: %x.1, but "%x." ends before it.
+Token Lexer::variable() {
+  std::size_t end = offset_ + 1;
+  while (continues_name(at(end)) || (at(end) == '.' && continues_name(at(end + 1)))) ++end;
+  return too_long(end) ? refuse_length(end) : token(TokenKind::Variable, end);
+}
+
+Token Lexer::comment() {
+  return token(TokenKind::Comment, std::min(text_.find('\n', offset_), text_.size()));
+}
+
+// The end of the digits that begin at `end`, with a point and an exponent if there are some.
 std::size_t Lexer::after_digits(std::size_t end, TokenKind& kind) const {
   const auto skip_digits = [&] {
     while (is_digit(at(end))) ++end;
@@ -101,27 +116,30 @@ std::size_t Lexer::after_digits(std::size_t end, TokenKind& kind) const {
   return end;
 }
 
+// The end of the imaginary part, before its "j", if one is added behind a number without blanks;
+// else `end`.
+std::size_t Lexer::after_complex_sum(std::size_t end) const {
+  if (!language_.complex_sums || (at(end) != '+' && at(end) != '-')) return end;
+  TokenKind ignored{};
+  const std::size_t other = after_digits(end + 1, ignored);
+  const bool digits = is_digit(at(other - 1) == '.' ? at(other - 2) : at(other - 1));
+  return digits && at(other) == 'j' ? other : end;
+}
+
 // 1, 1.5, 2j and, without blanks, 1.5-2j.
 Token Lexer::number() {
   TokenKind kind = TokenKind::Integer;
-  std::size_t end = after_digits(offset_, kind);
-  if (at(end) == '+' || at(end) == '-') {
-    TokenKind ignored{};
-    const std::size_t other = after_digits(end + 1, ignored);
-    if (is_digit(at(other - 1) == '.' ? at(other - 2) : at(other - 1)) && at(other) == 'j') {
-      end = other;
-    }
-  }
+  std::size_t end = after_complex_sum(after_digits(offset_, kind));
   if (at(end) == 'j') {
     kind = TokenKind::Complex;
     ++end;
   }
-  if (begins_identifier(at(end)) || is_digit(at(end))) {
-    while (begins_identifier(at(end)) || is_digit(at(end))) ++end;
+  if (continues_name(at(end))) {
+    while (continues_name(at(end))) ++end;
     const std::string_view text = text_.substr(offset_, end - offset_);
     return wrong(end, fmt::format("'{}' is neither a number nor a name", shown(text)));
   }
-  return word(kind, end);
+  return token(kind, end);
 }
 
 Token Lexer::quoted() {
@@ -130,15 +148,15 @@ Token Lexer::quoted() {
   while (end < text_.size() && at(end) != '\n' && at(end) != quote) {
     end += at(end) == '\\' ? 2 : 1;
   }
-  if (at(end) == quote) return word(TokenKind::Text, end + 1);
+  if (at(end) == quote) return token(TokenKind::Text, end + 1);
   end = std::min(text_.find('\n', offset_), text_.size());
   return wrong(end, fmt::format("this text has no closing '{}'", quote));
 }
 
 Token Lexer::symbol() {
   const std::string_view rest = text_.substr(offset_);
-  for (const std::string_view symbol : kSymbols) {
-    if (rest.starts_with(symbol)) return word(TokenKind::Symbol, offset_ + symbol.size());
+  for (const std::string_view symbol : language_.symbols) {
+    if (rest.starts_with(symbol)) return token(TokenKind::Symbol, offset_ + symbol.size());
   }
   std::size_t bytes = 1;
   while ((static_cast<unsigned char>(at(offset_ + bytes)) & 0xc0) == 0x80) ++bytes;
@@ -148,8 +166,11 @@ Token Lexer::symbol() {
 Token Lexer::next() {
   skip_blanks();
   const char c = at(offset_);
-  if (offset_ >= text_.size()) return word(TokenKind::End, offset_);
+  if (offset_ >= text_.size()) return token(TokenKind::End, offset_);
   if (begins_identifier(c)) return name();
+  if (c == '\0') return symbol();  // 0 as a mark or comment means that there is none
+  if (c == language_.variable_mark && continues_name(at(offset_ + 1))) return variable();
+  if (c == language_.comment) return comment();
   if (is_digit(c) || (c == '.' && is_digit(at(offset_ + 1)))) return number();
   if (c == '"' || c == '\'') return quoted();
   return symbol();

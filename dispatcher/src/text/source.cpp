@@ -1,5 +1,5 @@
-// schema/source.cpp: checking the bytes of a text, and drawing places in it.
-#include "schema/source.h"
+// text/source.cpp: checking the bytes of a text, and drawing places in it.
+#include "opyard/detail/text/source.h"
 
 #include <fmt/format.h>
 

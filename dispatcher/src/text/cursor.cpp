@@ -1,5 +1,5 @@
-// schema/cursor.cpp: moving through a schema text, and keeping its limits.
-#include "schema/cursor.h"
+// text/cursor.cpp: moving through a text, and keeping its limits.
+#include "opyard/detail/text/cursor.h"
 
 #include <fmt/format.h>
 
@@ -11,29 +11,35 @@ namespace {
 // Deeper than this is refused whatever the caller allows: the parser recurses.
 constexpr std::size_t kMostNesting = 512;
 
-SchemaLimits bounded(SchemaLimits limits) {
+TextLimits bounded(TextLimits limits) {
   limits.nesting = std::min(limits.nesting, kMostNesting);
   return limits;
 }
 
-void check_bytes(std::string_view text, std::size_t limit, Faults& faults) {
+void check_bytes(std::string_view text, const char* what, std::size_t limit, Faults& faults) {
   if (text.size() > limit) {
     faults.fail(
-        {}, fmt::format("a schema of {} bytes is too long; the limit is {}", text.size(), limit));
+        {}, fmt::format("a {} of {} bytes is too long; the limit is {}", what, text.size(), limit));
   }
   const std::size_t wrong = find_wrong_byte(text);
   if (wrong == std::string_view::npos) return;
   const Span span{wrong, wrong + 1};
-  if (text[wrong] == '\0') faults.fail(span, "byte \\x00 is not allowed in a schema");
+  if (text[wrong] == '\0')
+    faults.fail(span, fmt::format("byte \\x00 is not allowed in a {}", what));
   faults.fail(span, fmt::format("byte \\x{:02x} is not UTF-8 text",
                                 static_cast<unsigned char>(text[wrong])));
 }
 
 }  // namespace
 
-Cursor::Cursor(std::string_view text, const SchemaLimits& limits, Faults& faults)
-    : limits_(bounded(limits)), text_(text), faults_(faults), lexer_(text, limits.name_bytes) {
-  check_bytes(text, limits.bytes, faults);
+Cursor::Cursor(std::string_view text, const Language& language, const TextLimits& limits,
+               Faults& faults)
+    : limits_(bounded(limits)),
+      text_(text),
+      language_(language),
+      faults_(faults),
+      lexer_(text, language, limits.name_bytes) {
+  check_bytes(text, language.what, limits.bytes, faults);
   advance();
 }
 
@@ -45,6 +51,11 @@ void Cursor::advance() {
   faults_.fail(current_.span(), lexer_.problem());
 }
 
+Token Cursor::peek_second() const {
+  Lexer ahead = lexer_;
+  return ahead.next();
+}
+
 Token Cursor::take() {
   const Token token = current_;
   advance();
@@ -53,6 +64,12 @@ Token Cursor::take() {
 
 bool Cursor::take_if(std::string_view symbol) {
   if (!current_.is(symbol)) return false;
+  advance();
+  return true;
+}
+
+bool Cursor::take_if_name(std::string_view name) {
+  if (!current_.is_name(name)) return false;
   advance();
   return true;
 }
@@ -103,9 +120,8 @@ void Cursor::check_depth(std::size_t depth) const {
 
 void Cursor::count_node() {
   if (++nodes_ <= limits_.nodes) return;
-  fail_at(current_.span(), fmt::format("too many types, alias sets and default values; the limit "
-                                       "is {}",
-                                       limits_.nodes));
+  fail_at(current_.span(),
+          fmt::format("too many {}; the limit is {}", language_.nodes, limits_.nodes));
 }
 
 }  // namespace opyard::detail

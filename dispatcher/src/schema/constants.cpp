@@ -1,7 +1,9 @@
-// schema/literal.cpp: reading default values, and the names that stand for numbers.
-#include "schema/literal.h"
+// schema/constants.cpp: the names that mean numbers in default values.
+#include "schema/constants.h"
 
 #include <span>
+
+#include "opyard/schema/type.h"
 
 namespace opyard::detail {
 namespace {
@@ -41,31 +43,6 @@ std::optional<std::int64_t> find_constant(std::span<const Constant> constants,
 }
 
 }  // namespace
-
-Literal parse_literal(Cursor& cursor, std::size_t depth) {
-  cursor.count_node();
-  cursor.check_depth(depth);
-  Literal literal;
-  literal.span.begin = cursor.peek().offset;
-  literal.list = cursor.peek().is("[");
-  literal.negative = cursor.take_if("-");
-  literal.token = cursor.peek();
-  if (!literal.list &&
-      (literal.token.kind == TokenKind::End || literal.token.kind == TokenKind::Symbol)) {
-    cursor.fail_expected("a default value");
-  }
-  cursor.take();
-  if (literal.list) {
-    if (!cursor.take_if("]")) {
-      do {
-        literal.items.push_back(parse_literal(cursor, depth + 1));
-      } while (cursor.take_if(","));
-      cursor.expect_close("]");
-    }
-  }
-  literal.span.end = cursor.last_end();
-  return literal;
-}
 
 std::optional<std::int64_t> find_constant(TypeKind type, std::string_view name) {
   switch (type) {
