@@ -274,14 +274,14 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op) : op_(op) {
     if (!join_keywords(runtime, args + count, names, more)) return nullptr;
     keys = keys | more;
   }
-  detail::begin_reading();
+  const std::uint32_t outer = detail::begin_reading();
   keys = op_.call_keys(keys);
   const Record& record = op_.record(keys);
   if (record.lasting && names == nullptr) {
     const std::type_info* const signature = record.signature;
     const TypedFunction function = record.typed;
     void* const context = record.context;
-    detail::end_reading();
+    detail::end_reading(outer);
     if (__builtin_expect(signature != signature_, 0)) learn(signature);
     if (cpp_call_ == nullptr) return nullptr;
     return cpp_call_(runtime, op_.schema(), args, std::size_t(count), function, context, keys);
@@ -289,15 +289,15 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op) : op_(op) {
   if (record.boxed != &run_python_kernel) {
     if (__builtin_expect(record.role == RecordRole::View, 0)) {
       const detail::CallDepth depth;
-      detail::end_reading();
+      detail::end_reading(outer);
       return call_view(runtime, keys, args, flags, names);
     }
     const bool handled = leads_to_handlers(record);
-    detail::end_reading();
+    detail::end_reading(outer);
     return handled ? call_handlers(runtime, overload, args, std::size_t(count), names) : nullptr;
   }
   const detail::CallDepth depth;
-  detail::end_reading();
+  detail::end_reading(outer);
   return call_function(runtime, record, args, flags, names);
 }
 

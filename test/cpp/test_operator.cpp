@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "opyard/registry/trace.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -115,6 +116,31 @@ TEST(BoxedCall, ABoxedKernelMustLeaveTheResultsOfTheSchema) {
   stack.push(Value(x));
   two.call_boxed(stack);
   EXPECT_EQ(stack.size(), 2u) << "None stands for an undefined tensor";
+}
+
+// A thread's first call and every layer that passes a call on come before the kernel, and left nothing.
+TEST(BoxedCall, TheKernelIsNamedForItsResultsOnAThreadsFirstCallToo) {
+  const Registration op = define("t::two(Tensor x) -> (Tensor, int)");
+  const Tensor x = tensor_with({K::CPU});
+  const Registration kernel = implement("t::two", K::CPU, leaving({Value(x)}), "made here");
+  const auto said = [&] {
+    Stack stack;
+    stack.push(Value(x));
+    return thrown_by([&] { registry().require("t::two").call_boxed(stack); }).text;
+  };
+  const std::string wanted =
+      "t::two: the kernel made here left 1 results on the stack, but the schema has 2.\n"
+      "Declaration: t::two(Tensor x) -> (Tensor, int)";
+  std::string first;
+  std::thread([&] { first = said(); }).join();
+  EXPECT_EQ(first, wanted);
+  EXPECT_EQ(said(), wanted);
+  set_dispatch_trace(true);
+  testing::internal::CaptureStderr();
+  const std::string traced = said();
+  testing::internal::GetCapturedStderr();
+  set_dispatch_trace(false);
+  EXPECT_EQ(traced, wanted);
 }
 
 TEST(BoxedCall, AKernelThatDigsBelowItsArgumentsIsFoundOut) {

@@ -112,11 +112,11 @@ TEST_F(Reclaim, NotWhileACallOnAnotherThreadReads) {
   std::atomic<int> step = 0;
   std::thread reader([&] {
     detail::enter_thread();
-    detail::begin_reading();
+    const std::uint32_t outer = detail::begin_reading();
     step = 1;
     step.notify_all();
     step.wait(1);
-    detail::end_reading();
+    detail::end_reading(outer);
     step = 3;
     step.notify_all();
     step.wait(3);
@@ -133,6 +133,29 @@ TEST_F(Reclaim, NotWhileACallOnAnotherThreadReads) {
   step = 4;
   step.notify_all();
   reader.join();
+}
+
+// What a handler does that runs between a call's look at a slot and its kernel; see test_signal_handler.cpp.
+TEST_F(Reclaim, ACallInsideOfAReadingLeavesTheReadingAsItWas) {
+  const Registration fast =
+      implement("t::f", K::CPU, Kernel::from(+[](const Tensor& x) -> Tensor { return x; }));
+  const Registration layer =
+      implement("t::f", K::AutogradCPU, Kernel::from(+[](DispatchKeySet keys, const Tensor& x) {
+                  const DispatchKeySet below(DispatchKeySet::FULL_AFTER, K::AutogradCPU);
+                  return registry().require("t::f").typed<Unary>().redispatch(keys & below, x);
+                }));
+  const Registration slow = implement("t::f", K::Meta, holding(witness_));
+  detail::enter_thread();
+  for (const DispatchKeySet keys :
+       {DispatchKeySet{K::CPU}, DispatchKeySet{K::CPU, K::AutogradCPU}, DispatchKeySet{K::Meta}}) {
+    const Tensor x = tensor_with(keys);
+    const std::uint32_t outer = detail::begin_reading();
+    EXPECT_EQ(outer, 0u);
+    static_cast<void>(f_.call(x));
+    EXPECT_EQ(detail::local_block.reading, 1u) << to_string(keys);
+    detail::end_reading(outer);
+    EXPECT_EQ(detail::local_block.reading, 0u);
+  }
 }
 
 // A layer that is a function holds no record, and what it passes its call on to is held anew.

@@ -100,6 +100,62 @@ TEST(References, D9_SeveralOutsReturnATupleOfReferences) {
   }
 }
 
+// A result is the argument that it is, wherever that stands: not the last ones, in order.
+TEST(References, EachOfSeveralReferencesIsTheArgumentThatTheKernelReturned) {
+  using Outs = std::tuple<Tensor&, Tensor&>;
+  const Registration op = define(
+      "t::scale(Tensor(a!) low, Tensor(b!) high, Scalar by, Scalar to) -> (Tensor(a!), "
+      "Tensor(b!))");
+  const auto call =
+      registry().require("t::scale").typed<Outs(Tensor&, Tensor&, const Scalar&, const Scalar&)>();
+  Tensor low = tensor_with({K::CPU});
+  Tensor high = tensor_with({K::CPU});
+  for (const bool swapped : {false, true}) {
+    const Registration boxes = implement(
+        "t::scale", K::CPU,
+        swapped ? boxed([](const Operator&, DispatchKeySet, Stack& stack) {
+          stack.drop(2);
+          const Value second = stack.pop();
+          const Value first = stack.pop();
+          stack.push(second);
+          stack.push(first);
+        })
+                : boxed([](const Operator&, DispatchKeySet, Stack& stack) { stack.drop(2); }));
+    const Outs outs = call(low, high, Scalar(2), Scalar(3));
+    EXPECT_EQ(&std::get<0>(outs), swapped ? &high : &low);
+    EXPECT_EQ(&std::get<1>(outs), swapped ? &low : &high);
+  }
+  const Registration fresh =
+      implement("t::scale", K::CPU, boxed([](const Operator&, DispatchKeySet, Stack& stack) {
+                  stack.drop(3);
+                  stack.push(Value(tensor_with({})));
+                }));
+  const Thrown thrown = thrown_by([&] { call(low, high, Scalar(2), Scalar(3)); });
+  EXPECT_EQ(thrown.kind, ErrorKind::BadReturn);
+  EXPECT_NE(thrown.text.find("none of its arguments"), std::string::npos) << thrown.text;
+}
+
+TEST(References, ATupleMayHoldArgumentsBesideOtherResults) {
+  using Results = std::tuple<std::int64_t, Tensor&>;
+  const Registration op = define("t::count(Tensor x, Tensor(a!) out) -> (int, Tensor(a!))");
+  const Registration unboxed = implement(
+      "t::count", K::CPU, Kernel::from([](const Tensor&, Tensor& out) { return Results(7, out); }));
+  const Registration boxes =
+      implement("t::count", K::Meta, boxed([](const Operator&, DispatchKeySet, Stack& stack) {
+                  const Value out = stack.pop();
+                  stack.drop(1);
+                  stack.push(Value(7));
+                  stack.push(out);
+                }));
+  const auto call = registry().require("t::count").typed<Results(const Tensor&, Tensor&)>();
+  for (const K key : {K::CPU, K::Meta}) {
+    Tensor out = tensor_with({key});
+    const Results results = call(tensor_with({key}), out);
+    EXPECT_EQ(std::get<0>(results), 7);
+    EXPECT_EQ(&std::get<1>(results), &out);
+  }
+}
+
 TEST(References, AReturnedArgumentOutlivesTheStackItCameFrom) {
   const Registration op = define("t::pass(Tensor x) -> Tensor");
   const Registration kernel = implement(

@@ -76,9 +76,10 @@ void run_gone(const Record&, const Operator& op, DispatchKeySet, Stack&) {
                    op.declaration()));
 }
 
+// Run as a call of its own, so that it is the kernel, not the stub, that answers for its results.
 void run_thread_entry(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const Record& record = op.settle(keys);
-  record.boxed(record, op, keys, stack);
+  op.run_boxed(record, keys, stack);
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ void make_stubs() {
 
 void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const Record& record = op.settle(keys);
-  record.boxed(record, op, keys, stack);
+  op.run_boxed(record, keys, stack);
 }
 
 const Record& missing_stub() {

@@ -9,7 +9,7 @@ namespace {
 
 void run_view(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const Record& record = op.record_here(keys);
-  record.boxed(record, op, keys, stack);
+  op.run_boxed(record, keys, stack);
 }
 
 const Record& slot_of_view(const OperatorView& view, DispatchKeySet keys) noexcept {

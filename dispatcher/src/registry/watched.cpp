@@ -83,7 +83,7 @@ void run_trace(const Record&, const Operator& op, DispatchKeySet keys, Stack& st
     ~Shown() { leave_shown_call(outer); }
   } shown{show_call(op, keys, true)};
   const Record& record = behind_trace(op, keys);
-  record.boxed(record, op, keys, stack);
+  op.run_boxed(record, keys, stack);
 }
 
 // The environment variable, read once, when libopyard is loaded.

@@ -41,13 +41,18 @@ struct OperatorView;  // registry/views.h
 namespace detail {
 
 // Nothing that this thread can have read from a table is freed between these two, nor while a
-// CallDepth lives. Plain stores; see registry/reclaim.cpp. Between the two nothing is called, so
-// that they need not count: a call that only looks for its function neither loads nor adds.
-inline void begin_reading() noexcept {
+// CallDepth lives. Plain stores; see registry/reclaim.cpp. Nothing is called between the two, but a
+// signal handler that makes calls may run there: it has to leave the mark as it found it, so the
+// former one is given back by whoever began.
+[[nodiscard]] inline std::uint32_t begin_reading() noexcept {
+  const std::uint32_t outer = local_block.reading;
   __atomic_store_n(&local_block.reading, 1, __ATOMIC_RELAXED);
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  return outer;
 }
-inline void end_reading() noexcept { __atomic_store_n(&local_block.reading, 0, __ATOMIC_RELEASE); }
+inline void end_reading(std::uint32_t outer) noexcept {
+  __atomic_store_n(&local_block.reading, outer, __ATOMIC_RELEASE);
+}
 
 class CallDepth {
  public:

@@ -23,16 +23,11 @@ namespace opyard {
 
 namespace detail {
 
-// How many tensors a result refers to that is a tuple of references to out arguments.
+// Whether a result is a tuple that refers to arguments.
 template <typename R>
-struct WrittenTensors {
-  static constexpr std::size_t count = 0;
-};
+inline constexpr bool kRefersToArguments = false;
 template <typename... T>
-  requires(sizeof...(T) > 0 && (std::is_same_v<T, Tensor&> && ...))
-struct WrittenTensors<std::tuple<T...>> {
-  static constexpr std::size_t count = sizeof...(T);
-};
+inline constexpr bool kRefersToArguments<std::tuple<T...>> = (std::is_reference_v<T> || ...);
 
 }  // namespace detail
 
@@ -44,9 +39,9 @@ class TypedOperator<R(A...)> {
   // Raises NoKernel, OperatorGone, and whatever the kernel throws.
   [[gnu::always_inline]] R call(A... arguments) const {
     const Operator& op = *op_;
-    detail::begin_reading();
+    const std::uint32_t outer = detail::begin_reading();
     const DispatchKeySet keys = op.call_keys((DispatchKeySet() | ... | keys_of<A>(arguments)));
-    return go<Step::Call>(op, keys, std::forward<A>(arguments)...);
+    return go<Step::Call>(op, keys, outer, std::forward<A>(arguments)...);
   }
   [[gnu::always_inline]] R operator()(A... arguments) const {
     return call(std::forward<A>(arguments)...);
@@ -59,8 +54,8 @@ class TypedOperator<R(A...)> {
     if (__builtin_expect(!detail::is_thread_known(), 0)) {
       return redispatch_first(op, keys, std::forward<A>(arguments)...);
     }
-    detail::begin_reading();
-    return go<Step::Redispatch>(op, keys, std::forward<A>(arguments)...);
+    const std::uint32_t outer = detail::begin_reading();
+    return go<Step::Redispatch>(op, keys, outer, std::forward<A>(arguments)...);
   }
 
   const Operator& op() const noexcept { return *op_; }
@@ -85,6 +80,7 @@ class TypedOperator<R(A...)> {
   template <Step step>
   [[gnu::always_inline]] OPYARD_CALLS_OTHER_TYPE static R go(const Operator& op,
                                                              DispatchKeySet keys,
+                                                             std::uint32_t outer,
                                                              A&&... arguments) {
     const Record* found;
     // Where a layer stands above the kernel, it takes the key set as a rule.
@@ -94,7 +90,7 @@ class TypedOperator<R(A...)> {
       found = &op.layered_record(keys);
       if (__builtin_expect(found->keyed, 1)) {
         const auto keyed = reinterpret_cast<Keyed>(found->context);
-        detail::end_reading();
+        detail::end_reading(outer);
         return keyed(keys, std::forward<A>(arguments)...);
       }
     }
@@ -102,10 +98,10 @@ class TypedOperator<R(A...)> {
     if (__builtin_expect(record.lasting, 1)) {
       const auto typed = reinterpret_cast<Typed>(record.typed);
       void* const context = record.context;
-      detail::end_reading();
+      detail::end_reading(outer);
       return typed(std::forward<A>(arguments)..., context, keys);
     }
-    return go_deeper<step>(op, record, keys, std::forward<A>(arguments)...);
+    return go_deeper<step>(op, record, keys, outer, std::forward<A>(arguments)...);
   }
 
   // To a record that has to stay alive until its kernel has returned. A redispatch inside of a call
@@ -113,13 +109,13 @@ class TypedOperator<R(A...)> {
   // from one that it passes on.
   template <Step step>
   [[gnu::noinline]] static R go_deeper(const Operator& op, const Record& record,
-                                       DispatchKeySet keys, A... arguments) {
+                                       DispatchKeySet keys, std::uint32_t outer, A... arguments) {
     if (step == Step::Redispatch && detail::local_block.call_depth > 0) {
-      detail::end_reading();
+      detail::end_reading(outer);
       return run(op, record, keys, std::forward<A>(arguments)...);
     }
     const detail::CallDepth depth;
-    detail::end_reading();
+    detail::end_reading(outer);
     return run(op, record, keys, std::forward<A>(arguments)...);
   }
 
@@ -163,22 +159,26 @@ class TypedOperator<R(A...)> {
     (detail::Argument<A>::box(stack, arguments), ...);
     op.run_boxed(record, keys, stack);
     if constexpr (std::is_reference_v<R>) {
-      return TypedOperator(op).returned_argument(stack.peek(), arguments...);
-    } else if constexpr (kWritten > 0) {
-      return written_arguments(std::make_index_sequence<kWritten>(), arguments...);
+      return TypedOperator(op).template returned_argument<R, A...>(stack.peek(), arguments...);
+    } else if constexpr (detail::kRefersToArguments<R>) {
+      return TypedOperator(op).returned_tuple(stack.top(std::tuple_size_v<R>),
+                                              std::make_index_sequence<std::tuple_size_v<R>>(),
+                                              arguments...);
     } else if constexpr (!std::is_void_v<R>) {
       return ResultOf<R>::take(stack.top(ResultOf<R>::count));
     }
   }
 
-  // The argument that a result is: the first that is the same tensor.
-  template <typename First, typename... Rest>
-  R returned_argument(const Value& result, First& first, Rest&... rest) const {
-    if constexpr (std::is_convertible_v<First&, R>) {
+  // The argument that a result is: the first that the caller gave as such a reference and that is
+  // the same tensor.
+  template <typename Reference, typename First, typename... Rest>
+  Reference returned_argument(const Value& result, std::remove_reference_t<First>& first,
+                              std::remove_reference_t<Rest>&... rest) const {
+    if constexpr (std::is_lvalue_reference_v<First> && std::is_convertible_v<First, Reference>) {
       if (result.is_tensor() && result.tensor_unchecked().same(first)) return first;
     }
     if constexpr (sizeof...(Rest) > 0) {
-      return returned_argument(result, rest...);
+      return returned_argument<Reference, Rest...>(result, rest...);
     } else {
       fail(ErrorKind::BadReturn,
            to_string(op_->name()) +
@@ -188,14 +188,19 @@ class TypedOperator<R(A...)> {
     }
   }
 
-  // The last arguments, which a signature with several out arguments returns in order.
-  template <std::size_t... I, typename... B>
-  static R written_arguments(std::index_sequence<I...>, B&... arguments) {
-    const std::tuple<B&...> all(arguments...);
-    return R(std::get<sizeof...(B) - sizeof...(I) + I>(all)...);
+  // Several results, of which some are arguments.
+  template <std::size_t... I>
+  R returned_tuple(std::span<Value> results, std::index_sequence<I...>,
+                   std::remove_reference_t<A>&... arguments) const {
+    const auto returned = [&]<typename T>(std::type_identity<T>, std::size_t i) -> T {
+      if constexpr (std::is_reference_v<T>) {
+        return returned_argument<T, A...>(results[i], arguments...);
+      } else {
+        return ResultOf<T>::take(results.subspan(i, 1));
+      }
+    };
+    return R(returned(std::type_identity<std::tuple_element_t<I, R>>(), I)...);
   }
-
-  static constexpr std::size_t kWritten = detail::WrittenTensors<R>::count;
 
   const Operator* op_;
 };
