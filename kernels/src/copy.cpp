@@ -41,7 +41,7 @@ void convert_loop(std::byte* const* data, const std::int64_t* steps, std::int64_
   if (steps[0] == sizeof(To) && steps[1] == sizeof(From)) {
     auto* const to = reinterpret_cast<To*>(data[0]);
     const auto* const from = reinterpret_cast<const From*>(data[1]);
-#pragma GCC ivdep
+    OPYARD_IVDEP
     for (std::int64_t i = 0; i < count; ++i) to[i] = convert<To>(from[i]);
     return;
   }

@@ -7,7 +7,7 @@
 // An operation whose apply() takes a const Number& last gets the computation's context there.
 //
 // The loops over operands without gaps are kept plain, for the compiler to turn into vector
-// instructions; `ivdep` holds since operands are apart or exactly on each other (write.h).
+// instructions; OPYARD_IVDEP holds since operands are apart or exactly on each other (write.h).
 //
 // Depends on: elementwise.h.
 #pragma once
@@ -73,7 +73,7 @@ void unary_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t 
   if (steps[0] == sizeof(R) && steps[1] == sizeof(T)) {
     auto* const r = reinterpret_cast<R*>(data[0]);
     const auto* const a = reinterpret_cast<const T*>(data[1]);
-#pragma GCC ivdep
+    OPYARD_IVDEP
     for (std::int64_t i = 0; i < count; ++i) r[i] = apply<Op>(context, a[i]);
     return;
   }
@@ -94,15 +94,15 @@ void binary_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t
   const auto* const a = reinterpret_cast<const T*>(data[1]);
   const auto* const b = reinterpret_cast<const T*>(data[2]);
   if (steps[0] == sizeof(R) && steps[1] == kItem && steps[2] == kItem) {
-#pragma GCC ivdep
+    OPYARD_IVDEP
     for (std::int64_t i = 0; i < count; ++i) r[i] = apply<Op>(context, a[i], b[i]);
   } else if (steps[0] == sizeof(R) && steps[1] == kItem && steps[2] == 0) {
     const T one = *b;
-#pragma GCC ivdep
+    OPYARD_IVDEP
     for (std::int64_t i = 0; i < count; ++i) r[i] = apply<Op>(context, a[i], one);
   } else if (steps[0] == sizeof(R) && steps[1] == 0 && steps[2] == kItem) {
     const T one = *a;
-#pragma GCC ivdep
+    OPYARD_IVDEP
     for (std::int64_t i = 0; i < count; ++i) r[i] = apply<Op>(context, one, b[i]);
   } else {
     std::byte* to = data[0];

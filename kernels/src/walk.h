@@ -17,6 +17,14 @@
 
 #include "opyard/tensor.h"
 
+// In front of a plain loop: what one step writes, no other step reads (write.h), so the compiler may
+// turn it into vector instructions without asking whether operands overlap.
+#ifdef __clang__
+#define OPYARD_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define OPYARD_IVDEP _Pragma("GCC ivdep")
+#endif
+
 namespace opyard::kernels {
 
 // `context` is what the kernel handed to run(): its numbers, or nothing.

@@ -12,6 +12,7 @@
 #include "kernels/handlers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -41,7 +41,7 @@ union Out {
 // Calls with the first words of each row; the function takes some or all of them. `integers` and
 // `reals` are at least as many as it takes, and so is `others`, of the words on the stack.
 template <typename R, std::size_t integers, std::size_t reals, std::size_t others>
-OPYARD_CALLS_OTHER_TYPE [[gnu::always_inline]] inline R call_directly(const void* function,
+[[gnu::always_inline]] OPYARD_CALLS_OTHER_TYPE inline R call_directly(const void* function,
                                                                       const Word* words) {
   return [&]<std::size_t... I, std::size_t... D, std::size_t... S>(
              std::index_sequence<I...>, std::index_sequence<D...>, std::index_sequence<S...>) {

@@ -8,7 +8,7 @@ namespace opyard {
 namespace {
 
 // RFC 8259: quotes, backslashes and control characters are escaped; texts are UTF-8 already.
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -32,17 +32,17 @@ std::string array(const Items& items, const Write& write) {
 }
 
 std::string argument_text(const Argument& argument) {
-  std::string out = fmt::format("{{\"name\": {}, \"type\": {}", quoted(argument.name),
-                                quoted(to_string(*argument.type)));
+  std::string out = fmt::format("{{\"name\": {}, \"type\": {}", json_text(argument.name),
+                                json_text(to_string(*argument.type)));
   if (argument.default_value) {
     std::string value;
     detail::print_default(value, *argument.default_value);
-    out += fmt::format(", \"default\": {}", quoted(value));
+    out += fmt::format(", \"default\": {}", json_text(value));
   }
   if (argument.alias) {
     std::string sets;
     detail::print_sets(sets, *argument.alias);
-    if (!sets.empty()) out += fmt::format(", \"alias\": {}", quoted(sets));
+    if (!sets.empty()) out += fmt::format(", \"alias\": {}", json_text(sets));
   }
   if (argument.keyword_only) out += ", \"keyword_only\": true";
   return out + "}";
@@ -66,8 +66,8 @@ std::string Registry::metadata(const OperatorName& name) const {
   return fmt::format(
       "{{\"name\": {}, \"overload\": {}, \"schema\": {}, \"doc\": {}, \"tags\": {}, "
       "\"arguments\": {}, \"results\": {}}}",
-      quoted(schema.name.name), quoted(schema.name.overload), quoted(op.declaration()), quoted(doc),
-      array(tags, quoted), array(schema.arguments, argument_text),
+      json_text(schema.name.name), json_text(schema.name.overload), json_text(op.declaration()),
+      json_text(doc), array(tags, json_text), array(schema.arguments, argument_text),
       array(schema.results, argument_text));
 }
 

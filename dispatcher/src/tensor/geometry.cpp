@@ -10,6 +10,7 @@
 #include "tensor/geometry.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -13,8 +13,8 @@ namespace opyard::python {
 inline bool shares_memory(const Storage& one, const Storage& other) noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(one.data());
   const auto second = reinterpret_cast<std::uintptr_t>(other.data());
-  const bool meet = (first != 0) & (second != 0) & (first < second + other.bytes()) &
-                    (second < first + one.bytes());
+  const bool meet =
+      first != 0 && second != 0 && first < second + other.bytes() && second < first + one.bytes();
   return &one == &other || (meet && one.device() == other.device());
 }
 
