@@ -48,7 +48,7 @@ class autocast(_Guard):
             _C.set_local_keys(_without(include, self._key), _joined(exclude, self._key))
         return include & self._key, exclude & self._key
 
-    def _exit(self, former: tuple["_C.DispatchKeySet", "_C.DispatchKeySet"]) -> None:
+    def _end(self, former: tuple["_C.DispatchKeySet", "_C.DispatchKeySet"]) -> None:
         # Of whatever the block has changed, only this key goes back.
         include, exclude = _C.local_keys()
         _C.set_local_keys(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
 from . import _C
+from ._thread_block import Holder, run_as
 
 
 class CapturedContext:
@@ -67,16 +68,22 @@ def _steps(captured: CapturedContext, coroutine: Coroutine) -> Generator:
     # The thread's part of the copy is this coroutine's own, since it changes.
     thread = captured.run(_C.capture_thread_context)
     variables = captured._variables.copy()
+    holder = Holder()
+
+    def run(*step: Any) -> Any:
+        inside = (holder, *step)
+        return variables.run(_C.run_in_thread_context, thread, True, run_as, inside, {})
+
     step, given = coroutine.send, None
     while True:
         try:
-            asked = variables.run(_C.run_in_thread_context, thread, True, step, (given,), {})
+            asked = run(step, given)
         except StopIteration as stop:
             return stop.value
         try:
             step, given = coroutine.send, (yield asked)
         except GeneratorExit:
-            variables.run(_C.run_in_thread_context, thread, True, coroutine.close, (), {})
+            run(coroutine.close)
             raise
         except BaseException as error:
             step, given = coroutine.throw, error

@@ -15,6 +15,7 @@ import enum
 from typing import Any
 
 from . import _C
+from ._thread_block import ThreadBlock
 
 _USER = 3  # the place in the stack of modes that have no fixed one
 
@@ -127,23 +128,11 @@ def pop_mode() -> DispatchMode:
     return _C.pop_mode()[0]
 
 
-class _Exchanged:
+class _Exchanged(ThreadBlock):
     """A with block that runs with another stack of modes."""
 
-    def __init__(self) -> None:
-        self._former: list = []
-
-    def _exchange(self) -> tuple:
-        """Changes the stack; gives the former one, and what the block is for."""
-        raise NotImplementedError
-
-    def __enter__(self) -> Any:
-        former, shown = self._exchange()
-        self._former.append(former)
-        return shown
-
-    def __exit__(self, *exception: object) -> None:
-        _C.exchange_modes(self._former.pop())
+    def _end(self, former: list) -> None:
+        _C.exchange_modes(former)
 
 
 class pop_mode_temporarily(_Exchanged):
@@ -152,7 +141,7 @@ class pop_mode_temporarily(_Exchanged):
     Raises RuntimeError where there is none.
     """
 
-    def _exchange(self) -> tuple:
+    def _begin(self) -> tuple:
         former = _C.modes()
         return former, pop_mode()
 
@@ -160,6 +149,6 @@ class pop_mode_temporarily(_Exchanged):
 class disable_current_modes(_Exchanged):
     """Runs a with block without modes; `as` gives those that there are, outermost first."""
 
-    def _exchange(self) -> tuple:
+    def _begin(self) -> tuple:
         former = _C.exchange_modes([])
         return former, [mode for mode, _ in former]

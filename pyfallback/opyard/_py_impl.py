@@ -7,6 +7,7 @@ from typing import Any
 from . import _C, _ops
 from ._keys import DispatchKey, key_of
 from ._modes import DispatchMode
+from ._thread_block import ThreadBlock
 from .library import Library
 
 # What py_impl() registered without a library: one library for each operator, kept for ever.
@@ -184,20 +185,16 @@ def get_dispatch(op: "_C.OpOverload", key: int) -> "Callable | int":
     return key if function is None else function
 
 
-class _PythonDispatcher:
+class _PythonDispatcher(ThreadBlock):
     """A with block with the Python dispatcher on or off. May be entered again, also inside."""
 
     _on: bool
 
-    def __init__(self) -> None:
-        self._former: list[bool] = []
+    def _begin(self) -> tuple:
+        return _C.set_python_dispatcher(self._on), self
 
-    def __enter__(self) -> "_PythonDispatcher":
-        self._former.append(_C.set_python_dispatcher(self._on))
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        _C.set_python_dispatcher(self._former.pop())
+    def _end(self, former: bool) -> None:
+        _C.set_python_dispatcher(former)
 
 
 class enable_python_dispatcher(_PythonDispatcher):

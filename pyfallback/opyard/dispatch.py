@@ -42,6 +42,7 @@ from ._registry import (
     set_dispatch_trace,
     set_report_error_callback,
 )
+from ._thread_block import ThreadBlock
 
 __all__ = [
     "AutoDispatchBelowAutograd",
@@ -232,24 +233,14 @@ def _without(keys: DispatchKeySet, fewer: DispatchKeySet) -> DispatchKeySet:
     return DispatchKeySet.from_raw_repr(keys.raw_repr() & ~fewer.raw_repr())
 
 
-class _Guard:
+class _Guard(ThreadBlock):
     """Changes this thread's sets while a with block runs. May be entered again, also inside."""
-
-    def __init__(self) -> None:
-        self._undo: list = []
 
     def _enter(self) -> object:
         raise NotImplementedError
 
-    def _exit(self, what: object) -> None:
-        raise NotImplementedError
-
-    def __enter__(self) -> "_Guard":
-        self._undo.append(self._enter())
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._exit(self._undo.pop())
+    def _begin(self) -> tuple:
+        return self._enter(), self
 
 
 class IncludeDispatchKeyGuard(_Guard):
@@ -265,7 +256,7 @@ class IncludeDispatchKeyGuard(_Guard):
         _C.set_local_keys(_joined(include, added), exclude)
         return added
 
-    def _exit(self, added: DispatchKeySet) -> None:
+    def _end(self, added: DispatchKeySet) -> None:
         include, exclude = _C.local_keys()
         _C.set_local_keys(_without(include, added), exclude)
 
@@ -283,7 +274,7 @@ class ExcludeDispatchKeyGuard(_Guard):
         _C.set_local_keys(include, _joined(exclude, added))
         return added
 
-    def _exit(self, added: DispatchKeySet) -> None:
+    def _end(self, added: DispatchKeySet) -> None:
         include, exclude = _C.local_keys()
         _C.set_local_keys(include, _without(exclude, added))
 
@@ -320,7 +311,7 @@ class PreserveDispatchKeyGuard(_Guard):
     def _enter(self) -> tuple[DispatchKeySet, DispatchKeySet]:
         return _C.local_keys()
 
-    def _exit(self, former: tuple[DispatchKeySet, DispatchKeySet]) -> None:
+    def _end(self, former: tuple[DispatchKeySet, DispatchKeySet]) -> None:
         _C.set_local_keys(*former)
 
 
@@ -349,7 +340,7 @@ class SetExcludeDispatchKeyGuard(_Guard):
         tls_set_dispatch_key_excluded(self._key, self._desired)
         return former
 
-    def _exit(self, former: bool) -> None:
+    def _end(self, former: bool) -> None:
         tls_set_dispatch_key_excluded(self._key, former)
 
 
