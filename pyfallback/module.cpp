@@ -11,11 +11,13 @@
 #include "kernels/modes.h"
 #include "kernels/next_kernel.h"
 #include "kernels/python_dispatcher.h"
+#include "kernels/python_kernel.h"
 #include "kernels/thread_context.h"
 #include "objects/arrays/dlpack_keeper.h"
 #include "objects/arrays/foreign_array.h"
 #include "objects/arrays/foreign_state.h"
 #include "objects/convert/future.h"
+#include "objects/convert/tensor_wrapper.h"
 #include "objects/tensor/leak_check.h"
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_functions.h"
@@ -37,6 +39,7 @@
 #include "runtime/late_warnings.h"
 #include "runtime/types.h"
 #include "runtime/warnings.h"
+#include "slots/python_table.h"
 #include "slots/slots.h"
 #include "slots/trace_slots.h"
 
@@ -196,6 +199,7 @@ int execute(PyObject* module) {
     add_device_type(runtime, module);
     prepare_foreign_arrays(runtime);
     add_tensor_type(runtime, module);
+    add_wrapper_method(runtime);
     add_overload_type(runtime, module);
     add_packet_type(runtime, module);
     add_name_space_type(runtime, module);
@@ -211,9 +215,12 @@ int execute(PyObject* module) {
       if (PyModule_AddFunctions(module, more) < 0) throw PythonErrorSet();
     }
     prepare_handlers(runtime, module);
+    runtime.python_kernel_calls = &python_kernel_calls;
+    runtime.handler_calls = &handler_calls;
     set_warning_handler(warn_in_python);
     NamedError::set_raise(raise_named_error);
     set_late_warning_handler(warn_late_in_python);
+    add_python_table(runtime, module);
     offer_main_interpreter(runtime.tag);
     keep_runtime(runtime);
     return 0;

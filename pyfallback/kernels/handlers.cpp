@@ -21,7 +21,6 @@
 #include "objects/tensor/tensor.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
-#include "operators/python_function.h"
 #include "opyard/base/small_vector.h"
 #include "opyard/registry/handlers.h"
 #include "opyard/slot/entry_keys.h"
@@ -461,11 +460,17 @@ Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
   refuse(op, classes);
 }
 
+namespace {
+
 Owned convert_answer(Runtime& runtime, const Operator& op, const HandlerAnswer& answer) {
   CallStack stack;
   push_results(runtime, {describe_handler, &answer}, op, answer.object.get(), stack);
   return Owned::steal(take_results(runtime, op, stack));
 }
+
+}  // namespace
+
+const HandlerCalls handler_calls = {ask_handlers, convert_answer};
 
 PyMethodDef handler_functions[] = {
     {"disabled_dispatch", method(disabled_dispatch), METH_FASTCALL,

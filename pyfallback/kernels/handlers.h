@@ -8,11 +8,12 @@
 // results.h). A handler whose `kwargs` has a default gets that where there are none;
 // another gets a dictionary in any case.
 //
-// Depends on: runtime/runtime.h, registry/operator.h.
+// Depends on: operators/python_function.h, registry/operator.h.
 #pragma once
 
 #include "runtime/runtime.h"
 
+#include "operators/python_function.h"
 #include "opyard/registry/operator.h"
 #include "opyard/tensor/tensor.h"
 #include "opyard/value/stack.h"
@@ -25,6 +26,14 @@ void dispatch_to_handlers(Runtime& runtime, const Operator& op, Stack& stack);
 // A tensor on the same memory, made by the handler of its class for aten.detach; of the same class, where
 // that has none: what the slot `detach` does. Any thread.
 Tensor detach_by_handler(Runtime& runtime, const Tensor& self);
+
+// Asks the modes of this thread, then the classes of the arguments. These are ready: what a handler gets.
+// With the GIL held; throws what a handler raises.
+HandlerAnswer ask_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
+                           std::size_t count, PyObject* names);
+
+// For the Runtime.
+extern const HandlerCalls handler_calls;
 
 // The functions of _C for handlers, ended by a null row.
 extern PyMethodDef handler_functions[];

@@ -146,6 +146,8 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
   push_results(runtime, returner, op, result.get(), stack);
 }
 
+namespace {
+
 // Nothing but a choice: each way takes the GIL for itself, so that the frequent one has a frame alone.
 [[gnu::aligned(64)]] void run_python_kernel(const Record& record, const Operator& op,
                                             DispatchKeySet keys, Stack& stack) {
@@ -157,30 +159,6 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
     return call_with_tensors<true>(record, op, stack);
   }
   call_with_values(record, op, keys, stack);
-}
-
-const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& record) noexcept {
-  if (record.boxed != &run_python_kernel) return nullptr;
-  const auto* const kernel = static_cast<const PythonKernel*>(record.context);
-  return &kernel->runtime == &runtime ? kernel : nullptr;
-}
-
-void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey key,
-                             DispatchKeySet keys, Stack& stack, KernelConvention convention) {
-  detail::enter_thread();
-  const detail::CallDepth depth;  // keeps the record
-  const Registry::Resolution found = Registry::instance().resolve(op, key);
-  const PythonKernel* const kernel = find_python_kernel(runtime, *found.record);
-  if (kernel == nullptr) {
-    fail(ErrorKind::NoKernel,
-         fmt::format("{} has no Python function of interpreter {} at {}; what stands there is: {}",
-                     to_string(op.name()), runtime.tag->name(), to_string(key), found.provenance));
-  }
-  convention.rule = kernel->convention.rule;
-  enter_python(runtime, [&] {
-    call_python_function(runtime, kernel->function, convention, {describe_kernel, found.record}, op,
-                         keys, stack);
-  });
 }
 
 Owned convert_results(Runtime& runtime, const Record& record, const Operator& op,
@@ -210,6 +188,35 @@ Owned convert_ruled_results(Runtime& runtime, const Record& record, const Operat
   check_results(kernel.convention.rule, returner, kernel.function, op, arguments,
                 stack.top(stack.size()));
   return Owned::steal(take_results(runtime, op, stack));
+}
+
+}  // namespace
+
+const PythonKernelCalls python_kernel_calls = {run_python_kernel, convert_results,
+                                               convert_ruled_results};
+
+const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& record) noexcept {
+  if (record.boxed != &run_python_kernel) return nullptr;
+  const auto* const kernel = static_cast<const PythonKernel*>(record.context);
+  return &kernel->runtime == &runtime ? kernel : nullptr;
+}
+
+void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey key,
+                             DispatchKeySet keys, Stack& stack, KernelConvention convention) {
+  detail::enter_thread();
+  const detail::CallDepth depth;  // keeps the record
+  const Registry::Resolution found = Registry::instance().resolve(op, key);
+  const PythonKernel* const kernel = find_python_kernel(runtime, *found.record);
+  if (kernel == nullptr) {
+    fail(ErrorKind::NoKernel,
+         fmt::format("{} has no Python function of interpreter {} at {}; what stands there is: {}",
+                     to_string(op.name()), runtime.tag->name(), to_string(key), found.provenance));
+  }
+  convention.rule = kernel->convention.rule;
+  enter_python(runtime, [&] {
+    call_python_function(runtime, kernel->function, convention, {describe_kernel, found.record}, op,
+                         keys, stack);
+  });
 }
 
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention,

@@ -20,6 +20,9 @@ namespace opyard::python {
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention,
                           ShownFunction shown);
 
+// For the Runtime.
+extern const PythonKernelCalls python_kernel_calls;
+
 // The kernel behind a record, or null where it is none of this interpreter's.
 const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& record) noexcept;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "objects/convert/convert.h"
+#include "objects/convert/foreign_results.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/integer.h"
 #include "opyard/registry/registry.h"
@@ -267,7 +268,7 @@ PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack,
                        const ForeignArguments& arrays) {
   if (__builtin_expect(arrays.empty(), 1)) return take_results(runtime, op, stack);
   return take_results(runtime, op, stack, [&](const Type& type, Value& value) {
-    return arrays.give_back(runtime, type, value);
+    return give_back(runtime, arrays, type, value);
   });
 }
 

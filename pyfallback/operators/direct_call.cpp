@@ -221,7 +221,8 @@ struct CppCalls {
   }
 };
 
-DirectCall::DirectCall(Runtime& runtime, const Operator& op) : op_(op) {
+DirectCall::DirectCall(Runtime& runtime, const Operator& op)
+    : op_(op), python_run_(runtime.python_kernel_calls->run) {
   const Schema& schema = op.schema();
   for (const Argument& argument : schema.arguments) {
     const Ready ready = ready_for(*argument.type);
@@ -286,7 +287,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op) : op_(op) {
     if (cpp_call_ == nullptr) return nullptr;
     return cpp_call_(runtime, op_.schema(), args, std::size_t(count), function, context, keys);
   }
-  if (record.boxed != &run_python_kernel) {
+  if (record.boxed != python_run_) {
     if (__builtin_expect(record.role == RecordRole::View, 0)) {
       const detail::CallDepth depth;
       detail::end_reading(outer);
@@ -306,7 +307,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op) : op_(op) {
                                                      PyObject* const* args, std::size_t flags,
                                                      PyObject* names) const {
   const Record& record = op_.record_for(runtime.tag, keys);
-  if (record.boxed != &run_python_kernel) return nullptr;
+  if (record.boxed != python_run_) return nullptr;
   return call_function(runtime, record, args, flags, names);
 }
 
@@ -368,7 +369,7 @@ void DirectCall::learn(const std::type_info* signature) const {
   Owned result = checked(
       in_python([&] { return python::call_function(kernel.function, args, flags, names); }));
   if (__builtin_expect(result_is_ready(runtime, result.get()), 1)) return result.release();
-  return convert_results(runtime, record, op_, result.get()).release();
+  return runtime.python_kernel_calls->convert_results(runtime, record, op_, result.get()).release();
 }
 
 // The kernels that call_function() leaves: one with a rule is called here as well.
@@ -395,7 +396,9 @@ void DirectCall::learn(const std::type_info* signature) const {
                        1)) {
     return result.release();
   }
-  return convert_ruled_results(runtime, record, op_, args, count, names, result.get()).release();
+  return runtime.python_kernel_calls
+      ->convert_ruled_results(runtime, record, op_, args, count, names, result.get())
+      .release();
 }
 
 // visit(parameter, object) for what was given, in the schema's order.
@@ -462,12 +465,13 @@ void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObjec
                                                          PyObject* const* args, std::size_t count,
                                                          PyObject* names) const {
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
-  HandlerAnswer answer = ask_handlers(runtime, overload, args, count, names);
+  const HandlerCalls& handlers = *runtime.handler_calls;
+  HandlerAnswer answer = handlers.ask(runtime, overload, args, count, names);
   if (!answer.object) return nullptr;
   if (__builtin_expect(result_is_ready(runtime, answer.object.get()), 1)) {
     return answer.object.release();
   }
-  return convert_answer(runtime, op_, answer).release();
+  return handlers.convert_answer(runtime, op_, answer).release();
 }
 
 [[gnu::aligned(64)]] bool DirectCall::result_is_ready(const Runtime& runtime,

@@ -83,6 +83,7 @@ class DirectCall {
   };
 
   const Operator& op_;
+  const BoxedFunction python_run_;  // of records that have a PythonKernel
   std::vector<Parameter> parameters_;
   std::vector<Ready> results_;
   bool possible_ = true;              // false for variadic schemas and for more than 64 arguments

@@ -1,6 +1,6 @@
 // operators/python_function.h: the Python function behind a kernel's record.
 //
-// A record whose boxed function is run_python_kernel() has a PythonKernel as its context. Whoever has
+// A record whose boxed function is PythonKernelCalls::run has a PythonKernel as its context. Whoever has
 // the call's arguments as Python objects already may call the function with those: direct_call.h.
 //
 // Depends on: operators/shown_functions.h, runtime/runtime.h, registry/record.h.
@@ -52,26 +52,33 @@ struct PythonKernel {
   mutable std::atomic<const Operator*> of_tensors_fresh = nullptr;
 };
 
-// kernels/python_kernel.cpp
-void run_python_kernel(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack);
-// What a function returned, by way of the stack: converted and checked as a boxed call does it.
-Owned convert_results(Runtime& runtime, const Record& record, const Operator& op, PyObject* result);
-// The same for a kernel with a rule, which is asked of the call's arguments as they were given.
-Owned convert_ruled_results(Runtime& runtime, const Record& record, const Operator& op,
-                            PyObject* const* args, std::size_t count, PyObject* names,
-                            PyObject* result);
-
-// What handlers answered, and who: kernels/handlers.cpp.
+// What handlers answered, and who.
 struct HandlerAnswer {
-  Owned object;  // null where nobody was there to be asked
+  Owned object;  // null if no one was asked
   Owned type;    // the class that answered, or that of the mode
   bool of_mode = false;
 };
-// Asks the modes of this thread, then the classes of the arguments. These are ready: what a handler
-// gets.
-HandlerAnswer ask_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
-                           std::size_t count, PyObject* names);
-// An answer by way of the stack: converted and checked as a boxed call does it.
-Owned convert_answer(Runtime& runtime, const Operator& op, const HandlerAnswer& answer);
+
+// How a direct call reaches the kernels in Python (kernels/python_kernel.cpp) and the handlers of modes and
+// classes (kernels/handlers.cpp), which are in the room above. The module gives both tables to the Runtime;
+// the functions have the GIL, and throw what the Python code raises.
+struct PythonKernelCalls {
+  // The boxed function of the records that have a PythonKernel as their context.
+  void (*run)(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack);
+  // What a function returned, by way of the stack: converted and checked as a boxed call does it.
+  Owned (*convert_results)(Runtime& runtime, const Record& record, const Operator& op,
+                           PyObject* result);
+  // The same for a kernel with a rule, which is asked of the call's arguments as they were given.
+  Owned (*convert_ruled_results)(Runtime& runtime, const Record& record, const Operator& op,
+                                 PyObject* const* args, std::size_t count, PyObject* names,
+                                 PyObject* result);
+};
+struct HandlerCalls {
+  // Asks the modes of this thread, then the classes of the arguments. These are ready: what a handler gets.
+  HandlerAnswer (*ask)(Runtime& runtime, PyObject* overload, PyObject* const* args,
+                       std::size_t count, PyObject* names);
+  // An answer by way of the stack: converted and checked as a boxed call does it.
+  Owned (*convert_answer)(Runtime& runtime, const Operator& op, const HandlerAnswer& answer);
+};
 
 }  // namespace opyard::python

@@ -12,6 +12,9 @@ _Key = int | str
 _Number = int | float
 _Tensor = TypeVar("_Tensor", bound="Tensor")
 
+# The table of opyard/python.h for other extension modules: a capsule.
+python_table: object
+
 class dtype:
     """The type of a tensor's elements. There is one object for each."""
 

@@ -30,7 +30,9 @@
 namespace opyard::python {
 
 struct ForeignState;
+struct HandlerCalls;
 struct LateTrace;
+struct PythonKernelCalls;
 struct TensorObject;
 
 struct Runtime {
@@ -56,6 +58,10 @@ struct Runtime {
   // Called for a reference that a C++ object kept and gives up, before it is dropped, with the GIL held:
   // see objects/tensor/tensor_life.cpp, [Keeping].
   void (*before_drop)(PyObject* object) noexcept = nullptr;
+
+  // How direct calls reach Python kernels and handlers (operators/python_function.h). Set with the types.
+  const PythonKernelCalls* python_kernel_calls = nullptr;
+  const HandlerCalls* handler_calls = nullptr;
 
   // The module that was imported first; the interpreter keeps it until the runtime ends. It is the owner of what
   // follows.

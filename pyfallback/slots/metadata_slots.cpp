@@ -15,13 +15,13 @@
 #include <limits>
 #include <string>
 
+#include "kernels/handlers.h"
 #include "objects/tensor/aten.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/dtype.h"
 #include "objects/values/integer.h"
 #include "objects/values/symbolic.h"
 #include "operators/packet.h"
-#include "operators/python_function.h"
 #include "opyard/library.h"
 #include "opyard/slot/entry_keys.h"
 #include "opyard/tensor/memory_format.h"

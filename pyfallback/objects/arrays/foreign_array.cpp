@@ -11,7 +11,6 @@
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/lent_array.h"
 #include "objects/arrays/numpy_types.h"
-#include "objects/tensor/tensor.h"
 #include "runtime/types.h"
 
 #include <algorithm>
@@ -232,6 +231,13 @@ TensorImpl* ForeignArguments::find(PyObject* object) const noexcept {
   const std::size_t count = std::min(items_.size(), kMost);
   for (std::size_t i = 0; i < count; ++i) {
     if (items_[i].object == object) return items_[i].tensor;
+  }
+  return nullptr;
+}
+
+PyObject* ForeignArguments::find_array(const TensorImpl* tensor) const noexcept {
+  for (const Item& item : items_) {
+    if (item.tensor == tensor) return item.object;
   }
   return nullptr;
 }

@@ -4,28 +4,18 @@
 // protocol. No memory is copied; it is given back when the last tensor on it is gone. For the length of a call plain arrays are
 // only lent, see objects/arrays/lent_array.h. Numbers are no arrays, also those of NumPy that have a buffer.
 //
-// Tensors of a call's result go out as arrays of the type of the first array that came in:
-//
-//   numpy.ndarray and subclasses   numpy.ndarray
-//   types with an exchange table   what the table makes
-//   types whose __array_namespace__ or package has a from_dlpack   what that makes
-//   others, such as memoryview     Tensor
-//   numpy.ma.MaskedArray           refused: its mask would be lost
-//
-// Tensors in lists, tuples and dicts are too, at any depth that the schema says. A result that is an argument of the call is given back as the object that came in. An instance of a subclass of Tensor, and a
-// tensor that the other library cannot hold, stay what they are.
+// How results go out as arrays is in objects/convert/foreign_results.h.
 //
 // Everything with the GIL held. What is known of types is kept, see objects/arrays/foreign_state.h.
 //
-// Depends on: objects/convert/convert.h.
+// Depends on: objects/values/refusals.h, schema/schema.h, tensor/tensor.h.
 #pragma once
 
 #include "runtime/runtime.h"
 
 #include <span>
-#include <string>
 
-#include "objects/convert/convert.h"
+#include "objects/values/refusals.h"
 #include "opyard/base/small_vector.h"
 #include "opyard/schema/schema.h"
 #include "opyard/tensor/tensor.h"
@@ -34,13 +24,6 @@ namespace opyard::python {
 
 struct ForeignKind;
 struct LentArray;
-
-// What to_value() throws for an array that a tensor cannot stand for. The text does not name the argument.
-struct RefusedArray : NamesNothing {
-  explicit RefusedArray(const Error& error) noexcept : NamesNothing(error) {}
-  std::string place{};  // of the array in the object, as "[1]"; empty for the object itself
-  std::string type{};   // its type, where it is inside of the object
-};
 
 // The arrays among the arguments of one call, from binding to result.
 class ForeignArguments {
@@ -70,8 +53,14 @@ class ForeignArguments {
   // does.
   TensorImpl* convert(Runtime& runtime, PyObject* object);
 
-  // A result as a Python object; for a call with arrays. See the head.
-  Owned give_back(Runtime& runtime, const Type& type, const Value& result) const;
+  // For giving results back (objects/convert/foreign_results.h), of a call with arrays.
+  PyObject* first() const noexcept { return first_; }
+  // The array that this tensor stands for; null if none does.
+  PyObject* find_array(const TensorImpl* tensor) const noexcept;
+  // All arguments, as they were given.
+  std::span<PyObject* const> given() const noexcept {
+    return {given_, std::size_t(count_ + (names_ == nullptr ? 0 : PyTuple_GET_SIZE(names_)))};
+  }
 
  private:
   struct Item {
@@ -81,11 +70,6 @@ class ForeignArguments {
   };
   TensorImpl* find(PyObject* object) const noexcept;
   void drop() noexcept;
-  PyObject* find_argument(Runtime& runtime, const Tensor& tensor) const;
-  Owned give_back(Runtime& runtime, const ForeignKind& kind, const Tensor& tensor) const;
-  Owned give_back_list(Runtime& runtime, const Type& element, const Value& list) const;
-  Owned give_back_tuple(Runtime& runtime, const Type& type, const Value& tuple) const;
-  Owned give_back_dict(Runtime& runtime, const Type& type, const Value& value) const;
 
   PyObject* const* const given_;
   const Py_ssize_t count_;

@@ -25,14 +25,12 @@
 //
 // Numbers have a limit: 64 bits for int. An int past it is itself where Any is wanted.
 //
-// Depends on: objects/tensor/tensor.h, schema/type.h.
+// Depends on: objects/values/refusals.h, runtime/runtime.h, schema/type.h.
 #pragma once
 
 #include "runtime/runtime.h"
 
-#include <string>
-
-#include "opyard/base/error.h"
+#include "objects/values/refusals.h"
 #include "opyard/schema/type.h"
 #include "opyard/value/value.h"
 
@@ -40,30 +38,8 @@ namespace opyard::python {
 
 class ForeignArguments;
 
-// What to_value() throws for a number of the right kind that the type cannot hold. The caller knows
-// which argument or result it is, and says so.
-struct PastRange {
-  const char* accepted;  // "<lowest> to <highest>"
-  std::string place{};   // of the number in the object, as "[1][0]"; empty for the object itself
-};
-
-// What it throws where the object is a container of the right kind, with an element that is not, and for
-// a text that has no form in UTF-8.
-struct WrongElement {
-  std::string place;     // "[1][0]"; empty for the object itself
-  std::string found;     // the name of the element's Python type
-  std::string accepted;  // the schema type that it should have been of
-};
-
-// What it throws for a text or a number of the right kind that names nothing, such as a device that
-// does not exist; and for an array that no tensor can stand for (RefusedArray). Where another type may take the
-// object, the search goes on.
-struct NamesNothing : Error {
-  explicit NamesNothing(const Error& error) noexcept : Error(error) {}
-};
-
 // Converts `object` to a value of this type; false where the type does not accept it, and then
-// no exception is set. Throws PastRange, WrongElement, NamesNothing, and what the conversion itself raises (an __index__ that
+// no exception is set. Throws what objects/values/refusals.h lists, and what the conversion itself raises (an __index__ that
 // does). `arrays` notes which arrays of other libraries were met; null where nobody wants to know. With the GIL held.
 bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value,
               ForeignArguments* arrays = nullptr);

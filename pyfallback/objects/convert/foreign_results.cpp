@@ -1,6 +1,8 @@
 // objects/convert/foreign_results.cpp: tensors as arrays of the library that the arguments came from.
-#include "objects/arrays/foreign_array.h"
+#include "objects/convert/foreign_results.h"
+
 #include "objects/arrays/foreign_state.h"
+#include "objects/convert/convert.h"
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"
 #include "runtime/types.h"
@@ -98,28 +100,25 @@ bool is_plain(Runtime& runtime, const Tensor& tensor) {
          Py_TYPE(wrap(runtime, tensor).get()) == runtime.tensor_type;
 }
 
-}  // namespace
-
-// The argument that a tensor is, as it was given: an array, or a tensor of ours; null where it is none.
-PyObject* ForeignArguments::find_argument(Runtime& runtime, const Tensor& tensor) const {
+// The argument that a tensor is, as it was given: an array, or a tensor of ours; null if it is none.
+PyObject* find_argument(Runtime& runtime, const ForeignArguments& arguments, const Tensor& tensor) {
   if (tensor.impl()->owner_count() == 1) return nullptr;  // ours here
-  for (const Item& item : items_) {
-    if (item.tensor == tensor.impl().get()) return item.object;
-  }
-  const Py_ssize_t all = count_ + (names_ == nullptr ? 0 : PyTuple_GET_SIZE(names_));
+  if (PyObject* const array = arguments.find_array(tensor.impl().get())) return array;
   const auto is_it = [&](PyObject* object) {
     return is_tensor(runtime, object) && tensor_unchecked(object).same(tensor);
   };
-  for (Py_ssize_t i = 0; i < all; ++i) {
-    if (PyObject* const found = find_in(given_[i], is_it)) return found;
+  for (PyObject* const given : arguments.given()) {
+    if (PyObject* const found = find_in(given, is_it)) return found;
   }
   return nullptr;
 }
 
-Owned ForeignArguments::give_back(Runtime& runtime, const ForeignKind& kind,
-                                  const Tensor& tensor) const {
+Owned give_tensor(Runtime& runtime, const ForeignArguments& arguments, const ForeignKind& kind,
+                  const Tensor& tensor) {
   if (!tensor.defined()) return Owned::share(Py_None);
-  if (PyObject* const argument = find_argument(runtime, tensor)) return Owned::share(argument);
+  if (PyObject* const argument = find_argument(runtime, arguments, tensor)) {
+    return Owned::share(argument);
+  }
   if (kind.result == ForeignReturn::Tensor || !is_plain(runtime, tensor)) {
     return wrap(runtime, tensor);
   }
@@ -128,59 +127,66 @@ Owned ForeignArguments::give_back(Runtime& runtime, const ForeignKind& kind,
   if (kind.result == ForeignReturn::NumPy) {
     return has_buffer_format(tensor) ? to_array(wrapper.get()) : std::move(wrapper);
   }
-  const Owned from_dlpack = find_from_dlpack(first_);
+  const Owned from_dlpack = find_from_dlpack(arguments.first());
   if (!from_dlpack) return wrapper;
   return checked(in_python([&] { return PyObject_CallOneArg(from_dlpack.get(), wrapper.get()); }));
 }
 
-Owned ForeignArguments::give_back_list(Runtime& runtime, const Type& element,
-                                       const Value& list) const {
+Owned give_list(Runtime& runtime, const ForeignArguments& arguments, const Type& element,
+                const Value& list) {
   const std::vector<Value>& items = list.items_unchecked();
   Owned made = checked(PyList_New(Py_ssize_t(items.size())));
   for (std::size_t i = 0; i < items.size(); ++i) {
-    PyList_SET_ITEM(made.get(), Py_ssize_t(i), give_back(runtime, element, items[i]).release());
+    PyList_SET_ITEM(made.get(), Py_ssize_t(i),
+                    give_back(runtime, arguments, element, items[i]).release());
   }
   return made;
 }
 
-Owned ForeignArguments::give_back_tuple(Runtime& runtime, const Type& type,
-                                        const Value& tuple) const {
+Owned give_tuple(Runtime& runtime, const ForeignArguments& arguments, const Type& type,
+                 const Value& tuple) {
   const std::vector<Value>& items = tuple.items_unchecked();
   Owned made = checked(PyTuple_New(Py_ssize_t(items.size())));
   for (std::size_t i = 0; i < items.size(); ++i) {
     PyTuple_SET_ITEM(made.get(), Py_ssize_t(i),
-                     give_back(runtime, *type.elements()[i], items[i]).release());
+                     give_back(runtime, arguments, *type.elements()[i], items[i]).release());
   }
   return made;
 }
 
-Owned ForeignArguments::give_back_dict(Runtime& runtime, const Type& type,
-                                       const Value& value) const {
+Owned give_dict(Runtime& runtime, const ForeignArguments& arguments, const Type& type,
+                const Value& value) {
   Owned made = checked(PyDict_New());
   const DictObject& from = value.to_dict();
   for (std::size_t at = from.next(0); at != DictObject::kEnd; at = from.next(at + 1)) {
     const Owned key = to_python(runtime, *type.elements()[0], from.key_at(at));
-    const Owned element = give_back(runtime, *type.elements()[1], from.value_at(at));
+    const Owned element = give_back(runtime, arguments, *type.elements()[1], from.value_at(at));
     if (PyDict_SetItem(made.get(), key.get(), element.get()) != 0) throw_python_error(runtime);
   }
   return made;
 }
 
-Owned ForeignArguments::give_back(Runtime& runtime, const Type& type, const Value& result) const {
+}  // namespace
+
+Owned give_back(Runtime& runtime, const ForeignArguments& arguments, const Type& type,
+                const Value& result) {
   if (result.is_tensor()) {
-    return give_back(runtime, foreign_kind_of(runtime, Py_TYPE(first_)), result.tensor_unchecked());
+    return give_tensor(runtime, arguments, foreign_kind_of(runtime, Py_TYPE(arguments.first())),
+                       result.tensor_unchecked());
   }
   if (!result.is_none() && has_tensors(type)) {
     const TypeKind kind = type.kind();
-    if (kind == TypeKind::Optional) return give_back(runtime, type.element(), result);
+    if (kind == TypeKind::Optional) return give_back(runtime, arguments, type.element(), result);
     if (kind == TypeKind::List && result.is_list()) {
-      return give_back_list(runtime, type.element(), result);
+      return give_list(runtime, arguments, type.element(), result);
     }
     if (kind == TypeKind::Tuple && result.is_tuple() &&
         result.items_unchecked().size() == type.elements().size()) {
-      return give_back_tuple(runtime, type, result);
+      return give_tuple(runtime, arguments, type, result);
     }
-    if (kind == TypeKind::Dict && result.is_dict()) return give_back_dict(runtime, type, result);
+    if (kind == TypeKind::Dict && result.is_dict()) {
+      return give_dict(runtime, arguments, type, result);
+    }
   }
   return to_python(runtime, type, result);
 }

@@ -1,10 +1,12 @@
-// objects/convert/tensor_wrapper.cpp: tensors without memory, of a class that defines what they are like.
+// objects/convert/tensor_wrapper.cpp: Tensor.make_wrapper_subclass(): tensors without memory, of a class that defines what they are like.
 //
 // make_wrapper_subclass() gives an instance of a subclass that has a geometry, a dtype and a device, and
 // no elements: its class handles every operator. It may define sizes, strides, device and layout as
 // well; tensor/tensor_impl.h, [Policies], says what that means, and slots/metadata_slots.cpp how the
 // class is asked.
-#include "objects/convert/convert.h"
+#include "objects/convert/tensor_wrapper.h"
+
+#include "objects/convert/require_value.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/values/dtype.h"
 #include "objects/values/symbolic.h"
@@ -64,20 +66,7 @@ Given parse(PyObject* args, PyObject* kwargs) {
 
 // An argument as a value of a schema type.
 Value read(Runtime& runtime, const TypePtr& type, PyObject* object, const char* name) {
-  const auto refuse = [&](const std::string& came) {
-    fail(ErrorKind::BadArgument, std::string(kMe) + ": '" + name + "' must be of type " +
-                                     to_string(*type) + ", not " + came);
-  };
-  Value value;
-  try {
-    if (!to_value(runtime, *type, object, value)) refuse(Py_TYPE(object)->tp_name);
-  } catch (const PastRange& past) {
-    refuse(std::string("a number outside of ") + past.accepted +
-           (past.place.empty() ? "" : " at ") + past.place);
-  } catch (const WrongElement& element) {
-    refuse("one with a " + element.found + " at " + element.place);
-  }
-  return value;
+  return require_value(runtime, *type, object, (std::string(kMe) + ": '" + name + "'").c_str());
 }
 
 std::vector<SymInt> read_ints(Runtime& runtime, PyObject* object, const char* name) {
@@ -190,8 +179,6 @@ Tensor make_without_elements(const Geometry& geometry, DType dtype, Device devic
   return tensor;
 }
 
-}  // namespace
-
 PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
   return entry_from_python([&] {
     Runtime* const runtime = find_runtime();
@@ -226,6 +213,31 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     tensor.impl()->set_policies(tensor.impl()->policies() | policies);
     return object.release();
   });
+}
+
+PyMethodDef wrapper_method = {
+    "make_wrapper_subclass", method(make_wrapper_subclass), METH_VARARGS | METH_KEYWORDS,
+    "make_wrapper_subclass(cls, size, *, strides=None, storage_offset=0, memory_format=None, "
+    "dtype=None, layout=None, device=None, requires_grad=False, "
+    "dispatch_sizes_strides_policy=None, dispatch_device=False, dispatch_layout=False)\n--\n\n"
+    "An instance of a subclass of Tensor without elements: its __opyard_dispatch__ handles every "
+    "operator. Sizes, strides and offset may be SymInts. With the policy 'sizes' or 'strides', "
+    "and "
+    "with dispatch_device and dispatch_layout, the class defines these as well: it is asked by "
+    "operators such as aten::sym_size, aten::stride, aten::dim, prim::device and prim::layout, "
+    "and "
+    "answers None for what the tensor was made with. Raises ValueError for another policy, "
+    "TypeError for a class without __opyard_dispatch__."};
+
+}  // namespace
+
+void add_wrapper_method(Runtime& runtime) {
+  auto* const type = reinterpret_cast<PyObject*>(runtime.tensor_type);
+  const Owned function = checked(PyCFunction_New(&wrapper_method, type));
+  const Owned method = checked(PyStaticMethod_New(function.get()));
+  if (PyObject_SetAttrString(type, wrapper_method.ml_name, method.get()) < 0) {
+    throw PythonErrorSet();
+  }
 }
 
 }  // namespace opyard::python

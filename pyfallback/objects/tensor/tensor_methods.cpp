@@ -275,19 +275,6 @@ PyMethodDef tensor_methods[] = {
     {"__dlpack_device__", dlpack_device, METH_NOARGS,
      "__dlpack_device__($self)\n--\n\nDLPack's device type and number: (1, 0) for the cpu. Raises "
      "NotImplementedError for other devices."},
-    {"make_wrapper_subclass", method(make_wrapper_subclass),
-     METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-     "make_wrapper_subclass(cls, size, *, strides=None, storage_offset=0, memory_format=None, "
-     "dtype=None, layout=None, device=None, requires_grad=False, "
-     "dispatch_sizes_strides_policy=None, dispatch_device=False, dispatch_layout=False)\n--\n\n"
-     "An instance of a subclass of Tensor without elements: its __opyard_dispatch__ handles every "
-     "operator. Sizes, strides and offset may be SymInts. With the policy 'sizes' or 'strides', "
-     "and "
-     "with dispatch_device and dispatch_layout, the class defines these as well: it is asked by "
-     "operators such as aten::sym_size, aten::stride, aten::dim, prim::device and prim::layout, "
-     "and "
-     "answers None for what the tensor was made with. Raises ValueError for another policy, "
-     "TypeError for a class without __opyard_dispatch__."},
     {"make_subclass", method(make_subclass), METH_FASTCALL | METH_STATIC,
      "make_subclass(cls, data, /)\n--\n\nAn instance of a subclass of Tensor on the memory of "
      "`data`, "

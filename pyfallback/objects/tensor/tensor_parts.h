@@ -43,7 +43,6 @@ bool handles_dispatch(Runtime& runtime, PyTypeObject* type);
 // Tensor or a subclass of it. Raises BadArgument, naming the function, for anything else.
 PyTypeObject* require_subclass(Runtime& runtime, PyObject* cls, const char* what);
 [[noreturn]] void refuse_second_object(PyTypeObject* type, PyObject* first);
-PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs);  // tensor_wrapper.cpp
 PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t count);
 PyObject* as_subclass(PyObject* self, PyObject* cls);
 
