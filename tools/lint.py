@@ -6,6 +6,7 @@ formatters write first.
 """
 
 import argparse
+import ast
 import re
 import subprocess
 import sys
@@ -16,7 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOLS = Path(sys.executable).parent
 
 # Lowest first: a file includes from its own place and from those before it.
-LAYERS = ["dispatcher", "autograd", "jit", "profiler", "kernels", "pyfallback"]
+LAYERS = ["dispatcher", "jit", "autograd", "profiler", "remote", "kernels", "pyfallback"]
+# What a layer may do without the ones between.
+NEEDS_ONLY = {"profiler": ["dispatcher"]}
 IDEAS = [
     "base",
     "text",
@@ -30,6 +33,25 @@ IDEAS = [
     "ffi",
     "plugin",
 ]
+# The rooms of the Python plugin, and those of its package; `include` is what it offers others.
+ROOMS = [
+    "include",
+    "runtime",
+    "objects/values",
+    "objects/arrays",
+    "objects/tensor",
+    "objects/convert",
+    "operators",
+    "kernels",
+    "registering",
+    "slots",
+    "bind",
+    "embed",
+    "tracer",
+]
+MOST_FILES_OF_A_ROOM = 35
+PACKAGE = Path("pyfallback/opyard")
+PACKAGE_ROOMS = ["_core", "_tensor", "_dispatch", "_library", "_plugins"]
 ONLY_PYFALLBACK = re.compile(r"<(Python|structmember|frameobject|datetime|pybind11/.*)(\.h)?>")
 LONGEST_FILE = 600
 # What fuzzers found is kept byte by byte.
@@ -135,25 +157,93 @@ def check_machine_paths() -> Iterator[str]:
                         yield f"{path}:{number}: names the place {place} of this machine"
 
 
+def idea_of(path: Path) -> tuple[int, str]:
+    """The folder of a layer that a file is in, and its number; in none is above all of them."""
+    parts = path.parts[1:-1]
+    if path.parts[0] == "pyfallback":
+        for number, room in enumerate(ROOMS):
+            if parts[: room.count("/") + 1] == tuple(room.split("/")):
+                return number, room
+        return len(ROOMS), "/".join(parts)
+    # <layer>/include/opyard/[detail/][<layer>/]<idea>/ or <layer>/src/<idea>/
+    inner = [part for part in parts if part not in ("include", "src", "opyard", "detail")]
+    idea = inner[0] if inner and inner[0] != path.parts[0] else inner[1] if len(inner) > 1 else ""
+    if path.parts[0] != "dispatcher":
+        return 0, idea
+    return (IDEAS.index(idea), idea) if idea in IDEAS else (len(IDEAS), idea)
+
+
 def place_of(path: Path) -> tuple[int, int] | None:
-    """Where a file of a layer stands: (layer, idea). Includes go from later to earlier places."""
-    parts = path.parts
-    if parts[0] not in LAYERS:
+    """Where a file of a layer is: (layer, idea). Includes go from later to earlier places."""
+    if path.parts[0] not in LAYERS:
         return None
-    if parts[0] != "dispatcher":
-        return LAYERS.index(parts[0]), 0
-    ideas = [part for part in parts[1:-1] if part in IDEAS]
-    return 0, IDEAS.index(ideas[0]) if ideas else len(IDEAS)
+    return LAYERS.index(path.parts[0]), idea_of(path)[0]
 
 
-def header_files() -> dict[str, Path]:
-    """opyard/base/error.h -> dispatcher/include/opyard/base/error.h"""
-    return {str(path).split("/include/")[1]: path for path in listed("*/include/*")}
+class Includes:
+    """Finds the file of ours that an #include means, public or private."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self.files = set(files)
+        self.public = {
+            str(path).split("/include/")[1]: path for path in files if "/include/" in str(path)
+        }
+        # The folders that private headers are named from, each a layer's own.
+        self.roots = [Path(layer, *more) for layer in LAYERS for more in ((), ("src",))]
+
+    def find(self, path: Path, name: str) -> Path | None:
+        if name in self.public:
+            return self.public[name]
+        beside = Path(*_normal((path.parent / name).parts))
+        own = [root / name for root in self.roots if root.parts[0] == path.parts[0]]
+        others = [root / name for root in self.roots if root.parts[0] != path.parts[0]]
+        candidates = [beside, *own, Path(name), *others]
+        return next((each for each in candidates if each in self.files), None)
+
+
+def _normal(parts: tuple[str, ...]) -> list[str]:
+    normal: list[str] = []
+    for part in parts:
+        if part == ".." and normal:
+            normal.pop()
+        elif part != ".":
+            normal.append(part)
+    return normal
+
+
+def circle_in(arrows: dict[str, set[str]]) -> list[str] | None:
+    """The nodes of a circle, the first one again at the end; None without one."""
+    done: set[str] = set()
+
+    def walk(node: str, way: list[str]) -> list[str] | None:
+        if node in way:
+            return [*way[way.index(node) :], node]
+        if node in done:
+            return None
+        for other in sorted(arrows.get(node, ())):
+            found = walk(other, [*way, node])
+            if found:
+                return found
+        done.add(node)
+        return None
+
+    for start in sorted(arrows):
+        found = walk(start, [])
+        if found:
+            return found
+    return None
+
+
+def is_private(path: Path) -> bool:
+    return "include" not in path.parts
 
 
 def check_layers() -> Iterator[str]:
-    headers = header_files()
-    for path in listed("*.h", "*.cpp", "*.def", "*.in"):
+    files = listed("*.h", "*.cpp", "*.def", "*.in")
+    includes = Includes(files)
+    by_file: dict[str, set[str]] = {}
+    by_folder: dict[str, set[str]] = {}
+    for path in files:
         place = place_of(path)
         for included in INCLUDE.findall(text_of(path)):
             name = included.strip('<>"')
@@ -162,11 +252,111 @@ def check_layers() -> Iterator[str]:
                 yield f"{path}: includes {included}; only pyfallback/ knows Python"
             if name.startswith("fmt/") and path.suffix == ".h" and "include" in path.parts:
                 yield f"{path}: includes {included}; fmt stays in .cpp files"
-            if place is None or name not in headers or name == "opyard/version.h":
+            header = includes.find(path, name)
+            if place is None or header is None or name == "opyard/version.h":
                 continue
-            other = place_of(headers[name])
-            if other is not None and other > place:
-                yield f"{path}: includes {included}, which stands above it"
+            other = place_of(header)
+            by_file.setdefault(str(path), set()).add(str(header))
+            if other is None:
+                yield f"{path}: includes {included}, which is in no layer"
+                continue
+            if path.parts[0] == header.parts[0]:
+                folders = idea_of(path)[1], idea_of(header)[1]
+                if folders[0] != folders[1] and "" not in folders:
+                    by_folder.setdefault(f"{path.parts[0]}/{folders[0]}", set()).add(
+                        f"{path.parts[0]}/{folders[1]}"
+                    )
+            elif is_private(header):
+                yield f"{path}: includes {included}, which {header.parts[0]}/ keeps to itself"
+            elif header.parts[0] not in NEEDS_ONLY.get(path.parts[0], [header.parts[0]]):
+                yield f"{path}: includes {included}, which its layer does without"
+            if other > place:
+                yield f"{path}: includes {included}, which is above it"
+    for arrows, what in ((by_file, "files"), (by_folder, "folders")):
+        circle = circle_in(arrows)
+        if circle:
+            yield f"{circle[0]}: {what} include each other in a circle: {' -> '.join(circle)}"
+
+
+def in_package(*suffixes: str) -> list[Path]:
+    files = listed("pyfallback/*")
+    return [path for path in files if path.is_relative_to(PACKAGE) and path.suffix in suffixes]
+
+
+def check_rooms() -> Iterator[str]:
+    """No folder of the Python plugin is too full, and none is unknown to the order of rooms."""
+    count: dict[str, int] = {}
+    for path in listed("pyfallback/*.h", "pyfallback/*.cpp", "pyfallback/*.def"):
+        number, room = idea_of(path)
+        count[room] = count.get(room, 0) + 1
+        if number == len(ROOMS) and path.name != "module.cpp":
+            yield f"{path}: is in no room; ROOMS in tools/lint.py lists them"
+    for room, files in count.items():
+        if files > MOST_FILES_OF_A_ROOM:
+            yield f"pyfallback/{room}: {files} files; {MOST_FILES_OF_A_ROOM} are enough for a room"
+
+
+def package_room(path: Path) -> int:
+    """The number of the room of a module: the modules that people import are above all rooms."""
+    folder = path.relative_to(PACKAGE).parts[0]
+    if folder in PACKAGE_ROOMS:
+        return PACKAGE_ROOMS.index(folder)
+    # Extension modules, what the build wrote down, and the version, which need nothing.
+    if path.stem.split(".")[0] in ("_C", "_bind", "_build_info", "_version"):
+        return -1
+    return len(PACKAGE_ROOMS) + (path.name == "__init__.py")
+
+
+def imports_of(path: Path, modules: dict[str, Path]) -> Iterator[tuple[int, Path]]:
+    """What a module imports of the package, at any time but for types alone: (line, file)."""
+    tree = ast.parse(text_of(path))
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for branch in node.body
+        for inner in ast.walk(branch)
+    }
+    package = "opyard." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    package = (
+        package.removesuffix(".__init__")
+        if path.name == "__init__.py"
+        else package.rpartition(".")[0]
+    )
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                up = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*up, *([node.module] if node.module else [])])
+            names = [f"{base}.{alias.name}" for alias in node.names]
+            names = [name if name in modules else base for name in names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # The tables of names that are found when they are first asked for.
+            names = [node.value] if re.fullmatch(r"opyard\._\w+\.\w+", node.value) else []
+        for name in names:
+            if name in modules and modules[name] != path:
+                yield node.lineno, modules[name]
+
+
+def check_package() -> Iterator[str]:
+    """The rooms of the package point one way, also by what is imported late."""
+    files = in_package(".py", ".pyi", ".in")
+    modules = {}
+    for path in files:
+        parts = [part.split(".")[0] for part in path.relative_to(PACKAGE).parts]
+        modules[".".join(["opyard", *parts]).removesuffix(".__init__")] = path
+    for path in files:
+        if path.suffix != ".py":
+            continue
+        for line, other in imports_of(path, modules):
+            if package_room(other) > package_room(path):
+                yield f"{path}:{line}: imports {other}, which is above it"
 
 
 def check_names() -> Iterator[str]:
@@ -235,6 +425,8 @@ CHECKS = {
     "one version": check_version,
     "no place of this machine": check_machine_paths,
     "layers": check_layers,
+    "rooms": check_rooms,
+    "rooms of the package": check_package,
     "file names": check_names,
     "heads and lengths": check_shape,
     "every source is built": check_listed,

@@ -257,7 +257,7 @@ from interpreters import Interpreter
 mine = load()
 other = Interpreter(sys.argv[2])
 program = sys.argv[3].replace("TAG", str(mine.facts()[2]))
-other.run(f"import sys\nsys.argv = {sys.argv!r}\\n" + program)
+other.run(f"import sys; sys.argv = {sys.argv!r}" + program)
 other.end()
 x = opyard.tensor([1.0])
 assert mine.tensor(x) is x

@@ -1,0 +1,229 @@
+"""test_layers.py: includes, imports and calls point one way, and the linter sees those that do not.
+
+Suspect tools/lint.py. Each arrow is planted in a copy of the sources.
+"""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import build_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = ["dispatcher", "jit", "autograd", "profiler", "remote", "kernels", "pyfallback"]
+
+
+def load_lint():
+    spec = importlib.util.spec_from_file_location("lint", ROOT / "tools" / "lint.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def lint(tmp_path_factory):
+    """The linter, looking at a copy of the layers."""
+    if not (ROOT / "tools" / "lint.py").exists():
+        pytest.skip("there are no sources here")
+    copy = tmp_path_factory.mktemp("copy")
+    for layer in LAYERS:
+        if (ROOT / layer).exists():
+            shutil.copytree(
+                ROOT / layer, copy / layer, ignore=shutil.ignore_patterns("__pycache__")
+            )
+    subprocess.run(["git", "init", "--quiet", str(copy)], check=True)
+    module = load_lint()
+    module.ROOT = copy
+    return module
+
+
+@pytest.fixture
+def plant(lint):
+    """Writes a text to the end of a file, or to a new one, for the length of the test."""
+    former = {}
+
+    def plant(name, text):
+        path = lint.ROOT / name
+        before = path.read_text("utf-8") if path.exists() else None
+        former.setdefault(path, before)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text((before or "") + text, "utf-8")
+
+    yield plant
+    for path, text in former.items():
+        if text is None:
+            path.unlink()
+        else:
+            path.write_text(text, "utf-8")
+
+
+def test_the_sources_have_no_such_arrow(lint):
+    for check in (lint.check_layers, lint.check_rooms, lint.check_package):
+        assert list(check()) == []
+
+
+# includes ---------------------------------------------------------------------------------
+
+UPWARD = [
+    # private headers of the core, by their path
+    ("dispatcher/src/keys/dispatch_key.cpp", "registry/entry.h"),
+    ("dispatcher/src/schema/parse.cpp", "registry/entry.h"),
+    ("dispatcher/include/opyard/tensor/tensor.h", "opyard/registry/registry.h"),
+    ("dispatcher/src/value/value.cpp", "opyard/c_api.h"),
+    # layers
+    ("dispatcher/src/registry/registry.cpp", "kernels/src/check.h"),
+    ("kernels/src/check.cpp", "pyfallback/runtime/gil.h"),
+    # the rooms of the Python plugin
+    ("pyfallback/runtime/gil.cpp", "objects/values/dtype.h"),
+    ("pyfallback/runtime/drop_list.cpp", "objects/tensor/tensor.h"),
+    ("pyfallback/objects/values/dtype.cpp", "objects/arrays/foreign_array.h"),
+    ("pyfallback/objects/arrays/foreign_array.cpp", "objects/tensor/tensor.h"),
+    ("pyfallback/objects/tensor/tensor_dlpack.cpp", "objects/convert/convert.h"),
+    ("pyfallback/objects/convert/convert.cpp", "operators/overload.h"),
+    ("pyfallback/operators/direct_call.cpp", "kernels/python_kernel.h"),
+    ("pyfallback/kernels/handlers.cpp", "registering/library.h"),
+    ("pyfallback/registering/library.cpp", "slots/slots.h"),
+    ("pyfallback/slots/slots.cpp", "bind/schema.h"),
+]
+
+
+def test_an_include_that_points_upward_is_refused(lint, plant):
+    for file, header in UPWARD:
+        assert (lint.ROOT / file).exists(), f"a plant needs a file: name another one than {file}"
+        plant(file, f'\n#include "{header}"')
+    faults = list(lint.check_layers())
+    for file, header in UPWARD:
+        assert f'{file}: includes "{header}", which is above it' in faults
+
+
+def test_what_a_layer_keeps_to_itself_is_not_included_by_another(lint, plant):
+    files = ["kernels/src/check.cpp", "pyfallback/operators/overload.cpp"]
+    ways = ["registry/entry.h", "dispatcher/src/registry/entry.h"]
+    for file in files:
+        plant(file, "".join(f'\n#include "{way}"' for way in ways))
+    faults = list(lint.check_layers())
+    for file in files:
+        for way in ways:
+            assert f'{file}: includes "{way}", which dispatcher/ keeps to itself' in faults
+
+
+def test_a_profile_needs_the_dispatcher_only(lint, plant):
+    plant("jit/include/opyard/jit/planted.h", "\n")
+    plant("profiler/src/planted.cpp", "#include <opyard/jit/planted.h>\n")
+    assert (
+        "profiler/src/planted.cpp: includes <opyard/jit/planted.h>, which its layer does without"
+        in lint.check_layers()
+    )
+
+
+def test_only_the_plugin_knows_python(lint, plant):
+    plant("dispatcher/src/keys/planted.cpp", "#include <Python.h>\n")
+    plant("kernels/src/planted.cpp", "#include <pybind11/pybind11.h>\n")
+    faults = list(lint.check_layers())
+    assert len([fault for fault in faults if "only pyfallback/ knows Python" in fault]) == 2
+
+
+def test_files_in_a_circle_are_refused(lint, plant):
+    plant("pyfallback/operators/planted_a.h", '#include "operators/planted_b.h"\n')
+    plant("pyfallback/operators/planted_b.h", '#include "planted_a.h"\n')
+    (fault,) = lint.check_layers()
+    assert "files include each other in a circle" in fault
+    assert "planted_a.h -> pyfallback/operators/planted_b.h" in fault
+
+
+def test_folders_in_a_circle_are_refused_also_without_an_order(lint, plant):
+    plant("remote/src/one/planted.h", '#include "two/planted_more.h"\n')
+    plant("remote/src/two/planted.h", '#include "one/planted_more.h"\n')
+    plant("remote/src/one/planted_more.h", "\n")
+    plant("remote/src/two/planted_more.h", "\n")
+    (fault,) = lint.check_layers()
+    assert "folders include each other in a circle: remote/one -> remote/two -> remote/one" in fault
+
+
+def test_a_room_that_is_too_full_or_not_in_the_order_is_refused(lint, plant):
+    plant("pyfallback/elsewhere/planted.cpp", "\n")
+    for number in range(lint.MOST_FILES_OF_A_ROOM):
+        plant(f"pyfallback/slots/planted_{number}.cpp", "\n")
+    faults = list(lint.check_rooms())
+    assert len(faults) == 2
+    assert "pyfallback/elsewhere/planted.cpp: is in no room" in faults[0]
+    assert re.match(r"pyfallback/slots: \d+ files", faults[1])
+
+
+# imports ----------------------------------------------------------------------------------
+
+BELOW, ABOVE = "pyfallback/opyard/_core/planted.py", "pyfallback/opyard/_library/planted.py"
+IMPORTS = [
+    "from opyard._library import planted\n",
+    "from .._library import planted\n",
+    "from .._library.planted import name\n",
+    "import opyard._library.planted\n",
+    "def late():\n    from .._library.planted import name\n    return name\n",
+    "TABLE = {'name': 'opyard._library.planted'}\n",
+    "from opyard import library\n",
+]
+
+
+@pytest.mark.parametrize("text", IMPORTS)
+def test_an_import_that_points_upward_is_refused_also_a_late_one(lint, plant, text):
+    plant(ABOVE, "name = 1\n")
+    plant(BELOW, text)
+    faults = list(lint.check_package())
+    assert [fault for fault in faults if fault.startswith(BELOW) and "above it" in fault], faults
+
+
+def test_imports_downward_and_for_types_alone_are_none_of_its_business(lint, plant):
+    plant(BELOW, "name = 1\n")
+    plant(
+        ABOVE,
+        "from typing import TYPE_CHECKING\n"
+        "from .._core.planted import name\n"
+        "if TYPE_CHECKING:\n    from ..library import Library\n",
+    )
+    assert list(lint.check_package()) == []
+
+
+# calls ------------------------------------------------------------------------------------
+
+
+def symbols(path):
+    """(defined, undefined) of an object file."""
+    printed = subprocess.run(["nm", "--format=posix", path], capture_output=True, text=True)
+    defined, undefined = set(), set()
+    for line in printed.stdout.splitlines():
+        name, kind = line.split(" ")[:2]
+        if kind == "U":
+            undefined.add(name)
+        elif kind in "TBDR":
+            defined.add(name)
+    return defined, undefined
+
+
+def test_no_room_calls_what_a_room_above_it_defines():
+    """The includes of a declaration may point downward while the call points upward."""
+    lint = load_lint()
+    suffix = re.escape(f"cpython-{sys.version_info[0]}{sys.version_info[1]}")
+    objects = {}
+    for folder in (build_folder() / "pyfallback" / "opyard").glob("*.p"):
+        if not re.search(rf"_C(_cold)?\.{suffix}", folder.name):
+            continue
+        for path in lint.listed("pyfallback/*.cpp"):
+            source = path.relative_to("pyfallback")
+            made = folder / (".._" + str(source).replace("/", "_") + ".o")
+            if made.exists():
+                objects[str(source)] = (lint.idea_of(path)[0], *symbols(made))
+    if not objects:
+        pytest.skip("no objects of this CPython are kept here")
+    home = {name: (room, source) for source, (room, mine, _) in objects.items() for name in mine}
+    upward = {
+        (source, home[name][1], name)
+        for source, (room, _, wanted) in objects.items()
+        for name in wanted
+        if name in home and home[name][0] > room
+    }
+    assert upward == set()
+    assert len(home) > 100
