@@ -133,7 +133,7 @@ class _EntryPoint:
             if self.loaded:
                 return True
             self.thread = threading.get_ident()
-            self._load()
+            _ops.while_loading(self._load)
             self.loaded = True
         finally:
             self.thread = 0

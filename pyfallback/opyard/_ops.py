@@ -18,6 +18,7 @@ import sys
 from _thread import get_ident
 
 from . import _C
+from ._forking import while_loading
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
 if TYPE_CHECKING:
@@ -58,11 +59,11 @@ def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
     encoded = encoded_path(path)
     if recording() is not None:
         before = set(_bind.loaded_libraries())
-        _bind.load_library(encoded)
+        while_loading(lambda: _bind.load_library(encoded))
         for loaded in set(_bind.loaded_libraries()) - before:
             note(Plugin(os.fsencode(loaded)).unload)
     else:
-        _bind.load_library(encoded)
+        while_loading(lambda: _bind.load_library(encoded))
     if keys := sys.modules.get("opyard._keys"):
         keys.refresh_names()  # the library may have named some
     return Plugin(encoded)
@@ -87,7 +88,7 @@ def load_environment_libraries() -> None:
     """Loads the plugins that OPYARD_LIBRARIES names, once; what fails becomes a warning."""
     from . import _bind
 
-    _bind.load_environment_libraries()
+    while_loading(_bind.load_environment_libraries)
 
 
 def loaded_libraries() -> list[str]:

@@ -10,6 +10,8 @@ Imported when a plugin is first loaded or unloaded.
 
 import os
 
+from ._forking import while_loading
+
 
 class Survivor:
     """Something that is left of a plugin that was unloaded. Its code stays: all is safe to touch.
@@ -82,5 +84,5 @@ def unload(path: bytes) -> UnloadReport:
     """Unloads, and makes the report. Raises what unload_library() raises."""
     from . import _bind
 
-    in_use, path_text, survivors, text = _bind.unload_library(path)
+    in_use, path_text, survivors, text = while_loading(lambda: _bind.unload_library(path))
     return UnloadReport(in_use, path_text, [Survivor(*each) for each in survivors], text)

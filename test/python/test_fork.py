@@ -127,3 +127,96 @@ def test_T11_a_child_that_waits_for_a_lock_would_be_found():
         os.waitpid(child, 0)
     """
     assert run(program, limit=1).code == "hung"
+
+
+# What the process has not loaded yet when it forks: another thread makes the first call of all.
+FIRST_USE = """
+import os, random, sys, threading, time
+import opyard
+import opyard.dispatch
+random.seed(int(sys.argv[1]))
+ready = threading.Barrier(2)
+
+def first():
+    ready.wait()
+    {use}
+
+x = opyard.tensor([1.0, 2.0])
+thread = threading.Thread(target=first)
+thread.start()
+ready.wait()
+time.sleep(random.random() * 0.015)
+child = os.fork()
+if child == 0:
+    import faulthandler
+    faulthandler.dump_traceback_later(10, exit=True)
+    {use}
+    assert opyard.ops.aten.add(x, x).tolist() == [2.0, 4.0]
+    os._exit(7)
+thread.join()
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+{use}
+"""
+
+FIRST_USES = {
+    "aten": "opyard.ops.aten.add(x, x)",
+    "registry": "opyard.dispatch.has_kernel('aten::add.Tensor', 'CPU')",
+    "schema": "import opyard.schema; opyard.schema.parse('f() -> ()')",
+    "listing": "dir(opyard.ops.aten)",
+}
+
+
+@pytest.mark.parametrize("name", FIRST_USES)
+def test_P10_a_child_works_where_another_thread_was_making_the_first_call(name):
+    for number in range(10):
+        done = run(FIRST_USE.format(use=FIRST_USES[name]), number, limit=60)
+        assert done.code == 0, (number, done.stderr)
+
+
+def test_P10_a_load_that_waits_for_the_forking_thread_does_not_hold_it_up_for_ever():
+    done = run(
+        """
+        import os, threading, time
+        import opyard
+        from opyard import _forking
+        _forking._LONGEST_WAIT = 0.2
+        entered, forked = threading.Event(), threading.Event()
+        def load():
+            entered.set()
+            assert forked.wait(10)
+        thread = threading.Thread(target=lambda: _forking.while_loading(load))
+        thread.start()
+        entered.wait()
+        child = os.fork()
+        if child == 0:
+            assert not _forking._loading and not _forking._forking
+            os._exit(3)
+        forked.set()
+        thread.join()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+        assert not _forking._loading and not _forking._forking
+        """,
+        limit=30,
+    )
+    assert done.code == 0, done.stderr
+
+
+def test_P10_a_load_that_begins_while_another_thread_forks_waits_for_it():
+    done = run(
+        """
+        import threading, time
+        import opyard
+        from opyard import _forking
+        _forking._forking.add(-1)  # as if another thread were about to fork
+        loaded = threading.Event()
+        thread = threading.Thread(target=lambda: _forking.while_loading(loaded.set))
+        thread.start()
+        time.sleep(0.05)
+        assert not loaded.is_set()
+        _forking._forking.clear()
+        thread.join(10)
+        assert loaded.is_set() and not _forking._loading
+        """,
+        limit=30,
+    )
+    assert done.code == 0, done.stderr

@@ -48,7 +48,14 @@ def test_import_loads_little(run_program):
     assert (done.returncode, done.stderr) == (0, "")
     modules, kernels = done.stdout.splitlines()
     ours = {name for name in modules.split() if name.startswith("opyard")}
-    assert ours == {"opyard", "opyard._C", "opyard._hooks", "opyard._ops", "opyard._version"}
+    assert ours == {
+        "opyard",
+        "opyard._C",
+        "opyard._forking",
+        "opyard._hooks",
+        "opyard._ops",
+        "opyard._version",
+    }
     # Bare Python has the rest already; a module of the standard library costs a millisecond.
     assert {*modules.split()} - ours <= {"atexit"}
     assert kernels == "no kernels"
