@@ -1,4 +1,4 @@
-// test/bench/boxed_call.cpp: journey 2, calling an unboxed kernel with boxes.
+// test/bench/boxed_call.cpp: journeys 2 and 7, calling an unboxed kernel with boxes and from registers.
 //
 // The floor is the cheapest boxed call that a hand can write: two 16-byte values on the C stack
 // that only lend their tensors, a wrapper that takes them apart for a kernel it knows by
@@ -66,6 +66,34 @@ void boxed_ours(benchmark::State& state) {
   });
 }
 
+// From registers: what a graph does for each of its instructions. The floor is a typed call of the
+// same operator, known when the program was compiled, and a move of its result into a register; the
+// result of the call before is dropped in both.
+void registers_floor(benchmark::State& state) {
+  const TypedOperator<Pair> op = pair_operator().typed<Pair>();
+  const Value x = small_tensor();
+  const Value y = small_tensor();
+  Value result;
+  measure(state, [&] {
+    result = Value(op.call(x.tensor_unchecked(), y.tensor_unchecked()));
+    benchmark::DoNotOptimize(result);
+  });
+}
+void registers_ours(benchmark::State& state) {
+  const Operator& op = pair_operator();
+  const Value x = small_tensor();
+  const Value y = small_tensor();
+  Value result;
+  measure(state, [&] {
+    const Value* const arguments[] = {hidden(&x), hidden(&y)};
+    Value* const results[] = {hidden(&result)};
+    op.call_from_registers({arguments, results});
+    benchmark::DoNotOptimize(result);
+  });
+}
+
+BENCHMARK(registers_floor)->Name("registers/floor");
+BENCHMARK(registers_ours)->Name("registers/ours");
 BENCHMARK(boxed_floor)->Name("boxed/floor");
 BENCHMARK(boxed_ours<&Operator::call_boxed>)->Name("boxed/ours");
 BENCHMARK(boxed_floor)->Name("boxed_unchecked/floor");

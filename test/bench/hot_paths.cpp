@@ -126,6 +126,17 @@ void boxed_unchecked(const Subjects& s, long times) {
     keep(stack);
   }
 }
+void registers(const Subjects& s, long times) {
+  const Operator& op = require_operator("hot::counted");
+  const Value x = s.x;
+  Value result;
+  while (times-- > 0) {
+    const Value* const arguments[] = {&x, &x};
+    Value* const results[] = {&result};
+    op.call_from_registers({arguments, results});
+    keep(result);
+  }
+}
 void boxed_fallback(const Subjects& s, long times) {
   const Operator& op = require_operator("hot::fallback");
   const IncludeDispatchKeyGuard include(K::Tracer);
@@ -190,10 +201,10 @@ struct Path {
 };
 #define PATH(name) {#name, name}
 constexpr Path kPaths[] = {
-    PATH(typed_reference),   PATH(typed_counted),      PATH(typed_four), PATH(typed_number),
-    PATH(typed_list),        PATH(typed_to_boxed),     PATH(redispatch), PATH(boxed),
-    PATH(boxed_unchecked),   PATH(boxed_fallback),     PATH(guards),     PATH(observed),
-    PATH(c_function_number), PATH(c_function_tensors), PATH(callback)};
+    PATH(typed_reference), PATH(typed_counted),     PATH(typed_four),         PATH(typed_number),
+    PATH(typed_list),      PATH(typed_to_boxed),    PATH(redispatch),         PATH(boxed),
+    PATH(boxed_unchecked), PATH(registers),         PATH(boxed_fallback),     PATH(guards),
+    PATH(observed),        PATH(c_function_number), PATH(c_function_tensors), PATH(callback)};
 #undef PATH
 
 int main(int count, char** words) {

@@ -155,6 +155,7 @@ CLAIM(OPYARD_FRAGMENT == 1);
 CLAIM(OPYARD_IMPLEMENT == 2);
 CLAIM(OPYARD_KERNEL_OVERRIDE == 1);
 CLAIM(OPYARD_KERNEL_FALLTHROUGH == 2);
+CLAIM(OPYARD_KERNEL_RELEASES_GIL == 4);
 
 /* Each function again: one that is declared otherwise in the header than here does not compile in C. */
 #ifdef __cplusplus

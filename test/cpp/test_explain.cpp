@@ -248,6 +248,16 @@ TEST(Explain, AKernelWithoutAProvenanceIsAKernel) {
   EXPECT_TRUE(explain_call("t::quiet", {Value(tensor_with({K::CPU}))}).has_kernel);
 }
 
+TEST(Explain, AKernelThatReleasesTheGilIsMarked) {
+  const Registration op = define("t::f(Tensor x) -> Tensor");
+  const Registration cpu =
+      implement("t::f", K::CPU, releases_gil([](const Tensor& x) { return x; }), "at a.cpp:1");
+  const Value x = tensor_with({K::CPU});
+  EXPECT_EQ(explain_call("t::f", {x}).kernel, "at a.cpp:1, releases the GIL");
+  const Registration other = implement("t::f", K::CPU, echo(""), "at b.cpp:1");
+  EXPECT_EQ(explain_call("t::f", {x}).kernel, "at b.cpp:1");
+}
+
 TEST(Explain, WrongArgumentsAreRefusedAsInACall) {
   const Registration op = define("t::args(Tensor x, int n) -> Tensor");
   EXPECT_THROWN(explain_call("t::args", {Value(tensor_with({}))}), BadArgument,

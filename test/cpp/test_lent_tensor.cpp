@@ -249,5 +249,22 @@ TEST_F(LentTensors, F57_TheNextArrayFindsNothingOfTheLastOne) {
   EXPECT_EQ(lent.tensor().policies(), 0);
 }
 
+TEST_F(LentTensors, F57_MarksAreForgottenAndWhatIsKeptForGradientsIsNotHandedOn) {
+  struct State : Counted {};
+  ASSERT_TRUE(lend({2}, nullptr));
+  lent.tensor().set_marks(TensorImpl::kDetached);
+  ASSERT_TRUE(lent.take_back());
+  EXPECT_EQ(lent.tensor().marks(), 0);
+  const Tensor tensor = shared();
+  tensor.impl()->gradient_state().set(make_counted<State>());
+  lent.release();
+  EXPECT_TRUE(tensor.impl()->gradient_state()) << "it was left to its owner";
+  LentTensor second(lender);
+  ASSERT_TRUE(second.lend(memory, Dims{2}, nullptr, DType::Float32, MemoryAccess::Writable,
+                          LentTensor::Unit::Elements));
+  second.tensor().storage()->gradient_state().set(make_counted<State>());
+  EXPECT_FALSE(second.take_back());
+}
+
 }  // namespace
 }  // namespace opyard

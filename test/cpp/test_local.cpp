@@ -1,5 +1,5 @@
 // test_local.cpp: protects the thread's include and exclude sets, and the guards that change them.
-#include "opyard/keys/local.h"
+#include "opyard/keys/gradient_mode.h"
 
 #include <gtest/gtest.h>
 
@@ -114,6 +114,23 @@ TEST(LocalKeys, A33_ANewThreadDoesNotInheritTheSetsOfItsMaker) {
   LocalKeys seen;
   std::thread([&] { seen = local_keys(); }).join();
   EXPECT_EQ(seen, kDefaultLocalKeys);
+}
+
+TEST(LocalKeys, A32_TheGradientModeIsNoKeyAndNoSetTouchesIt) {
+  const LocalKeys keys = local_keys();
+  {
+    const GradientModeGuard off(GradientMode::NoGradients);
+    EXPECT_FALSE(records_gradients());
+    EXPECT_FALSE(is_inference());
+    EXPECT_EQ(local_keys(), keys);
+    const ForceDispatchKeyGuard all{DispatchKeySet(DispatchKeySet::FULL), DispatchKeySet(K::CPU)};
+    const ExcludeDispatchKeyGuard backends{DispatchKeySet(DispatchKeySet::FULL)};
+    EXPECT_EQ(gradient_mode(), GradientMode::NoGradients);
+    const GradientModeGuard inference(GradientMode::Inference);
+    EXPECT_TRUE(is_inference());
+  }
+  EXPECT_TRUE(records_gradients());
+  EXPECT_EQ(local_keys(), keys);
 }
 
 TEST(LocalKeys, ThreadEntryNeverShowsAndNoSetterTouchesIt) {

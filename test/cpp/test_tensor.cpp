@@ -278,5 +278,40 @@ TEST(Tensor, DescriptionsNameDtypeAndSizes) {
   EXPECT_EQ(describe_sizes(Dims{7}), "[7]");
 }
 
+TEST(Tensor, ViewsInheritMarksAndNoGradientState) {
+  struct State : Counted {};
+  const Tensor tensor = Tensor::empty(Dims{2, 3});
+  EXPECT_EQ(tensor.impl()->marks(), 0);
+  tensor.impl()->set_marks(TensorImpl::kDetached | TensorImpl::kInference);
+  tensor.impl()->gradient_state().set(make_counted<State>());
+  for (const Tensor& view : {tensor.alias(), tensor.as_strided(Dims{3}, Dims{1}, 3)}) {
+    EXPECT_TRUE(view.impl()->has_mark(TensorImpl::kDetached));
+    EXPECT_TRUE(view.impl()->has_mark(TensorImpl::kInference));
+    EXPECT_FALSE(view.impl()->has_mark(TensorImpl::kMadeWithoutGradients));
+    EXPECT_FALSE(view.impl()->gradient_state());
+    EXPECT_FALSE(view.impl()->storage()->gradient_state());
+  }
+}
+
+TEST(Tensor, WhatIsKeptForGradientsIsSetOnceAndDiesWithTheTensor) {
+  struct State : Counted {
+    explicit State(int& dead) : dead_(dead) {}
+    ~State() override { ++dead_; }
+    int& dead_;
+  };
+  int dead = 0;
+  {
+    const Tensor tensor = Tensor::empty(Dims{2});
+    SetOnce<Counted>& state = tensor.impl()->gradient_state();
+    EXPECT_EQ(state.get(), nullptr);
+    Counted& first = state.set(make_counted<State>(dead));
+    EXPECT_EQ(&state.set(make_counted<State>(dead)), &first) << "the first one stays";
+    EXPECT_EQ(state.get(), &first);
+    EXPECT_EQ(dead, 1);
+    tensor.impl()->storage()->gradient_state().set(make_counted<State>(dead));
+  }
+  EXPECT_EQ(dead, 3);
+}
+
 }  // namespace
 }  // namespace opyard

@@ -60,6 +60,25 @@ TEST(ThreadContext, X14_ReplacesWhatTheThreadHas) {
   EXPECT_FALSE(local_keys().include.has(K::Python));
 }
 
+TEST(ThreadContext, X14_CarriesTheGradientModeAndPutsTheFormerOneBack) {
+  const ThreadContext recording = ThreadContext::capture();
+  const GradientModeGuard guard(GradientMode::Inference);
+  const ThreadContext context = ThreadContext::capture();
+  EXPECT_EQ(context.gradient_mode(), GradientMode::Inference);
+  std::thread([&] {
+    EXPECT_TRUE(records_gradients()) << "a thread begins so";
+    {
+      const ThreadContextScope scope(context);
+      EXPECT_TRUE(is_inference());
+      EXPECT_FALSE(records_gradients());
+      const ThreadContextScope inner(recording);
+      EXPECT_TRUE(records_gradients());
+    }
+    EXPECT_EQ(gradient_mode(), GradientMode::Gradients);
+  }).join();
+  EXPECT_TRUE(is_inference());
+}
+
 TEST(ThreadContext, X14_LeavesObserversWhereTheyAre) {
   struct Silent : Observer {
     void on_enter(const Operator&, DispatchKeySet, const Stack*) noexcept override {}

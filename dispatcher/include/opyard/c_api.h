@@ -270,8 +270,10 @@ typedef int (*opyard_kernel_function)(void* context, const opyard_operator* op, 
                                       opyard_stack* stack);
 
 enum opyard_kernel_flags {
-  OPYARD_KERNEL_OVERRIDE = 1,    // covers another library's kernel on purpose: no warning
-  OPYARD_KERNEL_FALLTHROUGH = 2  // no kernel: calls pass this key by; `function` is null
+  OPYARD_KERNEL_OVERRIDE = 1,     // covers another library's kernel on purpose: no warning
+  OPYARD_KERNEL_FALLTHROUGH = 2,  // no kernel: calls pass this key by; `function` is null
+  // Runs with the lock of the interpreter released, if its caller holds it: it touches no object of one.
+  OPYARD_KERNEL_RELEASES_GIL = 4
 };
 
 typedef struct opyard_kernel {

@@ -65,6 +65,12 @@ void run_kernel(const Record& record, const Operator& op, DispatchKeySet keys, S
   stack.drop(kept);
 }
 
+void run_kernel_released(const Record& record, const Operator& op, DispatchKeySet keys,
+                         Stack& stack) {
+  const GilReleased released;
+  run_kernel(record, op, keys, stack);
+}
+
 // Takes the kernel's context over, also where this throws.
 Kernel kernel_of(const opyard_kernel* given, bool& override) {
   const opyard_kernel kernel = read_sized(given, "opyard_kernel");
@@ -75,7 +81,8 @@ Kernel kernel_of(const opyard_kernel* given, bool& override) {
     if (kernel.destroy != nullptr) kernel.destroy(kernel.context);
     throw;
   }
-  constexpr std::uint32_t kFlags = OPYARD_KERNEL_OVERRIDE | OPYARD_KERNEL_FALLTHROUGH;
+  constexpr std::uint32_t kFlags =
+      OPYARD_KERNEL_OVERRIDE | OPYARD_KERNEL_FALLTHROUGH | OPYARD_KERNEL_RELEASES_GIL;
   if ((kernel.flags & ~kFlags) != 0) {
     fail(ErrorKind::Unsupported, fmt::format("the flags of a kernel are {:#x}, of which this "
                                              "version of Opyard knows {:#x}",
@@ -89,8 +96,11 @@ Kernel kernel_of(const opyard_kernel* given, bool& override) {
   }
   override = (kernel.flags & OPYARD_KERNEL_OVERRIDE) != 0;
   if (falls_through) return Kernel::fallthrough();
-  Kernel made = Kernel::with_context(&run_kernel, context.get(),
-                                     [](void* memory) { delete static_cast<KernelInC*>(memory); });
+  const bool released = (kernel.flags & OPYARD_KERNEL_RELEASES_GIL) != 0;
+  Kernel made = Kernel::with_context(
+      released ? &run_kernel_released : &run_kernel, context.get(),
+      [](void* memory) { delete static_cast<KernelInC*>(memory); },
+      released ? Gil::Released : Gil::Kept);
   static_cast<void>(context.release());
   return made;
 }

@@ -6,6 +6,11 @@ namespace opyard::detail {
 static_assert((kDefaultLocalKeys.exclude.raw() & DispatchKeySet::kBackendBits) == 0);
 
 __thread LocalBlock local_block = {kDefaultLocalKeys.include.raw() | kThreadEntryBit,
-                                   ~kDefaultLocalKeys.exclude.raw(), 0, 0, 0};
+                                   ~kDefaultLocalKeys.exclude.raw(),
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0};
 
 }  // namespace opyard::detail

@@ -45,8 +45,9 @@ Route walk(const Operator& op, DispatchKeySet keys) {
     if (role == RecordRole::Trace || role == RecordRole::View) role = resolution.record->role;
     const bool passed = role == RecordRole::Fallthrough || role == RecordRole::Observe;
     const bool names_one = passed || role == RecordRole::Kernel;
-    route.considered.push_back(
-        {key, !passed, describe(resolution, role), names_one ? resolution.provenance : ""});
+    std::string provenance = names_one ? resolution.provenance : "";
+    if (names_one && resolution.record->releases_gil) provenance += ", releases the GIL";
+    route.considered.push_back({key, !passed, describe(resolution, role), std::move(provenance)});
     keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, layer);
     if (!passed) {
       route.end = role;

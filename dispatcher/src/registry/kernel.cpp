@@ -9,15 +9,22 @@ void Kernel::refuse_null() {
   fail(ErrorKind::BadRegistration, "the kernel is a null function pointer");
 }
 
-Kernel Kernel::boxed(BoxedKernel function) {
+namespace {
+
+void run(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  reinterpret_cast<BoxedKernel>(record.context)(op, keys, stack);
+}
+void run_released(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const GilReleased released;
+  run(record, op, keys, stack);
+}
+
+}  // namespace
+
+Kernel Kernel::boxed(BoxedKernel function, Gil gil) {
   if (function == nullptr) refuse_null();
-  Kernel kernel;
-  kernel.record_->context = reinterpret_cast<void*>(function);
-  kernel.record_->boxed = [](const Record& record, const Operator& op, DispatchKeySet keys,
-                             Stack& stack) {
-    reinterpret_cast<BoxedKernel>(record.context)(op, keys, stack);
-  };
-  return kernel;
+  return with_context(gil == Gil::Released ? &run_released : &run,
+                      reinterpret_cast<void*>(function), nullptr, gil);
 }
 
 Kernel Kernel::fallthrough() {
@@ -27,12 +34,14 @@ Kernel Kernel::fallthrough() {
   return kernel;
 }
 
-Kernel Kernel::with_context(BoxedFunction function, void* context, void (*destroy)(void*)) {
+Kernel Kernel::with_context(BoxedFunction function, void* context, void (*destroy)(void*),
+                            Gil gil) {
   if (function == nullptr) refuse_null();
   Kernel kernel;
   kernel.record_->boxed = function;
   kernel.record_->context = context;
   kernel.record_->destroy = destroy;
+  kernel.record_->releases_gil = gil == Gil::Released;
   return kernel;
 }
 

@@ -14,20 +14,6 @@ namespace {
   return (kinds >> int(value.kind()) & 1) != 0;
 }
 
-// The keys of a generator, or in a list of tensors.
-OPYARD_COLD DispatchKeySet keys_of_others(const Value& value) {
-  DispatchKeySet keys;
-  if (value.is_generator()) return value.to_generator().keys();
-  if (!value.is_list()) return keys;
-  for (const Value& item : value.items_unchecked()) {
-    if (item.is_tensor()) keys = keys | item.tensor_unchecked().keys();
-  }
-  return keys;
-}
-[[gnu::always_inline]] inline DispatchKeySet keys_of_value(const Value& value) {
-  return value.is_tensor() ? value.tensor_unchecked().keys() : keys_of_others(value);
-}
-
 [[noreturn]] OPYARD_COLD void refuse_argument(const Operator& op, std::size_t position,
                                               const Value& value) {
   const Argument& argument = op.schema().arguments[position];
@@ -98,6 +84,20 @@ template <typename Body>
 
 }  // namespace
 
+OPYARD_COLD DispatchKeySet Operator::keys_inside(const Value& value) {
+  DispatchKeySet keys;
+  if (value.is_generator()) return value.to_generator().keys();
+  if (!value.is_list()) return keys;
+  for (const Value& item : value.items_unchecked()) {
+    if (item.is_tensor()) keys = keys | item.tensor_unchecked().keys();
+  }
+  return keys;
+}
+
+[[gnu::always_inline]] inline DispatchKeySet Operator::keys_of(const Value& value) {
+  return value.is_tensor() ? value.tensor_unchecked().keys() : keys_inside(value);
+}
+
 Operator::Operator(Schema schema, const Record& initial)
     : schema_(std::move(schema)),
       declaration_(to_string(schema_)),
@@ -107,6 +107,13 @@ Operator::Operator(Schema schema, const Record& initial)
           plan.push_back({plain_kinds(*argument.type), carries_keys(*argument.type)});
         }
         return plan;
+      }()),
+      key_positions_([this] {
+        std::uint64_t positions = 0;
+        for (std::size_t i = 0; i < std::min<std::size_t>(plan_.size(), 64); ++i) {
+          positions |= std::uint64_t{plan_[i].carries_keys} << i;
+        }
+        return positions;
       }()),
       result_kinds_([this] {
         std::vector<std::uint64_t> kinds;
@@ -127,7 +134,7 @@ Operator::Operator(Schema schema, const Record& initial)
         !accepts(*schema_.arguments[i].type, value)) {
       refuse_argument(*this, i, value);
     }
-    if (plan_[i].carries_keys) keys = keys | keys_of_value(value);
+    if (plan_[i].carries_keys) keys = keys | keys_of(value);
   }
   return keys;
 }
@@ -209,7 +216,7 @@ void Operator::run_boxed(const Record& record, DispatchKeySet keys, Stack& stack
 DispatchKeySet Operator::argument_keys(std::span<const Value> arguments) const {
   DispatchKeySet keys;
   for (std::size_t i = 0; i < plan_.size(); ++i) {
-    if (plan_[i].carries_keys) keys = keys | keys_of_value(arguments[i]);
+    if (plan_[i].carries_keys) keys = keys | keys_of(arguments[i]);
   }
   return keys;
 }

@@ -22,6 +22,7 @@ ThreadContext ThreadContext::capture() {
   ThreadContext context;
   context.modes_ = thread_modes();
   context.dispatcher_ = thread_dispatcher();
+  context.gradient_mode_ = opyard::gradient_mode();
   context.keys_ = local_keys();
   const std::uint64_t added = detail::key_added_by_modes() | detail::key_added_by_dispatcher();
   context.keys_.include = DispatchKeySet(DispatchKeySet::RAW, context.keys_.include.raw() & ~added);
@@ -34,6 +35,8 @@ ThreadContextScope::ThreadContextScope(const ThreadContext& context) {
   former_modes_ = exchange_modes({});
   former_dispatcher_ = exchange_thread_dispatcher(nullptr);
   former_keys_ = local_keys();
+  former_gradient_mode_ = gradient_mode();
+  set_gradient_mode(context.gradient_mode_);
   set_local_keys(observed_here(context.keys_));
   exchange_thread_dispatcher(context.dispatcher_);
   exchange_modes(std::move(modes));
@@ -42,6 +45,7 @@ ThreadContextScope::ThreadContextScope(const ThreadContext& context) {
 ThreadContextScope::~ThreadContextScope() {
   exchange_modes({});
   exchange_thread_dispatcher(nullptr);
+  set_gradient_mode(former_gradient_mode_);
   set_local_keys(former_keys_);
   exchange_thread_dispatcher(former_dispatcher_);
   exchange_modes(std::move(former_modes_));

@@ -164,11 +164,15 @@ void LentTensor::own(void* context, Storage::Deleter deleter) noexcept {
   storage().deleter_ = deleter;
 }
 
-// Somebody has given the tensor an object, parts of its own or symbolic sizes, and has forgotten it.
+// Somebody has given the tensor an object, parts of its own, symbolic sizes or marks, and has forgotten
+// it. What is kept beside the tensor or its storage stays for good, and they with it.
 bool LentTensor::clean() noexcept {
-  if (tensor_->kept_geometry_) return false;
+  if (tensor_->kept_geometry_ || tensor_->gradient_state_ || storage().gradient_state_) {
+    return false;
+  }
   std::construct_at(&tensor_->object_slot_);
   tensor_->policies_ = 0;
+  tensor_->marks_ = 0;
   return true;
 }
 

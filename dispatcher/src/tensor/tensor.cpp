@@ -123,8 +123,10 @@ void* Tensor::mutable_raw() const {
 
 Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const {
   const TensorImpl& impl = require();
-  return Tensor(make_counted<TensorImpl>(impl.storage(), impl.dtype(), sizes, strides, offset,
-                                         keys_of_view(impl.keys())));
+  auto view = make_counted<TensorImpl>(impl.storage(), impl.dtype(), sizes, strides, offset,
+                                       keys_of_view(impl.keys()));
+  view->set_marks(impl.marks());
+  return Tensor(std::move(view));
 }
 
 Tensor Tensor::alias() const {

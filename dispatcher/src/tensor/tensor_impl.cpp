@@ -128,7 +128,8 @@ TensorImpl::TensorImpl(const TensorImpl& viewed, DispatchKeySet keys)
       sizes_(viewed.sizes_),
       strides_(viewed.strides_),
       dtype_(viewed.dtype_),
-      contiguous_(viewed.contiguous_) {}
+      contiguous_(viewed.contiguous_),
+      marks_(viewed.marks_) {}
 
 TensorImpl::~TensorImpl() = default;
 

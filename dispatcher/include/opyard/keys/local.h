@@ -36,16 +36,21 @@ namespace detail {
 
 // `keep` is what a call has to mask with, ready to use: the complement of the exclude set, and all
 // backends, since excluding takes layers away and never backends. Those that the exclude set has
-// all the same are remembered in `excluded_backends`. `call_depth` counts the dispatched calls this
+// all the same are remembered in `excluded_backends`. `gradient_mode` is that of
+// keys/gradient_mode.h. `call_depth` counts the dispatched calls this
 // thread is inside of that need their records, and `reading` is 1 between a call's load of a slot
 // and its kernel; the registry reads both.
 struct LocalBlock {
   std::uint64_t include;
   std::uint64_t keep;
   std::uint64_t call_depth;
-  std::uint32_t excluded_backends;
+  std::uint16_t excluded_backends;
+  std::uint8_t gradient_mode;
+  std::uint8_t unused;
   std::uint32_t reading;
 };
+static_assert(sizeof(LocalBlock) == 32);
+static_assert(DispatchKeySet::kBackendBits <= 0xffff);
 
 extern OPYARD_API __thread LocalBlock local_block __attribute__((tls_model("initial-exec")));
 
@@ -56,11 +61,11 @@ inline std::uint64_t excluded_keys() noexcept {
 }
 inline void exclude_keys(std::uint64_t keys) noexcept {
   local_block.keep &= ~keys | DispatchKeySet::kBackendBits;
-  local_block.excluded_backends |= std::uint32_t(keys & DispatchKeySet::kBackendBits);
+  local_block.excluded_backends |= std::uint16_t(keys & DispatchKeySet::kBackendBits);
 }
 inline void stop_excluding(std::uint64_t keys) noexcept {
   local_block.keep |= keys;
-  local_block.excluded_backends &= ~std::uint32_t(keys & DispatchKeySet::kBackendBits);
+  local_block.excluded_backends &= std::uint16_t(~(keys & DispatchKeySet::kBackendBits));
 }
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 //   unbox(value)   the argument as the kernel wants it, borrowed from the stack where it can be
 //   keys(arg)      the dispatch keys it adds to a call (only where carries_keys)
 //   box(stack, a)  the argument on a stack, lent where it can be
+//   own(a)         the same as a value that owns it; may be left out
 //
 // Here are the types that hold one thing; registry/container_types.h has those made of others.
 // Writers of kernels want the table in registry/types.h.
@@ -36,6 +37,7 @@ template <typename T>
 struct PlainArgument {
   static constexpr bool carries_keys = false;
   static void box(Stack& stack, const T& argument) { stack.push(Value(argument)); }
+  static Value own(T&& argument) { return Value(std::move(argument)); }
 };
 
 // The same, and read as value/cast.h says.
@@ -44,6 +46,7 @@ struct CastArgument {
   static constexpr bool carries_keys = false;
   static T unbox(const Value& value) { return ValueCast<T>::from(value); }
   static void box(Stack& stack, const T& argument) { stack.push(ValueCast<T>::to(argument)); }
+  static Value own(T&& argument) { return ValueCast<T>::to(argument); }
 };
 
 // What a parameter of type P is looked up under: no const, no reference.
@@ -65,6 +68,7 @@ struct ArgumentOf<Tensor> {
   }
   static DispatchKeySet keys(const Tensor& tensor) noexcept { return tensor.keys(); }
   static void box(Stack& stack, const Tensor& tensor) { stack.lend(tensor); }
+  static Value own(Tensor&& tensor) { return Value(std::move(tensor)); }
 };
 
 template <>

@@ -5,6 +5,7 @@
 //   Kernel::from([](…) { … })          a lambda or function object, captures included
 //   Kernel::boxed(&fn)                 void fn(const Operator&, DispatchKeySet, Stack&)
 //   Kernel::fallthrough()              this key is not handled here: dispatch goes on below
+//   releases_gil(&scaled_add)          a function that runs while other Python threads may run
 //
 // A C++ function that takes a DispatchKeySet first receives the set its call was dispatched
 // with, and the parameter is no part of the operator's signature.
@@ -21,7 +22,7 @@
 // table before it begins, and is a jump: the store that says so would otherwise stand between the
 // lock instructions of kernel and caller, and cost 2.8 ns of 14.
 //
-// Depends on: registry/types.h, registry/record.h, registry/operator.h.
+// Depends on: registry/types.h, registry/record.h, registry/operator.h, slot/gil.h.
 #pragma once
 
 #include <memory>
@@ -32,10 +33,14 @@
 #include "opyard/registry/operator.h"
 #include "opyard/registry/record.h"
 #include "opyard/registry/types.h"
+#include "opyard/slot/gil.h"
 
 namespace opyard {
 
 using BoxedKernel = void (*)(const Operator&, DispatchKeySet, Stack&);
+
+// Whether the lock of the interpreter, if the caller holds it, is held while a kernel runs.
+enum class Gil { Kept, Released };
 
 namespace detail {
 
@@ -81,6 +86,29 @@ struct Unboxed {
     run(record, keys, stack, std::index_sequence_for<A...>());
   }
 
+  // The same with the arguments of a call from registers, whose results it writes.
+  template <std::size_t... I>
+  OPYARD_CALLS_OTHER_TYPE static void run(TypedFunction function, void* context,
+                                          DispatchKeySet keys, const RegisterCall& call,
+                                          std::index_sequence<I...>) {
+    const auto typed = reinterpret_cast<Typed>(function);
+    [[maybe_unused]] std::tuple<HeldInRegister<A>...> held{read<A>(call, I)...};
+    if constexpr (std::is_void_v<R>) {
+      typed(pass<A>(std::get<I>(held))..., context, keys);
+      call.drop_last_uses();
+    } else {
+      using Result = std::remove_cvref_t<R>;
+      Result result(typed(pass<A>(std::get<I>(held))..., context, keys));
+      call.drop_last_uses();
+      ResultOf<Result>::write(call.results, std::move(result));
+    }
+  }
+
+  static void from_registers(TypedFunction function, void* context, DispatchKeySet keys,
+                             const RegisterCall& call) {
+    run(function, context, keys, call, std::index_sequence_for<A...>());
+  }
+
   static InferredTypes infer() {
     InferredTypes types;
     (types.arguments.push_back(Argument<A>::type()), ...);
@@ -93,6 +121,17 @@ struct Unboxed {
   using Unboxing = decltype(Argument<P>::unbox(std::declval<const Value&>()));
   template <typename P>
   using Held = std::conditional_t<std::is_same_v<P, Tensor&>, Tensor, Unboxing<P>>;
+  template <typename P>
+  using HeldInRegister = std::conditional_t<std::is_same_v<P, Tensor>, Tensor, Held<P>>;
+
+  template <typename P>
+  static decltype(auto) read(const RegisterCall& call, std::size_t position) {
+    if constexpr (std::is_same_v<HeldInRegister<P>, Tensor>) {
+      return call.take_tensor(position, sizeof...(A));
+    } else {
+      return Argument<P>::unbox(*call.arguments[position]);
+    }
+  }
 
   template <typename P, typename H>
   static decltype(auto) pass(H& held) {
@@ -160,6 +199,16 @@ struct ThunkOf<F, Unboxed<R, A...>> {
     constexpr auto constant = function;
     return Callable::invoke(constant, keys, std::forward<A>(arguments)...);
   }
+  // The first two with the lock of the interpreter released: see slot/gil.h. A result is made before
+  // the lock is taken again.
+  static R released_through_pointer(A... arguments, void* context, DispatchKeySet keys) {
+    const GilReleased released;
+    return through_pointer(std::forward<A>(arguments)..., context, keys);
+  }
+  static R released_through_object(A... arguments, void* context, DispatchKeySet keys) {
+    const GilReleased released;
+    return through_object(std::forward<A>(arguments)..., context, keys);
+  }
 };
 
 }  // namespace detail
@@ -213,13 +262,35 @@ class Kernel {
     return kernel;
   }
 
+  // A function, lambda or function object that runs with the lock of the interpreter released, however
+  // it is called: it touches nothing that belongs to an interpreter. Raises BadRegistration for a null
+  // pointer.
+  template <typename F>
+  static Kernel released(F&& function) {
+    Kernel kernel = from(std::forward<F>(function));
+    using Given = std::remove_cvref_t<F>;
+    using Function = std::conditional_t<std::is_function_v<Given>, Given*, Given>;
+    using Thunk = detail::ThunkOf<Function, typename detail::CallableOf<Function>::Shape>;
+    if constexpr (std::is_class_v<Function>) {
+      kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::released_through_object);
+    } else {
+      const Function pointer = function;
+      kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::released_through_pointer);
+      kernel.record_->context = reinterpret_cast<void*>(pointer);
+      kernel.record_->keyed = false;  // a call goes to the thunk
+    }
+    kernel.record_->releases_gil = true;
+    return kernel;
+  }
+
   // Raises BadRegistration for a null pointer.
-  OPYARD_API static Kernel boxed(BoxedKernel function);
+  OPYARD_API static Kernel boxed(BoxedKernel function, Gil gil = Gil::Kept);
   OPYARD_API static Kernel fallthrough();
-  // A boxed function with a context of its own, destroyed once no call can use it. Where this
-  // raises bad_alloc, or BadRegistration for a null function, the context is still the caller's.
+  // A boxed function with a context of its own, destroyed once no call can use it; one that is marked
+  // Released releases the lock itself. If this raises bad_alloc, or BadRegistration for a null
+  // function, the context is still the caller's.
   OPYARD_API static Kernel with_context(BoxedFunction function, void* context,
-                                        void (*destroy)(void*));
+                                        void (*destroy)(void*), Gil gil = Gil::Kept);
 
   Kernel(Kernel&&) noexcept = default;
   Kernel& operator=(Kernel&&) noexcept = default;
@@ -246,6 +317,7 @@ class Kernel {
     using Callable = detail::CallableOf<F>;
     Kernel kernel;
     kernel.record_->boxed = &Callable::Shape::boxed;
+    kernel.record_->from_registers = &Callable::Shape::from_registers;
     kernel.record_->signature = &typeid(typename Callable::Signature);
     kernel.record_->infer = &Callable::Shape::infer;
     return kernel;
@@ -253,5 +325,15 @@ class Kernel {
 
   std::unique_ptr<Record> record_;
 };
+
+// m.impl("scaled_add", DispatchKey::CPU, releases_gil(&scaled_add));
+template <typename F>
+Kernel releases_gil(F&& function) {
+  if constexpr (std::is_convertible_v<F, BoxedKernel>) {
+    return Kernel::boxed(function, Gil::Released);
+  } else {
+    return Kernel::released(std::forward<F>(function));
+  }
+}
 
 }  // namespace opyard

@@ -22,6 +22,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -100,6 +101,21 @@ class OPYARD_API Operator {
   // For callers whose arguments were made from this schema.
   void call_boxed_unchecked(Stack& stack) const;
 
+  // For the same callers, with arguments and results in place: see registry/register_call.h. Raises
+  // Unsupported if the schema leaves the number of arguments or results open.
+  [[gnu::always_inline]] void call_from_registers(const RegisterCall& call) const {
+    const DispatchKeySet arguments = register_keys(call);
+    const std::uint32_t outer = detail::begin_reading();
+    const DispatchKeySet keys = call_keys(arguments);
+    const Record& found = record(keys);
+    if (__builtin_expect(!found.lasting, 0)) return call_from_registers(found, keys, outer, call);
+    const RegisterFunction function = found.from_registers;
+    const TypedFunction typed = found.typed;
+    void* const context = found.context;
+    detail::end_reading(outer);
+    function(typed, context, keys, call);
+  }
+
   // What call_boxed() checks before it calls. Raises BadArgument.
   void check_arguments(std::span<const Value> arguments) const;
 
@@ -177,9 +193,28 @@ class OPYARD_API Operator {
     bool carries_keys;
   };
   DispatchKeySet check_and_join_keys(std::span<const Value> arguments) const;
+  // Ends what begin_reading() began, and runs what is not `lasting`.
+  void call_from_registers(const Record& found, DispatchKeySet keys, std::uint32_t outer,
+                           const RegisterCall& call) const;
+  void run_from_registers(const Record& record, DispatchKeySet keys,
+                          const RegisterCall& call) const;
+  [[gnu::always_inline]] DispatchKeySet register_keys(const RegisterCall& call) const {
+    DispatchKeySet keys;
+    for (std::uint64_t rest = key_positions_; rest != 0; rest &= rest - 1) {
+      const Value& value = *call.arguments[std::countr_zero(rest)];
+      keys = keys | (value.is_tensor() ? value.tensor_unchecked().keys() : keys_inside(value));
+    }
+    if (__builtin_expect(plan_.size() > 64, 0)) keys = keys | far_keys(call);
+    return keys;
+  }
+  static DispatchKeySet keys_of(const Value& value);
+  // Of a generator, or of tensors in a list; and of the arguments from the 65th on.
+  static DispatchKeySet keys_inside(const Value& value);
+  DispatchKeySet far_keys(const RegisterCall& call) const;
   void run_above(std::size_t below, const Record& record, DispatchKeySet keys, Stack& stack) const;
 
   const std::vector<ArgumentPlan> plan_;
+  std::uint64_t key_positions_;  // bit i: the argument at position i carries keys; of the first 64
   const std::vector<std::uint64_t> result_kinds_;  // as plain_kinds
   // The address of the type_info of this operator's C++ signature, and 1 where a handle was made
   // with it, which may be called for ever through every record that comes later; or 0.

@@ -7,6 +7,10 @@
 // The calling conventions
 //   typed   R f(A..., void* context, DispatchKeySet)      for the operator's C++ signature R(A...)
 //   boxed   void f(const Record&, const Operator&, DispatchKeySet, Stack&)
+//   from registers   void f(TypedFunction, void* context, DispatchKeySet, const RegisterCall&)
+//
+// The third calls the record's typed function, which it is given with its context, so that a record
+// that is `lasting` can be left before the call; see registry/register_call.h.
 //
 // The context and the set come last, so that the arguments lie where a kernel without them expects
 // them; see registry/kernel.h, [Plain functions].
@@ -14,7 +18,7 @@
 // The key set that a kernel receives is the one its call was dispatched with, so that a
 // kernel can mask it and redispatch.
 //
-// Depends on: value/stack.h, schema/type.h.
+// Depends on: registry/register_call.h, value/stack.h, schema/type.h.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +27,7 @@
 #include <vector>
 
 #include "opyard/keys/dispatch_key_set.h"
+#include "opyard/registry/register_call.h"
 #include "opyard/schema/type.h"
 #include "opyard/value/stack.h"
 
@@ -34,6 +39,8 @@ struct Record;
 
 using TypedFunction = void (*)();
 using BoxedFunction = void (*)(const Record&, const Operator&, DispatchKeySet, Stack&);
+using RegisterFunction = void (*)(TypedFunction, void* context, DispatchKeySet,
+                                  const RegisterCall&);
 
 // What a record does with a call.
 enum class RecordRole : std::uint8_t {
@@ -45,6 +52,8 @@ enum class RecordRole : std::uint8_t {
   ThreadEntry,  // makes the thread known, then goes on; see keys/local.h [Thread entry]
   Observe,      // tells the observers, then goes on below; see registry/watched.h
   Trace,        // shows the call, then goes on to the slot's kernel; see registry/trace.h
+  Watch,        // a profile's: notes the call, then goes on to the slot's kernel
+  Recorder,     // of gradients: goes on below if no tensor needs one, without boxing
   View,         // goes on to what stands there for the thread's interpreter; see Operator
 };
 
@@ -55,16 +64,19 @@ struct InferredTypes {
 };
 
 struct Record {
-  // Read by calls. Where `typed` is there and its context is nothing that could be freed, the
-  // record is `lasting`: the function is called outside of the call depth (registry/operator.h).
+  // Read by calls. A record has a function for calls from registers if it has a typed one. If its
+  // context is nothing that could be freed then, the record is `lasting`: the function is called
+  // outside of the call depth (registry/operator.h).
   // Where the context is a function R(DispatchKeySet, A...) then, the record is `keyed` as well:
   // a call that comes through a layer goes to that function at once.
   TypedFunction typed = nullptr;
   void* context = nullptr;
   BoxedFunction boxed = nullptr;
+  RegisterFunction from_registers = nullptr;
   RecordRole role = RecordRole::Kernel;
   bool lasting = false;
   bool keyed = false;
+  bool releases_gil = false;  // its functions release the lock of the interpreter; see slot/gil.h
 
   // Read by people and by registration.
   void (*destroy)(void* context) = nullptr;

@@ -1,7 +1,8 @@
 // opyard/registry/result.h: how what a kernel returns crosses the stack, by its C++ type.
 //
-// `push` puts it on the stack as an owner, `take` reads it back after a boxed call. A returned
-// reference is one of the arguments, so nothing is read back for it. A tuple is several results.
+// `push` puts it on the stack as an owner, `write` puts it into registers, `take` reads it back after
+// a boxed call. A returned reference is one of the arguments, so nothing is read back for it. A tuple
+// is several results.
 //
 // Depends on: registry/container_types.h.
 #pragma once
@@ -33,6 +34,13 @@ struct ResultOf {
       detail::Argument<R>::box(stack, result);
     }
   }
+  static void write(Value* const* results, R&& result) {
+    if constexpr (requires { detail::Argument<R>::own(std::move(result)); }) {
+      *results[0] = detail::Argument<R>::own(std::move(result));
+    } else {
+      *results[0] = detail::boxed<R>(result);
+    }
+  }
   static R take(std::span<Value> results) {
     if constexpr (std::is_same_v<R, Tensor>) {
       return results[0].is_none() ? Tensor() : results[0].take_tensor();
@@ -47,6 +55,7 @@ struct ResultOf<Tensor&> {
   static void types(std::vector<TypePtr>& out) { out.push_back(detail::Argument<Tensor>::type()); }
   static constexpr std::size_t count = 1;
   static void push(Stack& stack, const Tensor& result) { stack.push(Value(result)); }
+  static void write(Value* const* results, const Tensor& result) { *results[0] = Value(result); }
 };
 
 template <>
@@ -61,6 +70,10 @@ struct ResultOf<std::tuple<R...>> {
   static constexpr std::size_t count = sizeof...(R);
   static void push(Stack& stack, std::tuple<R...> results) {
     std::apply([&](R&... result) { (ResultOf<R>::push(stack, std::move(result)), ...); }, results);
+  }
+  static void write(Value* const* results, std::tuple<R...>&& all) {
+    std::apply([&](R&... result) { (ResultOf<R>::write(results++, std::forward<R>(result)), ...); },
+               all);
   }
   static std::tuple<R...> take(std::span<Value> results) {
     return take_each(results, std::index_sequence_for<R...>());

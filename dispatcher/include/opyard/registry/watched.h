@@ -12,7 +12,9 @@
 namespace opyard::detail {
 
 // Whether a record watches calls and can do so without their values.
-inline bool watches(const Record& record) { return record.role >= RecordRole::Observe; }
+inline bool watches(const Record& record) {
+  return record.role == RecordRole::Observe || record.role == RecordRole::Trace;
+}
 OPYARD_API bool wants_values(const Record& record) noexcept;
 
 // Inside a CallDepth, for as long as the call.

@@ -6,15 +6,16 @@
 //     op.call(x);   // sees the modes and keys of the thread that captured
 //   });
 //
-// A context has the include and exclude sets, the modes, and the dispatcher of its own. Observers are not part of it: they belong
-// to the thread that they were installed on. Copying one counts; it may be kept for as long as wanted,
+// A context has the include and exclude sets, the gradient mode, the modes, and the dispatcher of its
+// own. Observers are not part of it: they belong to the thread that they were installed on. Copying one counts; it may be kept for as long as wanted,
 // entered on several threads at once, and dropped on any.
 //
-// Depends on: slot/modes.h, slot/thread_dispatcher.h.
+// Depends on: keys/gradient_mode.h, slot/modes.h, slot/thread_dispatcher.h.
 #pragma once
 
 #include <vector>
 
+#include "opyard/keys/gradient_mode.h"
 #include "opyard/slot/modes.h"
 #include "opyard/slot/thread_dispatcher.h"
 
@@ -26,6 +27,7 @@ class OPYARD_API ThreadContext {
   static ThreadContext capture();
 
   LocalKeys keys() const noexcept { return keys_; }
+  GradientMode gradient_mode() const noexcept { return gradient_mode_; }
   const std::vector<ModePtr>& modes() const noexcept { return modes_; }
 
  private:
@@ -33,6 +35,7 @@ class OPYARD_API ThreadContext {
   ThreadContext() = default;
 
   LocalKeys keys_;  // without what the others add
+  GradientMode gradient_mode_ = GradientMode::Gradients;
   std::vector<ModePtr> modes_;
   Interpreter* dispatcher_ = nullptr;
 };
@@ -49,6 +52,7 @@ class OPYARD_API ThreadContextScope {
   std::vector<ModePtr> former_modes_;
   Interpreter* former_dispatcher_ = nullptr;
   LocalKeys former_keys_;
+  GradientMode former_gradient_mode_;
 };
 
 }  // namespace opyard

@@ -75,8 +75,11 @@ class OPYARD_API LentTensor {
   bool take_back() noexcept {
     TensorImpl& tensor = *tensor_;
     if (!tensor.is_unshared() || !tensor.storage_->is_unshared()) return false;
-    const bool is_clean = tensor.object_slot_.tag() == nullptr && tensor.policies_ == 0;
-    if (__builtin_expect(is_clean && !tensor.kept_geometry_, 1)) return true;
+    const bool is_plain =
+        tensor.object_slot_.tag() == nullptr && tensor.policies_ == 0 && tensor.marks_ == 0;
+    const bool keeps_nothing =
+        !tensor.kept_geometry_ && !tensor.gradient_state_ && !tensor.storage_->gradient_state_;
+    if (__builtin_expect(is_plain && keeps_nothing, 1)) return true;
     return clean();
   }
   // Lets go of the tensor, which others own; there is none in here any more.

@@ -3,7 +3,7 @@
 // A tensor's storage is never null, since the storage knows the device; its data may be null
 // (an empty tensor, a meta tensor, an output that is yet to be allocated).
 //
-// Depends on: base/counted.h, tensor/device.h.
+// Depends on: base/counted.h, base/set_once.h, tensor/device.h.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "opyard/base/counted.h"
+#include "opyard/base/set_once.h"
 #include "opyard/tensor/device.h"
 
 namespace opyard {
@@ -51,6 +52,10 @@ class OPYARD_API Storage : public Counted {
   std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
 
+  // What those who record gradients keep beside the storage, such as the history of writes to it; empty
+  // as a rule. It owns nothing that owns the storage.
+  SetOnce<Counted>& gradient_state() const noexcept { return gradient_state_; }
+
  protected:
   Storage(void* data, std::size_t bytes, Device device, void* context, Deleter deleter,
           bool read_only) noexcept
@@ -74,7 +79,10 @@ class OPYARD_API Storage : public Counted {
   Deleter deleter_;
   const Device device_;
   std::atomic<MemoryAccess> access_;
+  // Which of the allocator's lists the memory goes back to; 0 for none. Constant.
+  std::uint8_t size_class_ = 0;
   std::atomic<std::uint32_t> version_{0};
+  mutable SetOnce<Counted> gradient_state_;
 };
 
 }  // namespace opyard

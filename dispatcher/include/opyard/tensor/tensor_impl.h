@@ -19,15 +19,19 @@
 //
 // What a tensor was made with, whatever its policies, is what own_sizes() and the like give.
 //
+// [Marks] What is true of a tensor because of how it was made, and of every view of it. The bits belong
+// to those who record gradients; here they are only kept and handed on.
+//
 // Users of tensors want tensor/tensor.h. A kernel or plugin that makes views wants this.
 //
-// Depends on: base/small_vector.h, keys/dispatch_key_set.h, slot/object_slot.h,
+// Depends on: base/set_once.h, base/small_vector.h, keys/dispatch_key_set.h, slot/object_slot.h,
 // tensor/{dtype,layout,storage}.h.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "opyard/base/set_once.h"
 #include "opyard/base/small_vector.h"
 #include "opyard/keys/dispatch_key_set.h"
 #include "opyard/slot/object_slot.h"
@@ -46,8 +50,8 @@ class OPYARD_API TensorImpl final : public Counted {
   // number of elements past int64, and for geometry that leaves the storage.
   TensorImpl(CountedPtr<Storage> storage, DType dtype, IntSpan sizes, IntSpan strides,
              std::int64_t storage_offset, DispatchKeySet keys);
-  // A view of the whole of another tensor, with keys of its own: nothing is left to check. It has no
-  // policies, and its object slot is empty.
+  // A view of the whole of another tensor, with keys of its own: nothing is left to check. It has the
+  // marks of the other and no policies, and its object slot is empty.
   TensorImpl(const TensorImpl& viewed, DispatchKeySet keys);
   ~TensorImpl() override;
 
@@ -72,6 +76,18 @@ class OPYARD_API TensorImpl final : public Counted {
   // BadArgument for a custom part of a tensor whose object slot is not tagged.
   void set_policies(std::uint8_t policies);
   std::uint8_t policies() const noexcept { return policies_; }
+
+  // See [Marks].
+  static constexpr std::uint8_t kDetached = 1;              // gradients do not flow through it
+  static constexpr std::uint8_t kMadeWithoutGradients = 2;  // under GradientMode::NoGradients
+  static constexpr std::uint8_t kInference = 4;             // under GradientMode::Inference
+  std::uint8_t marks() const noexcept { return marks_; }
+  bool has_mark(std::uint8_t any_of) const noexcept { return (marks_ & any_of) != 0; }
+  // Only while no other thread can see the tensor.
+  void set_marks(std::uint8_t marks) noexcept { marks_ = marks; }
+
+  // What those who record gradients keep beside the tensor; empty as a rule.
+  SetOnce<Counted>& gradient_state() const noexcept { return gradient_state_; }
 
   IntSpan sizes() const {
     return has_policy(kCustomSizes | kSymbolic) ? ask_sizes() : IntSpan(sizes_);
@@ -152,6 +168,8 @@ class OPYARD_API TensorImpl final : public Counted {
   DType dtype_;
   bool contiguous_;
   std::uint8_t policies_ = 0;
+  std::uint8_t marks_ = 0;
+  mutable SetOnce<Counted> gradient_state_;
   mutable CountedPtr<Counted> kept_geometry_;
 };
 

@@ -49,6 +49,11 @@ class OPYARD_API Stack {
     if (__builtin_expect(size_ == capacity_, 0)) grow();
     new (bottom_ + size_++) Value(Value::lend(tensor));
   }
+  // The same of any value.
+  void lend(const Value& value) {
+    if (__builtin_expect(size_ == capacity_, 0)) grow();
+    new (bottom_ + size_++) Value(Value::lend(value));
+  }
 
   // The topmost `count` values, first one first. Raises BadArgument where there are fewer.
   std::span<Value> top(std::size_t count) {

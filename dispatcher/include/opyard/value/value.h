@@ -113,6 +113,14 @@ class OPYARD_API Value {
     value.set_hold(tensor.defined() ? Hold::Lent : Hold::Nothing);
     return value;
   }
+  // The same of any value.
+  static Value lend(const Value& other) noexcept {
+    Value value(Kind::None);
+    value.head_ = other.head_;
+    value.payload_.integer = other.payload_.integer;
+    if (other.hold() != Hold::Nothing) value.set_hold(Hold::Lent);
+    return value;
+  }
 
   Value(const Value& other) noexcept { copy(other); }
   Value(Value&& other) noexcept { take(other); }
@@ -129,6 +137,14 @@ class OPYARD_API Value {
     Value fresh(std::move(other));
     exchange_with(fresh);
     return *this;
+  }
+
+  // Becomes None. The old content dies last: its end may lead back to this value.
+  void reset() noexcept {
+    Counted* const old = hold() == Hold::Owned ? payload_.object : nullptr;
+    head_ = 0;
+    payload_.integer = 0;
+    if (old != nullptr) CountedAccess::release(old);
   }
 
   Kind kind() const noexcept { return Kind(head_ & 0xff); }
