@@ -52,6 +52,7 @@ TEST(ErrorKinds, NumbersAreFrozen) {
   EXPECT_EQ(int(status_of(ErrorKind::InterpreterGone)), 14);
   EXPECT_EQ(int(status_of(ErrorKind::Foreign)), 18);
   EXPECT_EQ(int(status_of(ErrorKind::TimedOut)), 21);
+  EXPECT_EQ(int(status_of(ErrorKind::BadGraph)), 22);
 }
 
 TEST(Guarded, ABodyThatReturnsIsOk) {

@@ -351,6 +351,7 @@ KINDS = {
     "OperatorGone": RuntimeError, "InterpreterGone": RuntimeError, "BadPlugin": OSError,
     "Unsupported": NotImplementedError, "Python": RuntimeError, "Foreign": RuntimeError,
     "BadFuture": RuntimeError, "Cancelled": RuntimeError, "TimedOut": TimeoutError,
+    "BadGraph": ValueError,
 }  # fmt: skip
 
 

@@ -26,6 +26,7 @@ enum class LockRank : int {
   Reclaimer,        // threads that call, and retired records
   KeyNames,         // who names a dispatch key
   UserTypes,        // classes and enums of users
+  Symbols,          // the names that graphs use
   WeakPointers,     // who watches which object: objects may die under any other lock
   kCount,
 };

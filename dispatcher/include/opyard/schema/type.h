@@ -35,7 +35,8 @@ enum class TypeKind : std::uint8_t {
   Class,     // a class or enum registered by its user, by name; see value/user_type.h
 };
 
-class OPYARD_API Type final : public Counted {
+// A layer above may derive one that knows more of a base type's values; here it is that base type.
+class OPYARD_API Type : public Counted {
  public:
   TypeKind kind() const noexcept { return kind_; }
   std::span<const TypePtr> elements() const noexcept { return elements_; }

@@ -1,0 +1,26 @@
+// opyard/jit/source_range.h: where a node was written: a line of a graph's text or of a program.
+//
+// Depends on: nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace opyard::jit {
+
+struct SourceRange {
+  // Shared by all nodes of one text; null where nothing is known.
+  std::shared_ptr<const std::string> file;
+  std::uint32_t line = 0;    // from 1
+  std::uint32_t column = 0;  // from 1
+
+  bool known() const noexcept { return file != nullptr; }
+  // "model.py:12:4", or empty.
+  std::string text() const {
+    if (!known()) return {};
+    return *file + ':' + std::to_string(line) + ':' + std::to_string(column);
+  }
+};
+
+}  // namespace opyard::jit

@@ -1,0 +1,134 @@
+// ir/attribute.cpp: the attributes of a node.
+#include "opyard/jit/attribute.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "opyard/jit/graph.h"
+#include "opyard/value/deep_copy.h"
+
+namespace opyard::jit {
+namespace {
+
+#define OPYARD_ATTRIBUTE_KIND(letters, type, words)                                             \
+  static_assert(std::is_same_v<                                                                 \
+                std::variant_alternative_t<std::size_t(AttributeKind::letters), AttributeValue>, \
+                type>);
+#include "opyard/jit/attribute_kinds.def"
+#undef OPYARD_ATTRIBUTE_KIND
+
+AttributeValue independent_copy(const AttributeValue& value) {
+  if (const auto* const graph = std::get_if<GraphPtr>(&value)) {
+    return AttributeValue(std::in_place_type<GraphPtr>, (*graph)->copy());
+  }
+  if (const auto* const graphs = std::get_if<std::vector<GraphPtr>>(&value)) {
+    std::vector<GraphPtr> copies;
+    for (const GraphPtr& graph : *graphs) copies.push_back(graph->copy());
+    return copies;
+  }
+  if (const auto* const held = std::get_if<opyard::Value>(&value)) {
+    if (held->is_list() || held->is_dict()) return deep_copy(*held);
+  }
+  return value;
+}
+
+}  // namespace
+
+#define OPYARD_ATTRIBUTE_KIND(letters, type, words)                                        \
+  Node* Node::letters##_(Symbol name, type value) {                                        \
+    return set_attribute(name, AttributeValue(std::in_place_type<type>, std::move(value))); \
+  }
+#include "opyard/jit/attribute_kinds.def"
+#undef OPYARD_ATTRIBUTE_KIND
+
+const char* letters_of(AttributeKind kind) noexcept {
+  switch (kind) {
+#define OPYARD_ATTRIBUTE_KIND(letters, type, words) \
+  case AttributeKind::letters:                      \
+    return #letters;
+#include "opyard/jit/attribute_kinds.def"
+#undef OPYARD_ATTRIBUTE_KIND
+  }
+  return "";
+}
+
+const char* words_of(AttributeKind kind) noexcept {
+  switch (kind) {
+#define OPYARD_ATTRIBUTE_KIND(letters, type, words) \
+  case AttributeKind::letters:                      \
+    return words;
+#include "opyard/jit/attribute_kinds.def"
+#undef OPYARD_ATTRIBUTE_KIND
+  }
+  return "";
+}
+
+const Attribute* Node::find_attribute(Symbol name) const noexcept {
+  const auto found =
+      std::find_if(attributes_.begin(), attributes_.end(),
+                   [&](const Attribute& attribute) { return attribute.name == name; });
+  return found == attributes_.end() ? nullptr : &*found;
+}
+
+const AttributeValue& Node::get_attribute(Symbol name, AttributeKind kind) const {
+  const Attribute* const found = find_attribute(name);
+  OPYARD_CHECK(found != nullptr, NotFound,
+               fmt::format("a '{}' node has no attribute '{}'", kind_.qual_string(), name.name()));
+  OPYARD_CHECK(found->kind() == kind, BadArgument,
+               fmt::format("attribute '{}' of a '{}' node is {} ({}), not {} ({})", name.name(),
+                           kind_.qual_string(), words_of(found->kind()), letters_of(found->kind()),
+                           words_of(kind), letters_of(kind)));
+  return found->value;
+}
+
+AttributeKind Node::kind_of(Symbol name) const {
+  const Attribute* const found = find_attribute(name);
+  OPYARD_CHECK(found != nullptr, NotFound,
+               fmt::format("a '{}' node has no attribute '{}'", kind_.qual_string(), name.name()));
+  return found->kind();
+}
+
+std::vector<Symbol> Node::attribute_names() const {
+  std::vector<Symbol> names;
+  names.reserve(attributes_.size());
+  for (const Attribute& attribute : attributes_) names.push_back(attribute.name);
+  return names;
+}
+
+Node* Node::set_attribute(Symbol name, AttributeValue value) {
+  check_alive();
+  OPYARD_CHECK(name.defined(), BadValue, "an attribute has a name");
+  auto* const found = const_cast<Attribute*>(find_attribute(name));
+  if (found != nullptr) {
+    found->value = std::move(value);
+  } else {
+    attributes_.push_back({name, std::move(value)});
+  }
+  graph_->note_change();
+  return this;
+}
+
+Node* Node::remove_attribute(Symbol name) {
+  check_alive();
+  const Attribute* const found = find_attribute(name);
+  OPYARD_CHECK(found != nullptr, NotFound,
+               fmt::format("a '{}' node has no attribute '{}'", kind_.qual_string(), name.name()));
+  attributes_.erase(attributes_.begin() + (found - attributes_.data()));
+  graph_->note_change();
+  return this;
+}
+
+Node* Node::copy_attributes(const Node* from) {
+  check_alive();
+  std::vector<Attribute> copies;
+  copies.reserve(from->attributes_.size());
+  for (const Attribute& attribute : from->attributes_) {
+    copies.push_back({attribute.name, independent_copy(attribute.value)});
+  }
+  attributes_ = std::move(copies);
+  graph_->note_change();
+  return this;
+}
+
+}  // namespace opyard::jit

@@ -1,0 +1,260 @@
+// ir/graph.cpp: making, copying and naming what a graph holds.
+#include "opyard/jit/graph.h"
+
+#include <fmt/format.h>
+
+namespace opyard::jit {
+namespace {
+
+constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+
+using Numbers = std::unordered_map<Value*, std::uint64_t>;
+
+void take_numbers(std::span<Value* const> from, std::span<Value* const> to, Numbers& numbers) {
+  for (std::size_t i = 0; i < from.size(); ++i) numbers[to[i]] = from[i]->unique();
+}
+
+// Of a block and its copy.
+void take_numbers(const Block* from, const Block* to, Numbers& numbers) {
+  take_numbers(from->inputs(), to->inputs(), numbers);
+  auto copy = to->nodes().begin();
+  for (const Node* const node : from->nodes()) {
+    take_numbers(node->outputs(), (*copy)->outputs(), numbers);
+    for (std::size_t i = 0; i < node->blocks().size(); ++i) {
+      take_numbers(node->blocks()[i], (*copy)->blocks()[i], numbers);
+    }
+    ++copy;
+  }
+}
+
+std::size_t count_nodes(const Block* block) {
+  std::size_t count = 0;
+  for (const Node* const node : block->nodes()) {
+    ++count;
+    for (const Block* const inner : node->blocks()) count += count_nodes(inner);
+  }
+  return count;
+}
+
+}  // namespace
+
+Graph::Graph() {
+  block_ = make_block(nullptr);
+  insert_point_ = block_->return_;
+}
+Graph::~Graph() = default;
+
+Block* Graph::make_block(Node* owner) {
+  Block* const block = blocks_.make(this, owner);
+  block->param_ = nodes_.make(this, prim::Param, stage_);
+  block->return_ = nodes_.make(this, prim::Return, stage_);
+  block->param_->block_ = block->return_->block_ = block;
+  block->param_->position_ = kFirst;
+  block->return_->position_ = kLast;
+  block->param_->next_ = block->return_;
+  block->return_->prev_ = block->param_;
+  return block;
+}
+
+int Graph::advance_stage() {
+  note_change();
+  return ++stage_;
+}
+
+void Graph::set_stage(int stage) {
+  int least = 0;
+  for (const Node* const node : nodes()) least = std::max(least, node->stage());
+  for (const Value* const input : inputs()) least = std::max(least, input->stage());
+  for (const int output : output_stages_) least = std::max(least, output);
+  OPYARD_CHECK(stage >= least, BadValue,
+               fmt::format("the last stage cannot be {}: stage {} is in use", stage, least));
+  stage_ = stage;
+  note_change();
+}
+
+int Graph::output_stage(std::size_t index) const {
+  return_node()->check_index(index, output_stages_.size(), "outputs");
+  return output_stages_[index];
+}
+
+void Graph::set_output_stage(std::size_t index, int stage) {
+  return_node()->check_index(index, output_stages_.size(), "outputs");
+  OPYARD_CHECK(stage >= 0, BadValue, fmt::format("stage {} is negative", stage));
+  if (stage > stage_) stage_ = stage;
+  output_stages_[index] = stage;
+  note_change();
+}
+
+Value* Graph::add_input(std::string_view name, TypePtr type) {
+  return block_->add_input(name, std::move(type));
+}
+Value* Graph::insert_input(std::size_t index, std::string_view name, TypePtr type) {
+  return block_->insert_input(index, name, std::move(type));
+}
+
+Node* Graph::create(Symbol kind, std::span<Value* const> inputs, std::size_t outputs) {
+  OPYARD_CHECK(kind.defined(), BadValue, "a node has a kind");
+  OPYARD_CHECK(kind != prim::Param && kind != prim::Return, BadValue,
+               "the sentinels of a block are made with it");
+  Node* const node = nodes_.make(this, kind, stage_);
+  try {
+    node->inputs_.reserve(inputs.size());
+    node->outputs_.reserve(outputs);
+    for (Value* const input : inputs) node->add_input(input);
+    for (std::size_t i = 0; i < outputs; ++i) node->add_output();
+  } catch (...) {
+    node->discard();
+    throw;
+  }
+  return node;
+}
+
+Node* Graph::create_copy(const Node* node, const Mapping& map) {
+  Node* const copy = create(node->kind(), std::initializer_list<Value*>{}, 0);
+  try {
+    copy->overload_ = node->overload_;
+    copy->stage_ = node->stage_;
+    copy->source_ = node->source_;
+    copy->scope_ = node->scope_;
+    copy->payload_ = node->payload_;
+    copy->copy_attributes(node);
+    for (Value* const input : node->inputs()) copy->add_input(map(input));
+    for (const Value* const output : node->outputs()) {
+      copy->add_output(output->type())->copy_metadata(output);
+    }
+    std::unordered_map<const Value*, Value*> inner;
+    const Mapping map_inner = [&](Value* value) {
+      const auto found = inner.find(value);
+      return found != inner.end() ? found->second : map(value);
+    };
+    const auto remember = [&](const Node* from, const Node* to) {
+      for (std::size_t i = 0; i < from->outputs().size(); ++i) {
+        inner[from->outputs()[i]] = to->outputs()[i];
+      }
+    };
+    for (const Block* const block : node->blocks()) {
+      Block* const fresh = copy->add_block();
+      for (const Value* const input : block->inputs()) {
+        fresh->add_input({}, input->type())->copy_metadata(input);
+      }
+      remember(block->param_node(), fresh->param_node());
+      for (const Node* const below : block->nodes()) {
+        remember(below, fresh->append_node(create_copy(below, map_inner)));
+      }
+      for (Value* const output : block->outputs()) fresh->register_output(map_inner(output));
+    }
+  } catch (...) {
+    copy->discard();
+    throw;
+  }
+  return copy;
+}
+
+GraphPtr Graph::copy() const {
+  GraphPtr fresh = make_graph();
+  std::unordered_map<const Value*, Value*> values;
+  Numbers numbers;
+  fresh->stage_ = stage_;
+  for (const Value* const input : inputs()) {
+    Value* const made = fresh->add_input({}, input->type())->copy_metadata(input);
+    made->stage_ = input->stage_;
+    values[input] = made;
+  }
+  const Mapping map = [&](Value* value) {
+    const auto found = values.find(value);
+    OPYARD_CHECK(found != values.end(), BadGraph,
+                 fmt::format("%{} is used before it is defined, so the graph cannot be copied",
+                             value->printed_name()));
+    return found->second;
+  };
+  for (const Node* const node : nodes()) {
+    Node* const made = fresh->append_node(fresh->create_copy(node, map));
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) {
+      values[node->outputs()[i]] = made->outputs()[i];
+    }
+  }
+  for (Value* const output : outputs()) fresh->register_output(map(output));
+  fresh->output_stages_ = output_stages_;
+  take_numbers(block_, fresh->block_, numbers);
+  fresh->renumber(numbers);
+  fresh->insert_point_ = fresh->return_node();
+  return fresh;
+}
+
+void Graph::set_insert_point(Node* node) {
+  node->check_alive();
+  OPYARD_CHECK(node->graph_ == this && node->block_ != nullptr, BadValue,
+               "the insert point is a node in a block of this graph");
+  OPYARD_CHECK(node->kind() != prim::Param, BadValue,
+               "nothing is inserted before the 'prim::Param' of a block");
+  insert_point_ = node;
+}
+
+Node* Graph::insert_node(Node* node) { return node->insert_before(insert_point_); }
+
+Value* Graph::insert_constant(const opyard::Value& value, TypePtr type) {
+  return insert_node(create_constant(value, std::move(type)))->output();
+}
+
+Value* Graph::find_value(std::string_view name) const {
+  const auto found = names_.find(std::string(name));
+  if (found != names_.end()) return found->second;
+  Value* numbered = nullptr;
+  values_.for_each([&](Value* value) {
+    if (!value->is_erased() && !value->has_debug_name() && value->printed_name() == name) {
+      numbered = value;
+    }
+  });
+  return numbered;
+}
+
+std::size_t Graph::node_count() const noexcept { return count_nodes(block_); }
+
+void Graph::renumber(const std::unordered_map<Value*, std::uint64_t>& numbers) {
+  std::uint64_t next = 0;
+  for (const auto& [value, number] : numbers) next = std::max(next, number + 1);
+  values_.for_each([&](Value* value) {
+    const auto found = numbers.find(value);
+    value->unique_ = found != numbers.end() ? found->second : next++;
+  });
+  next_unique_ = next;
+  note_change();
+}
+
+// The former holder of the name gets the next free number behind a dot.
+void Graph::rename(Value* value, std::string_view name) {
+  std::string fresh(name);
+  const auto found = names_.find(fresh);
+  if (found != names_.end() && found->second != value) {
+    Value* const former = found->second;
+    std::string base = fresh;
+    const std::size_t dot = base.rfind('.');
+    if (dot != std::string::npos && dot + 1 < base.size() && dot > 0 &&
+        base.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
+      base.resize(dot);
+    }
+    std::uint64_t& suffix = suffixes_[base];
+    std::string other;
+    do {
+      other = fmt::format("{}.{}", base, ++suffix);
+    } while (names_.contains(other));
+    names_.emplace(other, former);
+    former->name_ = std::move(other);
+    found->second = value;
+  } else if (!fresh.empty()) {
+    names_.emplace(fresh, value);
+  }
+  if (value->name_ != fresh && !value->name_.empty()) names_.erase(value->name_);
+  value->name_ = std::move(fresh);
+  note_change();
+}
+
+void Graph::forget(Value* value) noexcept {
+  if (!value->name_.empty()) names_.erase(value->name_);
+  value->name_.clear();
+  value->node_ = nullptr;
+  value->uses_.clear();
+}
+
+}  // namespace opyard::jit

@@ -1,0 +1,173 @@
+// ir/lint.cpp: the rules that every graph keeps, checked in one walk.
+//
+// [Walk] Nodes are visited in program order, with the set of values defined so far: a value of a block
+// leaves it at the block's end, so that a use outside of the block finds nothing.
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/node_rules.h"
+#include "opyard/jit/graph.h"
+
+namespace opyard::jit {
+namespace {
+
+class Lint {
+ public:
+  explicit Lint(const Graph& graph) : graph_(graph) {}
+
+  void run() {
+    check_block(graph_.block(), nullptr);
+    for (const Value* const input : graph_.inputs()) check_stage(input->stage(), "input", input);
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const Value* const output = graph_.outputs()[i];
+      check_stage(graph_.output_stage(i), "output", output);
+      if (output->stage() > graph_.output_stage(i)) {
+        refuse(graph_.return_node(),
+               fmt::format("returns %{} in stage {}, but it is made in stage {}",
+                           output->printed_name(), graph_.output_stage(i), output->stage()));
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] OPYARD_COLD void refuse(const Node* node, std::string_view what) const {
+    detail::refuse_node(*node, what);
+  }
+
+  void check_stage(int stage, const char* what, const Value* value) const {
+    if (stage >= 0 && stage <= graph_.stage()) return;
+    refuse(graph_.return_node(), fmt::format("has {} %{} in stage {}, but the last stage is {}",
+                                             what, value->printed_name(), stage, graph_.stage()));
+  }
+
+  void check_block(const Block* block, const Node* owner) {
+    std::vector<const Value*> defined;
+    check_sentinels(block, owner);
+    define(block->param_node(), defined);
+    const Node* before = block->param_node();
+    for (const Node* const node : block->nodes()) {
+      check_links(node, before, block);
+      check_stages(node, before, owner);
+      check_inputs(node);
+      detail::check_kind_rules(*node);
+      for (const Block* const inner : node->blocks()) {
+        if (inner->owning_node() != node) refuse(node, "has a block that another node owns");
+        check_block(inner, node);
+      }
+      define(node, defined);
+      before = node;
+    }
+    check_links(block->return_node(), before, block);
+    check_inputs(block->return_node());
+    for (const Value* const value : defined) {
+      if (defined_.at(value) != value->uses().size()) {
+        refuse(value->node(), fmt::format("gives %{}, which is taken {} times and knows {} uses",
+                                          value->printed_name(), defined_.at(value),
+                                          value->uses().size()));
+      }
+      defined_.erase(value);
+    }
+  }
+
+  void check_sentinels(const Block* block, const Node* owner) const {
+    const Node* const param = block->param_node();
+    const Node* const ret = block->return_node();
+    if (param->kind() != prim::Param || !param->inputs().empty()) {
+      refuse(param, "is the first sentinel of a block, which is a prim::Param without inputs");
+    }
+    if (ret->kind() != prim::Return || !ret->outputs().empty()) {
+      refuse(ret, "is the last sentinel of a block, which is a prim::Return without outputs");
+    }
+    if (block->owning_node() != owner || &block->graph() != &graph_) {
+      refuse(param, "is in a block that belongs elsewhere");
+    }
+  }
+
+  void check_links(const Node* node, const Node* before, const Block* block) const {
+    if (&node->graph() != &graph_ || node->owning_block() != block) {
+      refuse(node, "is in the list of a block that does not own it");
+    }
+    if (node->is_destroyed()) refuse(node, "is in a block, but was destroyed");
+    if (node->prev() != before) refuse(node, "is not linked to the node before it");
+    if (before != block->param_node() && !before->is_before(node)) {
+      refuse(node, "has a position that is not behind that of the node before it");
+    }
+  }
+
+  void check_stages(const Node* node, const Node* before, const Node* owner) const {
+    if (owner != nullptr) {
+      if (node->stage() != owner->stage()) {
+        refuse(node, fmt::format("is of stage {} in a block of a node of stage {}", node->stage(),
+                                 owner->stage()));
+      }
+      return;
+    }
+    if (before->kind() != prim::Param && node->stage() < before->stage()) {
+      refuse(node, fmt::format("is of stage {} and follows one of stage {}", node->stage(),
+                               before->stage()));
+    }
+    if (node->stage() > graph_.stage()) {
+      refuse(node, fmt::format("is of stage {}, but the graph's last stage is {}", node->stage(),
+                               graph_.stage()));
+    }
+  }
+
+  void check_inputs(const Node* node) {
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      const Value* const input = node->inputs()[i];
+      const auto found = defined_.find(input);
+      if (found == defined_.end()) {
+        refuse(node, fmt::format("takes %{}, which is not defined before it", input->printed_name()));
+      }
+      ++found->second;
+      if (node->kind() != prim::Return && input->stage() > node->stage()) {
+        refuse(node, fmt::format("is of stage {} and takes %{} of stage {}", node->stage(),
+                                 input->printed_name(), input->stage()));
+      }
+    }
+  }
+
+  void define(const Node* node, std::vector<const Value*>& defined) {
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) {
+      const Value* const value = node->outputs()[i];
+      if (value->node() != node || value->offset() != i) {
+        refuse(node, fmt::format("has output %{}, which does not know it", value->unique()));
+      }
+      if (!uniques_.insert(value->unique()).second) {
+        refuse(node, fmt::format("gives %{}, a number that another value has", value->unique()));
+      }
+      if (value->unique() >= graph_.next_unique()) {
+        refuse(node, fmt::format("gives %{}, but the next number is {}", value->unique(),
+                                 graph_.next_unique()));
+      }
+      if (value->has_debug_name() && !names_.insert(value->debug_name()).second) {
+        refuse(node, fmt::format("gives %{}, a name that another value has", value->debug_name()));
+      }
+      check_uses(node, value);
+      defined_.emplace(value, 0);
+      defined.push_back(value);
+    }
+  }
+
+  void check_uses(const Node* node, const Value* value) const {
+    for (const Use& use : value->uses()) {
+      if (use.offset >= use.user->inputs().size() || use.user->inputs()[use.offset] != value) {
+        refuse(node, fmt::format("gives %{}, which believes to be used by a '{}' node",
+                                 value->printed_name(), use.user->kind().qual_string()));
+      }
+    }
+  }
+
+  const Graph& graph_;
+  std::unordered_map<const Value*, std::size_t> defined_;  // and how often taken; see [Walk]
+  std::unordered_set<std::uint64_t> uniques_;
+  std::unordered_set<std::string_view> names_;
+};
+
+}  // namespace
+
+void lint(const Graph& graph) { Lint(graph).run(); }
+
+}  // namespace opyard::jit

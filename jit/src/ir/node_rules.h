@@ -1,0 +1,20 @@
+// ir/node_rules.h: what nodes of certain kinds have to look like.
+//
+// Depends on: jit/graph.h.
+#pragma once
+
+#include <string_view>
+
+#include "opyard/jit/graph.h"
+
+namespace opyard::jit::detail {
+
+// Raises BadGraph: "%3 = aten::add (stage 0, model.py:3:1) <what>".
+[[noreturn]] OPYARD_COLD void refuse_node(const Node& node, std::string_view what);
+// "%3 = aten::add (stage 0, model.py:3:1)"
+std::string describe_node(const Node& node);
+
+// The rules of the node's kind: counts of inputs, outputs and blocks. Raises BadGraph.
+void check_kind_rules(const Node& node);
+
+}  // namespace opyard::jit::detail
