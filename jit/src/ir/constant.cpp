@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "opyard/schema/type_of.h"
+#include "opyard/value/cast.h"
 
 namespace opyard::jit {
 namespace {

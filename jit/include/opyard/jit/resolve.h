@@ -1,0 +1,50 @@
+// opyard/jit/resolve.h: which operator a node calls.
+//
+// A graph's text names "aten::add" and no overload. One is chosen by the types of the inputs: every input
+// fits the argument at its place, what is left out has a default. Of several that fit the one with the
+// most arguments of exactly the input's type is taken, then the one that leaves the fewest out, then
+// the first in order of definition.
+//
+// Candidates are the registered operators of that name and the built-in functions on ints, floats,
+// texts and lists that every graph has; of equals the built-in one is taken.
+//
+// Depends on: jit/graph.h, registry/operator.h.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opyard/jit/graph.h"
+#include "opyard/registry/operator.h"
+
+namespace opyard::jit {
+
+struct Builtin;
+
+// One of the two is set.
+struct Callee {
+  const Operator* op = nullptr;
+  const Builtin* builtin = nullptr;
+
+  OPYARD_API const Schema& schema() const noexcept;
+};
+
+// The one that takes positional arguments of these types. `name` is "aten::add"; `overload` may be
+// empty. Raises BadGraph, listing each candidate and why it does not fit.
+OPYARD_API Callee choose_overload(std::string_view name, std::string_view overload,
+                                  std::span<const TypePtr> inputs);
+// For the node's kind, overload and input types.
+OPYARD_API Callee resolve(const Node& node);
+// Whether anything of this name is registered or built in.
+OPYARD_API bool is_known_operator(std::string_view name);
+
+// The types of the results of a call with inputs of these types: type variables are replaced by what
+// they stand for.
+OPYARD_API std::vector<TypePtr> result_types(const Schema& schema, std::span<const TypePtr> inputs);
+
+// Why inputs of these types do not fit, or an empty text.
+OPYARD_API std::string why_not_called(const Schema& schema, std::span<const TypePtr> inputs);
+
+}  // namespace opyard::jit

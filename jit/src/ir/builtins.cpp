@@ -1,0 +1,68 @@
+// ir/builtins.cpp: the table of built-in functions, and those on numbers.
+#include "ir/builtins.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <map>
+
+#include "ir/scalar_math.h"
+#include "opyard/schema/parse.h"
+
+namespace opyard::jit::detail {
+namespace {
+
+#define OPYARD_UNARY(schema, A, expression)                                       \
+  {schema, [](const opyard::Value* const* arguments, opyard::Value* result) {     \
+     const A a = scalar_of<A>(*arguments[0]);                                     \
+     *result = opyard::Value(expression);                                         \
+   }},
+#define OPYARD_BINARY(schema, A, B, expression)                                   \
+  {schema, [](const opyard::Value* const* arguments, opyard::Value* result) {     \
+     const A a = scalar_of<A>(*arguments[0]);                                     \
+     const B b = scalar_of<B>(*arguments[1]);                                     \
+     *result = opyard::Value(expression);                                         \
+   }},
+#define OPYARD_BUILTIN(function, schema) {schema, &function},
+constexpr struct {
+  const char* schema;
+  BuiltinFunction run;
+} kTable[] = {
+#include "ir/builtins.def"
+};
+#undef OPYARD_UNARY
+#undef OPYARD_BINARY
+#undef OPYARD_BUILTIN
+
+struct Names {
+  std::deque<Builtin> all;
+  std::map<std::string, std::vector<const Builtin*>, std::less<>> by_name;
+};
+
+// Made at first use and leaked, so that codes may run in static destructors.
+const Names& names() {
+  static const Names& names = *[] {
+    auto* made = new Names;
+    for (std::size_t i = 0; i < std::size(kTable); ++i) {
+      made->all.push_back({parse_schema(kTable[i].schema), kTable[i].run, i});
+      made->by_name[made->all.back().schema.name.name].push_back(&made->all.back());
+    }
+    return made;
+  }();
+  return names;
+}
+
+}  // namespace
+
+std::span<const Builtin* const> find_builtins(std::string_view name) {
+  const auto found = names().by_name.find(name);
+  if (found == names().by_name.end()) return {};
+  return found->second;
+}
+
+void refuse_zero() { fail(ErrorKind::BadValue, "division by zero"); }
+void refuse_float(double number) {
+  fail(ErrorKind::BadValue, fmt::format("{} cannot be an int", float_text(number)));
+}
+
+}  // namespace opyard::jit::detail

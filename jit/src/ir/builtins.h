@@ -1,0 +1,38 @@
+// ir/builtins.h: the functions that every graph has without registering them.
+//
+// Depends on: ir/builtins.def, schema/schema.h.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "opyard/jit/resolve.h"
+
+namespace opyard::jit {
+
+// Reads its arguments in place and writes its result, if the schema has one. What it throws has changed
+// nothing.
+using BuiltinFunction = void (*)(const opyard::Value* const* arguments, opyard::Value* result);
+
+struct Builtin {
+  Schema schema;
+  BuiltinFunction run;
+  std::size_t index;  // in builtins.def
+};
+
+namespace detail {
+
+// Those of a name such as "aten::add", in order; none for an unknown one.
+std::span<const Builtin* const> find_builtins(std::string_view name);
+
+#define OPYARD_UNARY(schema, A, expression)
+#define OPYARD_BINARY(schema, A, B, expression)
+#define OPYARD_BUILTIN(function, schema) \
+  void function(const opyard::Value* const* arguments, opyard::Value* result);
+#include "ir/builtins.def"
+#undef OPYARD_UNARY
+#undef OPYARD_BINARY
+#undef OPYARD_BUILTIN
+
+}  // namespace detail
+}  // namespace opyard::jit

@@ -1,0 +1,46 @@
+// text/graph_language.h: the tokens of graphs, and the parts that their parsers share.
+//
+// Depends on: detail/text/cursor.h, jit/parse.h.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "opyard/detail/text/cursor.h"
+#include "opyard/jit/attribute.h"
+#include "opyard/jit/parse.h"
+
+namespace opyard::jit::detail {
+
+using opyard::detail::Cursor;
+using opyard::detail::describe;
+using opyard::detail::Faults;
+using opyard::detail::GiveUp;
+using opyard::detail::Language;
+using opyard::detail::Span;
+using opyard::detail::Token;
+using opyard::detail::TokenKind;
+
+extern const Language kGraphLanguage;
+
+// The items between `open`, which is taken here, and `close`. Fails past the limit of items.
+void parse_list(Cursor& cursor, std::string_view open, std::string_view close,
+                const std::function<void()>& item);
+
+// parse_type.cpp
+TypePtr parse_type(Cursor& cursor, std::size_t depth = 1);
+// Whether a type can begin with this token.
+bool begins_type(const Token& token);
+
+// parse_constant.cpp: the value behind the "=" of an attribute of a node with this output type.
+// `next_tensor` gives what <Tensor> stands for.
+struct ConstantContext {
+  const Type* type;
+  std::function<Tensor(Span)> next_tensor;
+};
+AttributeValue parse_attribute(Cursor& cursor, const ConstantContext& context);
+opyard::Value parse_literal_value(Cursor& cursor, const ConstantContext& context,
+                                  std::size_t depth = 1);
+
+}  // namespace opyard::jit::detail
