@@ -78,60 +78,89 @@ TypePtr substituted(const TypePtr& type, const Bindings& bindings) {
   return compound_type(type->kind(), std::move(elements));
 }
 
-struct Misfit {
-  std::string reason;  // empty for one that fits
+struct Match {
+  std::string reason;  // why it does not fit; empty if it does
   std::size_t inexact = 0;
   std::size_t left_out = 0;
+  std::vector<int> given;  // see Choice
 };
 
-Misfit match(const Schema& schema, std::span<const TypePtr> inputs) {
-  const std::vector<Argument>& arguments = schema.arguments;
-  Misfit misfit;
-  if (inputs.size() > arguments.size() && !schema.variadic_arguments) {
-    misfit.reason = fmt::format("takes {} arguments, not {}", arguments.size(), inputs.size());
-    return misfit;
+// Which of the given ones each argument is. False, with a reason, for one too many or given twice.
+bool arrange(const Schema& schema, const GivenTypes& types, Match& match) {
+  const std::size_t count = schema.arguments.size();
+  if (types.positional.size() > count && !schema.variadic_arguments) {
+    match.reason = fmt::format("takes {} arguments, not {}", count, types.positional.size());
+    return false;
   }
-  Bindings bindings;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (i >= inputs.size()) {
-      if (!arguments[i].default_value) {
-        misfit.reason = fmt::format("argument '{}' is missing", arguments[i].name);
-        return misfit;
-      }
-      ++misfit.left_out;
-      continue;
-    }
-    if (!takes(*arguments[i].type, inputs[i], bindings)) {
-      misfit.reason = fmt::format("argument '{}' is {}, not {}", arguments[i].name,
-                                  opyard::to_string(*arguments[i].type), type_text(*inputs[i]));
-      return misfit;
-    }
-    if (!equal(*runtime_type(*arguments[i].type), *runtime_type(*inputs[i]))) ++misfit.inexact;
+  match.given.assign(count, -1);
+  for (std::size_t i = 0; i < std::min(count, types.positional.size()); ++i) {
+    match.given[i] = int(i);
   }
-  return misfit;
+  for (std::size_t i = 0; i < types.by_name.size(); ++i) {
+    const std::string& name = types.by_name[i].first;
+    const std::optional<std::size_t> at = schema.find_argument(name);
+    if (!at || match.given[*at] >= 0) {
+      match.reason = at ? fmt::format("argument '{}' is given twice", name)
+                        : fmt::format("has no argument '{}'", name);
+      return false;
+    }
+    match.given[*at] = int(types.positional.size() + i);
+  }
+  return true;
 }
 
-std::string list_types(std::span<const TypePtr> types) {
+Match match_schema(const Schema& schema, const GivenTypes& types) {
+  Match match;
+  if (!arrange(schema, types, match)) return match;
+  Bindings bindings;
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    const Argument& argument = schema.arguments[i];
+    if (match.given[i] < 0) {
+      if (!argument.default_value) {
+        match.reason = fmt::format("argument '{}' is missing", argument.name);
+        return match;
+      }
+      ++match.left_out;
+      continue;
+    }
+    const auto at = std::size_t(match.given[i]);
+    const std::size_t positional = types.positional.size();
+    const TypePtr& given =
+        at < positional ? types.positional[at] : types.by_name[at - positional].second;
+    if (!takes(*argument.type, given, bindings)) {
+      match.reason = fmt::format("argument '{}' is {}, not {}", argument.name,
+                                 opyard::to_string(*argument.type), type_text(*given));
+      return match;
+    }
+    if (!equal(*runtime_type(*argument.type), *runtime_type(*given))) ++match.inexact;
+  }
+  return match;
+}
+
+std::string list_types(const GivenTypes& types) {
   std::string text;
-  for (const TypePtr& type : types) {
-    if (!text.empty()) text += ", ";
+  for (const TypePtr& type : types.positional) {
+    text += text.empty() ? "" : ", ";
     text += type_text(*type);
+  }
+  for (const auto& [name, type] : types.by_name) {
+    text += text.empty() ? "" : ", ";
+    text += name + "=" + type_text(*type);
   }
   return '(' + text + ')';
 }
 
-[[noreturn]] OPYARD_COLD void refuse(std::string_view name, std::span<const TypePtr> inputs,
-                                     const std::vector<Callee>& candidates,
-                                     const std::vector<Misfit>& misfits) {
+[[noreturn]] OPYARD_COLD void refuse(std::string_view name, const GivenTypes& types,
+                                     const std::vector<Callee>& candidates) {
   std::string text;
   if (candidates.empty()) {
     text = fmt::format("there is no operator '{}'", name);
   } else {
-    text = fmt::format("no overload of '{}' takes {}", name, list_types(inputs));
+    text = fmt::format("no overload of '{}' takes {}", name, list_types(types));
   }
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    text += fmt::format("\n  {}\n    {}", opyard::to_string(candidates[i].schema()),
-                        misfits[i].reason);
+  for (const Callee& candidate : candidates) {
+    text += fmt::format("\n  {}\n    {}", opyard::to_string(candidate.schema()),
+                        match_schema(candidate.schema(), types).reason);
   }
   fail(ErrorKind::BadGraph, text);
 }
@@ -165,22 +194,30 @@ const Schema& Callee::schema() const noexcept {
   return op != nullptr ? op->schema() : builtin->schema;
 }
 
+std::optional<Choice> find_call(std::string_view name, std::string_view overload,
+                                const GivenTypes& types) {
+  std::optional<Choice> best;
+  std::pair<std::size_t, std::size_t> best_rank;
+  for (const Callee& candidate : find_candidates(name, overload, overload.empty())) {
+    Match match = match_schema(candidate.schema(), types);
+    if (!match.reason.empty()) continue;
+    const std::pair rank(match.inexact, match.left_out);
+    if (best && rank >= best_rank) continue;
+    best = Choice{candidate, std::move(match.given)};
+    best_rank = rank;
+  }
+  return best;
+}
+
+Choice choose_call(std::string_view name, std::string_view overload, const GivenTypes& types) {
+  std::optional<Choice> choice = find_call(name, overload, types);
+  if (!choice) refuse(name, types, find_candidates(name, overload, overload.empty()));
+  return *std::move(choice);
+}
+
 Callee choose_overload(std::string_view name, std::string_view overload,
                        std::span<const TypePtr> inputs) {
-  const std::vector<Callee> candidates = find_candidates(name, overload, overload.empty());
-  std::vector<Misfit> misfits;
-  misfits.reserve(candidates.size());
-  std::size_t best = candidates.size();
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    misfits.push_back(match(candidates[i].schema(), inputs));
-    if (!misfits[i].reason.empty()) continue;
-    const auto rank = [&](std::size_t at) {
-      return std::pair(misfits[at].inexact, misfits[at].left_out);
-    };
-    if (best == candidates.size() || rank(i) < rank(best)) best = i;
-  }
-  if (best == candidates.size()) refuse(name, inputs, candidates, misfits);
-  return candidates[best];
+  return choose_call(name, overload, {inputs, {}}).callee;
 }
 
 Callee resolve(const Node& node) {
@@ -208,10 +245,6 @@ std::vector<TypePtr> result_types(const Schema& schema, std::span<const TypePtr>
     types.push_back(substituted(result.type, bindings));
   }
   return types;
-}
-
-std::string why_not_called(const Schema& schema, std::span<const TypePtr> inputs) {
-  return match(schema, inputs).reason;
 }
 
 }  // namespace opyard::jit

@@ -11,9 +11,11 @@
 // Depends on: jit/graph.h, registry/operator.h.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "opyard/jit/graph.h"
@@ -31,6 +33,25 @@ struct Callee {
   OPYARD_API const Schema& schema() const noexcept;
 };
 
+// A call as it is written: positional arguments, then some by name.
+struct GivenTypes {
+  std::span<const TypePtr> positional;
+  std::span<const std::pair<std::string, TypePtr>> by_name = {};
+};
+
+struct Choice {
+  Callee callee;
+  // For each argument of the schema which of the given ones it is, those by name behind the
+  // positional ones; -1 for its default.
+  std::vector<int> given;
+};
+// Raises BadGraph, listing each candidate and why it does not fit.
+OPYARD_API Choice choose_call(std::string_view name, std::string_view overload,
+                              const GivenTypes& types);
+// The same for a text that tries something else then: nothing instead of an error.
+OPYARD_API std::optional<Choice> find_call(std::string_view name, std::string_view overload,
+                                           const GivenTypes& types);
+
 // The one that takes positional arguments of these types. `name` is "aten::add"; `overload` may be
 // empty. Raises BadGraph, listing each candidate and why it does not fit.
 OPYARD_API Callee choose_overload(std::string_view name, std::string_view overload,
@@ -43,8 +64,5 @@ OPYARD_API bool is_known_operator(std::string_view name);
 // The types of the results of a call with inputs of these types: type variables are replaced by what
 // they stand for.
 OPYARD_API std::vector<TypePtr> result_types(const Schema& schema, std::span<const TypePtr> inputs);
-
-// Why inputs of these types do not fit, or an empty text.
-OPYARD_API std::string why_not_called(const Schema& schema, std::span<const TypePtr> inputs);
 
 }  // namespace opyard::jit

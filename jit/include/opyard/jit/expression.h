@@ -1,0 +1,47 @@
+// opyard/jit/expression.h: one expression as a graph: how a derivative is written.
+//
+//   parse_expression("sum_to(grad * conj(other), self)", {{"grad", tensor}, {"self", tensor}, …})
+//
+// The grammar is that of Python's expressions, as far as it goes:
+//
+//   result   = expr {"," expr} [","]              several outputs
+//   expr     = sum [("==" | "!=" | "<" | "<=" | ">" | ">=") sum]
+//   sum      = product {("+" | "-") product}
+//   product  = unary {("*" | "/" | "//" | "%" | "@") unary}
+//   unary    = "-" unary | power                   power = postfix ["**" unary]
+//   postfix  = atom {"." name "(" arguments ")" | "[" integer "]"}
+//   atom     = name | name {"." name} "(" arguments ")" | number | text | True | False | None
+//            | "(" result ")" | "[" [expr {"," expr}] "]"
+//
+// A name without parentheses is an input. A function is looked up in the namespace that is given, then
+// in aten; what overload it is depends on the types. An operator of several results is a tuple, of which
+// [i] takes one. A number with a Tensor on its right is turned around: 2 * x is x * 2, 1 - x is rsub(x, 1).
+//
+// Depends on: jit/parse.h.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "opyard/jit/parse.h"
+
+namespace opyard::jit {
+
+struct ExpressionInput {
+  std::string name;
+  TypePtr type;
+};
+
+struct ExpressionOptions {
+  std::string name_space = "aten";  // asked before aten
+  TextLimits limits = {.faults = 1};
+  std::string source = "<expression>";
+};
+
+// The graph has all inputs, also those that the expression does not use. Raises BadGraph.
+OPYARD_API GraphPtr parse_expression(std::string_view text, std::span<const ExpressionInput> inputs,
+                                     const ExpressionOptions& options = {});
+
+}  // namespace opyard::jit

@@ -1,0 +1,211 @@
+// code/check_types.cpp: that every value has a type which what gives it and what takes it agree on.
+//
+// Shapes are not checked: what a tensor type says of sizes is of the example that a graph was traced with.
+#include <fmt/format.h>
+
+#include "code/code_data.h"
+#include "ir/node_rules.h"
+#include "opyard/jit/constant.h"
+#include "opyard/schema/relations.h"
+
+namespace opyard::jit {
+namespace {
+
+using detail::refuse_node;
+
+bool fits(const TypePtr& narrow, const TypePtr& wide) {
+  if (narrow == wide) return true;
+  return is_subtype(*runtime_type(*narrow), *runtime_type(*wide));
+}
+
+class Check {
+ public:
+  explicit Check(Callees& callees) : callees_(callees) {}
+
+  void block(const Block* block) {
+    for (const Node* const node : block->nodes()) {
+      for (const Block* const inner : node->blocks()) this->block(inner);
+      this->node(node);
+    }
+  }
+
+ private:
+  void require(const Node* node, const TypePtr& given, const TypePtr& wanted, std::string_view what) {
+    if (fits(given, wanted)) return;
+    refuse_node(*node, fmt::format("has {} of type {}, where {} is wanted", what, type_text(*given),
+                                   type_text(*wanted)));
+  }
+  void require_input(const Node* node, std::size_t index, TypeKind kind) {
+    require(node, node->inputs()[index]->type(), base_type(kind), fmt::format("input {}", index));
+  }
+  void require_output(const Node* node, std::size_t index, const TypePtr& given) {
+    const TypePtr& declared = node->outputs()[index]->type();
+    if (fits(given, declared)) return;
+    refuse_node(*node, fmt::format("gives {} as output {}, which is declared as {}",
+                                   type_text(*given), index, type_text(*declared)));
+  }
+  void require_counts(const Node* node, std::size_t inputs, std::size_t outputs) {
+    if (node->inputs().size() == inputs && node->outputs().size() == outputs) return;
+    refuse_node(*node, fmt::format("takes {} inputs and gives {} values; it has {} and {}", inputs,
+                                   outputs, node->inputs().size(), node->outputs().size()));
+  }
+
+  void node(const Node* node) {
+    const Symbol kind = node->kind();
+    if (operation_of(*node) != nullptr) return;
+    if (kind == prim::Constant) return constant(node);
+    if (kind == prim::Undefined) {
+      require_counts(node, 0, 1);
+      return require_output(node, 0, base_type(TypeKind::Tensor));
+    }
+    if (kind == prim::If) return branch(node);
+    if (kind == prim::Loop) return loop(node);
+    if (kind == prim::ListConstruct) return list(node);
+    if (kind == prim::ListUnpack) return unpack_list(node);
+    if (kind == prim::TupleConstruct) return tuple(node);
+    if (kind == prim::TupleUnpack) return unpack_tuple(node);
+    if (kind == prim::TupleIndex) return tuple_item(node);
+    if (kind == prim::DictConstruct) return dict(node);
+    if (kind == prim::unchecked_cast) return require_counts(node, 1, 1);
+    if (kind == prim::RaiseException) return raise(node);
+    if (kind == prim::PythonOp || kind == prim::CppOp) {
+      refuse_node(*node, "has no function; it was read from a text, or its function was taken off");
+    }
+    call(node);
+  }
+
+  void constant(const Node* node) {
+    const opyard::Value value = constant_value(*node);
+    const Type& type = *node->output()->type();
+    if (accepts(type, value)) return;
+    refuse_node(*node, fmt::format("holds {}, which is no {}", repr(value), type_text(type)));
+  }
+
+  void branch(const Node* node) {
+    require_input(node, 0, TypeKind::Bool);
+    for (const Block* const block : node->blocks()) {
+      for (std::size_t i = 0; i < node->outputs().size(); ++i) {
+        require_output(node, i, block->outputs()[i]->type());
+      }
+    }
+  }
+
+  void loop(const Node* node) {
+    require_input(node, 0, TypeKind::Int);
+    require_input(node, 1, TypeKind::Bool);
+    const Block& body = *node->blocks().front();
+    require(node, body.outputs()[0]->type(), base_type(TypeKind::Bool), "a condition");
+    require(node, base_type(TypeKind::Int), body.inputs()[0]->type(), "a trip");
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) {
+      const TypePtr& carried = body.inputs()[i + 1]->type();
+      require(node, node->inputs()[i + 2]->type(), carried, fmt::format("input {}", i + 2));
+      require(node, body.outputs()[i + 1]->type(), carried, fmt::format("carried value {}", i));
+      require_output(node, i, carried);
+    }
+  }
+
+  void list(const Node* node) {
+    require_counts(node, node->inputs().size(), 1);
+    const TypePtr& type = node->outputs()[0]->type();
+    if (type->kind() != TypeKind::List) refuse_node(*node, "gives a list, and is declared otherwise");
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      require(node, node->inputs()[i]->type(), type->elements()[0], fmt::format("item {}", i));
+    }
+  }
+
+  void unpack_list(const Node* node) {
+    require_counts(node, 1, node->outputs().size());
+    const TypePtr& type = node->inputs()[0]->type();
+    if (type->kind() != TypeKind::List) refuse_node(*node, "unpacks a list, and takes something else");
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) {
+      require_output(node, i, type->elements()[0]);
+    }
+  }
+
+  void tuple(const Node* node) {
+    require_counts(node, node->inputs().size(), 1);
+    const TypePtr& type = node->outputs()[0]->type();
+    if (type->kind() != TypeKind::Tuple || type->elements().size() != node->inputs().size()) {
+      refuse_node(*node, fmt::format("gives a tuple of {}, and is declared as {}",
+                                     node->inputs().size(), type_text(*type)));
+    }
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      require(node, node->inputs()[i]->type(), type->elements()[i], fmt::format("item {}", i));
+    }
+  }
+
+  void unpack_tuple(const Node* node) {
+    require_counts(node, 1, node->outputs().size());
+    const TypePtr& type = node->inputs()[0]->type();
+    if (type->kind() != TypeKind::Tuple || type->elements().size() != node->outputs().size()) {
+      refuse_node(*node, fmt::format("unpacks {} into {} values", type_text(*type),
+                                     node->outputs().size()));
+    }
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) {
+      require_output(node, i, type->elements()[i]);
+    }
+  }
+
+  void tuple_item(const Node* node) {
+    require_counts(node, 2, 1);
+    require_input(node, 1, TypeKind::Int);
+    const TypePtr& type = node->inputs()[0]->type();
+    const Node* const index = node->inputs()[1]->node();
+    if (type->kind() != TypeKind::Tuple) refuse_node(*node, "takes an item of what is no tuple");
+    if (index->kind() != prim::Constant) refuse_node(*node, "takes an item that is no constant");
+    const auto size = std::int64_t(type->elements().size());
+    const std::int64_t given = constant_value(*index).to_int();
+    const std::int64_t at = given < 0 ? given + size : given;
+    if (at < 0 || at >= size) {
+      refuse_node(*node, fmt::format("takes item {} of {}", given, type_text(*type)));
+    }
+    require_output(node, 0, type->elements()[std::size_t(at)]);
+  }
+
+  void dict(const Node* node) {
+    const TypePtr& type = node->output()->type();
+    if (type->kind() != TypeKind::Dict || node->inputs().size() % 2 != 0) {
+      refuse_node(*node, "gives a dict of keys and values in turn, and is declared otherwise");
+    }
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      require(node, node->inputs()[i]->type(), type->elements()[i % 2],
+              i % 2 == 0 ? "a key" : "a value");
+    }
+  }
+
+  void raise(const Node* node) {
+    if (node->inputs().empty() || !node->outputs().empty()) {
+      refuse_node(*node, "takes a text and gives nothing");
+    }
+    require_input(node, 0, TypeKind::Str);
+  }
+
+  void call(const Node* node) {
+    if (!node->blocks().empty()) refuse_node(*node, "has blocks; 'prim::If' and 'prim::Loop' have");
+    const Callee callee = resolve(*node);
+    std::vector<TypePtr> inputs;
+    for (const Value* const input : node->inputs()) inputs.push_back(input->type());
+    const std::vector<TypePtr> results = result_types(callee.schema(), inputs);
+    if (callee.schema().variadic_arguments || callee.schema().variadic_results) {
+      refuse_node(*node, "calls an operator whose number of arguments or results is open");
+    }
+    if (results.size() != node->outputs().size()) {
+      refuse_node(*node, fmt::format("has {} outputs, but {} gives {}", node->outputs().size(),
+                                     opyard::to_string(callee.schema()), results.size()));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) require_output(node, i, results[i]);
+    callees_.emplace(node, callee);
+  }
+
+  Callees& callees_;
+};
+
+}  // namespace
+
+Callees check_types(const Graph& graph) {
+  Callees callees;
+  Check(callees).block(graph.block());
+  return callees;
+}
+
+}  // namespace opyard::jit

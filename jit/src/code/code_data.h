@@ -1,0 +1,136 @@
+// code/code_data.h: what a code is made of.
+//
+//   byte 0           8           16     20     24     28     32
+//        ┌───────────┬───────────┬──────┬──────┬──────┬──────┐
+//        │ function  │ context   │  a   │  b   │  c   │  d   │      an instruction
+//        └───────────┴───────────┴──────┴──────┴──────┴──────┘
+//
+//   bit  31         30          29                           0
+//        ┌──────────┬───────────┬────────────────────────────┐
+//        │ constant │ last use  │ register, or constant      │     an operand
+//        └──────────┴───────────┴────────────────────────────┘
+//
+// Depends on: jit/code.h, jit/resolve.h, jit/operation.h.
+#pragma once
+
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "opyard/jit/code.h"
+#include "opyard/jit/operation.h"
+#include "opyard/jit/resolve.h"
+
+namespace opyard::jit {
+
+using Register = opyard::Value;  // what is in one
+
+inline constexpr std::uint32_t kConstant = std::uint32_t{1} << 31;
+inline constexpr std::uint32_t kLastUse = std::uint32_t{1} << 30;
+inline constexpr std::uint32_t kIndex = kLastUse - 1;
+inline constexpr std::uint32_t kNoRegister = kIndex;  // of an output that has none
+
+struct Frame;
+struct Instruction;
+// Does one instruction and returns the next; null at the end of a stage.
+using InstructionFunction = const Instruction* (*)(const Instruction*, Frame&);
+
+struct Instruction {
+  InstructionFunction function;
+  const void* context;
+  std::uint32_t a, b, c, d;
+};
+static_assert(sizeof(Instruction) == 32);
+
+// What instructions see of a run.
+struct Frame {
+  // By the highest bit of an operand.
+  Register* bases[2];
+  const CodeData* code;
+  const Instruction* at;  // the one that runs, or that has thrown
+
+  const Register& read(std::uint32_t operand) const {
+    return bases[operand >> 31][operand & kIndex];
+  }
+  Register& write(std::uint32_t operand) const { return bases[0][operand & kIndex]; }
+};
+
+// A call with any number of operands.
+struct CallSite {
+  const Operator* op = nullptr;
+  const Builtin* builtin = nullptr;
+  const Operation* operation = nullptr;
+  const Node* node = nullptr;
+  std::uint32_t inputs = 0;   // in the side array from the instruction's d on
+  std::uint32_t outputs = 0;  // behind them
+};
+
+// What is known of each instruction besides what it does.
+struct Origin {
+  const Node* node;  // null for what belongs to a block's ends
+  Opcode opcode;
+  std::uint32_t stage;
+};
+
+struct StageInput {
+  std::uint32_t target;        // a register or kNoRegister
+  std::uint64_t plain_kinds;   // see schema/type.h
+  const Value* value;
+  const TensorShape* shape;    // whose dtype is checked, or null
+};
+
+struct Stage {
+  std::vector<StageInput> inputs;
+  std::vector<std::uint32_t> outputs;  // operands
+  std::uint32_t begin = 0;             // its first instruction
+};
+
+// What lives in a register, and from where to where.
+struct RegisterInfo {
+  const Value* value;                // null for one of the code's own
+  bool owns;                         // whether what is in it may have an owner to give back
+  std::uint32_t born = 0;            // the instruction that writes it
+  std::vector<std::uint32_t> deaths;  // the instructions that empty it, one on each way; ~k: outputs of stage k
+};
+
+struct CodeData {
+  GraphPtr graph;
+  std::uint64_t version = 0;
+  std::vector<Instruction> instructions;
+  std::vector<Origin> origins;
+  std::vector<std::uint32_t> operands;  // the side array
+  std::deque<CallSite> calls;
+  std::vector<Register> constants;
+  std::vector<Stage> stages;
+  std::vector<RegisterInfo> registers;
+  std::unordered_map<const Value*, std::uint32_t> register_of;
+
+  std::uint32_t index_of(const Instruction* instruction) const {
+    return std::uint32_t(instruction - instructions.data());
+  }
+};
+
+// build.cpp
+void build(CodeData& data);
+// check_types.cpp: raises BadGraph for a node whose types do not fit. Callees are remembered.
+using Callees = std::unordered_map<const Node*, Callee>;
+Callees check_types(const Graph& graph);
+
+// instructions.cpp
+InstructionFunction function_of(Opcode opcode);
+// scalar.cpp: of the built-in functions that are one instruction; null for others.
+InstructionFunction scalar_function(const Builtin& builtin);
+
+// run.cpp
+// Runs from `frame.at` to the end of the stage. What is thrown says where, and leaves `frame.at` at the
+// instruction that has thrown.
+void run(Frame& frame);
+// Runs the instruction at `frame.at`, and returns the next one.
+const Instruction* run_one(Frame& frame);
+// Checks count and types, and raises BadArgument. `accept` is called with each register and value.
+void check_inputs(const CodeData& code, std::size_t stage, std::span<const opyard::Value> inputs);
+void check_unchanged(const CodeData& code);
+// "%3 : Tensor = aten::mul(%x, %w) (stage 0, model:3:5)"
+std::string place_of(const CodeData& code, const Instruction* instruction);
+
+}  // namespace opyard::jit

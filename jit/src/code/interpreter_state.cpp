@@ -1,0 +1,167 @@
+// code/interpreter_state.cpp: one run of a code, stage by stage.
+#include "opyard/jit/interpreter_state.h"
+
+#include <fmt/format.h>
+
+#include "code/code_data.h"
+
+namespace opyard::jit {
+
+// While it lives no other thread gets into the state.
+struct InterpreterState::Entered {
+  explicit Entered(const InterpreterState& state) : busy(state.busy_) {
+    OPYARD_CHECK(!busy.exchange(true, std::memory_order_acquire), BadGraph,
+                 "this state is in use, by another thread or by an operation that it runs; clone it");
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+  ~Entered() { busy.store(false, std::memory_order_release); }
+  std::atomic<bool>& busy;
+};
+
+namespace {
+
+Frame frame_of(const CodeData& data, std::vector<opyard::Value>& registers, const Instruction* at) {
+  return {{registers.data(), const_cast<Register*>(data.constants.data())}, &data, at};
+}
+
+}  // namespace
+
+InterpreterState::InterpreterState(CodePtr code) : code_(std::move(code)) {
+  OPYARD_CHECK(code_ != nullptr, BadArgument, "a state is made of a code, not of null");
+  registers_.resize(code_->data().registers.size());
+}
+InterpreterState::InterpreterState(InterpreterState&& other) noexcept
+    : code_(std::move(other.code_)),
+      registers_(std::move(other.registers_)),
+      stage_(other.stage_),
+      at_(other.at_) {}
+InterpreterState::~InterpreterState() = default;
+
+InterpreterState InterpreterState::clone() const {
+  const Entered entered(*this);
+  InterpreterState copy(code_);
+  copy.registers_ = registers_;
+  copy.stage_ = stage_;
+  copy.at_ = at_;
+  return copy;
+}
+
+bool InterpreterState::is_finished() const noexcept {
+  return at_ == nullptr && stage_ == code_->stage_count();
+}
+
+void InterpreterState::begin_stage(std::span<const opyard::Value> inputs) {
+  const Entered entered(*this);
+  const CodeData& data = code_->data();
+  check_unchanged(data);
+  OPYARD_CHECK(at_ == nullptr, BadGraph,
+               fmt::format("stage {} was begun and has not ended; resume it, or clone a state from "
+                           "before",
+                           stage_));
+  OPYARD_CHECK(stage_ < data.stages.size(), BadGraph,
+               fmt::format("all {} stages of this state have run", data.stages.size()));
+  check_inputs(data, stage_, inputs);
+  const Stage& stage = data.stages[stage_];
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (stage.inputs[i].target != kNoRegister) registers_[stage.inputs[i].target] = inputs[i];
+  }
+  at_ = data.instructions.data() + stage.begin;
+}
+
+bool InterpreterState::step() {
+  const Entered entered(*this);
+  const CodeData& data = code_->data();
+  check_unchanged(data);
+  OPYARD_CHECK(at_ != nullptr, BadGraph, "no stage is begun; begin_stage() takes its inputs");
+  if (data.origins[data.index_of(at_)].opcode == Opcode::EndStage) return false;
+  Frame frame = frame_of(data, registers_, at_);
+  at_ = run_one(frame);
+  return true;
+}
+
+bool InterpreterState::run_to(const Node* node) {
+  for (;;) {
+    const CodeData& data = code_->data();
+    if (at_ != nullptr && data.origins[data.index_of(at_)].node == node) return true;
+    if (!step()) return false;
+  }
+}
+
+void InterpreterState::resume(std::vector<opyard::Value>& outputs) {
+  const Entered entered(*this);
+  const CodeData& data = code_->data();
+  check_unchanged(data);
+  OPYARD_CHECK(at_ != nullptr, BadGraph, "no stage is begun; run_one_stage() takes its inputs");
+  const Stage& stage = data.stages[stage_];
+  std::vector<opyard::Value> given(stage.outputs.size());
+  Frame frame = frame_of(data, registers_, at_);
+  try {
+    jit::run(frame);
+  } catch (...) {
+    at_ = frame.at;
+    throw;
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::uint32_t operand = stage.outputs[i];
+    if ((operand & kLastUse) != 0) {
+      given[i] = std::move(frame.write(operand));
+    } else {
+      given[i] = frame.read(operand);
+    }
+  }
+  at_ = nullptr;
+  ++stage_;
+  outputs = std::move(given);
+}
+
+void InterpreterState::run_one_stage(std::span<const opyard::Value> inputs,
+                                     std::vector<opyard::Value>& outputs) {
+  outputs.clear();
+  begin_stage(inputs);
+  resume(outputs);
+}
+
+const Type& InterpreterState::type_for_input(std::size_t index) const {
+  const CodeData& data = code_->data();
+  OPYARD_CHECK(stage_ < data.stages.size() && index < data.stages[stage_].inputs.size(), BadIndex,
+               "Input out of range");
+  return *data.stages[stage_].inputs[index].value->type();
+}
+
+const TensorShape& InterpreterState::tensor_type_for_input(std::size_t index) const {
+  const Type& type = type_for_input(index);
+  const TensorShape* const shape = find_shape(type);
+  OPYARD_CHECK(shape != nullptr, BadArgument,
+               fmt::format("input {} of stage {} is {}, of which no shape is known", index, stage_,
+                           type_text(type)));
+  return *shape;
+}
+
+const Node* InterpreterState::node() const noexcept {
+  return at_ == nullptr ? nullptr : code_->data().origins[code_->data().index_of(at_)].node;
+}
+
+std::optional<std::size_t> InterpreterState::instruction() const noexcept {
+  if (at_ == nullptr) return std::nullopt;
+  return code_->data().index_of(at_);
+}
+
+std::optional<opyard::Value> InterpreterState::read(const Value* value) const {
+  const std::int64_t reg = code_->register_of(value);
+  if (reg < 0 || registers_[std::size_t(reg)].is_none()) return std::nullopt;
+  return registers_[std::size_t(reg)];
+}
+
+std::vector<const Value*> InterpreterState::live_values() const {
+  std::vector<const Value*> live;
+  const CodeData& data = code_->data();
+  for (std::size_t i = 0; i < registers_.size(); ++i) {
+    if (data.registers[i].value != nullptr && data.registers[i].owns && !registers_[i].is_none()) {
+      live.push_back(data.registers[i].value);
+    }
+  }
+  return live;
+}
+
+}  // namespace opyard::jit

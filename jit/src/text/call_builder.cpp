@@ -1,0 +1,152 @@
+// text/call_builder.cpp: calls of an expression, as nodes.
+#include "text/call_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "opyard/jit/constant.h"
+
+namespace opyard::jit::detail {
+namespace {
+
+bool is_literal(const Value* value) { return value->node()->kind() == prim::Constant; }
+bool is_int_literal(const Value* value) {
+  return is_literal(value) && value->type()->kind() == TypeKind::Int;
+}
+bool is_tensor(const Value* value) { return value->type()->kind() == TypeKind::Tensor; }
+bool is_number(const Value* value) {
+  switch (value->type()->kind()) {
+    case TypeKind::Int:
+    case TypeKind::Float:
+    case TypeKind::Bool:
+    case TypeKind::Complex:
+    case TypeKind::Scalar:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What a comparison becomes with its operands the other way round.
+std::string mirrored(const std::string& name) {
+  if (name == "lt") return "gt";
+  if (name == "gt") return "lt";
+  if (name == "le") return "ge";
+  if (name == "ge") return "le";
+  return name;
+}
+
+}  // namespace
+
+std::string CallBuilder::qualified(const std::string& name) const {
+  const std::string own = name_space_ + "::" + name;
+  if (is_known_operator(own)) return own;
+  const std::string builtin = "prim::" + name;
+  const std::string common = "aten::" + name;
+  return !is_known_operator(common) && is_known_operator(builtin) ? builtin : common;
+}
+
+Node* CallBuilder::call(const std::string& name, std::vector<Value*> positional,
+                        const NamedValues& by_name) {
+  const std::string full = qualified(name);
+  std::vector<Value*> given = std::move(positional);
+  const std::size_t positional_count = given.size();
+  for (const auto& [keyword, value] : by_name) given.push_back(value);
+
+  const auto types_of = [&](bool int_as_float) {
+    std::vector<TypePtr> types;
+    for (const Value* const value : given) {
+      types.push_back(int_as_float && is_int_literal(value) ? base_type(TypeKind::Float)
+                                                            : value->type());
+    }
+    return types;
+  };
+  const auto named = [&](const std::vector<TypePtr>& types) {
+    std::vector<std::pair<std::string, TypePtr>> pairs;
+    for (std::size_t i = 0; i < by_name.size(); ++i) {
+      pairs.emplace_back(by_name[i].first, types[positional_count + i]);
+    }
+    return pairs;
+  };
+  std::vector<TypePtr> types = types_of(false);
+  auto pairs = named(types);
+  std::optional<Choice> choice =
+      find_call(full, "", {{types.data(), positional_count}, pairs});
+  if (!choice) {
+    std::vector<TypePtr> wider = types_of(true);
+    auto wider_pairs = named(wider);
+    choice = find_call(full, "", {{wider.data(), positional_count}, wider_pairs});
+    if (!choice) choose_call(full, "", {{types.data(), positional_count}, pairs});  // raises
+    for (Value*& value : given) {
+      if (is_int_literal(value)) {
+        value = literal(opyard::Value(double(constant_value(*value->node()).to_int())));
+      }
+    }
+  }
+
+  const Schema& schema = choice->callee.schema();
+  Node* const node = graph_.create(Symbol::from_qual_string(full), std::initializer_list<Value*>{}, 0);
+  if (!schema.name.overload.empty()) node->set_overload(Symbol::attr(schema.name.overload));
+  // Defaults behind the last given argument stay away.
+  std::size_t count = schema.arguments.size();
+  while (count > 0 && choice->given[count - 1] < 0) --count;
+  std::vector<TypePtr> inputs;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int at = choice->given[i];
+    Value* const value = at >= 0 ? given[std::size_t(at)]
+                                 : graph_.insert_constant(*schema.arguments[i].default_value,
+                                                          runtime_type(*schema.arguments[i].type));
+    node->add_input(value);
+    inputs.push_back(value->type());
+  }
+  for (TypePtr& type : result_types(schema, inputs)) node->add_output(std::move(type));
+  return graph_.insert_node(node);
+}
+
+Node* CallBuilder::binary(const std::string& name, Value* left, Value* right) {
+  if (!is_number(left) || !is_tensor(right) || name == "pow") {
+    const bool numbers = is_number(left) && is_number(right);
+    return call(numbers && name == "floor_divide" ? "floordiv" : name, {left, right}, {});
+  }
+  if (name == "sub") return call("rsub", {right, left}, {});
+  if (name == "div") return call("mul", {call("reciprocal", {right}, {})->output(), left}, {});
+  if (name == "add" || name == "mul" || name == "eq" || name == "ne" || mirrored(name) != name) {
+    return call(mirrored(name), {right, left}, {});
+  }
+  return call(name, {left, right}, {});
+}
+
+Value* CallBuilder::literal(const opyard::Value& value) { return graph_.insert_constant(value); }
+
+Value* CallBuilder::negated_literal(Value* value) {
+  if (!is_literal(value) || value->has_uses()) return nullptr;
+  const opyard::Value number = constant_value(*value->node());
+  if (number.is_int()) {
+    return literal(opyard::Value(std::int64_t(-std::uint64_t(number.to_int()))));
+  }
+  if (number.is_double()) return literal(opyard::Value(-number.to_double()));
+  if (number.kind() == Kind::Complex) return literal(opyard::Value(-number.to_complex()));
+  return nullptr;
+}
+
+Value* CallBuilder::list(const std::vector<Value*>& items) {
+  if (!items.empty() && std::all_of(items.begin(), items.end(), is_literal)) {
+    std::vector<opyard::Value> values;
+    for (const Value* const item : items) values.push_back(constant_value(*item->node()));
+    const opyard::Value made = opyard::Value::list(std::move(values));
+    const TypePtr type = type_of_constant(made);
+    if (type->element().kind() != TypeKind::Any) return graph_.insert_constant(made, type);
+  }
+  TypePtr element = items.empty() ? base_type(TypeKind::Any) : items.front()->type();
+  for (const Value* const item : items) {
+    if (element != nullptr) element = unify(element, item->type());
+  }
+  OPYARD_CHECK(element != nullptr, BadGraph, "the items of a list are of one type");
+  if (element->kind() == TypeKind::Tensor) element = base_type(TypeKind::Tensor);
+  Node* const node = graph_.create(prim::ListConstruct, items);
+  node->output()->set_type(list_of(std::move(element)));
+  return graph_.insert_node(node)->output();
+}
+
+}  // namespace opyard::jit::detail

@@ -1,0 +1,87 @@
+// test_jit_code.cpp: protects what a graph computes: calls, numbers, containers, branches, loops, stages.
+#include <gtest/gtest.h>
+
+#include "jit.h"
+#include "opyard/jit/interpreter_state.h"
+
+namespace opyard::jit {
+namespace {
+
+TEST(Code, AGraphOfThreeNodesFromTextRunsAndPrints) {
+  const GraphPtr graph = graph_of(R"(graph(%x : Tensor,
+      %w : Tensor):
+  %2 : int = prim::Constant[value=1]()
+  %3 : Tensor = aten::mul(%x, %w)
+  %4 : Tensor = aten::add(%3, %x, %2)
+  return (%4)
+)");
+  EXPECT_EQ(to_string(*graph), R"(graph(%x : Tensor,
+      %w : Tensor):
+  %2 : int = prim::Constant[value=1]()
+  %3 : Tensor = aten::mul(%x, %w)
+  %4 : Tensor = aten::add(%3, %x, %2)
+  return (%4)
+)");
+  const Values inputs = {f32({2}, {1, 2}), f32({2}, {3, 4})};
+  EXPECT_EQ(text_of(compile(graph)->run(inputs)), "float32[2] 4 10");
+}
+
+TEST(Code, NumbersAreComputedByInstructions) {
+  EXPECT_EQ(run_text(R"(graph(%x : int, %y : float):
+  %two : int = prim::Constant[value=2]()
+  %a : int = aten::mul(%x, %two)
+  %b : float = aten::add(%a, %y)
+  %c : bool = aten::lt(%b, %y)
+  %d : float = aten::div(%x, %two)
+  %e : int = aten::floordiv(%x, %two)
+  return (%a, %b, %c, %d, %e)
+)",
+                     {-7, 0.5}),
+            "-14; -13.5; True; -3.5; -4");
+}
+
+TEST(Code, BranchesAndLoops) {
+  const char* const text = R"(graph(%n : int, %x : Tensor, %flag : bool):
+  %one : int = prim::Constant[value=1]()
+  %true : bool = prim::Constant[value=1]()
+  %y : Tensor = prim::If(%flag)
+    block0():
+      %a : Tensor = aten::add(%x, %x, %one)
+      -> (%a)
+    block1():
+      -> (%x)
+  %z : Tensor, %count : int = prim::Loop(%n, %true, %y, %one)
+    block0(%i : int, %carried : Tensor, %k : int):
+      %next : Tensor = aten::add(%carried, %y, %one)
+      %k2 : int = aten::add(%k, %i)
+      -> (%true, %next, %k2)
+  return (%z, %count)
+)";
+  EXPECT_EQ(run_text(text, {3, f32({1}, {1}), true}), "float32[1] 8; 4");
+  EXPECT_EQ(run_text(text, {0, f32({1}, {1}), false}), "float32[1] 1; 1");
+}
+
+TEST(Code, H21_H29_StagesRunOneAfterTheOther) {
+  const CodePtr code = compile(graph_of(R"(graph(%x : Tensor,
+      %w : Tensor):
+  %3 : Tensor = aten::mul(%x, %w)
+  return (%3)
+stage 1(%g : Tensor):
+  %5 : Tensor = aten::mul(%g, %w)
+  return (%5)
+)"));
+  ASSERT_EQ(code->stage_count(), 2U);
+  InterpreterState state(code);
+  Values outputs;
+  state.run_one_stage(Values{f32({1}, {2}), f32({1}, {3})}, outputs);
+  EXPECT_EQ(text_of(outputs), "float32[1] 6");
+  InterpreterState again = state.clone();
+  state.run_one_stage(Values{f32({1}, {5})}, outputs);
+  EXPECT_EQ(text_of(outputs), "float32[1] 15");
+  again.run_one_stage(Values{f32({1}, {7})}, outputs);
+  EXPECT_EQ(text_of(outputs), "float32[1] 21");
+  EXPECT_TRUE(state.is_finished());
+}
+
+}  // namespace
+}  // namespace opyard::jit
