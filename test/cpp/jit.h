@@ -31,9 +31,8 @@ inline std::string text_of(const Values& values) {
   std::string text;
   for (const opyard::Value& value : values) {
     if (!text.empty()) text += "; ";
-    text += value.is_tensor() && value.tensor_unchecked().defined()
-                ? show(value.tensor_unchecked())
-                : repr(value);
+    text += value.is_tensor() && value.tensor_unchecked().defined() ? show(value.tensor_unchecked())
+                                                                    : repr(value);
   }
   return text;
 }

@@ -117,8 +117,8 @@ class Builder {
     if (found == dies_.end() || found->second.node != node || found->second.nested) return false;
     const auto inputs = node->inputs();
     return std::find(inputs.begin() + std::ptrdiff_t(index) + 1,
-                     inputs.begin() + std::ptrdiff_t(end), value) ==
-           inputs.begin() + std::ptrdiff_t(end);
+                     inputs.begin() + std::ptrdiff_t(end),
+                     value) == inputs.begin() + std::ptrdiff_t(end);
   }
 
   void note_last_use(std::uint32_t operand, std::uint32_t at) {
@@ -292,7 +292,8 @@ class Builder {
     // See [Delegation].
     for (const Value* const value : dying) {
       const LastUse last = lifetimes_.last_use(value, block);
-      if (last.node == nullptr && (operand_of(value) & kConstant) == 0) drop(operand_of(value), node);
+      if (last.node == nullptr && (operand_of(value) & kConstant) == 0)
+        drop(operand_of(value), node);
       note_death(value, last);
     }
     emit_block(block);
@@ -375,8 +376,9 @@ class Builder {
 
   void take_input(const Value* value) {
     const TensorShape* const shape = find_shape(*value->type());
-    code_.stages.back().inputs.push_back({define(value, graph_.block()), plain_kinds(*value->type()),
-                                          value, shape != nullptr && shape->dtype ? shape : nullptr});
+    code_.stages.back().inputs.push_back({define(value, graph_.block()),
+                                          plain_kinds(*value->type()), value,
+                                          shape != nullptr && shape->dtype ? shape : nullptr});
   }
 
   void give_outputs(std::size_t first, std::size_t end) {

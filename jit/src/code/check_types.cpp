@@ -30,7 +30,8 @@ class Check {
   }
 
  private:
-  void require(const Node* node, const TypePtr& given, const TypePtr& wanted, std::string_view what) {
+  void require(const Node* node, const TypePtr& given, const TypePtr& wanted,
+               std::string_view what) {
     if (fits(given, wanted)) return;
     refuse_node(*node, fmt::format("has {} of type {}, where {} is wanted", what, type_text(*given),
                                    type_text(*wanted)));
@@ -107,7 +108,8 @@ class Check {
   void list(const Node* node) {
     require_counts(node, node->inputs().size(), 1);
     const TypePtr& type = node->outputs()[0]->type();
-    if (type->kind() != TypeKind::List) refuse_node(*node, "gives a list, and is declared otherwise");
+    if (type->kind() != TypeKind::List)
+      refuse_node(*node, "gives a list, and is declared otherwise");
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
       require(node, node->inputs()[i]->type(), type->elements()[0], fmt::format("item {}", i));
     }
@@ -116,7 +118,8 @@ class Check {
   void unpack_list(const Node* node) {
     require_counts(node, 1, node->outputs().size());
     const TypePtr& type = node->inputs()[0]->type();
-    if (type->kind() != TypeKind::List) refuse_node(*node, "unpacks a list, and takes something else");
+    if (type->kind() != TypeKind::List)
+      refuse_node(*node, "unpacks a list, and takes something else");
     for (std::size_t i = 0; i < node->outputs().size(); ++i) {
       require_output(node, i, type->elements()[0]);
     }

@@ -17,9 +17,10 @@ constexpr std::size_t kInlineRegisters = 64;
 class RegisterFile {
  public:
   explicit RegisterFile(std::size_t count) : count_(count) {
-    registers_ = count <= kInlineRegisters
-                     ? reinterpret_cast<Register*>(memory_)
-                     : static_cast<Register*>(allocate(count * sizeof(Register), alignof(Register)));
+    registers_ =
+        count <= kInlineRegisters
+            ? reinterpret_cast<Register*>(memory_)
+            : static_cast<Register*>(allocate(count * sizeof(Register), alignof(Register)));
     std::uninitialized_default_construct_n(registers_, count);
   }
   RegisterFile(const RegisterFile&) = delete;
@@ -75,13 +76,14 @@ const Operation* operation_of(const Node& node) {
   return dynamic_cast<const Operation*>(node.payload().get());
 }
 
-Code::Code(GraphPtr graph) : data_([&] {
-  OPYARD_CHECK(graph != nullptr, BadArgument, "a code is made of a graph, not of null");
-  auto data = std::make_unique<CodeData>();
-  data->graph = std::move(graph);
-  build(*data);
-  return data.release();
-}()) {}
+Code::Code(GraphPtr graph)
+    : data_([&] {
+        OPYARD_CHECK(graph != nullptr, BadArgument, "a code is made of a graph, not of null");
+        auto data = std::make_unique<CodeData>();
+        data->graph = std::move(graph);
+        build(*data);
+        return data.release();
+      }()) {}
 Code::~Code() { delete data_; }
 
 const Graph& Code::graph() const noexcept { return *data_->graph; }

@@ -73,10 +73,10 @@ struct Origin {
 };
 
 struct StageInput {
-  std::uint32_t target;        // a register or kNoRegister
-  std::uint64_t plain_kinds;   // see schema/type.h
+  std::uint32_t target;       // a register or kNoRegister
+  std::uint64_t plain_kinds;  // see schema/type.h
   const Value* value;
-  const TensorShape* shape;    // whose dtype is checked, or null
+  const TensorShape* shape;  // whose dtype is checked, or null
 };
 
 struct Stage {
@@ -87,10 +87,11 @@ struct Stage {
 
 // What lives in a register, and from where to where.
 struct RegisterInfo {
-  const Value* value;                // null for one of the code's own
-  bool owns;                         // whether what is in it may have an owner to give back
-  std::uint32_t born = 0;            // the instruction that writes it
-  std::vector<std::uint32_t> deaths;  // the instructions that empty it, one on each way; ~k: outputs of stage k
+  const Value* value;      // null for one of the code's own
+  bool owns;               // whether what is in it may have an owner to give back
+  std::uint32_t born = 0;  // the instruction that writes it
+  std::vector<std::uint32_t>
+      deaths;  // the instructions that empty it, one on each way; ~k: outputs of stage k
 };
 
 struct CodeData {

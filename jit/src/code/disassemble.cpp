@@ -107,8 +107,8 @@ std::string Code::disassemble() const {
     while (stage < data_->stages.size() && data_->stages[stage].begin == at) {
       text += fmt::format("stage {}:", stage);
       for (const StageInput& input : data_->stages[stage].inputs) {
-        text += fmt::format(" {}=%{}", operand_text(*data_, input.target),
-                            input.value->printed_name());
+        text +=
+            fmt::format(" {}=%{}", operand_text(*data_, input.target), input.value->printed_name());
       }
       text += '\n';
       ++stage;

@@ -66,17 +66,18 @@ const Instruction* run_CallBuiltin(const Instruction* instruction, Frame& frame)
 }
 
 [[noreturn]] OPYARD_COLD void refuse_output_count(const CallSite& site, std::size_t given) {
-  fail(ErrorKind::BadReturn, fmt::format("operation '{}' gave {} values, but its node has {} outputs",
-                                         site.operation->name(), given, site.outputs));
+  fail(ErrorKind::BadReturn,
+       fmt::format("operation '{}' gave {} values, but its node has {} outputs",
+                   site.operation->name(), given, site.outputs));
 }
 
 [[noreturn]] OPYARD_COLD void refuse_output(const CallSite& site, std::size_t index,
                                             const Register& given) {
   const Value& output = *site.node->outputs()[index];
   fail(ErrorKind::BadReturn,
-       fmt::format("operation '{}' gave {} ({}) as output {}, but %{} is {}", site.operation->name(),
-                   name_of(given.kind()), opyard::to_string(given), index, output.printed_name(),
-                   type_text(*output.type())));
+       fmt::format("operation '{}' gave {} ({}) as output {}, but %{} is {}",
+                   site.operation->name(), name_of(given.kind()), opyard::to_string(given), index,
+                   output.printed_name(), type_text(*output.type())));
 }
 
 const Instruction* run_CallOperation(const Instruction* instruction, Frame& frame) {
@@ -162,8 +163,9 @@ const Instruction* finish(const Instruction* instruction, Frame& frame, Register
 }
 
 const Instruction* run_MakeList(const Instruction* instruction, Frame& frame) {
-  return finish(instruction, frame,
-                Register::list(gathered(site_of(instruction), operands_of(instruction, frame), frame)));
+  return finish(
+      instruction, frame,
+      Register::list(gathered(site_of(instruction), operands_of(instruction, frame), frame)));
 }
 
 const Instruction* run_MakeTuple(const Instruction* instruction, Frame& frame) {

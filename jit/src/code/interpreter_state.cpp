@@ -10,8 +10,9 @@ namespace opyard::jit {
 // While it lives no other thread gets into the state.
 struct InterpreterState::Entered {
   explicit Entered(const InterpreterState& state) : busy(state.busy_) {
-    OPYARD_CHECK(!busy.exchange(true, std::memory_order_acquire), BadGraph,
-                 "this state is in use, by another thread or by an operation that it runs; clone it");
+    OPYARD_CHECK(
+        !busy.exchange(true, std::memory_order_acquire), BadGraph,
+        "this state is in use, by another thread or by an operation that it runs; clone it");
   }
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;

@@ -15,9 +15,8 @@ namespace {
     names += names.empty() ? "%" : ", %";
     names += input.value->printed_name();
   }
-  fail(ErrorKind::BadArgument,
-       fmt::format("stage {} takes {} inputs ({}), but {} were given", stage,
-                   code.stages[stage].inputs.size(), names, given));
+  fail(ErrorKind::BadArgument, fmt::format("stage {} takes {} inputs ({}), but {} were given",
+                                           stage, code.stages[stage].inputs.size(), names, given));
 }
 
 [[noreturn]] OPYARD_COLD void refuse_input(std::size_t stage, std::size_t position,
@@ -84,9 +83,10 @@ void check_inputs(const CodeData& code, std::size_t stage, std::span<const opyar
   if (__builtin_expect(inputs.size() != wanted.size(), 0)) refuse_count(code, stage, inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool plain = (wanted[i].plain_kinds >> int(inputs[i].kind()) & 1) != 0;
-    if (__builtin_expect((!plain && !accepts(*wanted[i].value->type(), inputs[i])) ||
-                             (wanted[i].shape != nullptr && !has_dtype(inputs[i], *wanted[i].shape)),
-                         0)) {
+    if (__builtin_expect(
+            (!plain && !accepts(*wanted[i].value->type(), inputs[i])) ||
+                (wanted[i].shape != nullptr && !has_dtype(inputs[i], *wanted[i].shape)),
+            0)) {
       refuse_input(stage, i, wanted[i], inputs[i]);
     }
   }

@@ -11,10 +11,10 @@
 namespace opyard::jit {
 namespace {
 
-#define OPYARD_ATTRIBUTE_KIND(letters, type, words)                                             \
-  static_assert(std::is_same_v<                                                                 \
-                std::variant_alternative_t<std::size_t(AttributeKind::letters), AttributeValue>, \
-                type>);
+#define OPYARD_ATTRIBUTE_KIND(letters, type, words) \
+  static_assert(                                    \
+      std::is_same_v<                               \
+          std::variant_alternative_t<std::size_t(AttributeKind::letters), AttributeValue>, type>);
 #include "opyard/jit/attribute_kinds.def"
 #undef OPYARD_ATTRIBUTE_KIND
 
@@ -35,8 +35,8 @@ AttributeValue independent_copy(const AttributeValue& value) {
 
 }  // namespace
 
-#define OPYARD_ATTRIBUTE_KIND(letters, type, words)                                        \
-  Node* Node::letters##_(Symbol name, type value) {                                        \
+#define OPYARD_ATTRIBUTE_KIND(letters, type, words)                                         \
+  Node* Node::letters##_(Symbol name, type value) {                                         \
     return set_attribute(name, AttributeValue(std::in_place_type<type>, std::move(value))); \
   }
 #include "opyard/jit/attribute_kinds.def"

@@ -12,16 +12,16 @@
 namespace opyard::jit::detail {
 namespace {
 
-#define OPYARD_UNARY(schema, A, expression)                                       \
-  {schema, [](const opyard::Value* const* arguments, opyard::Value* result) {     \
-     const A a = scalar_of<A>(*arguments[0]);                                     \
-     *result = opyard::Value(expression);                                         \
+#define OPYARD_UNARY(schema, A, expression)                                   \
+  {schema, [](const opyard::Value* const* arguments, opyard::Value* result) { \
+     const A a = scalar_of<A>(*arguments[0]);                                 \
+     *result = opyard::Value(expression);                                     \
    }},
-#define OPYARD_BINARY(schema, A, B, expression)                                   \
-  {schema, [](const opyard::Value* const* arguments, opyard::Value* result) {     \
-     const A a = scalar_of<A>(*arguments[0]);                                     \
-     const B b = scalar_of<B>(*arguments[1]);                                     \
-     *result = opyard::Value(expression);                                         \
+#define OPYARD_BINARY(schema, A, B, expression)                               \
+  {schema, [](const opyard::Value* const* arguments, opyard::Value* result) { \
+     const A a = scalar_of<A>(*arguments[0]);                                 \
+     const B b = scalar_of<B>(*arguments[1]);                                 \
+     *result = opyard::Value(expression);                                     \
    }},
 #define OPYARD_BUILTIN(function, schema) {schema, &function},
 constexpr struct {

@@ -86,9 +86,9 @@ void joined_lists(const opyard::Value* const* arguments, opyard::Value* result) 
 void repeated_list(const opyard::Value* const* arguments, opyard::Value* result) {
   const std::vector<opyard::Value>& once = arguments[0]->to_list();
   const std::int64_t times = std::max<std::int64_t>(arguments[1]->to_int(), 0);
-  OPYARD_CHECK(once.empty() || times <= std::int64_t(std::vector<opyard::Value>().max_size() /
-                                                      once.size()),
-               BadValue, fmt::format("a list of {} cannot be repeated {} times", once.size(), times));
+  OPYARD_CHECK(
+      once.empty() || times <= std::int64_t(std::vector<opyard::Value>().max_size() / once.size()),
+      BadValue, fmt::format("a list of {} cannot be repeated {} times", once.size(), times));
   std::vector<opyard::Value> items;
   if (!once.empty()) items.reserve(once.size() * std::size_t(times));
   for (std::int64_t i = 0; i < times && !once.empty(); ++i) {
@@ -111,9 +111,11 @@ void part_of_list(const opyard::Value* const* arguments, opyard::Value* result) 
   const std::int64_t end = bound(*arguments[2], step > 0 ? size : -1);
   std::vector<opyard::Value> part;
   if (step > 0) {
-    for (std::int64_t i = start; i < end; i = step > end - i ? end : i + step) part.push_back(items[std::size_t(i)]);
+    for (std::int64_t i = start; i<end; i = step> end - i ? end : i + step)
+      part.push_back(items[std::size_t(i)]);
   } else {
-    for (std::int64_t i = start; i > end; i = step < end - i ? end : i + step) part.push_back(items[std::size_t(i)]);
+    for (std::int64_t i = start; i > end; i = step < end - i ? end : i + step)
+      part.push_back(items[std::size_t(i)]);
   }
   *result = opyard::Value::list(std::move(part));
 }

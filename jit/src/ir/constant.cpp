@@ -127,9 +127,9 @@ Node* Graph::create_constant(const opyard::Value& value, TypePtr type) {
   node->output()->set_type(std::move(type));
   if (value.is_none()) return node;
   std::optional<AttributeValue> attribute = attribute_of(value);
-  OPYARD_CHECK(attribute, BadArgument,
-               fmt::format("a value of kind {} cannot be a constant of a graph",
-                           name_of(value.kind())));
+  OPYARD_CHECK(
+      attribute, BadArgument,
+      fmt::format("a value of kind {} cannot be a constant of a graph", name_of(value.kind())));
   return node->set_attribute(attr::value, *std::move(attribute));
 }
 

@@ -63,9 +63,9 @@ class Lint {
     check_inputs(block->return_node());
     for (const Value* const value : defined) {
       if (defined_.at(value) != value->uses().size()) {
-        refuse(value->node(), fmt::format("gives %{}, which is taken {} times and knows {} uses",
-                                          value->printed_name(), defined_.at(value),
-                                          value->uses().size()));
+        refuse(value->node(),
+               fmt::format("gives %{}, which is taken {} times and knows {} uses",
+                           value->printed_name(), defined_.at(value), value->uses().size()));
       }
       defined_.erase(value);
     }
@@ -119,7 +119,8 @@ class Lint {
       const Value* const input = node->inputs()[i];
       const auto found = defined_.find(input);
       if (found == defined_.end()) {
-        refuse(node, fmt::format("takes %{}, which is not defined before it", input->printed_name()));
+        refuse(node,
+               fmt::format("takes %{}, which is not defined before it", input->printed_name()));
       }
       ++found->second;
       if (node->kind() != prim::Return && input->stage() > node->stage()) {

@@ -30,8 +30,7 @@ void Node::check_alive() const {
 void Node::check_value(const Value* value) const {
   check_alive();
   OPYARD_CHECK(value != nullptr, BadValue, "a node takes a value, not null");
-  OPYARD_CHECK(!value->is_erased(), BadValue,
-               fmt::format("value %{} was erased", value->unique()));
+  OPYARD_CHECK(!value->is_erased(), BadValue, fmt::format("value %{} was erased", value->unique()));
   OPYARD_CHECK(&value->graph() == graph_, BadValue,
                fmt::format("value %{} belongs to another graph than the '{}' node",
                            value->printed_name(), kind_.qual_string()));

@@ -77,15 +77,15 @@ Value* Node::output(std::size_t index) const {
   return outputs_[index];
 }
 Value* Node::input() const {
-  OPYARD_CHECK(inputs_.size() == 1, BadValue,
-               fmt::format("a '{}' node has {} inputs; say which", kind_.qual_string(),
-                           inputs_.size()));
+  OPYARD_CHECK(
+      inputs_.size() == 1, BadValue,
+      fmt::format("a '{}' node has {} inputs; say which", kind_.qual_string(), inputs_.size()));
   return inputs_.front();
 }
 Value* Node::output() const {
-  OPYARD_CHECK(outputs_.size() == 1, BadValue,
-               fmt::format("a '{}' node has {} outputs; say which", kind_.qual_string(),
-                           outputs_.size()));
+  OPYARD_CHECK(
+      outputs_.size() == 1, BadValue,
+      fmt::format("a '{}' node has {} outputs; say which", kind_.qual_string(), outputs_.size()));
   return outputs_.front();
 }
 bool Node::has_uses() const noexcept {

@@ -19,8 +19,8 @@ void check_if(const Node& node) {
   for (const Block* const block : node.blocks()) {
     if (!block->inputs().empty()) refuse_node(node, "has a branch with inputs");
     if (block->outputs().size() != node.outputs().size()) {
-      refuse_node(node, fmt::format("gives {} values, but a branch gives {}",
-                                    node.outputs().size(), block->outputs().size()));
+      refuse_node(node, fmt::format("gives {} values, but a branch gives {}", node.outputs().size(),
+                                    block->outputs().size()));
     }
   }
 }
@@ -34,11 +34,12 @@ void check_loop(const Node& node) {
   const Block& body = *node.blocks().front();
   if (node.outputs().size() != carried || body.inputs().size() != carried + 1 ||
       body.outputs().size() != carried + 1) {
-    refuse_node(node, fmt::format("carries {} values, but gives {}, and its body takes {} and gives "
-                                  "{} besides trip and condition",
-                                  carried, node.outputs().size(),
-                                  std::max<std::size_t>(body.inputs().size(), 1) - 1,
-                                  std::max<std::size_t>(body.outputs().size(), 1) - 1));
+    refuse_node(node,
+                fmt::format("carries {} values, but gives {}, and its body takes {} and gives "
+                            "{} besides trip and condition",
+                            carried, node.outputs().size(),
+                            std::max<std::size_t>(body.inputs().size(), 1) - 1,
+                            std::max<std::size_t>(body.outputs().size(), 1) - 1));
   }
 }
 
@@ -54,26 +55,26 @@ void check_calling_string(const Node& node) {
     refuse_node(node, "has no calling string, which is the text attribute 'cconv'");
   }
   const std::string& text = std::get<std::string>(letters->value);
-  const auto inputs = std::count_if(text.begin(), text.end(), [](char c) {
-    return c == 't' || c == 'd';
-  });
-  const auto scalars = std::count_if(text.begin(), text.end(), [](char c) {
-    return c == 's' || c == 'c';
-  });
+  const auto inputs =
+      std::count_if(text.begin(), text.end(), [](char c) { return c == 't' || c == 'd'; });
+  const auto scalars =
+      std::count_if(text.begin(), text.end(), [](char c) { return c == 's' || c == 'c'; });
   if (std::size_t(inputs + scalars) != text.size()) {
-    refuse_node(node, fmt::format("has the calling string '{}'; its letters are c, s, d and t",
-                                  text));
+    refuse_node(node,
+                fmt::format("has the calling string '{}'; its letters are c, s, d and t", text));
   }
   if (std::size_t(inputs) != node.inputs().size()) {
-    refuse_node(node, fmt::format("has the calling string '{}', which is for {} inputs, and takes {}",
-                                  text, inputs, node.inputs().size()));
+    refuse_node(
+        node, fmt::format("has the calling string '{}', which is for {} inputs, and takes {}", text,
+                          inputs, node.inputs().size()));
   }
   const Attribute* const given = node.find_attribute(Symbol::attr("scalar_args"));
   if (given == nullptr || given->kind() != AttributeKind::ival) return;
   const auto& held = std::get<opyard::Value>(given->value);
   if (held.is_tuple() && held.to_tuple().size() != std::size_t(scalars)) {
-    refuse_node(node, fmt::format("has the calling string '{}', which is for {} scalars, and holds {}",
-                                  text, scalars, held.to_tuple().size()));
+    refuse_node(node,
+                fmt::format("has the calling string '{}', which is for {} scalars, and holds {}",
+                            text, scalars, held.to_tuple().size()));
   }
 }
 

@@ -35,8 +35,7 @@ bool takes(const Type& wanted, const TypePtr& given, Bindings& bindings) {
   }
   if (wanted.kind() == TypeKind::Optional) {
     if (given->kind() == TypeKind::None) return true;
-    const TypePtr inner =
-        given->kind() == TypeKind::Optional ? given->elements().front() : given;
+    const TypePtr inner = given->kind() == TypeKind::Optional ? given->elements().front() : given;
     return takes(wanted.element(), inner, bindings);
   }
   const auto has_variable = [](const Type& type) {
@@ -74,7 +73,8 @@ TypePtr substituted(const TypePtr& type, const Bindings& bindings) {
   }
   if (type->elements().empty()) return runtime_type(*type);
   std::vector<TypePtr> elements;
-  for (const TypePtr& element : type->elements()) elements.push_back(substituted(element, bindings));
+  for (const TypePtr& element : type->elements())
+    elements.push_back(substituted(element, bindings));
   return compound_type(type->kind(), std::move(elements));
 }
 
@@ -169,7 +169,8 @@ std::vector<Callee> find_candidates(std::string_view name, std::string_view over
                                     bool any_overload) {
   std::vector<Callee> found;
   for (const Builtin* const builtin : detail::find_builtins(name)) {
-    if (any_overload || builtin->schema.name.overload == overload) found.push_back({nullptr, builtin});
+    if (any_overload || builtin->schema.name.overload == overload)
+      found.push_back({nullptr, builtin});
   }
   const Registry& registry = Registry::instance();
   for (const std::string& registered : registry.overloads(name)) {

@@ -71,8 +71,7 @@ Node* CallBuilder::call(const std::string& name, std::vector<Value*> positional,
   };
   std::vector<TypePtr> types = types_of(false);
   auto pairs = named(types);
-  std::optional<Choice> choice =
-      find_call(full, "", {{types.data(), positional_count}, pairs});
+  std::optional<Choice> choice = find_call(full, "", {{types.data(), positional_count}, pairs});
   if (!choice) {
     std::vector<TypePtr> wider = types_of(true);
     auto wider_pairs = named(wider);
@@ -86,7 +85,8 @@ Node* CallBuilder::call(const std::string& name, std::vector<Value*> positional,
   }
 
   const Schema& schema = choice->callee.schema();
-  Node* const node = graph_.create(Symbol::from_qual_string(full), std::initializer_list<Value*>{}, 0);
+  Node* const node =
+      graph_.create(Symbol::from_qual_string(full), std::initializer_list<Value*>{}, 0);
   if (!schema.name.overload.empty()) node->set_overload(Symbol::attr(schema.name.overload));
   // Defaults behind the last given argument stay away.
   std::size_t count = schema.arguments.size();

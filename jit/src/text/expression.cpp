@@ -15,13 +15,11 @@ namespace {
 
 using namespace detail;  // NOLINT: the tokens of the language
 
-constexpr std::string_view kSymbols[] = {"**", "//", "==", "!=", "<=", ">=", "(", ")", "[", "]",
-                                         ",",  "=",  "+",  "-",  "*",  "/",  "%", "@", "<", ">",
-                                         "."};
-constexpr Language kExpressionLanguage = {.what = "expression",
-                                          .nodes = "operations",
-                                          .error = ErrorKind::BadGraph,
-                                          .symbols = kSymbols};
+constexpr std::string_view kSymbols[] = {"**", "//", "==", "!=", "<=", ">=", "(",
+                                         ")",  "[",  "]",  ",",  "=",  "+",  "-",
+                                         "*",  "/",  "%",  "@",  "<",  ">",  "."};
+constexpr Language kExpressionLanguage = {
+    .what = "expression", .nodes = "operations", .error = ErrorKind::BadGraph, .symbols = kSymbols};
 
 // What an expression means: one value, or those of a tuple.
 struct Meaning {
@@ -210,8 +208,9 @@ class Parser {
     if (cursor_.peek().is("(")) return parse_call(std::string(token.text), token.offset, {}, depth);
     const auto found = names_.find(std::string(token.text));
     if (found == names_.end()) {
-      cursor_.fail_at(token.span(), fmt::format("there is no input {}; a function has '(' behind it",
-                                                opyard::detail::describe(token)));
+      cursor_.fail_at(token.span(),
+                      fmt::format("there is no input {}; a function has '(' behind it",
+                                  opyard::detail::describe(token)));
     }
     return {{found->second}, false, token.span()};
   }

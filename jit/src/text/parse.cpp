@@ -40,9 +40,9 @@ class Parser {
     cursor_.expect_end();
     for (const auto& [name, users] : waiting_) {
       if (!users.empty()) {
-        cursor_.fail_at(users.front().second,
-                        fmt::format("'{}' is not defined by a line 'with {} = graph(…)'", name,
-                                    name));
+        cursor_.fail_at(
+            users.front().second,
+            fmt::format("'{}' is not defined by a line 'with {} = graph(…)'", name, name));
       }
     }
     lint(*graph);
@@ -183,8 +183,8 @@ class Parser {
   void parse_outputs(std::vector<Output>& outputs) {
     do {
       const Token name = expect_variable();
-      outputs.push_back({name, cursor_.take_if(":") ? parse_type(cursor_)
-                                                    : base_type(TypeKind::Tensor)});
+      outputs.push_back(
+          {name, cursor_.take_if(":") ? parse_type(cursor_) : base_type(TypeKind::Tensor)});
       if (outputs.size() > cursor_.limits().items) cursor_.fail_expected("fewer outputs");
     } while (cursor_.take_if(","));
     cursor_.expect("=");
@@ -276,8 +276,8 @@ class Parser {
   void parse_block(Node* node, std::size_t depth) {
     const Token word = cursor_.take();
     if (word.text.substr(5) != std::to_string(node->blocks().size())) {
-      cursor_.fail_at(word.span(), fmt::format("the next block of this node is block{}",
-                                               node->blocks().size()));
+      cursor_.fail_at(word.span(),
+                      fmt::format("the next block of this node is block{}", node->blocks().size()));
     }
     Block* const block = node->add_block();
     const std::size_t outer = hidden_.size();
@@ -309,7 +309,7 @@ class Parser {
   Graph* graph_ = nullptr;
   Names values_;
   std::vector<std::pair<std::string_view, Value*>> hidden_;  // what each definition has hidden
-  std::unordered_map<std::uint64_t, Value*> newest_;  // of each number
+  std::unordered_map<std::uint64_t, Value*> newest_;         // of each number
   // Nodes that hold a graph that is defined behind; see find_subgraphs().
   std::unordered_map<std::string, std::vector<std::pair<Node*, Span>>> waiting_;
   std::size_t next_tensor_ = 0;

@@ -56,8 +56,8 @@ Tensor tensor_of(Cursor& cursor, Span span, const opyard::Value& number, const T
   DType dtype = number.is_double() ? DType::Float32 : number.is_bool() ? DType::Bool : DType::Int64;
   if (shape != nullptr && shape->dtype) dtype = *shape->dtype;
   if (!holds_one(dtype)) {
-    cursor.fail_at(span, fmt::format("a tensor of {} cannot be written as a number",
-                                     name_of(dtype)));
+    cursor.fail_at(span,
+                   fmt::format("a tensor of {} cannot be written as a number", name_of(dtype)));
   }
   if (number.is_double() && !is_floating_point(dtype)) {
     cursor.fail_at(span, fmt::format("an element of {} is an integer", name_of(dtype)));
@@ -93,8 +93,8 @@ opyard::Value parse_number(Cursor& cursor) {
     cursor.fail_at(token.span(), fmt::format("expected a number but found {}", describe(token)));
   }
   const opyard::detail::ComplexDigits digits = opyard::detail::split_complex(token);
-  const auto real = read_real(digits.real.empty() ? "0" : digits.real,
-                              negative && !digits.real.empty());
+  const auto real =
+      read_real(digits.real.empty() ? "0" : digits.real, negative && !digits.real.empty());
   const auto imaginary =
       read_real(digits.imaginary, digits.imaginary_negative != (negative && digits.real.empty()));
   if (!real || !imaginary) cursor.fail_at(span, "this number is too large for a float");

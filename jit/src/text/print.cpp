@@ -134,8 +134,7 @@ class Printer {
       out_ += node.overload().name();
     }
     if (!graphs.empty()) {
-      const std::string name =
-          fmt::format("{}_{}", node.kind().qual_string(), subgraphs_.size());
+      const std::string name = fmt::format("{}_{}", node.kind().qual_string(), subgraphs_.size());
       out_ += fmt::format("_{}", subgraphs_.size());
       subgraphs_.emplace_back(name, graphs.front());
     }

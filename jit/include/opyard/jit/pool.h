@@ -30,7 +30,8 @@ class Pool {
   T* make(Args&&... args) {
     if (pieces_.empty() || pieces_.back().used == pieces_.back().capacity) grow();
     Piece& piece = pieces_.back();
-    T* const made = new (static_cast<void*>(piece.objects + piece.used)) T(std::forward<Args>(args)...);
+    T* const made =
+        new (static_cast<void*>(piece.objects + piece.used)) T(std::forward<Args>(args)...);
     ++piece.used;
     return made;
   }

@@ -53,9 +53,9 @@ class OPYARD_API Symbol {
   std::uint32_t id_ = ~std::uint32_t{0};
 };
 
-#define OPYARD_SYMBOL(name_space, name)                                     \
-  namespace name_space {                                                    \
-  inline constexpr Symbol name(detail::KnownSymbol::name_space##_##name);   \
+#define OPYARD_SYMBOL(name_space, name)                                   \
+  namespace name_space {                                                  \
+  inline constexpr Symbol name(detail::KnownSymbol::name_space##_##name); \
   }
 #include "opyard/jit/symbols.def"
 #undef OPYARD_SYMBOL
