@@ -2,14 +2,15 @@
 
 `tools/test --mutants` calls this after tools/setup; call that.
 
-test/mutants.txt lists the defects, each one changed line of libopyard. They are planted in a copy
+test/mutants.txt lists the defects, each one changed line of the sources. They are planted in a copy
 of the sources, build/mutants/tree, which has a build of its own; so nothing of yours is changed,
 and when a run is broken off the next one mends the copy.
 
 First of all everything must build and pass without a defect, else nothing that fails later means
-anything. Then for each mutant: plant it, build, run the C++ programs up to the first that fails,
-those of the mutant's idea first and quick ones before slow ones; where all pass, run the Python
-tests. A mutant is killed when a test fails, a program crashes, or one does not end in time.
+anything. Then for each mutant: plant it, build, run the tests that the list names for it; if they
+pass, or none is named, the C++ programs up to the first that fails, those of the mutant's idea
+first and quick ones before slow ones; if all pass, the Python tests. A mutant is killed when a test
+fails, a program crashes, or one does not end in time.
 
 A mutant that survives shows a gap: write the test that is missing. Where no test could notice it,
 because the program does the same with it, it is no defect: put another one in its place.
@@ -17,6 +18,7 @@ because the program does the same with it, it is no defect: put another one in i
 
 import argparse
 import fcntl
+import random
 import re
 import sys
 import time
@@ -28,7 +30,7 @@ from mutants_bench import Bench, say
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = "test/mutants.txt"
-IDEAS = ["text", "keys", "schema", "registry"]
+LAYERS = ["dispatcher", "jit", "autograd", "kernels", "pyfallback", "profiler"]
 AT_LEAST = 85
 # What the build and the tests read. All that the build writes lies in the copy's own build/.
 COPIED = ["meson.build", "meson_options.txt", "pyproject.toml"]
@@ -42,18 +44,36 @@ class ListError(Exception):
 
 @dataclass(frozen=True)
 class Mutant:
-    """One line of one file and what stands there instead; `context` are the lines before it."""
+    """One line of one file and what stands there instead; `context` are the lines before it, and
+    `killers` the tests that are meant to notice: test_x for a C++ program, test_x.py for a file."""
 
     name: str
     defect: str
     file: str
+    killers: tuple[str, ...]
     context: tuple[str, ...]
     before: str
     after: str | None
 
     @property
     def idea(self) -> str:
-        return next(part for part in Path(self.file).parts if part in IDEAS)
+        """The folder that says whom to suspect: dispatcher/src/keys -> keys, kernels/src ->
+        kernels, pyfallback/objects/arrays -> objects."""
+        layer, *inner = Path(self.file).parts[:-1]
+        inner = [part for part in inner if part not in ("src", "include")]
+        if layer == "dispatcher":
+            inner = [part for part in inner if part != "opyard"]
+        return inner[0] if inner else layer
+
+    def path_in(self, root: Path) -> str:
+        """The file, which may have moved: then the one of its name, if there is no other."""
+        if (root / self.file).is_file():
+            return self.file
+        layer, name = root / Path(self.file).parts[0], Path(self.file).name
+        found = [path for path in layer.rglob(name) if path.is_file()]
+        if len(found) != 1:
+            raise ListError(f"{self.name} no longer applies: there is no {self.file}")
+        return str(found[0].relative_to(root))
 
     def planted_in(self, text: str) -> str:
         lines, wanted = text.split("\n"), [*self.context, self.before]
@@ -79,19 +99,22 @@ class Mutant:
 
 def mutant_of(block: list[str]) -> Mutant:
     name, texts = block[0].removeprefix("== "), block[1:3]
-    marked = [(line[:2].strip(), line[2:]) for line in block[3:]]
+    killers = tuple(line[2:] for line in block[3:] if line.startswith("! "))
+    lines = [line for line in block[3:] if not line.startswith("! ")]
+    marked = [(line[:2].strip(), line[2:]) for line in lines]
     signs = "".join(sign or " " for sign, _ in marked)
     if not re.fullmatch(r" *-\+?", signs) or not re.fullmatch(r"[a-z0-9-]+", name):
         raise ListError(
             f"{LIST}: {block[0]!r} should be '== a-name', a line that says what is wrong, the "
-            "file, and then the changed line: '- ' and what it was, '+ ' and what it becomes"
+            "file, and then the changed line: '- ' and what it was, '+ ' and what it becomes; "
+            "before that, '! ' and the name of a test that is meant to notice"
         )
     lines = [line for _, line in marked]
     at = signs.index("-")
     after = lines[at + 1] if signs.endswith("+") else None
-    mutant = Mutant(name, texts[0], texts[1], tuple(lines[:at]), lines[at], after)
-    if not any(part in IDEAS for part in Path(mutant.file).parts):
-        raise ListError(f"{LIST}: {name} is in {mutant.file}, which belongs to none of {IDEAS}")
+    mutant = Mutant(name, texts[0], texts[1], killers, tuple(lines[:at]), lines[at], after)
+    if Path(mutant.file).parts[0] not in LAYERS:
+        raise ListError(f"{LIST}: {name} is in {mutant.file}, which is in none of {LAYERS}")
     if mutant.before == mutant.after:
         raise ListError(f"{LIST}: {name} changes nothing")
     return mutant
@@ -106,9 +129,11 @@ def read_list(root: Path) -> list[Mutant]:
     faults = [f"{LIST}: two are called {name}" for name in {n for n in names if names.count(n) > 1}]
     for mutant in mutants:
         try:
-            mutant.planted_in((root / mutant.file).read_text("utf-8"))
-        except FileNotFoundError:
-            faults.append(f"{mutant.name} no longer applies: there is no {mutant.file}")
+            mutant.planted_in((root / mutant.path_in(root)).read_text("utf-8"))
+            for killer in mutant.killers:
+                folder, end = ("python", "") if killer.endswith(".py") else ("cpp", ".cpp")
+                if not (root / "test" / folder / (killer + end)).is_file():
+                    faults.append(f"{mutant.name} names {killer}, which is no test")
         except ListError as fault:
             faults.append(str(fault))
     if faults or not mutants:
@@ -145,9 +170,9 @@ class Tree:
 
     def plant(self, mutant: Mutant) -> None:
         self.restore()
-        text = (self.root / mutant.file).read_text("utf-8")
-        self.planted = mutant.file
-        (self.folder / mutant.file).write_text(mutant.planted_in(text), "utf-8")
+        self.planted = mutant.path_in(self.root)
+        text = (self.root / self.planted).read_text("utf-8")
+        (self.folder / self.planted).write_text(mutant.planted_in(text), "utf-8")
 
     def restore(self) -> None:
         if self.planted is not None:
@@ -166,7 +191,7 @@ def judge(mutant: Mutant, tree: Tree, bench: Bench) -> Outcome:
     tree.plant(mutant)
     if complaint := bench.build():
         return Outcome(mutant, "no build", complaint)
-    killer = bench.run(mutant.idea)
+    killer = bench.run(mutant.idea, mutant.killers)
     return Outcome(mutant, "killed" if killer else "SURVIVED", killer or mutant.defect)
 
 
@@ -186,7 +211,7 @@ def hunt(mutants: list[Mutant], tree: Tree, bench: Bench) -> list[Outcome]:
 def report(outcomes: list[Outcome], at_least: int) -> bool:
     """Prints the table by idea and the verdict, and gives whether enough were killed."""
     say(f"\n{'':10}{'planted':>8}{'killed':>8}  survived")
-    for idea in IDEAS:
+    for idea in dict.fromkeys(outcome.mutant.idea for outcome in outcomes):
         ours = [outcome for outcome in outcomes if outcome.mutant.idea == idea]
         killed = sum(outcome.state == "killed" for outcome in ours)
         names = ", ".join(o.mutant.name for o in ours if o.state == "SURVIVED")
@@ -207,11 +232,23 @@ def options_of(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("tools/test --mutants", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these mutants alone")
+    parser.add_argument("--sample", type=int, metavar="N", help="so many of them, drawn at random")
+    parser.add_argument("--seed", type=int, help="draws the same ones again")
     parser.add_argument("--list", action="store_true", help="say what there is, and run nothing")
     parser.add_argument(
         "--at-least", type=int, default=AT_LEAST, metavar="PERCENT", help="how many must be killed"
     )
     return parser.parse_args(arguments)
+
+
+def sample(mutants: list[Mutant], size: int | None, seed: int | None) -> list[Mutant]:
+    """Some of them, in the order of the list."""
+    if size is None or size >= len(mutants):
+        return mutants
+    seed = random.randrange(10**6) if seed is None else seed
+    say(f"== a sample of {size} mutants; --sample {size} --seed {seed} draws it again")
+    drawn = random.Random(seed).sample(range(len(mutants)), size)
+    return [mutants[at] for at in sorted(drawn)]
 
 
 def chosen(mutants: list[Mutant], names: list[str] | None) -> list[Mutant]:
@@ -224,7 +261,7 @@ def chosen(mutants: list[Mutant], names: list[str] | None) -> list[Mutant]:
 def main(arguments: list[str] | None = None, root: Path = ROOT, bench_of: Callable = Bench) -> int:
     options = options_of(arguments)
     try:
-        mutants = chosen(read_list(root), options.only)
+        mutants = sample(chosen(read_list(root), options.only), options.sample, options.seed)
     except ListError as fault:
         print(fault, file=sys.stderr)
         return 2

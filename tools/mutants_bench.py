@@ -13,17 +13,19 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# By the comments of test/cpp/meson.build. What is below these ideas cannot notice them.
-IDEAS = ["text", "keys", "schema", "observe", "registry", "plugin"]
-# Where a program stands that no idea lists.
+# The ideas of programs are the comments of test/cpp/meson.build. Programs that none of them lists:
 PLACED = {"test_fuzz_corpus": "schema"}
+# These read the sources, or what a compiler makes of them, and say nothing about what they do.
+NO_JUDGES = {"test_compile_fail", "test_call_path"}
 PYTHON_TESTS = ["keys", "schema", "dispatch", "registry", "registry_model", "library", "call"]
 # A defect may eat memory or write without end; neither may eat the machine.
 LIMITS = [f"--as={8 << 30}", f"--fsize={256 << 20}", "--core=0"]
 LEAST_SECONDS = 20
+LONGEST_FILE = 30.0
 
 
 def say(text: str) -> None:
@@ -146,15 +148,26 @@ class Bench:
         tests = json.loads((self.folder / "meson-info/intro-tests.json").read_text("utf-8"))
         for test in tests:
             name = Path(test["cmd"][0]).name
-            if ideas.get(name) in IDEAS:
-                self.programs.append(
-                    Program(name, ideas[name], test["cmd"], test.get("env", {}), failed_gtest)
-                )
-        files = [str(self.tree / f"test/python/test_{name}.py") for name in PYTHON_TESTS]
-        command = [sys.executable, "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider", *files]
+            idea = ideas.get(name, "kernels" if name.startswith("test_kernels") else None)
+            if idea is not None and name not in NO_JUDGES:
+                command, environment = test["cmd"], test.get("env", {})
+                self.programs.append(Program(name, idea, command, environment, failed_gtest))
+        self.python = self.pytest("pytest", [f"test_{name}.py" for name in PYTHON_TESTS])
+
+    def pytest(self, name: str, files: list[str]) -> Program:
+        paths = [str(self.tree / "test/python" / file) for file in files]
+        command = [sys.executable, "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider", *paths]
         package = {"PYTHONPATH": str(self.folder / "pyfallback"), "OPYARD_BUILD": str(self.folder)}
         package["HYPOTHESIS_STORAGE_DIRECTORY"] = str(self.logs / "hypothesis")
-        self.python = Program("pytest", "", command, package, failed_pytest)
+        return Program(name, "", command, package, failed_pytest)
+
+    def named(self, name: str) -> Program:
+        """The program that a mutant names. A file of Python tests was not measured."""
+        if not name.endswith(".py"):
+            return next(program for program in self.programs if program.name == name)
+        program = self.pytest(name.removesuffix(".py"), [name])
+        program.seconds = LONGEST_FILE
+        return program
 
     def measure(self) -> str:
         """Runs everything once; gives what failed."""
@@ -170,8 +183,11 @@ class Bench:
         )
         return ""
 
-    def run(self, idea: str) -> str | None:
+    def run(self, idea: str, killers: Sequence[str] = ()) -> str | None:
         """What first failed with the mutant in place, or None."""
+        for program in map(self.named, killers):
+            if fault := program.run(self.tree, self.logs, LEAST_SECONDS + 10 * program.seconds):
+                return fault
         queue = sorted(self.programs, key=lambda each: (each.idea != idea, each.seconds))
         failures: dict[str, str] = {}
 

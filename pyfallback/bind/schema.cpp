@@ -168,6 +168,13 @@ void add_argument(py::module_& module) {
           "__eq__", [](const Argument& a, const Argument& b) { return a == b; }, py::is_operator());
 }
 
+Callers callers_of(bool by_name) { return by_name ? Callers::ByName : Callers::All; }
+
+// (fits, why not)
+py::tuple answer(const std::optional<std::string>& why) {
+  return py::make_tuple(!why.has_value(), why.value_or(""));
+}
+
 void add_schema_class(py::module_& module) {
   py::class_<Schema>(module, "Schema", "What an operator takes and gives. Made by parse().")
       .def_property_readonly(
@@ -193,20 +200,24 @@ void add_schema_class(py::module_& module) {
           "how many arguments take a result: keyword-only and written to")
       .def("find_difference",
            [](const Schema& self, const Schema& other) { return find_difference(self, other); })
-      .def("is_backward_compatible_with",
-           [](const Schema& self, const Schema& old) {
-             return !why_not_backward_compatible(self, old).has_value();
-           })
-      .def("check_backward_compatible_with",
-           [](const Schema& self, const Schema& old) {
-             const std::optional<std::string> why = why_not_backward_compatible(self, old);
-             return py::make_tuple(!why.has_value(), why.value_or(""));
-           })
-      .def("check_forward_compatible_with",
-           [](const Schema& self, const Schema& old) {
-             const std::optional<std::string> why = why_not_forward_compatible(self, old);
-             return py::make_tuple(!why.has_value(), why.value_or(""));
-           })
+      .def(
+          "is_backward_compatible_with",
+          [](const Schema& self, const Schema& old, bool by_name) {
+            return !why_not_backward_compatible(self, old, callers_of(by_name)).has_value();
+          },
+          py::arg("old"), py::pos_only(), py::kw_only(), py::arg("by_name") = false)
+      .def(
+          "check_backward_compatible_with",
+          [](const Schema& self, const Schema& old, bool by_name) {
+            return answer(why_not_backward_compatible(self, old, callers_of(by_name)));
+          },
+          py::arg("old"), py::pos_only(), py::kw_only(), py::arg("by_name") = false)
+      .def(
+          "check_forward_compatible_with",
+          [](const Schema& self, const Schema& old, bool by_name) {
+            return answer(why_not_forward_compatible(self, old, callers_of(by_name)));
+          },
+          py::arg("old"), py::pos_only(), py::kw_only(), py::arg("by_name") = false)
       .def("__str__", [](const Schema& self) { return to_string(self); })
       .def("__repr__", [](const Schema& self) { return "<Schema '" + to_string(self) + "'>"; })
       .def("__hash__", [](const Schema& self) { return std::hash<std::string>()(to_string(self)); })

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _packets: dict = {}
 _aten_is_loaded = False
+# _entry_points.load_for, from its first use on: an import statement takes a microsecond each time.
+_load_entry_points: "Callable[[str], bool] | None" = None
 # By thread that loads a plugin package: the notes of what it registers; see _recording.py.
 _recording: dict = {}
 
@@ -114,12 +116,13 @@ def load_for(name: str) -> None:
     """Loads the operators of aten where a name is one of theirs; where an operator of another
     namespace is not defined, the packages that say that they bring it.
     """
+    global _load_entry_points
     if name.startswith(("aten::", "prim::")):
         load_aten()
     elif not _C.overloads(name.partition(".")[0]):
-        from . import _entry_points
-
-        _entry_points.load_for(name.partition("::")[0])
+        if _load_entry_points is None:
+            from ._entry_points import load_for as _load_entry_points
+        _load_entry_points(name.partition("::")[0])
 
 
 def recording() -> "Recording | None":

@@ -1,8 +1,14 @@
 // test_c_out_of_memory.cpp: protects that C functions and callbacks fail cleanly when an allocation
 // does: nothing is lost, nothing is half made, and the next call works.
 //
-// Memory that C itself takes with malloc() is not made to fail.
+// Memory that C frees is taken with malloc(), which no allocator of ours stands before: that is made to
+// fail by a limit of the whole process.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
 
 #include "c_functions.h"
 #include "counting_new.h"
@@ -115,6 +121,49 @@ TEST(COutOfMemory, ACallbackFailsWithItsStatus) {
             }),
             5);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// As much address space as there is now, and so much more.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(std::size_t more) {
+    getrlimit(RLIMIT_AS, &former_);
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit limit{pages * std::size_t(getpagesize()) + more, former_.rlim_max};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+  ~MemoryLimit() { setrlimit(RLIMIT_AS, &former_); }
+
+ private:
+  rlimit former_;
+};
+
+TEST(COutOfMemory, AResultThatDoesNotFitAnyMoreIsAnErrorOfTheCallback) {
+  static constexpr std::size_t kBytes = std::size_t{256} << 20;
+  Library library(LibraryKind::Fragment, "t");
+  static Value result;
+  library.def("long_text() -> str");
+  library.impl("long_text", Kernel::boxed([](const Operator&, DispatchKeySet, Stack& stack) {
+                 stack.push(result);
+               }));
+  result = Value(std::string_view(std::string(kBytes, 'x')));
+  const CFunction f = c_function(require_operator("t::long_text"));
+  const auto call = f.as<int(char**)>();
+  char* text = nullptr;
+  {
+    const MemoryLimit limit(kBytes / 2);
+    EXPECT_EQ(call(&text), OPYARD_ERROR_OutOfMemory);
+    EXPECT_EQ(text, nullptr);
+  }
+  opyard_clear_error();
+  EXPECT_EQ(call(&text), OPYARD_OK);
+  std::free(text);
+  result = Value();
+}
+#endif
 
 TEST(COutOfMemory, NumbersAndTensorsTakeNoMemoryAtAll) {
   const ServedByC nine(

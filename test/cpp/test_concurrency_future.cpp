@@ -39,6 +39,31 @@ TEST(ConcurrencyFuture, K5_WaitersSeeTheWholeValue) {
   }
 }
 
+// The value comes while the other thread is on its way to sleep: a wake-up that is lost there leaves it
+// asleep for ever.
+TEST(ConcurrencyFuture, K5_AWaiterThatIsAboutToSleepIsWoken) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  constexpr int kFutures = 2000;
+#else
+  constexpr int kFutures = 50000;
+#endif
+  std::vector<CountedPtr<FutureObject>> futures;
+  for (int i = 0; i < kFutures; ++i) futures.push_back(make_counted<FutureObject>());
+  std::atomic<int> reached = -1;
+  std::thread waiter([&] {
+    for (int i = 0; i < kFutures; ++i) {
+      reached = i;
+      EXPECT_EQ(futures[std::size_t(i)]->wait().to_int(), i);
+    }
+  });
+  for (int i = 0; i < kFutures; ++i) {
+    while (reached.load() < i) std::this_thread::yield();
+    for (volatile int delay = i % 256; delay > 0;) delay = delay - 1;
+    futures[std::size_t(i)]->set_value(i);
+  }
+  waiter.join();
+}
+
 TEST(ConcurrencyFuture, K6_OneOfManyCompletesIt) {
   for (int round = 0; round < kRounds; ++round) {
     const auto future = make_counted<FutureObject>();

@@ -9,6 +9,8 @@
 
 #include "failing_allocator.h"
 #include "foreign_array.h"
+#include "opyard/value/sym_tensor.h"
+#include "symbolic.h"
 #include "thrown_by.h"
 
 namespace opyard {
@@ -91,6 +93,14 @@ TEST(DLPackExchange, F57_ABorrowedStructLeadsIntoTheTensor) {
   EXPECT_EQ(lent.strides[0], 2);
   EXPECT_EQ(lent.dtype.bits, 16);
   EXPECT_EQ(thrown_by([&] { borrow_dlpack(Tensor(), lent); }).kind, ErrorKind::BadValue);
+}
+
+TEST(DLPackExchange, E9_ASymbolicTensorHasNoSizesToLend) {
+  const Tensor tensor = Tensor::empty(Dims{2, 3});
+  make_symbolic(tensor, {Reasoner::symbol("n", 5), 3}, {3, 1}, 0);
+  DLTensor lent{};
+  EXPECT_THROWN(borrow_dlpack(tensor, lent), BadValue,
+                "Cannot call sizes on a tensor with symbolic shapes/strides");
 }
 
 TEST(DLPackExchange, F57_MemoryIsAllocatedAfterAPrototype) {

@@ -54,6 +54,21 @@ TEST(MemoryFormat, ATensorLiesInTheFormatItWasMadeIn) {
   EXPECT_TRUE(is_contiguous_in(F::ChannelsLast, Tensor::empty(Dims{2, 3, 0, 5}))) << "no element";
 }
 
+TEST(MemoryFormat, StridesAreLikeAFormatWhereTheirOrderIs) {
+  const Tensor base = Tensor::empty(Dims{1000});
+  const Dims sizes = {2, 3, 4, 5};
+  const auto like = [&](const Dims& strides) {
+    return is_strides_like(F::ChannelsLast, base.as_strided(sizes, strides, 0));
+  };
+  EXPECT_TRUE(like({60, 1, 15, 3}));
+  EXPECT_TRUE(like({90, 1, 20, 4})) << "with gaps";
+  EXPECT_FALSE(like({60, 20, 5, 1})) << "rows";
+  EXPECT_FALSE(like({60, 1, 15, 2})) << "elements that meet";
+  EXPECT_FALSE(like({60, 0, 15, 3})) << "channels that are one, expanded";
+  EXPECT_FALSE(like({0, 1, 15, 3}));
+  EXPECT_FALSE(is_strides_like(F::ChannelsLast, Tensor::empty(Dims{0, 3, 4, 5})));
+}
+
 // Against the plain meaning: every offset of the block is reached once.
 TEST(MemoryFormat, DenseMeansThatEveryPlaceIsFilledOnce) {
   const Tensor base = Tensor::empty(Dims{1000});

@@ -6,7 +6,9 @@
 #include "opyard/plugin/plugin.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -270,7 +272,18 @@ TEST(Plugin, ARebuiltFileIsReadAnew) {
   };
   EXPECT_EQ(load_build(1), 1);
   fs::remove(file);  // writing into a mapped file would change the code under our feet
+  // Of copies that others made: one of a process that has ended, one that is in use, and no copy at all.
+  const std::string copies = (file.parent_path() / ("." + file.filename().string())).string();
+  for (const char* end : {".opyard-ended1", ".opyard-in_use", ".opyard-mine"}) {
+    std::ofstream(copies + end) << "bytes";
+  }
+  const int in_use = open((copies + ".opyard-in_use").c_str(), O_RDONLY);
+  ASSERT_EQ(flock(in_use, LOCK_EX), 0);
   EXPECT_EQ(load_build(2), 2);
+  EXPECT_FALSE(fs::exists(copies + ".opyard-ended1")) << "left behind, and nobody else removes it";
+  EXPECT_TRUE(fs::remove(copies + ".opyard-in_use"));
+  EXPECT_TRUE(fs::remove(copies + ".opyard-mine"));
+  close(in_use);
   EXPECT_FALSE(is_defined("plugin_changing::answer"));
   for (const fs::directory_entry& entry : fs::directory_iterator(file.parent_path())) {
     EXPECT_EQ(entry.path().filename().string().find("." + file.filename().string()),

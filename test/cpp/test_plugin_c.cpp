@@ -53,6 +53,16 @@ TEST(PluginInC, OfAnotherAbiIsRefusedWithBothVersionsNamed) {
                              version() + "; rebuild it");
 }
 
+TEST(PluginInC, MayHaveNoBlocksAtAllButNoneAtANullPointer) {
+  load_library(file_of("c_empty"));
+  EXPECT_EQ(loaded_libraries(), std::vector<std::string>{file_of("c_empty")});
+  unload_library(file_of("c_empty"));
+  const Thrown thrown = refusal(file_of("c_nowhere"));
+  EXPECT_EQ(thrown.kind, ErrorKind::BadArgument);
+  EXPECT_NE(thrown.text.find("the plugin has 2 blocks at a null pointer"), std::string::npos)
+      << thrown.text;
+}
+
 TEST(PluginInC, ThatAsksForAFunctionOfALaterVersionIsRefused) {
   const Thrown thrown = refusal(file_of("c_missing_symbol"));
   EXPECT_EQ(thrown.kind, ErrorKind::BadPlugin);

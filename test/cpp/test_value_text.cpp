@@ -80,6 +80,26 @@ TEST(Value, D4_ReprQuotesTexts) {
   EXPECT_EQ(repr(Value(2.0)), "2.");
 }
 
+// Each level holds the one below twice: whole, the text would have 2^60 parts.
+TEST(Value, D4_ContainersThatShareTheirElementsHaveALimitedText) {
+  const auto list_of = [](const Value& item) { return Value::list({item, item}); };
+  const auto tuple_of = [](const Value& item) { return Value::tuple({item, item}); };
+  const auto dict_of = [](const Value& item) {
+    return Value::dict({{Value(1), item}, {Value(2), item}});
+  };
+  const auto text_of_deep = [](const auto& grow) {
+    Value value(7);
+    for (int i = 0; i < 60; ++i) value = grow(value);
+    return to_string(value);
+  };
+  for (const std::string& text :
+       {text_of_deep(list_of), text_of_deep(tuple_of), text_of_deep(dict_of)}) {
+    EXPECT_LT(text.size(), std::size_t{1} << 24);
+    EXPECT_GT(text.size(), std::size_t{1} << 20) << "much of it is shown";
+    EXPECT_NE(text.find("..."), std::string::npos);
+  }
+}
+
 TEST(Value, FloatTextIsShortAndReadsBackAsTheSameNumber) {
   const double numbers[] = {0.0,  -0.0,  1.0,    -2.5,          0.1,
                             1e-5, 1e10,  1e15,   1e16,          1e22,

@@ -185,6 +185,10 @@ def test_relations():
     assert old.check_backward_compatible_with(parse("f(Tensor y) -> Tensor")) == (
         False, "Argument 'x' was named 'y'.",
     )  # fmt: skip
+    moved = parse("f(*, int b, int a) -> int")
+    fits, why = moved.check_backward_compatible_with(parse("f(*, int a, int b) -> int"))
+    assert not fits and why.endswith("where boxed calls give it; calls that name it still work.")
+    assert moved.is_backward_compatible_with(parse("f(*, int a, int b) -> int"), by_name=True)
     fits, why = new.check_forward_compatible_with(old)
     assert (fits, why) == (True, "")
     fits, why = parse("f(int x) -> Tensor").check_forward_compatible_with(old)

@@ -9,22 +9,17 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <link.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <mutex>
-#include <system_error>
 #include <vector>
 
+#include "base/private_copy.h"
 #include "opyard/base/error.h"
 #include "opyard/base/mutex.h"
 
@@ -69,36 +64,6 @@ Stamp stamp_of(const std::string& path) {
   if (stat(path.c_str(), &status) != 0) return {};  // the dynamic linker will say why
   return {status.st_dev, status.st_ino, status.st_size, status.st_mtim};
 }
-
-// A file of its own, gone at the end of its life: a mapped library does not need its name.
-class PrivateCopy {
- public:
-  explicit PrivateCopy(const std::string& original) {
-    namespace fs = std::filesystem;
-    const fs::path file(original);
-    std::error_code error;
-    for (const fs::path& folder : {file.parent_path(), fs::temp_directory_path(error)}) {
-      path_ = (folder / ("." + file.filename().string() + ".XXXXXX")).string();
-      const int descriptor = mkstemp(path_.data());
-      if (descriptor < 0) continue;
-      close(descriptor);
-      if (fs::copy_file(file, path_, fs::copy_options::overwrite_existing, error)) return;
-      unlink(path_.c_str());
-    }
-    fail(ErrorKind::BadPlugin,
-         fmt::format("{} has changed since it was loaded, and no private copy of it can be made to "
-                     "load it anew: {}",
-                     original, std::strerror(errno)));
-  }
-  PrivateCopy(const PrivateCopy&) = delete;
-  PrivateCopy& operator=(const PrivateCopy&) = delete;
-  ~PrivateCopy() { unlink(path_.c_str()); }
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // Refuses a file that ends before what its program headers promise: the dynamic linker would map
 // it all the same, and die of SIGBUS where it reads past the end. What is no such file at all is

@@ -119,12 +119,106 @@ Reason compare_types(const Schema& fresh, const Schema& old) {
   return std::nullopt;
 }
 
-std::vector<Argument> arguments_of(const Schema& schema, bool out) {
+// A boxed call goes by position alone: an argument that moved gets what was meant for another one.
+Reason compare_positions(const Schema& fresh, const Schema& old) {
+  for (std::size_t i = 0; i < old.arguments.size(); ++i) {
+    const std::string& name = old.arguments[i].name;
+    const auto now = fresh.find_argument(name);
+    if (now && *now != i) {
+      return fmt::format(
+          "Argument '{}' is at position {} and was at {}, where boxed calls give it; calls that "
+          "name "
+          "it still work.",
+          name, *now, i);
+    }
+  }
+  return std::nullopt;
+}
+
+enum class Part { Positional, KeywordOnly, Out };
+
+std::vector<Argument> arguments_of(const Schema& schema, Part part) {
   std::vector<Argument> found;
   for (const Argument& argument : schema.arguments) {
-    if (argument.is_out() == out) found.push_back(argument);
+    const Part its = argument.is_out()       ? Part::Out
+                     : argument.keyword_only ? Part::KeywordOnly
+                                             : Part::Positional;
+    if (its == part) found.push_back(argument);
   }
   return found;
+}
+
+// An argument that the old schema does not have.
+Reason compare_added(const Argument& now) {
+  if (!now.default_value) {
+    return fmt::format("Argument '{}' is new and has no default value.", now.name);
+  }
+  if (now.default_value->is_list()) {
+    return fmt::format("Argument '{}' is new and its default value is a list.", now.name);
+  }
+  return std::nullopt;
+}
+
+// One that the fresh schema does not have.
+Reason compare_dropped(const Argument& before) {
+  if (before.default_value) return std::nullopt;
+  return fmt::format("Argument '{}' is missing and had no default value.", before.name);
+}
+
+Reason not_as_it_was(const Argument& before) {
+  return fmt::format("Argument '{}' is not as it was; only new ones may be added, behind it.",
+                     before.name);
+}
+
+Reason compare_positional_forward(const std::vector<Argument>& now,
+                                  const std::vector<Argument>& before) {
+  for (std::size_t i = 0; i < std::max(now.size(), before.size()); ++i) {
+    Reason reason;
+    if (i >= now.size()) {
+      reason = compare_dropped(before[i]);
+    } else if (i >= before.size()) {
+      reason = compare_added(now[i]);
+    } else if (!(now[i] == before[i])) {
+      reason = not_as_it_was(before[i]);
+    }
+    if (reason) return reason;
+  }
+  return std::nullopt;
+}
+
+Reason compare_keyword_only_forward(const std::vector<Argument>& now,
+                                    const std::vector<Argument>& before) {
+  const auto find = [](const std::vector<Argument>& in, const std::string& name) {
+    const auto found =
+        std::find_if(in.begin(), in.end(), [&](const Argument& one) { return one.name == name; });
+    return found == in.end() ? nullptr : &*found;
+  };
+  for (const Argument& old : before) {
+    const Argument* const fresh = find(now, old.name);
+    if (fresh == nullptr) {
+      if (auto reason = compare_dropped(old)) return reason;
+    } else if (!(*fresh == old)) {
+      return not_as_it_was(old);
+    }
+  }
+  for (const Argument& fresh : now) {
+    if (find(before, fresh.name) != nullptr) continue;
+    if (auto reason = compare_added(fresh)) return reason;
+  }
+  return std::nullopt;
+}
+
+// A boxed call with another number of values is refused, so only one with as many can be read otherwise.
+Reason compare_positions_forward(const Schema& fresh, const Schema& old) {
+  if (fresh.arguments.size() != old.arguments.size()) return std::nullopt;
+  for (std::size_t i = 0; i < old.arguments.size(); ++i) {
+    if (fresh.arguments[i].name == old.arguments[i].name) continue;
+    return fmt::format(
+        "Argument '{}' is where '{}' was, so that boxed calls are read otherwise; calls by name "
+        "still work.",
+        fresh.arguments[i].name, old.arguments[i].name);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -155,7 +249,8 @@ bool is_subtype(const Type& narrow, const Type& wide) {
   return wide.kind() == TypeKind::List && is_sublist(narrow, wide);
 }
 
-std::optional<std::string> why_not_backward_compatible(const Schema& fresh, const Schema& old) {
+std::optional<std::string> why_not_backward_compatible(const Schema& fresh, const Schema& old,
+                                                       Callers callers) {
   if (auto reason = compare_frames(fresh, old)) return reason;
   if (auto reason = compare_positional(fresh, old)) return reason;
   if (auto reason = compare_keyword_only(fresh, old)) return reason;
@@ -164,38 +259,29 @@ std::optional<std::string> why_not_backward_compatible(const Schema& fresh, cons
       return fmt::format("Argument '{}' is new and has no default value.", now.name);
     }
   }
-  return compare_types(fresh, old);
+  if (auto reason = compare_types(fresh, old)) return reason;
+  return callers == Callers::All ? compare_positions(fresh, old) : std::nullopt;
 }
 
-std::optional<std::string> why_not_forward_compatible(const Schema& fresh, const Schema& old) {
+std::optional<std::string> why_not_forward_compatible(const Schema& fresh, const Schema& old,
+                                                      Callers callers) {
   if (auto reason = compare_frames(fresh, old)) return reason;
   if (fresh.variadic_arguments != old.variadic_arguments) {
     return std::string("It takes further arguments ('...') and did not.");
   }
-  const std::vector<Argument> now = arguments_of(fresh, false);
-  const std::vector<Argument> before = arguments_of(old, false);
-  if (now.size() < before.size()) {
-    return fmt::format("Argument '{}' is missing.", before[now.size()].name);
+  if (auto reason = compare_positional_forward(arguments_of(fresh, Part::Positional),
+                                               arguments_of(old, Part::Positional))) {
+    return reason;
   }
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    if (!(now[i] == before[i])) {
-      return fmt::format("Argument '{}' is not as it was; only new ones may be added, behind it.",
-                         before[i].name);
-    }
+  if (auto reason = compare_keyword_only_forward(arguments_of(fresh, Part::KeywordOnly),
+                                                 arguments_of(old, Part::KeywordOnly))) {
+    return reason;
   }
-  for (std::size_t i = before.size(); i < now.size(); ++i) {
-    if (!now[i].default_value) {
-      return fmt::format("Argument '{}' is new and has no default value.", now[i].name);
-    }
-    if (now[i].default_value->is_list()) {
-      return fmt::format("Argument '{}' is new and its default value is a list.", now[i].name);
-    }
-  }
-  if (arguments_of(fresh, true) != arguments_of(old, true)) {
+  if (arguments_of(fresh, Part::Out) != arguments_of(old, Part::Out)) {
     return std::string("The out arguments have changed.");
   }
   if (fresh.results != old.results) return std::string("The results have changed.");
-  return std::nullopt;
+  return callers == Callers::All ? compare_positions_forward(fresh, old) : std::nullopt;
 }
 
 }  // namespace opyard

@@ -33,6 +33,16 @@ const opyard_c_plugin* opyard_c_plugin_v1(void) {
   static const opyard_c_plugin plugin = {sizeof(opyard_c_plugin), OPYARD_TEST_ABI, 9, 8, 7, 1, blocks};
   return &plugin;
 }
+#elif defined(OPYARD_TEST_EMPTY)
+/* One whose blocks are all in parts that were left out when it was built. */
+OPYARD_API const opyard_c_plugin* opyard_c_plugin_v1(void);
+const opyard_c_plugin* opyard_c_plugin_v1(void) {
+  static const opyard_c_plugin plugin = {
+      sizeof(opyard_c_plugin), OPYARD_C_ABI, OPYARD_VERSION_MAJOR, OPYARD_VERSION_MINOR,
+      OPYARD_VERSION_PATCH,    OPYARD_TEST_EMPTY, NULL};
+  (void)register_it;
+  return &plugin;
+}
 #elif defined(OPYARD_TEST_FRAGMENT)
 static const opyard_block blocks[] = {
     {sizeof(opyard_block), OPYARD_FRAGMENT, "plugin_both", NULL, register_it, __FILE__, __LINE__}};

@@ -1,0 +1,288 @@
+// test_kernels_tables.cpp: protects what the operators of kernels/ refuse, each of them, whatever it is.
+//
+// The rows are generated: every operator of aten that is registered, every dtype of dtypes.def, every
+// argument that is a tensor or a Scalar. An operator that is added has its rows from then on. What has to
+// be said by hand is a plain call of it, where the usual arguments do not do (kSamples), and whether it
+// moves elements without looking at them (kMoves), so that it takes every dtype.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "aten.h"
+#include "registering.h"
+
+namespace opyard {
+namespace {
+
+struct Named {
+  const char* name;
+  DType dtype;
+};
+constexpr Named kDTypes[] = {
+#define OPYARD_DTYPE(code, Name, python_name, type, dlpack, bits) {#python_name, DType::Name},
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+};
+const std::set<DType> kComputed = {DType::Bool, DType::Int64, DType::Float32, DType::Float64};
+
+Tensor zeros_of(const Tensor& like, DType dtype) {
+  const Tensor zeros = Tensor::empty(like.sizes(), dtype);
+  std::memset(zeros.impl()->data(), 0, std::size_t(zeros.numel()) * item_size(dtype));
+  return zeros;
+}
+
+Tensor square() { return f32({2, 2}, {1, 2, 3, 4}); }
+Tensor positions() { return i64({2, 2}, {0, 1, 1, 0}); }
+
+using Sample = std::map<std::string, Value>;
+// Arguments of a plain call that are not the usual ones, by operator without overload, or with it.
+const std::map<std::string, Sample>& samples() {
+  static const std::map<std::string, Sample> samples = {
+      {"mv", {{"vec", f32({2}, {1, 2})}}},
+      {"dot", {{"self", f32({2}, {1, 2})}, {"tensor", f32({2}, {1, 2})}}},
+      {"item", {{"self", f32({}, {1})}}},
+      {"_local_scalar_dense", {{"self", f32({}, {1})}}},
+      {"is_nonzero", {{"self", f32({}, {1})}}},
+      {"index_select", {{"index", i64({2}, {0, 1})}}},
+      {"gather", {{"index", positions()}}},
+      {"where", {{"condition", b8({2, 2}, {true, false, true, false})}}},
+      {"masked_fill", {{"mask", b8({2, 2}, {true, false, true, false})}}},
+      {"bitwise_not", {{"self", positions()}}},
+      {"bitwise_and", {{"self", positions()}}},
+      {"bitwise_or", {{"self", positions()}}},
+      {"bitwise_xor", {{"self", positions()}}},
+      {"bitwise_and.Tensor", {{"other", positions()}}},
+      {"bitwise_or.Tensor", {{"other", positions()}}},
+      {"bitwise_xor.Tensor", {{"other", positions()}}},
+      {"permute", {{"dims", ints({1, 0})}}},
+      {"transpose", {{"dim0", 0}, {"dim1", 1}}},
+      {"view", {{"size", ints({4})}}},
+      {"reshape", {{"shape", ints({4})}}},
+      {"narrow", {{"length", 1}}},
+      {"arange", {{"end", 3}}},
+      {"clamp", {{"min", 1}}},
+      {"index_put_", {{"values", f32({}, {1})}}},
+      {"to.dtype", {{"dtype", dtype_value(DType::Float64)}}},
+      {"as_strided", {{"size", ints({2})}, {"stride", ints({1})}}},
+  };
+  return samples;
+}
+
+// Operators that take tensors of every dtype, all of one.
+const std::set<std::string> kMoves = {
+    "_to_copy",
+    "alias",
+    "as_strided",
+    "cat",
+    "clone",
+    "contiguous",
+    "copy_",
+    "detach",
+    "dim",
+    "empty_like",
+    "expand",
+    "flatten",
+    "gather",
+    "index",
+    "index_select",
+    "is_contiguous",
+    "is_non_overlapping_and_dense",
+    "is_strides_like_format",
+    "narrow",
+    "numel",
+    "permute",
+    "reshape",
+    "select",
+    "size",
+    "slice",
+    "squeeze",
+    "stack",
+    "stride",
+    "sym_numel",
+    "sym_size",
+    "sym_storage_offset",
+    "sym_stride",
+    "t",
+    "transpose",
+    "unsqueeze",
+    "view",
+};
+
+// Operators that convert numbers to and from what a tensor stores.
+const std::set<std::string> kStores = {
+    "_local_scalar_dense", "fill_", "full_like", "is_nonzero", "item",
+    "ones_like",           "to",    "zero_",     "zeros_like"};
+const std::set<DType> kStored = {DType::Bool,  DType::UInt8, DType::Int8,    DType::Int16,
+                                 DType::Int32, DType::Int64, DType::Float32, DType::Float64};
+
+std::vector<OperatorName> operators() {
+  load_library(OPYARD_KERNELS);
+  std::vector<OperatorName> found;
+  for (const OperatorName& name : registry().names()) {
+    if (name.name.starts_with("aten::") && registry().find(name) != nullptr) found.push_back(name);
+  }
+  return found;
+}
+
+// The name without its namespace, as call_aten() takes it.
+std::string bare(const OperatorName& name) { return to_string(name).substr(6); }
+std::string without_overload(const std::string& bare) { return bare.substr(0, bare.find('.')); }
+bool is_in(const std::set<std::string>& set, const OperatorName& name) {
+  return set.count(without_overload(bare(name))) > 0;
+}
+// Whether the elements are positions, whatever self is.
+bool is_index(const std::string& argument) { return argument == "index" || argument == "indices"; }
+
+bool is_tensor(const Argument& argument) { return argument.type->kind() == TypeKind::Tensor; }
+bool is_scalar(const Argument& argument) {
+  const Type& type = *argument.type;
+  return type.kind() == TypeKind::Scalar ||
+         (type.kind() == TypeKind::Optional && type.element().kind() == TypeKind::Scalar);
+}
+
+Value usual(const Argument& argument) {
+  if (argument.default_value) return *argument.default_value;
+  switch (argument.type->kind()) {
+    case TypeKind::Tensor:
+      return square();
+    case TypeKind::List:
+      if (argument.type->element().kind() == TypeKind::Tensor) return tensors({square(), square()});
+      if (argument.type->element().kind() == TypeKind::Optional) {
+        return tensors({i64({1}, {0})});
+      }
+      return ints({2, 2});
+    case TypeKind::Optional:
+      return Value();
+    case TypeKind::Scalar:
+      return 1;
+    case TypeKind::Bool:
+      return false;
+    case TypeKind::Device:
+      return Device{};
+    default:
+      return 0;
+  }
+}
+
+std::vector<Given> plain_call(const Operator& op) {
+  std::vector<Given> given;
+  const std::string name = bare(op.name());
+  for (const Argument& argument : op.schema().arguments) {
+    Value value = usual(argument);
+    for (const std::string& key : {without_overload(name), name}) {
+      const auto sample = samples().find(key);
+      if (sample == samples().end()) continue;
+      const auto own = sample->second.find(argument.name);
+      if (own != sample->second.end()) value = own->second;
+    }
+    given.push_back(keyword(argument.name, std::move(value)));
+  }
+  return given;
+}
+
+Thrown called(const Operator& op, const std::vector<Given>& given) {
+  return thrown_by([&] { call_aten(bare(op.name()), given); });
+}
+
+TEST(KernelTables, EveryOperatorHasAPlainCall) {
+  const std::vector<OperatorName> all = operators();
+  EXPECT_GT(all.size(), 100u);
+  for (const OperatorName& name : all) {
+    const Operator& op = registry().require(name);
+    EXPECT_NO_THROW(call_aten(bare(name), plain_call(op))) << op.declaration();
+  }
+}
+
+TEST(KernelTables, WhatMovesElementsTakesEveryDType) {
+  std::set<std::string> seen;
+  for (const OperatorName& name : operators()) {
+    if (!is_in(kMoves, name)) continue;
+    seen.insert(without_overload(bare(name)));
+    const Operator& op = registry().require(name);
+    for (const auto& [dtype_name, dtype] : kDTypes) {
+      std::vector<Given> given = plain_call(op);
+      for (std::size_t i = 0; i < given.size(); ++i) {
+        if (is_index(given[i].name)) continue;
+        Value& value = given[i].value;
+        if (is_tensor(op.schema().arguments[i])) {
+          value = zeros_of(value.to_tensor(), dtype);
+        } else if (value.is_list() && !value.to_list().empty() && value.to_list()[0].is_tensor()) {
+          value = tensors({zeros_of(square(), dtype), zeros_of(square(), dtype)});
+        }
+      }
+      EXPECT_NO_THROW(call_aten(bare(name), given)) << dtype_name << ": " << op.declaration();
+    }
+  }
+  EXPECT_EQ(seen, kMoves) << "a name that is no operator";
+}
+
+// What an argument takes, by the kind of its operator. Not all take positions of 32 bits.
+const std::set<DType>& taken(const OperatorName& name, const std::string& argument) {
+  static const std::set<DType> positions = {DType::Int64, DType::Int32};
+  if (is_index(argument)) return positions;
+  return is_in(kStores, name) ? kStored : kComputed;
+}
+
+TEST(KernelTables, WhatComputesOrStoresRefusesEveryOtherDTypeByName) {
+  int rows = 0;
+  for (const OperatorName& name : operators()) {
+    const Operator& op = registry().require(name);
+    const std::vector<Argument>& arguments = op.schema().arguments;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (!is_tensor(arguments[i])) continue;
+      if (is_in(kMoves, name) && !is_index(arguments[i].name)) continue;
+      for (const auto& [dtype_name, dtype] : kDTypes) {
+        std::vector<Given> given = plain_call(op);
+        given[i].value = zeros_of(given[i].value.to_tensor(), dtype);
+        const std::string row =
+            std::string(dtype_name) + " for " + arguments[i].name + ": " + op.declaration();
+        if (taken(name, arguments[i].name).count(dtype) > 0) {
+          if (is_in(kStores, name)) {
+            EXPECT_NO_THROW(call_aten(bare(name), given)) << row;
+          }
+          continue;
+        }
+        const Thrown thrown = called(op, given);
+        EXPECT_TRUE(thrown.kind == ErrorKind::Unsupported || thrown.kind == ErrorKind::BadArgument)
+            << row << "\n"
+            << thrown.text;
+        EXPECT_NE(thrown.text.find(dtype_name), std::string::npos) << row << "\n" << thrown.text;
+        ++rows;
+      }
+    }
+  }
+  EXPECT_GT(rows, 800);
+}
+
+TEST(KernelTables, EveryScalarThatIsComplexIsRefusedByName) {
+  const Value complex(std::complex<double>(1, 0));
+  int rows = 0;
+  for (const OperatorName& name : operators()) {
+    const Operator& op = registry().require(name);
+    const std::vector<Argument>& arguments = op.schema().arguments;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (!is_scalar(arguments[i])) continue;
+      for (const bool with_dtype : {false, true}) {
+        std::vector<Given> given = plain_call(op);
+        given[i].value = complex;
+        const auto dtype = op.schema().find_argument("dtype");
+        if (with_dtype && !dtype) continue;
+        if (with_dtype) given[*dtype].value = dtype_value(DType::Float32);
+        const Thrown thrown = called(op, given);
+        EXPECT_EQ(thrown.kind, ErrorKind::Unsupported)
+            << arguments[i].name << ": " << op.declaration() << "\n"
+            << thrown.text;
+        EXPECT_NE(thrown.text.find(arguments[i].name + " is 1.+0.j"), std::string::npos)
+            << op.declaration() << "\n"
+            << thrown.text;
+        ++rows;
+      }
+    }
+  }
+  EXPECT_GT(rows, 30);
+}
+
+}  // namespace
+}  // namespace opyard
