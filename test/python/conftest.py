@@ -1,5 +1,6 @@
 """What the Python tests share: the built package, namespaces of their own, plugins."""
 
+import configparser
 import gc
 import itertools
 import os
@@ -14,6 +15,40 @@ _numbers = itertools.count()
 
 # For tests of what a sanitizer changes: symbols, stacks, the memory allocator, the environment.
 plain_build = pytest.mark.skipif("OPYARD_SANITIZER" in os.environ, reason="a sanitizer changes it")
+
+
+PARTS = ("all", "elsewhere", "memory", "threads")
+
+
+def files_of(section):
+    """Names of test files, of a section of test/suites.ini."""
+    lists = configparser.ConfigParser()
+    lists.read_string((Path(__file__).resolve().parents[1] / "suites.ini").read_text("utf-8"))
+    return set(lists[section]["files"].split())
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--part",
+        choices=PARTS,
+        default="all",
+        help="which files: all; elsewhere: what may differ between CPythons, with a tenth of the "
+        "volume; memory, threads: those of sanitizers (test/suites.ini lists them)",
+    )
+
+
+def pytest_configure(config):
+    part = config.getoption("--part")
+    if part == "elsewhere":
+        os.environ.setdefault("OPYARD_TEST_VOLUME", "0.1")
+
+
+def pytest_ignore_collect(collection_path, config):
+    part, name = config.getoption("--part"), collection_path.stem
+    if part == "all" or collection_path.suffix != ".py" or not name.startswith("test_"):
+        return None
+    left_out = name in files_of("once") if part == "elsewhere" else name not in files_of(part)
+    return left_out or None
 
 
 @pytest.fixture(scope="module", autouse=True)

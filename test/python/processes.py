@@ -18,6 +18,15 @@ PATIENCE = 5 if "OPYARD_SANITIZER" in os.environ else 1
 DAEMONS_CRASH = sys.version_info[:2] == (3, 10)
 
 
+# How often what repeats itself does so: less on the second CPython, more in `tools/test --long`.
+VOLUME = float(os.environ.get("OPYARD_TEST_VOLUME", "1"))
+
+
+def volume(times: int, least: int = 1) -> int:
+    """How often to repeat what is repeated so many times in a usual run."""
+    return max(least, round(times * VOLUME))
+
+
 class Ended(NamedTuple):
     """How a process ended; the code is HUNG where it had to be killed."""
 

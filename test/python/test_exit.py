@@ -7,8 +7,9 @@ import sys
 
 import pytest
 from conftest import plugin_path
+from processes import volume
 
-RUNS = 5
+RUNS = volume(5)
 
 PRELUDE = """
 import sys

@@ -9,9 +9,9 @@ import re
 
 import pytest
 from conftest import plugin_path
-from processes import DAEMONS_CRASH, HUNG, run, run_often
+from processes import DAEMONS_CRASH, HUNG, run, run_often, volume
 
-RUNS = 8
+RUNS = volume(8)
 SECONDS = 5
 
 PRELUDE = """

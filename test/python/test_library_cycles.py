@@ -6,6 +6,7 @@ plugin.cpp, library.cpp and packet.cpp.
 """
 
 from conftest import plain_build, plugin_path
+from processes import volume
 
 pytestmark = plain_build  # a sanitizer maps and keeps memory of its own
 
@@ -31,7 +32,7 @@ opyard.load_library(path)
 packet, op = opyard.ops.test_plugin.view, opyard.ops.test_plugin.view.default
 x = opyard.tensor([1.0])
 kept = [op(x)]
-for n in range(1000):
+for n in range(int(sys.argv[2])):
     opyard.unload_library(path)
     try:
         op(x)
@@ -52,7 +53,7 @@ LIBRARY = """
 from opyard.library import Library
 x = opyard.tensor([1.0])
 held = None
-for n in range(20000):
+for n in range(int(sys.argv[1])):
     library = Library("come_and_go", "DEF")
     library.define("f(Tensor x) -> Tensor")
     library.impl("f", lambda x, n=n: n and x, "CPU")
@@ -82,12 +83,14 @@ check(before, counts())
 
 
 def test_P9_a_plugin_comes_and_goes_under_a_handle(run_program):
-    done = run_program(MEASURE + PLUGIN, plugin_path("opyard_test_plugin"), timeout=120)
+    done = run_program(
+        MEASURE + PLUGIN, plugin_path("opyard_test_plugin"), volume(1000, 200), timeout=300
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_P9_a_library_of_python_comes_and_goes_under_a_handle(run_program):
-    done = run_program(MEASURE + LIBRARY, timeout=120)
+    done = run_program(MEASURE + LIBRARY, volume(20_000, 4000), timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
 
 

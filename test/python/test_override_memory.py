@@ -9,12 +9,13 @@ import sys
 import weakref
 
 import pytest
+from processes import volume
 
 import opyard
 from opyard import _bind
 from opyard.library import Library, override
 
-CYCLES = 10_000
+CYCLES = volume(10_000, least=3000)
 
 
 class _Mallinfo(ctypes.Structure):

@@ -9,7 +9,7 @@ import os
 
 import pytest
 from conftest import import_border, plugin_path
-from processes import run
+from processes import run, volume
 
 # What a row finds: x, a tensor; op, an operator with a Python kernel at CPU; lib, its library;
 # plugin and border. It defines work(number), which each thread calls over and over with its number.
@@ -239,7 +239,7 @@ if failed:
 print("done")
 """
 
-ROUNDS = 50
+ROUNDS = volume(50)
 
 
 def run_row(source):

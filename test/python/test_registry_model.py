@@ -14,6 +14,7 @@ import pytest
 import registry_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import volume
 from registry_model import PER_BACKEND, RUNTIME_KEYS, SINGLE, Refused, bits_of
 
 import opyard
@@ -351,7 +352,7 @@ def everything():
 HISTORY_NS = "registry_model_histories"
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=volume(150), deadline=None, derandomize=True, database=None)
 @given(st.lists(STEPS, min_size=6, max_size=40))
 def test_B10_B14_B21_B22_B26_B27_any_history_leads_to_the_table_of_what_stands(steps):
     subject = Subject(HISTORY_NS)

@@ -12,6 +12,7 @@ import threading
 import types
 
 import pytest
+from processes import volume
 
 import opyard
 from opyard import dispatch
@@ -540,7 +541,7 @@ def test_X5_threads_find_the_old_kernel_or_the_new_one(module, ns, x):
     for thread in threads:
         thread.start()
     try:
-        for n in range(60):
+        for n in range(volume(60)):
             module(FIRST.replace("x * 2", f"x * {2 + n % 2}"))
     finally:
         stop.set()
