@@ -252,9 +252,10 @@ int each_reference(Runtime& runtime, const Visit& visit) {
     if (const int stop = visit(*more)) return stop;
   }
   if (ForeignState* const foreign = runtime.foreign) {
-    for (PyObject** more : {&foreign->table_name, &foreign->older_table_name, &foreign->method_name,
-                            &foreign->numpy_name, &foreign->asarray_name, &foreign->version,
-                            &foreign->version_names}) {
+    for (PyObject** more :
+         {&foreign->table_name, &foreign->older_table_name, &foreign->method_name,
+          &foreign->numpy_name, &foreign->asarray_name, &foreign->version, &foreign->version_names,
+          &foreign->requires_grad_name, &foreign->is_conj_name, &foreign->is_neg_name}) {
       if (const int stop = visit(*more)) return stop;
     }
     PyTypeObject** const type = &foreign->keeper_type;
@@ -296,7 +297,10 @@ int clear(PyObject* module) {
   if (runtime == nullptr || runtime->foreign == &ended_foreign_state) return 0;
   runtime->before_drop = nullptr;
   drop_tensor_caches(*runtime);
-  if (runtime->foreign != nullptr) drop_keepers(*runtime);
+  if (runtime->foreign != nullptr) {
+    drop_keepers(*runtime);
+    drop_beyond_memory(*runtime);
+  }
   each_reference(*runtime, [](PyObject*& object) {
     Py_CLEAR(object);
     return 0;

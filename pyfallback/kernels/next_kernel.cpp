@@ -36,6 +36,7 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
     ForeignArguments arrays(args, count, names);
     CallStack stack;
     plan.require(*next.runtime, args, count, names, stack, arrays);
+    plan.before_call(*next.runtime, arrays);
     call_next(plan.op(), next.place, next.keys, stack);
     return take_results(*next.runtime, plan.op(), stack, arrays);
   });

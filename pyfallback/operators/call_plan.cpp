@@ -62,6 +62,22 @@ void lend_to(Stack& stack, TensorImpl* array) {
   static_cast<void>(lent.release_impl());
 }
 
+// Whether converting an object may run code of Python's, as __index__ or __dlpack__.
+bool may_run_code(const Runtime& runtime, PyObject* object) noexcept {
+  PyTypeObject* const type = Py_TYPE(object);
+  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
+      type == &PyUnicode_Type || object == Py_None || is_tensor(runtime, object)) {
+    return false;
+  }
+  if (type != &PyList_Type && type != &PyTuple_Type) return true;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    PyObject* const item = PySequence_Fast_GET_ITEM(object, i);
+    const bool is_nested = PyList_CheckExact(item) || PyTuple_CheckExact(item);
+    if (is_nested || may_run_code(runtime, item)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 CallPlan::CallPlan(Runtime& runtime, const Operator& op) : op_(op), direct_(runtime, op) {
@@ -71,6 +87,9 @@ CallPlan::CallPlan(Runtime& runtime, const Operator& op) : op_(op), direct_(runt
     parameters_.push_back({std::move(name), &argument, argument.type->kind() == TypeKind::Tensor,
                            argument.is_write()});
     if (!argument.keyword_only) ++positional_;
+    if (argument.name == "storage_offset" && parameters_.front().is_tensor) {
+      storage_offset_ = parameters_.size() - 1;
+    }
   }
   if (schema.variadic_arguments || schema.variadic_results) positional_ = kCannotBeCalled;
 }
@@ -98,6 +117,7 @@ bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, 
         return true;
       }
     }
+    if (may_run_code(runtime, given)) arrays.expect_code();
     Value value;
     if (to_value(runtime, *parameters_[position].argument->type, given, value, &arrays)) {
       stack.push(std::move(value));
@@ -159,10 +179,32 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
       return false;
     }
   }
-  if (keywords_left == 0) return true;
+  if (keywords_left == 0) {
+    if (storage_offset_ != 0 && !arrays.empty()) move_offset(runtime, stack, arrays);
+    return true;
+  }
   misfit = {Misfit::Kind::Names, std::size_t(count), nullptr, nullptr, ""};
   stack.drop(parameters_.size());
   return false;
+}
+
+// A library counts storage offsets from where its own memory begins, which may be before the array's first element; the
+// tensor that stands for the array begins there.
+void CallPlan::move_offset(Runtime& runtime, Stack& stack, const ForeignArguments& arrays) const {
+  const std::span<Value> values = stack.top(parameters_.size());
+  Value& offset = values[storage_offset_];
+  if (!values[0].is_tensor() || !offset.is_int()) return;
+  const TensorImpl* const tensor = values[0].tensor_unchecked().impl().get();
+  const std::int64_t skipped = tensor == nullptr ? 0 : arrays.storage_offset_of(runtime, *tensor);
+  if (skipped == 0) return;
+  const std::int64_t given = offset.to_int();
+  if (given < skipped) {
+    fail(ErrorKind::BadValue,
+         fmt::format("{}(): storage_offset={} is before the first element of argument '{}', which "
+                     "is at {} in its storage; pass the array that begins there",
+                     op_.name().name, given, parameters_[0].argument->name, skipped));
+  }
+  offset = given - skipped;
 }
 
 std::string CallPlan::explain(const Misfit& misfit, PyObject* names) const {
@@ -252,7 +294,8 @@ void CallPlan::refuse(ErrorKind kind, std::string text) const {
   fail(kind, std::move(text));
 }
 
-PyObject* CallPlan::call(Runtime& runtime, Stack& stack, const ForeignArguments& arrays) const {
+PyObject* CallPlan::call(Runtime& runtime, Stack& stack, ForeignArguments& arrays) const {
+  before_call(runtime, arrays);
   op_.call_boxed_unchecked(stack);
   return take_results(runtime, op_, stack, arrays);
 }

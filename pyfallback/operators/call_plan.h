@@ -64,7 +64,11 @@ class CallPlan {
 
   // Calls the operator with what was bound, and gives the results as one Python object: None, the
   // one, or a tuple of them. Leaves the stack as it was before.
-  PyObject* call(Runtime& runtime, Stack& stack, const ForeignArguments& arrays) const;
+  PyObject* call(Runtime& runtime, Stack& stack, ForeignArguments& arrays) const;
+  // Right before the kernel of a call that is made in another way: ForeignArguments::before_call().
+  void before_call(Runtime& runtime, ForeignArguments& arrays) const {
+    arrays.before_call(runtime, op_.name().name);
+  }
   const Operator& op() const noexcept { return op_; }
 
  private:
@@ -86,6 +90,9 @@ class CallPlan {
   std::string explain_value(const Misfit& misfit) const;
   std::string explain_names(std::size_t count, PyObject* names) const;
 
+  OPYARD_COLD void move_offset(Runtime& runtime, Stack& stack,
+                               const ForeignArguments& arrays) const;
+
   const Operator& op_;
   const DirectCall direct_;
   std::vector<Parameter> parameters_;
@@ -93,6 +100,8 @@ class CallPlan {
   // that the check that each call makes anyway refuses it.
   static constexpr Py_ssize_t kCannotBeCalled = -1;
   Py_ssize_t positional_ = 0;
+  // The position of an argument called storage_offset, behind a tensor that it counts in; 0 if there is none.
+  std::size_t storage_offset_ = 0;
 };
 
 // The results of an operator, on top of the stack, as one Python object: None, the one, or a tuple of

@@ -56,6 +56,7 @@ PyObject* redispatch(PyObject* self, PyObject* const* args, Py_ssize_t count, Py
     ForeignArguments arrays(args + 1, count - 1, names);
     CallStack stack;
     plan.require(runtime, args + 1, count - 1, names, stack, arrays);
+    plan.before_call(runtime, arrays);
     plan.op().redispatch_boxed(keys, stack);
     return take_results(runtime, plan.op(), stack, arrays);
   });
@@ -75,6 +76,7 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
     CallStack stack;
     if (args[1] == Py_None) {
       plan.require(runtime, args + 2, count - 2, names, stack, arrays);
+      plan.before_call(runtime, arrays);
       op.call_boxed_at(key, stack);
       return take_results(runtime, plan.op(), stack, arrays);
     }
@@ -85,6 +87,7 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
       keys = keys.remove_backend(*keys.highest_backend());
     }
     plan.require(runtime, args + 2, count - 2, names, stack, arrays);
+    plan.before_call(runtime, arrays);
     detail::enter_thread();
     const detail::CallDepth depth;
     op.run_boxed(op.record(at), keys, stack);

@@ -74,7 +74,7 @@ PYTHON = [
     Row("fresh", "3", "fresh C++ tensor and wrapper (alias)", RATIO, 1.5),
     Row("foreign", "3", "four NumPy arrays as arguments, by __dlpack__", RATIO, 1.3),
     Row("foreign_table", "3", "  four arrays by an exchange table", RATIO, 1.3),
-    Row("foreign_torch", "3", "  four tensors of PyTorch, by its table", RATIO, 1.3),
+    Row("foreign_torch", "3", "  four tensors of PyTorch, by its table", RATIO, 2.5),
     Row("foreign_buffer", "3", "  four arrays by the buffer protocol", INFORMATION),
     Row("foreign_result", "3", "  one NumPy array, and the result as one", INFORMATION),
     Row("from_dlpack", "3", "  from_dlpack(array)", INFORMATION),

@@ -9,6 +9,7 @@
  *   array.fail               None, an exception that the table raises, "quietly" or "nothing"
  *   array.lends              whether the table lends the array although it fails to give it away
  *   array.set(i, value)
+ *   array.move()             its values are in other memory from now on
  *   counts()                 (structs handed out, structs given back)
  *
  * and what a consumer does with the table of any type:
@@ -25,6 +26,7 @@
 #include <Python.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <structmember.h>
 
 typedef struct {
@@ -260,6 +262,20 @@ static PyObject* set_value(PyObject* self, PyObject* args) {
   ((Array*)self)->values[i] = (float)value;
   Py_RETURN_NONE;
 }
+static PyObject* move_values(PyObject* self, PyObject* unused) {
+  (void)unused;
+  Array* array = (Array*)self;
+  size_t bytes = sizeof(float);
+  for (int32_t i = 0; i < array->ndim; ++i) bytes *= (size_t)array->shape[i];
+  Memory* memory = calloc(1, sizeof *memory + bytes);
+  if (memory == NULL) return PyErr_NoMemory();
+  memory->owners = 1;
+  memcpy(memory->values, array->values, bytes);
+  release(array->memory);
+  array->memory = memory;
+  array->values = memory->values;
+  Py_RETURN_NONE;
+}
 static PyObject* get_address(PyObject* self, void* unused) {
   (void)unused;
   return PyLong_FromVoidPtr(((Array*)self)->values);
@@ -267,6 +283,7 @@ static PyObject* get_address(PyObject* self, void* unused) {
 
 static PyMethodDef methods[] = {{"tolist", to_list, METH_NOARGS, NULL},
                                 {"set", set_value, METH_VARARGS, NULL},
+                                {"move", move_values, METH_NOARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 static PyGetSetDef properties[] = {{"address", get_address, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
 static PyMemberDef members[] = {{"fail", T_OBJECT, offsetof(Array, fail), 0, NULL},

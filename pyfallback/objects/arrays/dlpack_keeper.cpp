@@ -40,13 +40,6 @@ void deallocate(PyObject* self) {
   }
 }
 
-template <typename Managed>
-Tensor take(Owned owned, Managed* managed) {
-  PyObject* const keeper = owned.release();
-  fill_keeper(keeper, managed, call_deleter<Managed>);
-  return adopt_dlpack(*managed, keeper, let_go_of_keeper);
-}
-
 PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("The owner of a foreign array's memory.")},
                        {Py_tp_dealloc, slot(deallocate)},
                        {0, nullptr}};
@@ -81,11 +74,20 @@ void let_go_of_keeper(void* keeper) {
   keeper_of(object).runtime->tag->decref(object, false);
 }
 
-Tensor take_over(Owned keeper, DLManagedTensor* managed) {
-  return take(std::move(keeper), managed);
+Tensor take_over(Owned owned, DLManagedTensor* managed, bool read_only) {
+  PyObject* const keeper = owned.release();
+  fill_keeper(keeper, managed, call_deleter<DLManagedTensor>);
+  return adopt_dlpack(managed->dl_tensor, read_only, keeper, let_go_of_keeper);
 }
-Tensor take_over(Owned keeper, DLManagedTensorVersioned* managed) {
-  return take(std::move(keeper), managed);
+
+// Of a struct of another major version nothing but the deleter is known.
+Tensor take_over(Owned owned, DLManagedTensorVersioned* managed, bool read_only) {
+  PyObject* const keeper = owned.release();
+  fill_keeper(keeper, managed, call_deleter<DLManagedTensorVersioned>);
+  if (read_only && managed->version.major == dlpack::kMajorVersion) {
+    managed->flags |= dlpack::kReadOnly;
+  }
+  return adopt_dlpack(*managed, keeper, let_go_of_keeper);
 }
 
 void give_back_quietly(DLManagedTensor* managed) { call_deleter<DLManagedTensor>(managed); }

@@ -22,9 +22,9 @@ namespace opyard::python {
 Owned make_keeper(Runtime& runtime);
 
 // Puts a struct into an empty keeper, which from now on gives it back, and makes a tensor on its memory. Raises
-// what from_dlpack() raises; then the struct was given back.
-Tensor take_over(Owned keeper, dlpack::DLManagedTensor* managed);
-Tensor take_over(Owned keeper, dlpack::DLManagedTensorVersioned* managed);
+// what from_dlpack() raises; then the struct was given back. `read_only` is for what a struct does not say itself.
+Tensor take_over(Owned keeper, dlpack::DLManagedTensor* managed, bool read_only = false);
+Tensor take_over(Owned keeper, dlpack::DLManagedTensorVersioned* managed, bool read_only = false);
 
 // Puts anything else into an empty keeper, which gives it back when it dies. A storage whose context the keeper is, lets
 // go of it with the deleter.

@@ -2,10 +2,12 @@
 #include "objects/arrays/dlpack_source.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "objects/arrays/dlpack_keeper.h"
 #include "objects/arrays/foreign_state.h"
+#include "objects/arrays/numpy_types.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -16,12 +18,12 @@ using dlpack::DLManagedTensorVersioned;
 
 // Until the capsule has its new name it owns the struct; from then on the keeper does.
 template <typename Managed>
-Tensor take_out_of(Runtime& runtime, PyObject* capsule) {
+Tensor take_out_of(Runtime& runtime, PyObject* capsule, bool read_only) {
   auto* const managed =
       static_cast<Managed*>(PyCapsule_GetPointer(capsule, DLPackForm<Managed>::kName));
   Owned keeper = make_keeper(runtime);
   if (PyCapsule_SetName(capsule, DLPackForm<Managed>::kUsed) < 0) throw PythonErrorSet();
-  return take_over(std::move(keeper), managed);
+  return take_over(std::move(keeper), managed, read_only);
 }
 
 // Producers from before DLPack 1.0 know no max_version and raise TypeError.
@@ -39,12 +41,12 @@ Owned ask_for_capsule(Runtime& runtime, PyObject* source) {
 
 }  // namespace
 
-Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what) {
+Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what, bool read_only) {
   if (PyCapsule_IsValid(capsule, DLPackForm<DLManagedTensorVersioned>::kName) != 0) {
-    return take_out_of<DLManagedTensorVersioned>(runtime, capsule);
+    return take_out_of<DLManagedTensorVersioned>(runtime, capsule, read_only);
   }
   if (PyCapsule_IsValid(capsule, DLPackForm<DLManagedTensor>::kName) != 0) {
-    return take_out_of<DLManagedTensor>(runtime, capsule);
+    return take_out_of<DLManagedTensor>(runtime, capsule, read_only);
   }
   const char* const name = PyCapsule_GetName(capsule);
   if (name == nullptr) PyErr_Clear();  // a capsule may have no name
@@ -73,7 +75,29 @@ Owned ask_method(Runtime& runtime, PyObject* source, const char* what) {
 
 Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what) {
   const Owned capsule = ask_method(runtime, source, what);
-  return take_capsule(runtime, capsule.get(), what);
+  return take_capsule(runtime, capsule.get(), what, has_read_only_buffer(source));
+}
+
+bool has_read_only_buffer(PyObject* array) {
+  // NumPy's capsules say it themselves, and the array of one that does not is asked in vain.
+  if (PyObject_CheckBuffer(array) == 0 || is_numpys_own(Py_TYPE(array))) return false;
+  Py_buffer view;
+  if (in_python([&] { return PyObject_GetBuffer(array, &view, PyBUF_FULL_RO); }) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool read_only = view.readonly != 0;
+  in_python([&] { PyBuffer_Release(&view); });
+  return read_only;
+}
+
+Tensor as_read_only(Tensor tensor) {
+  auto keep = std::make_unique<Tensor>(std::move(tensor));
+  const Tensor& kept = *keep;
+  void* const first = const_cast<void*>(kept.raw());
+  return Tensor::adopt(
+      first, kept.sizes(), kept.strides(), kept.dtype(), kept.device(), keep.release(),
+      [](void* context) { delete static_cast<Tensor*>(context); }, true);
 }
 
 DLManagedTensorVersioned* ask_table(const dlpack::DLPackExchangeAPI& table, PyObject* source,

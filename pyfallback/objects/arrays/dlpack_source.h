@@ -37,9 +37,9 @@ struct DLPackForm<dlpack::DLManagedTensorVersioned> {
 };
 
 // A tensor on the memory of a capsule, which is used up. Raises what the core's from_dlpack() raises, after which the
-// struct was given back; BadValue for a capsule that was used up already and BadArgument for another one. Throws
+// struct was given back; `read_only` is for what it does not say; BadValue for a capsule that was used up already and BadArgument for another one. Throws
 // PythonErrorSet.
-Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what);
+Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what, bool read_only = false);
 
 // The same for what the object's __dlpack__ gives. Throws PythonErrorSet with what that raises.
 Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what);
@@ -52,6 +52,12 @@ Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table,
 Owned ask_method(Runtime& runtime, PyObject* source, const char* what);
 dlpack::DLManagedTensorVersioned* ask_table(const dlpack::DLPackExchangeAPI& table,
                                             PyObject* source, const char* what);
+
+// What the buffer of an array says that has one. Capsules from before DLPack 1.0 cannot say it, and those of JAX are such.
+bool has_read_only_buffer(PyObject* array);
+
+// A tensor on the same memory that refuses to be written.
+Tensor as_read_only(Tensor tensor);
 
 // See [Strides]. Raises BadValue.
 Tensor require_forwards(Tensor tensor, const char* what);

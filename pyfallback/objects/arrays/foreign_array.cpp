@@ -149,7 +149,10 @@ LentOrTaken take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   fail(ErrorKind::Internal, "a foreign array of no kind");
 }
 
-// Converts; throws as to_value() does, from within a call of C++ as well.
+Owned intern(const char* name) { return checked(PyUnicode_InternFromString(name)); }
+
+}  // namespace
+
 LentOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   try {
     LentOrTaken taken = take(runtime, kind, object);
@@ -167,29 +170,18 @@ LentOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* 
   }
 }
 
-// What an array's buffer says. Capsules from before DLPack 1.0 cannot say it, and those of JAX are such.
-bool has_read_only_buffer(PyObject* array) {
-  if (PyObject_CheckBuffer(array) == 0) return false;
-  Py_buffer view;
-  if (in_python([&] { return PyObject_GetBuffer(array, &view, PyBUF_FULL_RO); }) != 0) {
-    PyErr_Clear();
-    return false;
+Owned copy_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object, bool written,
+                     GradMode& mode) {
+  if (__builtin_expect(kind.beyond == nullptr, 1)) return {};
+  try {
+    return resolve(kind.beyond, object, written, mode);
+  } catch (const PythonErrorSet&) {
+    throw_python_error(runtime);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Python) throw;
+    throw RefusedArray(error);
   }
-  const bool read_only = view.readonly != 0;
-  in_python([&] { PyBuffer_Release(&view); });
-  return read_only;
 }
-
-void require_writable(const TensorImpl& tensor, PyObject* array) {
-  if (!tensor.storage()->read_only() && !has_read_only_buffer(array)) return;
-  throw RefusedArray(Error(ErrorKind::BadValue,
-                           "the operator writes to this argument, and the memory of the array is "
-                           "read-only; pass one that can be written, such as a copy"));
-}
-
-Owned intern(const char* name) { return checked(PyUnicode_InternFromString(name)); }
-
-}  // namespace
 
 ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type) {
   // Looking up may give the type its version, and binding a table may run Python code that changes it.
@@ -197,6 +189,8 @@ ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type) {
   const unsigned before = version_of_type(type);
   ForeignKind kind = find_kind(runtime, type);
   kind.is_ours = PyType_IsSubtype(type, runtime.tensor_type) != 0;
+  if (kind.way != ForeignWay::None && !kind.is_ours)
+    kind.beyond = find_beyond_memory(runtime, type);
   if (before != 0 && before == version_of_type(type)) {
     place_of(*runtime.foreign, type) = {type, before, kind};
   }
@@ -216,7 +210,10 @@ bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arg
   }
   const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(object));
   if (kind.way == ForeignWay::None) return false;
-  LentOrTaken taken = take_or_refuse(runtime, kind, object);
+  GradMode mode;
+  const Owned copy = copy_or_refuse(runtime, kind, object, false, mode);
+  PyObject* const array = copy ? copy.get() : object;
+  LentOrTaken taken = take_or_refuse(runtime, foreign_kind_of(runtime, Py_TYPE(array)), array);
   if (taken.loan != nullptr) {
     taken.tensor = Tensor(CountedPtr<TensorImpl>::share(&taken.loan->tensor.tensor()));
     taken.loan->hold_array(false);
@@ -226,88 +223,15 @@ bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arg
   return true;
 }
 
-TensorImpl* ForeignArguments::find(PyObject* object) const noexcept {
-  constexpr std::size_t kMost = 64;  // a call with more need not know that two are the same
-  const std::size_t count = std::min(items_.size(), kMost);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (items_[i].object == object) return items_[i].tensor;
-  }
-  return nullptr;
-}
-
-PyObject* ForeignArguments::find_array(const TensorImpl* tensor) const noexcept {
-  for (const Item& item : items_) {
-    if (item.tensor == tensor) return item.object;
-  }
-  return nullptr;
-}
-
-// The caller of the operator holds the array, and nothing is looked at in its type's place once Python code may have run.
-TensorImpl* ForeignArguments::lend_of_known_type(Runtime& runtime, PyObject* object) {
-  PyTypeObject* const type = Py_TYPE(object);
-  const ForeignState::Known& near = place_of(*runtime.foreign, type);
-  const unsigned version = version_of_type(type);
-  if (near.type != type || near.version != version || version == 0 || near.kind.is_ours ||
-      find(object) != nullptr) {
-    return nullptr;
-  }
-  items_.reserve(items_.size() + 1);
-  const dlpack::DLPackExchangeAPI* const table = near.kind.table;
-  LentArray* const loan = table != nullptr && table->dltensor_from_py_object_no_sync != nullptr
-                              ? lend_by_table(runtime, *table, object)
-                              : lend_array(runtime, near.kind, object, false);
-  if (loan == nullptr) return nullptr;
-  loan->hold_array(false);
-  TensorImpl* const tensor = &loan->tensor.tensor();
-  items_.push_back({object, tensor, loan});
-  if (first_ == nullptr) first_ = object;
-  return tensor;
-}
-
-TensorImpl* ForeignArguments::convert(Runtime& runtime, PyObject* object) {
-  TensorImpl* tensor = find(object);
-  if (tensor == nullptr) {
-    const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(object));
-    if (kind.way == ForeignWay::None) return nullptr;
-    items_.reserve(items_.size() + 1);
-    LentOrTaken taken;
-    taken.loan = lend_array(runtime, kind, object, written_);
-    if (taken.loan == nullptr) taken = take_or_refuse(runtime, kind, object);
-    if (taken.loan != nullptr) {
-      taken.loan->hold_array(true);
-      tensor = &taken.loan->tensor.tensor();
-    } else {
-      Py_INCREF(object);
-      tensor = taken.tensor.release_impl();
-    }
-    items_.push_back({object, tensor, taken.loan});
-  }
-  if (written_) require_writable(*tensor, object);
-  if (first_ == nullptr) first_ = object;
-  return tensor;
-}
-
-// The last one first, so that the same argument of the next call gets the same loan.
-void ForeignArguments::drop() noexcept {
-  for (std::size_t i = items_.size(); i-- > 0;) {
-    const Item& item = items_[i];
-    if (item.loan != nullptr) {
-      end_loan(*item.loan);
-      continue;
-    }
-    {
-      const Tensor owner(CountedPtr<TensorImpl>::steal(item.tensor));
-    }
-    drop_reference(item.object);
-  }
-}
-
 void prepare_foreign_arrays(Runtime& runtime) {
   if (runtime.foreign != nullptr) return;
   auto state = std::make_unique<ForeignState>();
   state->table_name = intern("__dlpack_c_exchange_api__").release();
   state->older_table_name = intern("__c_dlpack_exchange_api__").release();
   state->method_name = intern("__dlpack__").release();
+  state->requires_grad_name = intern("requires_grad").release();
+  state->is_conj_name = intern("is_conj").release();
+  state->is_neg_name = intern("is_neg").release();
   state->numpy_name = intern("numpy").release();
   state->asarray_name = intern("asarray").release();
   state->version =

@@ -15,6 +15,7 @@
 
 #include <span>
 
+#include "objects/arrays/beyond_memory.h"
 #include "objects/values/refusals.h"
 #include "opyard/base/small_vector.h"
 #include "opyard/schema/schema.h"
@@ -24,6 +25,7 @@ namespace opyard::python {
 
 struct ForeignKind;
 struct LentArray;
+struct LentOrTaken;
 
 // The arrays among the arguments of one call, from binding to result.
 class ForeignArguments {
@@ -38,7 +40,10 @@ class ForeignArguments {
   }
 
   // Another candidate is bound: what former ones took for an array may be none to it.
-  void begin() noexcept { first_ = nullptr; }
+  void begin() noexcept {
+    first_ = nullptr;
+    if (__builtin_expect(any_written_, 0)) forget_writes();
+  }
   // Whether the candidate that was bound last takes no array.
   bool empty() const noexcept { return first_ == nullptr; }
   // The argument that is bound now is written to.
@@ -52,6 +57,18 @@ class ForeignArguments {
   // The tensor that stands for an array, kept here; null for an object that is none. Throws as to_foreign_tensor()
   // does.
   TensorImpl* convert(Runtime& runtime, PyObject* object);
+
+  // Code of Python's may have run, or is about to: what was lent so far is looked at again before the call.
+  void expect_code() noexcept { code_ran_ |= !items_.empty(); }
+
+  // Everything is bound, and the operator is called next: counts the writes (objects/arrays/beyond_memory.h). Raises
+  // BadValue, naming the operator, if an array has other memory than when it was bound. Throws PythonErrorSet.
+  void before_call(Runtime& runtime, const std::string& op) {
+    if (__builtin_expect(code_ran_ || any_written_, 0)) settle(runtime, op);
+  }
+
+  // Where the first element of an array that was bound is in the memory of its library. Throws PythonErrorSet.
+  std::int64_t storage_offset_of(Runtime& runtime, const TensorImpl& tensor) const;
 
   // For giving results back (objects/convert/foreign_results.h), of a call with arrays.
   PyObject* first() const noexcept { return first_; }
@@ -67,14 +84,23 @@ class ForeignArguments {
     PyObject* object;
     TensorImpl* tensor;
     LentArray* loan;  // that the tensor belongs to, else null
+    bool
+        is_copy;  // the tensor is on a copy (objects/arrays/beyond_memory.h), and the object is held here
+    bool is_written;
   };
-  TensorImpl* find(PyObject* object) const noexcept;
+  Item* find(PyObject* object) noexcept;
+  Item& take(Runtime& runtime, const ForeignKind& kind, PyObject* object);
+  OPYARD_COLD void forget_writes() noexcept;
+  OPYARD_COLD void settle(Runtime& runtime, const std::string& op);
   void drop() noexcept;
 
   PyObject* const* const given_;
   const Py_ssize_t count_;
   PyObject* const names_;
   bool written_ = false;
+  bool any_written_ = false;
+  bool code_ran_ = false;
+  GradMode grad_mode_;
   PyObject* first_ = nullptr;   // of the arrays in the order of the schema; borrowed from items_
   SmallVector<Item, 4> items_;  // owners of both
 };
@@ -86,6 +112,15 @@ bool is_foreign_array(Runtime& runtime, PyObject* object);
 // RefusedArray, and what the conversion itself raises.
 bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arguments,
                        Value& value);
+
+// An array of this kind as a tensor that owns what it needs: the loan of a struct, or a tensor as from_dlpack() makes it.
+// Throws as to_value() does, from within a call of C++ as well.
+LentOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object);
+
+// The copy that is read in place of an array that is more than memory, or null; see objects/arrays/beyond_memory.h. Throws
+// likewise.
+Owned copy_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object, bool written,
+                     GradMode& mode);
 
 // Makes the state of the interpreter. Throws PythonErrorSet.
 void prepare_foreign_arrays(Runtime& runtime);

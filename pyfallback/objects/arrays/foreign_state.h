@@ -2,7 +2,7 @@
 //
 // Made with the first import of `_C` and kept for ever, as the Runtime is that leads to it. Everything with the GIL held.
 //
-// Depends on: runtime/runtime.h, tensor/dlpack_exchange.h.
+// Depends on: objects/arrays/beyond_memory.h, tensor/dlpack_exchange.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 
+#include "objects/arrays/beyond_memory.h"
 #include "opyard/tensor/dlpack_exchange.h"
 
 namespace opyard::python {
@@ -37,6 +38,7 @@ struct ForeignKind {
   bool by_buffer =
       false;  // for the length of a call its buffer will do; see objects/arrays/lent_array.h
   bool is_ours = false;  // opyard.Tensor and its subclasses, which offer all of this to others
+  const BeyondMemory* beyond = nullptr;  // what has to be asked besides; null for nothing
 };
 
 struct LentArray;
@@ -60,6 +62,14 @@ struct ForeignState {
   PyObject* asarray_name = nullptr;   // "asarray"
   PyObject* version = nullptr;        // (1, 0)
   PyObject* version_names = nullptr;  // ("max_version",)
+
+  // "requires_grad", "is_conj", "is_neg"; what is asked, and packages, the newest first. See
+  // objects/arrays/beyond_memory.h.
+  PyObject* requires_grad_name = nullptr;
+  PyObject* is_conj_name = nullptr;
+  PyObject* is_neg_name = nullptr;
+  const BeyondMemory* beyond_memory = nullptr;
+  GradientLibrary* gradient_libraries = nullptr;
 
   // NumPy's functions for C, where it has been looked for and was found; see objects/tensor/numpy_functions.h. They stay, as NumPy does.
   void* const* numpy_functions = nullptr;

@@ -107,21 +107,23 @@ class Prepared {
     if (loan_ != nullptr) free_loan(*loan_);
   }
 
-  LentOrTaken hold(DLManagedTensorVersioned* managed, PyObject* array) {
+  // `read_only` is for what the struct does not say.
+  LentOrTaken hold(DLManagedTensorVersioned* managed, PyObject* array, bool read_only = false) {
     const bool is_known = managed->version.major == dlpack::kMajorVersion;
-    return hold(managed, is_known, is_known && (managed->flags & dlpack::kReadOnly) != 0, array);
+    if (is_known) read_only |= (managed->flags & dlpack::kReadOnly) != 0;
+    return hold_struct(managed, is_known, read_only, array);
   }
-  LentOrTaken hold(DLManagedTensor* managed, PyObject* array) {
-    return hold(managed, true, false, array);
+  LentOrTaken hold(DLManagedTensor* managed, PyObject* array, bool read_only) {
+    return hold_struct(managed, true, read_only, array);
   }
 
  private:
   template <typename Managed>
-  LentOrTaken hold(Managed* managed, bool is_known, bool read_only, PyObject* array) {
+  LentOrTaken hold_struct(Managed* managed, bool is_known, bool read_only, PyObject* array) {
     const auto access = read_only ? MemoryAccess::ReadOnly : MemoryAccess::Writable;
     if (!is_known || !loan_->tensor.lend(managed->dl_tensor, access)) {
       const std::unique_ptr<LentArray> unused(std::exchange(loan_, nullptr));
-      return {nullptr, take_over(std::move(unused->keeper), managed)};
+      return {nullptr, take_over(std::move(unused->keeper), managed, read_only)};
     }
     loan_->table = nullptr;
     loan_->managed = managed;
@@ -135,12 +137,12 @@ class Prepared {
 
 // Until the capsule has its new name it owns the struct; from then on the loan does.
 template <typename Managed>
-LentOrTaken lend_out_of(Runtime& runtime, PyObject* capsule, PyObject* array) {
+LentOrTaken lend_out_of(Runtime& runtime, PyObject* capsule, PyObject* array, bool read_only) {
   auto* const managed =
       static_cast<Managed*>(PyCapsule_GetPointer(capsule, DLPackForm<Managed>::kName));
   Prepared prepared(runtime);
   if (PyCapsule_SetName(capsule, DLPackForm<Managed>::kUsed) < 0) throw PythonErrorSet();
-  return prepared.hold(managed, array);
+  return prepared.hold(managed, array, read_only);
 }
 
 template <typename Managed>
@@ -199,11 +201,12 @@ LentOrTaken lend_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& t
 
 LentOrTaken lend_from_method(Runtime& runtime, PyObject* array) {
   const Owned capsule = ask_method(runtime, array, "");
+  const bool read_only = has_read_only_buffer(array);
   if (is_capsule_of<DLManagedTensorVersioned>(capsule.get())) {
-    return lend_out_of<DLManagedTensorVersioned>(runtime, capsule.get(), array);
+    return lend_out_of<DLManagedTensorVersioned>(runtime, capsule.get(), array, read_only);
   }
   if (is_capsule_of<DLManagedTensor>(capsule.get())) {
-    return lend_out_of<DLManagedTensor>(runtime, capsule.get(), array);
+    return lend_out_of<DLManagedTensor>(runtime, capsule.get(), array, read_only);
   }
   return {nullptr, take_capsule(runtime, capsule.get(), "")};
 }

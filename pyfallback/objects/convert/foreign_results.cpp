@@ -2,6 +2,7 @@
 #include "objects/convert/foreign_results.h"
 
 #include "objects/arrays/foreign_state.h"
+#include "objects/arrays/package.h"
 #include "objects/convert/convert.h"
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"
@@ -14,27 +15,8 @@
 namespace opyard::python {
 namespace {
 
-// The attribute, or null where there is none.
-Owned find_attribute(PyObject* object, const char* name) {
-  Owned found = Owned::steal(PyObject_GetAttrString(object, name));
-  if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonErrorSet();
-  PyErr_Clear();
-  return found;
-}
-
 // Whether there is such an attribute: None stands for none.
 bool is_given(const Owned& attribute) { return attribute && attribute.get() != Py_None; }
-
-// The package that a type's module belongs to, where it was imported.
-Owned find_package(PyTypeObject* type) {
-  const Owned module = find_attribute(reinterpret_cast<PyObject*>(type), "__module__");
-  if (!module || !PyUnicode_Check(module.get())) return {};
-  const std::string_view full = require_text(module.get(), "the name of a module");
-  const Owned name = to_text(full.substr(0, full.find('.')));
-  Owned package = Owned::share(PyDict_GetItemWithError(PyImport_GetModuleDict(), name.get()));
-  if (!package && PyErr_Occurred() != nullptr) throw PythonErrorSet();
-  return package;
-}
 
 // The function from_dlpack of the library that an array belongs to, or null.
 Owned find_from_dlpack(PyObject* array) {
@@ -42,7 +24,7 @@ Owned find_from_dlpack(PyObject* array) {
   if (const Owned ask = find_attribute(array, "__array_namespace__"); is_given(ask)) {
     library = checked(in_python([&] { return PyObject_CallNoArgs(ask.get()); }));
   } else {
-    library = find_package(Py_TYPE(array));
+    library = find_package(reinterpret_cast<PyObject*>(Py_TYPE(array)));
   }
   if (!library) return {};
   Owned from_dlpack = find_attribute(library.get(), "from_dlpack");

@@ -204,7 +204,9 @@ Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
   if (is_tensor(runtime, data)) {
     copied = call_aten(runtime, AtenName::clone, {data});
   } else if (PyObject_CheckBuffer(data) != 0) {
-    copied = wrap(runtime, BufferSource(data, "tensor").copy());
+    const Owned copy =
+        require_only_memory(find_beyond_memory(runtime, Py_TYPE(data)), data, "tensor: ");
+    copied = wrap(runtime, BufferSource(copy ? copy.get() : data, "tensor").copy());
   } else if (is_exchangeable(runtime, data)) {
     const Owned shared = wrap(runtime, take_dlpack(runtime, data));
     copied = call_aten(runtime, AtenName::clone, {shared.get()});

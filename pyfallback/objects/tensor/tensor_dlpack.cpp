@@ -125,9 +125,9 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
   });
 }
 
-Tensor take_dlpack(Runtime& runtime, PyObject* source) {
-  if (PyCapsule_CheckExact(source)) return take_capsule(runtime, source, kFromDLPack);
-  const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(source));
+namespace {
+
+Tensor take_itself(Runtime& runtime, const ForeignKind& kind, PyObject* source) {
   if (kind.way == ForeignWay::Table) {
     return take_from_table(runtime, *kind.table, source, kFromDLPack);
   }
@@ -140,6 +140,28 @@ Tensor take_dlpack(Runtime& runtime, PyObject* source) {
              " was given; accepted are objects with __dlpack__ and DLPack capsules");
   }
   return take_from_method(runtime, source, kFromDLPack);
+}
+
+}  // namespace
+
+Owned require_only_memory(const BeyondMemory* beyond, PyObject* source, const char* what) {
+  GradMode mode;
+  try {
+    return resolve(beyond, source, false, mode);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Python) throw;
+    fail(error.kind(), std::string(what) + "a " + Py_TYPE(source)->tp_name +
+                           " was given that is more than its memory: " + error.what());
+  }
+}
+
+Tensor take_dlpack(Runtime& runtime, PyObject* source) {
+  if (PyCapsule_CheckExact(source)) return take_capsule(runtime, source, kFromDLPack);
+  const ForeignKind kind = foreign_kind_of(runtime, Py_TYPE(source));
+  const Owned copy = require_only_memory(kind.beyond, source, kFromDLPack);
+  if (!copy) return take_itself(runtime, kind, source);
+  return as_read_only(
+      take_itself(runtime, foreign_kind_of(runtime, Py_TYPE(copy.get())), copy.get()));
 }
 
 PyObject* import_dlpack(PyObject* module, PyObject* source) {

@@ -13,6 +13,8 @@
 
 namespace opyard::python {
 
+struct BeyondMemory;
+
 using TypeSlots = std::span<const PyType_Slot>;
 
 // Each gives a table that lives as long as the library.
@@ -85,7 +87,11 @@ PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* dlpack_device(PyObject* self, PyObject*);
 PyObject* import_dlpack(PyObject* module, PyObject* source);
 PyObject* tensor_for(PyObject* module, PyObject* object);
-// A tensor on the memory of an object with __dlpack__ or a capsule, also with strides below zero.
+// The copy to read in place of an array, or null; see objects/arrays/beyond_memory.h. Raises what resolve() does, behind
+// `what`.
+Owned require_only_memory(const BeyondMemory* beyond, PyObject* source, const char* what);
+// A tensor on the memory of an object with __dlpack__ or a capsule, also with strides below zero. If the array is more than
+// its memory, on that of a copy, which refuses to be written.
 Tensor take_dlpack(Runtime& runtime, PyObject* source);
 
 // tensor_numpy.cpp, tensor_construct.cpp: functions of the module.
