@@ -291,6 +291,9 @@ def check_rooms() -> Iterator[str]:
         count[room] = count.get(room, 0) + 1
         if number == len(ROOMS) and path.name != "module.cpp":
             yield f"{path}: is in no room; ROOMS in tools/lint.py lists them"
+    for path in in_package(".py"):
+        room = str(path.parent.relative_to("pyfallback"))
+        count[room] = count.get(room, 0) + 1
     for room, files in count.items():
         if files > MOST_FILES_OF_A_ROOM:
             yield f"pyfallback/{room}: {files} files; {MOST_FILES_OF_A_ROOM} are enough for a room"
@@ -304,7 +307,7 @@ def package_room(path: Path) -> int:
     # Extension modules, what the build wrote down, and the version, which need nothing.
     if path.stem.split(".")[0] in ("_C", "_bind", "_build_info", "_version"):
         return -1
-    return len(PACKAGE_ROOMS) + (path.name == "__init__.py")
+    return len(PACKAGE_ROOMS) + (path.name in ("__init__.py", "__main__.py"))
 
 
 def imports_of(path: Path, modules: dict[str, Path]) -> Iterator[tuple[int, Path]]:

@@ -1,4 +1,4 @@
-// bind/c_function.cpp: operators as C functions, for opyard/_c_function.py.
+// bind/c_function.cpp: operators as C functions, for opyard/_library/c_function.py.
 //
 // [At exit] The objects of a program die one by one when the interpreter ends, while C code may still
 // hold the addresses, on other threads or in functions that run at the end of the process. So

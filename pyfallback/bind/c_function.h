@@ -1,4 +1,4 @@
-// bind/c_function.h: operators as C functions, for opyard/_c_function.py.
+// bind/c_function.h: operators as C functions, for opyard/_library/c_function.py.
 //
 // Depends on: pybind11.
 #pragma once

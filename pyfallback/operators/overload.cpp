@@ -134,7 +134,7 @@ PyObject* c_function(PyObject* self, PyObject* const* args, Py_ssize_t count, Py
   return call_hook("c_function", self, args, count, names);
 }
 
-// op.py_impl(where, *, with_keyset=False, lib=None): see opyard/_py_impl.py.
+// op.py_impl(where, *, with_keyset=False, lib=None): see opyard/_library/py_impl.py.
 PyObject* py_impl(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return call_hook("py_impl", self, args, count, names);
 }

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from types import GenericAlias
 from typing import Any, TypeVar
 
-from ._layout import Layout
+from ._core.layout import Layout
 
 _builtin_bool = bool
 _Key = int | str
@@ -311,7 +311,7 @@ class OpOverload:
     def tags(self) -> list[str]: ...  # members of Tag, and other strings as they are
 
 class NameSpace:
-    """Attributes that _find(name) finds once; see opyard._ops."""
+    """Attributes that _find(name) finds once; see opyard._core.ops."""
 
     def __getattr__(self, name: str) -> Any: ...
     def _keep(self, name: str, value: Any) -> Any: ...

@@ -37,7 +37,7 @@ from ._C import (
 from ._C import (
     bool as bool,  # the element type, as in NumPy
 )
-from ._ops import load_library, loaded_libraries, ops, unload_library
+from ._core.ops import load_library, loaded_libraries, ops, unload_library
 from ._version import __version__
 
 # Without bool: a star import must not take the built-in one away.
@@ -82,15 +82,15 @@ __all__ = [
 ]
 
 _LATE = {
-    "Layout": "_layout",
-    "SymBool": "_symbolic",
-    "SymFloat": "_symbolic",
-    "SymInt": "_symbolic",
-    "Tag": "_tags",
-    "autocast": "_autocast",
-    "capture_context": "_context",
-    "register_error": "_errors",
-    "set_warn_always": "_errors",
+    "Layout": "_core.layout",
+    "SymBool": "_tensor.symbolic",
+    "SymFloat": "_tensor.symbolic",
+    "SymInt": "_tensor.symbolic",
+    "Tag": "_core.tags",
+    "autocast": "_dispatch.autocast",
+    "capture_context": "_dispatch.context",
+    "register_error": "_core.errors",
+    "set_warn_always": "_core.errors",
 }
 _SUBMODULES = frozenset({"dispatch", "futures", "gpu_trace", "library", "schema", "testing"})
 
@@ -119,6 +119,6 @@ if _C.configure(_hooks.hooks):
 
 # Plugins that the environment names; last, since they may use all of the package.
 if "OPYARD_LIBRARIES" in _environ:
-    from ._ops import load_environment_libraries as _load_environment_libraries
+    from ._core.ops import load_environment_libraries as _load_environment_libraries
 
     _load_environment_libraries()

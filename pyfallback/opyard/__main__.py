@@ -3,7 +3,7 @@
 PKG_CONFIG_PATH=$(python -m opyard --pkgconfigdir) pkg-config --cflags --libs opyard
 cmake -Dopyard_DIR=$(python -m opyard --cmakedir) …
 
-`python -m opyard stubs` writes operators as .pyi files, see opyard/_stubs.py.
+`python -m opyard stubs` writes operators as .pyi files, see opyard/_core/stub_files.py.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from opyard import _build_info
 def main() -> None:
     """Prints the answer to each option that was given, in the order of this list."""
     if sys.argv[1:2] == ["stubs"]:
-        from opyard import _stubs
+        from opyard._core import stub_files as _stubs
 
         return _stubs.main(sys.argv[2:])
     parser = argparse.ArgumentParser(

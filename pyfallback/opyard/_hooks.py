@@ -28,9 +28,14 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     reduce(tensor, protocol)         what pickle asks it
     get_item(tensor, index)          tensor[index]
     set_item(tensor, index, value)   tensor[index] = value
+
+One is asked by `_core/ops.py`, which is below the room that has the answer:
+
+    load_packages_for(namespace)     loads the packages that say that they bring its operators
 """
 
-from . import _ops
+from ._core import hooks
+from ._core import ops as _ops
 
 TYPE_CHECKING = False  # as in _ops
 if TYPE_CHECKING:
@@ -38,34 +43,35 @@ if TYPE_CHECKING:
 
 # Where the answers lie that are imported when they are first asked for.
 _LATE = {
-    "DispatchKey": ("._keys", "DispatchKey"),
-    "Layout": ("._layout", "Layout"),
-    "SymBool": ("._symbolic", "SymBool"),
-    "SymFloat": ("._symbolic", "SymFloat"),
-    "SymInt": ("._symbolic", "SymInt"),
+    "DispatchKey": ("._core.keys", "DispatchKey"),
+    "Layout": ("._core.layout", "Layout"),
+    "SymBool": ("._tensor.symbolic", "SymBool"),
+    "SymFloat": ("._tensor.symbolic", "SymFloat"),
+    "SymInt": ("._tensor.symbolic", "SymInt"),
     "schema": (".schema", "parse"),
-    "c_function": ("._c_function", "CFunction"),
-    "annotations": ("._overload", "annotations"),
-    "decompose": ("._overload", "decompose"),
-    "doc": ("._overload", "doc"),
-    "has_kernel_for_any": ("._overload", "has_kernel_for_any"),
-    "packet_doc": ("._overload", "packet_doc"),
-    "packet_signature": ("._overload", "packet_signature"),
-    "signature": ("._overload", "signature"),
-    "py_impl": ("._py_impl", "py_impl"),
-    "get_dispatch": ("._py_impl", "get_dispatch"),
+    "c_function": ("._library.c_function", "CFunction"),
+    "annotations": ("._core.signatures", "annotations"),
+    "decompose": ("._core.signatures", "decompose"),
+    "doc": ("._core.signatures", "doc"),
+    "has_kernel_for_any": ("._core.signatures", "has_kernel_for_any"),
+    "packet_doc": ("._core.signatures", "packet_doc"),
+    "packet_signature": ("._core.signatures", "packet_signature"),
+    "signature": ("._core.signatures", "signature"),
+    "py_impl": ("._library.py_impl", "py_impl"),
+    "get_dispatch": ("._library.py_impl", "get_dispatch"),
     "await_future": (".futures", "_await_future"),
     "concurrent_future": (".futures", "_concurrent_future"),
     "cancelled_error": ("concurrent.futures", "CancelledError"),
-    "tag": ("._tags", "tag_of"),
+    "tag": ("._core.tags", "tag_of"),
     "trace_gpu": (".gpu_trace", "_fire"),
-    "format_tensor": ("._format", "format_tensor"),
-    "copy": ("._copying", "copy"),
-    "deepcopy": ("._copying", "deepcopy"),
-    "reduce": ("._copying", "reduce"),
-    "layout_number": ("._layout", "layout_number"),
-    "get_item": ("._indexing", "get_item"),
-    "set_item": ("._indexing", "set_item"),
+    "format_tensor": ("._tensor.formatting", "format_tensor"),
+    "copy": ("._tensor.copying", "copy"),
+    "deepcopy": ("._tensor.copying", "deepcopy"),
+    "reduce": ("._tensor.copying", "reduce"),
+    "layout_number": ("._core.layout", "layout_number"),
+    "get_item": ("._tensor.indexing", "get_item"),
+    "load_packages_for": ("._plugins.packages", "load_for"),
+    "set_item": ("._tensor.indexing", "set_item"),
 }
 
 
@@ -80,9 +86,11 @@ def _late(name: str) -> "Callable":
     return ask
 
 
-hooks: "dict[str, Callable]" = {
-    "packet": _ops.packet_of,
-    "overload": _ops.overload_of,
-    "aten": _ops.find_aten,
-    **{name: _late(name) for name in _LATE},
-}
+hooks.update(
+    {
+        "packet": _ops.packet_of,
+        "overload": _ops.overload_of,
+        "aten": _ops.find_aten,
+        **{name: _late(name) for name in _LATE},
+    }
+)

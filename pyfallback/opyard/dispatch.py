@@ -11,22 +11,11 @@ Where a key is asked for, a DispatchKey, its number or its name will do; where a
 for, a DispatchKeySet or one key.
 """
 
-from . import _C, _ops
+from . import _C
 from ._C import DispatchKeySet, disabled_dispatch
-from ._keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
-from ._modes import (
-    DispatchMode,
-    ModeKey,
-    disable_current_modes,
-    get_current_dispatch_mode,
-    get_current_dispatch_mode_stack,
-    get_mode,
-    len_dispatch_mode_stack,
-    pop_mode,
-    pop_mode_temporarily,
-    push_mode,
-)
-from ._registry import (
+from ._core import ops as _ops
+from ._core.keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
+from ._core.queries import (
     ComputedKernel,
     DispatchTrace,
     RegistrationHandle,
@@ -42,7 +31,34 @@ from ._registry import (
     set_dispatch_trace,
     set_report_error_callback,
 )
-from ._thread_block import ThreadBlock
+from ._dispatch.guards import (
+    AutoDispatchBelowAutograd,
+    ExcludeDispatchKeyGuard,
+    ForceDispatchKeyGuard,
+    IncludeDispatchKeyGuard,
+    PreserveDispatchKeyGuard,
+    SetExcludeDispatchKeyGuard,
+    no_dispatch,
+    skip,
+    tls_is_dispatch_key_excluded,
+    tls_is_dispatch_key_included,
+    tls_local_exclude_set,
+    tls_local_include_set,
+    tls_set_dispatch_key_excluded,
+    tls_set_dispatch_key_included,
+)
+from ._dispatch.modes import (
+    DispatchMode,
+    ModeKey,
+    disable_current_modes,
+    get_current_dispatch_mode,
+    get_current_dispatch_mode_stack,
+    get_mode,
+    len_dispatch_mode_stack,
+    pop_mode,
+    pop_mode_temporarily,
+    push_mode,
+)
 
 __all__ = [
     "AutoDispatchBelowAutograd",
@@ -112,18 +128,18 @@ __all__ = [
 
 
 _LATE = {
-    "Explanation": "._explanation",
-    "History": "._history",
-    "HigherOrderOperator": "._higher_order",
-    "PythonDispatcher": "._teaching",
-    "RegistryEvent": "._history",
-    "TableChange": "._what_if",
-    "WhatIf": "._what_if",
-    "enable_python_dispatcher": "._py_impl",
-    "history": "._history",
-    "no_python_dispatcher": "._py_impl",
-    "resolve_key": "._py_impl",
-    "what_if": "._what_if",
+    "Explanation": "._dispatch.explanation",
+    "History": "._dispatch.history",
+    "HigherOrderOperator": "._dispatch.higher_order",
+    "PythonDispatcher": "._dispatch.table_model",
+    "RegistryEvent": "._dispatch.history",
+    "TableChange": "._dispatch.what_if",
+    "WhatIf": "._dispatch.what_if",
+    "enable_python_dispatcher": "._library.py_impl",
+    "history": "._dispatch.history",
+    "no_python_dispatcher": "._library.py_impl",
+    "resolve_key": "._library.py_impl",
+    "what_if": "._dispatch.what_if",
 }
 
 
@@ -192,7 +208,7 @@ def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":  #
     `op` is an operator, a packet, or "ns::name". Raises what the call would raise for arguments
     that do not fit; a call that finds no kernel is explained as well.
     """
-    from ._explanation import Explanation
+    from ._dispatch.explanation import Explanation
 
     if isinstance(op, str):
         op = _ops.overload_of(op) if "." in op else _ops.require_packet(op)
@@ -215,167 +231,3 @@ def would_dispatch(op: object, /, *args: object, **kwargs: object) -> "DispatchK
     """
     explanation = explain(op, *args, **kwargs)
     return explanation.key if explanation.has_kernel else None
-
-
-# What a thread adds to its calls ----------------------------------------------------------
-
-
-def _as_set(keys: object) -> DispatchKeySet:
-    return keys if isinstance(keys, DispatchKeySet) else DispatchKeySet(keys)
-
-
-def _joined(keys: DispatchKeySet, more: DispatchKeySet) -> DispatchKeySet:
-    return DispatchKeySet.from_raw_repr(keys.raw_repr() | more.raw_repr())
-
-
-def _without(keys: DispatchKeySet, fewer: DispatchKeySet) -> DispatchKeySet:
-    # Not keys - fewer, which leaves backends in.
-    return DispatchKeySet.from_raw_repr(keys.raw_repr() & ~fewer.raw_repr())
-
-
-class _Guard(ThreadBlock):
-    """Changes this thread's sets while a with block runs. May be entered again, also inside."""
-
-    def _enter(self) -> object:
-        raise NotImplementedError
-
-    def _begin(self) -> tuple:
-        return self._enter(), self
-
-
-class IncludeDispatchKeyGuard(_Guard):
-    """Adds keys to the include set of this thread; the end removes those that were not there."""
-
-    def __init__(self, keys: object) -> None:
-        super().__init__()
-        self._keys = _as_set(keys)
-
-    def _enter(self) -> DispatchKeySet:
-        include, exclude = _C.local_keys()
-        added = _without(self._keys, include)
-        _C.set_local_keys(_joined(include, added), exclude)
-        return added
-
-    def _end(self, added: DispatchKeySet) -> None:
-        include, exclude = _C.local_keys()
-        _C.set_local_keys(_without(include, added), exclude)
-
-
-class ExcludeDispatchKeyGuard(_Guard):
-    """Adds keys to the exclude set of this thread; the end removes those that were not there."""
-
-    def __init__(self, keys: object) -> None:
-        super().__init__()
-        self._keys = _as_set(keys)
-
-    def _enter(self) -> DispatchKeySet:
-        include, exclude = _C.local_keys()
-        added = _without(self._keys, exclude)
-        _C.set_local_keys(include, _joined(exclude, added))
-        return added
-
-    def _end(self, added: DispatchKeySet) -> None:
-        include, exclude = _C.local_keys()
-        _C.set_local_keys(include, _without(exclude, added))
-
-
-class AutoDispatchBelowAutograd(ExcludeDispatchKeyGuard):
-    """Excludes the autograd keys of all backends."""
-
-    def __init__(self) -> None:
-        keys = [DispatchKey.AutogradFunctionality, DispatchKey.AutogradOther]
-        super().__init__(DispatchKeySet([*keys, DispatchKey.AutogradNestedTensor]))
-
-
-class no_dispatch(ExcludeDispatchKeyGuard):
-    """Runs a with block without handlers of modes and of tensor classes: kernels take its calls."""
-
-    def __init__(self) -> None:
-        super().__init__(DispatchKeySet("Python"))
-
-
-class skip(ExcludeDispatchKeyGuard):
-    """Runs a with block without some layers: its calls pass their kernels by.
-
-    Layers are named by their keys. A layer that has a key on each backend is named by any of them,
-    or as a whole: skip("AutogradFunctionality").
-    """
-
-    def __init__(self, *layers: object) -> None:
-        super().__init__(DispatchKeySet(list(layers)))
-
-
-class PreserveDispatchKeyGuard(_Guard):
-    """Puts both sets back to what they were at its beginning, whatever has changed them."""
-
-    def _enter(self) -> tuple[DispatchKeySet, DispatchKeySet]:
-        return _C.local_keys()
-
-    def _end(self, former: tuple[DispatchKeySet, DispatchKeySet]) -> None:
-        _C.set_local_keys(*former)
-
-
-class ForceDispatchKeyGuard(PreserveDispatchKeyGuard):
-    """Replaces both sets of this thread; the end puts the former ones back."""
-
-    def __init__(self, include: object, exclude: object) -> None:
-        super().__init__()
-        self._keys = _as_set(include), _as_set(exclude)
-
-    def _enter(self) -> tuple[DispatchKeySet, DispatchKeySet]:
-        former = super()._enter()
-        _C.set_local_keys(*self._keys)
-        return former
-
-
-class SetExcludeDispatchKeyGuard(_Guard):
-    """Puts one key into the exclude set of this thread, or takes it out; the end undoes that."""
-
-    def __init__(self, key: object, desired: bool) -> None:
-        super().__init__()
-        self._key, self._desired = key, desired
-
-    def _enter(self) -> bool:
-        former = tls_is_dispatch_key_excluded(self._key)
-        tls_set_dispatch_key_excluded(self._key, self._desired)
-        return former
-
-    def _end(self, former: bool) -> None:
-        tls_set_dispatch_key_excluded(self._key, former)
-
-
-def tls_local_include_set() -> DispatchKeySet:
-    """The keys that this thread adds to every call."""
-    return _C.local_keys()[0]
-
-
-def tls_local_exclude_set() -> DispatchKeySet:
-    """The keys that this thread takes out of every call; they win over those it adds."""
-    return _C.local_keys()[1]
-
-
-def tls_is_dispatch_key_included(key: object) -> bool:
-    """Whether this thread adds the key to its calls."""
-    return tls_local_include_set().has(key)
-
-
-def tls_is_dispatch_key_excluded(key: object) -> bool:
-    """Whether this thread takes the key out of its calls."""
-    return tls_local_exclude_set().has(key)
-
-
-def _changed(keys: DispatchKeySet, key: object, desired: bool) -> DispatchKeySet:
-    # remove() leaves backends, which belong to other keys of the set as well.
-    return keys.add(key) if desired else keys.remove(key)
-
-
-def tls_set_dispatch_key_included(key: object, desired: bool) -> None:
-    """Puts the key into the include set of this thread, or takes it out, for good."""
-    include, exclude = _C.local_keys()
-    _C.set_local_keys(_changed(include, key, desired), exclude)
-
-
-def tls_set_dispatch_key_excluded(key: object, desired: bool) -> None:
-    """Puts the key into the exclude set of this thread, or takes it out, for good."""
-    include, exclude = _C.local_keys()
-    _C.set_local_keys(include, _changed(exclude, key, desired))

@@ -12,28 +12,23 @@ refers to that any more, and the registry is then as if it had never been. The k
 alive by its registration; a kernel that refers to its own Library keeps both for ever.
 """
 
-import functools
-import os
 import sys
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import _C, _ops
-from ._ops import load_library, loaded_libraries, unload_library
+from . import _C
+from ._core.ops import load_library, loaded_libraries, unload_library
+from ._library.library import Library, fallthrough_kernel
 
 if TYPE_CHECKING:
-    from types import FrameType
-
-    from ._c_function import CFunction, c_prototype
-    from ._custom_op import CustomOpDef, custom_op
-    from ._entry_points import load_plugins
-    from ._fake import get_ctx
-    from ._infer_schema import infer_schema
-    from ._opcheck import OpCheckError, opcheck
-    from ._override import override
-    from ._py_impl import register_opyard_dispatch
-    from ._register import (
+    from ._library.c_function import CFunction, c_prototype
+    from ._library.custom_op import CustomOpDef, custom_op
+    from ._library.fake import get_ctx
+    from ._library.infer_schema import infer_schema
+    from ._library.opcheck import OpCheckError, opcheck
+    from ._library.override import override
+    from ._library.py_impl import register_opyard_dispatch
+    from ._library.shortcuts import (
         EffectType,
         define,
         effect_of,
@@ -45,6 +40,7 @@ if TYPE_CHECKING:
         register_vmap,
         scoped_library,
     )
+    from ._plugins.packages import load_plugins
 
 __all__ = [
     "CFunction",
@@ -76,36 +72,30 @@ __all__ = [
     "unload_library",
 ]
 
-_RESERVED_NAMESPACES = ("prim",)
-_KINDS = ("DEF", "FRAGMENT", "IMPL")
-# The names of code at the outermost level of a module, and of a cell in IPython.
-_OUTERMOST = ("<module>", "<cell line")
-_ALIAS_ANALYSES = ("", "FROM_SCHEMA", "CONSERVATIVE")
-
 
 # Imported when it is first named: it needs ctypes or inspect, or is seldom wanted.
 _LATE = {
-    "CFunction": "_c_function",
-    "CustomOpDef": "_custom_op",
-    "EffectType": "_register",
-    "OpCheckError": "_opcheck",
-    "c_prototype": "_c_function",
-    "custom_op": "_custom_op",
-    "define": "_register",
-    "effect_of": "_register",
-    "get_ctx": "_fake",
-    "impl": "_register",
-    "infer_schema": "_infer_schema",
-    "load_plugins": "_entry_points",
-    "opcheck": "_opcheck",
-    "override": "_override",
-    "register_autocast": "_register",
-    "register_autograd": "_register",
-    "register_effect": "_register",
-    "register_kernel": "_register",
-    "register_opyard_dispatch": "_py_impl",
-    "register_vmap": "_register",
-    "scoped_library": "_register",
+    "CFunction": "_library.c_function",
+    "CustomOpDef": "_library.custom_op",
+    "EffectType": "_library.shortcuts",
+    "OpCheckError": "_library.opcheck",
+    "c_prototype": "_library.c_function",
+    "custom_op": "_library.custom_op",
+    "define": "_library.shortcuts",
+    "effect_of": "_library.shortcuts",
+    "get_ctx": "_library.fake",
+    "impl": "_library.shortcuts",
+    "infer_schema": "_library.infer_schema",
+    "load_plugins": "_plugins.packages",
+    "opcheck": "_library.opcheck",
+    "override": "_library.override",
+    "register_autocast": "_library.shortcuts",
+    "register_autograd": "_library.shortcuts",
+    "register_effect": "_library.shortcuts",
+    "register_kernel": "_library.shortcuts",
+    "register_opyard_dispatch": "_library.py_impl",
+    "register_vmap": "_library.shortcuts",
+    "scoped_library": "_library.shortcuts",
 }
 
 
@@ -115,347 +105,6 @@ def __getattr__(name: str) -> object:
     module = f"{__package__}.{_LATE[name]}"
     __import__(module)
     return getattr(sys.modules[module], name)
-
-
-def fallthrough_kernel(*args: object, **kwargs: object) -> None:
-    """Registered in place of a kernel: the key is not handled here, dispatch goes on below it."""
-    raise NotImplementedError("fallthrough_kernel() should never be called.")
-
-
-def _outer_frame() -> "FrameType":
-    """That of the nearest caller outside this package."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
-        frame = frame.f_back
-    return frame
-
-
-def _place() -> str:
-    """'file:line' of the nearest caller outside this package."""
-    frame = _outer_frame()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def _is_ours(module: object) -> bool:
-    return isinstance(module, str) and module.partition(".")[0] == "opyard"
-
-
-def _key_name(key: "str | int") -> str:
-    if isinstance(key, str):
-        return key
-    from ._keys import key_of
-
-    return key_of(key).name
-
-
-def _function(fn: object) -> object:
-    """The kernel as `_C` takes it: None stands for falling through."""
-    if not callable(fn):
-        raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
-    return None if fn is fallthrough_kernel else fn
-
-
-def _wants(with_keyset: bool, with_next: bool) -> int:
-    """What a kernel gets before its arguments, as `_C` takes it."""
-    return bool(with_keyset) | bool(with_next) << 1
-
-
-def _refuse_meta_kernel(name: str) -> None:
-    """Raises where an operator is made of others, which have meta kernels of their own."""
-    from . import _bind
-    from ._keys import DispatchKey
-
-    if _bind.has_kernel_at(name, int(DispatchKey.CompositeImplicitAutograd)):
-        raise RuntimeError(
-            f"We should not register a meta kernel directly to the operator '{name}', because it "
-            "has a CompositeImplicitAutograd kernel. That one serves Meta as well, since it is "
-            "made of other operators: register meta kernels for those, or this one with "
-            "allow_override=True"
-        )
-
-
-def _take_back(parts: "list[_C.Library]", defined: list[str]) -> None:
-    """Ends the registrations of a Library. Not a method: it must not keep the Library alive."""
-    for part in reversed(parts):
-        part.reset()
-    for name in defined:
-        _ops.forget(name)
-
-
-class Library:
-    """A batch of registrations with one lifetime.
-
-    kind "DEF" is the only definer of a namespace, "FRAGMENT" adds definitions to it, "IMPL"
-    registers kernels only, by default at `dispatch_key` (a name or a DispatchKey).
-
-    A library that the code of a module makes once more, because the module is reloaded or a cell
-    is run again, takes over from the one before: what it registers replaces what that one had
-    registered, and the rest is taken back when the code has run. See docs/guides/reloading.md.
-
-    Raises ValueError for an unknown kind and for reserved namespaces, RuntimeError for a namespace
-    that is no identifier, where another library is the definer of this namespace, for a key with a
-    kind that defines, and for the namespace "_" with such a kind; LookupError for a key that does
-    not exist.
-    """
-
-    def __init__(self, ns: str, kind: str, dispatch_key: "str | int" = "") -> None:
-        if ns in _RESERVED_NAMESPACES and kind in ("DEF", "FRAGMENT"):
-            raise ValueError(
-                f"{ns} is a reserved namespace. Please try creating a library with another name."
-            )
-        if ns == "aten":
-            # Loaded later, its kernels would cover those of this library.
-            _ops.load_aten()
-        self.ns = ns
-        self.kind = kind
-        self.dispatch_key = _key_name(dispatch_key)
-        # Only for who makes one directly: custom_op() and others of this package keep their own.
-        frame = sys._getframe(1)
-        former = None
-        if kind in _KINDS and frame.f_code.co_name.startswith(_OUTERMOST):
-            from ._again import take_place
-
-            former = take_place(self, frame)
-        # What ends with this library, in order; the names of its operators; its fallbacks by key.
-        self._parts: list[Any] = []
-        self._defined: list[str] = []
-        self._implemented: set[tuple[str, str]] = set()  # what has a kernel of it, at which key
-        self._fallbacks: dict[str, _C.Library] = {}
-        self._former_rules: list[Any] = []
-        self._python_module = ("", "")
-        self._is_made_again = False  # and what it had registered before may be replaced
-        if former is None or not former._hand_over(self, _place()):
-            self._open(_place())
-        else:
-            self._end_with_this()
-        _ops.note(self._destroy)
-
-    def _open(self, place: str) -> None:
-        """Makes the library ready, when it is new and when it was taken back."""
-        self._library = _C.Library(self.ns, self.kind, self.dispatch_key, place)
-        self._parts[:] = [self._library]
-        self._end_with_this()
-
-    def _end_with_this(self) -> None:
-        self._end = weakref.finalize(self, _take_back, self._parts, self._defined)
-        # At exit operators stay: a daemon thread may still be calling them.
-        self._end.atexit = False
-
-    def _hand_over(self, to: "Library", place: str) -> bool:
-        """Gives all that is registered to a library that is made again, which then replaces it."""
-        if not self._end.alive:
-            return False  # it was taken back
-        self._end_again()
-        to._library, to._fallbacks = self._library, self._fallbacks
-        to._defined.extend(self._defined)
-        to._implemented |= self._implemented
-        to._is_made_again = True
-        parts = list(self._parts)
-        self._parts.clear()
-        self._end.detach()
-        from ._again import TakenOver
-
-        self._library = TakenOver(place)
-        self._fallbacks = {}
-        for part in parts:
-            if isinstance(part, _C.Library):
-                to._parts.append(part)
-                part.begin_again()
-            else:
-                to._former_rules.append(part)
-        return True
-
-    def _target(self) -> Any:
-        """What registers for this library: its own `_C.Library`, or what has it on trial."""
-        made = _ops.recording()
-        return self._library if made is None else made.target_of(self)
-
-    def _end_again(self) -> None:
-        """Takes back what was not registered again; see _again.py."""
-        self._is_made_again = False
-        while self._former_rules:
-            self._former_rules.pop().reset()
-        if not self._end.alive:
-            return
-        for part in self._parts:
-            if isinstance(part, _C.Library):
-                part.end_again()
-        for name in self._defined:
-            _ops.forget(name)
-
-    def __repr__(self) -> str:
-        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
-
-    def define(
-        self,
-        schema: "str | Callable[..., Any]",
-        alias_analysis: str = "",
-        *,
-        tags: "str | Sequence[str]" = (),
-        doc: str = "",
-        mutates_args: "str | Sequence[str]" = (),
-    ) -> str:
-        """Defines an operator and gives its name, "ns::name" or "ns::name.overload".
-
-        In place of the schema it takes a function with annotations, for which infer_schema() writes
-        one: the operator has its name and, without `doc`, its documentation, `mutates_args` says
-        what it writes to. The function is not registered as a kernel.
-
-        `alias_analysis` is "FROM_SCHEMA" (as is "") or "CONSERVATIVE"; `tags` is one opyard.Tag or
-        several, or their names; `doc` is a text for people, see opyard.dispatch.metadata(). Raises
-        ValueError for a schema that does not parse and for an unknown tag, RuntimeError where the
-        operator is defined already, where its kernels contradict the schema, and for an unknown
-        alias analysis.
-        """
-        if alias_analysis not in _ALIAS_ANALYSES:
-            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
-        if tags:
-            from ._tags import names_of
-
-            tags = names_of(tags)
-        if callable(schema):
-            import inspect
-
-            from ._infer_schema import infer_schema
-
-            doc = doc or inspect.getdoc(schema) or ""
-            name = getattr(schema, "__name__", type(schema).__name__)
-            schema = infer_schema(schema, mutates_args=mutates_args, op_name=name)
-        elif mutates_args:
-            raise TypeError(
-                "mutates_args goes with a function; a schema says itself what is written to, as in "
-                "Tensor(a!) x"
-            )
-        return self._define_at(_place(), schema, alias_analysis == "CONSERVATIVE", tags, doc)
-
-    def _define_at(
-        self, place: str, schema: str, conservative: bool, tags: "str | Sequence[str]", doc: str
-    ) -> str:
-        name = self._target().define(schema, conservative, tags, place, doc)
-        self._defined.append(name.partition(".")[0])
-        return name
-
-    def impl(
-        self,
-        op_name: "str | _C.OpOverload",
-        fn: Callable[..., Any],
-        dispatch_key: "str | int" = "",
-        *,
-        with_keyset: bool = False,
-        with_next: bool = False,
-        allow_override: bool = False,
-    ) -> None:
-        """Registers a kernel for an operator at a key, or fallthrough_kernel.
-
-        Without a key it is the library's; without that, CompositeImplicitAutograd. With
-        `with_keyset` the kernel gets the key set of the call first, with `with_next` a callable
-        before its arguments that calls the kernel which it covers; see override. A second kernel
-        of this library for the same operator and key replaces the first. One that covers another
-        library's kernel goes on top of it, and the kernel below is back when this one is taken
-        back. The first such kernel of an operator and key gives a UserWarning, which names both;
-        `allow_override` says that it is meant, and gives none, like override().
-
-        Raises TypeError where `fn` is not callable, RuntimeError for what cannot be registered, and
-        for a kernel at Meta of an operator with one at CompositeImplicitAutograd, unless
-        `allow_override`.
-        """
-        function = _function(fn)
-        if isinstance(op_name, _C.OpOverload):
-            op_name = op_name.name()
-        elif not isinstance(op_name, str):
-            raise RuntimeError(
-                "impl should be passed either a name or an OpOverload object as the first argument"
-            )
-        if dispatch_key == "":
-            dispatch_key = self.dispatch_key
-        key = _key_name(dispatch_key) or "CompositeImplicitAutograd"
-        name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
-        if key == "Meta" and not allow_override:
-            _refuse_meta_kernel(name)
-        wants = _wants(with_keyset, with_next)
-        target = self._target()
-        if target is not self._library and (name, key) in self._implemented:
-            allow_override = True  # its own kernel is replaced, of which nobody is warned
-        target.impl(op_name, function, dispatch_key, wants, allow_override, _place())
-        if (name, key) not in self._implemented:
-            self._implemented.add((name, key))
-            if target is not self._library:
-                _ops.note(functools.partial(self._implemented.discard, (name, key)))
-
-    def impl_c(
-        self,
-        op_name: "str | _C.OpOverload",
-        path: "str | bytes | os.PathLike",
-        symbol: str,
-        dispatch_key: "str | int" = "",
-        *,
-        form: str = "Standard",
-        allow_override: bool = False,
-    ) -> None:
-        """Registers a C function of a shared library as a kernel of an operator, which is defined.
-
-            lib.define("cosine(float x) -> float")
-            lib.impl_c("cosine", "libm.so.6", "cos")
-
-        The schema says how it is called; c_prototype() gives the C declaration. A name without a
-        slash that is no file here is looked for where the system looks for libraries. The library
-        stays open for ever. `form` is that of CFunction; keys and `allow_override` are those of
-        impl().
-
-        Raises LookupError where the operator is not defined or the library has no such function,
-        OSError where it cannot be opened, NotImplementedError where the schema has no C signature,
-        ValueError for an unknown form, RuntimeError for what cannot be registered. Nothing is
-        registered then.
-        """
-        if isinstance(op_name, _C.OpOverload):
-            op_name = op_name.name()
-        if dispatch_key == "":
-            dispatch_key = self.dispatch_key
-        file = _ops.encoded_path(path)
-        target = self._target()
-        target.impl_c(op_name, file, symbol, dispatch_key, form, allow_override, _place())
-
-    def fallback(
-        self, fn: Callable[..., Any], dispatch_key: "str | int" = "", *, with_keyset: bool = False
-    ) -> None:
-        """Registers a kernel for every operator at one key, the library's or `dispatch_key`.
-
-        The function is called as fn(op, *args, **kwargs), with the key set of the call before
-        them if `with_keyset` says so. Only for libraries of the namespace "_". Raises TypeError
-        where `fn` is not callable, RuntimeError for another namespace, without a key, and where
-        the key has a fallback.
-        """
-        function = _function(fn)
-        if self.ns != "_":
-            raise RuntimeError(
-                "a fallback serves all operators, so it is registered in the global namespace "
-                f'"_", not in {self.ns}: use Library("_", "IMPL", key).fallback(fn)'
-            )
-        library = self._target()
-        if library is not self._library:
-            dispatch_key = dispatch_key or self.dispatch_key
-            library.fallback_at(_key_name(dispatch_key), function, with_keyset, _place())
-            return
-        if dispatch_key != "" and _key_name(dispatch_key) != self.dispatch_key:
-            key = _key_name(dispatch_key)
-            if key not in self._fallbacks:
-                self._fallbacks[key] = _C.Library("_", "IMPL", key, _place())
-                self._parts.append(self._fallbacks[key])
-            library = self._fallbacks[key]
-        library.fallback(function, with_keyset, _place())
-
-    def set_python_module(self, module: str, context: str = "") -> None:
-        """Names the Python module with the fake kernels of the operators that are defined after
-        this. Who calls one of them without data, and finds no kernel, is told to import it, and
-        `context` besides. Gives a UserWarning where one was named already.
-        """
-        self._target().set_python_module(module, context)
-        _ops.note(functools.partial(setattr, self, "_python_module", self._python_module))
-        self._python_module = module, context
-
-    def _destroy(self) -> None:
-        """Takes everything back now."""
-        self._end()
 
 
 def register_fake(
@@ -478,6 +127,6 @@ def register_fake(
     for an operator that has a Meta implementation or a kernel at CompositeImplicitAutograd, unless
     `allow_override`, and for a function in another module than set_python_module() said.
     """
-    from . import _fake
+    from ._library import fake as _fake
 
     return _fake.register_fake(op, fn, lib=lib, allow_override=allow_override)

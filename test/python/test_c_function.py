@@ -1,6 +1,6 @@
 """test_c_function.py: C functions as kernels and operators as C functions, from Python.
 
-Suspect opyard/_c_function.py, bind/c_function.cpp and dispatcher/src/ffi.
+Suspect opyard/_library/c_function.py, bind/c_function.cpp and dispatcher/src/ffi.
 """
 
 import array

@@ -1,4 +1,6 @@
-"""test_copying.py: copies and pickles of tensors are whole. Suspect _copying.py, tensor_copy.cpp.
+"""test_copying.py: copies and pickles of tensors are whole.
+
+Suspect _tensor/copying.py, tensor_copy.cpp.
 
 Numbers here are not of a behaviour; design rule: what a tensor was before, it is afterwards.
 """
@@ -108,7 +110,7 @@ def test_tensors_without_memory():
 
 
 def test_a_pickle_that_contradicts_itself_is_refused():
-    from opyard._copying import rebuild
+    from opyard._tensor.copying import rebuild
 
     for shape, data in [((2, 3), bytes(5)), ((1 << 62, 1 << 62), bytes(8)), ((-1,), bytes(4)),
                         ((0, 1 << 63 - 1), b"x")]:  # fmt: skip

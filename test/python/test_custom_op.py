@@ -1,6 +1,7 @@
 """Protects custom_op(): schemas, tags, kernels by device, what results may be, making it again.
 
-Suspect opyard/_custom_op.py, kernels/result_rules.cpp, operators/{direct_call,op_caller}.cpp.
+Suspect opyard/_library/custom_op.py, kernels/result_rules.cpp, then
+operators/{direct_call,op_caller}.cpp.
 """
 
 import copy
@@ -368,7 +369,7 @@ def test_F12_what_was_replaced_is_freed(make, ns, x):
     f = None
     f(x) if f else None
     gc.collect()
-    from opyard import _custom_op
+    from opyard._library import custom_op as _custom_op
 
     assert _custom_op.definitions[f"{ns}::f"].__wrapped__ is twice
     assert dead() is not None  # `make` holds the first one until the end of the test

@@ -1,6 +1,6 @@
 """test_entry_points.py: installed packages bring their operators when these are first wanted.
 
-Suspect _entry_points.py, and load_for() of _ops.py.
+Suspect _plugins/packages.py, and load_for() of _core/ops.py.
 """
 
 import itertools
@@ -82,7 +82,8 @@ def ops(ns):
 
 def end_what_stays(ns):
     """Other tests look at all kernels."""
-    from opyard import _py_impl, _register
+    from opyard._library import py_impl as _py_impl
+    from opyard._library import shortcuts as _register
 
     _register._kept.pop(ns)._destroy()
     for op in [op for op in _py_impl._own_libraries if op.namespace == ns]:
@@ -446,7 +447,7 @@ def test_an_exception_without_a_text_is_named_by_its_type(installed, ns):
 
 
 def test_the_wait_for_another_thread_ends(installed, ns, monkeypatch):
-    from opyard import _entry_points
+    from opyard._plugins import packages as _entry_points
 
     monkeypatch.setattr(_entry_points, "_LONGEST_WAIT", 0.05)
     name = installed(BRINGS)

@@ -1,6 +1,6 @@
 """Protects fake kernels: when they run, what they may ask, who is refused.
 
-Suspect opyard/_fake.py, slots/fake_slots.cpp, dispatcher/src/registry/stubs.cpp.
+Suspect opyard/_library/fake.py, slots/fake_slots.cpp, dispatcher/src/registry/stubs.cpp.
 """
 
 import threading
@@ -59,7 +59,7 @@ def test_F22_without_a_library_it_stays(define, ns, meta):
     try:
         assert op(meta) is meta
     finally:
-        opyard._register._kept.pop(ns)._destroy()  # other tests look at all kernels
+        opyard._library.shortcuts._kept.pop(ns)._destroy()  # other tests look at all kernels
 
 
 def test_F22_sizes_that_depend_on_elements(define, library, ns, meta):

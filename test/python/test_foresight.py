@@ -1,6 +1,6 @@
 """test_foresight.py: what a call would do, what a registration would change, what came and went.
 
-Suspect _what_if.py, _history.py, dispatch.py.
+Suspect _dispatch/what_if.py, _dispatch/history.py, dispatch.py.
 """
 
 import re

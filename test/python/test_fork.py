@@ -178,7 +178,7 @@ def test_P10_a_load_that_waits_for_the_forking_thread_does_not_hold_it_up_for_ev
         """
         import os, threading, time
         import opyard
-        from opyard import _forking
+        from opyard._core import forking as _forking
         _forking._LONGEST_WAIT = 0.2
         entered, forked = threading.Event(), threading.Event()
         def load():
@@ -206,7 +206,7 @@ def test_P10_a_load_that_begins_while_another_thread_forks_waits_for_it():
         """
         import threading, time
         import opyard
-        from opyard import _forking
+        from opyard._core import forking as _forking
         _forking._forking.add(-1)  # as if another thread were about to fork
         loaded = threading.Event()
         thread = threading.Thread(target=lambda: _forking.while_loading(loaded.set))

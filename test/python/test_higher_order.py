@@ -1,6 +1,6 @@
 """test_higher_order.py: operators that take functions, dispatched without a schema.
 
-Suspect opyard/_higher_order.py.
+Suspect opyard/_dispatch/higher_order.py.
 """
 
 import pytest

@@ -1,4 +1,7 @@
-"""test_infer_schema.py: annotations of functions become schemas. Suspect _infer_schema.py."""
+"""test_infer_schema.py: annotations of functions become schemas.
+
+Suspect _library/infer_schema.py.
+"""
 
 import enum
 import inspect

@@ -1,6 +1,7 @@
 """test_modes.py: dispatch modes: who is asked, in which order, and what is left afterwards.
 
-Suspect kernels/handlers.cpp, kernels/modes.cpp, dispatcher/src/slot/modes.cpp, opyard/_modes.py.
+Suspect kernels/handlers.cpp, kernels/modes.cpp, opyard/_dispatch/modes.py, then
+dispatcher/src/slot/modes.cpp.
 """
 
 import sys

@@ -1,4 +1,7 @@
-"""test_opcheck.py: opcheck finds operators that do not do what they say. Suspect _opcheck.py."""
+"""test_opcheck.py: opcheck finds operators that do not do what they say.
+
+Suspect _library/opcheck.py.
+"""
 
 import array
 

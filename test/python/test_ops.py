@@ -1,4 +1,7 @@
-"""test_ops.py: operators by name: namespaces, packets, overloads. Suspect _ops.py, packet.cpp."""
+"""test_ops.py: operators by name: namespaces, packets, overloads.
+
+Suspect _core/ops.py, packet.cpp.
+"""
 
 import copy
 import gc
@@ -45,7 +48,7 @@ def test_F33_a_missing_overload_is_named(packet):
 
 def test_F33_dunder_names_never_reach_the_registry(ns, monkeypatch):
     asked = []
-    monkeypatch.setattr(opyard._ops, "find_packet", lambda name: asked.append(name))
+    monkeypatch.setattr(opyard._core.ops, "find_packet", lambda name: asked.append(name))
     namespace = getattr(opyard.ops, ns)
     for name in ("__file__", "__wrapped__", "__path__", "__array_interface__"):
         assert not hasattr(namespace, name)
@@ -68,8 +71,8 @@ def test_F33_overloads_that_are_called_as_attributes_of_packets(library, ns, x):
         library.define(f"only_{name}.{name}(Tensor x) -> Tensor")
         library.impl(f"only_{name}.{name}", lambda x: x, "CPU")
         packet = getattr(getattr(opyard.ops, ns), f"only_{name}")
-        assert opyard._ops.operator_of(packet).name() == f"{ns}::only_{name}.{name}"
-        assert opyard._ops.overload_of(f"{ns}::only_{name}.{name}") is getattr(packet, name)
+        assert opyard._core.ops.operator_of(packet).name() == f"{ns}::only_{name}.{name}"
+        assert opyard._core.ops.overload_of(f"{ns}::only_{name}.{name}") is getattr(packet, name)
         assert inspect.signature(packet) == inspect.signature(getattr(packet, name))
         assert opyard.dispatch.dump(packet)
         assert packet.__doc__ and packet(x) is x
@@ -78,7 +81,7 @@ def test_F33_overloads_that_are_called_as_attributes_of_packets(library, ns, x):
     f = getattr(opyard.ops, ns).f
     assert [op.count("f.") for op in f.__doc__.split("\n\n")] == [1, 1, 1]
     with pytest.raises(TypeError, match="has several overloads"):
-        opyard._ops.operator_of(f)
+        opyard._core.ops.operator_of(f)
 
 
 def test_F33_dunder_names_of_packets_are_no_overloads(packet):

@@ -1,6 +1,6 @@
 """test_override.py: overrides by name, in stacks, and going on to what they cover.
 
-Suspect _override.py, next_kernel.cpp, registry/next.cpp.
+Suspect _library/override.py, next_kernel.cpp, registry/next.cpp.
 """
 
 import threading
@@ -31,7 +31,7 @@ def test_X4_a_namespace_with_names_of_python(library, ns, x):
     for schema in ("__add__(Tensor x) -> Tensor", "f.overloads(Tensor x) -> Tensor"):
         library.define(schema)
     with override(f"{ns}::*", "CPU", lambda x: x * 9):
-        added = opyard._ops.overload_of(f"{ns}::__add__")
+        added = opyard._core.ops.overload_of(f"{ns}::__add__")
         assert added(x).tolist() == [9.0, 18.0, 27.0]
         assert getattr(opyard.ops, ns).f(x).tolist() == [9.0, 18.0, 27.0]
 

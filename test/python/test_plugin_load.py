@@ -1,4 +1,4 @@
-"""test_plugin_load.py: loading plugins from Python. Suspect _ops.py, bind.cpp, plugin.cpp."""
+"""test_plugin_load.py: loading plugins from Python. Suspect _core/ops.py, bind.cpp, plugin.cpp."""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
 """test_python_dispatcher.py: py_impl, which kernel serves a key, and the Python dispatcher.
 
-Suspect opyard/_py_impl.py, kernels/python_dispatcher.cpp.
+Suspect opyard/_library/py_impl.py, kernels/python_dispatcher.cpp.
 """
 
 import threading

@@ -1,7 +1,7 @@
 """Protects the register functions of opyard.library: how operators are named, what is refused, and
 what a failed call leaves: nothing. And autocast.
 
-Suspect opyard/_register.py, opyard/_autocast.py, opyard/_fake.py.
+Suspect opyard/_library/shortcuts.py, opyard/_dispatch/autocast.py, opyard/_library/fake.py.
 """
 
 import gc
@@ -11,7 +11,9 @@ import warnings
 import pytest
 
 import opyard
-from opyard import Tensor, _bind, _custom_op, _register, ops
+from opyard import Tensor, _bind, ops
+from opyard._library import custom_op as _custom_op
+from opyard._library import shortcuts as _register
 from opyard.dispatch import (
     DispatchKey,
     dump,

@@ -1,6 +1,6 @@
 """test_registry.py: what opyard.dispatch answers about the registry, and whom the registry calls.
 
-Suspect opyard/_registry.py, registering/callbacks.cpp, bind/registry.cpp.
+Suspect opyard/_core/queries.py, registering/callbacks.cpp, bind/registry.cpp.
 """
 
 import gc

@@ -1,6 +1,6 @@
 """test_reload.py: modules that are reloaded and cells that are run again keep their operators.
 
-Suspect _again.py, library.py, and begin_again() of registry/library.cpp.
+Suspect _library/reload.py, library.py, and begin_again() of registry/library.cpp.
 """
 
 import gc
@@ -280,7 +280,7 @@ def test_X5_fake_kernels_without_a_library_are_replaced(module, ns, how):
         with pytest.raises(RuntimeError, match="already has a Meta implementation"):
             module(text.replace("FN", "lambda x: x") + "    " + how.replace("FN", "lambda x: x"))
     finally:
-        opyard._register._kept.pop(ns)._destroy()  # other tests look at all kernels
+        opyard._library.shortcuts._kept.pop(ns)._destroy()  # other tests look at all kernels
 
 
 OVERRIDES = """
@@ -459,7 +459,7 @@ def test_X5_a_definer_at_a_prompt_is_taken_over(cell, ns):
 
 
 class Shell:
-    """What _again.py asks of IPython."""
+    """What _library/reload.py asks of IPython."""
 
     def __init__(self, module, cell_ids):
         self.user_ns, self.execution_count, self.cell_ids = module.__dict__, 0, cell_ids
@@ -551,7 +551,8 @@ def test_X5_threads_find_the_old_kernel_or_the_new_one(module, ns, x):
 
 
 def test_X5_reloading_again_and_again_leaves_nothing_behind(module, ns, x):
-    from opyard import _again, _bind
+    from opyard import _bind
+    from opyard._library import reload as _again
 
     def count():
         gc.collect()

@@ -1,6 +1,6 @@
 """test_signature.py: what operators tell of themselves, and what they are made of.
 
-Suspect opyard/_overload.py.
+Suspect opyard/_core/signatures.py.
 """
 
 import inspect
@@ -134,7 +134,7 @@ def test_F37_arguments_bind_as_in_a_call(define, x):
 def test_F37_every_aten_operator_has_a_signature():
     names = [name for name in opyard._bind.operator_names() if name.startswith("aten::")]
     for name in names or ["aten::add.Tensor"]:
-        op = opyard._ops.overload_of(name)
+        op = opyard._core.ops.overload_of(name)
         assert list(inspect.signature(op).parameters) == [
             a.name + "_" * (a.name in ("from", "in")) for a in op._schema.arguments
         ]

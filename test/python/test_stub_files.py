@@ -1,4 +1,7 @@
-"""test_stub_files.py: the .pyi files of operators say what the operators are. Suspect _stubs.py."""
+"""test_stub_files.py: the .pyi files of operators say what the operators are.
+
+Suspect _core/stub_files.py.
+"""
 
 import ast
 import importlib.util
@@ -12,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import opyard
-from opyard import _stubs
+from opyard._core import stub_files as _stubs
 
 
 def run(*arguments, **options):
@@ -40,7 +43,7 @@ def mypy():
 def checked(folder, *files):
     """What mypy says of files in a folder, which may import what lies there, and opyard. It may be
     the mypy of another CPython, so it gets no other path of this one."""
-    package = Path(_stubs.__file__).resolve().parents[1]
+    package = Path(_stubs.__file__).resolve().parents[2]
     done = subprocess.run(
         [*mypy(), "--strict", "--no-incremental", f"--python-executable={sys.executable}", *files],
         cwd=folder,

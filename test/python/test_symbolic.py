@@ -1,6 +1,6 @@
 """Protects symbolic numbers in Python: nodes by name, the way to C++ and back, who accepts them.
 
-Suspect opyard/_symbolic.py, objects/values/symbolic.cpp, dispatcher/src/value/sym.cpp.
+Suspect opyard/_tensor/symbolic.py, objects/values/symbolic.cpp, dispatcher/src/value/sym.cpp.
 """
 
 import math

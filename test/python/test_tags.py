@@ -52,7 +52,7 @@ def test_B18_a_tag_is_its_name():
 
 def test_B18_a_tag_of_a_library_that_is_none_of_ours_is_a_str():
     # C++ libraries may use any.
-    from opyard._tags import tag_of
+    from opyard._core.tags import tag_of
 
     assert (tag_of("core"), tag_of("theirs")) == (Tag.core, "theirs")
     assert type(tag_of("theirs")) is str

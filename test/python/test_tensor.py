@@ -475,7 +475,7 @@ def test_private_names_never_reach_the_registry(run_program):
     done = run_program("""
         import copy
         import opyard
-        from opyard import _ops
+        from opyard._core import ops as _ops
 
         x = opyard.tensor([1.0])
         for name in ("__array_interface__", "_foo", "__torch_function__", "_to_copy"):

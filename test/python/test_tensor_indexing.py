@@ -1,4 +1,4 @@
-"""test_tensor_indexing.py: t[index] and t[index] = value. Suspect opyard/_indexing.py."""
+"""test_tensor_indexing.py: t[index] and t[index] = value. Suspect opyard/_tensor/indexing.py."""
 
 import random
 

@@ -1,11 +1,11 @@
-"""test_tensor_repr.py: what tensors print. Suspect opyard/_format.py."""
+"""test_tensor_repr.py: what tensors print. Suspect opyard/_tensor/formatting.py."""
 
 import math
 
 import pytest
 
 import opyard
-from opyard._format import WIDTH
+from opyard._tensor.formatting import WIDTH
 
 inf, nan = math.inf, math.nan
 

@@ -1,6 +1,6 @@
 """test_thread_blocks.py: with blocks that change their thread's state, left on another thread.
 
-Suspect opyard/_thread_block.py, opyard/_context.py.
+Suspect opyard/_dispatch/thread_block.py, opyard/_dispatch/context.py.
 """
 
 import asyncio
@@ -10,10 +10,10 @@ import threading
 import pytest
 
 import opyard
-import opyard._autocast  # so that all classes of such blocks are there
-import opyard._py_impl
+import opyard._dispatch.autocast  # so that all classes of such blocks are there
+import opyard._library.py_impl
 from opyard import dispatch as d
-from opyard._thread_block import ThreadBlock
+from opyard._dispatch.thread_block import ThreadBlock
 
 
 class Mode(d.DispatchMode):

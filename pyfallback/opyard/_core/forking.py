@@ -1,0 +1,88 @@
+"""Forking while another thread loads: the load is finished first.
+
+The child of a fork has one thread. Half of a plugin that another thread was loading would stay
+registered there, and a module of this package that it was importing could never be imported. So
+before os.fork() the forking thread waits until nobody is inside of either, and who would begin
+meanwhile waits until the fork is done. Nobody waits for long: a load that itself waits for the
+forking thread is left alone after a while, and the child then says what is missing.
+"""
+
+import os
+from _frozen_importlib import _module_locks
+from _thread import get_ident
+from time import monotonic, sleep
+
+TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
+
+_LONGEST_WAIT = 10.0
+_PAUSE = 0.0005
+
+_loading: dict[int, int] = {}  # how deep each thread is inside of loads
+_forking: set[int] = set()  # the threads that fork
+
+
+def while_loading(load: "Callable[[], Result]") -> "Result":
+    """Gives load(), while which no other thread of Python forks."""
+    me = get_ident()
+    depth = _loading.get(me, 0)
+    # First this, then a look at who forks; a fork does it the other way round.
+    _loading[me] = depth + 1
+    try:
+        while depth == 0 and _forking - {me}:
+            del _loading[me]
+            sleep(_PAUSE)
+            _loading[me] = 1
+        return load()
+    finally:
+        if depth == 0:
+            _loading.pop(me, None)
+        else:
+            _loading[me] = depth
+
+
+def _is_imported_elsewhere(me: int) -> bool:
+    """Whether another thread imports a module of this package, or is about to.
+
+    Python keeps a lock for each module that is being imported, also before that is in sys.modules.
+    """
+    for name, find_lock in list(_module_locks.items()):
+        lock = find_lock() if name.startswith("opyard.") else None
+        if lock is not None and lock.owner not in (None, me):
+            return True
+    return False
+
+
+def _before() -> None:
+    me = get_ident()
+    _forking.add(me)
+    latest = monotonic() + _LONGEST_WAIT
+    while monotonic() < latest:
+        others = [thread for thread in list(_loading) if thread != me]
+        if not others and not _is_imported_elsewhere(me):
+            return
+        sleep(_PAUSE)
+
+
+def _after_in_parent() -> None:
+    _forking.discard(get_ident())
+
+
+def _after_in_child() -> None:
+    from . import ops
+
+    me = get_ident()
+    _forking.clear()
+    for notes in (_loading, ops._recording):
+        for thread in list(notes):
+            if thread != me:
+                notes.pop(thread, None)
+
+
+os.register_at_fork(
+    before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+)

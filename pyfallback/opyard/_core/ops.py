@@ -1,0 +1,308 @@
+"""opyard.ops: operators by name, and the plugins that bring them.
+
+`ops.demo` is a namespace, `ops.demo.twice` a packet (all operators of that name), and
+`ops.demo.twice.default` one operator. There is one packet for a name, kept for ever, so `is`
+compares them. A namespace keeps the packets that were asked for among its attributes, where
+finding them costs what any attribute costs; taking a library back removes those that then have
+no operator left.
+
+An operator belongs to its name and schema. Where its definition is taken back, its object raises
+RuntimeError when it is called; the same definition made again gives the same object, which works
+again, and another schema gives another object.
+
+The operators of `aten` are a plugin that is loaded when one of them is first wanted.
+"""
+
+import os
+import sys
+from _thread import get_ident
+
+from .. import _C
+from . import hooks
+from .forking import while_loading
+
+TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .._plugins.trial import Recording
+    from .unloading import Plugin, UnloadReport
+
+_packets: dict = {}
+_aten_is_loaded = False
+# By thread that loads a plugin package: the notes of what it registers; see _plugins/trial.py.
+_recording: dict = {}
+
+
+def encoded_path(path: "str | bytes | os.PathLike") -> bytes:
+    """The path as the system takes it. Raises OSError for a text that cannot be one, TypeError."""
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise OSError(f"{path!r} is no path: no file can have this name") from error
+    if b"\0" in encoded:
+        raise OSError(f"{path!r} is no path: it has a zero byte in it")
+    return encoded
+
+
+def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
+    """Loads a plugin: a shared library with operators. Loading it again does nothing.
+
+    Gives an object with the plugin's `path` and `unload()`, which nobody needs to keep.
+    A name without a slash that is no file here is looked for where the system looks for
+    libraries. Raises OSError where the file cannot be opened or is no plugin for this Opyard,
+    and what its registrations raise; nothing of it is registered then. TypeError for what is no
+    path.
+    """
+    from .. import _bind
+    from .unloading import Plugin
+
+    encoded = encoded_path(path)
+    if recording() is not None:
+        before = set(_bind.loaded_libraries())
+        while_loading(lambda: _bind.load_library(encoded))
+        for loaded in set(_bind.loaded_libraries()) - before:
+            note(Plugin(os.fsencode(loaded)).unload)
+    else:
+        while_loading(lambda: _bind.load_library(encoded))
+    if keys := sys.modules.get("opyard._core.keys"):
+        keys.refresh_names()  # the library may have named some
+    return Plugin(encoded)
+
+
+def unload_library(path: "str | bytes | os.PathLike") -> "UnloadReport":
+    """Takes back all that a plugin registered; its code stays in memory.
+
+    Gives the number of kernels that calls still under way keep alive; the same object lists what
+    is left of the plugin (`survivors`), and its str() says so in words. Raises LookupError where
+    no plugin was loaded from this path, OSError for a text that cannot be one, TypeError.
+    """
+    from .unloading import unload
+
+    report = unload(encoded_path(path))
+    for name in list(_packets):
+        forget(name)
+    return report
+
+
+def load_environment_libraries() -> None:
+    """Loads the plugins that OPYARD_LIBRARIES names, once; what fails becomes a warning."""
+    from .. import _bind
+
+    while_loading(_bind.load_environment_libraries)
+
+
+def loaded_libraries() -> list[str]:
+    """The paths of the loaded plugins, absolute, in order of loading."""
+    from .. import _bind
+
+    return _bind.loaded_libraries()
+
+
+def load_aten() -> None:
+    """Loads the operators of aten, once. Raises what load_library() raises."""
+    global _aten_is_loaded
+    if _aten_is_loaded:
+        return
+    from .. import _build_info
+
+    if _build_info.options["kernels"] == "true":
+        load_library(_build_info.kernels)
+    _aten_is_loaded = True
+
+
+def load_for(name: str) -> None:
+    """Loads the operators of aten where a name is one of theirs; where an operator of another
+    namespace is not defined, the packages that say that they bring it.
+    """
+    if name.startswith(("aten::", "prim::")):
+        load_aten()
+    elif not _C.overloads(name.partition(".")[0]):
+        hooks["load_packages_for"](name.partition("::")[0])
+
+
+def recording() -> "Recording | None":
+    """What takes notes of this thread's registrations, where it loads a plugin package."""
+    return _recording.get(get_ident()) if _recording else None
+
+
+def note(take_back: "Callable[[], object]") -> None:
+    """Notes what ends a registration that was just made, where a plugin package is being loaded."""
+    made = recording()
+    if made is not None:
+        made.append(take_back)
+
+
+def when_kept(action: "Callable[[], object]") -> None:
+    """Does something now; where a plugin package is being loaded, once that has succeeded."""
+    made = recording()
+    if made is None:
+        action()
+    else:
+        made.when_kept.append(action)
+
+
+def packet_of(name: str) -> "_C.OpOverloadPacket":
+    """The one packet of "ns::name", whether or not there is an operator of that name now."""
+    packet = _packets.get(name)
+    if packet is None:
+        if name.startswith(("aten::", "prim::")):
+            load_aten()
+        packet = _packets.setdefault(name, _C.packet(name))
+    return packet
+
+
+def find_packet(name: str) -> "_C.OpOverloadPacket | None":
+    """The packet of "ns::name" where an operator of that name is defined."""
+    load_for(name)
+    return packet_of(name) if _C.overloads(name) else None
+
+
+def require_packet(name: str) -> "_C.OpOverloadPacket":
+    """As find_packet(), but raises LookupError where there is none."""
+    packet = find_packet(name)
+    if packet is None:
+        raise LookupError(f"no operator {name} is defined; is its library loaded?")
+    return packet
+
+
+def find_aten(name: str) -> "_C.OpOverloadPacket | None":
+    """The packet of "aten::<name>", or None where no library that is loaded has it."""
+    return getattr(ops.aten, name, None)
+
+
+def overload_names(packet: "_C.OpOverloadPacket") -> list[str]:
+    """What packet.overloads() gives, also where an overload is called `overloads`."""
+    return _C.OpOverloadPacket.overloads(packet)
+
+
+def overload_of(name: str) -> "_C.OpOverload":
+    """The operator "ns::name" or "ns::name.overload". Raises LookupError where there is none."""
+    full_name, _, overload = name.partition(".")
+    packet = require_packet(full_name)
+    overload = overload or "default"
+    has = overload_names(packet)
+    if overload not in has:
+        has = ", ".join(has)
+        raise LookupError(f"{full_name} has no overload {overload!r}; it has: {has}")
+    return getattr(packet, overload)
+
+
+def operator_of(
+    op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
+) -> "_C.OpOverload":
+    """The operator that a name, an operator, a packet with one overload or a CustomOpDef is for.
+
+    Raises LookupError where there is none, TypeError for a packet with several overloads and for
+    other objects.
+    """
+    if isinstance(op, _C.OpOverload):
+        return op
+    if isinstance(op, str):
+        return overload_of(op)
+    if isinstance(op, _C.OpCaller):
+        return op.op
+    if not isinstance(op, _C.OpOverloadPacket):
+        raise TypeError(
+            "an operator is given as a name or as an object of opyard.ops, not as "
+            f"{type(op).__name__}"
+        )
+    overloads = overload_names(op)
+    if not overloads:
+        raise LookupError(f"no operator {op.qualified_name} is defined; is its library loaded?")
+    if len(overloads) > 1:
+        raise TypeError(f"{op} has several overloads, name one of: {', '.join(overloads)}")
+    return getattr(op, overloads[0])
+
+
+def forget(name: str) -> None:
+    """Drops the attribute of "ns::name" where no operator of that name is left."""
+    namespace, _, base = name.partition("::")
+    space = vars(ops).get(namespace, _nowhere)
+    if base in vars(space) and not _C.overloads(name):
+        space._drop(base)
+
+
+class _OpNamespace(_C.NameSpace):
+    """The operators of one namespace, as attributes."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def _find(self, name: str) -> "_C.OpOverloadPacket":
+        # Called only for what is not kept yet. Python and others probe for dunder names.
+        if not name.startswith("__"):
+            packet = find_packet(f"{self.__name__}::{name}")
+            if packet is not None:
+                return self._keep(name, packet)
+        raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        from .. import _bind
+
+        if self.__name__ in ("aten", "prim"):
+            load_aten()
+        else:
+            hooks["load_packages_for"](self.__name__)
+        prefix = f"{self.__name__}::"
+        names = {
+            name[len(prefix) :].partition(".")[0]
+            for name in _bind.operator_names()
+            if name.startswith(prefix) and not name.startswith("__", len(prefix))
+        }
+        return sorted(names)
+
+    def __reduce__(self) -> tuple:
+        return getattr, (ops, self.__name__)
+
+    def __copy__(self) -> "_OpNamespace":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "_OpNamespace":
+        return self
+
+    def __repr__(self) -> str:
+        return f"<opyard.ops.{self.__name__}>"
+
+
+class _Ops(_C.NameSpace):
+    """All operators: ops.<namespace>.<name>. Every namespace exists; operators may not."""
+
+    load_library = staticmethod(load_library)
+
+    def _find(self, name: str) -> _OpNamespace:
+        if name.startswith("__"):
+            raise AttributeError(f"'_Ops' object has no attribute '{name}'")
+        return self._keep(name, _OpNamespace(name))
+
+    def __dir__(self) -> list[str]:
+        from .. import _bind
+
+        names = {name.partition("::")[0] for name in _bind.operator_names()}
+        return sorted(names | {*vars(self), "aten", "load_library"})
+
+    def __reduce__(self) -> str:
+        return "ops"
+
+    def __repr__(self) -> str:
+        return "<opyard.ops>"
+
+
+_nowhere = _OpNamespace("")
+ops = _Ops()
+
+
+class _Doc:
+    """A __doc__ that is made when someone asks an instance for it; the class keeps its own."""
+
+    def __init__(self, of_class: str, hook: str) -> None:
+        self._of_class, self._hook = of_class, hook
+
+    def __get__(self, instance: object, owner: object) -> str:
+        if instance is None:
+            return self._of_class
+        return hooks[self._hook](instance)
+
+
+_C.OpOverload.__doc__ = _Doc(_C.OpOverload.__doc__, "doc")
+_C.OpOverloadPacket.__doc__ = _Doc(_C.OpOverloadPacket.__doc__, "packet_doc")

@@ -1,0 +1,222 @@
+"""Asking the registry, listening to it, and watching calls: what opyard.dispatch has of that.
+
+Where an operator is asked for, its name, an object of opyard.ops, or a packet with one overload
+will do. A name need not be that of a defined operator: it may have kernels already.
+"""
+
+import _thread
+from collections.abc import Callable
+from typing import Any
+
+from .. import _C
+from . import ops as _ops
+from .keys import DispatchKey, key_of
+
+
+def _name_of(op: object) -> str:
+    if isinstance(op, str):
+        _ops.load_for(op)
+        return op
+    return _ops.operator_of(op).name()
+
+
+# Asking ------------------------------------------------------------------------------------
+
+
+def has_kernel(op: object, key: "str | int | None" = None) -> bool:
+    """Whether kernels are registered for an operator; with a key, at exactly this one.
+
+    The key may be an alias. Raises ValueError for a text that is no operator's name, LookupError
+    for a key that does not exist.
+    """
+    from .. import _bind
+
+    name = _name_of(op)
+    if key is None:
+        return _bind.has_kernel(name)
+    return _bind.has_kernel_at(name, int(key_of(key)))
+
+
+def has_kernel_for_any(op: object, keys: object) -> bool:
+    """Whether a kernel is registered at exactly one of the keys of a set, or of a list."""
+    from .. import _bind
+
+    keys = keys if isinstance(keys, _C.DispatchKeySet) else _C.DispatchKeySet(keys)
+    return _bind.has_kernel_at_any(_name_of(op), keys.raw_repr())
+
+
+def has_computed_kernel(op: object, key: "str | int") -> bool:
+    """Whether a call that goes to this key finds a kernel, by whatever rule; fallthroughs count.
+
+    Raises LookupError for an operator that is not defined, ValueError for an alias and for a layer
+    that has a key on each backend.
+    """
+    from .. import _bind
+
+    return _bind.has_computed_kernel(_name_of(op), int(key_of(key)))
+
+
+def is_fallthrough(op: object, key: "str | int") -> bool:
+    """Whether calls of the operator pass this key by. Raises as has_computed_kernel()."""
+    from .. import _bind
+
+    return _bind.is_fallthrough(_name_of(op), int(key_of(key)))
+
+
+def has_fallback(key: "str | int") -> bool:
+    """Whether a fallback is registered for the key."""
+    from .. import _bind
+
+    return _bind.has_fallback(int(key_of(key)))
+
+
+def metadata(op: object) -> dict[str, Any]:
+    """What other programs need to know of an operator, as JSON has it: name, overload, schema, doc,
+    tags, arguments and results, the latter each with name, type, default, alias and keyword_only
+    where they have them.
+
+    Raises LookupError for an operator that is not defined.
+    """
+    import json
+
+    from .. import _bind
+
+    return json.loads(_bind.metadata(_name_of(op)))
+
+
+def dangling() -> list[str]:
+    """What dump() gives for each operator that has kernels and no definition."""
+    from .. import _bind
+
+    return _bind.dangling()
+
+
+class ComputedKernel:
+    """What stands at one key of an operator, to be called there whatever keys arguments carry.
+
+    It looks the kernel up at each call, so it follows registrations. Calls raise RuntimeError
+    where the definition was taken back. Made by computed_kernel().
+    """
+
+    def __init__(self, op: "_C.OpOverload", key: DispatchKey) -> None:
+        self.op = op
+        self.key = key
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the kernel; it gets the key set of the call from this key down."""
+        return self.op._call_at(self.key, None, *args, **kwargs)
+
+    def call_boxed(self, keyset: "_C.DispatchKeySet", /, *args: Any, **kwargs: Any) -> Any:
+        """Calls the kernel; it gets this key and what the given set has below it."""
+        if not isinstance(keyset, _C.DispatchKeySet):
+            raise TypeError(
+                f"call_boxed() takes a DispatchKeySet first, not {type(keyset).__name__}"
+            )
+        return self.op._call_at(self.key, keyset, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<ComputedKernel of {self.op.name()} at {self.key}>"
+
+
+def computed_kernel(op: object, key: "str | int") -> ComputedKernel:
+    """The kernel that a call of the operator finds at this key.
+
+    Raises LookupError where the operator is not defined or has no kernel there, ValueError as
+    has_computed_kernel().
+    """
+    key = key_of(key)
+    if not has_computed_kernel(op, key):
+        raise LookupError(f"{_name_of(op)} has no kernel at {key}")
+    return ComputedKernel(_ops.operator_of(op), key)
+
+
+# Listening ---------------------------------------------------------------------------------
+
+
+class RegistrationHandle:
+    """Keeps callbacks of on_registration() going, until remove() or the end of a with block.
+
+    Dropping the object ends them as well.
+    """
+
+    def __init__(self, listening: object) -> None:
+        self._listening = listening
+
+    def remove(self) -> None:
+        """Ends it; once is enough. A callback may still be running on another thread."""
+        _C.stop_listening(self._listening)
+
+    def __enter__(self) -> "RegistrationHandle":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def on_registration(
+    on_defined: "Callable[[_C.OpOverload], object] | None" = None,
+    on_undefined: "Callable[[_C.OpOverload], object] | None" = None,
+) -> RegistrationHandle:
+    """Calls back for every operator: on_defined for those that are there and each new one,
+    on_undefined before a definition is taken back, while the operator can still be used.
+
+    Kernels are not told of. Callbacks run on the thread that registers. What on_defined raises
+    comes out of the definition, which is taken back, or out of this function, which then does not
+    listen; what on_undefined raises goes to sys.unraisablehook. Raises TypeError for what is
+    neither a callable nor None.
+    """
+    return RegistrationHandle(_C.listen(on_defined, on_undefined))
+
+
+def set_report_error_callback(op: object, fn: "Callable[[str], object] | None") -> None:
+    """Has `fn` raise where a call of the operator finds no kernel, in place of Opyard.
+
+    It gets the name of the key at which the call ended, and must raise; where it returns, Opyard
+    raises its own error. None takes the callback away, and so does the end of the definition.
+    Raises LookupError for an operator that is not defined, TypeError for what is neither a callable
+    nor None.
+    """
+    _C.set_missing_kernel_reporter(_ops.operator_of(op), fn)
+
+
+# Watching ----------------------------------------------------------------------------------
+
+# The trace is on where it was switched on, by the environment or set_dispatch_trace(), or while a
+# DispatchTrace is open on any thread. None: nobody has asked yet which.
+_switched_on: "bool | None" = None
+_open_traces = 0
+_trace_lock = _thread.allocate_lock()
+
+
+def _change_trace(on: "bool | None", opened: int) -> None:
+    global _switched_on, _open_traces
+    from .. import _bind
+
+    with _trace_lock:
+        if _switched_on is None:
+            _switched_on = _bind.dispatch_trace()
+        if on is not None:
+            _switched_on = on
+        _open_traces += opened
+        _bind.set_dispatch_trace(_switched_on or _open_traces > 0)
+
+
+def set_dispatch_trace(on: bool) -> None:
+    """Shows where every call of the process goes on the standard error stream, or no more.
+
+    One line a kernel, " [callBoxed] op=[demo::twice], key=[CPU]", behind as many spaces as calls
+    are under way, its own among them. The environment variable OPYARD_SHOW_DISPATCH_TRACE=1 does
+    the same from the start. Off, it costs nothing.
+    """
+    _change_trace(bool(on), 0)
+
+
+class DispatchTrace:
+    """Shows the calls of a with block, as set_dispatch_trace() does, on all threads."""
+
+    def __enter__(self) -> "DispatchTrace":
+        _change_trace(None, 1)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _change_trace(None, -1)

@@ -1,0 +1,88 @@
+"""opyard._core.unloading: what load_library() and unload_library() give.
+
+    plugin = opyard.load_library("libdemo.so")
+    report = plugin.unload()
+    print(report)                 # what is left of it, in words
+    report.survivors              # the same as data
+
+Imported when a plugin is first loaded or unloaded.
+"""
+
+import os
+
+from .forking import while_loading
+
+
+class Survivor:
+    """Something that is left of a plugin that was unloaded. Its code stays: all is safe to touch.
+
+    `kind` is "call" (a kernel that calls still under way may be running), "handle" (typed handles
+    in C++ may be left of an operator, and raise until it is defined again) or "registration"
+    (another library's kernel for an operator that the plugin had defined). `name` is the operator,
+    `key` where a registration stands, `provenance` where the kernel came from; "" where there is
+    none.
+    """
+
+    __slots__ = ("key", "kind", "name", "provenance")
+
+    def __init__(self, kind: str, name: str, key: str, provenance: str) -> None:
+        self.kind = kind
+        self.name = name
+        self.key = key
+        self.provenance = provenance
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in sorted(self.__slots__))
+        return f"Survivor({shown})"
+
+
+class UnloadReport(int):
+    """The number of kernels that calls still under way keep alive, and what else is left.
+
+    `path` is the plugin's, `survivors` a list of Survivor; str() says it in words.
+    """
+
+    path: str
+    survivors: list[Survivor]
+
+    def __new__(
+        cls, in_use: int, path: str, survivors: list[Survivor], text: str
+    ) -> "UnloadReport":
+        report = super().__new__(cls, in_use)
+        report.path = path
+        report.survivors = survivors
+        report._text = text
+        return report
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<UnloadReport {int(self)}: {self._text}>"
+
+
+class Plugin:
+    """A plugin that is loaded. It stays so when this object ends."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: bytes) -> None:
+        # As the loader knows it: a name that is no file here is looked for by the system.
+        self.path = os.fsdecode(os.path.realpath(path) if os.path.exists(path) else path)
+
+    def unload(self) -> UnloadReport:
+        """As unload_library(): takes back all that it registered. Raises LookupError after that."""
+        from .ops import unload_library
+
+        return unload_library(self.path)
+
+    def __repr__(self) -> str:
+        return f"<Plugin {self.path!r}>"
+
+
+def unload(path: bytes) -> UnloadReport:
+    """Unloads, and makes the report. Raises what unload_library() raises."""
+    from .. import _bind
+
+    in_use, path_text, survivors, text = while_loading(lambda: _bind.unload_library(path))
+    return UnloadReport(in_use, path_text, [Survivor(*each) for each in survivors], text)

@@ -1,0 +1,167 @@
+"""What a thread adds to the keys of its calls and takes out: for a with block, or for good."""
+
+from .. import _C
+from .._C import DispatchKeySet
+from .._core.keys import DispatchKey
+from .thread_block import ThreadBlock
+
+
+def _as_set(keys: object) -> DispatchKeySet:
+    return keys if isinstance(keys, DispatchKeySet) else DispatchKeySet(keys)
+
+
+def _joined(keys: DispatchKeySet, more: DispatchKeySet) -> DispatchKeySet:
+    return DispatchKeySet.from_raw_repr(keys.raw_repr() | more.raw_repr())
+
+
+def _without(keys: DispatchKeySet, fewer: DispatchKeySet) -> DispatchKeySet:
+    # Not keys - fewer, which leaves backends in.
+    return DispatchKeySet.from_raw_repr(keys.raw_repr() & ~fewer.raw_repr())
+
+
+class _Guard(ThreadBlock):
+    """Changes this thread's sets while a with block runs. May be entered again, also inside."""
+
+    def _enter(self) -> object:
+        raise NotImplementedError
+
+    def _begin(self) -> tuple:
+        return self._enter(), self
+
+
+class IncludeDispatchKeyGuard(_Guard):
+    """Adds keys to the include set of this thread; the end removes those that were not there."""
+
+    def __init__(self, keys: object) -> None:
+        super().__init__()
+        self._keys = _as_set(keys)
+
+    def _enter(self) -> DispatchKeySet:
+        include, exclude = _C.local_keys()
+        added = _without(self._keys, include)
+        _C.set_local_keys(_joined(include, added), exclude)
+        return added
+
+    def _end(self, added: DispatchKeySet) -> None:
+        include, exclude = _C.local_keys()
+        _C.set_local_keys(_without(include, added), exclude)
+
+
+class ExcludeDispatchKeyGuard(_Guard):
+    """Adds keys to the exclude set of this thread; the end removes those that were not there."""
+
+    def __init__(self, keys: object) -> None:
+        super().__init__()
+        self._keys = _as_set(keys)
+
+    def _enter(self) -> DispatchKeySet:
+        include, exclude = _C.local_keys()
+        added = _without(self._keys, exclude)
+        _C.set_local_keys(include, _joined(exclude, added))
+        return added
+
+    def _end(self, added: DispatchKeySet) -> None:
+        include, exclude = _C.local_keys()
+        _C.set_local_keys(include, _without(exclude, added))
+
+
+class AutoDispatchBelowAutograd(ExcludeDispatchKeyGuard):
+    """Excludes the autograd keys of all backends."""
+
+    def __init__(self) -> None:
+        keys = [DispatchKey.AutogradFunctionality, DispatchKey.AutogradOther]
+        super().__init__(DispatchKeySet([*keys, DispatchKey.AutogradNestedTensor]))
+
+
+class no_dispatch(ExcludeDispatchKeyGuard):
+    """Runs a with block without handlers of modes and of tensor classes: kernels take its calls."""
+
+    def __init__(self) -> None:
+        super().__init__(DispatchKeySet("Python"))
+
+
+class skip(ExcludeDispatchKeyGuard):
+    """Runs a with block without some layers: its calls pass their kernels by.
+
+    Layers are named by their keys. A layer that has a key on each backend is named by any of them,
+    or as a whole: skip("AutogradFunctionality").
+    """
+
+    def __init__(self, *layers: object) -> None:
+        super().__init__(DispatchKeySet(list(layers)))
+
+
+class PreserveDispatchKeyGuard(_Guard):
+    """Puts both sets back to what they were at its beginning, whatever has changed them."""
+
+    def _enter(self) -> tuple[DispatchKeySet, DispatchKeySet]:
+        return _C.local_keys()
+
+    def _end(self, former: tuple[DispatchKeySet, DispatchKeySet]) -> None:
+        _C.set_local_keys(*former)
+
+
+class ForceDispatchKeyGuard(PreserveDispatchKeyGuard):
+    """Replaces both sets of this thread; the end puts the former ones back."""
+
+    def __init__(self, include: object, exclude: object) -> None:
+        super().__init__()
+        self._keys = _as_set(include), _as_set(exclude)
+
+    def _enter(self) -> tuple[DispatchKeySet, DispatchKeySet]:
+        former = super()._enter()
+        _C.set_local_keys(*self._keys)
+        return former
+
+
+class SetExcludeDispatchKeyGuard(_Guard):
+    """Puts one key into the exclude set of this thread, or takes it out; the end undoes that."""
+
+    def __init__(self, key: object, desired: bool) -> None:
+        super().__init__()
+        self._key, self._desired = key, desired
+
+    def _enter(self) -> bool:
+        former = tls_is_dispatch_key_excluded(self._key)
+        tls_set_dispatch_key_excluded(self._key, self._desired)
+        return former
+
+    def _end(self, former: bool) -> None:
+        tls_set_dispatch_key_excluded(self._key, former)
+
+
+def tls_local_include_set() -> DispatchKeySet:
+    """The keys that this thread adds to every call."""
+    return _C.local_keys()[0]
+
+
+def tls_local_exclude_set() -> DispatchKeySet:
+    """The keys that this thread takes out of every call; they win over those it adds."""
+    return _C.local_keys()[1]
+
+
+def tls_is_dispatch_key_included(key: object) -> bool:
+    """Whether this thread adds the key to its calls."""
+    return tls_local_include_set().has(key)
+
+
+def tls_is_dispatch_key_excluded(key: object) -> bool:
+    """Whether this thread takes the key out of its calls."""
+    return tls_local_exclude_set().has(key)
+
+
+def _changed(keys: DispatchKeySet, key: object, desired: bool) -> DispatchKeySet:
+    # remove() leaves backends, which belong to other keys of the set as well.
+    return keys.add(key) if desired else keys.remove(key)
+
+
+def tls_set_dispatch_key_included(key: object, desired: bool) -> None:
+    """Puts the key into the include set of this thread, or takes it out, for good."""
+    include, exclude = _C.local_keys()
+    _C.set_local_keys(_changed(include, key, desired), exclude)
+
+
+def tls_set_dispatch_key_excluded(key: object, desired: bool) -> None:
+    """Puts the key into the exclude set of this thread, or takes it out, for good."""
+    include, exclude = _C.local_keys()
+    _C.set_local_keys(include, _changed(exclude, key, desired))

@@ -1,0 +1,91 @@
+"""What opyard.dispatch.history() gives: registrations and their ends, as data and as text."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from .. import _bind
+from .._core import queries
+from .._core.keys import DispatchKey, key_of
+
+_THINGS = ("operator", "kernel", "fallback", "namespace")
+
+
+@dataclass(frozen=True)
+class RegistryEvent:
+    """Something that was registered, or taken back."""
+
+    number: int
+    """1 for the first of the process; a number that is missing was forgotten."""
+    time: datetime
+    """In UTC."""
+    added: bool
+    """Else it was taken back, or replaced by its own library."""
+    thing: str
+    """"operator", "kernel", "fallback" or "namespace"."""
+    name: str
+    """"ns::name.overload", or the namespace; empty for a fallback. Cut at its beginning if long."""
+    key: "DispatchKey | None"
+    """Of a kernel and of a fallback."""
+    provenance: str
+    """"registered at demo.cpp:12"."""
+    registration: int
+    """The same number on the way in and on the way out."""
+
+    def __str__(self) -> str:
+        clock = self.time.astimezone().strftime("%H:%M:%S.%f")[:-3]
+        place = f" at {self.key}" if self.key is not None else ""
+        what = f"{self.thing} {self.name}".rstrip() + place
+        return f"{self.number:>6}  {clock}  {'+' if self.added else '-'} {what}, {self.provenance}"
+
+
+class History(tuple):
+    """RegistryEvents, oldest first. str() gives a line each."""
+
+    dropped: int
+    """Events of the process that are not remembered any more."""
+
+    def __new__(cls, events: Iterable[RegistryEvent], dropped: int) -> "History":
+        self = super().__new__(cls, events)
+        self.dropped = dropped
+        return self
+
+    def __str__(self) -> str:
+        head = [f"{self.dropped} earlier events are forgotten"] if self.dropped else []
+        return "".join(line + "\n" for line in [*head, *map(str, self)])
+
+
+def _event(row: tuple) -> RegistryEvent:
+    number, seconds, added, thing, name, key, provenance, registration = row
+    return RegistryEvent(
+        number,
+        datetime.fromtimestamp(seconds, timezone.utc),
+        added,
+        _THINGS[thing],
+        name,
+        key_of(key) if _THINGS[thing] in ("kernel", "fallback") else None,
+        provenance,
+        registration,
+    )
+
+
+def _is_of(event: RegistryEvent, name: str) -> bool:
+    shown = event.name
+    of_name = shown == name or (shown.startswith("…") and name.endswith(shown[1:]))
+    return of_name and event.thing in ("operator", "kernel")
+
+
+def history(op: object = None) -> History:
+    """What was registered and taken back in this process, oldest first; at most 1,024 events.
+
+    With an operator, or its name, what concerns that one. Raises ValueError for a text that is no
+    operator's name.
+    """
+    rows = _bind.history()
+    dropped = rows[-1][0] - len(rows) if rows else 0
+    events = map(_event, rows)
+    if op is not None:
+        name = queries._name_of(op)
+        _bind.has_kernel(name)  # raises for what is no name
+        events = (event for event in events if _is_of(event, name))
+    return History(events, dropped)

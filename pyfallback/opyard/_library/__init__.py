@@ -1,0 +1,1 @@
+"""Registering: libraries, overrides, custom operators, and what they are made from."""

@@ -1,0 +1,209 @@
+"""What custom_op() asks of an operator before it is made: its name, its schema, its tags, its text.
+
+Nothing here registers anything. Each refusal names the operator, what came and what is accepted.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+from .shortcuts import require_bare_schema
+
+
+def _is_tensor(type_: Any) -> bool:
+    return type_.kind == "Tensor"
+
+
+def has_tensor(type_: Any) -> bool:
+    return _is_tensor(type_) or any(map(has_tensor, type_.elements))
+
+
+def written_arguments(schema: Any) -> list[Any]:
+    return [argument for argument in schema.arguments if argument.is_write]
+
+
+def _listed(names: "Iterable[str]") -> str:
+    return ", ".join(f"'{name}'" for name in sorted(names)) or "nothing"
+
+
+def _without_results(text: str) -> str:
+    """The text of an inferred schema, without what it returns."""
+    return text[: text.rindex(" -> ")]
+
+
+class Contract:
+    """What the tags of an operator ask of its schema. Messages name the operator and the tag."""
+
+    def __init__(self, name: str, tags: tuple[str, ...]) -> None:
+        self.name, self.tags = name, tags
+        if "inplace" in tags and "out" in tags:
+            raise ValueError(
+                f"custom_op: {name} has the tags Tag.inplace and Tag.out, which exclude each other"
+            )
+
+    def refuse(self, tag: str, what: str, schema: Any) -> NoReturn:
+        raise ValueError(f"custom_op: {self.name} has the tag Tag.{tag}, so {what}. Got {schema}")
+
+    def declare(self, parse: Callable[[str], Any], text: str) -> str:
+        """An inferred schema, with the aliases that the tags stand for."""
+        schema = parse(text)
+        if "inplace" in self.tags:
+            self._check_inplace(schema, inferred=True)
+            return f"{_without_results(text)} -> Tensor(a0!)"
+        if "out" in self.tags:
+            self._check_out(schema, inferred=True)
+            numbered = enumerate(schema.arguments)
+            marks = [f"Tensor(a{i}!)" for i, argument in numbered if argument.is_write]
+            results = marks[0] if len(marks) == 1 else f"({', '.join(marks)})"
+            return f"{_without_results(text)} -> {results}"
+        return text
+
+    def check(self, schema: Any) -> None:
+        if "inplace" in self.tags:
+            self._check_inplace(schema, inferred=False)
+        elif "out" in self.tags:
+            self._check_out(schema, inferred=False)
+        else:
+            self._check_names(schema)
+
+    def _check_inplace(self, schema: Any, inferred: bool) -> None:
+        first = schema.arguments[0] if schema.arguments else None
+        if first is None or first.kwarg_only or not _is_tensor(first.type):
+            self.refuse("inplace", "its first positional argument must be a Tensor", schema)
+        if [each.name for each in written_arguments(schema)] != [first.name]:
+            self.refuse(
+                "inplace",
+                f"its first positional argument must be all that it writes to: mutates_args is "
+                f"['{first.name}']",
+                schema,
+            )
+        if len(schema.returns) != 1 or not _is_tensor(schema.returns[0].type):
+            self.refuse("inplace", "its return annotation must be a single Tensor", schema)
+        if not inferred and schema.returns[0].alias_info != first.alias_info:
+            self.refuse(
+                "inplace", f"its return must alias '{first.name}', as in {_marked(first)}", schema
+            )
+
+    def _check_out(self, schema: Any, inferred: bool) -> None:
+        written = written_arguments(schema)
+        for each in written:
+            if not each.kwarg_only:
+                self.refuse(
+                    "out", f"what it writes to must be keyword-only; '{each.name}' is not", schema
+                )
+            if not _is_tensor(each.type):
+                self.refuse(
+                    "out", f"it only supports arguments of type Tensor to write to; '{each.name}' "
+                    f"is of type {each.type}", schema,
+                )  # fmt: skip
+        if not written:
+            self.refuse("out", "it must write to at least one keyword-only Tensor", schema)
+        marks = [_marked(each) for each in written]
+        if len(schema.returns) != len(written) or not all(
+            _is_tensor(each.type) for each in schema.returns
+        ):
+            self.refuse(
+                "out", "its return annotation must be a Tensor for each argument that it writes "
+                f"to, which are {', '.join(each.name for each in written)}", schema,
+            )  # fmt: skip
+        if not inferred and [each.alias_info for each in schema.returns] != [
+            each.alias_info for each in written
+        ]:
+            self.refuse(
+                "out", f"its return must alias the arguments that it writes to, in order: "
+                f"{', '.join(marks)}", schema,
+            )  # fmt: skip
+
+    def _check_names(self, schema: Any) -> None:
+        for argument in schema.arguments:
+            if argument.kwarg_only and has_tensor(argument.type):
+                raise NotImplementedError(
+                    f"custom_op: {self.name} takes the tensor '{argument.name}' by keyword only, "
+                    "and autograd, which comes later, will count tensors by position. Take it by "
+                    "position; only what results are written to may be keyword-only, with Tag.out"
+                )
+
+
+def _marked(argument: Any) -> str:
+    """'Tensor(a!)', of 'Tensor(a!) x'."""
+    return str(argument).partition(" ")[0]
+
+
+def require_name(name: str) -> None:
+    """Raises ValueError for what a schema's parser takes for another name, or for none."""
+    from .._bind import parse
+
+    try:
+        parsed = parse(name + "() -> ()")
+        understood = parsed.name + (f".{parsed.overload_name}" if parsed.overload_name else "")
+    except (ValueError, TypeError):  # TypeError where UTF-8 cannot write it
+        understood = ""
+    if understood != name:
+        raise ValueError(
+            f"custom_op: {name!r} is no name of an operator; say 'ns::name' or "
+            "'ns::name.overload', of letters, digits and underscores"
+        )
+
+
+def schema_text(
+    name: str, fn: Callable, mutates_args: "str | Iterable[str]", given: "str | None", contract: Any
+) -> str:
+    """The whole schema text of a new operator, checked."""
+    from .._bind import parse
+    from .infer_schema import infer_schema
+
+    if given is None:
+        try:
+            text = infer_schema(fn, mutates_args=mutates_args)
+        except ValueError as error:
+            raise ValueError(f"custom_op: {name} has no schema: {error}") from None
+        text = contract.declare(parse, name + text)
+        contract.check(parse(text))
+        return text
+    require_bare_schema("custom_op(schema=...)", name, given)
+    schema = parse(name + given.strip())
+    if mutates_args != "unknown":
+        if isinstance(mutates_args, str):
+            raise ValueError(
+                f'custom_op: mutates_args of {name} is "{mutates_args}"; accepted are "unknown" '
+                "and names in a list"
+            )
+        expected = {argument.name for argument in written_arguments(schema)}
+        if expected != set(mutates_args):
+            raise ValueError(
+                f"custom_op: of {name}, mutates_args says that it writes to "
+                f"{_listed(mutates_args)}, and the schema {given} that it writes to "
+                f"{_listed(expected)}; make the two agree, with a '!' for each that is written to"
+            )
+    contract.check(schema)
+    return str(schema)
+
+
+def documentation(name: str, fn: Callable) -> str:
+    """The docstring, as a definition takes it. Raises ValueError for what it cannot keep."""
+    text = getattr(fn, "__doc__", None)
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        raise ValueError(
+            f"custom_op: the docstring of {name} is a str or None, not {type(text).__name__}"
+        )
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError(
+            f"custom_op: the docstring of {name} has a null character or half a surrogate pair, "
+            "which a definition cannot keep"
+        )
+    return inspect.cleandoc(text)
+
+
+def result_rule(schema: Any, tags: tuple[str, ...], check_aliasing: bool) -> str:
+    """What calls are to look at; see kernels/result_rules.h."""
+    if "inplace" in tags:
+        return "first"
+    if "out" in tags:
+        return "out"
+    may_alias = any(
+        each.alias_info is None and (has_tensor(each.type) or each.type.kind == "Any")
+        for each in schema.returns
+    )
+    return "fresh" if check_aliasing and may_alias else ""

@@ -1,0 +1,258 @@
+"""A schema from a Python function's annotations: opyard.library.infer_schema().
+
+Annotations become types by the tables below; text comes out, which is parsed once to be sure that
+it is a schema. What has no place in one is refused with the function's name and signature.
+"""
+
+import collections.abc
+import inspect
+import numbers
+import types
+import typing
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .. import _C
+from .._C import Future
+
+_PLAIN = {
+    _C.Tensor: "Tensor",
+    int: "SymInt",
+    float: "float",
+    bool: "bool",
+    complex: "complex",
+    str: "str",
+    numbers.Number: "Scalar",
+    _C.dtype: "ScalarType",
+    _C.device: "Device",
+    Any: "Any",
+}
+_LISTS = (list, collections.abc.Sequence)
+_DICTS = (dict, collections.abc.Mapping)
+# A number of any kind, as a union: int | float, with bool and complex or without.
+_NUMBERS = {int, float, bool, complex}
+_DTYPE_NAMES = {value: name for name, value in vars(_C).items() if isinstance(value, _C.dtype)}
+_NONE = type(None)
+
+
+class _Unsupported(Exception):
+    """An annotation without a type; the text says which part, or nothing for the whole."""
+
+
+def _plain(annotation: Any) -> Any:
+    """Without Annotated[...] and NewType."""
+    while True:
+        if typing.get_origin(annotation) is typing.Annotated:
+            annotation = typing.get_args(annotation)[0]
+        elif isinstance(annotation, typing.NewType) and hasattr(annotation, "__supertype__"):
+            annotation = annotation.__supertype__
+        else:
+            return annotation
+
+
+def _union(parts: tuple, alias: str) -> str:
+    rest = tuple(part for part in map(_plain, parts) if part is not _NONE)
+    if len(rest) == len(parts):
+        if set(rest) <= _NUMBERS and {int, float} <= set(rest):
+            return "Scalar"
+        return "Union(" + ", ".join(_type(part, alias) for part in rest) + ")"
+    if len(rest) == 1:
+        return _type(rest[0], alias) + "?"
+    return _union(rest, alias) + "?"
+
+
+def _type(annotation: Any, alias: str = "") -> str:
+    """The type's text. `alias` goes behind each Tensor in it: "(a0!)"."""
+    annotation = _plain(annotation)
+    if isinstance(annotation, type) and annotation in _PLAIN:
+        return _PLAIN[annotation] + (alias if annotation is _C.Tensor else "")
+    if annotation is Any:
+        return "Any"
+    origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return _union(parts, alias)
+    if origin in _LISTS and len(parts) == 1:
+        return _type(parts[0], alias) + "[]"
+    if origin in _DICTS and len(parts) == 2:
+        return f"Dict({_type(parts[0])}, {_type(parts[1])})"
+    if origin is tuple and parts:
+        if Ellipsis in parts:
+            raise _Unsupported("for a tuple of any length, say list[T]")
+        if len(parts) == 1:
+            raise _Unsupported("for a tuple of one, say its element's type, or list[T]")
+        return "(" + ", ".join(map(_type, parts)) + ")"
+    if (origin or annotation) is Future:
+        return f"Future({_type(parts[0])})" if parts else "Future(Any)"
+    if annotation in _LISTS or annotation in _DICTS or annotation is tuple:
+        raise _Unsupported("say of what, as in list[int]")
+    raise _Unsupported
+
+
+def _has_tensor(annotation: Any) -> bool:
+    annotation = _plain(annotation)
+    return annotation is _C.Tensor or any(map(_has_tensor, typing.get_args(annotation)))
+
+
+def _literal(value: Any) -> str:
+    """A default as a schema says it. Raises TypeError for what it cannot say, UnicodeEncodeError
+    for a text with half a surrogate pair.
+    """
+    if value is None or isinstance(value, bool):
+        return str(value)
+    # Subclasses, such as numpy.float64 and enums, say the number in words of their own.
+    for number in (int, float, complex):
+        if isinstance(value, number):
+            return number.__repr__(value).strip("()")
+    if isinstance(value, str):
+        value = str.__str__(value)
+        value.encode()
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    if isinstance(value, _C.device):
+        return f'"{value}"'
+    if isinstance(value, _C.dtype):
+        return _DTYPE_NAMES[value]
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    raise TypeError
+
+
+def _text(annotation: Any) -> str:
+    return annotation.__qualname__ if type(annotation) is type else str(annotation)
+
+
+class _Inference:
+    """One function on its way to a schema."""
+
+    def __init__(self, function: Callable) -> None:
+        self.signature = inspect.signature(function)
+        self.name = getattr(function, "__name__", type(function).__name__)
+        try:
+            hints = typing.get_type_hints(_hinted(function), include_extras=True)
+        except NameError as error:
+            self.refuse(
+                f"an annotation names {error.name!r}, which is not known where the function was "
+                "defined at module level; import it there, or write the type itself"
+            )
+        self.hints = hints
+
+    def refuse(self, what: str) -> typing.NoReturn:
+        raise ValueError(
+            f"infer_schema({self.name}): {what}. Got a function with the signature {self.signature}"
+        )
+
+    def mutated(self, mutates_args: "str | Iterable[str]") -> set[str]:
+        tensors = {n for n in self.signature.parameters if _has_tensor(self.hints.get(n))}
+        if mutates_args == "unknown":
+            return tensors
+        if isinstance(mutates_args, str):
+            self.refuse(
+                f'mutates_args is "{mutates_args}"; accepted are "unknown" and names in a list'
+            )
+        names = list(mutates_args)
+        for name in names:
+            if name not in self.signature.parameters:
+                self.refuse(f"mutates_args names '{name}', and there is no such parameter")
+            if name not in tensors and name in self.hints:
+                self.refuse(
+                    f"mutates_args names '{name}', which is of type "
+                    f"{_text(self.hints[name])}; only tensors are written to"
+                )
+        return set(names)
+
+    def parameter(self, parameter: inspect.Parameter, alias: str) -> str:
+        name, kind = parameter.name, parameter.kind
+        if kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            what = (
+                "takes its argument by position only"
+                if kind == parameter.POSITIONAL_ONLY
+                else ("stands for any number of arguments")
+            )
+            self.refuse(f"parameter '{name}' {what}, which a schema cannot say")
+        if name not in self.hints:
+            self.refuse(f"parameter '{name}' must have a type annotation")
+        try:
+            text = f"{_type(self.hints[name], alias)} {name}"
+        except _Unsupported as why:
+            reason = f" ({why})" if str(why) else ""
+            self.refuse(
+                f"parameter '{name}' has the type {_text(self.hints[name])}, which no schema type "
+                f"stands for{reason}; accepted are {_ACCEPTED}"
+            )
+        if parameter.default is parameter.empty:
+            return text
+        try:
+            return f"{text}={_literal(parameter.default)}"
+        except UnicodeEncodeError:
+            self.refuse(
+                f"parameter '{name}' has the default {parameter.default!a}, which UTF-8 cannot "
+                "write, and so no schema: it has half a surrogate pair"
+            )
+        except TypeError:
+            self.refuse(
+                f"parameter '{name}' has a default of type {type(parameter.default).__name__}, "
+                "which a schema cannot say; accepted are None, bool, numbers, str, dtype, device "
+                "and lists of them"
+            )
+
+    def results(self) -> str:
+        if "return" not in self.hints:
+            self.refuse("the result must have a type annotation; None for no result")
+        annotation = _plain(self.hints["return"])
+        if annotation in (None, _NONE):
+            return "()"
+        try:
+            return _type(annotation)
+        except _Unsupported as why:
+            reason = f" ({why})" if str(why) else ""
+            self.refuse(
+                f"the result has the type {_text(annotation)}, which no schema type stands "
+                f"for{reason}; accepted are {_ACCEPTED}, and tuples of them for several results"
+            )
+
+
+_ACCEPTED = (
+    "Tensor, int, float, bool, complex, str, numbers.Number, dtype, device, Any, and list, dict, "
+    "tuple, Future and optional of them"
+)
+
+
+def _hinted(function: Callable) -> Any:
+    """What carries the annotations."""
+    function = inspect.unwrap(function)
+    if inspect.isroutine(function) or not callable(type(function)):
+        return function
+    return function if hasattr(function, "__annotations__") else type(function).__call__
+
+
+def infer_schema(
+    function: Callable, *, mutates_args: "str | Iterable[str]", op_name: "str | None" = None
+) -> str:
+    """The schema that a function's annotations say, as text: "(Tensor x, float s=1.0) -> Tensor".
+
+        def scale(x: Tensor, factor: float = 1.0, *, out: Tensor | None = None) -> Tensor: ...
+        infer_schema(scale, mutates_args=["out"], op_name="demo::scale")
+
+    `mutates_args` names the parameters whose tensors the function writes to, or is "unknown", which
+    stands for all tensors. With `op_name` the text begins with it. int stands for SymInt,
+    numbers.Number for Scalar, X | None for X?, list[X] for X[]; keyword-only parameters follow "*".
+
+    Raises ValueError, with the signature, for what a schema cannot say: parameters by position
+    only and *args, missing annotations, types and defaults without a counterpart, and names in
+    `mutates_args` that are no tensors.
+    """
+    from .._bind import parse
+
+    inference = _Inference(function)
+    mutated = inference.mutated(mutates_args)
+    parts: list[str] = []
+    for number, parameter in enumerate(inference.signature.parameters.values()):
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        alias = f"(a{number}!)" if parameter.name in mutated else ""
+        parts.append(inference.parameter(parameter, alias))
+    text = f"({', '.join(parts)}) -> {inference.results()}"
+    try:
+        parse("infer::schema" + text)
+    except ValueError as error:
+        inference.refuse(f"{text} is no schema: {str(error).splitlines()[0]}")
+    return text if op_name is None else op_name + text

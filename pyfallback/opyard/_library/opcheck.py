@@ -1,0 +1,460 @@
+"""opyard.library.opcheck: whether an operator does what its schema says.
+
+[Copies] Every test calls the operator with copies of the arguments, so the caller's are not
+touched. Tensors that share memory share it in the copies as well, and one that comes twice comes
+twice.
+
+[Memory] Two tensors alias where the bytes that they span overlap, so views of one tensor that lie
+side by side do not, and arrays of others that lie in one block do. A tensor without elements
+aliases what it is, and nothing else.
+"""
+
+import copy
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .. import _C
+from .._C import OpOverload, Tensor, from_numpy
+from .._core import ops as _ops
+
+_LATER = ("test_autograd_registration", "test_aot_dispatch_dynamic")
+
+
+class OpCheckError(Exception):
+    """An operator does not do what its schema says; raised by opcheck()."""
+
+
+# Arguments -----------------------------------------------------------------------------------
+
+
+def _tensors(value: Any, place: str = "") -> "Iterator[tuple[str, Tensor]]":
+    """The tensors in a value, each with where it is: "", "[0]", "['a']"."""
+    if isinstance(value, Tensor):
+        yield place, value
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            yield from _tensors(item, f"{place}[{number}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _tensors(item, f"{place}[{key!r}]")
+
+
+def _rebuilt(value: Any, replaced: "Mapping[int, Tensor]") -> Any:
+    """A copy of a value with other tensors, by the addresses of the former ones."""
+    if isinstance(value, Tensor):
+        return replaced[id(value)]
+    if isinstance(value, (list, tuple)):
+        items = [_rebuilt(item, replaced) for item in value]
+        return items if isinstance(value, list) else _tuple_of(type(value), items)
+    if isinstance(value, dict):
+        return {key: _rebuilt(item, replaced) for key, item in value.items()}
+    return value
+
+
+def _tuple_of(kind: type, items: list) -> Any:
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+
+
+_Span = tuple[int, int]
+
+
+def _span(tensor: Tensor) -> "_Span | None":
+    """The addresses of the first byte and behind the last; None without memory. See [Memory]."""
+    if tensor.numel() == 0 or tensor.data_ptr() == 0:
+        return None
+    steps = zip(tensor.shape, tensor.strides, strict=True)
+    last = sum((size - 1) * stride for size, stride in steps)
+    begin = tensor.data_ptr()
+    return begin, begin + (last + 1) * tensor.element_size()
+
+
+def _overlap(one: Tensor, other: Tensor) -> bool:
+    if one is other:
+        return True
+    first, second = _span(one), _span(other)
+    return (
+        first is not None and second is not None and first[0] < second[1] and second[0] < first[1]
+    )
+
+
+def _bytes(tensor: Tensor) -> bytes:
+    """The elements, row by row."""
+    return bytes(memoryview(tensor._bytes())) if _span(tensor) is not None else b""
+
+
+def _view(buffer: bytearray, offset: int, like: Tensor) -> Tensor:
+    """A tensor on a part of a buffer, laid out as another one."""
+    begin, end = _span(like)
+    part = from_numpy(memoryview(buffer)[offset : offset + end - begin])
+    flat = part._typed(like.dtype, ((end - begin) // like.element_size(),))
+    return _ops.ops.aten.as_strided(flat, list(like.shape), list(like.strides), 0)
+
+
+def _copies(tensors: "list[Tensor]") -> "dict[int, Tensor]":
+    """Copies by the addresses of the originals. See [Copies]."""
+    copies: dict[int, Tensor] = {}
+    spans = sorted(
+        (span, id(t), t)
+        for t in {id(t): t for t in tensors}.values()
+        if (span := _span(t)) is not None
+    )
+    groups: list[list[tuple]] = []
+    end = 0
+    for span, address, tensor in spans:
+        if span[0] >= end:
+            groups.append([])
+        groups[-1].append((span, address, tensor))
+        end = max(end, span[1])
+    for group in groups:
+        if len(group) == 1:
+            copies[group[0][1]] = copy.deepcopy(group[0][2])
+            continue
+        begin = group[0][0][0]
+        size = max(span[1] for span, _, _ in group) - begin
+        buffer = bytearray(ctypes.string_at(begin, size))
+        for span, address, tensor in group:
+            copies[address] = _view(buffer, span[0] - begin, tensor)
+    for tensor in tensors:
+        if id(tensor) not in copies:
+            copies[id(tensor)] = copy.deepcopy(tensor)
+    return copies
+
+
+def _fakes(tensors: "list[Tensor]") -> "dict[int, Tensor]":
+    """Tensors without elements that look like these."""
+    fakes: dict[int, Tensor] = {}
+    for tensor in tensors:
+        if id(tensor) in fakes:
+            continue
+        shape, strides = tuple(tensor.shape), tuple(tensor.strides)
+        room = 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        flat = _C.empty_meta(tensor.dtype, (max(room, 0) if tensor.numel() else 0,))
+        fakes[id(tensor)] = _ops.ops.aten.as_strided(flat, list(shape), list(strides), 0)
+    return fakes
+
+
+class _Call:
+    """An operator with arguments, which may be called with others like them."""
+
+    def __init__(self, op: OpOverload, args: tuple, kwargs: dict) -> None:
+        self.op = op
+        self.schema = op._schema
+        named = {argument.name: argument.type for argument in self.schema.arguments}
+        types = [*named.values(), *[None] * len(args)]  # None for those of `...`
+        self.args = tuple(map(_as_tensors, args, types))
+        self.kwargs = {name: _as_tensors(value, named.get(name)) for name, value in kwargs.items()}
+        self.originals = [t for _, t in _tensors([self.args, self.kwargs])]
+
+    def made_of(self, replaced: "Mapping[int, Tensor]") -> "tuple[tuple, dict]":
+        return _rebuilt(self.args, replaced), _rebuilt(self.kwargs, replaced)
+
+    def by_name(self, args: tuple, kwargs: dict) -> "list[tuple[Any, str, Tensor]]":
+        """Each tensor with the argument of the schema that it is of, and its place in words."""
+        arguments = list(self.schema.arguments)
+        named = {argument.name: argument for argument in arguments}
+        given = [*zip(arguments, args, strict=False), *((named[k], v) for k, v in kwargs.items())]
+        return [
+            (argument, argument.name + place, tensor)
+            for argument, value in given
+            for place, tensor in _tensors(value)
+        ]
+
+    def outputs(self, result: Any) -> tuple:
+        """What was returned, one item for each result of the schema."""
+        count = len(self.schema.returns)
+        return () if count == 0 else (result,) if count == 1 else tuple(result)
+
+
+def _as_tensors(value: Any, kind: Any = None) -> Any:
+    """Arrays of others as tensors on their memory; all where the schema has a tensor."""
+    while kind is not None and kind.kind == "Optional":
+        [kind] = kind.elements
+    elements = () if kind is None else kind.elements
+    if isinstance(value, (list, tuple)):
+        types = elements * len(value) if len(elements) == 1 else [*elements, *[None] * len(value)]
+        items = list(map(_as_tensors, value, types))
+        return items if isinstance(value, list) else _tuple_of(type(value), items)
+    if isinstance(value, dict):
+        of_items = elements[1] if len(elements) == 2 else None
+        return {key: _as_tensors(item, of_items) for key, item in value.items()}
+    if kind is not None and kind.kind in ("Tensor", "Union"):
+        return _taken(value)
+    # Not what has a buffer only: a text of bytes may be meant.
+    if not isinstance(value, (Tensor, type)) and hasattr(value, "__dlpack__"):
+        return _taken(value)
+    return value
+
+
+def _taken(value: Any) -> Any:
+    """The tensor that an operator takes an array for. One that it refuses stays what it is, so
+    that the call says why.
+    """
+    try:
+        tensor = _C.tensor_for(value)
+    except Exception:
+        return value
+    return value if tensor is None else tensor
+
+
+# test_schema ---------------------------------------------------------------------------------
+
+
+def _sets(argument: Any) -> "set[str]":
+    """The alias sets of an argument or result, before the call and after it, at any depth."""
+
+    def walk(info: Any) -> "set[str]":
+        found = set(info.before_set) | set(info.after_set)
+        return found.union(*map(walk, info.contained))
+
+    info = argument.alias_info
+    return set() if info is None else walk(info)
+
+
+def _share(one: "set[str]", other: "set[str]") -> bool:
+    return bool(one & other) or (bool(one and other) and "*" in one | other)
+
+
+def _test_schema(call: _Call) -> None:
+    args, kwargs = call.made_of(_copies(call.originals))
+    given = call.by_name(args, kwargs)
+    overlaps = {
+        (i, j)
+        for i, (_, _, one) in enumerate(given)
+        for j, (_, _, other) in enumerate(given)
+        if _overlap(one, other)
+    }
+    before = [(_bytes(t), t.shape, t.strides) for _, _, t in given]
+    outputs = call.outputs(call.op(*args, **kwargs))
+    faults = []
+
+    writable = [i for i, (argument, _, _) in enumerate(given) if argument.is_write]
+    for i, (_, name, tensor) in enumerate(given):
+        changed = before[i] != (_bytes(tensor), tensor.shape, tensor.strides)
+        if changed and not any((i, j) in overlaps for j in writable):
+            faults.append(
+                f"Argument {name} is not defined as mutable but was mutated; write it as "
+                "Tensor(a!) in the schema, or work on a copy"
+            )
+
+    # The arguments that each result may alias, by declaration and because those alias each other.
+    results = [
+        (number, place, tensor, _sets(returned))
+        for number, (returned, value) in enumerate(
+            zip(call.schema.returns, outputs, strict=call.schema.is_varret is False)
+        )
+        for place, tensor in _tensors(value)
+    ]
+    declared = [
+        {i for i, (argument, _, _) in enumerate(given) if _share(sets, _sets(argument))}
+        for _, _, _, sets in results
+    ]
+    allowed = [
+        {i for i in range(len(given)) for j in own if (i, j) in overlaps} for own in declared
+    ]
+    reported = set()
+    for at, (_, _, tensor, _) in enumerate(results):
+        for i, (_, name, other) in enumerate(given):
+            if i in allowed[at] or name in reported or not _overlap(tensor, other):
+                continue
+            reported.add(name)
+            faults.append(
+                f"Argument {name} is not defined to alias output but was aliasing; give both the "
+                "same alias set in the schema, or return a copy"
+            )
+    for at, (number, place, tensor, sets) in enumerate(results):
+        for later in range(at + 1, len(results)):
+            other_number, other_place, other, other_sets = results[later]
+            expected = (
+                _share(sets, other_sets) or allowed[at] & declared[later]
+                or allowed[later] & declared[at]
+            )  # fmt: skip
+            if expected or not _overlap(tensor, other):
+                continue
+            first, second = f"{number}{place}", f"{other_number}{other_place}"
+            faults.append(f"Outputs {first} and {second} alias unexpectedly; return a copy of one")
+    if faults:
+        raise OpCheckError(_list(faults))
+
+
+def _list(faults: "list[str]") -> str:
+    return faults[0] if len(faults) == 1 else "".join(f"\n  - {fault}" for fault in faults)
+
+
+# test_faketensor -----------------------------------------------------------------------------
+
+
+def _same_sizes(real: Sequence[Any], fake: Sequence[Any]) -> bool:
+    """A size that is not known yet may be any."""
+    return len(real) == len(fake) and all(
+        not isinstance(b, int) or a == b for a, b in zip(real, fake, strict=True)
+    )
+
+
+def _known(sizes: Sequence[Any]) -> bool:
+    return all(isinstance(size, int) for size in sizes)
+
+
+def _compare(real: Any, fake: Any, place: str, faults: "list[str]") -> None:
+    if isinstance(real, (list, tuple)) and isinstance(fake, (list, tuple)):
+        if len(real) != len(fake):
+            faults.append(f"{place} has {len(fake)} items, and {len(real)} in truth")
+        for number, (a, b) in enumerate(zip(real, fake, strict=False)):
+            _compare(a, b, f"{place}[{number}]", faults)
+        return
+    if isinstance(real, dict) and isinstance(fake, dict):
+        if list(real) != list(fake):
+            faults.append(f"{place} has the keys {list(fake)}, and {list(real)} in truth")
+        for key in real.keys() & fake.keys():
+            _compare(real[key], fake[key], f"{place}[{key!r}]", faults)
+        return
+    if not (isinstance(real, Tensor) and isinstance(fake, Tensor)):
+        symbolic = type(fake).__name__ in ("SymInt", "SymFloat", "SymBool")
+        if type(real) is not type(fake) and not (symbolic and isinstance(real, (int, float))):
+            faults.append(
+                f"{place} is a {type(fake).__name__}, and a {type(real).__name__} in truth"
+            )
+        return
+    if fake.device.type != "meta":
+        faults.append(f"{place} has elements, on {fake.device}, though no argument has")
+    if real.dtype is not fake.dtype:
+        faults.append(f"{place} is of {fake.dtype}, and of {real.dtype} in truth")
+    if not _same_sizes(real.shape, fake.shape):
+        faults.append(f"{place} has the shape {_row(fake.shape)}, and {_row(real.shape)} in truth")
+    elif _known(fake.shape) and real.numel() > 0 and not _same_sizes(real.strides, fake.strides):
+        strides = f"{_row(fake.strides)}, and {_row(real.strides)} in truth"
+        faults.append(f"{place} has the strides {strides}")
+
+
+def _row(sizes: Sequence[Any]) -> str:
+    return "(" + ", ".join(map(str, sizes)) + ("," if len(sizes) == 1 else "") + ")"
+
+
+def _test_faketensor(call: _Call) -> None:
+    args, kwargs = call.made_of(_copies(call.originals))
+    outputs = call.outputs(call.op(*args, **kwargs))
+    fake_args, fake_kwargs = call.made_of(_fakes(call.originals))
+    fake_outputs = call.outputs(call.op(*fake_args, **fake_kwargs))
+    faults: list[str] = []
+    for number, (real, fake) in enumerate(zip(outputs, fake_outputs, strict=True)):
+        _compare(real, fake, f"the fake result {number}", faults)
+    given = list(zip(call.by_name(args, kwargs), call.by_name(fake_args, fake_kwargs), strict=True))
+    for number, (real, fake) in enumerate(zip(outputs, fake_outputs, strict=True)):
+        for (_, name, argument), (_, _, fake_argument) in given:
+            if (real is argument) != (fake is fake_argument):
+                which = "is" if real is argument else "is not"
+                faults.append(
+                    f"the result {number} {which} the argument {name} in truth, and the fake one "
+                    "differs"
+                )
+    if faults:
+        raise OpCheckError(_list(faults))
+
+
+# opcheck -------------------------------------------------------------------------------------
+
+_TESTS: "dict[str, Callable[[_Call], None]]" = {
+    "test_schema": _test_schema,
+    "test_faketensor": _test_faketensor,
+}
+
+
+def _asked(test_utils: "str | Sequence[str]") -> "list[str]":
+    names = [test_utils] if isinstance(test_utils, str) else list(test_utils)
+    for name in names:
+        if name not in _TESTS and name not in _LATER:
+            raise ValueError(
+                f"opcheck() has no test called {name!r}; it has {', '.join([*_TESTS, *_LATER])}"
+            )
+    for name in names:
+        if name in _LATER:
+            raise NotImplementedError(
+                f"{name} cannot be checked yet: it needs the engine that computes gradients, which "
+                f"does not exist so far. Ask for {' and '.join(_TESTS)}, as is done without "
+                "test_utils"
+            )
+    return names
+
+
+def _shown(value: Any) -> str:
+    """A value as one would type it; large tensors by their shape."""
+    if isinstance(value, Tensor):
+        dtype = repr(value.dtype)
+        if _span(value) is not None and value.numel() <= 16:
+            return f"opyard.tensor({value.tolist()}, dtype={dtype})"
+        device = f', device="{value.device}"' if value.device.type != "cpu" else ""
+        return f"opyard.ops.aten.empty({list(value.shape)}, dtype={dtype}{device})"
+    if isinstance(value, (list, tuple)):
+        items = ", ".join(map(_shown, value))
+        if isinstance(value, list):
+            return f"[{items}]"
+        return f"({items},)" if len(value) == 1 else f"({items})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_shown(item)}" for key, item in value.items()) + "}"
+    return repr(value)
+
+
+def opcheck(
+    op: Any,
+    args: Sequence[Any],
+    kwargs: "Mapping[str, Any] | None" = None,
+    *,
+    test_utils: "str | Sequence[str]" = ("test_schema", "test_faketensor"),
+    raise_exception: bool = True,
+    atol: "float | None" = None,
+    rtol: "float | None" = None,
+) -> "dict[str, Any]":
+    """Checks with a call whether an operator does what its schema and its fake kernel say.
+
+        opcheck("demo::twice", (opyard.tensor([1.0, 2.0]),))
+
+    `op` is a name, an operator of opyard.ops, or what custom_op() gave. The tests are
+
+    - "test_schema": the call writes only to arguments that are declared so, (a!), and results alias
+      arguments and each other only where alias sets say so. Arguments may alias before the call.
+    - "test_faketensor": called without elements, the operator gives results with the same shapes,
+      strides and element types.
+
+    The call is made with copies of the arguments. Gives a dictionary from test to "SUCCESS" or,
+    without `raise_exception`, the exception. "test_autograd_registration" and
+    "test_aot_dispatch_dynamic" cannot be checked yet and raise NotImplementedError, as do `atol`
+    and `rtol`, which are for the latter.
+
+    Raises OpCheckError with a line that shows how to repeat the test, ValueError for an unknown
+    test, LookupError where there is no such operator.
+    """
+    tests = _asked(test_utils)
+    if atol is not None or rtol is not None:
+        raise NotImplementedError(
+            "atol and rtol are for test_aot_dispatch_dynamic, which cannot be checked yet; leave "
+            "them out"
+        )
+    if not isinstance(op, (str, OpOverload, _C.OpOverloadPacket)) and hasattr(op, "op"):
+        op = op.op
+    if isinstance(op, _C.OpOverloadPacket) and len(_ops.overload_names(op)) > 1:
+        op = _C.OpOverloadPacket._resolve(op, *args, **(kwargs or {}))
+    operator = _ops.operator_of(op)
+    call = _Call(operator, tuple(args), dict(kwargs or {}))
+    results: dict[str, Any] = {}
+    for name in tests:
+        try:
+            _TESTS[name](call)
+        except Exception as error:
+            again = f"opyard.library.opcheck({operator.name()!r}, {_shown(call.args)}"
+            if call.kwargs:
+                again += f", {_shown(call.kwargs)}"
+            what = str(error) if isinstance(error, OpCheckError) else (
+                f"the call raised {type(error).__name__}: {error}"
+            )  # fmt: skip
+            failure = OpCheckError(
+                f"{operator.name()}: {name} failed: {what}\n"
+                f"Declaration: {operator.declaration}\n"
+                f"To repeat it: {again}, test_utils={name!r})"
+            )
+            failure.__cause__ = None if isinstance(error, OpCheckError) else error
+            if raise_exception:
+                raise failure from failure.__cause__
+            results[name] = failure
+        else:
+            results[name] = "SUCCESS"
+    return results

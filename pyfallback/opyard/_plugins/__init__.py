@@ -1,0 +1,1 @@
+"""Packages that bring operators: finding them, and loading them on trial."""

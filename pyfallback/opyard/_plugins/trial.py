@@ -1,0 +1,193 @@
+"""What a thread registers while it loads a plugin package, so that it can be taken back.
+
+[Trial] With libraries that are made meanwhile that is simple: they end. What is registered with an
+older library is on trial: kernels lie in a part of their own, on top of those of the older one, and
+definitions in another part. If the package fails both of them end, and the older library is as it
+was. If not, they stay where they are, in the order of the calls, and end with the older library.
+That registers nothing, so it cannot fail. What they replace stays below them, where call_next finds
+it.
+
+[Later] A second kernel of a library replaces the first. So what an older library registers later on
+goes to the part that has its latest kernel of the operator and key.
+
+A fallback, which can cover nothing, becomes a part of the older library at once.
+"""
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import _C, _bind
+
+if TYPE_CHECKING:
+    from .._library.library import Library
+
+
+class Recording(list):
+    """Functions that end registrations, in the order in which these were made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.when_kept: list[Callable[[], object]] = []
+        self._owners: set[int] = set()  # of functions here, which keep them alive
+        self._trials: dict[int, Trial] = {}
+
+    def append(self, take_back: Any) -> None:
+        super().append(take_back)
+        self._owners.add(id(getattr(take_back, "__self__", None)))
+
+    def has_made(self, library: "Library | None") -> bool:
+        return library is not None and id(library) in self._owners
+
+    def target_of(self, library: "Library") -> "_C.Library | Trial":
+        """What registers for a library: its own one if it was made meanwhile."""
+        trial = self._trials.get(id(library))
+        if trial is None:
+            if self.has_made(library) or not library._end.alive:
+                return library._library
+            trial = self._trials[id(library)] = Trial(library)
+            super().append(trial.take_back)
+        return trial
+
+    def keep(self) -> None:
+        """What is on trial stays."""
+        for trial in self._trials.values():
+            trial.keep()
+        for action in self.when_kept:
+            action()
+
+    def take_back(self) -> None:
+        for each in reversed(self):
+            each()
+
+
+_order = itertools.count()  # of kernels on trial
+
+_Place = tuple[str, int]  # the full name of an operator, and a key
+
+
+def _place_of(ns: str, default_key: str, name: str, key: Any) -> _Place:
+    if key is None or key == "":
+        key = default_key or "CompositeImplicitAutograd"
+    number = _bind.parse_key(key) if isinstance(key, str) else key
+    return (name if "::" in name else f"{ns}::{name}"), int(number)
+
+
+class Trial:
+    """Registers as a `_C.Library` does. See [Trial]."""
+
+    def __init__(self, library: "Library") -> None:
+        self._library = library
+        self._kernels: _C.Library | None = None
+        self._definitions: _C.Library | None = None
+        self._fallbacks: dict[str, _C.Library] = {}
+        self._places: dict[_Place, int] = {}  # of kernels, and when they were registered
+        self._module: tuple[str, str] | None = None
+
+    def _part(self, place: str) -> "_C.Library":
+        library = self._library
+        kind = "IMPL" if library.kind == "IMPL" else "FRAGMENT"
+        return self._kept_by_library(_C.Library(library.ns, kind, library.dispatch_key, place))
+
+    def _kept_by_library(self, part: "_C.Library") -> "_C.Library":
+        self._library._parts.append(part)  # so it ends with the library, if that is earlier
+        return part
+
+    def _part_of_definitions(self, place: str) -> "_C.Library":
+        if self._definitions is None:
+            self._definitions = self._part(place)
+            if any(self._library._python_module):
+                self._definitions.set_python_module(*self._library._python_module)
+        return self._definitions
+
+    def define(self, schema: str, conservative: bool, tags: Any, place: str, doc: str) -> str:
+        return self._part_of_definitions(place).define(schema, conservative, tags, place, doc)
+
+    def set_python_module(self, module: str, context: str) -> None:
+        self._part_of_definitions("").set_python_module(module, context)
+        self._module = module, context
+
+    def impl(self, name: str, function: Any, key: Any, wants: int, override: bool, place: str,
+             rule: str = "") -> None:  # fmt: skip
+        self._part_of_kernels(place).impl(name, function, key, wants, override, place, rule)
+        self._note_place(name, key)
+
+    def impl_c(self, name: str, file: bytes, symbol: str, key: Any, form: str, override: bool,
+               place: str) -> None:  # fmt: skip
+        self._part_of_kernels(place).impl_c(name, file, symbol, key, form, override, place)
+        self._note_place(name, key)
+
+    def _note_place(self, name: str, key: Any) -> None:
+        library = self._library
+        place = _place_of(library.ns, library.dispatch_key, name, key)
+        self._places[place] = next(_order)
+
+    def _part_of_kernels(self, place: str) -> "_C.Library":
+        if self._kernels is None:
+            self._kernels = self._part(place)
+        return self._kernels
+
+    def fallback_at(self, key: str, function: Any, with_keyset: bool, place: str) -> None:
+        if key not in self._fallbacks:
+            self._fallbacks[key] = self._kept_by_library(_C.Library("_", "IMPL", key, place))
+        self._fallbacks[key].fallback(function, with_keyset, place)
+
+    def keep(self) -> None:
+        library = self._library
+        if not library._end.alive:
+            return  # it has ended, or is held by one that has taken over
+        if self._kernels is not None:
+            own: Any = library._library
+            if not isinstance(own, _WithParts):
+                own = _WithParts(library)
+                library._library = own
+            own.add(self._places, self._kernels)
+        if self._module is not None:
+            with warnings.catch_warnings():  # it was warned of when it was named
+                warnings.simplefilter("ignore")
+                library._library.set_python_module(*self._module)
+
+    def take_back(self) -> None:
+        if isinstance(self._library._library, _WithParts):
+            self._library._library.remove(self._kernels)
+        for part in (*self._fallbacks.values(), self._kernels, self._definitions):
+            if part is not None:
+                self._end(part)
+
+    def _end(self, part: "_C.Library") -> None:
+        part.reset()
+        if part in self._library._parts:
+            self._library._parts.remove(part)
+
+
+class _WithParts:
+    """The `_C.Library` of a library with kernels of plugin packages. See [Later]."""
+
+    def __init__(self, library: "Library") -> None:
+        self._own: _C.Library = library._library
+        self._ns, self._dispatch_key = library.ns, library.dispatch_key
+        self._latest: dict[_Place, tuple[int, _C.Library]] = {}
+
+    def add(self, places: "dict[_Place, int]", part: "_C.Library") -> None:
+        for place, order in places.items():
+            # A package may have loaded another one, which then was kept before.
+            if place not in self._latest or self._latest[place][0] < order:
+                self._latest[place] = order, part
+
+    def remove(self, part: "_C.Library | None") -> None:
+        for place in [place for place, latest in self._latest.items() if latest[1] is part]:
+            del self._latest[place]
+
+    def _part_with(self, name: str, key: Any) -> "_C.Library":
+        place = _place_of(self._ns, self._dispatch_key, name, key)
+        return self._latest[place][1] if place in self._latest else self._own
+
+    def impl(self, name: str, function: Any, key: Any, *more: Any) -> None:
+        self._part_with(name, key).impl(name, function, key, *more)
+
+    def impl_c(self, name: str, file: bytes, symbol: str, key: Any, *more: Any) -> None:
+        self._part_with(name, key).impl_c(name, file, symbol, key, *more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)

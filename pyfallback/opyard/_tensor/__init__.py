@@ -1,0 +1,1 @@
+"""What a Tensor does in Python: indexing, copying, printing, symbolic sizes."""

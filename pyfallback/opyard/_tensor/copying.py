@@ -1,0 +1,96 @@
+"""Copying and pickling tensors: what the copy and pickle modules ask of one.
+
+    copy.copy(t)       another tensor on the same memory
+    copy.deepcopy(t)   a tensor with memory of its own, in the same order where nothing overlaps
+    pickle             the elements in row-major order; with protocol 5 out of band where asked
+
+An instance of a subclass stays one, made by Tensor.make_subclass(), not by its __new__ or
+__init__; its attributes are those of __getstate__() where the class has that, else __dict__ and
+__slots__. Tensors that share memory no longer do after deepcopy and pickle. Memory that is
+read-only stays so where an unpickled tensor uses the bytes of the pickle.
+"""
+
+import copyreg
+from collections.abc import Callable
+from pickle import PickleBuffer
+from typing import Any
+
+from .. import _C
+from .._C import Tensor, from_numpy
+
+_MISSING = object()
+
+
+def _attributes(tensor: Tensor) -> Any:
+    """What to hand to __setstate__() or to _set_state(), or None."""
+    cls = type(tensor)
+    own = getattr(cls, "__getstate__", None)
+    if own is not None and own is not getattr(object, "__getstate__", None):
+        return tensor.__getstate__()
+    attributes = dict(getattr(tensor, "__dict__", None) or {})
+    slots = {}
+    for name in copyreg._slotnames(cls) or ():
+        # Not getattr(tensor, name): an empty slot would be looked for among the operators.
+        try:
+            slots[name] = getattr(cls, name).__get__(tensor, cls)
+        except AttributeError:
+            continue
+    return (attributes, slots) if slots else attributes or None
+
+
+def _set_attributes(tensor: Tensor, state: Any) -> None:
+    if state is None:
+        return
+    if hasattr(type(tensor), "__setstate__"):
+        tensor.__setstate__(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) else (state, {})
+    if attributes:
+        tensor.__dict__.update(attributes)
+    for name, value in slots.items():
+        setattr(tensor, name, value)
+
+
+def _instance(cls: type, tensor: Tensor) -> Tensor:
+    return tensor if cls is Tensor else Tensor.make_subclass(cls, tensor)
+
+
+def copy(tensor: Tensor) -> Tensor:
+    made = _instance(type(tensor), tensor._alias())
+    _set_attributes(made, _attributes(tensor))
+    return made
+
+
+def deepcopy(tensor: Tensor, memo: dict) -> Tensor:
+    from copy import deepcopy
+
+    known = memo.get(id(tensor), _MISSING)
+    if known is not _MISSING:
+        return known
+    made = memo[id(tensor)] = _instance(type(tensor), tensor._duplicate())
+    _set_attributes(made, deepcopy(_attributes(tensor), memo))
+    return made
+
+
+def rebuild(cls: type, dtype: _C.dtype, shape: tuple[int, ...], data: Any) -> Tensor:
+    """A tensor on the bytes of a pickle; without any where there is no data."""
+    if data is None:
+        return _instance(cls, _C.empty_meta(dtype, shape))
+    if not isinstance(dtype, _C.dtype):
+        raise TypeError(f"a pickled tensor has a dtype of type {type(dtype).__name__}")
+    flat = from_numpy(memoryview(data).cast("B"))
+    if flat.data_ptr() % min(dtype.itemsize, 8):
+        flat = flat._duplicate()
+    return _instance(cls, flat._typed(dtype, shape))
+
+
+def reduce(tensor: Tensor, protocol: int) -> tuple[Callable, tuple, Any]:
+    if tensor.device.type == "meta":
+        data = None
+    else:
+        data = PickleBuffer(tensor._bytes())
+        if protocol < 5:
+            view = memoryview(data)
+            data = bytes(view) if view.readonly else bytearray(view)
+    made_of = (type(tensor), tensor.dtype, tensor.shape, data)
+    return rebuild, made_of, _attributes(tensor)

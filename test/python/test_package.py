@@ -1,0 +1,98 @@
+"""test_package.py: the modules of the package, and the names that people have of them.
+
+Suspect opyard/_hooks.py, and the table `_LATE` of the module that is named.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import sys
+
+import pytest
+
+import opyard
+
+# A name that goes, goes from here and into CHANGELOG.md.
+PUBLIC = {
+    "opyard": """
+        Layout SymBool SymFloat SymInt Tag Tensor __version__ autocast bfloat16
+        capture_context complex128 complex64 device dispatch dtype float16 float32 float64
+        from_dlpack from_numpy futures gpu_trace int16 int32 int64 int8 library load_library
+        loaded_libraries ops register_error schema set_warn_always tensor testing uint8
+        unload_library
+    """,
+    "opyard.dispatch": """
+        AutoDispatchBelowAutograd ComputedKernel DispatchKey DispatchKeySet DispatchMode
+        DispatchTrace ExcludeDispatchKeyGuard Explanation ForceDispatchKeyGuard
+        HigherOrderOperator History IncludeDispatchKeyGuard LayerGap ModeKey
+        PreserveDispatchKeyGuard PythonDispatcher RegistrationHandle RegistryEvent
+        SetExcludeDispatchKeyGuard TableChange WhatIf check_invariants computed_kernel
+        dangling disable_current_modes disabled_dispatch dump dump_table
+        enable_python_dispatcher explain get_current_dispatch_mode
+        get_current_dispatch_mode_stack get_mode has_computed_kernel has_fallback has_kernel
+        has_kernel_for_any history is_fallthrough keys_of len_dispatch_mode_stack metadata
+        no_dispatch no_python_dispatcher on_registration pop_mode pop_mode_temporarily
+        push_mode register_backend register_layer rename_backend resolve_key
+        set_dispatch_trace set_report_error_callback skip tls_is_dispatch_key_excluded
+        tls_is_dispatch_key_included tls_local_exclude_set tls_local_include_set
+        tls_set_dispatch_key_excluded tls_set_dispatch_key_included what_if would_dispatch
+    """,
+    "opyard.futures": """
+        CancelledError Future collect_all collect_any from_concurrent wait_all
+    """,
+    "opyard.gpu_trace": """
+        CallbackRegistry register_callback_for_device_synchronization
+        register_callback_for_event_creation register_callback_for_event_deletion
+        register_callback_for_event_record register_callback_for_event_synchronization
+        register_callback_for_event_wait register_callback_for_memory_allocation
+        register_callback_for_memory_deallocation register_callback_for_stream_creation
+        register_callback_for_stream_synchronization
+    """,
+    "opyard.library": """
+        CFunction CustomOpDef EffectType Library OpCheckError c_prototype custom_op define
+        effect_of fallthrough_kernel get_ctx impl infer_schema load_library load_plugins
+        loaded_libraries opcheck override register_autocast register_autograd
+        register_effect register_fake register_kernel register_opyard_dispatch register_vmap
+        scoped_library unload_library
+    """,
+    "opyard.schema": """
+        AliasInfo Argument Schema Type parse
+    """,
+    "opyard.testing": """
+        CallLog LoggingMode LoggingTensor
+    """,
+}
+
+
+def every_module():
+    yield from (each.name for each in pkgutil.walk_packages(opyard.__path__, "opyard."))
+
+
+@pytest.mark.parametrize("name", sorted({*every_module()} - {"opyard.__main__"}))
+def test_each_module_can_be_imported_first(name, run_program):
+    """Late imports hide circles until the wrong module comes first."""
+    ended = run_program(f"import {name}")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_public_names_are_the_ones_that_were_promised(module):
+    found = importlib.import_module(module)
+    assert sorted(found.__all__) == sorted(PUBLIC[module].split())
+    for name in found.__all__:
+        getattr(found, name)
+
+
+def test_what_is_not_public_has_an_underscore():
+    public = {name for name in every_module() if "._" not in name}
+    assert {"opyard", *public} == set(PUBLIC)
+
+
+def test_no_module_hides_a_public_name():
+    """Importing a submodule sets it as an attribute of its package, whatever was there."""
+    for name in every_module():
+        importlib.import_module(name)
+    for module in PUBLIC:
+        for name in importlib.import_module(module).__all__:
+            thing = getattr(sys.modules[module], name)
+            assert not inspect.ismodule(thing) or f"opyard.{name}" in PUBLIC
