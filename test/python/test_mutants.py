@@ -202,7 +202,7 @@ def test_ideas_are_folders(project):
     assert idea("dispatcher/include/opyard/registry/typed.h") == "registry"
     assert idea("kernels/src/sum.cpp") == "kernels"
     assert idea("pyfallback/objects/arrays/source.cpp") == "objects"
-    assert idea("pyfallback/opyard/_ops.py") == "opyard"
+    assert idea("pyfallback/opyard/_core/ops.py") == "opyard"
 
 
 def test_a_line_that_has_changed_is_named_before_anything_is_built(project):
