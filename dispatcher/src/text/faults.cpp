@@ -33,9 +33,11 @@ void Faults::fail(Span span, std::string message, std::optional<TextFix> fix) {
 }
 
 std::vector<TextFault> Faults::sorted() const {
-  std::vector<TextFault> faults = found_;
-  std::stable_sort(faults.begin(), faults.end(),
-                   [](const TextFault& a, const TextFault& b) { return a.begin < b.begin; });
+  const auto earlier = [](const TextFault& a, const TextFault& b) { return a.begin < b.begin; };
+  std::vector<TextFault> faults;  // few, and those at one place stay in order
+  for (const TextFault& fault : found_) {
+    faults.insert(std::upper_bound(faults.begin(), faults.end(), fault, earlier), fault);
+  }
   return faults;
 }
 

@@ -30,7 +30,7 @@ std::vector<std::int64_t> dense_strides(const Tensor& tensor) {
   std::vector<std::int64_t> strides(tensor.strides().begin(), tensor.strides().end());
   std::vector<std::size_t> order(sizes.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return strides[a] < strides[b] || (strides[a] == strides[b] && sizes[a] < sizes[b]);
   });
   std::int64_t expected = 1;
