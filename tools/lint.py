@@ -382,7 +382,7 @@ def check_shape() -> Iterator[str]:
         head = text.split("\n", 1)[0]
         if not re.match(rf"// (\S*/)?{re.escape(path.name)}: \S", head):
             yield f"{path}:1: begins with '// <path>/{path.name}: <its purpose>'"
-        if path.suffix == ".h" and "#pragma once" not in text:
+        if path.suffix == ".h" and "pch" not in path.parts and "#pragma once" not in text:
             yield f"{path}: has no #pragma once"
         length = text.count("\n")
         if length > LONGEST_FILE and "one piece" not in text[:3000]:

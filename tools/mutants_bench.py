@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# The ideas of programs are the comments of test/cpp/meson.build. Programs that none of them lists:
+# The ideas of programs are the rooms of test/cpp/meson.build. Programs that none of them lists:
 PLACED = {"test_fuzz_corpus": "schema"}
 # These read the sources, or what a compiler makes of them, and say nothing about what they do.
 NO_JUDGES = {"test_compile_fail", "test_call_path"}
@@ -37,15 +37,14 @@ def tail(log: Path, lines: int = 30) -> str:
 
 
 def ideas_of_programs(tree: Path) -> dict[str, str]:
-    """test_registry -> registry, as test/cpp/meson.build has it."""
-    found, idea = dict(PLACED), ""
+    """test_keys -> keys and test_reclaim -> registry, as test/cpp/meson.build has it."""
+    found = dict(PLACED)
     text = (tree / "test/cpp/meson.build").read_text("utf-8")
-    block = re.search(r"^cpp_tests = \[\n(.*?)^\]", text, re.MULTILINE | re.DOTALL)
-    for line in block[1].splitlines():
-        if comment := re.fullmatch(r"\s*# (\w+)", line):
-            idea = comment[1]
-        for name in re.findall(r"'(\w+)'", line):
-            found[f"test_{name}"] = idea
+    for table in ("rooms", "apart"):
+        block = re.search(rf"^{table} = \{{\n(.*?)^\}}", text, re.MULTILINE | re.DOTALL)
+        for room, names in re.findall(r"'(\w+)': \[(.*?)\]", block[1], re.DOTALL):
+            programs = [room] if table == "rooms" else re.findall(r"'(\w+)'", names)
+            found |= {f"test_{program}": room for program in programs}
     return found
 
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "folder.h"
 #include "opyard/library.h"
 #include "opyard/plugin/plugin.h"
 #include "thrown_by.h"
@@ -106,9 +107,9 @@ inline Value tensors(const std::vector<Tensor>& items) {
 }
 inline Value dtype_value(DType dtype) { return std::int64_t(dtype); }
 
-// Loads the plugin at the first call; OPYARD_KERNELS is its path.
+// Loads the plugin at the first call.
 inline std::vector<Value> call_aten(const std::string& name, std::vector<Given> given) {
-  load_library(OPYARD_KERNELS);
+  load_library(kKernelsLibrary);
   const Operator& op = require_operator("aten::" + name);
   const std::vector<Argument>& arguments = op.schema().arguments;
   std::vector<std::optional<Value>> values(arguments.size());

@@ -18,7 +18,7 @@ namespace opyard::jit {
 using Values = std::vector<opyard::Value>;
 
 inline void load_operators() {
-  static const bool loaded = (load_library(OPYARD_KERNELS), true);
+  static const bool loaded = (load_library(kKernelsLibrary), true);
   static_cast<void>(loaded);
 }
 

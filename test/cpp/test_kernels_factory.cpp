@@ -60,7 +60,7 @@ TEST(Factory, TheDeviceArgumentPicksTheBackend) {
 }
 
 TEST(Factory, AnotherBackendOnlyRegistersItsOwnKernel) {
-  load_library(OPYARD_KERNELS);
+  load_library(kKernelsLibrary);
   Library mine(LibraryKind::Impl, "aten", DispatchKey::PrivateUse1);
   mine.impl(
       "zeros", +[](IntSpan size, std::optional<DType>, std::optional<Layout>, std::optional<Device>,

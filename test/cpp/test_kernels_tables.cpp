@@ -118,7 +118,7 @@ const std::set<DType> kStored = {DType::Bool,  DType::UInt8, DType::Int8,    DTy
                                  DType::Int32, DType::Int64, DType::Float32, DType::Float64};
 
 std::vector<OperatorName> operators() {
-  load_library(OPYARD_KERNELS);
+  load_library(kKernelsLibrary);
   std::vector<OperatorName> found;
   for (const OperatorName& name : registry().names()) {
     if (name.name.starts_with("aten::") && registry().find(name) != nullptr) found.push_back(name);

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "folder.h"
 #include "one_of_each.h"
 #include "opyard/base/mutex.h"
 #include "opyard/ffi/c_function.h"
@@ -40,6 +41,8 @@ struct Message {
   std::string text;
 };
 using Messages = std::map<std::string, Message>;
+
+const std::string kFile = std::string(kTestFolder) + "/messages.txt";
 
 // Blocks that begin with "== name Kind"; lines before the first block are for the reader.
 Messages read_messages(const std::string& file) {
@@ -391,8 +394,8 @@ const std::map<std::string, Case>& cases() {
 }
 
 TEST(Messages, EachIsWhatTheFileSays) {
-  const Messages written = read_messages(OPYARD_TEST_MESSAGES);
-  ASSERT_FALSE(written.empty()) << "no messages in " << OPYARD_TEST_MESSAGES;
+  const Messages written = read_messages(kFile);
+  ASSERT_FALSE(written.empty()) << "no messages in " << kFile;
   const Subjects subjects;
   for (const auto& [name, provoke] : cases()) {
     SCOPED_TRACE(name);
@@ -410,7 +413,7 @@ TEST(Messages, EachIsWhatTheFileSays) {
 }
 
 TEST(Messages, TheFileHasNoneThatNobodyProvokes) {
-  for (const auto& [name, message] : read_messages(OPYARD_TEST_MESSAGES)) {
+  for (const auto& [name, message] : read_messages(kFile)) {
     EXPECT_TRUE(name.rfind("python/", 0) == 0 || cases().contains(name)) << name;
   }
 }

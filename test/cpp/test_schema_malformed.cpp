@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "folder.h"
 #include "malformed.h"
 #include "opyard/schema/parse.h"
 #include "thrown_by.h"
@@ -11,8 +12,10 @@
 namespace opyard {
 namespace {
 
+const std::string kFile = std::string(kTestFolder) + "/schemas/malformed.txt";
+
 TEST(SchemaMalformed, C18_X9_EachTextIsRefusedWithItsWholeMessage) {
-  const std::vector<Malformed> entries = read_malformed(OPYARD_TEST_MALFORMED);
+  const std::vector<Malformed> entries = read_malformed(kFile);
   EXPECT_GE(entries.size(), 200u);
   std::set<std::string> texts;
   for (const auto& [line, text, message] : entries) {
@@ -26,7 +29,7 @@ TEST(SchemaMalformed, C18_X9_EachTextIsRefusedWithItsWholeMessage) {
 
 // The list is read as it is meant: places of the data and of the message are the same.
 TEST(SchemaMalformed, X9_ThePlacesInTheMessagesAreThoseOfTheFaults) {
-  for (const auto& [line, text, message] : read_malformed(OPYARD_TEST_MALFORMED)) {
+  for (const auto& [line, text, message] : read_malformed(kFile)) {
     SCOPED_TRACE("malformed.txt:" + std::to_string(line));
     std::size_t from = 0;
     for (const SchemaFault& fault : find_schema_faults(text)) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "../cpp/folder.h"
 #include "../cpp/malformed.h"
 #include "entries.h"
 #include "opyard/schema/parse.h"
@@ -25,7 +26,7 @@ constexpr Entry kEntries[] = {
 #undef OPYARD_FUZZ_ENTRY
 };
 
-const std::filesystem::path kFolder = OPYARD_FUZZ_FOLDER;
+const std::filesystem::path kFolder = std::filesystem::path(kTestFolder) / "fuzz";
 
 struct Input {
   std::string name;

@@ -113,7 +113,6 @@ def test_whole_report(project):
         "  3/3  killed    keys/no-upper-limit (0 s): test_clamp, Clamp.Limits: [1, 1, 2, 3, 4]",
         "",
         "           planted  killed  survived",
-        "text             0       0  -",
         "keys             3       2  another-comment",
         "mutants: 2 of 3 killed, 67 %; at least 66 % are asked for",
         "took 0 s",

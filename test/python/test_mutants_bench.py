@@ -78,10 +78,10 @@ def test_programs_of_the_idea_come_first_and_the_first_failure_ends_it(
 
 def test_programs_are_found_below_their_ideas(bench):
     ideas = bench.ideas_of_programs(ROOT)
-    assert ideas["test_dispatch_key"] == "keys"
-    assert ideas["test_schema_parse"] == ideas["test_fuzz_corpus"] == "schema"
-    assert ideas["test_reclaim"] == "registry"
-    assert ideas["test_small_vector"] == "base"
+    assert ideas["test_keys"] == "keys"
+    assert ideas["test_schema"] == ideas["test_fuzz_corpus"] == "schema"
+    assert ideas["test_registry"] == ideas["test_reclaim"] == "registry"
+    assert ideas["test_base"] == "base"
     assert {"base", "tensor", "value", "slot", "ffi", "plugin", "c_api"} <= set(ideas.values())
     for name in bench.PYTHON_TESTS:
         assert (ROOT / f"test/python/test_{name}.py").exists()
