@@ -35,7 +35,7 @@ class CallArguments {
     if (__builtin_expect(objects_ != few_.data(), 0)) delete[] objects_;
   }
   void add(Owned object) noexcept { objects_[++count_] = object.release(); }
-  void add_lent(PyObject* object) noexcept { objects_[++count_] = Py_NewRef(object); }
+  void add_shared(PyObject* object) noexcept { objects_[++count_] = Py_NewRef(object); }
   PyObject* const* data() const noexcept { return objects_ + 1; }
   std::size_t count() const noexcept { return count_; }
 

@@ -59,7 +59,7 @@ struct NextKernel {
   Runtime& runtime;
   PyObject* const function;
   const bool with_keyset;
-  const ShownFunction shown;
+  const GcVisibleFunction shown;
   // The operator that was called last, and its object. With the GIL held.
   mutable const Operator* op = nullptr;
   mutable PyObject* overload = nullptr;
@@ -159,7 +159,7 @@ PyType_Spec spec = {
 }  // namespace
 
 Kernel make_next_kernel(Runtime& runtime, PyObject* function, bool with_keyset,
-                        ShownFunction shown) {
+                        GcVisibleFunction shown) {
   auto kernel =
       std::unique_ptr<NextKernel>(new NextKernel{runtime, function, with_keyset, std::move(shown)});
   Kernel made = Kernel::with_context(&run_next_kernel, kernel.get(), &destroy_kernel);

@@ -72,7 +72,7 @@ template <bool fresh>
     for (const Value& value : stack.top(count)) {
       const Tensor& tensor = value.tensor_unchecked();
       if (PyObject* const live = find_wrapper(runtime, tensor)) {
-        arguments.add_lent(live);
+        arguments.add_shared(live);
       } else {
         arguments.add(wrap(runtime, Tensor(tensor)));
       }
@@ -220,7 +220,7 @@ void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey k
 }
 
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention,
-                          ShownFunction shown) {
+                          GcVisibleFunction shown) {
   auto kernel = std::unique_ptr<PythonKernel>(
       new PythonKernel{runtime, function, convention, std::move(shown), nullptr, nullptr});
   Kernel made = Kernel::with_context(&run_python_kernel, kernel.get(), &destroy_kernel);

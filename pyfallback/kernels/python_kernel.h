@@ -18,7 +18,7 @@ namespace opyard::python {
 
 // A kernel that calls `function`, which it puts into `shown` as long as it keeps it. With the GIL held.
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention,
-                          ShownFunction shown);
+                          GcVisibleFunction shown);
 
 // For the Runtime.
 extern const PythonKernelCalls python_kernel_calls;

@@ -49,10 +49,10 @@ PyObject* take_results(Runtime&, const Operator& op, Stack& stack, const Convert
 }
 
 // Not in the middle of a character. What lies behind the details is zero.
-void set_details(Misfit& misfit, std::string_view text) {
-  std::size_t size = std::min(text.size(), sizeof(misfit.details) - 1);
+void set_details(ArgumentMismatch& mismatch, std::string_view text) {
+  std::size_t size = std::min(text.size(), sizeof(mismatch.details) - 1);
   while (size < text.size() && size > 0 && (text[size] & 0xC0) == 0x80) --size;
-  text.copy(misfit.details, size);
+  text.copy(mismatch.details, size);
 }
 
 // `arrays` is the owner.
@@ -101,14 +101,16 @@ const CallPlan::Parameter* CallPlan::find(PyObject* name) const {
   return nullptr;
 }
 
-void CallPlan::blame(Misfit& misfit, std::string_view place, std::string_view what) const {
-  set_details(misfit,
-              fmt::format("{}{} {}", parameters_[misfit.position].argument->name, place, what));
+void CallPlan::blame(ArgumentMismatch& mismatch, std::string_view place,
+                     std::string_view what) const {
+  set_details(mismatch,
+              fmt::format("{}{} {}", parameters_[mismatch.position].argument->name, place, what));
 }
 
 // Pushes one argument. Where it does not fit nothing is pushed.
 bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
-                       ForeignArguments& arrays, Misfit& misfit, bool only_candidate) const {
+                       ForeignArguments& arrays, ArgumentMismatch& mismatch,
+                       bool only_candidate) const {
   try {
     arrays.set_written(parameters_[position].is_written);
     if (parameters_[position].is_tensor && given != Py_None && !is_tensor(runtime, given)) {
@@ -123,32 +125,32 @@ bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, 
       stack.push(std::move(value));
       return true;
     }
-    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
+    mismatch = {ArgumentMismatch::Kind::Type, position, given, nullptr, ""};
   } catch (const PastRange& range) {
-    misfit = {Misfit::Kind::Range, position, given, range.accepted, ""};
-    if (!range.place.empty()) blame(misfit, range.place, "is the number outside");
+    mismatch = {ArgumentMismatch::Kind::Range, position, given, range.accepted, ""};
+    if (!range.place.empty()) blame(mismatch, range.place, "is the number outside");
   } catch (const WrongElement& element) {
-    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
-    blame(misfit, element.place,
+    mismatch = {ArgumentMismatch::Kind::Type, position, given, nullptr, ""};
+    blame(mismatch, element.place,
           fmt::format("is of type '{}', where '{}' is expected", element.found, element.accepted));
   } catch (const RefusedArray& refused) {
-    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
-    if (only_candidate) refuse_array(refused, misfit);
-    set_details(misfit,
+    mismatch = {ArgumentMismatch::Kind::Type, position, given, nullptr, ""};
+    if (only_candidate) refuse_array(refused, mismatch);
+    set_details(mismatch,
                 refused.place.empty() ? refused.what() : refused.place + ": " + refused.what());
   } catch (const NamesNothing& error) {
     if (only_candidate) throw;
-    misfit = {Misfit::Kind::Type, position, given, nullptr, ""};
-    set_details(misfit, error.what());
+    mismatch = {ArgumentMismatch::Kind::Type, position, given, nullptr, ""};
+    set_details(mismatch, error.what());
   }
   return false;
 }
 
 bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-                    Stack& stack, ForeignArguments& arrays, Misfit& misfit,
+                    Stack& stack, ForeignArguments& arrays, ArgumentMismatch& mismatch,
                     bool only_candidate) const {
   if (count > positional_) {
-    misfit = {Misfit::Kind::TooMany, std::size_t(count), nullptr, nullptr, ""};
+    mismatch = {ArgumentMismatch::Kind::TooMany, std::size_t(count), nullptr, nullptr, ""};
     return false;
   }
   arrays.begin();
@@ -163,7 +165,7 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
     if (given == nullptr) {
       const std::optional<Value>& default_value = parameter.argument->default_value;
       if (!default_value) {
-        misfit = {Misfit::Kind::Missing, i, nullptr, nullptr, ""};
+        mismatch = {ArgumentMismatch::Kind::Missing, i, nullptr, nullptr, ""};
         stack.drop(i);
         return false;
       }
@@ -174,7 +176,7 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
                                              ? arrays.lend_of_known_type(runtime, given)
                                              : nullptr) {
       lend_to(stack, array);
-    } else if (!convert(runtime, i, given, stack, arrays, misfit, only_candidate)) {
+    } else if (!convert(runtime, i, given, stack, arrays, mismatch, only_candidate)) {
       stack.drop(i);
       return false;
     }
@@ -183,7 +185,7 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
     if (storage_offset_ != 0 && !arrays.empty()) move_offset(runtime, stack, arrays);
     return true;
   }
-  misfit = {Misfit::Kind::Names, std::size_t(count), nullptr, nullptr, ""};
+  mismatch = {ArgumentMismatch::Kind::Names, std::size_t(count), nullptr, nullptr, ""};
   stack.drop(parameters_.size());
   return false;
 }
@@ -207,40 +209,40 @@ void CallPlan::move_offset(Runtime& runtime, Stack& stack, const ForeignArgument
   offset = given - skipped;
 }
 
-std::string CallPlan::explain(const Misfit& misfit, PyObject* names) const {
-  switch (misfit.kind) {
-    case Misfit::Kind::TooMany:
+std::string CallPlan::explain(const ArgumentMismatch& mismatch, PyObject* names) const {
+  switch (mismatch.kind) {
+    case ArgumentMismatch::Kind::TooMany:
       if (positional_ == kCannotBeCalled) {
         return fmt::format("{} has a variadic schema, which this version cannot call from Python",
                            op_.declaration());
       }
       return fmt::format(
           "{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}",
-          op_.name().name, positional_, misfit.position, op_.declaration());
-    case Misfit::Kind::Missing:
+          op_.name().name, positional_, mismatch.position, op_.declaration());
+    case ArgumentMismatch::Kind::Missing:
       return fmt::format("{}() is missing value for argument '{}'. Declaration: {}",
-                         op_.name().name, parameters_[misfit.position].argument->name,
+                         op_.name().name, parameters_[mismatch.position].argument->name,
                          op_.declaration());
-    case Misfit::Kind::Type:
-    case Misfit::Kind::Range:
-      return explain_value(misfit);
-    case Misfit::Kind::Names:
-      return explain_names(misfit.position, names);
+    case ArgumentMismatch::Kind::Type:
+    case ArgumentMismatch::Kind::Range:
+      return explain_value(mismatch);
+    case ArgumentMismatch::Kind::Names:
+      return explain_names(mismatch.position, names);
   }
-  fail(ErrorKind::Internal, "a misfit of no kind");
+  fail(ErrorKind::Internal, "a mismatch of no kind");
 }
 
-std::string CallPlan::explain_value(const Misfit& misfit) const {
-  const Argument& argument = *parameters_[misfit.position].argument;
-  const std::string past = misfit.kind == Misfit::Kind::Type
+std::string CallPlan::explain_value(const ArgumentMismatch& mismatch) const {
+  const Argument& argument = *parameters_[mismatch.position].argument;
+  const std::string past = mismatch.kind == ArgumentMismatch::Kind::Type
                                ? ""
-                               : fmt::format(" with a number outside of {}", misfit.accepted);
+                               : fmt::format(" with a number outside of {}", mismatch.accepted);
   return fmt::format(
       "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'{}.\n"
       "Position: {}\nValue: {}\nDeclaration: {}{}{}",
-      op_.name().name, to_string(*argument.type), argument.name, Py_TYPE(misfit.given)->tp_name,
-      past, misfit.position, shown(misfit.given), op_.declaration(),
-      misfit.details[0] == '\0' ? "" : "\nCast error details: ", misfit.details);
+      op_.name().name, to_string(*argument.type), argument.name, Py_TYPE(mismatch.given)->tp_name,
+      past, mismatch.position, shown(mismatch.given), op_.declaration(),
+      mismatch.details[0] == '\0' ? "" : "\nCast error details: ", mismatch.details);
 }
 
 // `count` arguments were given by position.
@@ -264,23 +266,23 @@ std::string CallPlan::explain_names(std::size_t count, PyObject* names) const {
 
 void CallPlan::require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                        Stack& stack, ForeignArguments& arrays) const {
-  Misfit misfit;
-  if (!bind(runtime, args, count, names, stack, arrays, misfit, true)) refuse(misfit, names);
+  ArgumentMismatch mismatch;
+  if (!bind(runtime, args, count, names, stack, arrays, mismatch, true)) refuse(mismatch, names);
 }
 
-void CallPlan::refuse(const Misfit& misfit, PyObject* names) const {
+void CallPlan::refuse(const ArgumentMismatch& mismatch, PyObject* names) const {
   refuse(positional_ == kCannotBeCalled ? ErrorKind::Unsupported : ErrorKind::BadArgument,
-         explain(misfit, names));
+         explain(mismatch, names));
 }
 
-void CallPlan::refuse_array(const RefusedArray& refused, const Misfit& misfit) const {
+void CallPlan::refuse_array(const RefusedArray& refused, const ArgumentMismatch& mismatch) const {
   refuse(
       refused.kind(),
       fmt::format("{}() cannot take what was given for argument '{}'{}, a value of type '{}': {}.\n"
                   "Position: {}\nDeclaration: {}",
-                  op_.name().name, parameters_[misfit.position].argument->name, refused.place,
-                  refused.type.empty() ? Py_TYPE(misfit.given)->tp_name : refused.type.c_str(),
-                  refused.what(), misfit.position, op_.declaration()));
+                  op_.name().name, parameters_[mismatch.position].argument->name, refused.place,
+                  refused.type.empty() ? Py_TYPE(mismatch.given)->tp_name : refused.type.c_str(),
+                  refused.what(), mismatch.position, op_.declaration()));
 }
 
 void CallPlan::refuse(ErrorKind kind, std::string text) const {

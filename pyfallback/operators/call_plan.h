@@ -4,7 +4,7 @@
 // names, defaults as values, what may be given by position. Binding walks it once, puts the
 // arguments straight onto the stack, and builds no dictionary and no tuple.
 //
-// Where the arguments do not fit, the failure is found once, as a Misfit, and put into words only
+// Where the arguments do not fit, the failure is found once, as a ArgumentMismatch, and put into words only
 // where nobody takes the call: looking a second time may run an __index__ that answers otherwise.
 // The texts are kept to the letter, since people match on them.
 //
@@ -26,7 +26,7 @@
 namespace opyard::python {
 
 // Why arguments do not fit a schema.
-struct Misfit {
+struct ArgumentMismatch {
   enum class Kind : std::uint8_t { TooMany, Missing, Type, Range, Names };
   Kind kind;
   std::size_t position;  // of the parameter; for TooMany and Names how many were given by position
@@ -43,21 +43,22 @@ class CallPlan {
   CallPlan(Runtime& runtime, const Operator& op);
 
   // Binds vectorcall arguments and pushes one value an argument of the schema. Where they do
-  // not fit it gives false, with what was wrong in `misfit`; the stack is then as it was. Throws
+  // not fit it gives false, with what was wrong in `mismatch`; the stack is then as it was. Throws
   // where a conversion raises; that something names nothing is raised where this is the only
-  // candidate, else a misfit. Tensors are lent: the caller's references keep them alive, and `arrays` those
+  // candidate, else a mismatch. Tensors are lent: the caller's references keep them alive, and `arrays` those
   // that stand for arrays of other libraries.
   bool bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
-            Stack& stack, ForeignArguments& arrays, Misfit& misfit, bool only_candidate) const;
+            Stack& stack, ForeignArguments& arrays, ArgumentMismatch& mismatch,
+            bool only_candidate) const;
   // The same, and raises what refuse() does where they do not fit.
   void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Stack& stack, ForeignArguments& arrays) const;
 
-  // A misfit in words; `names` as they were bound.
-  std::string explain(const Misfit& misfit, PyObject* names) const;
+  // A mismatch in words; `names` as they were bound.
+  std::string explain(const ArgumentMismatch& mismatch, PyObject* names) const;
   // Raises BadArgument (TypeError) with those words; OperatorGone where the definition was taken
   // back, Unsupported for an operator with a variadic schema.
-  [[noreturn]] OPYARD_COLD void refuse(const Misfit& misfit, PyObject* names) const;
+  [[noreturn]] OPYARD_COLD void refuse(const ArgumentMismatch& mismatch, PyObject* names) const;
 
   // How calls are made whose arguments are ready; see operators/direct_call.h.
   const DirectCall& direct() const noexcept { return direct_; }
@@ -81,13 +82,14 @@ class CallPlan {
 
   const Parameter* find(PyObject* name) const;
   bool convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
-               ForeignArguments& arrays, Misfit& misfit, bool only_candidate) const;
+               ForeignArguments& arrays, ArgumentMismatch& mismatch, bool only_candidate) const;
   [[noreturn]] OPYARD_COLD void refuse_array(const RefusedArray& refused,
-                                             const Misfit& misfit) const;
+                                             const ArgumentMismatch& mismatch) const;
   [[noreturn]] OPYARD_COLD void refuse(ErrorKind kind, std::string text) const;
   // Adds "<argument><place> <what>".
-  OPYARD_COLD void blame(Misfit& misfit, std::string_view place, std::string_view what) const;
-  std::string explain_value(const Misfit& misfit) const;
+  OPYARD_COLD void blame(ArgumentMismatch& mismatch, std::string_view place,
+                         std::string_view what) const;
+  std::string explain_value(const ArgumentMismatch& mismatch) const;
   std::string explain_names(std::size_t count, PyObject* names) const;
 
   OPYARD_COLD void move_offset(Runtime& runtime, Stack& stack,

@@ -83,20 +83,20 @@ std::span<PyObject* const> items_of(const Owned& tuple) {
 }
 
 // How many arguments fitted. Where names were wrong, one of them was at least.
-std::size_t fitted(const Misfit& misfit, PyObject* names) {
-  if (misfit.kind == Misfit::Kind::TooMany) return 0;
-  if (misfit.kind != Misfit::Kind::Names) return misfit.position;
-  return misfit.position + std::size_t(PyTuple_GET_SIZE(names)) - 1;
+std::size_t fitted(const ArgumentMismatch& mismatch, PyObject* names) {
+  if (mismatch.kind == ArgumentMismatch::Kind::TooMany) return 0;
+  if (mismatch.kind != ArgumentMismatch::Kind::Names) return mismatch.position;
+  return mismatch.position + std::size_t(PyTuple_GET_SIZE(names)) - 1;
 }
 
 // The candidate that more arguments fit than any other, or null.
-PyObject* closest(std::span<PyObject* const> overloads, std::span<const Misfit> misfits,
-                  PyObject* names) {
+PyObject* closest(std::span<PyObject* const> overloads,
+                  std::span<const ArgumentMismatch> mismatches, PyObject* names) {
   std::size_t best = 0;
   bool alone = true;
-  for (std::size_t i = 1; i < misfits.size(); ++i) {
-    const std::size_t here = fitted(misfits[i], names);
-    const std::size_t most = fitted(misfits[best], names);
+  for (std::size_t i = 1; i < mismatches.size(); ++i) {
+    const std::size_t here = fitted(mismatches[i], names);
+    const std::size_t most = fitted(mismatches[best], names);
     if (here >= most) alone = here > most;
     if (here > most) best = i;
   }
@@ -105,13 +105,14 @@ PyObject* closest(std::span<PyObject* const> overloads, std::span<const Misfit> 
 
 // No overload takes the arguments: every candidate says why.
 [[noreturn]] OPYARD_COLD void refuse_all(std::span<PyObject* const> overloads,
-                                         std::span<const Misfit> misfits, PyObject* names) {
-  if (overloads.size() == 1) plan_of(overloads[0]).refuse(misfits[0], names);
+                                         std::span<const ArgumentMismatch> mismatches,
+                                         PyObject* names) {
+  if (overloads.size() == 1) plan_of(overloads[0]).refuse(mismatches[0], names);
   std::string text = "Overloaded operator invoked from Python failed to match any schema:\n";
   for (std::size_t i = 0; i < overloads.size(); ++i) {
-    text += plan_of(overloads[i]).explain(misfits[i], names) + "\n\n";
+    text += plan_of(overloads[i]).explain(mismatches[i], names) + "\n\n";
   }
-  if (PyObject* const best = closest(overloads, misfits, names)) {
+  if (PyObject* const best = closest(overloads, mismatches, names)) {
     text += "Closest candidate: " + plan_of(best).op().declaration();
   }
   fail(ErrorKind::BadArgument, std::move(text));
@@ -124,16 +125,16 @@ Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* 
   const Owned held = current_overloads(self);
   const std::span<PyObject* const> overloads = items_of(held);
   if (overloads.empty()) refuse_gone(packet_of(self));
-  SmallVector<Misfit, 4> misfits;
+  SmallVector<ArgumentMismatch, 4> mismatches;
   for (PyObject* const overload : overloads) {
-    Misfit misfit;
-    if (plan_of(overload).bind(*packet_of(self).runtime, args, count, names, stack, arrays, misfit,
-                               overloads.size() == 1)) {
+    ArgumentMismatch mismatch;
+    if (plan_of(overload).bind(*packet_of(self).runtime, args, count, names, stack, arrays,
+                               mismatch, overloads.size() == 1)) {
       return Owned::share(overload);
     }
-    misfits.push_back(misfit);
+    mismatches.push_back(mismatch);
   }
-  refuse_all(overloads, misfits, names);
+  refuse_all(overloads, mismatches, names);
 }
 
 // The overload that is asked first, where it takes the arguments as they are.

@@ -1,16 +1,16 @@
 // operators/python_function.h: the Python function behind a kernel's record.
 //
-// A record whose boxed function is PythonKernelCalls::run has a PythonKernel as its context. Whoever has
-// the call's arguments as Python objects already may call the function with those: direct_call.h.
+// A record whose boxed function is PythonKernelCalls::run has a PythonKernel as its context. Code
+// that has the call's arguments as Python objects may call the function with them directly: direct_call.h.
 //
-// Depends on: operators/shown_functions.h, runtime/runtime.h, registry/record.h.
+// Depends on: operators/gc_visible_functions.h, runtime/runtime.h, registry/record.h.
 #pragma once
 
 #include "runtime/runtime.h"
 
 #include <atomic>
 
-#include "operators/shown_functions.h"
+#include "operators/gc_visible_functions.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard::python {
@@ -44,7 +44,7 @@ struct PythonKernel {
   Runtime& runtime;
   PyObject* const function;
   const KernelConvention convention;
-  const ShownFunction shown;
+  const GcVisibleFunction shown;
   // The operator that was called last where it takes tensors by position only and gives one: its calls
   // need no conversions. The second is for kernels whose results have to be fresh. Read before the GIL
   // is there: both ways do the same.

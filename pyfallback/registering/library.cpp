@@ -6,7 +6,7 @@
 // with the last share.
 //
 // [Ending] A library is shown to Python's collector with the functions of its kernels from the moment on when its
-// interpreter is closed: see operators/shown_functions.h. What is collected then is taken back.
+// interpreter is closed: see operators/gc_visible_functions.h. What is collected then is taken back.
 #include "registering/library.h"
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ namespace {
 struct LibraryObject {
   PyObject_HEAD Runtime* runtime;
   std::shared_ptr<Library> library;  // null once reset
-  ShownFunctions functions;
+  GcVisibleFunctions functions;
 };
 
 LibraryObject& object_of(PyObject* self) { return *reinterpret_cast<LibraryObject*>(self); }
@@ -79,7 +79,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     const Owned object = checked(type->tp_alloc(type, 0));
     LibraryObject& made = object_of(object.get());
     new (&made.library) std::shared_ptr<Library>(std::move(library));
-    new (&made.functions) ShownFunctions();
+    new (&made.functions) GcVisibleFunctions();
     made.runtime = &runtime_of(type);
     if (leak_check != nullptr) {
       leak_check->add(LeakCheck::Kind::Library, object.get(),

@@ -2,14 +2,14 @@
 #include "runtime/drop_list.h"
 
 #include <new>
-#include "runtime/left_work.h"
+#include "runtime/deferred_work.h"
 
 namespace opyard::python {
 
 void DropList::push(PyObject* object) noexcept {
   auto* const entry = new (std::nothrow) Entry{object, first_.load(std::memory_order_relaxed)};
   if (entry == nullptr) return;  // leaked: nothing may be dropped without the GIL
-  left_work.fetch_add(1, std::memory_order_relaxed);
+  deferred_work.fetch_add(1, std::memory_order_relaxed);
   while (!first_.compare_exchange_weak(entry->next, entry, std::memory_order_release,
                                        std::memory_order_relaxed)) {
   }

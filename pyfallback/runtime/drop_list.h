@@ -7,7 +7,7 @@
 // A chain without a lock, so that the child of a fork cannot find it held. Entries are taken off
 // all at once only, hence none can be taken twice.
 //
-// Depends on: runtime/{python,left_work}.h.
+// Depends on: runtime/{python,deferred_work}.h.
 #pragma once
 
 #include "runtime/python.h"
@@ -15,7 +15,7 @@
 #include <atomic>
 #include <utility>
 
-#include "runtime/left_work.h"
+#include "runtime/deferred_work.h"
 
 namespace opyard::python {
 
@@ -34,7 +34,7 @@ class DropList {
     Entry* oldest = take_all();
     while (oldest != nullptr) {
       Entry* const done = std::exchange(oldest, oldest->next);
-      left_work.fetch_sub(1, std::memory_order_relaxed);
+      deferred_work.fetch_sub(1, std::memory_order_relaxed);
       drop(done->object);
       delete done;
     }

@@ -6,9 +6,9 @@
 //                   exception of its kind; a carried object is set again as it was, with its
 //                   traceback.
 //
-// Both look at what C++ code left to be done, on the way out: runtime/left_work.h.
+// Both look at what C++ code left to be done, on the way out: runtime/deferred_work.h.
 //
-// Depends on: runtime/{runtime,error_type,left_work}.h.
+// Depends on: runtime/{runtime,error_type,deferred_work}.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -21,8 +21,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/deferred_work.h"
 #include "runtime/error_type.h"
-#include "runtime/left_work.h"
 
 namespace opyard::python {
 
@@ -56,7 +56,7 @@ template <typename Result, typename Body>
 OPYARD_CATCHES_FORCED_UNWIND Result entry_from_python(Result failed, Body&& body) {
   try {
     Result result = std::forward<Body>(body)();
-    if (__builtin_expect(has_left_work(), 0) && !do_left_work()) {
+    if (__builtin_expect(has_deferred_work(), 0) && !do_deferred_work()) {
       if constexpr (std::is_same_v<Result, PyObject*>) Py_XDECREF(result);
       return failed;
     }
@@ -73,7 +73,7 @@ OPYARD_CATCHES_FORCED_UNWIND Result entry_from_python(Result failed, Body&& body
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "something was thrown that is no std::exception");
   }
-  if (__builtin_expect(has_left_work(), 0)) do_left_work();
+  if (__builtin_expect(has_deferred_work(), 0)) do_deferred_work();
   return failed;
 }
 template <typename Body>

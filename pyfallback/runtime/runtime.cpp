@@ -15,8 +15,8 @@
 
 #include "opyard/base/error.h"
 #include "opyard/registry/registry.h"
+#include "runtime/deferred_work.h"
 #include "runtime/gil.h"
-#include "runtime/left_work.h"
 #include "runtime/types.h"
 #include "runtime/warnings.h"
 
@@ -171,7 +171,7 @@ bool close_runtime(Runtime& runtime) noexcept {
   return last;
 }
 
-[[gnu::noinline]] bool do_left_work() noexcept {
+[[gnu::noinline]] bool do_deferred_work() noexcept {
   const void* const border = __builtin_return_address(0);
   PyObject* const former = take_exception();
   if (Runtime* const runtime = find_runtime()) runtime->drain_with_gil_held();

@@ -90,12 +90,12 @@ struct Runtime {
   // Classes of errors by name and names by class, see runtime/errors.cpp; null until the first one.
   PyObject* error_classes = nullptr;
   PyObject* error_names = nullptr;
-  // Of handlers: the name "__opyard_dispatch__", the function that stands for none, and the name under
-  // which classes keep what was found out about theirs.
+  // Of handlers: the name "__opyard_dispatch__"; disabled_dispatch(), the handler of a class without one; and
+  // the attribute in which a class keeps what is known about its handler.
   PyObject* handler_name = nullptr;
   PyObject* disabled_dispatch = nullptr;
   PyObject* kept_name = nullptr;
-  // What classes keep, once more, by their addresses: borrowed, and good while the type has this version.
+  // A cache of that attribute by the class's address: borrowed, and valid while the type has this version.
   struct KeptHandler {
     PyTypeObject* type = nullptr;
     unsigned version = 0;

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/deferred_work.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
-#include "runtime/left_work.h"
 
 // Put there by the linker: where this shared library begins and its code ends.
 extern "C" {
@@ -134,7 +134,7 @@ void warn_in_python(const Warning& warning) {
   if (!warning.at_once && holds_gil(*runtime)) {
     if (const _Unwind_Word frame = find_frame(nullptr)) {
       waiting.push_back({warning.kind, warning.message, frame});
-      left_work.fetch_add(1, std::memory_order_relaxed);
+      deferred_work.fetch_add(1, std::memory_order_relaxed);
       return;
     }
   }
@@ -153,7 +153,7 @@ bool say_waiting_warnings(const void* return_address) noexcept {
     }
     const Waiting next = std::move(waiting[i]);
     waiting.erase(waiting.begin() + std::ptrdiff_t(i));
-    left_work.fetch_sub(1, std::memory_order_relaxed);
+    deferred_work.fetch_sub(1, std::memory_order_relaxed);
     if (say(next.kind, next.message)) continue;
     PyObject* const raised = take_exception();
     if (error == nullptr) {

@@ -3,9 +3,9 @@
 // [Now or later] A kernel that warns is in the midst of its work, perhaps while an exception is on its way.
 // So where its call came from Python, on this thread, the warning waits until the border function
 // returns. Then filters see it; where one makes an error of it, the call fails with that, unless it has
-// failed already: the first error wins, and the warning is shown beside it. Where nobody would come by
-// to say it, as on a native thread, it is said at once, and what a filter makes of it comes out of
-// warn(). So it is where whoever warns can take back what was done.
+// failed already: the first error wins, and the warning is shown beside it. On a thread without such a
+// function, as on a native one, the warning is issued at once, and an error that a filter makes of it is
+// thrown by warn(), so that the code that warns can undo its work.
 //
 // Depends on: opyard/base/warning.h.
 #pragma once

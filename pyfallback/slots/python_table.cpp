@@ -133,7 +133,7 @@ void begin_call(const PythonTable* self, PythonScope* scope) {
 }
 int end_call(const PythonTable*, PythonScope* scope) {
   end<CalledFromPython>(scope);
-  return __builtin_expect(has_left_work(), 0) && !do_left_work() ? -1 : 0;
+  return __builtin_expect(has_deferred_work(), 0) && !do_deferred_work() ? -1 : 0;
 }
 
 // ---- errors and references

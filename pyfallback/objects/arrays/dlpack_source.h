@@ -8,7 +8,7 @@
 //
 // [Strides] DLPack knows strides below zero, and so does the core. In Python tensors run forwards,
 // whichever way they came: slicing, from_numpy() and from_dlpack() refuse them alike, and
-// opyard.tensor() copies such arrays. Where there is nowhere to go a stride means nothing, and
+// opyard.tensor() copies such arrays. The stride of a dimension of size 0 or 1 has no effect, and
 // becomes 1.
 //
 // Messages begin with `what`, such as "from_dlpack: ". Everything with the GIL held.

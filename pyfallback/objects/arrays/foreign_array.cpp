@@ -41,8 +41,8 @@ const dlpack::DLPackExchangeAPI* table_of_our_version(const void* first) noexcep
   return nullptr;
 }
 
-// The table of a type under this name, or null. What is there and is no capsule is no table: None stands for
-// none, and an address as a number cannot be told from any other number.
+// The table that a type has under this name, or null. Only a capsule is a table: None means that there is none,
+// and a number cannot be told to be an address.
 const dlpack::DLPackExchangeAPI* find_table(Runtime& runtime, PyTypeObject* type, PyObject* name) {
   PyObject* const found = lookup_on_type(type, name);
   if (found == nullptr) return nullptr;

@@ -53,8 +53,7 @@ void settle_with_gil_held(LentArray& loan) {
   loan.tensor.set_access((managed->flags & dlpack::kReadOnly) != 0);
 }
 
-// Where there is nobody who could be told that a library lends what it gives to nobody: its array is kept, and nothing
-// written to it.
+// For callers that cannot raise. If the library gives no struct of its own, its array is kept, and is read-only.
 OPYARD_COLD void settle_quietly(LentArray& loan) noexcept {
   PyObject* const pending = PyErr_Occurred() == nullptr ? nullptr : take_exception();
   try {

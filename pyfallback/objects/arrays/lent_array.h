@@ -1,18 +1,18 @@
 // objects/arrays/lent_array.h: arrays of other libraries, lent to operators for the length of a call.
 //
-// For a call nobody has to own anything: the caller's reference keeps the array. So an array is looked at by the cheapest door
-// that there is, and a tensor that stands for it is filled in (opyard/tensor/lent_tensor.h):
+// The caller's reference keeps the array alive for the call, so the call needs no owner. The array is read in the
+// cheapest way that its type offers, into a tensor that owns nothing (opyard/tensor/lent_tensor.h):
 //
-//   types with an exchange table      the table's borrowed struct; an owned one once somebody asks for more than that says
-//   exactly numpy.ndarray             its buffer; where it is kept, a reference to the array, which is what its
-//                                     __dlpack__ holds
+//   types with an exchange table      the table's borrowed struct; an owned one as soon as more is asked for
+//   exactly numpy.ndarray             its buffer; if it is kept, a reference to the array, as its __dlpack__
+//                                     would hold
 //   types with the buffer protocol    the buffer, which stays exported
 //   structs that the caller owns      the struct
 //
-// Only for plain arrays: what is out of the ordinary is taken as from_dlpack() takes it, which says what is wrong with it.
+// Only for plain arrays. Any other goes the way of from_dlpack(), which says what is wrong with it.
 //
-// [Kept] Where the tensor outlives the call, the loan goes into a keeper (objects/arrays/dlpack_keeper.h), which owns it for the
-// storage, and gives back all that it has when it dies.
+// [Kept] If the tensor outlives the call, the loan moves into a keeper (objects/arrays/dlpack_keeper.h), which owns
+// it for the storage, and gives everything back when it dies.
 //
 // Loans come from, and go back to, a free list of the interpreter. Everything with the GIL held, but for settle().
 //

@@ -12,8 +12,8 @@
 #include "objects/values/dtype.h"
 #include "objects/values/integer.h"
 #include "objects/values/recursion.h"
-#include "objects/values/stand_in.h"
 #include "objects/values/symbolic.h"
+#include "objects/values/value_protocol.h"
 #include "runtime/errors.h"
 
 #include "opyard/schema/parse.h"
@@ -482,10 +482,10 @@ bool convert_itself(Runtime& runtime, const Type& type, PyObject* object, Value&
 bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value,
               ForeignArguments* arrays) {
   if (__builtin_expect(convert_itself(runtime, type, object, value, arrays), 1)) return true;
-  const Owned stand_in = find_stand_in(object);
-  if (!stand_in) return false;
-  if (convert_itself(runtime, type, stand_in.get(), value, arrays)) return true;
-  throw WrongElement{".__opyard_value__()", Py_TYPE(stand_in.get())->tp_name, to_string(type)};
+  const Owned meant = value_by_protocol(object);
+  if (!meant) return false;
+  if (convert_itself(runtime, type, meant.get(), value, arrays)) return true;
+  throw WrongElement{".__opyard_value__()", Py_TYPE(meant.get())->tp_name, to_string(type)};
 }
 
 }  // namespace opyard::python

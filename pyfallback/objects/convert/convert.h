@@ -18,7 +18,7 @@
 //   Future(T)     futures.Future                               the same
 //   SymInt, SymFloat, SymBool   SymInt, SymFloat, SymBool, and as int, float, bool
 //   Any           any of the above, else the object itself     what it is
-//   all but Any   an object with __opyard_value__() that gives one of these (objects/values/stand_in.h)
+//   all but Any   an object with __opyard_value__() that gives one of these (objects/values/value_protocol.h)
 //
 // Storages, generators, streams, and the classes and enums of C++ users have no object in Python:
 // to_value() accepts none and to_python() raises Unsupported.

@@ -15,7 +15,7 @@
 namespace opyard::python {
 namespace {
 
-// Whether there is such an attribute: None stands for none.
+// Whether the attribute is there and is not None.
 bool is_given(const Owned& attribute) { return attribute && attribute.get() != Py_None; }
 
 // The function from_dlpack of the library that an array belongs to, or null.

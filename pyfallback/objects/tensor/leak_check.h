@@ -1,11 +1,10 @@
-// objects/tensor/leak_check.h: what is left when the interpreter has ended, for whoever asks for it.
+// objects/tensor/leak_check.h: a report of what is left when the interpreter has ended.
 //
-// With OPYARD_LEAKCHECK=1 in the environment, what lives is written down as it comes and goes: wrappers of
-// tensors, libraries with the operators that they define, Python functions that C++ keeps. What is
-// left after the interpreter has ended stands on stderr then, and nothing stands there where nothing
-// is. Libraries that live when the end begins are taken back then, since a kernel of a module keeps that
-// module's variables, its library among them. Without it, this is one pointer that is null, and no call looks at it: only where memory is
-// allocated, and where something is registered.
+// With OPYARD_LEAKCHECK=1 in the environment, objects are noted while they live: wrappers of tensors,
+// libraries with the operators that they define, Python functions that C++ keeps. After the interpreter has
+// ended, those that are left are printed to stderr; if none are, nothing is printed. Libraries that are alive
+// when the end begins are ended first, since a kernel keeps its module's variables, the library among them.
+// Without the variable this is a null pointer. Calls never look at it; allocating and registering do.
 //
 // Depends on: nothing of ours.
 #pragma once
@@ -32,10 +31,10 @@ class LeakCheck {
   void report() const noexcept;
 };
 
-// Null where nobody asked.
+// Null without OPYARD_LEAKCHECK.
 inline constinit LeakCheck* leak_check = nullptr;
 
-// Looks at the environment. With the GIL held; once counts.
+// Reads the environment, once. With the GIL held.
 void begin_leak_check();
 
 }  // namespace opyard::python

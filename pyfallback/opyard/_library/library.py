@@ -52,7 +52,7 @@ def _key_name(key: "str | int") -> str:
 
 
 def _function(fn: object) -> object:
-    """The kernel as `_C` takes it: None stands for falling through."""
+    """The kernel as `_C` takes it: None for the one that falls through."""
     if not callable(fn):
         raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
     return None if fn is fallthrough_kernel else fn
@@ -91,9 +91,9 @@ class Library:
     kind "DEF" is the only definer of a namespace, "FRAGMENT" adds definitions to it, "IMPL"
     registers kernels only, by default at `dispatch_key` (a name or a DispatchKey).
 
-    A library that the code of a module makes once more, because the module is reloaded or a cell
-    is run again, takes over from the one before: what it registers replaces what that one had
-    registered, and the rest is taken back when the code has run. See docs/guides/reloading.md.
+    If a module is reloaded, or a cell is run again, the library that its code makes replaces the
+    one that the same code made before: a registration replaces the earlier one, and what the code
+    no longer registers is unregistered when it has run. See docs/guides/reloading.md.
 
     Raises ValueError for an unknown kind and for reserved namespaces, RuntimeError for a namespace
     that is no identifier, where another library is the definer of this namespace, for a key with a

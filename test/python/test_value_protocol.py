@@ -1,6 +1,6 @@
-"""test_stand_in.py: objects that stand for a value of an operator.
+"""test_value_protocol.py: objects that stand for a value of an operator.
 
-Suspect stand_in.cpp, convert.cpp.
+Suspect value_protocol.cpp, convert.cpp.
 """
 
 import gc

@@ -1,5 +1,5 @@
-// objects/values/stand_in.cpp: asking an object for the value that it stands for.
-#include "objects/values/stand_in.h"
+// objects/values/value_protocol.cpp: asking an object for the value that it stands for.
+#include "objects/values/value_protocol.h"
 
 #include "runtime/types.h"
 
@@ -15,7 +15,7 @@ bool is_plain(PyObject* object) noexcept {
 
 }  // namespace
 
-Owned find_stand_in(PyObject* object) {
+Owned value_by_protocol(PyObject* object) {
   if (is_plain(object)) return Owned();
   auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   const Owned method = Owned::steal(PyObject_GetAttrString(type, "__opyard_value__"));
