@@ -3,11 +3,16 @@
 // Schemas, the inspection of the registry, and plugins. Only functions of the package call it.
 // It keeps no Python object of its own, so it may be imported late and lives as long as Python
 // lets it.
+//
+// [Interrupted] Python code runs while the module is made, such as the handler of a signal, and may raise. Then the
+// exception leaves as it is, and not as an ImportError; and what was made is forgotten at once, since pybind11
+// refuses to make a class twice: so the next import makes it anew.
 #include "runtime/python.h"
 
 #include "bind/c_function.h"
 #include "bind/registry.h"
 #include "bind/schema.h"
+#include "bind/text.h"
 #include "opyard/plugin/plugin.h"
 #include "runtime/error_type.h"
 #include "runtime/gil.h"
@@ -79,8 +84,12 @@ void add_plugins(py::module_& module) {
   module.def(
       "load_environment_libraries",
       [] {
-        const ReleaseGil release;
-        return load_environment_libraries();
+        std::vector<std::string> errors;
+        {
+          const ReleaseGil release;
+          errors = load_environment_libraries();
+        }
+        return show_texts(errors);
       },
       "loads the plugins that OPYARD_LIBRARIES names, once; gives the errors");
   module.def(
@@ -92,19 +101,48 @@ void add_plugins(py::module_& module) {
       },
       "the paths of the loaded plugins");
   module.def(
-      "linked_library_errors", [] { return linked_library_errors(); },
+      "linked_library_errors", [] { return show_texts(linked_library_errors()); },
       "why operators of libraries that were linked in are missing");
+}
+
+void make(py::module_& module) {
+  module.doc() = "Schemas, the inspection of the registry, and plugins.";
+  py::register_local_exception_translator(&translate);
+  add_schema(module);
+  add_registry(module);
+  add_keys(module);
+  add_plugins(module);
+  add_c_function(module);
+}
+
+// See [Interrupted]. Classes and functions refer to each other, so that the collector has to free them.
+void forget(const py::module_& module) {
+  PyObject* const names = PyModule_GetDict(module.ptr());
+  const auto all = py::reinterpret_steal<py::list>(PyDict_Keys(names));
+  for (const py::handle name : all) {
+    if (!py::cast<std::string>(name).starts_with("__")) PyDict_DelItem(names, name.ptr());
+  }
+  PyGC_Collect();
 }
 
 }  // namespace
 }  // namespace opyard::python
 
+// What pybind11 does with an exception of a module that is made. See [Interrupted].
+#undef PYBIND11_CATCH_INIT_EXCEPTIONS
+#define PYBIND11_CATCH_INIT_EXCEPTIONS                \
+  catch (py::error_already_set & error) {             \
+    error.restore();                                  \
+  }                                                   \
+  catch (const std::exception& error) {               \
+    PyErr_SetString(PyExc_ImportError, error.what()); \
+  }
+
 PYBIND11_MODULE(_bind, module, py::multiple_interpreters::per_interpreter_gil()) {
-  module.doc() = "Schemas, the inspection of the registry, and plugins.";
-  py::register_local_exception_translator(&opyard::python::translate);
-  opyard::python::add_schema(module);
-  opyard::python::add_registry(module);
-  opyard::python::add_keys(module);
-  opyard::python::add_plugins(module);
-  opyard::python::add_c_function(module);
+  try {
+    opyard::python::make(module);
+  } catch (...) {
+    opyard::python::forget(module);
+    throw;
+  }
 }

@@ -48,7 +48,6 @@ py::object capsule_of(const py::object& self) {
 
 void add_c_function(py::module_& module) {
   py::class_<Closure>(module, "CFunction", "what opyard.library.CFunction holds")
-      .def(py::init<const std::string&, const std::string&>())
       .def_property_readonly("address",
                              [](const Closure& self) {
                                return reinterpret_cast<std::uintptr_t>(self.function.address());
@@ -59,6 +58,13 @@ void add_c_function(py::module_& module) {
       .def_property_readonly("letters",
                              [](const Closure& self) { return self.function.letters(); });
   refuse_pickling(module.attr("CFunction"));
+  refuse_new(module.attr("CFunction"), "opyard.library.CFunction makes them");
+  module.def(
+      "make_c_function",
+      [](const std::string& name, const std::string& form) {
+        return std::make_unique<Closure>(name, form);
+      },
+      "an operator as a C function of this form");
   module.def(
       "c_prototype",
       [](const std::string& name, const std::string& form) {

@@ -1,6 +1,8 @@
 // bind/registry.cpp: asking the registry.
 #include "bind/registry.h"
 
+#include "bind/text.h"
+
 #include <chrono>
 #include <string>
 #include <tuple>
@@ -27,18 +29,23 @@ std::vector<std::string> operator_names() {
 void add_dumps(py::module_& module) {
   module.def("operator_names", &operator_names, "the names of all operators, in order");
   module.def(
-      "dump", [](const std::string& name) { return registry().dump(parse_operator_name(name)); },
+      "dump",
+      [](const std::string& name) { return show_text(registry().dump(parse_operator_name(name))); },
       "the registered kernels of an operator, a line each; '' where there are none");
   module.def(
       "dump_table",
-      [](const std::string& name) { return registry().dump_table(parse_operator_name(name)); },
+      [](const std::string& name) {
+        return show_text(registry().dump_table(parse_operator_name(name)));
+      },
       "the kernel of each key of an operator, a line each");
   module.def(
       "metadata",
-      [](const std::string& name) { return registry().metadata(parse_operator_name(name)); },
+      [](const std::string& name) {
+        return show_text(registry().metadata(parse_operator_name(name)));
+      },
       "what other programs need to know of an operator, as JSON");
   module.def(
-      "dangling", [] { return registry().dangling(); },
+      "dangling", [] { return show_texts(registry().dangling()); },
       "the dumps of operators that have kernels and no definition");
   module.def(
       "check_invariants", [] { registry().check_invariants(); },
@@ -51,12 +58,11 @@ void add_dumps(py::module_& module) {
 }
 
 // (key, before, after) for each slot that would change; `change` is a WhatIf.
-std::vector<std::tuple<int, std::string, std::string>> what_if(const std::string& name, int key,
-                                                               int change) {
-  std::vector<std::tuple<int, std::string, std::string>> rows;
+py::list what_if(const std::string& name, int key, int change) {
+  py::list rows;
   for (const TableChange& at :
        registry().what_if(parse_operator_name(name), DispatchKey(key), WhatIf(change))) {
-    rows.emplace_back(int(at.key), at.before, at.after);
+    rows.append(py::make_tuple(int(at.key), show_text(at.before), show_text(at.after)));
   }
   return rows;
 }
@@ -67,7 +73,8 @@ py::list history() {
   for (const RegistryEvent& event : registry().history()) {
     const std::chrono::duration<double> since_epoch = event.time.time_since_epoch();
     rows.append(py::make_tuple(event.number, since_epoch.count(), event.added, int(event.thing),
-                               event.name, int(event.key), event.provenance, event.registration));
+                               event.name, int(event.key), show_text(event.provenance),
+                               event.registration));
   }
   return rows;
 }

@@ -175,6 +175,12 @@ py::tuple answer(const std::optional<std::string>& why) {
   return py::make_tuple(!why.has_value(), why.value_or(""));
 }
 
+// For pickle and copy: the text is parsed again, by a function of the package whose name is all that is pickled.
+py::tuple reduce(const Schema& self, int) {
+  const py::object parse = py::module_::import("opyard.schema").attr("parse");
+  return py::make_tuple(parse, py::make_tuple(to_string(self)));
+}
+
 void add_schema_class(py::module_& module) {
   py::class_<Schema>(module, "Schema", "What an operator takes and gives. Made by parse().")
       .def_property_readonly(
@@ -223,13 +229,36 @@ void add_schema_class(py::module_& module) {
       .def("__hash__", [](const Schema& self) { return std::hash<std::string>()(to_string(self)); })
       .def(
           "__eq__", [](const Schema& a, const Schema& b) { return a == b; }, py::is_operator())
-      .def("__reduce_ex__", [](const Schema& self, int) {
-        const py::object parse = py::module_::import("opyard.schema").attr("parse");
-        return py::make_tuple(parse, py::make_tuple(to_string(self)));
-      });
+      .def("__reduce_ex__", &reduce, py::arg("protocol"), py::pos_only())
+      .def("__reduce__", [](const Schema& self) { return reduce(self, 0); });
+}
+
+PyObject* refuse_new_object(PyTypeObject* type, PyObject*, PyObject*) {
+  PyErr_Format(PyExc_TypeError, "cannot create '%s' objects", type->tp_name);
+  return nullptr;
 }
 
 }  // namespace
+
+void refuse_pickling(py::object type) {
+  const std::string name = py::str(type.attr("__name__"));
+  const auto refuse = [name](const py::object&, const py::args&) -> py::object {
+    throw py::type_error("cannot pickle '" + name + "' object");
+  };
+  for (const char* method : {"__reduce_ex__", "__reduce__"}) {
+    type.attr(method) = py::cpp_function(refuse, py::is_method(type));
+  }
+}
+
+void refuse_new(py::object type, const char* maker) {
+  const std::string text =
+      "cannot create '" + std::string(py::str(type.attr("__name__"))) + "' objects; " + maker;
+  type.attr("__new__") = py::cpp_function(
+      [text](const py::args&, const py::kwargs&) -> py::object { throw py::type_error(text); });
+  // Last: an assignment to the attribute sets the slot. So not even the __new__ of pybind11's base class, or
+  // of a subclass that calls it, makes one.
+  reinterpret_cast<PyTypeObject*>(type.ptr())->tp_new = refuse_new_object;
+}
 
 void add_schema(py::module_& module) {
   add_type(module);
@@ -240,6 +269,9 @@ void add_schema(py::module_& module) {
     module.attr(name).attr("__module__") = "opyard.schema";
   }
   for (const char* name : {"Type", "AliasInfo", "Argument"}) refuse_pickling(module.attr(name));
+  for (const char* name : {"Type", "AliasInfo", "Argument", "Schema"}) {
+    refuse_new(module.attr(name), "schemas and their parts are made by opyard.schema.parse(text)");
+  }
   module.def(
       "parse", [](const std::string& text) { return parse_schema(text); }, py::arg("text"),
       py::pos_only(),

@@ -11,14 +11,10 @@ namespace opyard::python {
 
 // Makes pickling an object of a class raise TypeError. What pybind11 leaves to copyreg, under protocols 0
 // and 1, makes an object by a way that ends the process.
-inline void refuse_pickling(pybind11::object type) {
-  const std::string name = pybind11::str(type.attr("__name__"));
-  type.attr("__reduce_ex__") = pybind11::cpp_function(
-      [name](const pybind11::object&, int) -> pybind11::object {
-        throw pybind11::type_error("cannot pickle '" + name + "' object");
-      },
-      pybind11::is_method(type));
-}
+void refuse_pickling(pybind11::object type);
+// Makes cls.__new__(cls) raise TypeError, naming who makes such objects: pybind11's gives an object without
+// a value.
+void refuse_new(pybind11::object type, const char* maker);
 
 // Adds Type, AliasInfo, Argument, Schema and parse to the module.
 void add_schema(pybind11::module_& module);

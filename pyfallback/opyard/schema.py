@@ -3,6 +3,13 @@
 parse("demo::axpy(Tensor(a!) y, Tensor x, *, float alpha=1.0) -> Tensor(a!)")
 """
 
-from ._bind import AliasInfo, Argument, Schema, Type, parse
+from . import _bind
+from ._bind import AliasInfo, Argument, Schema, Type
 
 __all__ = ["AliasInfo", "Argument", "Schema", "Type", "parse"]
+
+
+# A function of Python: pickle writes its name down, and for one of C++ it would write code to run.
+def parse(text: str, /) -> Schema:
+    """The schema that a text says. Raises ValueError, with line, column and a caret."""
+    return _bind.parse(text)

@@ -4,10 +4,12 @@ Suspect bind/schema.cpp.
 """
 
 import copy
+import io
 import pickle
 
 import pytest
 
+import opyard.library
 from opyard.schema import AliasInfo, Argument, Schema, Type, parse
 
 TEXT = (
@@ -175,6 +177,57 @@ def test_equality_and_hash(schema):
 def test_copies_and_pickles(schema):
     for again in (copy.copy(schema), copy.deepcopy(schema), pickle.loads(pickle.dumps(schema))):
         assert again == schema
+
+
+def parts_of(schema):
+    return [schema, schema.arguments[0], schema.arguments[0].type, schema.arguments[0].alias_info]
+
+
+def test_a_pickle_names_only_functions_of_the_package(schema):
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        text = pickle.dumps(schema, protocol)
+        names = {f"{a}.{b}" for a, b in names_in(text)}
+        assert names == {"opyard.schema.parse"}, protocol
+        assert pickle.loads(text) == schema
+
+
+def names_in(text):
+    """The (module, name) pairs that a pickle asks for."""
+    found = []
+
+    class Asking(pickle.Unpickler):
+        def find_class(self, module, name):
+            found.append((module, name))
+            return super().find_class(module, name)
+
+    Asking(io.BytesIO(text)).load()
+    return found
+
+
+def test_every_way_to_reduce_an_object_answers_or_raises(schema):
+    assert schema.__reduce__() == schema.__reduce_ex__(2) == (parse, (str(schema),))
+    for part in parts_of(schema)[1:]:
+        name = type(part).__name__
+        for reduce in (part.__reduce__, lambda part=part: part.__reduce_ex__(1)):
+            with pytest.raises(TypeError, match=f"cannot pickle '{name}' object"):
+                reduce()
+
+
+def test_objects_of_schemas_are_made_by_parse_alone(schema):
+    c_function = type(opyard.library.CFunction("aten::neg")._closure)
+    for cls in [type(part) for part in parts_of(schema)] + [c_function]:
+        below = type(cls)("Below", (cls,), {})
+        base = cls.__mro__[-2]  # pybind11's
+        for make in (
+            cls,
+            lambda cls=cls: cls.__new__(cls),
+            lambda cls=cls, below=below: cls.__new__(below),
+            lambda base=base, cls=cls: base.__new__(cls),
+            lambda base=base, below=below: base.__new__(below),
+            below,
+        ):
+            with pytest.raises(TypeError, match="cannot create|is not safe"):
+                make()
 
 
 def test_relations():

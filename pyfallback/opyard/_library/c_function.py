@@ -51,7 +51,7 @@ class CFunction:
     ) -> None:
         self.op = _ops.operator_of(op)
         self.form = form
-        self._closure = _bind.CFunction(self.op.name(), form)
+        self._closure = _bind.make_c_function(self.op.name(), form)
         self._function: Any = None
 
     @property

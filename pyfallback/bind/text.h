@@ -1,0 +1,31 @@
+// bind/text.h: texts of C++ that name files, as Python's.
+//
+// A file's name need not be UTF-8, and pybind11's own conversion would raise. As in the messages of errors, what is
+// none is shown by its escapes.
+//
+// Depends on: pybind11.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <string>
+#include <vector>
+
+#include "bind/pybind11.h"
+
+namespace opyard::python {
+
+inline pybind11::str show_text(const std::string& text) {
+  PyObject* const shown =
+      PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "backslashreplace");
+  if (shown == nullptr) throw pybind11::error_already_set();
+  return pybind11::reinterpret_steal<pybind11::str>(shown);
+}
+
+inline pybind11::list show_texts(const std::vector<std::string>& texts) {
+  pybind11::list shown;
+  for (const std::string& text : texts) shown.append(show_text(text));
+  return shown;
+}
+
+}  // namespace opyard::python
