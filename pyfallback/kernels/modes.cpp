@@ -79,9 +79,15 @@ PyObject* exchange(PyObject* module, PyObject* argument) {
     const Owned items = checked(PySequence_Fast(argument, "modes are given as a list"));
     std::vector<ModePtr> fresh;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      PyObject* const item = PySequence_Fast_GET_ITEM(items.get(), i);
+      if (!PyTuple_Check(item)) {
+        fail(ErrorKind::BadArgument,
+             std::string("a mode is given with its place, as (mode, place), not as a ") +
+                 Py_TYPE(item)->tp_name);
+      }
       PyObject* object = nullptr;
       long place = 0;
-      if (PyArg_ParseTuple(PySequence_Fast_GET_ITEM(items.get(), i), "Ol", &object, &place) == 0) {
+      if (PyArg_ParseTuple(item, "Ol", &object, &place) == 0) {
         throw PythonErrorSet();
       }
       fresh.push_back(make_mode(runtime, object, place));

@@ -1151,3 +1151,13 @@ def test_register_kernel_and_dispatch_rules_of_a_custom_op(make, ns, x):
     assert f(Mine(x)) is x
     make(twice)
     message_of(TypeError, f, Mine(x))  # the rule went with the definition
+
+
+@pytest.mark.parametrize(
+    ("mutates", "schema"),
+    [(("x",), "(Tensor(a!) x) -> Tensor"), ((), "(Tensor x) -> ()")],
+    ids=["mutates and returns", "neither"],
+)
+def test_F22_an_operator_that_no_rule_covers_has_no_fake_kernel(ns, meta, mutates, schema):
+    op = custom_op(f"{ns}::f", lambda x: None, mutates_args=mutates, schema=schema)
+    assert "has no fake kernel" in message_of(RuntimeError, op, meta)

@@ -834,3 +834,12 @@ def test_P11_ctrl_c_ends_a_wait(run_program):
             print("interrupted", time.monotonic() - before < 20)
     """)
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted True\n", "")
+
+
+def test_K2_a_container_made_by_cpp_is_shown_as_one_object(x):
+    parts = [Future() for _ in range(2)]
+    for part in parts:
+        part.set_result(x)
+    both = opyard.futures.collect_all(parts)
+    assert both.value() is both.value()
+    assert both.value()[0] is parts[0]

@@ -591,3 +591,10 @@ def test_F42_a_handler_gets_the_same_through_the_stack(define, given, named):
     assert direct == boxed
     assert list(map(type, direct[2])) == list(map(type, boxed[2]))
     assert list((direct[3] or {}).items()) == list((boxed[3] or {}).items())
+
+
+@pytest.mark.parametrize("place", [-1, 4, 99, -(2**31), 2**31 - 1])
+def test_a_mode_has_no_other_place(place):
+    with pytest.raises(ValueError, match=f"a mode has no place {place}"):
+        opyard._C.push_mode(DispatchMode(), place)
+    assert get_current_dispatch_mode_stack() == []

@@ -3,6 +3,7 @@
 import array as plain_arrays
 import ctypes
 import gc
+import hashlib
 import mmap
 import weakref
 
@@ -315,3 +316,9 @@ def test_numpy_is_needed_only_where_it_is_asked_for(run_program):
         assert "numpy" in sys.modules
     """)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_buffer_that_cannot_be_given_is_a_buffer_error():
+    columns = opyard.tensor([[1.0, 2.0], [3.0, 4.0]]).T
+    with pytest.raises(BufferError, match="not contiguous"):
+        hashlib.md5(columns)

@@ -551,3 +551,16 @@ def test_D9_a_number_is_repeated_as_often_as_a_schema_may_say(define, ns):
         f"{ns}::g() Expected a value of type 'int[2147483647]' for argument 'x' but instead "
         "found type 'int'."
     )
+
+
+def test_an_exception_that_nobody_added_to_has_no_notes(define, x):
+    error = ValueError("plain")
+
+    def kernel(x):
+        raise error
+
+    f = define("f(Tensor x) -> Tensor", CPU=kernel)
+    with pytest.raises(ValueError) as caught:
+        f(x)
+    assert caught.value is error
+    assert not hasattr(error, "__notes__")

@@ -243,3 +243,48 @@ def test_a_value_without_an_object_in_python_raises(plugin):
     )
     with pytest.raises(TypeError, match="'Storage'"):
         plugin.take_storage(1)
+
+
+# Every dtype, every kind: rows that are made of the lists -----------------------------------
+
+DTYPES = [value for value in vars(opyard._C).values() if isinstance(value, opyard.dtype)]
+# What a tensor of one element stands for, by the kind of its element.
+WHOLE = ("uint8", "int8", "int16", "int32", "int64")
+NUMBERS = {
+    **{name: ("int", 3) for name in WHOLE},
+    "float32": ("float", 2.5),
+    "float64": ("float", 2.5),
+    "complex64": ("complex", 1 + 2j),
+    "complex128": ("complex", 1 + 2j),
+    "bool": ("Scalar", True),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_tensor_without_dimensions_is_a_number_of_its_kind(define, dtype):
+    name = str(dtype).removeprefix("opyard.")
+    if name not in NUMBERS:
+        assert name in ("float16", "bfloat16"), "a new dtype needs its row"
+        return
+    type_, number = NUMBERS[name]
+    op, seen = echo(define, type_)
+    tensor = opyard.from_numpy(np.array(number, dtype=name))
+    assert tensor.dim() == 0 and tensor.dtype == dtype
+    op(tensor)
+    assert seen == [number] and type(seen[0]) is type(number)
+
+
+def test_a_future_passes_as_any_value(define):
+    op, seen = echo(define, "Any")
+    future = opyard.futures.Future()
+    future.set_result(3)
+    assert op(future) is future
+    assert op([future])[0] is future
+    assert seen[0] is future and seen[1][0] is future
+
+
+def test_a_refusal_of_a_union_says_why_its_tensor_is_none(define):
+    op, seen = echo(define, "Union(Tensor, str)")
+    with pytest.raises((TypeError, ValueError), match="another byte order|byte order"):
+        op(np.ones(2, ">f4"))
+    assert seen == []

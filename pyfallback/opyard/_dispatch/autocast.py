@@ -40,13 +40,14 @@ class autocast(_Guard):
         self._key = _C.DispatchKeySet(autocast_key(device_type))
         self._enabled = enabled
 
-    def _enter(self) -> tuple["_C.DispatchKeySet", "_C.DispatchKeySet"]:
+    def _begin(self) -> tuple["_C.DispatchKeySet", "_C.DispatchKeySet"]:
         include, exclude = _C.local_keys()
+        former = include & self._key, exclude & self._key
         if self._enabled:
             _C.set_local_keys(_joined(include, self._key), _without(exclude, self._key))
         else:
             _C.set_local_keys(_without(include, self._key), _joined(exclude, self._key))
-        return include & self._key, exclude & self._key
+        return former
 
     def _end(self, former: tuple["_C.DispatchKeySet", "_C.DispatchKeySet"]) -> None:
         # Of whatever the block has changed, only this key goes back.

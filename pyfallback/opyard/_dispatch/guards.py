@@ -22,12 +22,6 @@ def _without(keys: DispatchKeySet, fewer: DispatchKeySet) -> DispatchKeySet:
 class _Guard(ThreadBlock):
     """Changes this thread's sets while a with block runs. May be entered again, also inside."""
 
-    def _enter(self) -> object:
-        raise NotImplementedError
-
-    def _begin(self) -> tuple:
-        return self._enter(), self
-
 
 class IncludeDispatchKeyGuard(_Guard):
     """Adds keys to the include set of this thread; the end removes those that were not there."""
@@ -36,7 +30,7 @@ class IncludeDispatchKeyGuard(_Guard):
         super().__init__()
         self._keys = _as_set(keys)
 
-    def _enter(self) -> DispatchKeySet:
+    def _begin(self) -> DispatchKeySet:
         include, exclude = _C.local_keys()
         added = _without(self._keys, include)
         _C.set_local_keys(_joined(include, added), exclude)
@@ -54,7 +48,7 @@ class ExcludeDispatchKeyGuard(_Guard):
         super().__init__()
         self._keys = _as_set(keys)
 
-    def _enter(self) -> DispatchKeySet:
+    def _begin(self) -> DispatchKeySet:
         include, exclude = _C.local_keys()
         added = _without(self._keys, exclude)
         _C.set_local_keys(include, _joined(exclude, added))
@@ -94,7 +88,7 @@ class skip(ExcludeDispatchKeyGuard):
 class PreserveDispatchKeyGuard(_Guard):
     """Puts both sets back to what they were at its beginning, whatever has changed them."""
 
-    def _enter(self) -> tuple[DispatchKeySet, DispatchKeySet]:
+    def _begin(self) -> tuple[DispatchKeySet, DispatchKeySet]:
         return _C.local_keys()
 
     def _end(self, former: tuple[DispatchKeySet, DispatchKeySet]) -> None:
@@ -108,8 +102,8 @@ class ForceDispatchKeyGuard(PreserveDispatchKeyGuard):
         super().__init__()
         self._keys = _as_set(include), _as_set(exclude)
 
-    def _enter(self) -> tuple[DispatchKeySet, DispatchKeySet]:
-        former = super()._enter()
+    def _begin(self) -> tuple[DispatchKeySet, DispatchKeySet]:
+        former = super()._begin()
         _C.set_local_keys(*self._keys)
         return former
 
@@ -121,7 +115,7 @@ class SetExcludeDispatchKeyGuard(_Guard):
         super().__init__()
         self._key, self._desired = key, desired
 
-    def _enter(self) -> bool:
+    def _begin(self) -> bool:
         former = tls_is_dispatch_key_excluded(self._key)
         tls_set_dispatch_key_excluded(self._key, self._desired)
         return former

@@ -141,14 +141,20 @@ class pop_mode_temporarily(_Exchanged):
     Raises RuntimeError where there is none.
     """
 
-    def _begin(self) -> tuple:
+    def _begin(self) -> list:
         former = _C.modes()
-        return former, pop_mode()
+        _C.pop_mode()
+        return former
+
+    def _shown(self, former: list) -> DispatchMode:
+        return former[-1][0]
 
 
 class disable_current_modes(_Exchanged):
     """Runs a with block without modes; `as` gives those that there are, outermost first."""
 
-    def _begin(self) -> tuple:
-        former = _C.exchange_modes([])
-        return former, [mode for mode, _ in former]
+    def _begin(self) -> list:
+        return _C.exchange_modes([])
+
+    def _shown(self, former: list) -> list:
+        return [mode for mode, _ in former]

@@ -38,22 +38,34 @@ class ThreadBlock:
     """A with block of one thread. May be entered again, also inside, and by several threads."""
 
     def __init__(self) -> None:
-        self._entered: list = []  # (by whom, what the end undoes)
+        self._entered: list = []  # [by whom, what the end undoes]
 
-    def _begin(self) -> tuple:
-        """Changes the state; gives what the end undoes, and what `as` gives."""
+    def _begin(self) -> Any:
+        """Changes the state, the last that it does; gives what the end undoes."""
         raise NotImplementedError
+
+    def _shown(self, former: Any) -> Any:
+        """What `as` gives."""
+        return self
 
     def _end(self, former: Any) -> None:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
-        former, shown = self._begin()
-        self._entered.append((_holder(), former))
-        return shown
+        entered = [_holder(), None]
+        # First, since it may fail for want of memory.
+        self._entered.append(entered)
+        try:
+            entered[1] = self._begin()
+        except BaseException:
+            self._entered.remove(entered)
+            raise
+        return self._shown(entered[1])
 
     def __exit__(self, *exception: object) -> None:
         here, entered = _holder(), self._entered
+        if entered and entered[-1][0] is here:  # as mostly; this needs no memory
+            return self._end(entered.pop()[1])
         for at in range(len(entered) - 1, -1, -1):
             if entered[at][0] is here:
                 return self._end(entered.pop(at)[1])

@@ -36,7 +36,11 @@ def _outer_frame() -> "FrameType":
 def _place() -> str:
     """'file:line' of the nearest caller outside this package."""
     frame = _outer_frame()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    if place.isascii():
+        return place
+    # The name of a file need not be UTF-8: so that it can be printed, as tracebacks show it.
+    return place.encode("utf-8", "backslashreplace").decode()
 
 
 def _is_ours(module: object) -> bool:

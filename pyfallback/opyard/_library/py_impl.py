@@ -191,8 +191,8 @@ class _PythonDispatcher(ThreadBlock):
 
     _on: bool
 
-    def _begin(self) -> tuple:
-        return _C.set_python_dispatcher(self._on), self
+    def _begin(self) -> bool:
+        return _C.set_python_dispatcher(self._on)
 
     def _end(self, former: bool) -> None:
         _C.set_python_dispatcher(former)

@@ -1,0 +1,42 @@
+"""test_argument_kinds.py: arguments of every kind to every function of _C and _bind.
+
+The calls are made by argument_fuzz.py, in a process of its own. If that ends, the message names the
+seed and the call; the same seed makes the same calls. OPYARD_FUZZ_SEED takes another seed.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("argument_fuzz.py")
+SEED = int(os.environ.get("OPYARD_FUZZ_SEED", "20261122"))
+CALLS = 6_000  # of each of the seeds: some seconds
+
+
+def fuzz(tmp_path, seed, calls, *plant):
+    file = tmp_path / "call"
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", PROGRAM, str(seed), str(calls), file, *plant],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    return done, file.read_bytes().rstrip(b"\0").decode() if file.exists() else ""
+
+
+@pytest.mark.parametrize("run", range(4))
+def test_any_argument_is_answered_or_refused(tmp_path, run):
+    done, call = fuzz(tmp_path, SEED + run, CALLS)
+    assert done.returncode == 0, f"{call}\n{done.stderr[-3000:]}"
+    assert int(done.stdout) > 250, "few functions were found"
+
+
+@pytest.mark.parametrize("plant", ["trusting", "both"])
+def test_a_function_that_trusts_its_argument_is_found(tmp_path, plant):
+    done, call = fuzz(tmp_path, SEED, CALLS, plant)
+    assert done.returncode != 0
+    assert "planted" in call, call

@@ -1,0 +1,132 @@
+"""test_signals.py (T12): an exception of a signal handler, at random times in every kind of work.
+
+It comes out as that object, the next call works, and nothing of the thread's state is left changed.
+The first use of each part is in test_first_use.py. Suspect what the traceback names.
+"""
+
+import pytest
+from processes import PATIENCE, run
+
+OPERATIONS = {
+    "native calls": "opyard.ops.aten.add(x, x)",
+    "a Python kernel": "opyard.ops.sig.f(x)",
+    "a boxed Python kernel": "opyard.ops.sig.g(x, [1, 2])",
+    "a kernel that calls on": "opyard.ops.sig.deep(x)",
+    "a mode": "in_mode()",
+    "a subclass": "opyard.ops.sig.f(held)",
+    "an override": "overridden()",
+    "a definition": "defined()",
+    "arrays": "opyard.ops.aten.add(array, array); opyard.from_numpy(array); x + array",
+    "a key guard": "guarded()",
+    "futures": "futures()",
+    "texts": "repr(x); opyard.dispatch.explain(opyard.ops.sig.f, x)",
+    "schemas": "opyard.schema.parse('f(Tensor(a!) x, *, int[2] n=[1, 2]) -> Tensor(a!)')",
+    "attributes": "setattr(x, 'note', [x]); gc.collect(0)",
+}
+
+PROGRAM = """
+import gc, random, signal, sys, threading
+import numpy as np
+import opyard, opyard.dispatch, opyard.futures, opyard.library, opyard.schema
+from opyard.library import Library, override
+
+lib = Library("sig", "FRAGMENT")
+for name in ("f(Tensor x)", "g(Tensor x, int[] n)", "deep(Tensor x)"):
+    lib.define(name + " -> Tensor")
+lib.impl("f", lambda x: x, "CPU")
+lib.impl("g", lambda x, n: x, "CPU")
+lib.impl("deep", lambda x: opyard.ops.sig.g(opyard.ops.sig.f(x), [1]), "CPU")
+x = opyard.tensor([1.0, 2.0])
+array = np.ones(2, np.float32)
+
+class Held(opyard.Tensor):
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        return super().__opyard_dispatch__(op, types, [*args], kwargs)
+
+held = opyard.Tensor.make_subclass(Held, opyard.tensor([3.0]))
+
+class Mode(opyard.dispatch.DispatchMode):
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        return op(*args, **kwargs or dict())
+
+def in_mode():
+    with Mode():
+        opyard.ops.sig.f(x)
+
+def overridden():
+    made = override("sig::f", "CPU", lambda x: x)
+    try:
+        opyard.ops.sig.f(x)
+    finally:
+        made.remove()
+
+def defined():
+    made = Library("sig2", "FRAGMENT")
+    try:
+        made.define("h(Tensor x) -> Tensor")
+        made.impl("h", lambda x: x, "CPU")
+    finally:
+        made._destroy()
+
+def guarded():
+    with opyard.dispatch.ExcludeDispatchKeyGuard("OnTop1"):
+        opyard.ops.sig.f(x)
+
+def futures():
+    done = opyard.futures.Future()
+    then = done.then(lambda f: f.value())
+    done.set_result(1)
+    assert then.wait() == 1
+
+def work():
+    WORK
+
+class Interrupt(KeyboardInterrupt):
+    pass
+
+armed = False
+
+def handle(*args):
+    global armed
+    if armed:
+        armed = False
+        raise Interrupt
+
+work()  # the first use of each part is another test's
+signal.signal(signal.SIGALRM, handle)
+keys = opyard._C.local_keys()
+random.seed(int(sys.argv[1]))
+for number in range(int(sys.argv[2])):
+    armed = True
+    try:
+        signal.setitimer(signal.ITIMER_REAL, random.random() * 0.004 + 1e-5)
+        while armed:
+            work()
+    except Interrupt:
+        pass
+    else:
+        raise AssertionError("the interrupt did not come out")
+    # With blocks of Python itself may be left between two of its own steps; what they change is the
+    # thread's, and is put back by whoever interrupts a thread at will.
+    opyard._C.exchange_modes([])
+    opyard._C.set_local_keys(*keys)
+    assert opyard.ops.aten.add(x, x).tolist() == [2.0, 4.0]
+    assert opyard.ops.sig.g(x, [1]) is x
+gc.collect()
+opyard.dispatch.check_invariants()
+"""
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_T12_an_interrupt_comes_out_and_the_next_call_works(name):
+    done = run(PROGRAM.replace("WORK", OPERATIONS[name]), 7, 50, limit=60 * PATIENCE)
+    assert (done.code, done.stderr) == (0, ""), (done.code, done.stderr[-3000:])
+
+
+def test_T12_an_interrupt_that_is_lost_is_found():
+    """The planted defect: work that swallows whatever comes."""
+    swallows = "try: opyard.ops.sig.f(x)\n    except BaseException: pass"
+    program = PROGRAM.replace("while armed:", "for _ in range(30_000):")
+    done = run(program.replace("WORK", swallows), 7, 50, limit=60)
+    assert "the interrupt did not come out" in done.stderr
