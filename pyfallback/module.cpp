@@ -234,7 +234,7 @@ int each_reference(Runtime& runtime, const Visit& visit) {
        {&runtime.tensor_type, &runtime.tensor_meta_type, &runtime.overload_type,
         &runtime.packet_type, &runtime.name_space_type, &runtime.library_type, &runtime.dtype_type,
         &runtime.device_type, &runtime.key_set_type, &runtime.future_type, &runtime.sym_node_type,
-        &runtime.call_next_type}) {
+        &runtime.call_next_type, &runtime.counted_type}) {
     if (const int stop = visit(reinterpret_cast<PyObject*&>(*type))) return stop;
   }
   for (PyObject*& dtype : runtime.dtypes) {

@@ -25,6 +25,7 @@
 #include "opyard/registry/handlers.h"
 #include "opyard/slot/entry_keys.h"
 #include "opyard/slot/modes.h"
+#include "runtime/clear.h"
 #include "runtime/enter_python.h"
 #include "runtime/types.h"
 
@@ -102,6 +103,15 @@ enum Kept { kRaw, kFunction, kTypes };
 
 PyObject* kept_item(PyObject* kept, Kept item) { return PyTuple_GET_ITEM(kept, item); }
 
+// Whether an attribute under that name is a tuple as make_kept() makes them: whoever writes the class can
+// put anything there, such as what was copied from another class.
+bool is_kept(PyObject* attribute) {
+  if (!PyTuple_CheckExact(attribute) || PyTuple_GET_SIZE(attribute) != 3) return false;
+  PyObject* const types = kept_item(attribute, kTypes);
+  return PyTuple_CheckExact(types) && PyTuple_GET_SIZE(types) == 1 &&
+         PyType_Check(PyTuple_GET_ITEM(types, 0));
+}
+
 Owned make_kept(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
   auto* const cls = reinterpret_cast<PyObject*>(type);
   Owned function = Owned::share(raw);
@@ -115,21 +125,29 @@ Owned make_kept(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
                      type->tp_name));
   }
   const Owned types = require(runtime, PyTuple_Pack(1, cls));
-  Owned kept = require(runtime, PyTuple_Pack(3, raw, function.get(), types.get()));
-  if (PyObject_SetAttr(cls, runtime.kept_name, kept.get()) < 0)
-    PyErr_Clear();  // made anew each time
-  return kept;
+  return require(runtime, PyTuple_Pack(3, raw, function.get(), types.get()));
+}
+
+// Where the class takes no attributes, it is made anew each time.
+void keep(Runtime& runtime, PyTypeObject* type, const Owned& kept) {
+  auto* const cls = reinterpret_cast<PyObject*>(type);
+  if (PyObject_SetAttr(cls, runtime.kept_name, kept.get()) == 0) return;
+  if (!clear_if(PyExc_Exception)) throw_python_error(runtime);
 }
 
 OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
   PyObject* const raw = lookup_on_type(type, runtime.handler_name);
   if (raw == nullptr || raw == runtime.disabled_dispatch) return {};
-  PyObject* const kept = lookup_on_type(type, runtime.kept_name);
-  if (kept != nullptr && kept_item(kept, kRaw) == raw &&
-      PyTuple_GET_ITEM(kept_item(kept, kTypes), 0) == reinterpret_cast<PyObject*>(type)) {
-    return Owned::share(kept);
+  PyObject* const former = lookup_on_type(type, runtime.kept_name);
+  const bool is_ours = former != nullptr && is_kept(former);
+  if (is_ours && kept_item(former, kRaw) == raw &&
+      PyTuple_GET_ITEM(kept_item(former, kTypes), 0) == reinterpret_cast<PyObject*>(type)) {
+    return Owned::share(former);
   }
-  return make_kept(runtime, type, raw);
+  const bool is_free = former == nullptr || is_ours;  // else it is someone else's attribute
+  Owned kept = make_kept(runtime, type, raw);
+  if (is_free) keep(runtime, type, kept);
+  return kept;
 }
 
 // What is kept of a class with a handler; null where it has none, or switched it off.
@@ -138,14 +156,14 @@ OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
   constexpr std::size_t kTypeSize = 1024;  // types lie about so far apart
   Runtime::KeptHandler& near = runtime.kept_handlers[reinterpret_cast<std::uintptr_t>(type) /
                                                      kTypeSize % Runtime::kKeptHandlers];
-  const unsigned version = version_of_type(type);
+  const TypeVersion version = type_version(runtime, type);
   if (__builtin_expect(near.type == type && near.version == version && version != 0, 1)) {
     return Owned::share(near.kept);
   }
   Owned kept = find_handler(runtime, type);
   // What was just made changed the class; then it is remembered the next time. A class that takes no
   // attributes does not hold it, so that it dies with this call.
-  if (kept && version != 0 && version == version_of_type(type) &&
+  if (kept && version != 0 && version == type_version(runtime, type) &&
       lookup_on_type(type, runtime.kept_name) == kept.get()) {
     near = {type, version, kept.get()};
   }
@@ -375,6 +393,33 @@ PyObject* set_class_rule(PyObject* module, PyObject* args) {
   });
 }
 
+// The positional arguments that a handler hands on: a tuple, or any other sequence.
+Owned positional_arguments(PyObject* args) {
+  if (PyTuple_CheckExact(args)) return Owned::share(args);
+  if (PySequence_Check(args) == 0 || PyUnicode_Check(args)) {
+    fail(ErrorKind::BadArgument,
+         fmt::format("disabled_dispatch(): args is a {}; accepted is a tuple or list of the "
+                     "positional arguments, as the handler got it",
+                     Py_TYPE(args)->tp_name));
+  }
+  return checked(PySequence_Tuple(args));
+}
+
+// Those by name: a dict, another mapping, or None; null where there are none.
+Owned named_arguments(PyObject* kwargs) {
+  if (kwargs == Py_None) return {};
+  if (PyDict_CheckExact(kwargs)) return Owned::share(kwargs);
+  if (PyObject_HasAttrString(kwargs, "keys") == 0) {
+    fail(ErrorKind::BadArgument,
+         fmt::format("disabled_dispatch(): kwargs is a {}; accepted is a dict of the arguments by "
+                     "name, or None",
+                     Py_TYPE(kwargs)->tp_name));
+  }
+  Owned dictionary = checked(PyDict_New());
+  if (PyDict_Update(dictionary.get(), kwargs) < 0) throw PythonErrorSet();
+  return dictionary;
+}
+
 // disabled_dispatch(op, types, args=(), kwargs=None): what a class takes for its handler that wants
 // none. Called by hand, it runs the operator without handlers.
 PyObject* disabled_dispatch(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -382,10 +427,10 @@ PyObject* disabled_dispatch(PyObject*, PyObject* const* args, Py_ssize_t count) 
     if (count < 2 || count > 4) {
       fail(ErrorKind::BadArgument, "disabled_dispatch() takes (op, types, args=(), kwargs=None)");
     }
+    const Owned positional = count > 2 ? positional_arguments(args[2]) : checked(PyTuple_New(0));
+    const Owned named = count > 3 ? named_arguments(args[3]) : Owned();
     const ExcludeDispatchKeyGuard below(DispatchKey::Python);
-    const Owned positional = count > 2 ? Owned::share(args[2]) : checked(PyTuple_New(0));
-    return PyObject_Call(args[0], positional.get(),
-                         count > 3 && args[3] != Py_None ? args[3] : nullptr);
+    return PyObject_Call(args[0], positional.get(), named.get());
   });
 }
 

@@ -114,11 +114,19 @@ inline void inherit_vectorcall(PyTypeObject* type) noexcept {
 #endif
 }
 
-// A number that no other type has had, and that changes whenever the type or a base of it does; 0 where
-// the type has none at present. Looking a name up gives it one, as long as there are numbers left.
-inline unsigned version_of_type(PyTypeObject* type) noexcept {
-  return PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) != 0 ? type->tp_version_tag : 0;
+// A number that changes whenever the type or a base of it does, and that no other type has had since CPython
+// began to count; 0 where the type has none at present. Looking a name up gives it one, as long as there are
+// numbers left. Ask type_version() of runtime/runtime.h, which knows about counting anew.
+inline unsigned tag_of_type(const PyTypeObject* type) noexcept {
+  return (type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) != 0 ? type->tp_version_tag : 0;
 }
+
+// Whether sys._clear_type_cache() takes the number of each type away and begins to count anew.
+#if PY_VERSION_HEX < 0x030B0000
+inline constexpr bool kTypeTagsComeAgain = true;
+#else
+inline constexpr bool kTypeTagsComeAgain = false;
+#endif
 
 // Takes the exception that is set, normalised and with its traceback attached; null where
 // none is set. The inverse is PyErr_SetRaisedException's job, under restore_exception().

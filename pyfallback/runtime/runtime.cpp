@@ -15,6 +15,7 @@
 
 #include "opyard/base/error.h"
 #include "opyard/registry/registry.h"
+#include "runtime/clear.h"
 #include "runtime/deferred_work.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
@@ -171,13 +172,28 @@ bool close_runtime(Runtime& runtime) noexcept {
   return last;
 }
 
+void prepare_type_versions(Runtime& runtime) {
+  if (!kTypeTagsComeAgain || runtime.counted_type != nullptr) return;
+  PyType_Slot slots[] = {{0, nullptr}};
+  PyType_Spec spec{"opyard._C._Counted", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  runtime.counted_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (runtime.counted_type == nullptr) throw PythonErrorSet();
+}
+
+bool count_types_anew(Runtime& runtime) noexcept {
+  if (runtime.counted_type == nullptr) return false;  // the module has ended
+  lookup_on_type(runtime.counted_type, runtime.del_name);
+  ++runtime.counted_anew;
+  return tag_of_type(runtime.counted_type) != 0;
+}
+
 [[gnu::noinline]] bool do_deferred_work() noexcept {
   const void* const border = __builtin_return_address(0);
   PyObject* const former = take_exception();
   if (Runtime* const runtime = find_runtime()) runtime->drain_with_gil_held();
   const bool fine = say_waiting_warnings(border);
   if (former == nullptr) return fine;
-  if (!fine) PyErr_Clear();  // the call has failed already
+  if (!fine) clear_or_report(PyExc_Warning);  // the call has failed already
   restore_exception(former);
   return false;
 }

@@ -35,6 +35,9 @@ struct LateTrace;
 struct PythonKernelCalls;
 struct TensorObject;
 
+// Of a type: a number that no other type has had, see type_version().
+using TypeVersion = std::uint64_t;
+
 struct Runtime {
   // Its context is this runtime.
   Interpreter* tag = nullptr;
@@ -98,13 +101,17 @@ struct Runtime {
   // A cache of that attribute by the class's address: borrowed, and valid while the type has this version.
   struct KeptHandler {
     PyTypeObject* type = nullptr;
-    unsigned version = 0;
+    TypeVersion version = 0;
     PyObject* kept = nullptr;
   };
   static constexpr std::size_t kKeptHandlers = 16;
   KeptHandler kept_handlers[kKeptHandlers];
   // The name "__del__".
   PyObject* del_name = nullptr;
+  // A class that nobody else looks anything up on, and how often its tag was found gone: where CPython
+  // counts anew. See type_version().
+  PyTypeObject* counted_type = nullptr;
+  std::uint64_t counted_anew = 0;
 
   // dtype objects by code; null where a code is none.
   PyObject* dtypes[16] = {};
@@ -155,6 +162,23 @@ inline bool holds_gil(const Runtime& runtime) noexcept {
   PyThreadState* const attached = attached_thread_state();
   return attached != nullptr && PyThreadState_GetInterpreter(attached) ==
                                     runtime.interpreter.load(std::memory_order_acquire);
+}
+
+// Makes what type_version() needs. Throws PythonErrorSet.
+void prepare_type_versions(Runtime& runtime);
+// Notes that CPython gives the tags of types out once more; whether tags can be trusted from now on.
+bool count_types_anew(Runtime& runtime) noexcept;
+
+// A number that no other type has had, and that changes whenever the type or a base of it does; 0 where
+// there is none at present. With the GIL held and no exception set.
+inline TypeVersion type_version(Runtime& runtime, PyTypeObject* type) noexcept {
+  if constexpr (kTypeTagsComeAgain) {
+    const PyTypeObject* const counted = runtime.counted_type;
+    if ((counted == nullptr || tag_of_type(counted) == 0) && !count_types_anew(runtime)) return 0;
+    const TypeVersion tag = tag_of_type(type);
+    return tag == 0 ? 0 : runtime.counted_anew << 32 | tag;
+  }
+  return tag_of_type(type);
 }
 
 // A Python object that the package gave under this name, borrowed. Raises Internal where it

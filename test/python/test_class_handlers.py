@@ -3,6 +3,7 @@
 Suspect kernels/handlers.cpp, objects/tensor/tensor_class.cpp.
 """
 
+import collections
 import gc
 import sys
 import threading
@@ -246,6 +247,47 @@ def test_F44_the_disabled_handler_may_be_called(f, x):
         disabled_dispatch(f.default)
 
 
+@pytest.mark.parametrize("args", [list, tuple, iter], ids=["list", "tuple", "iterator"])
+def test_F44_a_handler_may_hand_on_its_arguments_in_any_sequence(f, x, args):
+    class HandsOn(Holding):
+        @classmethod
+        def __opyard_dispatch__(cls, op, types, given=(), kwargs=None):
+            return super(Holding, cls).__opyard_dispatch__(op, types, args(given), kwargs)
+
+    if args is iter:
+        with pytest.raises(
+            TypeError, match="args is a tuple_iterator; accepted is a tuple or list"
+        ):
+            f(HandsOn(x))
+    else:
+        a = HandsOn(x)
+        assert f(a) is a
+
+
+@pytest.mark.parametrize(
+    "args", [3, None, "ab", {}, {1, 2}, object()], ids=lambda a: type(a).__name__
+)
+def test_F44_what_is_no_sequence_of_arguments_is_refused(f, args):
+    with pytest.raises(TypeError, match=f"args is a {type(args).__name__}; accepted is a tuple or"):
+        disabled_dispatch(f.default, (), args)
+
+
+def test_F44_a_handler_may_hand_on_its_kwargs_in_any_mapping(f, x):
+    a = Holding(x)
+    for kwargs in ({"n": 2}, collections.UserDict(n=2), collections.OrderedDict(n=2), None):
+        assert disabled_dispatch(f.default, (Holding,), [a], kwargs) is a
+    for kwargs in (3, [("n", 2)], "ab", object()):
+        with pytest.raises(
+            TypeError, match=f"kwargs is a {type(kwargs).__name__}; accepted is a dict"
+        ):
+            disabled_dispatch(f.default, (Holding,), [a], kwargs)
+    with pytest.raises(TypeError):
+        disabled_dispatch(f.default, (Holding,), [a], {1: 2})
+    with pytest.raises(TypeError, match="not callable"):
+        disabled_dispatch(3, (Holding,), [a])
+    assert calls == []
+
+
 def test_F44_no_dispatch_switches_handlers_off(f, x):
     a = Holding(x)
     with no_dispatch():
@@ -408,6 +450,78 @@ def test_a_class_with_a_handler_can_be_collected(f, x):
     del Gone
     gc.collect()
     assert dead() is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [(), (1,), 3, [1, 2, 3], (None, None, None), (None, None, ()), (None, 5, (5,)), "abc"],
+    ids=repr,
+)
+def test_an_attribute_of_the_name_that_opyard_uses_is_left_alone(f, x, value):
+    class Taken(Base):
+        answer = x
+
+    Taken.__opyard_handler__ = value
+
+    class Below(Taken):
+        pass
+
+    for cls in (Taken, Below, Taken):
+        f(cls(x))
+    assert calls == ["Taken", "Below", "Taken"]
+    assert Below.__opyard_handler__ is Taken.__opyard_handler__ is value
+
+
+def test_a_class_may_be_made_of_the_dictionary_of_another(f, x):
+    class First(Base):
+        answer = x
+
+    f(First(x))
+    again = type(Base)(
+        "Second", (Base,), {k: v for k, v in vars(First).items() if k[:6] != "__dict"}
+    )
+    f(again(x))
+    f(First(x))
+    assert calls == ["First", "Second", "First"]
+
+
+def test_a_class_that_takes_no_attributes_still_has_its_handler(f, x):
+    class Frozen(type(Tensor)):
+        def __setattr__(cls, name, value):
+            raise cls.refusal
+
+    class Stubborn(Base, metaclass=Frozen):
+        answer = x
+        refusal = AttributeError("frozen")
+
+    class Interrupted(Base, metaclass=Frozen):
+        answer = x
+        refusal = KeyboardInterrupt()
+
+    f(Stubborn(x))
+    assert calls == ["Stubborn"]
+    with pytest.raises(KeyboardInterrupt):
+        f(Interrupted(x))
+
+
+def test_handlers_are_found_after_cpython_forgot_the_versions_of_types(f, x):
+    """On 3.10 it counts anew then, so that a type gets a number that another had."""
+    clear = getattr(sys, "_clear_type_cache", None)
+    if clear is None:
+        pytest.skip("this CPython has no sys._clear_type_cache")
+    for n in range(300):
+        clear()
+        cls = type(Tensor)(f"Class{n}", (Base,), {"answer": x})
+        a = cls(x)
+        f(a)
+        f(a)
+        cls.__opyard_dispatch__ = classmethod(lambda cls, *rest, n=n: calls.append(n))
+        clear()
+        f(a)
+        assert calls == [cls.__name__, cls.__name__, n]
+        calls.clear()
+        del a, cls
+        gc.collect(1)
 
 
 def test_threads_ask_too(f, x):

@@ -14,8 +14,16 @@
 namespace opyard::python {
 namespace {
 
-void require_writable(const TensorImpl& tensor, PyObject* array) {
-  if (!tensor.storage()->read_only() && !has_read_only_buffer(array)) return;
+bool has_read_only_memory(Runtime& runtime, const TensorImpl& tensor, PyObject* array) {
+  try {
+    return tensor.storage()->read_only() || has_read_only_buffer(array);
+  } catch (const PythonErrorSet&) {
+    throw_python_error(runtime);
+  }
+}
+
+void require_writable(Runtime& runtime, const TensorImpl& tensor, PyObject* array) {
+  if (!has_read_only_memory(runtime, tensor, array)) return;
   throw RefusedArray(Error(ErrorKind::BadValue,
                            "the operator writes to this argument, and the memory of the array is "
                            "read-only; pass one that can be written, such as a copy"));
@@ -81,7 +89,7 @@ PyObject* ForeignArguments::find_array(const TensorImpl* tensor) const noexcept 
 TensorImpl* ForeignArguments::lend_of_known_type(Runtime& runtime, PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
   const ForeignState::Known& near = place_of(*runtime.foreign, type);
-  const unsigned version = version_of_type(type);
+  const TypeVersion version = type_version(runtime, type);
   if (near.type != type || near.version != version || version == 0 || near.kind.is_ours ||
       find(object) != nullptr) {
     return nullptr;
@@ -142,7 +150,7 @@ TensorImpl* ForeignArguments::convert(Runtime& runtime, PyObject* object) {
     if (item->is_copy) {
       copy_or_refuse(runtime, foreign_kind_of(runtime, Py_TYPE(object)), object, true, grad_mode_);
     }
-    require_writable(*item->tensor, object);
+    require_writable(runtime, *item->tensor, object);
     item->is_written = any_written_ = true;
   }
   if (first_ == nullptr) first_ = object;

@@ -48,7 +48,7 @@ struct ForeignState {
   // gets. So nothing has to be held, and nothing is believed of a type that died or changed.
   struct Known {
     PyTypeObject* type = nullptr;
-    unsigned version = 0;
+    TypeVersion version = 0;
     ForeignKind kind;
   };
   static constexpr std::size_t kKnownTypes = 64;
@@ -102,7 +102,7 @@ OPYARD_COLD ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type);
 // table, and what binding an attribute raises.
 inline ForeignKind foreign_kind_of(Runtime& runtime, PyTypeObject* type) {
   const ForeignState::Known& near = place_of(*runtime.foreign, type);
-  const unsigned version = version_of_type(type);
+  const TypeVersion version = type_version(runtime, type);
   if (__builtin_expect(near.type == type && near.version == version && version != 0, 1)) {
     return near.kind;
   }

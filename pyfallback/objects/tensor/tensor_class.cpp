@@ -8,6 +8,7 @@
 // mended where the next instance is made.
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -20,7 +21,7 @@ void set_finalizers(PyObject* changed) {
   type_of(changed)->tp_finalize = finalize_tensor;
   const Owned below = Owned::steal(PyObject_CallMethod(changed, "__subclasses__", nullptr));
   if (!below || !PyList_Check(below.get())) {
-    PyErr_Clear();
+    clear_or_report(PyExc_Exception, changed);
     return;
   }
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(below.get()); ++i) {
@@ -156,6 +157,7 @@ void make_tensor_class(Runtime& runtime, PyObject* module) {
   meta_slots[1].pfunc = &PyType_Type;
   add_type(module, meta_spec, runtime.tensor_meta_type);
   runtime.del_name = checked(PyUnicode_InternFromString("__del__")).release();
+  prepare_type_versions(runtime);
   runtime.before_drop = return_left_wrapper;
   PyTypeObject* const tensor = runtime.tensor_type;
   Py_INCREF(runtime.tensor_meta_type);
