@@ -412,6 +412,20 @@ def check_listed() -> Iterator[str]:
             yield f"{path}: stands in no meson.build"
 
 
+def check_cleared() -> Iterator[str]:
+    """An exception is given up by its type: PyErr_Clear() itself would lose every other one too."""
+    for path in listed("pyfallback/*.h", "pyfallback/*.cpp"):
+        # embed/ knows no types of exceptions; there what is set has become the text of an Error.
+        if path.name == "clear.h" or path.parent.name == "embed":
+            continue
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if "PyErr_Clear" in line.partition("//")[0]:
+                yield (
+                    f"{path}:{number}: PyErr_Clear() gives up any exception; name the type that "
+                    "may be, with clear_if() or clear_or_report() of runtime/clear.h"
+                )
+
+
 def check_scripts() -> Iterator[str]:
     for path in [*listed("tools/*"), *listed(".ci/*")]:
         if text_of(path).startswith("#!") and not (ROOT / path).stat().st_mode & 0o100:
@@ -433,6 +447,7 @@ CHECKS = {
     "file names": check_names,
     "heads and lengths": check_shape,
     "every source is built": check_listed,
+    "exceptions given up": check_cleared,
     "scripts": check_scripts,
 }
 

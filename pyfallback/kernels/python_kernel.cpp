@@ -21,6 +21,7 @@
 #include "operators/overload.h"
 #include "operators/packet.h"
 #include "opyard/registry/registry.h"
+#include "runtime/clear.h"
 #include "runtime/enter_python.h"
 #include "runtime/types.h"
 
@@ -118,7 +119,7 @@ std::string name_of_function(PyObject* function) {
   const Owned name = Owned::steal(PyObject_GetAttrString(function, "__qualname__"));
   const char* const text =
       name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  PyErr_Clear();
+  clear_or_report(PyExc_Exception, function);
   return text == nullptr ? Py_TYPE(function)->tp_name : text;
 }
 

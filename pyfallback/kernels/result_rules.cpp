@@ -13,6 +13,7 @@
 #include "objects/arrays/shared_memory.h"
 #include "opyard/value/alias.h"
 #include "opyard/value/dict_object.h"
+#include "runtime/clear.h"
 
 namespace opyard::python {
 namespace {
@@ -22,7 +23,7 @@ std::string describe_module(PyObject* function) {
   const Owned module = Owned::steal(PyObject_GetAttrString(function, "__module__"));
   const char* const text =
       module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
-  PyErr_Clear();
+  clear_or_report(PyExc_Exception, function);
   return text == nullptr ? "" : std::string(", a function of the module ") + text + ",";
 }
 

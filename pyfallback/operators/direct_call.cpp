@@ -21,6 +21,7 @@
 #include "objects/values/integer.h"
 #include "opyard/registry/handlers.h"
 #include "opyard/value/scalar.h"
+#include "runtime/clear.h"
 #include "runtime/exit.h"
 #include "runtime/types.h"
 
@@ -57,7 +58,7 @@ Ready ready_for(const Type& type) {
 bool is_text(PyObject* object) noexcept {
   if (!PyUnicode_CheckExact(object)) return false;
   if (PyUnicode_IS_COMPACT_ASCII(object) || PyUnicode_AsUTF8(object) != nullptr) return true;
-  PyErr_Clear();
+  clear_or_report(PyExc_UnicodeEncodeError, object);
   return false;
 }
 
@@ -106,7 +107,7 @@ bool is_nan(PyObject* object) noexcept {
 bool equals(PyObject* object, PyObject* default_value) noexcept {
   if (object == default_value || (is_nan(object) && is_nan(default_value))) return true;
   const int equal = PyObject_RichCompareBool(object, default_value, Py_EQ);
-  if (equal < 0) PyErr_Clear();
+  if (equal < 0) clear_or_report(PyExc_MemoryError, object);
   return equal != 0;
 }
 

@@ -17,8 +17,8 @@ Owned rows_of(Runtime& runtime, const std::vector<ConsideredKey>& considered) {
   Owned rows = checked(PyList_New(0));
   for (const ConsideredKey& at : considered) {
     const Owned key = wrap(runtime, at.key);
-    const Owned row = checked(Py_BuildValue("OOss", key.get(), at.taken ? Py_True : Py_False,
-                                            at.reason.c_str(), at.provenance.c_str()));
+    const Owned row = checked(PyTuple_Pack(4, key.get(), at.taken ? Py_True : Py_False,
+                                           to_text(at.reason).get(), to_text(at.provenance).get()));
     if (PyList_Append(rows.get(), row.get()) < 0) throw PythonErrorSet();
   }
   return rows;

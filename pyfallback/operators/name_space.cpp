@@ -13,6 +13,7 @@
 
 #include <utility>
 
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -63,8 +64,7 @@ OPYARD_COLD PyObject* find_attribute(PyObject* self, PyObject* name) {
     if (PyErr_Occurred() != nullptr) return nullptr;
   }
   PyObject* const found = PyObject_GenericGetAttr(self, name);
-  if (found != nullptr || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) return found;
-  PyErr_Clear();
+  if (found != nullptr || !clear_if(PyExc_AttributeError)) return found;
   return entry_from_python([&] {
     const Owned find =
         checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "_find"));

@@ -3,7 +3,7 @@
 // A record whose boxed function is PythonKernelCalls::run has a PythonKernel as its context. Code
 // that has the call's arguments as Python objects may call the function with them directly: direct_call.h.
 //
-// Depends on: operators/gc_visible_functions.h, runtime/runtime.h, registry/record.h.
+// Depends on: operators/gc_visible_functions.h, runtime/{runtime,stack_end}.h, registry/record.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -12,13 +12,16 @@
 
 #include "operators/gc_visible_functions.h"
 #include "opyard/registry/operator.h"
+#include "runtime/stack_end.h"
 
 namespace opyard::python {
 
 // PyObject_Vectorcall for what mostly is a function in Python. Such a one is called at once: what
 // CPython looks at behind each call, that an exception comes with a null, holds of its own functions.
+// Each level of kernels that call operators passes here, so the end of the C stack is looked for here.
 inline PyObject* call_function(PyObject* function, PyObject* const* args, std::size_t flags,
                                PyObject* names) {
+  if (is_stack_at_its_end()) return nullptr;
   if (__builtin_expect(PyFunction_Check(function), 1)) {
     return reinterpret_cast<PyFunctionObject*>(function)->vectorcall(function, args, flags, names);
   }

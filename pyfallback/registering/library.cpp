@@ -54,11 +54,29 @@ std::optional<DispatchKey> parse_key(PyObject* key) {
   return to_dispatch_key(key);
 }
 
+// For PyArg_ParseTuple's "O&": where something is registered, into a std::string. The name of a file need not be
+// text to Python; what has no UTF-8 form is shown by its escapes, as in tracebacks.
+int convert_place(PyObject* object, void* place) noexcept {
+  if (!PyUnicode_Check(object)) {
+    PyErr_Format(PyExc_TypeError, "a place must be a str, not %s", Py_TYPE(object)->tp_name);
+    return 0;
+  }
+  const Owned bytes = Owned::steal(PyUnicode_AsEncodedString(object, "utf-8", "backslashreplace"));
+  if (!bytes) return 0;
+  try {
+    static_cast<std::string*>(place)->assign(PyBytes_AS_STRING(bytes.get()));
+    return 1;
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    return 0;
+  }
+}
+
 // "file:line" in two.
-std::pair<std::string, int> parse_place(std::string_view place) {
+std::pair<std::string, int> parse_place(const std::string& place) {
   const std::size_t colon = place.rfind(':');
-  if (colon == std::string_view::npos) return {std::string(place), 0};
-  return {std::string(place.substr(0, colon)), std::atoi(place.data() + colon + 1)};
+  if (colon == std::string::npos) return {place, 0};
+  return {place.substr(0, colon), std::atoi(place.c_str() + colon + 1)};
 }
 
 // Library(ns, kind, key, place)
@@ -67,8 +85,8 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject* name_space = nullptr;
     PyObject* kind = nullptr;
     PyObject* key = nullptr;
-    const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "OOOs", &name_space, &kind, &key, &place) == 0) {
+    std::string place;
+    if (PyArg_ParseTuple(args, "OOOO&", &name_space, &kind, &key, convert_place, &place) == 0) {
       throw PythonErrorSet();
     }
     const auto [file, line] = parse_place(place);
@@ -96,9 +114,10 @@ PyObject* define(PyObject* self, PyObject* args) {
     PyObject* schema = nullptr;
     int conservative = 0;
     PyObject* tags = nullptr;
-    const char* place = nullptr;
+    std::string place;
     const char* doc = nullptr;
-    if (PyArg_ParseTuple(args, "OpOss", &schema, &conservative, &tags, &place, &doc) == 0) {
+    if (PyArg_ParseTuple(args, "OpOO&s", &schema, &conservative, &tags, convert_place, &place,
+                         &doc) == 0) {
       throw PythonErrorSet();
     }
     const std::string_view text = require_text(schema, "a schema");
@@ -150,10 +169,10 @@ PyObject* implement(PyObject* self, PyObject* args) {
     PyObject* key = nullptr;
     int wants = 0;
     int override = 0;
-    const char* place = nullptr;
+    std::string place;
     const char* rule = "";
-    if (PyArg_ParseTuple(args, "s#OOips|s", &name, &name_size, &function, &key, &wants, &override,
-                         &place, &rule) == 0) {
+    if (PyArg_ParseTuple(args, "s#OOipO&|s", &name, &name_size, &function, &key, &wants, &override,
+                         convert_place, &place, &rule) == 0) {
       throw PythonErrorSet();
     }
     const ResultRule result_rule = parse_rule(rule);
@@ -177,9 +196,9 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
     PyObject* key = nullptr;
     const char* form = nullptr;
     int override = 0;
-    const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "s#y#s#Osps", &name, &name_size, &file, &file_size, &symbol,
-                         &symbol_size, &key, &form, &override, &place) == 0) {
+    std::string place;
+    if (PyArg_ParseTuple(args, "s#y#s#OspO&", &name, &name_size, &file, &file_size, &symbol,
+                         &symbol_size, &key, &form, &override, convert_place, &place) == 0) {
       throw PythonErrorSet();
     }
     const std::string_view op_name(name, std::size_t(name_size));
@@ -206,8 +225,10 @@ PyObject* fallback(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     PyObject* function = nullptr;
     int with_keyset = 0;
-    const char* place = nullptr;
-    if (PyArg_ParseTuple(args, "Ops", &function, &with_keyset, &place) == 0) throw PythonErrorSet();
+    std::string place;
+    if (PyArg_ParseTuple(args, "OpO&", &function, &with_keyset, convert_place, &place) == 0) {
+      throw PythonErrorSet();
+    }
     const auto library = library_of(self);
     library->set_place(place);
     library->fallback(function == Py_None
@@ -223,8 +244,10 @@ PyObject* fallback(PyObject* self, PyObject* args) {
 PyObject* set_python_module(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* module = nullptr;
-    const char* context = nullptr;
-    if (PyArg_ParseTuple(args, "ss", &module, &context) == 0) throw PythonErrorSet();
+    std::string context;
+    if (PyArg_ParseTuple(args, "sO&", &module, convert_place, &context) == 0) {
+      throw PythonErrorSet();
+    }
     library_of(self)->set_python_module(module, context);
     Py_RETURN_NONE;
   });

@@ -2,7 +2,7 @@
 //
 // Both extension modules use it, so it stands apart from what only _C has.
 //
-// Depends on: runtime/python.h, base/error.h, slot/{error_class,interpreter_exception}.h.
+// Depends on: runtime/clear.h, base/error.h, slot/{error_class,interpreter_exception}.h.
 #pragma once
 
 #include "runtime/python.h"
@@ -12,6 +12,7 @@
 #include "opyard/base/error.h"
 #include "opyard/slot/error_class.h"
 #include "opyard/slot/interpreter_exception.h"
+#include "runtime/clear.h"
 
 namespace opyard::python {
 
@@ -48,8 +49,7 @@ inline void note_context(const CarriedException& carried, std::string_view text)
   PyObject* const current = take_exception();
   PyObject* notes = PyObject_GetAttrString(current, "__notes__");
   if (notes == nullptr) {
-    PyErr_Clear();
-    notes = PyList_New(0);
+    notes = clear_if(PyExc_AttributeError) ? PyList_New(0) : nullptr;
     if (notes != nullptr) PyObject_SetAttrString(current, "__notes__", notes);
   }
   PyObject* const note =
@@ -60,7 +60,7 @@ inline void note_context(const CarriedException& carried, std::string_view text)
   }
   Py_XDECREF(note);
   Py_XDECREF(notes);
-  PyErr_Clear();
+  clear_or_report(PyExc_Exception, current);
   restore_exception(current);
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/errors.h"
 
 #include "opyard/slot/interpreter_exception.h"
+#include "runtime/clear.h"
 #include "runtime/gil.h"
 
 namespace opyard::python {
@@ -44,7 +45,8 @@ std::string describe(PyObject* exception) {
   const Owned message = Owned::steal(PyObject_Str(exception));
   const char* const utf8 = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
   if (utf8 == nullptr) {
-    PyErr_Clear();  // an exception whose __str__ raises still has its type's name
+    clear_or_report(PyExc_Exception,
+                    exception);  // an exception whose __str__ raises still has its type's name
   } else if (*utf8 != '\0') {
     text += ": ";
     text += utf8;
@@ -61,7 +63,7 @@ std::string name_of_class(const Runtime& runtime, PyObject* exception) {
         PyDict_GetItemWithError(runtime.error_names, PyTuple_GET_ITEM(classes, i));
     const char* const text = name == nullptr ? nullptr : PyUnicode_AsUTF8(name);
     if (text != nullptr) return text;
-    PyErr_Clear();
+    clear_or_report(PyExc_Exception, exception);
   }
   return {};
 }
@@ -99,7 +101,7 @@ bool raise_named_error(const std::string& name, std::string_view message) noexce
   const Owned key = Owned::steal(PyUnicode_FromStringAndSize(name.data(), Py_ssize_t(name.size())));
   PyObject* const type = key ? PyDict_GetItemWithError(runtime->error_classes, key.get()) : nullptr;
   if (type == nullptr) {
-    PyErr_Clear();
+    clear_or_report(PyExc_Exception);
     return false;
   }
   set_exception(type, message);

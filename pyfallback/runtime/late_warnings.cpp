@@ -25,8 +25,11 @@ constinit std::atomic<Entry*> newest{nullptr};
 // With the GIL held.
 void say(const std::string& message) noexcept {
   PyObject* const former = take_exception();
-  const int answer =
-      in_python([&] { return PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1); });
+  const int answer = in_python([&] {
+    const Owned text = Owned::steal(
+        PyUnicode_DecodeUTF8(message.data(), Py_ssize_t(message.size()), "backslashreplace"));
+    return text ? PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%U", text.get()) : -1;
+  });
   if (answer < 0) in_python([] { PyErr_WriteUnraisable(nullptr); });
   if (former != nullptr) restore_exception(former);
 }

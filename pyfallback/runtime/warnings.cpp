@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/clear.h"
 #include "runtime/deferred_work.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
@@ -92,15 +93,19 @@ Py_ssize_t level_of_caller() noexcept {
     frame = Owned::steal(PyObject_GetAttrString(frame.get(), "f_back"));
     if (frame && frame.get() == Py_None) break;
   }
-  PyErr_Clear();
+  clear_or_report(PyExc_Exception);
   return level;
 }
 
 // False with an exception set.
 bool say(WarningKind kind, const std::string& message) noexcept {
-  return in_python([&] {
-    return PyErr_WarnEx(warning_category(kind), message.c_str(), level_of_caller()) == 0;
-  });
+  // A text that names a file need not be UTF-8.
+  const Owned text = Owned::steal(
+      PyUnicode_DecodeUTF8(message.data(), Py_ssize_t(message.size()), "backslashreplace"));
+  return text && in_python([&] {
+           return PyErr_WarnFormat(warning_category(kind), level_of_caller(), "%U", text.get()) ==
+                  0;
+         });
 }
 
 // With the GIL held.
@@ -108,7 +113,7 @@ void say_now(Runtime& runtime, const Warning& warning) {
   PyObject* const former = take_exception();
   const bool said = say(warning.kind, warning.message);
   if (former != nullptr) {
-    if (!said) PyErr_Clear();
+    if (!said) clear_or_report(PyExc_Warning);
     restore_exception(former);
   } else if (!said) {
     throw_python_error(runtime);

@@ -20,6 +20,8 @@ from processes import leaks
 import opyard
 from opyard.library import Library
 
+HAS_BUFFER_CLASSES = sys.version_info >= (3, 12)
+
 
 class Group(Exception):
     """An exception group, also where CPython has none."""
@@ -114,6 +116,8 @@ def library(plugin):
     for name in ("kernel", "reported", "never", "plain"):
         made.define(f"{name}(Tensor x) -> Tensor")
     made.define("sizes(Tensor x, int[] n, float f=0.0) -> Tensor")
+    made.define("flag(Tensor x, bool b) -> Tensor")
+    made.impl("flag", lambda x, b: x, "CPU")
     made.impl("plain", lambda x: x, "CPU")
     made.impl("sizes", lambda x, n, f=0.0: x, "CPU")
     yield made
@@ -194,6 +198,26 @@ class Device(Foreign):
 
 class State(Index):
     def __reduce_ex__(self, protocol):
+        self.raiser()
+
+
+def truth(raiser):
+    """An object that looks like NumPy's bool, the only other one that is taken for a bool."""
+    return type("numpy.bool_", (), {"__bool__": lambda self: raiser()})()
+
+
+class Buffer(Index):
+    """Since 3.12 a class of Python may have a buffer."""
+
+    def __buffer__(self, flags):
+        self.raiser()
+
+
+class Released(Index):
+    def __buffer__(self, flags):
+        return memoryview(bytearray(8))
+
+    def __release_buffer__(self, view):
         self.raiser()
 
 
@@ -289,7 +313,14 @@ COMES_OUT: dict[str, Callable] = {
     "future callback": in_future_callback,
     "pickling": in_pickling,
     "warning": in_warning,
+    "__bool__": lambda raiser: opyard.ops.t7.flag(X, truth(raiser)),
 }
+if HAS_BUFFER_CLASSES:
+    COMES_OUT |= {
+        "__buffer__": lambda raiser: opyard.from_numpy(Buffer(raiser)),
+        "__buffer__ of an argument": lambda raiser: opyard.ops.t7.plain(Buffer(raiser)),
+        "__buffer__ of an operand": lambda raiser: X == Buffer(raiser),
+    }
 
 # Callbacks that nobody waits for: what they raise goes to sys.unraisablehook.
 
@@ -324,6 +355,10 @@ def at_the_death_of_dlpack_memory(raiser):
     opyard.from_dlpack(numpy.zeros(3).view(Owner))
 
 
+def at_the_release_of_a_buffer(raiser):
+    opyard.from_numpy(Released(raiser))
+
+
 def at_a_weak_reference(raiser):
     tensor = opyard.tensor([1])
     reference = weakref.ref(tensor, raiser)
@@ -348,6 +383,8 @@ UNRAISABLE: dict[str, Callable] = {
     "weak reference": at_a_weak_reference,
     "listener of the end": at_the_end_of_an_operator,
 }
+if HAS_BUFFER_CLASSES:
+    UNRAISABLE["__release_buffer__"] = at_the_release_of_a_buffer
 
 # Parts that do not exist yet, and the attribute by which they show when they do.
 LATER = {"decomposition": "register_decomposition",
@@ -355,7 +392,9 @@ LATER = {"decomposition": "register_decomposition",
 KINDS = {"kernel", "meta", "decomposition", "boxed fallback", "listener", "profiler sink",
          "JIT guard", "DLPack deleter", "dlpack", "__del__ of a kernel", "weak reference",
          "converter", "plugin loader", "pickling", "future callback", "reporter", "mode",
-         "handler of a class"}  # fmt: skip
+         "handler of a class", "__bool__"}  # fmt: skip
+if HAS_BUFFER_CLASSES:
+    KINDS |= {"__buffer__", "__buffer__ of an argument", "__release_buffer__"}
 
 
 def check_nothing_is_pending():

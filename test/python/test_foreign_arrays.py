@@ -342,12 +342,11 @@ def test_F57_what_another_candidate_took_for_an_array_counts_for_nothing(define,
     assert type(op(np.float32([1.0]), np.array([1, 2]))) is np.ndarray
 
 
-def test_F57_arithmetic_of_tensors_is_as_before():
+def test_F57_arithmetic_of_a_tensor_and_an_array_gives_a_tensor():
     t, a = opyard.tensor([1.0]), np.float32([2.0])
-    with pytest.raises(TypeError):
-        t + a
-    with pytest.raises(TypeError):
-        a + t
+    for result in (t + a, a + t):
+        assert type(result) is opyard.Tensor
+        assert result.tolist() == [3.0]
 
 
 # types ------------------------------------------------------------------------------------

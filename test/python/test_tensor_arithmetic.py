@@ -1,6 +1,8 @@
 """test_tensor_arithmetic.py: symbols as calls of aten. Suspect tensor_number, tensor_compare."""
 
 import operator
+import sys
+from array import array as array_of
 from decimal import Decimal
 from fractions import Fraction
 
@@ -355,16 +357,78 @@ def test_errors_of_operators_come_through(x):
         x + opyard.tensor([1.0, 2.0])
 
 
-def test_arrays_of_numpy_are_not_taken_apart(x):
-    array = np.ones(3, np.float32)
-    for symbol in (operator.add, operator.mul, operator.sub, operator.truediv, operator.lt):
-        for arguments in ((array, x), (x, array)):
-            with pytest.raises(TypeError):
-                symbol(*arguments)
+SYMBOLS = {name_of(symbol): symbol for symbol in ARITHMETIC + COMPARISON}
+
+
+def arrays_of_others(values):
+    """The same numbers as arrays of other libraries."""
+    yield np.array(values, np.float32)
+    yield np.array([values, values], np.float32).T[:, 0]
+    yield memoryview(np.array(values, np.float32))
+    yield array_of("f", values)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        yield torch.tensor(values)
+
+
+@pytest.mark.parametrize("name", SYMBOLS)
+def test_arrays_are_operands_on_both_sides(name, x):
+    symbol, numbers = SYMBOLS[name], [1.0, 5.0, 2.0]
+    plain = opyard.tensor(numbers)
+    for other in arrays_of_others(numbers):
+        if isinstance(other, memoryview) and symbol in (operator.eq, operator.ne):
+            continue  # on the left it answers for itself
+        here, there = symbol(x, other), symbol(other, x)
+        for got, right in ((here, symbol(x, plain)), (there, symbol(plain, x))):
+            assert type(got) is opyard.Tensor
+            assert got.dtype == right.dtype
+            assert got.tolist() == right.tolist()
+
+
+def test_arrays_are_operands_of_products_and_of_bits(x):
+    m = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert (opyard.from_numpy(m) @ m.T).tolist() == (m @ m.T).tolist()
+    assert (m @ opyard.from_numpy(m.T)).tolist() == (m @ m.T).tolist()
+    bits = opyard.tensor([1, 2, 3])
+    for symbol in (operator.and_, operator.or_, operator.xor):
+        right = symbol(np.array([1, 2, 3]), np.array([3, 3, 3])).tolist()
+        assert symbol(bits, np.array([3, 3, 3])).tolist() == right
+        assert symbol(np.array([3, 3, 3]), bits).tolist() == right
+
+
+def test_functions_of_numpy_take_no_tensor(x):
     with pytest.raises(TypeError, match="__array_ufunc__"):
-        np.add(array, x)
-    with pytest.raises(TypeError):
-        array += x
+        np.add(np.ones(3, np.float32), x)
+
+
+def test_an_array_is_added_in_place(x):
+    before = x.data_ptr()
+    y = x
+    y += np.ones(3, np.float32)
+    assert y is x and x.data_ptr() == before and x.tolist() == [2.0, 3.0, 4.0]
+
+
+def test_an_array_that_broadcasts_or_does_not(x):
+    assert (x == np.float32([[1], [2]])).tolist() == [[True, False, False], [False, True, False]]
+    for symbol in (operator.eq, operator.add):
+        with pytest.raises(ValueError, match="must be equal or 1"):
+            symbol(x, np.ones(2, np.float32))
+
+
+def test_an_array_that_is_no_tensor_is_refused_and_not_unequal(x):
+    for other in (np.array(["a", "b", "c"]), np.ones(3)[::-1], np.ones(3, ">f4")):
+        for symbol in (operator.eq, operator.ne, operator.add):
+            for arguments in ((x, other), (other, x)):
+                with pytest.raises((TypeError, ValueError), match="operand of type 'numpy.nd"):
+                    symbol(*arguments)
+
+
+def test_what_is_no_array_is_unequal(x):
+    for other in ("abc", b"abc", bytearray(b"abc"), None, [1.0, 2.0, 3.0], object()):
+        assert (x == other) is False and (other == x) is False
+        assert (x != other) is True and (other != x) is True
+        with pytest.raises(TypeError):
+            x + other
 
 
 # symbols are operators --------------------------------------------------------------------

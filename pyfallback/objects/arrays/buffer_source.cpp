@@ -14,15 +14,22 @@ namespace {
 
 std::string prefix(const char* what) { return *what == '\0' ? "" : std::string(what) + ": "; }
 
-// The view's own exception says why; it becomes the cause of one that says what to do.
+// The view's own exception says why; it becomes the cause of one that says what to do. What is no refusal, but an
+// exception of the array's own code or a lack of memory, leaves as itself.
 [[noreturn]] void refuse_object(PyObject* object, const char* what) {
+  const bool has_buffer = PyObject_CheckBuffer(object) != 0;
+  const bool is_refusal =
+      !has_buffer || (PyErr_ExceptionMatches(PyExc_BufferError) != 0 && *what != '\0') ||
+      (PyErr_ExceptionMatches(PyExc_ValueError) != 0 &&
+       (PyMemoryView_Check(object) || is_of_numpy(Py_TYPE(object), "numpy.ndarray")));
+  if (!is_refusal) throw PythonErrorSet();
   PyObject* const cause = take_exception();
   const std::string type = Py_TYPE(object)->tp_name;
   const bool released =
       PyMemoryView_Check(object) && PyErr_GivenExceptionMatches(cause, PyExc_ValueError) != 0;
   const std::string text =
       released ? prefix(what) + "the memoryview was released; pass one that is still in use"
-      : PyObject_CheckBuffer(object) != 0
+      : has_buffer
           ? prefix(what) + "the elements of this " + type +
                 " cannot be shown to others; convert it to numbers that tensors hold, such as "
                 "float32 or int64"

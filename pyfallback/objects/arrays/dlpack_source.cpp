@@ -8,6 +8,7 @@
 #include "objects/arrays/dlpack_keeper.h"
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/numpy_types.h"
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -33,8 +34,7 @@ Owned ask_for_capsule(Runtime& runtime, PyObject* source) {
   return checked(in_python([&] {
     PyObject* const capsule =
         PyObject_VectorcallMethod(state.method_name, arguments, 1, state.version_names);
-    if (capsule != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return capsule;
-    PyErr_Clear();
+    if (capsule != nullptr || !clear_if(PyExc_TypeError)) return capsule;
     return PyObject_CallMethodNoArgs(source, state.method_name);
   }));
 }
@@ -49,7 +49,7 @@ Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what, bool 
     return take_out_of<DLManagedTensor>(runtime, capsule, read_only);
   }
   const char* const name = PyCapsule_GetName(capsule);
-  if (name == nullptr) PyErr_Clear();  // a capsule may have no name
+  if (name == nullptr) clear_if(PyExc_ValueError);  // a capsule may have no name
   const std::string_view text = name == nullptr ? "" : name;
   if (text == DLPackForm<DLManagedTensor>::kUsed ||
       text == DLPackForm<DLManagedTensorVersioned>::kUsed) {
@@ -83,7 +83,7 @@ bool has_read_only_buffer(PyObject* array) {
   if (PyObject_CheckBuffer(array) == 0 || is_numpys_own(Py_TYPE(array))) return false;
   Py_buffer view;
   if (in_python([&] { return PyObject_GetBuffer(array, &view, PyBUF_FULL_RO); }) != 0) {
-    PyErr_Clear();
+    if (!clear_if(PyExc_BufferError)) throw PythonErrorSet();
     return false;
   }
   const bool read_only = view.readonly != 0;

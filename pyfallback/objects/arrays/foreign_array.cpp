@@ -11,6 +11,7 @@
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/lent_array.h"
 #include "objects/arrays/numpy_types.h"
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 #include <algorithm>
@@ -53,7 +54,7 @@ const dlpack::DLPackExchangeAPI* find_table(Runtime& runtime, PyTypeObject* type
   }
   if (PyCapsule_IsValid(capsule.get(), kTableCapsule) == 0) {
     const char* const given = PyCapsule_GetName(capsule.get());
-    if (given == nullptr) PyErr_Clear();  // a capsule may have no name
+    if (given == nullptr) clear_if(PyExc_ValueError);  // a capsule may have no name
     throw RefusedArray(Error(ErrorKind::BadArgument, std::string(require_text(name, "a name")) +
                                                          " of the type " + type->tp_name +
                                                          " is a capsule named '" +
@@ -128,7 +129,10 @@ LentOrTaken take_of_numpy(Runtime& runtime, PyObject* array) {
     return {nullptr, std::move(tensor)};
   } catch (const Error&) {
   } catch (const PythonErrorSet&) {
-    PyErr_Clear();
+    if (!clear_if(PyExc_BufferError)) {
+      Py_DECREF(refusal);
+      throw;
+    }
   }
   restore_exception(refusal);
   throw PythonErrorSet();
@@ -186,12 +190,12 @@ Owned copy_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object
 ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type) {
   // Looking up may give the type its version, and binding a table may run Python code that changes it.
   lookup_on_type(type, runtime.foreign->table_name);
-  const unsigned before = version_of_type(type);
+  const TypeVersion before = type_version(runtime, type);
   ForeignKind kind = find_kind(runtime, type);
   kind.is_ours = PyType_IsSubtype(type, runtime.tensor_type) != 0;
   if (kind.way != ForeignWay::None && !kind.is_ours)
     kind.beyond = find_beyond_memory(runtime, type);
-  if (before != 0 && before == version_of_type(type)) {
+  if (before != 0 && before == type_version(runtime, type)) {
     place_of(*runtime.foreign, type) = {type, before, kind};
   }
   return kind;

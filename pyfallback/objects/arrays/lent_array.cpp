@@ -8,6 +8,7 @@
 
 #include "objects/arrays/buffer_source.h"
 #include "objects/arrays/dlpack_source.h"
+#include "runtime/clear.h"
 #include "runtime/enter_python.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
@@ -73,11 +74,12 @@ OPYARD_COLD void settle_quietly(LentArray& loan) noexcept {
 
 // ---- doors ----
 
+// False without an exception where the buffer is not what can be lent, else with what the array raised.
 bool lend_buffer(LentArray& loan, PyObject* array, bool may_be_read_only) {
   Py_buffer& view = loan.view;
   loan.table = nullptr;
   if (in_python([&] { return PyObject_GetBuffer(array, &view, PyBUF_RECORDS_RO); }) != 0) {
-    PyErr_Clear();
+    if (!clear_if(PyExc_BufferError)) clear_if(PyExc_ValueError);  // the next door says why
     view.obj = nullptr;
     return false;
   }
@@ -186,6 +188,7 @@ LentArray* lend_array(Runtime& runtime, const ForeignKind& kind, PyObject* array
   LentArray& loan = take_loan(runtime);
   if (__builtin_expect(!lend_buffer(loan, array, kind.way == ForeignWay::Buffer), 0)) {
     free_loan(loan);
+    if (PyErr_Occurred() != nullptr) throw_python_error(runtime);
     return nullptr;
   }
   if (loan.array != array) loan.array = array;

@@ -24,6 +24,8 @@
 #include "objects/arrays/dlpack_keeper.h"
 #include "objects/arrays/foreign_state.h"
 #include "opyard/tensor/lent_tensor.h"
+#include "runtime/clear.h"
+#include "runtime/errors.h"
 #include "runtime/exit.h"
 
 namespace opyard::python {
@@ -99,8 +101,9 @@ inline void free_loan(LentArray& loan) noexcept {
   if (__builtin_expect(
           in_python([&] { return table.dltensor_from_py_object_no_sync(array, &borrowed); }) != 0,
           0)) {
-    PyErr_Clear();
+    clear_if(PyExc_Exception);  // asking for a struct says why
     free_loan(loan);
+    if (PyErr_Occurred() != nullptr) throw_python_error(runtime);
     return nullptr;
   }
   if (__builtin_expect(!loan.tensor.lend(borrowed, MemoryAccess::Unsettled), 0)) {

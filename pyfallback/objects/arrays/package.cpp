@@ -3,16 +3,14 @@
 
 #include <string_view>
 
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
 
 Owned find_attribute(PyObject* object, const char* name) {
   Owned found = Owned::steal(PyObject_GetAttrString(object, name));
-  if (!found) {
-    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonErrorSet();
-    PyErr_Clear();  // the AttributeError
-  }
+  if (!found && !clear_if(PyExc_AttributeError)) throw PythonErrorSet();
   return found;
 }
 

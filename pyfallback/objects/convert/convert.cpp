@@ -14,6 +14,7 @@
 #include "objects/values/recursion.h"
 #include "objects/values/symbolic.h"
 #include "objects/values/value_protocol.h"
+#include "runtime/clear.h"
 #include "runtime/errors.h"
 
 #include "opyard/schema/parse.h"
@@ -129,10 +130,7 @@ bool to_float(Runtime& runtime, PyObject* object, Value& value) {
   }
   const double real = PyFloat_AsDouble(object);
   if (real == -1.0 && PyErr_Occurred() != nullptr) {
-    if (!PyLong_Check(object) || PyErr_ExceptionMatches(PyExc_OverflowError) == 0) {
-      throw_python_error(runtime);
-    }
-    PyErr_Clear();
+    if (!PyLong_Check(object) || !clear_if(PyExc_OverflowError)) throw_python_error(runtime);
     throw PastRange{"about -1.8e308 to 1.8e308"};
   }
   value = real;
@@ -157,14 +155,16 @@ bool to_complex(Runtime& runtime, PyObject* object, Value& value) {
 }
 
 // A bool, or NumPy's scalar one, which is no bool to Python.
-bool to_bool(PyObject* object, Value& value) {
+bool to_bool(Runtime& runtime, PyObject* object, Value& value) {
   if (!PyBool_Check(object) && !is_numpy_scalar(object, {"bool"})) return false;
-  value = PyObject_IsTrue(object) == 1;
+  const int truth = PyObject_IsTrue(object);
+  if (truth < 0) throw_python_error(runtime);  // of a class that only has the name
+  value = truth == 1;
   return true;
 }
 
 bool to_scalar(Runtime& runtime, PyObject* object, Value& value) {
-  if (to_bool(object, value)) return true;
+  if (to_bool(runtime, object, value)) return true;
   if (is_tensor(runtime, object)) return is_zero_dim_number(runtime, object, value);
   if (PyFloat_Check(object)) return to_float(runtime, object, value);
   if (is_complex_number(object)) return to_complex(runtime, object, value);
@@ -176,8 +176,7 @@ bool to_string_value(Runtime& runtime, PyObject* object, Value& value) {
   Py_ssize_t size = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(object, &size);
   if (text == nullptr) {
-    if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw_python_error(runtime);
-    PyErr_Clear();
+    if (!clear_if(PyExc_UnicodeEncodeError)) throw_python_error(runtime);
     throw NamesNothing(Error(ErrorKind::BadArgument,
                              "a text with half a surrogate pair has no form in UTF-8, and cannot "
                              "be passed on"));
@@ -420,7 +419,7 @@ bool convert_itself(Runtime& runtime, const Type& type, PyObject* object, Value&
       return to_symbolic(runtime, object, SymKind::Float, value) ||
              to_float(runtime, object, value);
     case TypeKind::SymBool:
-      return to_symbolic(runtime, object, SymKind::Bool, value) || to_bool(object, value);
+      return to_symbolic(runtime, object, SymKind::Bool, value) || to_bool(runtime, object, value);
     case TypeKind::Int:
     case TypeKind::DeviceIndex:
     case TypeKind::Layout:
@@ -430,7 +429,7 @@ bool convert_itself(Runtime& runtime, const Type& type, PyObject* object, Value&
     case TypeKind::Float:
       return to_float(runtime, object, value);
     case TypeKind::Bool:
-      return to_bool(object, value);
+      return to_bool(runtime, object, value);
     case TypeKind::Str:
     case TypeKind::Dimname:
       try {

@@ -9,6 +9,7 @@
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/numpy_types.h"
 #include "objects/tensor/tensor.h"
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -71,8 +72,7 @@ int number_of(DType dtype) noexcept {
 Owned find_capsule(const char* module) {
   const Owned numpy = Owned::steal(in_python([&] { return PyImport_ImportModule(module); }));
   Owned capsule = numpy ? Owned::steal(PyObject_GetAttrString(numpy.get(), "_ARRAY_API")) : Owned();
-  if (!capsule && PyErr_ExceptionMatches(PyExc_Exception) == 0) throw PythonErrorSet();
-  PyErr_Clear();
+  if (!capsule && !clear_if(PyExc_Exception)) throw PythonErrorSet();
   return capsule;
 }
 

@@ -13,6 +13,7 @@
 #include "objects/values/dtype.h"
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 #include <algorithm>
@@ -82,8 +83,8 @@ class Reader {
     const std::size_t depth = path_.size();
     const Owned items = Owned::steal(PySequence_Fast(data, ""));
     if (!items) {
-      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw PythonErrorSet();
-      PyErr_Clear();  // it looks like a sequence and is none, as an array without dimensions
+      if (!clear_if(PyExc_TypeError)) throw PythonErrorSet();
+      // It looks like a sequence and is none, as an array without dimensions
       refuse(data);
     }
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());

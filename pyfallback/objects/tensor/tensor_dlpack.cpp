@@ -9,6 +9,7 @@
 #include "objects/tensor/tensor_parts.h"
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 #include <optional>
@@ -133,8 +134,7 @@ Tensor take_itself(Runtime& runtime, const ForeignKind& kind, PyObject* source) 
   }
   const Owned method = Owned::steal(PyObject_GetAttr(source, runtime.foreign->method_name));
   if (!method) {
-    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonErrorSet();
-    PyErr_Clear();
+    if (!clear_if(PyExc_AttributeError)) throw PythonErrorSet();
     fail(ErrorKind::BadArgument,
          std::string("from_dlpack: a ") + Py_TYPE(source)->tp_name +
              " was given; accepted are objects with __dlpack__ and DLPack capsules");

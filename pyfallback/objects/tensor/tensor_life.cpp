@@ -39,6 +39,7 @@
 
 #include "objects/tensor/leak_check.h"
 #include "objects/tensor/tensor_parts.h"
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -66,7 +67,7 @@ TensorObject* take_memory(Runtime& runtime) {
   if (runtime.free_tensor_count > 0) return take_kept_memory(runtime);
   TensorObject* const fresh = PyObject_GC_New(TensorObject, runtime.tensor_type);
   if (fresh == nullptr) {
-    PyErr_Clear();  // the C++ exception says it, wherever it ends
+    clear_or_report(PyExc_MemoryError);  // the C++ exception says it, wherever it ends
     throw std::bad_alloc();
   }
   clear_parts(*fresh, runtime);

@@ -1,7 +1,8 @@
 // objects/tensor/tensor_number.cpp: arithmetic: each symbol is a call of one aten operator.
 //
-// [Operands] The other operand is a Tensor or a number: bool, int, float, a scalar of NumPy.
-// For anything else the answer is NotImplemented, and Python asks the other operand.
+// [Operands] The other operand is a Tensor, a number (bool, int, float, a scalar of NumPy), or an array of
+// another library on either side, which becomes a Tensor on its memory: so is the result. Bytes are no array
+// here. For anything else the answer is NotImplemented, and Python asks the other operand.
 //
 // [Reflected] A number on the left meets a tensor on the right:
 //   + * & | ^   the operands change places
@@ -10,6 +11,7 @@
 //   / // %      the number becomes a tensor without dimensions, which promotes as a number
 //               would, and the operator is called in the order that was written. Division through
 //               the reciprocal would round twice.
+#include "objects/arrays/foreign_array.h"
 #include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/values/element.h"
@@ -50,6 +52,20 @@ Owned plain_number(PyObject* number) {
   return checked(PyNumber_Float(number));
 }
 
+Owned find_array_operand(Runtime& runtime, PyObject* object) {
+  if (PyBytes_Check(object) || PyByteArray_Check(object) || !is_foreign_array(runtime, object)) {
+    return {};
+  }
+  Value value;
+  try {
+    if (!to_foreign_tensor(runtime, object, nullptr, value)) return {};
+  } catch (const RefusedArray& refusal) {
+    fail(refusal.kind(), std::string("an operand of type '") + Py_TYPE(object)->tp_name +
+                             "' cannot be taken as a Tensor: " + refusal.what());
+  }
+  return wrap(runtime, value.take_tensor());
+}
+
 namespace {
 
 // `plain` is the first argument of the operator.
@@ -87,11 +103,17 @@ PyObject* binary(PyObject* a, PyObject* b) {
     Runtime* const runtime = find_runtime();
     if (runtime == nullptr) Py_RETURN_NOTIMPLEMENTED;
     if (is_tensor(*runtime, a)) {
-      if (is_tensor(*runtime, b)) return call_aten(*runtime, Name, {a, b}).release();
-      if (How == Reflect::Never || !is_number(b)) Py_RETURN_NOTIMPLEMENTED;
-      return call_aten(*runtime, Name, {a, b}).release();
+      const bool fits = is_tensor(*runtime, b) || (How != Reflect::Never && is_number(b));
+      if (fits) return call_aten(*runtime, Name, {a, b}).release();
+      const Owned array = find_array_operand(*runtime, b);
+      if (!array) Py_RETURN_NOTIMPLEMENTED;
+      return call_aten(*runtime, Name, {a, array.get()}).release();
     }
-    if (How == Reflect::Never || !is_number(a)) Py_RETURN_NOTIMPLEMENTED;
+    if (How == Reflect::Never || !is_number(a)) {
+      const Owned array = find_array_operand(*runtime, a);
+      if (!array) Py_RETURN_NOTIMPLEMENTED;
+      return call_aten(*runtime, Name, {array.get(), b}).release();
+    }
     if constexpr (How == Reflect::Swap) return call_aten(*runtime, Name, {b, a}).release();
     if constexpr (How == Reflect::Subtract) {
       return call_aten(*runtime, AtenName::rsub, {b, a}).release();
@@ -122,8 +144,12 @@ template <AtenName Name>
 PyObject* in_place(PyObject* self, PyObject* other) {
   return entry_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of_tensor(self);
-    if (!is_tensor(runtime, other) && !is_number(other)) Py_RETURN_NOTIMPLEMENTED;
-    return call_aten(runtime, Name, {self, other}).release();
+    if (is_tensor(runtime, other) || is_number(other)) {
+      return call_aten(runtime, Name, {self, other}).release();
+    }
+    const Owned array = find_array_operand(runtime, other);
+    if (!array) Py_RETURN_NOTIMPLEMENTED;
+    return call_aten(runtime, Name, {self, array.get()}).release();
   });
 }
 

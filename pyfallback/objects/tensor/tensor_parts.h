@@ -52,6 +52,8 @@ PyObject* as_subclass(PyObject* self, PyObject* cls);
 bool is_number(PyObject* object) noexcept;
 // Such a number as a bool, int or float of Python. Throws PythonErrorSet.
 Owned plain_number(PyObject* number);
+// An array of another library as a Tensor on its memory; null for what is none. Raises what stands in the way.
+Owned find_array_operand(Runtime& runtime, PyObject* object);
 // Raises Unsupported, naming `what`, for a dtype that the buffer protocol cannot name.
 void require_buffer_format(const Tensor& tensor, const char* what);
 bool has_buffer_format(const Tensor& tensor) noexcept;

@@ -3,6 +3,7 @@
 // Depends on: runtime/errors.h.
 #pragma once
 
+#include "runtime/clear.h"
 #include "runtime/errors.h"
 
 #include <cstdint>
@@ -27,7 +28,8 @@ inline std::string shown(PyObject* object) {
   const Owned text = Owned::steal(PyObject_Repr(object));
   const char* const utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (utf8 != nullptr) return utf8;
-  PyErr_Clear();  // the object cannot show itself, or is an int of thousands of digits
+  clear_or_report(PyExc_Exception,
+                  object);  // the object cannot show itself, or is an int of thousands of digits
   return "<unprintable>";
 }
 

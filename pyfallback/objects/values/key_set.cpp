@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "objects/values/integer.h"
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -37,8 +38,7 @@ PyObject* from_raw(PyObject* type, PyObject* bits) {
   return entry_from_python([&]() -> PyObject* {
     const unsigned long long raw = PyLong_AsUnsignedLongLong(bits);
     if (raw == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr) {
-      if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw PythonErrorSet();
-      PyErr_Clear();
+      if (!clear_if(PyExc_OverflowError)) throw PythonErrorSet();
       fail(ErrorKind::BadValue, "from_raw_repr: the bits are " + shown(bits) +
                                     "; a key set has 64 of them, so 0 to 18446744073709551615");
     }

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "opyard/slot/interpreter_object.h"
+#include "runtime/clear.h"
 #include "runtime/enter_python.h"
 #include "runtime/types.h"
 
@@ -103,8 +104,7 @@ class PythonNode final : public SymNode {
     return entered([&]() -> std::optional<T> {
       const Owned method = Owned::steal(PyObject_GetAttrString(object(), name));
       if (!method) {
-        if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonErrorSet();
-        PyErr_Clear();
+        if (!clear_if(PyExc_AttributeError)) throw PythonErrorSet();
         return std::nullopt;
       }
       Owned known = checked(in_python([&] { return PyObject_CallNoArgs(method.get()); }));

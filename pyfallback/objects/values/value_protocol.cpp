@@ -1,6 +1,7 @@
 // objects/values/value_protocol.cpp: asking an object for the value that it stands for.
 #include "objects/values/value_protocol.h"
 
+#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -20,8 +21,7 @@ Owned value_by_protocol(PyObject* object) {
   auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   const Owned method = Owned::steal(PyObject_GetAttrString(type, "__opyard_value__"));
   if (!method) {
-    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonErrorSet();
-    PyErr_Clear();
+    if (!clear_if(PyExc_AttributeError)) throw PythonErrorSet();
     return Owned();
   }
   return checked(PyObject_CallOneArg(method.get(), object));

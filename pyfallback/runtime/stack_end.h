@@ -1,0 +1,34 @@
+// runtime/stack_end.h: how near a thread is to the end of its C stack.
+//
+// Each call of a Python kernel by way of an operator takes a piece of the C stack, which Python's own limit of
+// recursion knows nothing of: 1000 levels are more than a thread has whose stack is small, as those of musl and of
+// threading.stack_size() are. So before a Python function is called as a kernel or handler its caller looks: a load
+// and a comparison. What is left is enough for what the function calls that is no operator.
+//
+// On a stack that is not the thread's own, such as a fiber's, nothing is known and nothing is refused.
+//
+// Depends on: runtime/python.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <cstdint>
+
+#include "opyard/base/export.h"
+
+namespace opyard::python {
+
+// The lowest address at which a level may begin; until it is known, an address above all of them.
+inline constinit __thread std::uintptr_t least_stack_address
+    __attribute__((tls_model("initial-exec"))) = UINTPTR_MAX;
+
+// Looks closer. True with RecursionError set.
+OPYARD_COLD bool refuse_at_stack_end(std::uintptr_t address) noexcept;
+
+// Whether there is no room for a level more; then RecursionError is set. With the GIL held.
+[[gnu::always_inline]] inline bool is_stack_at_its_end() noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  return __builtin_expect(address < least_stack_address, 0) && refuse_at_stack_end(address);
+}
+
+}  // namespace opyard::python
