@@ -164,11 +164,16 @@ class Builder {
     site.inputs = std::uint32_t(code_.operands.size() - begin);
     site.outputs = std::uint32_t(node->outputs().size());
     const std::uint32_t at = emit(opcode, node, 0, 0, 0, begin);
+    // An operator writes all its results; one that nothing uses is dropped behind it.
+    const bool all = opcode == Opcode::CallOperator;
     for (const Value* const output : node->outputs()) {
-      code_.operands.push_back(define(output, node->owning_block()));
+      code_.operands.push_back(define(output, node->owning_block(), all));
     }
     code_.calls.push_back(std::move(site));
     code_.instructions[at].context = &code_.calls.back();
+    for (const Value* const output : node->outputs()) {
+      if (all && !output->has_uses()) drop(operand_of(output), node);
+    }
   }
 
   // Nodes -----------------------------------------------------------------------------------

@@ -29,25 +29,19 @@ void drop_last_uses(const std::uint32_t* operands, std::uint32_t count, const Fr
   }
 }
 
+// Nothing is dropped by the call itself: a register that is used a last time is still there if the
+// operator throws.
 const Instruction* run_CallOperator(const Instruction* instruction, Frame& frame) {
   const CallSite& site = site_of(instruction);
   const std::uint32_t* const operands = operands_of(instruction, frame);
-  InlineStack<16> stack;
-  for (std::uint32_t i = 0; i < site.inputs; ++i) {
-    const Register& input = frame.read(operands[i]);
-    if (input.is_tensor()) {
-      stack.lend(input.tensor_unchecked());
-    } else {
-      stack.push(input);
-    }
+  const Register* arguments[kMostArguments];
+  for (std::uint32_t i = 0; i < site.inputs; ++i) arguments[i] = &frame.read(operands[i]);
+  Register* results[kMostArguments];
+  for (std::uint32_t i = 0; i < site.outputs; ++i) {
+    results[i] = &frame.write(operands[site.inputs + i]);
   }
-  site.op->call_boxed(stack);
+  site.op->call_from_registers({arguments, results});
   drop_last_uses(operands, site.inputs, frame);
-  for (std::uint32_t i = site.outputs; i-- > 0;) {
-    const std::uint32_t target = operands[site.inputs + i];
-    Register result = stack.pop();
-    if (target != kNoRegister) frame.write(target) = std::move(result);
-  }
   return instruction + 1;
 }
 

@@ -50,11 +50,6 @@ bool takes(const Type& wanted, const TypePtr& given, Bindings& bindings) {
     }
     return true;
   }
-  // A list whose element type nobody knows comes from an empty one.
-  if (wanted.kind() == TypeKind::List && given->kind() == TypeKind::List &&
-      given->element().kind() == TypeKind::Any) {
-    return true;
-  }
   return is_subtype(*runtime_type(*given), *runtime_type(wanted));
 }
 

@@ -47,6 +47,62 @@ std::string CallBuilder::qualified(const std::string& name) const {
   return !is_known_operator(common) && is_known_operator(builtin) ? builtin : common;
 }
 
+namespace {
+
+bool is_empty_list(const Value* value) {
+  return is_literal(value) && value->type()->kind() == TypeKind::List &&
+         value->type()->element().kind() == TypeKind::Any;
+}
+
+struct Types {
+  std::vector<TypePtr> positional;
+  std::vector<std::pair<std::string, TypePtr>> by_name;
+  GivenTypes given() const { return {positional, by_name}; }
+};
+
+Types types_of(const std::vector<Value*>& given, std::size_t positional_count,
+               const NamedValues& by_name, bool lists, bool floats) {
+  Types types;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    TypePtr type = given[i]->type();
+    if (lists && is_empty_list(given[i])) type = list_of(base_type(TypeKind::Int));
+    if (floats && is_int_literal(given[i])) type = base_type(TypeKind::Float);
+    if (i < positional_count) {
+      types.positional.push_back(std::move(type));
+    } else {
+      types.by_name.emplace_back(by_name[i - positional_count].first, std::move(type));
+    }
+  }
+  return types;
+}
+
+std::optional<Choice> find_call_as(const std::string& name, const std::vector<Value*>& given,
+                                   std::size_t positional_count, const NamedValues& by_name,
+                                   bool lists, bool floats) {
+  const Types types = types_of(given, positional_count, by_name, lists, floats);
+  return find_call(name, "", types.given());
+}
+
+[[noreturn]] OPYARD_COLD void refuse_call(const std::string& name, const std::vector<Value*>& given,
+                                          std::size_t positional_count,
+                                          const NamedValues& by_name) {
+  const Types types = types_of(given, positional_count, by_name, false, false);
+  choose_call(name, "", types.given());
+  fail(ErrorKind::Internal, "a call was refused and found");
+}
+
+}  // namespace
+
+void CallBuilder::convert_literals(std::vector<Value*>& given, bool lists, bool floats) {
+  for (Value*& value : given) {
+    if (lists && is_empty_list(value)) {
+      value = graph_.insert_constant(opyard::Value::list({}), list_of(base_type(TypeKind::Int)));
+    } else if (floats && is_int_literal(value)) {
+      value = literal(opyard::Value(double(constant_value(*value->node()).to_int())));
+    }
+  }
+}
+
 Node* CallBuilder::call(const std::string& name, std::vector<Value*> positional,
                         const NamedValues& by_name) {
   const std::string full = qualified(name);
@@ -54,35 +110,14 @@ Node* CallBuilder::call(const std::string& name, std::vector<Value*> positional,
   const std::size_t positional_count = given.size();
   for (const auto& [keyword, value] : by_name) given.push_back(value);
 
-  const auto types_of = [&](bool int_as_float) {
-    std::vector<TypePtr> types;
-    for (const Value* const value : given) {
-      types.push_back(int_as_float && is_int_literal(value) ? base_type(TypeKind::Float)
-                                                            : value->type());
-    }
-    return types;
-  };
-  const auto named = [&](const std::vector<TypePtr>& types) {
-    std::vector<std::pair<std::string, TypePtr>> pairs;
-    for (std::size_t i = 0; i < by_name.size(); ++i) {
-      pairs.emplace_back(by_name[i].first, types[positional_count + i]);
-    }
-    return pairs;
-  };
-  std::vector<TypePtr> types = types_of(false);
-  auto pairs = named(types);
-  std::optional<Choice> choice = find_call(full, "", {{types.data(), positional_count}, pairs});
-  if (!choice) {
-    std::vector<TypePtr> wider = types_of(true);
-    auto wider_pairs = named(wider);
-    choice = find_call(full, "", {{wider.data(), positional_count}, wider_pairs});
-    if (!choice) choose_call(full, "", {{types.data(), positional_count}, pairs});  // raises
-    for (Value*& value : given) {
-      if (is_int_literal(value)) {
-        value = literal(opyard::Value(double(constant_value(*value->node()).to_int())));
-      }
-    }
+  // As written, then with empty lists as lists of ints, then with int literals as floats.
+  std::optional<Choice> choice;
+  for (int attempt = 0; attempt < 4 && !choice; ++attempt) {
+    choice = find_call_as(full, given, positional_count, by_name, (attempt & 1) != 0,
+                          (attempt & 2) != 0);
+    if (choice) convert_literals(given, (attempt & 1) != 0, (attempt & 2) != 0);
   }
+  if (!choice) refuse_call(full, given, positional_count, by_name);
 
   const Schema& schema = choice->callee.schema();
   Node* const node =
@@ -131,12 +166,14 @@ Value* CallBuilder::negated_literal(Value* value) {
 }
 
 Value* CallBuilder::list(const std::vector<Value*>& items) {
-  if (!items.empty() && std::all_of(items.begin(), items.end(), is_literal)) {
+  if (std::all_of(items.begin(), items.end(), is_literal)) {
     std::vector<opyard::Value> values;
     for (const Value* const item : items) values.push_back(constant_value(*item->node()));
     const opyard::Value made = opyard::Value::list(std::move(values));
     const TypePtr type = type_of_constant(made);
-    if (type->element().kind() != TypeKind::Any) return graph_.insert_constant(made, type);
+    if (type->element().kind() != TypeKind::Any || items.empty()) {
+      return graph_.insert_constant(made, type);
+    }
   }
   TypePtr element = items.empty() ? base_type(TypeKind::Any) : items.front()->type();
   for (const Value* const item : items) {

@@ -31,6 +31,7 @@ class CallBuilder {
   Value* list(const std::vector<Value*>& items);
 
  private:
+  void convert_literals(std::vector<Value*>& given, bool lists, bool floats);
   std::string qualified(const std::string& name) const;
 
   Graph& graph_;

@@ -1,0 +1,261 @@
+// test_jit_text.cpp: protects the text of graphs: what is printed, what is read, what is refused and how.
+#include <gtest/gtest.h>
+
+#include "jit.h"
+#include "opyard/jit/expression.h"
+
+namespace opyard::jit {
+namespace {
+
+// Each text is printed as it is written here.
+TEST(GraphText, H15_WhatIsPrintedIsReadAndPrintedAgain) {
+  const char* const texts[] = {
+      R"(graph():
+  return ()
+)",
+      R"(graph(%a : Tensor,
+      %1 : int):
+  return (%1, %a)
+)",
+      R"(graph(%x : Float(2, *, strides=[3, 1], requires_grad=0, device=cpu),
+      %y : Long(),
+      %z : Tensor[],
+      %u : (int, Float(2), str?)[],
+      %v : Dict(str, Tensor?),
+      %w : Future(Double(requires_grad=1)),
+      %h : Handle):
+  return ()
+)",
+      R"(graph():
+  %0 : int = prim::Constant[value=-3]()
+  %1 : float = prim::Constant[value=1.]()
+  %2 : bool = prim::Constant[value=1]()
+  %3 : NoneType = prim::Constant()
+  %4 : str = prim::Constant[value="a\"b\n"]()
+  %5 : Device = prim::Constant[value="cpu"]()
+  %6 : int[] = prim::Constant[value=[1, 2]]()
+  %7 : float[] = prim::Constant[value=[1., -2.5]]()
+  %8 : str[] = prim::Constant[value=["x", "y"]]()
+  %9 : Long() = prim::Constant[value={3}]()
+  %10 : (int, str) = prim::Constant[value=(1, "a")]()
+  %11 : Tensor = prim::Undefined()
+  %12 : complex = prim::Constant[value=1.+2.j]()
+  %13 : float = prim::Constant[value=inf]()
+  return ()
+)",
+      R"(graph(%c : bool,
+      %n : int,
+      %x : Tensor):
+  %3 : Tensor = prim::If(%c)
+    block0():
+      -> (%x)
+    block1():
+      %y : Tensor = prim::Loop(%n, %c, %x)
+        block0(%i : int, %5 : Tensor):
+          %6 : Tensor = aten::relu(%5)
+          -> (%c, %6)
+      -> (%y)
+  return (%3)
+)",
+      R"(graph(%x : Tensor):
+  %1 : Tensor, %2 : Tensor = my::two[is=[1], f=1.5, ty=int, tys=[int, Tensor[]]](%x)
+  %3 : Tensor = ^Func(1, "text")(%1, %2)
+  %4 : Tensor = ^Other[cconv="ts"](2.)(%3)
+  my::nothing(%4)
+  %5 : Tensor = aten::add.Tensor(%4, %4), scope: net/conv1
+  return (%5)
+)",
+      R"(graph(%x : Tensor):
+  %1 : Tensor = prim::FusionGroup_0(%x)
+  return (%1)
+with prim::FusionGroup_0 = graph(%0 : Tensor):
+  %1 : Tensor = aten::relu(%0)
+  return (%1)
+)",
+      R"(graph(%x : Tensor):
+  %1 : Tensor = aten::relu(%x)
+  return (%1)
+stage 1(%g : Tensor,
+        %k : int):
+  return ()
+stage 2():
+  %4 : Tensor = aten::add(%g, %1, %k)
+  return (%4, %4)
+)",
+  };
+  for (const char* const text : texts) {
+    EXPECT_EQ(to_string(*parse_graph(text)), text);
+    EXPECT_EQ(to_string(*parse_graph(text)->copy()), text);
+  }
+}
+
+
+TEST(GraphText, H13_LooserFormsAreRead) {
+  EXPECT_EQ(to_string(*parse_graph(R"(
+# a comment
+graph(%a, %b : Float(4, device=cpu, requires_grad=1, strides=[1])?
+     ):  # another
+  %c = aten::add(%a,
+                 %a)   # model.py:3:4
+  return (%c)
+)")),
+            R"(graph(%a : Tensor,
+      %b : Float(4, strides=[1], requires_grad=1, device=cpu)?):
+  %c : Tensor = aten::add(%a, %a)
+  return (%c)
+)");
+}
+
+TEST(GraphText, H13_ANameThatIsDefinedAgainMeansTheNewerValue) {
+  const GraphPtr graph = parse_graph(R"(graph(%x : Tensor):
+  %x : Tensor = aten::relu(%x)
+  %x : Tensor = aten::neg(%x)
+  return (%x)
+)");
+  const char* const printed = R"(graph(%x.1 : Tensor):
+  %x.2 : Tensor = aten::relu(%x.1)
+  %x : Tensor = aten::neg(%x.2)
+  return (%x)
+)";
+  EXPECT_EQ(to_string(*graph), printed);
+  EXPECT_EQ(to_string(*parse_graph(printed)), printed);
+  const std::string numbers = to_string(*parse_graph("graph(%1):\n  %1 = aten::relu(%1)\n  return (%1)"));
+  EXPECT_EQ(to_string(*parse_graph(numbers)), numbers);
+}
+
+TEST(GraphText, H13_NamesInABlockEndWithIt) {
+  const std::string text = thrown_by([] {
+                             parse_graph(R"(graph(%c : bool):
+  prim::If(%c)
+    block0():
+      %inner : int = prim::Constant[value=1]()
+      -> ()
+    block1():
+      -> ()
+  return (%inner))");
+                           }).text;
+  EXPECT_EQ(text, "8:11: there is no value '%inner' here\n  return (%inner))\n          ^~~~~~");
+}
+
+TEST(GraphText, H13_NamesAreToldOnRequest) {
+  std::unordered_map<std::string, Value*> names;
+  ParseOptions options;
+  options.names = &names;
+  const GraphPtr graph = parse_graph("graph(%a):\n  %7 = aten::relu(%a)\n  return (%7)", options);
+  EXPECT_EQ(names.at("a"), graph->inputs()[0]);
+  EXPECT_EQ(names.at("7"), graph->outputs()[0]);
+}
+
+std::string fault(std::string_view text) {
+  const Thrown thrown = thrown_by([&] { parse_graph(text); });
+  EXPECT_EQ(thrown.kind, ErrorKind::BadGraph);
+  return thrown.text;
+}
+
+TEST(GraphText, H14_FaultsSayWhereAndWhat) {
+  EXPECT_EQ(fault("grap(%a):\n  return ()"),
+            "1:1: expected 'graph' but found 'grap'\ngrap(%a):\n^~~~");
+  EXPECT_EQ(fault("graph(%a):\n  return (%b)"),
+            "2:11: there is no value '%b' here\n  return (%b)\n          ^~");
+  EXPECT_EQ(fault("graph(%a : Foo):\n  return ()"),
+            "1:12: there is no type 'Foo'\ngraph(%a : Foo):\n           ^~~");
+  EXPECT_EQ(fault("graph(%a):\n  %1 = relu(%a)\n  return ()"),
+            "2:12: expected '::' but found '('\n  %1 = relu(%a)\n           ^");
+  EXPECT_EQ(fault("graph():\n  %1 : int = prim::Constant[value=]()\n  return ()"),
+            "2:35: expected a number but found ']'\n  %1 : int = prim::Constant[value=]()\n"
+            "                                  ^");
+  EXPECT_EQ(fault("graph(%a : Float(4!, 4)):\n  return ()").substr(0, 5), "1:19:");
+  EXPECT_EQ(fault("graph(%a : Float(4, strides=[5], 5)):\n  return ()").substr(0, 5), "1:34:");
+  EXPECT_EQ(fault("graph(%a : Float(4, strides=[5, 1])):\n  return ()"),
+            "1:12: a tensor type with 2 strides has 1 sizes; the numbers must agree\n"
+            "graph(%a : Float(4, strides=[5, 1])):\n           ^~~~~~~~~~~~~~~~~~~~~~~");
+  EXPECT_EQ(fault("graph(%a):\n  prim::Return(%a)\n  return ()").substr(0, 4), "2:3:");
+  EXPECT_EQ(fault("graph():\n  return ()\nstage 2():\n  return ()").substr(0, 5), "3:1: ");
+  EXPECT_NE(fault("graph():\n  %1 : Tensor = prim::Constant[value=<Tensor>]()\n  return ()")
+                .find("the text does not have this tensor"),
+            std::string::npos);
+  EXPECT_EQ(fault("graph(%a):\n  %1 = my::f[is=1, is=2](%a)\n  return ()").substr(0, 5), "2:20:");
+}
+
+TEST(GraphText, H14_KeywordsOfPythonAreNamesOfAttributes) {
+  const GraphPtr graph = parse_graph("graph(%a):\n  my::f[is=1, lambda=2](%a)\n  return ()");
+  EXPECT_EQ((*graph->nodes().begin())->i(Symbol::attr("is")), 1);
+}
+
+TEST(GraphText, P1_LimitsAreKept) {
+  ParseOptions options;
+  options.limits.nesting = 8;
+  std::string deep = "graph(%a : ";
+  for (int i = 0; i < 20; ++i) deep += '(';
+  EXPECT_NE(thrown_by([&] { parse_graph(deep, options); }).text.find("8"), std::string::npos);
+  std::string blocks = "graph(%c : bool):\n";
+  for (int i = 0; i < 600; ++i) blocks += "prim::If(%c) block0():\n";
+  EXPECT_EQ(thrown_by([&] { parse_graph(blocks); }).kind, ErrorKind::BadGraph);
+  options = {};
+  options.limits.bytes = 10;
+  EXPECT_NE(thrown_by([&] { parse_graph("graph():\n  return ()", options); })
+                .text.find("a graph of 20 bytes is too long; the limit is 10"),
+            std::string::npos);
+}
+
+std::string expression(std::string_view text) {
+  load_operators();
+  const TypePtr tensor = base_type(TypeKind::Tensor);
+  const ExpressionInput inputs[] = {
+      {"x", tensor}, {"y", tensor}, {"n", base_type(TypeKind::Int)}, {"s", base_type(TypeKind::Float)}};
+  return to_string(*parse_expression(text, inputs));
+}
+
+TEST(Expression, IsAGraphAndPrintsAsOne) {
+  const std::string text = expression("x * y + 2, relu(-x)");
+  EXPECT_EQ(text, R"(graph(%x : Tensor,
+      %y : Tensor,
+      %n : int,
+      %s : float):
+  %4 : Tensor = aten::mul.Tensor(%x, %y)
+  %5 : int = prim::Constant[value=2]()
+  %6 : Tensor = aten::add.Scalar(%4, %5)
+  %7 : Tensor = aten::neg(%x)
+  %8 : Tensor = aten::relu(%7)
+  return (%6, %8)
+)");
+  EXPECT_EQ(to_string(*parse_graph(text)), text);
+}
+
+TEST(Expression, IsComputed) {
+  load_operators();
+  const TypePtr tensor = base_type(TypeKind::Tensor);
+  const ExpressionInput inputs[] = {{"x", tensor}, {"n", base_type(TypeKind::Int)}};
+  const auto run = [&](std::string_view text) {
+    const Values given = {f32({2}, {1, 4}), 3};
+    return text_of(compile(parse_expression(text, inputs))->run(given));
+  };
+  EXPECT_EQ(run("1 - x"), "float32[2] 0 -3");
+  EXPECT_EQ(run("2 * x / 4"), "float32[2] 0.5 2");
+  EXPECT_EQ(run("1 / x"), "float32[2] 1 0.25");
+  EXPECT_EQ(run("-x ** 2"), "float32[2] -1 -16");
+  EXPECT_EQ(run("x.sum()"), "float32[] 5");
+  EXPECT_EQ(run("max(x, 0)[1], None"), "int64[] 1; None");
+  EXPECT_EQ(run("n * 2 + 1, n // 2"), "7; 1");
+  EXPECT_EQ(run("x.add(x, alpha=2)"), "float32[2] 3 12");
+  EXPECT_EQ(run("2 < x"), "bool[2] False True");
+  EXPECT_EQ(run("x.reshape([2, 1])"), "float32[2, 1] 1 4");
+  EXPECT_EQ(run("x.reshape([n - 1, 1])"), "float32[2, 1] 1 4");
+}
+
+TEST(Expression, FaultsSayWhereAndWhat) {
+  EXPECT_EQ(thrown_by([] { expression("x * z"); }).text,
+            "1:5: there is no input 'z'; a function has '(' behind it\nx * z\n    ^");
+  EXPECT_EQ(thrown_by([] { expression("x * (x, y)"); }).text,
+            "1:5: a tuple of 2 is no operand; take one with [i]\nx * (x, y)\n    ^~~~~~");
+  EXPECT_NE(thrown_by([] { expression("nobody(x)"); }).text.find("there is no operator 'aten::nobody'"),
+            std::string::npos);
+  EXPECT_NE(thrown_by([] { expression("relu(x, y)"); }).text.find("takes 1 arguments, not 2"),
+            std::string::npos);
+  EXPECT_EQ(thrown_by([] { expression("x +"); }).kind, ErrorKind::BadGraph);
+  EXPECT_EQ(thrown_by([] { expression(std::string(5000, '(')); }).kind, ErrorKind::BadGraph);
+  EXPECT_EQ(thrown_by([] { expression(std::string(5000, '-') + "x"); }).kind, ErrorKind::BadGraph);
+}
+
+}  // namespace
+}  // namespace opyard::jit
