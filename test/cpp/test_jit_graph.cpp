@@ -313,8 +313,8 @@ std::string lint_text(const Graph& graph) {
 TEST(Lint, H9_UsesAgreeWithInputs) {
   Small g;
   TestAccess::uses(g.x).pop_back();
-  EXPECT_EQ(lint_text(*g.graph), "%x = prim::Param (stage 0) gives %x, which is taken 2 times and "
-                                 "knows 1 uses");
+  EXPECT_EQ(lint_text(*g.graph), "%x = prim::Param (stage 0) gives %x, which is taken 2 times where "
+                                 "it is defined, and knows 1 uses");
   Small h;
   TestAccess::uses(h.x)[0].offset = 5;
   EXPECT_EQ(lint_text(*h.graph), "%x = prim::Param (stage 0) gives %x, which believes to be used by "
@@ -333,7 +333,8 @@ TEST(Lint, H9_AValueOfABlockIsNotSeenOutside) {
   Node* const inner = branch->add_block()->append_node(g.graph->create(kRelu, {g.x}));
   branch->add_block();
   g.add->replace_input(0, inner->output());
-  EXPECT_EQ(lint_text(*g.graph), "%2 = aten::add (stage 0) takes %3, which is not defined before it");
+  EXPECT_EQ(lint_text(*g.graph), "%3 = aten::relu (stage 0) gives %3, which is taken 0 times where it "
+                                 "is defined, and knows 1 uses");
 }
 
 TEST(Lint, H9_NumbersAndNamesAreUnique) {

@@ -417,6 +417,7 @@ void build(CodeData& data) {
   const Callees callees = check_types(*data.graph);
   Builder(data, callees).build();
   data.version = data.graph->version();
+  data.runs_at_once = data.stages.size() == 1 && !data.graph->is_restricted();
 }
 
 }  // namespace opyard::jit

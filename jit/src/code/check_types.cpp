@@ -3,6 +3,8 @@
 // Shapes are not checked: what a tensor type says of sizes is of the example that a graph was traced with.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "code/code_data.h"
 #include "ir/node_rules.h"
 #include "opyard/jit/constant.h"
@@ -53,7 +55,10 @@ class Check {
 
   void node(const Node* node) {
     const Symbol kind = node->kind();
-    if (operation_of(*node) != nullptr) return;
+    if (operation_of(*node) != nullptr) {
+      if (!node->graph().is_restricted()) return;
+      refuse_node(*node, "has a function of another layer, which a restricted graph may not call");
+    }
     if (kind == prim::Constant) return constant(node);
     if (kind == prim::Undefined) {
       require_counts(node, 0, 1);
@@ -183,9 +188,24 @@ class Check {
     require_input(node, 0, TypeKind::Str);
   }
 
+  // A built-in function of a tensor may call an operator.
+  void require_allowed(const Node* node, const Callee& callee) {
+    const Schema& schema = callee.schema();
+    const bool plain = callee.builtin != nullptr &&
+                       std::none_of(schema.arguments.begin(), schema.arguments.end(),
+                                    [](const Argument& argument) {
+                                      return argument.type->kind() == TypeKind::Tensor;
+                                    });
+    if (plain || node->graph().allows(schema.name.name, schema.name.overload)) return;
+    refuse_node(*node, fmt::format("calls {}, which is not among the operators that this graph may "
+                                   "call",
+                                   opyard::to_string(schema.name)));
+  }
+
   void call(const Node* node) {
     if (!node->blocks().empty()) refuse_node(*node, "has blocks; 'prim::If' and 'prim::Loop' have");
     const Callee callee = resolve(*node);
+    require_allowed(node, callee);
     std::vector<TypePtr> inputs;
     for (const Value* const input : node->inputs()) inputs.push_back(input->type());
     const std::vector<TypePtr> results = result_types(callee.schema(), inputs);

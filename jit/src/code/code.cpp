@@ -39,10 +39,12 @@ class RegisterFile {
   const std::size_t count_;
 };
 
-[[noreturn]] OPYARD_COLD void refuse_stages(std::size_t stages) {
+[[noreturn]] OPYARD_COLD void refuse_stages(const CodeData& data) {
+  OPYARD_CHECK(!data.graph->is_restricted(), BadGraph,
+               "a restricted graph is run by an InterpreterState with a budget");
   fail(ErrorKind::BadGraph, fmt::format("a graph of {} stages is run by an InterpreterState, stage "
                                         "by stage",
-                                        stages));
+                                        data.stages.size()));
 }
 
 }  // namespace
@@ -117,7 +119,7 @@ std::int64_t Code::register_of(const Value* value) const noexcept {
 void Code::run(std::span<const opyard::Value> inputs, std::span<opyard::Value> outputs) const {
   const CodeData& data = *data_;
   check_unchanged(data);
-  if (__builtin_expect(data.stages.size() != 1, 0)) refuse_stages(data.stages.size());
+  if (__builtin_expect(!data.runs_at_once, 0)) refuse_stages(data);
   const Stage& stage = data.stages.front();
   check_inputs(data, 0, inputs);
   OPYARD_CHECK(outputs.size() == stage.outputs.size(), BadArgument,

@@ -97,6 +97,7 @@ struct RegisterInfo {
 struct CodeData {
   GraphPtr graph;
   std::uint64_t version = 0;
+  bool runs_at_once = false;  // one stage, and not restricted
   std::vector<Instruction> instructions;
   std::vector<Origin> origins;
   std::vector<std::uint32_t> operands;  // the side array

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "code/code_data.h"
+#include "code/watch.h"
 
 namespace opyard::jit {
 
@@ -36,7 +36,8 @@ InterpreterState::InterpreterState(InterpreterState&& other) noexcept
     : code_(std::move(other.code_)),
       registers_(std::move(other.registers_)),
       stage_(other.stage_),
-      at_(other.at_) {}
+      at_(other.at_),
+      watch_(std::move(other.watch_)) {}
 InterpreterState::~InterpreterState() = default;
 
 InterpreterState InterpreterState::clone() const {
@@ -45,6 +46,7 @@ InterpreterState InterpreterState::clone() const {
   copy.registers_ = registers_;
   copy.stage_ = stage_;
   copy.at_ = at_;
+  if (watch_ != nullptr) copy.watch_ = std::make_unique<Watch>(*watch_);
   return copy;
 }
 
@@ -70,14 +72,20 @@ void InterpreterState::begin_stage(std::span<const opyard::Value> inputs) {
   at_ = data.instructions.data() + stage.begin;
 }
 
+void InterpreterState::check_runnable() const {
+  check_unchanged(code_->data());
+  OPYARD_CHECK(!code_->graph().is_restricted() || (watch_ != nullptr && watch_->budget), BadGraph,
+               "a restricted graph runs with a budget; give the state one with set_budget()");
+}
+
 bool InterpreterState::step() {
   const Entered entered(*this);
   const CodeData& data = code_->data();
-  check_unchanged(data);
+  check_runnable();
   OPYARD_CHECK(at_ != nullptr, BadGraph, "no stage is begun; begin_stage() takes its inputs");
   if (data.origins[data.index_of(at_)].opcode == Opcode::EndStage) return false;
   Frame frame = frame_of(data, registers_, at_);
-  at_ = run_one(frame);
+  at_ = watch_ == nullptr ? run_one(frame) : run_one_watched(frame, *watch_);
   return true;
 }
 
@@ -92,13 +100,17 @@ bool InterpreterState::run_to(const Node* node) {
 void InterpreterState::resume(std::vector<opyard::Value>& outputs) {
   const Entered entered(*this);
   const CodeData& data = code_->data();
-  check_unchanged(data);
+  check_runnable();
   OPYARD_CHECK(at_ != nullptr, BadGraph, "no stage is begun; run_one_stage() takes its inputs");
   const Stage& stage = data.stages[stage_];
   std::vector<opyard::Value> given(stage.outputs.size());
   Frame frame = frame_of(data, registers_, at_);
   try {
-    jit::run(frame);
+    if (watch_ == nullptr) {
+      jit::run(frame);
+    } else {
+      run_watched(frame, *watch_);
+    }
   } catch (...) {
     at_ = frame.at;
     throw;
@@ -121,6 +133,33 @@ void InterpreterState::run_one_stage(std::span<const opyard::Value> inputs,
   outputs.clear();
   begin_stage(inputs);
   resume(outputs);
+}
+
+Watch& InterpreterState::watch() {
+  if (watch_ == nullptr) watch_ = std::make_unique<Watch>();
+  return *watch_;
+}
+
+void InterpreterState::set_budget(const RunBudget& budget) {
+  const Entered entered(*this);
+  watch().budget = budget;
+  if (budget.time != std::chrono::nanoseconds::max()) {
+    watch().deadline = Watch::Clock::now() + budget.time;
+  }
+}
+
+void InterpreterState::check_frees(bool on) {
+  const Entered entered(*this);
+  watch().plan = on ? std::optional<Plan>(make_plan(code_->data())) : std::nullopt;
+}
+
+void InterpreterState::measure(bool on) {
+  const Entered entered(*this);
+  watch().times.assign(on ? code_->instruction_count() : 0, InstructionTime());
+}
+
+std::vector<InstructionTime> InterpreterState::times() const {
+  return watch_ == nullptr ? std::vector<InstructionTime>() : watch_->times;
 }
 
 const Type& InterpreterState::type_for_input(std::size_t index) const {

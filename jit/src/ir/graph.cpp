@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace opyard::jit {
 namespace {
 
@@ -176,10 +179,31 @@ GraphPtr Graph::copy() const {
   }
   for (Value* const output : outputs()) fresh->register_output(map(output));
   fresh->output_stages_ = output_stages_;
+  fresh->restricted_ = restricted_;
+  fresh->allowed_ = allowed_;
   take_numbers(block_, fresh->block_, numbers);
   fresh->renumber(numbers);
   fresh->insert_point_ = fresh->return_node();
   return fresh;
+}
+
+void Graph::restrict_to(std::vector<std::string> operators) {
+  if (restricted_) {
+    std::erase_if(operators, [&](const std::string& name) {
+      return std::find(allowed_.begin(), allowed_.end(), name) == allowed_.end();
+    });
+  }
+  allowed_ = std::move(operators);
+  restricted_ = true;
+  note_change();
+}
+
+bool Graph::allows(std::string_view name, std::string_view overload) const {
+  if (!restricted_) return true;
+  const std::string full = fmt::format("{}.{}", name, overload);
+  return std::any_of(allowed_.begin(), allowed_.end(), [&](const std::string& allowed) {
+    return allowed == name || allowed == full;
+  });
 }
 
 void Graph::set_insert_point(Node* node) {

@@ -64,7 +64,8 @@ class Lint {
     for (const Value* const value : defined) {
       if (defined_.at(value) != value->uses().size()) {
         refuse(value->node(),
-               fmt::format("gives %{}, which is taken {} times and knows {} uses",
+               fmt::format("gives %{}, which is taken {} times where it is defined, and "
+                                          "knows {} uses",
                            value->printed_name(), defined_.at(value), value->uses().size()));
       }
       defined_.erase(value);

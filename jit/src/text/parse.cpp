@@ -46,6 +46,7 @@ class Parser {
       }
     }
     lint(*graph);
+    if (options_.untrusted) graph->restrict_to(options_.allowed);
     return graph;
   }
 

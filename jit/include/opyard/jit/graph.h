@@ -84,6 +84,13 @@ class OPYARD_API Graph final : public Counted {
   Node* insert_node(Node* node);
   Value* insert_constant(const opyard::Value& value, TypePtr type = {});
 
+  // From now on only these operators may be called, by full name with or without overload; built-in
+  // functions on numbers, texts and lists always may, operations of other layers never. A code of such
+  // a graph runs in a state with a budget only. Copies are restricted as well; nothing lifts it.
+  void restrict_to(std::vector<std::string> operators);
+  bool is_restricted() const noexcept { return restricted_; }
+  bool allows(std::string_view name, std::string_view overload) const;
+
   GraphPtr copy() const;
   std::uint64_t version() const noexcept { return version_; }
   void note_change() noexcept { ++version_; }
@@ -116,6 +123,8 @@ class OPYARD_API Graph final : public Counted {
   std::vector<int> output_stages_;  // of each input of the Return node
   std::uint64_t next_unique_ = 0;
   std::uint64_t version_ = 0;
+  bool restricted_ = false;
+  std::vector<std::string> allowed_;  // if it is restricted
   std::unordered_map<std::string, Value*> names_;
   std::unordered_map<std::string, std::uint64_t> suffixes_;  // the last one given out of each name
 };

@@ -21,6 +21,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +33,20 @@
 namespace opyard::jit {
 
 struct Instruction;
+
+struct Watch;
+
+// What a run may cost: instructions, bytes that are written to registers, and time from when it is set.
+struct RunBudget {
+  std::uint64_t steps = ~std::uint64_t{0};
+  std::size_t bytes = ~std::size_t{0};
+  std::chrono::nanoseconds time = std::chrono::nanoseconds::max();
+};
+
+struct InstructionTime {
+  std::uint64_t count = 0;
+  std::uint64_t nanoseconds = 0;
+};
 
 class OPYARD_API InterpreterState {
  public:
@@ -62,6 +78,15 @@ class OPYARD_API InterpreterState {
   // Runs to the end of the stage, and gives its outputs.
   void resume(std::vector<opyard::Value>& outputs);
 
+  // Past a budget the run raises BadGraph, or TimedOut, before the next instruction; it can be resumed
+  // with another budget. An operator that has begun is not interrupted.
+  void set_budget(const RunBudget& budget);
+  // Whether each step is checked against jit/report.h [Plan]: Internal for a value that is held too long.
+  void check_frees(bool on);
+  // Whether instructions are timed; and what they have taken since, by number.
+  void measure(bool on);
+  std::vector<InstructionTime> times() const;
+
   // What an input of the current stage is declared as. Raises BadIndex ("Input out of range").
   const Type& type_for_input(std::size_t index) const;
   // The same, which has to be a tensor of known shape. Raises BadArgument if it is not.
@@ -77,11 +102,14 @@ class OPYARD_API InterpreterState {
 
  private:
   struct Entered;
+  Watch& watch();
+  void check_runnable() const;
 
   CodePtr code_;
   std::vector<opyard::Value> registers_;
   std::size_t stage_ = 0;
   const Instruction* at_ = nullptr;
+  std::unique_ptr<Watch> watch_;  // null as long as nothing is watched
   mutable std::atomic<bool> busy_{false};
 };
 

@@ -49,6 +49,10 @@ struct ParseOptions {
   std::string source = "<graph>";
   // What <Tensor> stands for, in order; one too few is an error.
   std::vector<Tensor> tensors;
+  // For the text of a stranger: the graph may call the operators in `allowed` and no others, and runs
+  // with a budget only. See Graph::restrict_to().
+  bool untrusted = false;
+  std::vector<std::string> allowed;
   // If set, it is told which value each name means at the end of the text, without the %.
   std::unordered_map<std::string, Value*>* names = nullptr;
 };

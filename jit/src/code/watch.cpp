@@ -1,0 +1,125 @@
+// code/watch.cpp: budgets, times and the check of every last use.
+#include "code/watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace opyard::jit {
+namespace {
+
+// What one value holds at most, shared or not: the bytes of a tensor's storage, of a text, of a list's items.
+std::size_t bytes_of(const Register& value) {
+  switch (value.kind()) {
+    case Kind::Tensor: {
+      const Tensor& tensor = value.tensor_unchecked();
+      return tensor.defined() ? std::size_t(tensor.numel()) * item_size(tensor.dtype()) : 0;
+    }
+    case Kind::String:
+      return value.to_string_view().size();
+    case Kind::List:
+    case Kind::Tuple:
+      return value.items_unchecked().size() * sizeof(Register);
+    default:
+      return 0;
+  }
+}
+
+void add_written(const Frame& frame, std::uint32_t operand, std::size_t& bytes) {
+  if ((operand & kConstant) != 0 || (operand & kIndex) == kNoRegister) return;
+  bytes += bytes_of(frame.bases[0][operand & kIndex]);
+}
+
+// The bytes that an instruction has written; a list that it has changed is counted anew.
+std::size_t written_by(const Frame& frame, const Instruction* done) {
+  const Opcode opcode = frame.code->origins[frame.code->index_of(done)].opcode;
+  std::size_t bytes = 0;
+  switch (opcode) {
+    case Opcode::CallBuiltin:
+    case Opcode::CallOperator:
+    case Opcode::CallOperation:
+    case Opcode::MakeList:
+    case Opcode::MakeTuple:
+    case Opcode::MakeDict:
+    case Opcode::Unpack: {
+      const auto& site = *static_cast<const CallSite*>(done->context);
+      const std::uint32_t* const operands = frame.code->operands.data() + done->d;
+      for (std::uint32_t i = 0; i < site.inputs + site.outputs; ++i) {
+        // Of what goes in, only lists can have grown.
+        if (i < site.inputs && !frame.read(operands[i]).is_list()) continue;
+        add_written(frame, operands[i], bytes);
+      }
+      return bytes;
+    }
+    case Opcode::CopyConstant:
+      add_written(frame, done->a, bytes);
+      return bytes;
+    default:
+      return 0;
+  }
+}
+
+[[noreturn]] OPYARD_COLD void refuse_register(const Frame& frame, std::size_t index) {
+  const Value* const value = frame.code->registers[index].value;
+  const std::string name =
+      value != nullptr ? "%" + value->printed_name() : fmt::format("register {}", index);
+  fail(ErrorKind::Internal, fmt::format("{} is held behind its last use", name));
+}
+
+void check_registers(const Frame& frame, const std::vector<bool>& live) {
+  for (std::size_t i = 0; i < live.size(); ++i) {
+    if (!frame.code->registers[i].owns) continue;
+    const Register& held = frame.bases[0][i];
+    // An undefined tensor or None owns nothing, so it may be there or not.
+    const bool owns = is_heap(held.kind()) && held.object_unchecked() != nullptr;
+    if (owns && !live[i]) refuse_register(frame, i);
+  }
+}
+
+}  // namespace
+
+void Watch::before(const Frame& frame) {
+  if (plan) check_registers(frame, (*plan)[frame.code->index_of(frame.at)]);
+  if (!budget) return;
+  OPYARD_CHECK(budget->steps > 0, BadGraph, "the budget of steps of this run is used up");
+  OPYARD_CHECK(budget->bytes > 0, BadGraph, "the budget of memory of this run is used up");
+  OPYARD_CHECK(budget->time == std::chrono::nanoseconds::max() || Clock::now() < deadline, TimedOut,
+               "the budget of time of this run is used up");
+}
+
+void Watch::after(const Frame& frame, const Instruction* done, Clock::duration took) {
+  if (!times.empty()) {
+    InstructionTime& time = times[frame.code->index_of(done)];
+    ++time.count;
+    time.nanoseconds += std::uint64_t(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(took).count());
+  }
+  if (!budget) return;
+  --budget->steps;
+  const std::size_t written = written_by(frame, done);
+  budget->bytes -= std::min(written, budget->bytes);
+}
+
+const Instruction* run_one_watched(Frame& frame, Watch& watch) {
+  try {
+    watch.before(frame);
+  } catch (const Error& error) {
+    throw error.with_context("before " + place_of(*frame.code, frame.at));
+  }
+  const Instruction* const at = frame.at;
+  const Watch::Clock::time_point begin =
+      watch.times.empty() ? Watch::Clock::time_point() : Watch::Clock::now();
+  const Instruction* const next = run_one(frame);
+  watch.after(frame, at,
+              watch.times.empty() ? Watch::Clock::duration() : Watch::Clock::now() - begin);
+  return next;
+}
+
+void run_watched(Frame& frame, Watch& watch) {
+  for (const Instruction* next = frame.at; next != nullptr;) {
+    frame.at = next;
+    next = run_one_watched(frame, watch);
+  }
+}
+
+}  // namespace opyard::jit
