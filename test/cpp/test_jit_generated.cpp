@@ -55,9 +55,11 @@ class Generator {
     switch (pick(depth > 0 ? 10 : 8)) {
       case 0:
       case 1:
-        return tensors_.push_back(add(block, "aten::add", {any(tensors_), any(tensors_), one_})->output());
+        return tensors_.push_back(
+            add(block, "aten::add", {any(tensors_), any(tensors_), one_})->output());
       case 2:
-        return tensors_.push_back(add(block, "aten::mul", {any(tensors_), any(tensors_)})->output());
+        return tensors_.push_back(
+            add(block, "aten::mul", {any(tensors_), any(tensors_)})->output());
       case 3:
         return tensors_.push_back(add(block, "aten::relu", {any(tensors_)})->output());
       case 4:
@@ -109,7 +111,8 @@ class Generator {
 
   void add_loop(Block* block, std::size_t depth) {
     Node* const loop = add(block, "prim::Loop", {one_, true_, any(tensors_), any(tensors_)}, 2);
-    if (pick(2) == 0) loop->replace_input(0, graph_->create_constant(3)->insert_before(loop)->output());
+    if (pick(2) == 0)
+      loop->replace_input(0, graph_->create_constant(3)->insert_before(loop)->output());
     Block* const body = loop->add_block();
     Value* const trip = body->add_input({}, base_type(TypeKind::Int));
     Value* const first = body->add_input();

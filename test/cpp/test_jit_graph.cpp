@@ -58,8 +58,9 @@ TEST(Graph, H1_NamesAreUnique) {
   EXPECT_EQ(g.x->debug_name(), "x.1");
   g.add->output()->set_debug_name("x");
   EXPECT_EQ(g.relu->output()->debug_name(), "x.2");
-  EXPECT_THROWN(g.x->set_debug_name("12"), BadValue,
-                "'12' is no name of a value; use letters, digits, '_' and '.', and not digits alone");
+  EXPECT_THROWN(
+      g.x->set_debug_name("12"), BadValue,
+      "'12' is no name of a value; use letters, digits, '_' and '.', and not digits alone");
   EXPECT_EQ(g.graph->find_value("x.2"), g.relu->output());
   EXPECT_EQ(g.graph->find_value("nobody"), nullptr);
   lint(*g.graph);
@@ -313,18 +314,21 @@ std::string lint_text(const Graph& graph) {
 TEST(Lint, H9_UsesAgreeWithInputs) {
   Small g;
   TestAccess::uses(g.x).pop_back();
-  EXPECT_EQ(lint_text(*g.graph), "%x = prim::Param (stage 0) gives %x, which is taken 2 times where "
-                                 "it is defined, and knows 1 uses");
+  EXPECT_EQ(lint_text(*g.graph),
+            "%x = prim::Param (stage 0) gives %x, which is taken 2 times where "
+            "it is defined, and knows 1 uses");
   Small h;
   TestAccess::uses(h.x)[0].offset = 5;
-  EXPECT_EQ(lint_text(*h.graph), "%x = prim::Param (stage 0) gives %x, which believes to be used by "
-                                 "a 'aten::relu' node");
+  EXPECT_EQ(lint_text(*h.graph),
+            "%x = prim::Param (stage 0) gives %x, which believes to be used by "
+            "a 'aten::relu' node");
 }
 
 TEST(Lint, H9_UsesComeLater) {
   Small g;
   g.relu->move_after(g.add);
-  EXPECT_EQ(lint_text(*g.graph), "%2 = aten::add (stage 0) takes %1, which is not defined before it");
+  EXPECT_EQ(lint_text(*g.graph),
+            "%2 = aten::add (stage 0) takes %1, which is not defined before it");
 }
 
 TEST(Lint, H9_AValueOfABlockIsNotSeenOutside) {
@@ -333,20 +337,23 @@ TEST(Lint, H9_AValueOfABlockIsNotSeenOutside) {
   Node* const inner = branch->add_block()->append_node(g.graph->create(kRelu, {g.x}));
   branch->add_block();
   g.add->replace_input(0, inner->output());
-  EXPECT_EQ(lint_text(*g.graph), "%3 = aten::relu (stage 0) gives %3, which is taken 0 times where it "
-                                 "is defined, and knows 1 uses");
+  EXPECT_EQ(lint_text(*g.graph),
+            "%3 = aten::relu (stage 0) gives %3, which is taken 0 times where it "
+            "is defined, and knows 1 uses");
 }
 
 TEST(Lint, H9_NumbersAndNamesAreUnique) {
   Small g;
   TestAccess::unique(g.relu->output()) = g.x->unique();
-  EXPECT_EQ(lint_text(*g.graph), "%0 = aten::relu (stage 0) gives %0, a number that another value has");
+  EXPECT_EQ(lint_text(*g.graph),
+            "%0 = aten::relu (stage 0) gives %0, a number that another value has");
   Small h;
   TestAccess::unique(h.relu->output()) = 99;
   EXPECT_EQ(lint_text(*h.graph), "%99 = aten::relu (stage 0) gives %99, but the next number is 3");
   Small i;
   TestAccess::name(i.relu->output()) = "x";
-  EXPECT_EQ(lint_text(*i.graph), "%x = aten::relu (stage 0) gives %x, a name that another value has");
+  EXPECT_EQ(lint_text(*i.graph),
+            "%x = aten::relu (stage 0) gives %x, a name that another value has");
   Small j;
   TestAccess::offset(j.relu->output()) = 3;
   EXPECT_EQ(lint_text(*j.graph), "%1 = aten::relu (stage 0) has output %1, which does not know it");
@@ -355,15 +362,17 @@ TEST(Lint, H9_NumbersAndNamesAreUnique) {
 TEST(Lint, H9_NodesAreOwnedAndLinked) {
   Small g;
   TestAccess::block(g.relu) = nullptr;
-  EXPECT_EQ(lint_text(*g.graph), "%1 = aten::relu (stage 0) is in the list of a block that does not "
-                                 "own it");
+  EXPECT_EQ(lint_text(*g.graph),
+            "%1 = aten::relu (stage 0) is in the list of a block that does not "
+            "own it");
   Small h;
   TestAccess::prev(h.add) = h.graph->param_node();
   EXPECT_EQ(lint_text(*h.graph), "%2 = aten::add (stage 0) is not linked to the node before it");
   TestAccess::prev(h.add) = h.relu;
   TestAccess::position(h.add) = TestAccess::position(h.relu);
-  EXPECT_EQ(lint_text(*h.graph), "%2 = aten::add (stage 0) has a position that is not behind that of "
-                                 "the node before it");
+  EXPECT_EQ(lint_text(*h.graph),
+            "%2 = aten::add (stage 0) has a position that is not behind that of "
+            "the node before it");
   Small i;
   TestAccess::destroyed(i.relu) = true;
   EXPECT_EQ(lint_text(*i.graph), "%1 = aten::relu (stage 0) is in a block, but was destroyed");
@@ -372,20 +381,24 @@ TEST(Lint, H9_NodesAreOwnedAndLinked) {
 TEST(Lint, H2_StagesDoNotDecrease) {
   Small g;
   g.relu->set_stage(1);
-  EXPECT_EQ(lint_text(*g.graph), "%2 = aten::add (stage 0) is of stage 0 and follows one of stage 1");
+  EXPECT_EQ(lint_text(*g.graph),
+            "%2 = aten::add (stage 0) is of stage 0 and follows one of stage 1");
   Small h;
   TestAccess::stage(h.add) = 4;
-  EXPECT_EQ(lint_text(*h.graph), "%2 = aten::add (stage 4) is of stage 4, but the graph's last stage "
-                                 "is 0");
+  EXPECT_EQ(lint_text(*h.graph),
+            "%2 = aten::add (stage 4) is of stage 4, but the graph's last stage "
+            "is 0");
   Small i;
   i.graph->advance_stage();
   i.add->set_stage(1);
-  EXPECT_EQ(lint_text(*i.graph), "prim::Return (stage 0) returns %2 in stage 0, but it is made in "
-                                 "stage 1");
+  EXPECT_EQ(lint_text(*i.graph),
+            "prim::Return (stage 0) returns %2 in stage 0, but it is made in "
+            "stage 1");
   Small j;
   TestAccess::output_stages(*j.graph)[0] = 3;
-  EXPECT_EQ(lint_text(*j.graph), "prim::Return (stage 0) has output %2 in stage 3, but the last stage "
-                                 "is 0");
+  EXPECT_EQ(lint_text(*j.graph),
+            "prim::Return (stage 0) has output %2 in stage 3, but the last stage "
+            "is 0");
   Small k;
   k.x->set_stage(1);
   EXPECT_EQ(lint_text(*k.graph), "%1 = aten::relu (stage 0) is of stage 0 and takes %x of stage 1");
@@ -395,15 +408,17 @@ TEST(Lint, H2_StagesDoNotDecrease) {
   branch->add_block();
   m.graph->advance_stage();
   TestAccess::stage(inner) = 1;
-  EXPECT_EQ(lint_text(*m.graph), "%3 = aten::relu (stage 1) is of stage 1 in a block of a node of "
-                                 "stage 0");
+  EXPECT_EQ(lint_text(*m.graph),
+            "%3 = aten::relu (stage 1) is of stage 1 in a block of a node of "
+            "stage 0");
 }
 
 TEST(Lint, H9_HandleIsLastAndAlone) {
   Small g;
   g.relu->output()->set_type(handle_type());
-  EXPECT_EQ(lint_text(*g.graph), "%2 = aten::add (stage 0) takes the handle %1 at position 0; a handle "
-                                 "is the last input, and there is one at most");
+  EXPECT_EQ(lint_text(*g.graph),
+            "%2 = aten::add (stage 0) takes the handle %1 at position 0; a handle "
+            "is the last input, and there is one at most");
 }
 
 TEST(Lint, H9_KindsHaveRules) {
@@ -440,20 +455,23 @@ TEST(Lint, H9_KindsHaveRules) {
   EXPECT_EQ(broken(prim::Loop, 2, 0, [](Node* node) { node->add_block(); }),
             "prim::Loop (stage 0) carries 0 values, but gives 0, and its body takes 0 and gives 0 "
             "besides trip and condition");
-  EXPECT_EQ(broken(prim::PythonOp, 1, 1, nothing),
-            "%1 = prim::PythonOp (stage 0) has no calling string, which is the text attribute 'cconv'");
+  EXPECT_EQ(
+      broken(prim::PythonOp, 1, 1, nothing),
+      "%1 = prim::PythonOp (stage 0) has no calling string, which is the text attribute 'cconv'");
   EXPECT_EQ(broken(prim::PythonOp, 1, 1, [](Node* node) { node->s_(attr::cconv, "tt"); }),
             "%1 = prim::PythonOp (stage 0) has the calling string 'tt', which is for 2 inputs, and "
             "takes 1");
-  EXPECT_EQ(broken(prim::PythonOp, 1, 1, [](Node* node) { node->s_(attr::cconv, "tx"); }),
-            "%1 = prim::PythonOp (stage 0) has the calling string 'tx'; its letters are c, s, d and t");
-  EXPECT_EQ(broken(prim::PythonOp, 1, 1,
-                   [](Node* node) {
-                     node->s_(attr::cconv, "st");
-                     node->ival_(Symbol::attr("scalar_args"), opyard::Value::tuple({}));
-                   }),
-            "%1 = prim::PythonOp (stage 0) has the calling string 'st', which is for 1 scalars, and "
-            "holds 0");
+  EXPECT_EQ(
+      broken(prim::PythonOp, 1, 1, [](Node* node) { node->s_(attr::cconv, "tx"); }),
+      "%1 = prim::PythonOp (stage 0) has the calling string 'tx'; its letters are c, s, d and t");
+  EXPECT_EQ(
+      broken(prim::PythonOp, 1, 1,
+             [](Node* node) {
+               node->s_(attr::cconv, "st");
+               node->ival_(Symbol::attr("scalar_args"), opyard::Value::tuple({}));
+             }),
+      "%1 = prim::PythonOp (stage 0) has the calling string 'st', which is for 1 scalars, and "
+      "holds 0");
   EXPECT_EQ(broken(prim::FusionGroup, 1, 1, nothing),
             "%1 = prim::FusionGroup (stage 0) has no graph in the attribute 'Subgraph'");
 }
@@ -471,7 +489,8 @@ TEST(Lint, H9_AFusionGroupIsOnOneDeviceAndItsGraphIsLinted) {
   inner->register_output(inner->inputs()[0]);
   Node* const group = graph->append_node(graph->create(prim::FusionGroup, {x, y}));
   group->g_(attr::Subgraph, inner);
-  EXPECT_EQ(lint_text(*graph), "%2 = prim::FusionGroup (stage 0) takes tensors on cpu and on cuda:0");
+  EXPECT_EQ(lint_text(*graph),
+            "%2 = prim::FusionGroup (stage 0) takes tensors on cpu and on cuda:0");
   y->set_type(base_type(TypeKind::Tensor));
   lint(*graph);
   inner->advance_stage();

@@ -89,7 +89,6 @@ stage 2():
   }
 }
 
-
 TEST(GraphText, H13_LooserFormsAreRead) {
   EXPECT_EQ(to_string(*parse_graph(R"(
 # a comment
@@ -119,7 +118,8 @@ TEST(GraphText, H13_ANameThatIsDefinedAgainMeansTheNewerValue) {
 )";
   EXPECT_EQ(to_string(*graph), printed);
   EXPECT_EQ(to_string(*parse_graph(printed)), printed);
-  const std::string numbers = to_string(*parse_graph("graph(%1):\n  %1 = aten::relu(%1)\n  return (%1)"));
+  const std::string numbers =
+      to_string(*parse_graph("graph(%1):\n  %1 = aten::relu(%1)\n  return (%1)"));
   EXPECT_EQ(to_string(*parse_graph(numbers)), numbers);
 }
 
@@ -134,7 +134,7 @@ TEST(GraphText, H13_NamesInABlockEndWithIt) {
       -> ()
   return (%inner))");
                            }).text;
-  EXPECT_EQ(text, "8:11: there is no value '%inner' here\n  return (%inner))\n          ^~~~~~");
+  EXPECT_EQ(text, "8:11: there is no value '%inner' here\n  return (%inner)\n          ^~~~~~");
 }
 
 TEST(GraphText, H13_NamesAreToldOnRequest) {
@@ -168,7 +168,7 @@ TEST(GraphText, H14_FaultsSayWhereAndWhat) {
   EXPECT_EQ(fault("graph(%a : Float(4, strides=[5], 5)):\n  return ()").substr(0, 5), "1:34:");
   EXPECT_EQ(fault("graph(%a : Float(4, strides=[5, 1])):\n  return ()"),
             "1:12: a tensor type with 2 strides has 1 sizes; the numbers must agree\n"
-            "graph(%a : Float(4, strides=[5, 1])):\n           ^~~~~~~~~~~~~~~~~~~~~~~");
+            "graph(%a : Float(4, strides=[5, 1])):\n           ^~~~~~~~~~~~~~~~~~~~~~~~");
   EXPECT_EQ(fault("graph(%a):\n  prim::Return(%a)\n  return ()").substr(0, 4), "2:3:");
   EXPECT_EQ(fault("graph():\n  return ()\nstage 2():\n  return ()").substr(0, 5), "3:1: ");
   EXPECT_NE(fault("graph():\n  %1 : Tensor = prim::Constant[value=<Tensor>]()\n  return ()")
@@ -193,16 +193,19 @@ TEST(GraphText, P1_LimitsAreKept) {
   EXPECT_EQ(thrown_by([&] { parse_graph(blocks); }).kind, ErrorKind::BadGraph);
   options = {};
   options.limits.bytes = 10;
-  EXPECT_NE(thrown_by([&] { parse_graph("graph():\n  return ()", options); })
-                .text.find("a graph of 20 bytes is too long; the limit is 10"),
+  EXPECT_NE(thrown_by([&] {
+              parse_graph("graph():\n  return ()", options);
+            }).text.find("a graph of 20 bytes is too long; the limit is 10"),
             std::string::npos);
 }
 
 std::string expression(std::string_view text) {
   load_operators();
   const TypePtr tensor = base_type(TypeKind::Tensor);
-  const ExpressionInput inputs[] = {
-      {"x", tensor}, {"y", tensor}, {"n", base_type(TypeKind::Int)}, {"s", base_type(TypeKind::Float)}};
+  const ExpressionInput inputs[] = {{"x", tensor},
+                                    {"y", tensor},
+                                    {"n", base_type(TypeKind::Int)},
+                                    {"s", base_type(TypeKind::Float)}};
   return to_string(*parse_expression(text, inputs));
 }
 
@@ -248,8 +251,9 @@ TEST(Expression, FaultsSayWhereAndWhat) {
             "1:5: there is no input 'z'; a function has '(' behind it\nx * z\n    ^");
   EXPECT_EQ(thrown_by([] { expression("x * (x, y)"); }).text,
             "1:5: a tuple of 2 is no operand; take one with [i]\nx * (x, y)\n    ^~~~~~");
-  EXPECT_NE(thrown_by([] { expression("nobody(x)"); }).text.find("there is no operator 'aten::nobody'"),
-            std::string::npos);
+  EXPECT_NE(
+      thrown_by([] { expression("nobody(x)"); }).text.find("there is no operator 'aten::nobody'"),
+      std::string::npos);
   EXPECT_NE(thrown_by([] { expression("relu(x, y)"); }).text.find("takes 1 arguments, not 2"),
             std::string::npos);
   EXPECT_EQ(thrown_by([] { expression("x +"); }).kind, ErrorKind::BadGraph);

@@ -82,9 +82,9 @@ std::string to_string(const std::vector<StageReport>& report) {
     text += fmt::format("stage {}: at most {} values live, before instruction {}: {}\n", i,
                         stage.peak, stage.peak_at, names_of(stage.peak_values));
     for (const auto& [value, node] : stage.kept) {
-      text += fmt::format("  %{} is kept for {}\n", value->printed_name(),
-                          node->kind() == prim::Return ? "an output of a later stage"
-                                                       : to_string(*node));
+      text += fmt::format(
+          "  %{} is kept for {}\n", value->printed_name(),
+          node->kind() == prim::Return ? "an output of a later stage" : to_string(*node));
     }
     text += fmt::format("  unused inputs, never held: {}\n", names_of(stage.unused_inputs));
     text += fmt::format("  unused outputs, freed at once: {}\n", names_of(stage.unused_outputs));

@@ -91,8 +91,8 @@ void Watch::after(const Frame& frame, const Instruction* done, Clock::duration t
   if (!times.empty()) {
     InstructionTime& time = times[frame.code->index_of(done)];
     ++time.count;
-    time.nanoseconds += std::uint64_t(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(took).count());
+    time.nanoseconds +=
+        std::uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(took).count());
   }
   if (!budget) return;
   --budget->steps;

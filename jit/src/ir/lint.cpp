@@ -65,7 +65,7 @@ class Lint {
       if (defined_.at(value) != value->uses().size()) {
         refuse(value->node(),
                fmt::format("gives %{}, which is taken {} times where it is defined, and "
-                                          "knows {} uses",
+                           "knows {} uses",
                            value->printed_name(), defined_.at(value), value->uses().size()));
       }
       defined_.erase(value);

@@ -111,8 +111,14 @@ class Drawing {
   void add_inputs(int stage) {
     for (const Value* const input : graph_.inputs()) {
       if (input->stage() != stage) continue;
-      add(input, {{cut("%" + input->printed_name() + " : " + type_text(*input->type()))}, 0, 0, 0,
-                  0, 0, "value"},
+      add(input,
+          {{cut("%" + input->printed_name() + " : " + type_text(*input->type()))},
+           0,
+           0,
+           0,
+           0,
+           0,
+           "value"},
           stage, 0);
     }
   }
@@ -122,7 +128,8 @@ class Drawing {
     for (int stage = 0; stage <= graph_.stage(); ++stage) {
       first_row_[stage] = boxes_.empty() ? 0 : last_row_ + 1;
       add_inputs(stage);
-      for (; next != graph_.nodes().end() && (*next)->stage() <= stage; ++next) add_node(*next, stage);
+      for (; next != graph_.nodes().end() && (*next)->stage() <= stage; ++next)
+        add_node(*next, stage);
       add_outputs(stage);
     }
     place_rows();
@@ -149,7 +156,8 @@ class Drawing {
       const auto made = made_by_.find(output);
       const std::size_t row = made == made_by_.end() ? 0 : boxes_[made->second].row + 1;
       const std::size_t box =
-          add(nullptr, {{cut("return %" + output->printed_name())}, 0, 0, 0, 0, 0, "value"}, stage, row);
+          add(nullptr, {{cut("return %" + output->printed_name())}, 0, 0, 0, 0, 0, "value"}, stage,
+              row);
       if (made != made_by_.end()) edges_.emplace_back(made->second, box);
     }
   }
@@ -199,7 +207,8 @@ class Drawing {
 
   static std::string box_text(const Box& box) {
     std::string text = fmt::format(
-        "<rect class=\"{}\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" rx=\"3\"/>\n",
+        "<rect class=\"{}\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" "
+        "rx=\"3\"/>\n",
         box.style, box.x, box.y, box.width, box.height);
     for (std::size_t i = 0; i < box.lines.size(); ++i) {
       text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" xml:space=\"preserve\">{}</text>\n",
