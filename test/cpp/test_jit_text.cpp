@@ -153,8 +153,8 @@ std::string fault(std::string_view text) {
 }
 
 TEST(GraphText, H14_FaultsSayWhereAndWhat) {
-  EXPECT_EQ(fault("grap(%a):\n  return ()"),
-            "1:1: expected 'graph' but found 'grap'\ngrap(%a):\n^~~~");
+  EXPECT_EQ(fault("program(%a):\n  return ()"),
+            "1:1: expected 'graph' but found 'program'\nprogram(%a):\n^~~~~~~");
   EXPECT_EQ(fault("graph(%a):\n  return (%b)"),
             "2:11: there is no value '%b' here\n  return (%b)\n          ^~");
   EXPECT_EQ(fault("graph(%a : Foo):\n  return ()"),
