@@ -72,6 +72,7 @@ __all__ = [
     "load_library",
     "loaded_libraries",
     "ops",
+    "profiler",
     "register_error",
     "schema",
     "set_warn_always",
@@ -92,7 +93,9 @@ _LATE = {
     "register_error": "_core.errors",
     "set_warn_always": "_core.errors",
 }
-_SUBMODULES = frozenset({"dispatch", "futures", "gpu_trace", "library", "schema", "testing"})
+_SUBMODULES = frozenset(
+    {"dispatch", "futures", "gpu_trace", "library", "profiler", "schema", "testing"}
+)
 
 
 def __getattr__(name: str) -> object:

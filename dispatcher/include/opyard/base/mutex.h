@@ -28,6 +28,9 @@ enum class LockRank : int {
   UserTypes,        // classes and enums of users
   Symbols,          // the names that graphs use
   WeakPointers,     // who watches which object: objects may die under any other lock
+  ProfilerSources,  // who records what
+  ProfilerNames,    // names of what is recorded
+  ProfilerStreams,  // threads that record, and windows: events may be recorded under any other lock
   kCount,
 };
 

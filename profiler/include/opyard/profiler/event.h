@@ -1,0 +1,81 @@
+// opyard/profiler/event.h: what is recorded while a profile runs.
+//
+//   byte 0              8          12       13        14     16
+//        ┌──────────────┬──────────┬────────┬─────────┬──────┐
+//        │ ticks        │ key      │ kind   │ payload │ detail│
+//        └──────────────┴──────────┴────────┴─────────┴──────┘
+//
+// `ticks` is a time of profiler/clock.h, `key` a name of profiler/names.h, or 0. An exit carries the
+// key of its enter: so a lost event is noticed, and costs nothing but itself. `payload` counts
+// the 16-byte words behind the event that belong to it, which are not events.
+//
+// Depends on: profiler/event_kinds.def.
+#pragma once
+
+#include <cstdint>
+
+namespace opyard::profiler {
+
+enum class SpanKind : std::uint8_t {
+#define OPYARD_SPAN(name, category, meaning) name,
+#define OPYARD_MARK(name, category, meaning)
+#include "opyard/profiler/event_kinds.def"
+  kCount
+};
+
+enum class MarkKind : std::uint8_t {
+#define OPYARD_SPAN(name, category, meaning)
+#define OPYARD_MARK(name, category, meaning) name,
+#include "opyard/profiler/event_kinds.def"
+  kCount
+};
+
+inline constexpr int kSpanKinds = int(SpanKind::kCount);
+inline constexpr int kMarkKinds = int(MarkKind::kCount);
+
+// What an event holds as its kind: a span's enter and exit lie side by side, marks follow them.
+enum class EventKind : std::uint8_t {};
+constexpr EventKind enter_of(SpanKind span) { return EventKind(2 * int(span)); }
+constexpr EventKind exit_of(SpanKind span) { return EventKind(2 * int(span) + 1); }
+constexpr EventKind event_of(MarkKind mark) { return EventKind(2 * kSpanKinds + int(mark)); }
+constexpr bool is_mark(EventKind kind) { return int(kind) >= 2 * kSpanKinds; }
+constexpr bool is_exit(EventKind kind) { return !is_mark(kind) && (int(kind) & 1) != 0; }
+constexpr SpanKind span_of(EventKind kind) { return SpanKind(int(kind) / 2); }
+constexpr MarkKind mark_of(EventKind kind) { return MarkKind(int(kind) - 2 * kSpanKinds); }
+static_assert(2 * kSpanKinds + kMarkKinds <= 256);
+
+struct Event {
+  std::uint64_t ticks;
+  std::uint32_t key;
+  EventKind kind;
+  std::uint8_t payload;
+  std::uint16_t detail;  // what it means depends on the kind
+};
+static_assert(sizeof(Event) == 16);
+
+// A word behind an event.
+struct Payload {
+  std::uint64_t first;
+  std::uint64_t second;
+};
+static_assert(sizeof(Payload) == sizeof(Event));
+
+struct KindInfo {
+  const char* name;
+  const char* category;
+  const char* meaning;
+};
+inline constexpr KindInfo kSpanInfo[] = {
+#define OPYARD_SPAN(name, category, meaning) {#name, category, meaning},
+#define OPYARD_MARK(name, category, meaning)
+#include "opyard/profiler/event_kinds.def"
+};
+inline constexpr KindInfo kMarkInfo[] = {
+#define OPYARD_SPAN(name, category, meaning)
+#define OPYARD_MARK(name, category, meaning) {#name, category, meaning},
+#include "opyard/profiler/event_kinds.def"
+};
+constexpr const KindInfo& info_of(SpanKind kind) { return kSpanInfo[int(kind)]; }
+constexpr const KindInfo& info_of(MarkKind kind) { return kMarkInfo[int(kind)]; }
+
+}  // namespace opyard::profiler

@@ -1,0 +1,20 @@
+// opyard/profiler/quality.h: how far a trace can be trusted, in words and as JSON.
+//
+// Every export carries it: what was lost or made up, which clock it was, and what an event costs on this
+// machine, so how much of each row is the profiler's own time.
+//
+// Depends on: profiler/trace.h.
+#pragma once
+
+#include <string>
+
+#include "opyard/profiler/trace.h"
+
+namespace opyard::profiler {
+
+// What one event costs here, clock and store, in nanoseconds. Measured once, at the first call.
+OPYARD_API double event_cost_ns();
+
+OPYARD_API std::string quality_json(const Trace& trace);
+
+}  // namespace opyard::profiler

@@ -1,0 +1,104 @@
+// opyard/profiler/recorder.h: the one recorder of the process, and windows over it.
+//
+// A Window is what a profile is: it notes where each thread's stream was when it began, and at its
+// end takes what was written since as a Recording. Windows are independent of each other. While there
+// is none, blocks that are full are written again from the start: events of whoever is late cost no
+// memory.
+//
+// What is recorded at all is decided by those who record: a tracer of Python, the watch on operators.
+//
+// Depends on: profiler/stream.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opyard/profiler/stream.h"
+
+namespace opyard::profiler {
+
+// Part of a block.
+struct Slice {
+  Block* block;
+  std::uint32_t begin;
+  std::uint32_t end;
+};
+
+// What one thread wrote within a window.
+struct StreamRecording {
+  std::int64_t native_id = 0;
+  std::uint64_t handle = 0;
+  std::uint64_t lost = 0;
+  std::vector<Slice> slices;
+};
+
+// The frames that were open on a thread when the window began, outermost first.
+struct StartStack {
+  std::uint64_t handle = 0;
+  std::int64_t native_id = 0;  // 0 if it is not known
+  std::vector<std::uint32_t> keys;
+  std::vector<SpanKind> kinds;
+};
+
+struct ThreadName {
+  std::uint64_t handle = 0;
+  std::int64_t native_id = 0;
+  std::string name;
+};
+
+// What a window saw. Owns its part of the blocks.
+class OPYARD_API Recording {
+ public:
+  Recording() = default;
+  Recording(Recording&& other) noexcept;
+  Recording& operator=(Recording&& other) noexcept;
+  ~Recording();
+
+  std::uint64_t bytes() const noexcept;
+  std::uint64_t events() const noexcept;
+
+  ClockPair begin{};
+  ClockPair end{};
+  ClockPair first_pair{};  // the oldest there is, for the rate of the clock
+  std::uint64_t unix_begin_ns = 0;
+  std::vector<StreamRecording> streams;
+  std::vector<StartStack> start_stacks;
+  std::vector<ThreadName> thread_names;
+  // Said in the quality report: by the tracer, "the profile function was replaced", and how often.
+  std::vector<std::pair<std::string, std::uint64_t>> notes;
+};
+
+class OPYARD_API Window {
+ public:
+  // Begins now. Throws std::bad_alloc.
+  Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+  // A window that was not ended is ended, and its recording dropped.
+  ~Window();
+
+  void add_start_stack(StartStack stack) { start_stacks_.push_back(std::move(stack)); }
+  // Ends it. Once. Throws std::bad_alloc, and can be called again then.
+  Recording end();
+
+  std::uint64_t begin_ticks() const noexcept { return begin_.ticks; }
+
+ private:
+  friend class Recorder;
+  struct Start {
+    std::uint64_t stream;
+    Block* block;  // kept
+    std::uint32_t event;
+    std::uint64_t lost;
+  };
+
+  ClockPair begin_{};
+  std::uint64_t unix_begin_ns_ = 0;
+  std::vector<Start> starts_;
+  std::uint64_t first_new_stream_ = 0;
+  std::vector<StartStack> start_stacks_;
+  bool open_ = false;
+};
+
+}  // namespace opyard::profiler

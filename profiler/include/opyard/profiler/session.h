@@ -1,0 +1,72 @@
+// opyard/profiler/session.h: recording, from start to stop: a window, and whoever writes into it.
+//
+// A source brings events of one sort: the Python tracer, the watch on operators, the listener to memory. It
+// joins by register_source(), so this library links none of them. A session starts every source that its
+// options name, and stops them in reverse before its window ends.
+//
+// There is one session at a time in a process: a second one is refused.
+//
+// Threads: start() and end() on any thread; a source says what else it needs.
+//
+// Depends on: profiler/recorder.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "opyard/profiler/recorder.h"
+
+namespace opyard::profiler {
+
+struct SessionOptions {
+  bool python = true;       // calls of Python functions
+  bool c_calls = true;      // and of functions in C, if `python`
+  bool instances = true;    // calls of modules and optimizers by instance, if `python`
+  bool operators = true;    // every kernel of every operator call
+  bool shapes = false;      // and the shapes of its tensors
+  bool memory = false;      // allocations of tensors
+  bool devices = true;      // what device plugins tell
+  bool collections = true;  // runs of Python's garbage collector, if `python`
+};
+
+// What a source has to say at the end.
+struct SourceReport {
+  std::vector<ThreadName> thread_names;
+  std::vector<std::pair<std::string, std::uint64_t>> notes;
+};
+
+struct Source {
+  const char* name;
+  bool (*wanted)(const SessionOptions& options);
+  // Begins to write events. May throw: then nothing of it is left behind.
+  void (*start)(Window& window, const SessionOptions& options);
+  // Writes none any more. Never throws for a reason of its own but lack of memory.
+  void (*stop)(SourceReport& report);
+};
+
+// For a string of static storage and functions of a library that stays. The same source again is ignored.
+OPYARD_API void register_source(const Source* source);
+
+class OPYARD_API Session {
+ public:
+  // Raises BadRegistration if a session is active, and what a source raises.
+  explicit Session(const SessionOptions& options);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  // A session that was not ended warns, and is.
+  ~Session();
+
+  Recording end();
+  static bool is_active() noexcept;
+
+ private:
+  void stop_sources(SourceReport& report);
+  void give_up() noexcept;
+
+  std::unique_ptr<Window> window_;
+  std::vector<const Source*> started_;
+};
+
+}  // namespace opyard::profiler

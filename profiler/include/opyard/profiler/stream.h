@@ -1,0 +1,94 @@
+// opyard/profiler/stream.h: where a thread writes its events.
+//
+//   Stream ─ Block ─ Block ─ Block          a thread's own; the last one is being written
+//              └──────┴── Slice of a Recording, which keeps its blocks
+//
+// Each thread of the system has one stream, made with its first event. It appends to the last
+// block without a lock, and takes the recorder's lock for a new block only. Nothing that was written
+// changes or moves; a block is freed when neither its stream nor a recording holds it, so events
+// outlive their thread.
+//
+// Threads: append() belongs to the stream's thread, which may hold any lock. The others are told by the
+// recorder where a stream was at a moment.
+//
+// Depends on: profiler/event.h, profiler/clock.h.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "opyard/profiler/clock.h"
+#include "opyard/profiler/event.h"
+
+namespace opyard::profiler {
+
+class Stream;
+
+// 64 KiB with its head.
+struct Block {
+  static constexpr std::size_t kEvents = 4093;
+
+  Block* next = nullptr;     // of the same stream; written under the recorder's lock
+  std::uint32_t owners = 1;  // under the recorder's lock
+  std::uint32_t used = 0;    // once the stream has gone on to the next block
+  ClockPair pair{};          // when it was begun
+  Event events[kEvents];
+};
+
+// This thread's stream, or null before its first event. One pointer, and no more: a library that is loaded late
+// gets little of the memory that the initial-exec model takes from.
+extern OPYARD_API __thread Stream* thread_stream __attribute__((tls_model("initial-exec")));
+
+class OPYARD_API Stream {
+ public:
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // This thread's; null if there is no memory for one, which is counted.
+  static Stream* current() noexcept {
+    return __builtin_expect(thread_stream != nullptr, 1) ? thread_stream : make();
+  }
+
+  void append(EventKind kind, std::uint32_t key, std::uint16_t detail = 0) noexcept {
+    Event* const at = next_.load(std::memory_order_relaxed);
+    if (__builtin_expect(at == end_, 0)) return append_slow(kind, key, detail, nullptr, 0);
+    *at = {now_ticks(), key, kind, 0, detail};
+    next_.store(at + 1, std::memory_order_release);
+  }
+  // With words behind it, fewer than 256.
+  void append(EventKind kind, std::uint32_t key, std::uint16_t detail, const Payload* words,
+              std::size_t count) noexcept {
+    append_slow(kind, key, detail, words, count);
+  }
+
+  std::int64_t native_id() const noexcept { return native_id_; }
+  std::uint64_t handle() const noexcept { return handle_; }
+
+ private:
+  friend class Recorder;
+  Stream() = default;
+  ~Stream() = default;
+  static Stream* make() noexcept;
+  void append_slow(EventKind kind, std::uint32_t key, std::uint16_t detail, const Payload* words,
+                   std::size_t count) noexcept;
+
+  std::atomic<Event*> next_{nullptr};
+  Event* end_ = nullptr;
+  Block* first_ = nullptr;  // from here on under the recorder's lock
+  Block* last_ = nullptr;
+  std::int64_t native_id_ = 0;  // as the system and other tools know the thread
+  std::uint64_t handle_ = 0;    // pthread_self(), by which Python knows it
+  std::uint64_t number_ = 0;    // in the order of their making
+  std::atomic<std::uint64_t> lost_{0};
+  bool ended_ = false;
+};
+
+// Of code that runs on this thread. Lost, and counted, if there is no memory.
+inline void record(EventKind kind, std::uint32_t key, std::uint16_t detail = 0) noexcept {
+  if (Stream* const stream = Stream::current()) stream->append(kind, key, detail);
+}
+
+}  // namespace opyard::profiler

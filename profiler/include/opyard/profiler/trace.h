@@ -1,0 +1,93 @@
+// opyard/profiler/trace.h: what a recording says: for each thread, spans that nest, and marks.
+//
+// replay() makes it in one pass over each thread's events, whatever they are: it never fails, and what it
+// returns always nests. What it had to leave out or make up is counted in Quality, which every
+// export shows.
+//
+// Times are nanoseconds since the window began.
+//
+// Depends on: profiler/recorder.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "opyard/profiler/recorder.h"
+
+namespace opyard::profiler {
+
+inline constexpr std::uint32_t kNoSpan = ~std::uint32_t{0};
+
+enum class SpanFlag : std::uint8_t {
+  Before = 1,   // was open when the window began: its start is the window's
+  After = 2,    // was open when the window ended: its end is the window's
+  Clamped = 4,  // its exit was lost: it ends with a span around it
+};
+
+struct Span {
+  std::int64_t start;
+  std::int64_t end;
+  std::uint32_t key;
+  std::uint32_t parent;  // in the same track, before this one; or kNoSpan
+  std::uint32_t
+      payload;  // where its words begin in the track's `words`; their number is there first
+  SpanKind kind;
+  std::uint8_t flags;
+  std::uint16_t detail;
+
+  bool has(SpanFlag flag) const noexcept { return (flags & std::uint8_t(flag)) != 0; }
+  std::int64_t duration() const noexcept { return end - start; }
+};
+static_assert(sizeof(Span) == 32);
+
+struct Mark {
+  std::int64_t time;
+  std::uint32_t key;
+  std::uint32_t parent;
+  std::uint32_t payload;
+  MarkKind kind;
+  std::uint16_t detail;
+};
+
+struct Track {
+  std::int64_t native_id = 0;
+  std::string name;
+  std::vector<Span> spans;  // in the order of their starts: a parent before its children
+  std::vector<Mark> marks;
+  std::vector<Payload> words;
+};
+
+// What was lost, and what was made up.
+struct Quality {
+  std::uint64_t events = 0;         // that were recorded
+  std::uint64_t lost = 0;           // not recorded: no memory
+  std::uint64_t dropped_exits = 0;  // of something that was not open
+  std::uint64_t clamped = 0;        // spans whose exit was lost
+  std::uint64_t open_before = 0;    // spans whose start is the window's
+  std::uint64_t open_after = 0;     // spans whose end is the window's
+  std::uint64_t backwards = 0;      // events that were earlier than the one before
+  std::uint64_t broken = 0;         // events that are of no kind, or whose words are missing
+  std::vector<std::pair<std::string, std::uint64_t>> notes;
+};
+
+struct Trace {
+  std::vector<Track> tracks;
+  Quality quality;
+  std::int64_t duration = 0;
+  std::uint64_t unix_begin_ns = 0;
+  std::uint64_t monotonic_begin_ns = 0;
+  double ns_per_tick = 1;
+
+  std::uint64_t span_count() const noexcept {
+    std::uint64_t count = 0;
+    for (const Track& track : tracks) count += track.spans.size();
+    return count;
+  }
+};
+
+// Throws std::bad_alloc, and nothing else.
+OPYARD_API Trace replay(const Recording& recording);
+
+}  // namespace opyard::profiler

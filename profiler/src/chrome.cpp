@@ -1,0 +1,162 @@
+// profiler/chrome.cpp: Chrome's JSON format.
+#include "opyard/profiler/chrome.h"
+
+#include "json.h"
+#include "opyard/profiler/labels.h"
+#include "opyard/profiler/quality.h"
+
+namespace opyard::profiler {
+namespace {
+
+class Writer {
+ public:
+  Writer(const Trace& trace, const ChromeOptions& options, const Sink& sink)
+      : trace_(trace),
+        options_(options),
+        labels_(trace, options.prefixes),
+        numbers_(number_calls(trace)),
+        pieces_(sink) {}
+
+  void write() {
+    head();
+    for (std::size_t track = 0; track < trace_.tracks.size(); ++track) write_track(track);
+    out_ += "\n]}\n";
+    pieces_.flush();
+  }
+
+ private:
+  void head() {
+    out_ += "{\"schemaVersion\": 1, \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": ";
+    append_number(out_, trace_.unix_begin_ns);
+    for (const auto& [key, value] : options_.metadata) {
+      out_ += ", ";
+      append_quoted(out_, key);
+      out_ += ": " + value;
+    }
+    out_ += ", \"dataQuality\": " + quality_json(trace_) + ",\n\"traceEvents\": [";
+    metadata("process_name", 0, options_.process_name);
+  }
+
+  void begin_event() {
+    out_ += first_ ? "\n" : ",\n";
+    first_ = false;
+  }
+
+  void metadata(std::string_view what, std::int64_t thread, std::string_view name) {
+    begin_event();
+    out_ += "{\"ph\": \"M\", \"name\": ";
+    append_quoted(out_, what);
+    place(thread);
+    out_ += ", \"args\": {\"name\": ";
+    append_quoted(out_, name);
+    out_ += "}}";
+  }
+
+  void place(std::int64_t thread) {
+    out_ += ", \"pid\": ";
+    append_number(out_, options_.process_id);
+    out_ += ", \"tid\": ";
+    append_number(out_, thread);
+  }
+
+  void write_track(std::size_t index) {
+    const Track& track = trace_.tracks[index];
+    const std::string id = std::to_string(track.native_id);
+    metadata("thread_name", track.native_id,
+             track.name.empty() ? "thread " + id : "thread " + id + " (" + track.name + ")");
+    for (std::size_t n = 0; n < track.spans.size(); ++n) {
+      write_span(track, track.spans[n], numbers_[index][n],
+                 calling_number(track.spans[n], numbers_[index], track));
+      pieces_.flush_if_full();
+    }
+    for (const Mark& mark : track.marks) {
+      write_mark(track, mark);
+      pieces_.flush_if_full();
+    }
+  }
+
+  // The number of the nearest call of Python around a span, or 0.
+  static std::uint32_t calling_number(const Span& span, const std::vector<std::uint32_t>& numbers,
+                                      const Track& track) {
+    std::uint32_t at = span.parent;
+    while (at != kNoSpan && numbers[at] == 0) at = track.spans[at].parent;
+    return at == kNoSpan ? 0 : numbers[at];
+  }
+
+  void write_span(const Track& track, const Span& span, std::uint32_t number,
+                  std::uint32_t calling) {
+    begin_event();
+    out_ += "{\"ph\": \"X\", \"cat\": \"";
+    out_ += info_of(span.kind).category;
+    out_ += "\", \"name\": ";
+    append_quoted(out_, labels_.label(span));
+    place(track.native_id);
+    out_ += ", \"ts\": ";
+    append_microseconds(out_, span.start);
+    out_ += ", \"dur\": ";
+    append_microseconds(out_, span.duration());
+    out_ += ", \"args\": {";
+    if (number != 0) {
+      out_ += "\"Python id\": ";
+      append_number(out_, number);
+      out_ += ", \"Python parent id\": ";
+      if (calling == 0) {
+        out_ += "null";
+      } else {
+        append_number(out_, calling);
+      }
+      out_ += ", ";
+    }
+    const Name& name = labels_.name(span.key);
+    if (const int instance = labels_.instance_number(span.key); instance >= 0) {
+      out_ += "\"Python module id\": ";
+      append_number(out_, instance);
+      out_ += ", ";
+    }
+    if (!name.qualified.empty() && name.qualified != name.text) {
+      out_ += "\"qualified name\": ";
+      append_quoted(out_, name.qualified);
+      out_ += ", ";
+    }
+    if (span.flags != 0) {
+      out_ += "\"cut\": \"";
+      out_ += span.has(SpanFlag::Before)  ? "began before the profile"
+              : span.has(SpanFlag::After) ? "was open at the end of the profile"
+                                          : "its end was not recorded";
+      out_ += "\", ";
+    }
+    if (!name.extra.empty()) out_ += "\"more\": " + name.extra + ", ";
+    out_ += "\"kind\": \"";
+    out_ += info_of(span.kind).name;
+    out_ += "\"}}";
+  }
+
+  void write_mark(const Track& track, const Mark& mark) {
+    begin_event();
+    out_ += "{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"";
+    out_ += info_of(mark.kind).category;
+    out_ += "\", \"name\": ";
+    append_quoted(out_, mark.key == 0 ? "[" + std::string(info_of(mark.kind).name) + "]"
+                                      : labels_.label(mark.key));
+    place(track.native_id);
+    out_ += ", \"ts\": ";
+    append_microseconds(out_, mark.time);
+    out_ += ", \"args\": {}}";
+  }
+
+  const Trace& trace_;
+  const ChromeOptions& options_;
+  Labels labels_;
+  const std::vector<std::vector<std::uint32_t>> numbers_;
+  Pieces pieces_;
+  std::string& out_ = pieces_.text;
+  bool first_ = true;
+};
+
+}  // namespace
+
+void write_chrome(const Trace& trace, const ChromeOptions& options, const Sink& sink) {
+  Writer(trace, options, sink).write();
+}
+
+}  // namespace opyard::profiler

@@ -1,0 +1,222 @@
+"""Averages of a profile as rows and as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def format_time(us: float) -> str:
+    if us >= 1e6:
+        return f"{us / 1e6:.3f}s"
+    return f"{us / 1e3:.3f}ms" if us >= 1e3 else f"{us:.3f}us"
+
+
+def format_memory(size: int) -> str:
+    for unit, name in ((1 << 30, "Gb"), (1 << 20, "Mb"), (1 << 10, "Kb")):
+        if abs(size) >= unit:
+            return f"{size / unit:.2f} {name}"
+    return f"{size} b"
+
+
+class Average:
+    """A row: one function, operator or range. Times are microseconds."""
+
+    __slots__ = (
+        "count",
+        "cpu_memory_usage",
+        "cpu_time_total",
+        "input_shapes",
+        "key",
+        "kind",
+        "longest",
+        "self_cpu_memory_usage",
+        "self_cpu_time_total",
+        "stack",
+        "top_level",
+    )
+
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self.kind, self.key, self.count = row[:3]
+        self.cpu_time_total, self.self_cpu_time_total, self.longest = (
+            time / 1000 for time in row[3:6]
+        )
+        self.cpu_memory_usage, self.self_cpu_memory_usage = row[6:8]
+        self.input_shapes: list[Any] = []
+        self.stack: list[str] = []
+        self.top_level = False
+
+    @property
+    def cpu_time(self) -> float:
+        return self.cpu_time_total / self.count
+
+    def add(self, other: Average) -> None:
+        self.count += other.count
+        self.cpu_time_total += other.cpu_time_total
+        self.self_cpu_time_total += other.self_cpu_time_total
+        self.longest = max(self.longest, other.longest)
+        self.cpu_memory_usage += other.cpu_memory_usage
+        self.self_cpu_memory_usage += other.self_cpu_memory_usage
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.kind} {self.key!r}: {self.count} times, {format_time(self.cpu_time_total)}, "
+            f"own {format_time(self.self_cpu_time_total)}>"
+        )
+
+
+SORT_KEYS: dict[str, Callable[[Average], Any]] = {
+    "cpu_time": lambda row: row.cpu_time,
+    "cpu_time_total": lambda row: row.cpu_time_total,
+    "self_cpu_time_total": lambda row: row.self_cpu_time_total,
+    "cpu_memory_usage": lambda row: row.cpu_memory_usage,
+    "self_cpu_memory_usage": lambda row: row.self_cpu_memory_usage,
+    "count": lambda row: row.count,
+}
+
+
+class Averages(list):
+    """Rows in the order in which they first appear."""
+
+    def __init__(
+        self, trace: Any, *, shapes: bool = False, stack: int = 0, memory: bool = False
+    ) -> None:
+        super().__init__()
+        self._has_shapes, self._has_stack, self._has_memory = shapes, bool(stack), memory
+        steps: Average | None = None
+        for row in trace.averages(stack, shapes):
+            average = Average(row)
+            track, example = row[8:10]
+            if average.kind == "Step":
+                # Each step has a name of its own, and all of them one row.
+                average.key = "ProfilerStep*"
+                if steps is not None:
+                    steps.add(average)
+                    continue
+                steps = average
+            span = trace.span(track, example)
+            average.top_level = span[4] < 0
+            if shapes:
+                average.input_shapes = shapes_of(span[8])
+            for _ in range(stack):
+                if span[4] < 0:
+                    break
+                span = trace.span(track, span[4])
+                average.stack.append(span[1])
+            self.append(average)
+
+    def total_average_self(self) -> float:
+        return sum(row.self_cpu_time_total for row in self)
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
+        """The rows as text, for people to read."""
+        if sort_by is not None and sort_by not in SORT_KEYS:
+            raise ValueError(
+                f"key_averages().table() cannot sort by {sort_by!r}; it sorts by "
+                + ", ".join(SORT_KEYS)
+            )
+        rows = list(self)
+        if sort_by is not None:
+            rows.sort(key=SORT_KEYS[sort_by], reverse=True)
+        if top_level_events_only:
+            rows = [row for row in rows if row.top_level]
+        if row_limit >= 0:
+            rows = rows[:row_limit]
+        columns = self._columns(max_name_column_width, max_src_column_width)
+        cells = [[text(row) for _, text in columns] for row in rows]
+        lines = _lines([name for name, _ in columns], cells)
+        if header is not None:
+            lines.insert(0, header)
+        total = self.total_average_self()
+        return "\n".join([*lines, f"Self CPU time total: {format_time(total)}"]) + "\n"
+
+    def _columns(
+        self, name_width: int, source_width: int
+    ) -> list[tuple[str, Callable[[Average], str]]]:
+        total = self.total_average_self() or 1.0
+        columns: list[tuple[str, Callable[[Average], str]]] = [
+            ("Name", lambda row: _cut(row.key, name_width)),
+            ("Self CPU %", lambda row: f"{100 * row.self_cpu_time_total / total:.2f}%"),
+            ("Self CPU", lambda row: format_time(row.self_cpu_time_total)),
+            ("CPU total %", lambda row: f"{100 * row.cpu_time_total / total:.2f}%"),
+            ("CPU total", lambda row: format_time(row.cpu_time_total)),
+            ("CPU time avg", lambda row: format_time(row.cpu_time)),
+        ]
+        if self._has_memory:
+            columns.append(("CPU Mem", lambda row: format_memory(row.cpu_memory_usage)))
+            columns.append(("Self CPU Mem", lambda row: format_memory(row.self_cpu_memory_usage)))
+        columns.append(("# of Calls", lambda row: str(row.count)))
+        if self._has_shapes:
+            columns.append(("Input Shapes", lambda row: str(row.input_shapes)))
+        if self._has_stack:
+            columns.append(
+                ("Source Location", lambda row: _cut("; ".join(row.stack), source_width))
+            )
+        columns.append(("Total FLOPs", lambda row: "--"))
+        return columns
+
+
+def shapes_of(words: bytes | None) -> list[Any]:
+    """The input shapes of an operator's span."""
+    from .shapes import unpack
+
+    return unpack(words) if words else []
+
+
+def _cut(text: str, width: int) -> str:
+    return text if width < 0 or len(text) <= width else text[: max(width - 3, 0)] + "..."
+
+
+def _lines(names: list[str], cells: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+    rule = "  ".join("-" * width for width in widths)
+
+    def line(texts: list[str]) -> str:
+        return "  ".join(text.rjust(width) for text, width in zip(texts, widths, strict=True))
+
+    return [rule, line(names), rule, *map(line, cells), rule]
+
+
+def diff_table(mine: Averages, others: Averages) -> str:
+    """What takes longer in one than in the other, by own time; the largest difference first."""
+    here: dict[str, Average] = {}
+    for row in mine:
+        here.setdefault(row.key, row)
+    there: dict[str, Average] = {}
+    for row in others:
+        there.setdefault(row.key, row)
+
+    def own(rows: dict[str, Average], key: str) -> float:
+        return rows[key].self_cpu_time_total if key in rows else 0.0
+
+    def calls(rows: dict[str, Average], key: str) -> int:
+        return rows[key].count if key in rows else 0
+
+    keys = sorted(here | there, key=lambda key: -abs(own(here, key) - own(there, key)))
+    cells = []
+    for key in keys:
+        change = own(here, key) - own(there, key)
+        cells.append(
+            [
+                _cut(key, 55),
+                format_time(own(here, key)),
+                format_time(own(there, key)),
+                ("+" if change >= 0 else "-") + format_time(abs(change)),
+                str(calls(here, key)),
+                str(calls(there, key)),
+            ]
+        )
+    return "\n".join(
+        _lines(["Name", "Self CPU", "before", "change", "# of Calls", "before"], cells)
+    )

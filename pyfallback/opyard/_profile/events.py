@@ -1,0 +1,155 @@
+"""The events of a profile: spans and marks as objects, made when they are looked at."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_FLAGS = ((1, "began before the profile"), (2, "was open at its end"), (4, "its end was lost"))
+
+
+class Track:
+    """What one thread did."""
+
+    __slots__ = ("_children", "_trace", "count", "index", "name", "native_id")
+
+    def __init__(self, trace: Any, index: int, native_id: int, name: str, count: int) -> None:
+        self._trace, self.index, self.count = trace, index, count
+        self.native_id, self.name = native_id, name
+        self._children: dict[int, list[int]] | None = None
+
+    def children_of(self, number: int) -> list[int]:
+        """The spans directly inside a span; of -1, those inside none."""
+        if self._children is None:
+            self._children = {}
+            parents = array("I", self._trace.parents(self.index))
+            for child, parent in enumerate(parents):
+                self._children.setdefault(-1 if parent == 0xFFFFFFFF else parent, []).append(child)
+        return self._children.get(number, [])
+
+    def __repr__(self) -> str:
+        return f"<Track of thread {self.native_id} {self.name!r}: {self.count} spans>"
+
+
+class Event:
+    """A span of a thread: a call, an operator, a range."""
+
+    __slots__ = ("_row", "_track", "number")
+
+    def __init__(self, track: Track, number: int) -> None:
+        self._track, self.number = track, number
+        self._row = track._trace.span(track.index, number)
+
+    kind = property(lambda self: self._row[0], doc="Python, C, Operator, Annotation, …")
+    name = property(lambda self: self._row[1])
+    start_time_ns = property(lambda self: self._row[2], doc="since the profile began")
+    end_time_ns = property(lambda self: self._row[3])
+    start_tid = property(lambda self: self._track.native_id)
+    track = property(lambda self: self._track)
+    key = property(lambda self: self._row[6])
+
+    @property
+    def duration_time_ns(self) -> int:
+        return self._row[3] - self._row[2]
+
+    @property
+    def self_time_ns(self) -> int:
+        return self.duration_time_ns - sum(child.duration_time_ns for child in self.children)
+
+    @property
+    def parent(self) -> Event | None:
+        return None if self._row[4] < 0 else Event(self._track, self._row[4])
+
+    @property
+    def children(self) -> list[Event]:
+        return [Event(self._track, n) for n in self._track.children_of(self.number)]
+
+    @property
+    def cuts(self) -> list[str]:
+        """What of this span is not as it was: its start or its end."""
+        return [text for bit, text in _FLAGS if self._row[5] & bit]
+
+    @property
+    def extra_fields(self) -> dict[str, Any]:
+        """What is known of it: file and line of a function, parameters of a module."""
+        text, qualified, file, line, kind, extra = self._track._trace.name(self.key)
+        fields: dict[str, Any] = {}
+        if kind == "code":
+            fields = {
+                "function_name": text,
+                "qualified_name": qualified,
+                "file_name": file,
+                "line_number": line,
+            }
+        elif kind == "instance":
+            fields = {"cls_name": qualified}
+        if extra:
+            fields.update(json.loads(extra))
+        return fields
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Event):
+            return NotImplemented
+        return self._place == other._place
+
+    def __hash__(self) -> int:
+        return hash(self._place)
+
+    @property
+    def _place(self) -> tuple[int, int, int]:
+        return id(self._track._trace), self._track.index, self.number
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name!r} {self.duration_time_ns / 1000:.3f}us>"
+
+
+class Events(Sequence):
+    """All spans of a profile, thread by thread; within a thread in the order of their starts."""
+
+    def __init__(self, trace: Any) -> None:
+        self.tracks = [
+            Track(trace, index, native_id, name, spans)
+            for index, (native_id, name, spans, _) in enumerate(trace.tracks())
+        ]
+
+    def __len__(self) -> int:
+        return sum(track.count for track in self.tracks)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[n] for n in range(*number.indices(len(self)))]
+        if number < 0:
+            number += len(self)
+        for track in self.tracks:
+            if 0 <= number < track.count:
+                return Event(track, number)
+            number -= track.count
+        raise IndexError("the profile has fewer events")
+
+    def __iter__(self) -> Iterator[Event]:
+        for track in self.tracks:
+            for number in range(track.count):
+                yield Event(track, number)
+
+    def tree(self, *, max_depth: int | None = None, min_us: float = 0.0) -> str:
+        """The calls as an indented text, one tree a thread."""
+        lines = []
+        for track in self.tracks:
+            lines.append(f"thread {track.native_id} {track.name}".rstrip())
+            pending = [(number, 1) for number in reversed(track.children_of(-1))]
+            while pending:
+                number, depth = pending.pop()
+                event = Event(track, number)
+                if event.duration_time_ns < min_us * 1000:
+                    continue
+                if max_depth is not None and depth > max_depth:
+                    continue
+                lines.append(f"{'  ' * depth}{event.duration_time_ns / 1000:.3f}us  {event.name}")
+                pending += [(n, depth + 1) for n in reversed(track.children_of(number))]
+        return "\n".join(lines)

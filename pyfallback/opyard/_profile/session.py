@@ -1,0 +1,345 @@
+"""opyard.profiler's profile and record_function: starting, stopping, steps, exporting."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import warnings
+from enum import Enum
+from functools import wraps
+from typing import TYPE_CHECKING
+
+from .. import _tracer
+from .classes import refresh_classes
+from .schedule import ENDINGS, TRANSITIONS, ProfilerAction, always
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+    from typing import Any, BinaryIO
+
+    from .averages import Averages
+    from .events import Events
+
+
+class ProfilerActivity(Enum):
+    """What can be recorded. A device that a plugin brings is a DEVICE, also called CUDA."""
+
+    CPU = 0
+    DEVICE = 1
+    CUDA = 1
+
+
+# Parameters of torch.profiler.profile that have no meaning here.
+_WITHOUT_MEANING = frozenset(
+    {
+        "acc_events",
+        "custom_trace_id_callback",
+        "execution_trace_observer",
+        "experimental_config",
+        "post_processing_timeout_s",
+        "use_cuda",
+        "with_flops",
+    }
+)
+
+
+def _prefixes() -> list[str]:
+    """Where modules are found, longest first: what file names begin with and need not show."""
+    places = {os.path.abspath(place) for place in sys.path}
+    return sorted((place.rstrip("/") + "/" for place in places if place != "/"), key=len)[::-1]
+
+
+def _open_for_export(path: str | os.PathLike[str]) -> BinaryIO:
+    if os.fspath(path).endswith(".gz"):
+        import gzip
+
+        return gzip.open(path, "wb", compresslevel=6)
+    return open(path, "wb")
+
+
+class profile:
+    """Records what every thread of this interpreter does while it is active.
+
+    Python's calls are recorded unless `with_stack` is false, and those of functions in C unless
+    `c_calls` is. `with_modules` shows calls of modules and optimizers by instance, `record_shapes`
+    adds the shapes of operators' tensors, `profile_memory` each allocation of a tensor. With a
+    `schedule`, step() says where a step ends, and `on_trace_ready` is called with the profile at
+    the end of each cycle.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[profile], object] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = True,
+        with_modules: bool = True,
+        c_calls: bool = True,
+        operators: bool = True,
+        **others: object,
+    ) -> None:
+        unknown = others.keys() - _WITHOUT_MEANING
+        if unknown:
+            raise TypeError(f"profile() got unexpected arguments: {', '.join(sorted(unknown))}")
+        given = sorted(name for name, value in others.items() if value)
+        if given:
+            warnings.warn(
+                f"profile() does nothing for these arguments: {', '.join(given)}", stacklevel=2
+            )
+        wanted = set(ProfilerActivity) if activities is None else set(activities)
+        if not wanted <= set(ProfilerActivity):
+            raise TypeError("activities are members of opyard.profiler.ProfilerActivity")
+        cpu = ProfilerActivity.CPU in wanted
+        # As _tracer.start() takes them.
+        self._options = (
+            with_stack and cpu,
+            c_calls,
+            with_modules,
+            operators and cpu,
+            record_shapes,
+            profile_memory,
+            ProfilerActivity.DEVICE in wanted,
+            True,
+        )
+        self._schedule = schedule or always
+        self._has_steps = schedule is not None
+        self._on_trace_ready = on_trace_ready
+        self._shapes, self._memory = record_shapes, profile_memory
+        self.step_num = 0
+        self.current_action = ProfilerAction.NONE
+        self._step_key = 0
+        self._recording = False
+        self._entered = False
+        self._trace: Any = None
+        self._metadata: dict[str, str] = {}
+
+    # Life cycle. What Python runs between _tracer.start() and _tracer.stop() is recorded: nothing
+    # is called in between that need not be.
+
+    def start(self) -> None:
+        if self._entered:
+            raise RuntimeError("the profile has been started already; stop it first")
+        refresh_classes()
+        self.current_action = self._schedule(self.step_num)
+        if self.current_action is not ProfilerAction.NONE:
+            self._begin()
+        self._entered = True
+
+    def stop(self) -> None:
+        if not self._entered:
+            raise RuntimeError("the profile has not been started; call start() before stop()")
+        self._entered = False
+        ending = ENDINGS[self.current_action._value_]
+        self.current_action = ProfilerAction.NONE
+        self._do(ending)
+
+    def step(self) -> None:
+        """Says that a step of the program ends here, and the next one begins."""
+        if not self._entered:
+            raise RuntimeError("step() belongs inside a profile; start it first")
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = self._schedule(self.step_num)
+        what = TRANSITIONS[before._value_, self.current_action._value_]
+        if not what and self._recording:
+            _tracer.exit_step(self._step_key)
+            self._enter_step()
+            _tracer.renew()
+            return
+        if "warn" in what:
+            warnings.warn(
+                f"Incorrect schedule: {before.name} followed by {self.current_action.name}",
+                stacklevel=2,
+            )
+        self._do(what)
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._entered:
+            self.stop()
+
+    def _do(self, what: tuple[str, ...]) -> None:
+        if what and what[0] != "start":
+            self._end(keep="drop" not in what)
+        if "ready" in what and self._on_trace_ready is not None:
+            self._on_trace_ready(self)
+        if "start" in what:
+            self._begin()
+
+    def _begin(self) -> None:
+        _running.add(self)
+        try:
+            _tracer.start(*self._options)
+        except BaseException:
+            _running.discard(self)
+            raise
+        self._recording = True
+        if self._has_steps:
+            self._enter_step()
+
+    def _enter_step(self) -> None:
+        self._step_key = _tracer.annotation(f"ProfilerStep#{self.step_num}")
+        _tracer.enter_step(self._step_key)
+
+    def _end(self, *, keep: bool) -> None:
+        if not self._recording:
+            return
+        if self._has_steps:
+            _tracer.exit_step(self._step_key)
+        trace = _tracer.stop()
+        self._recording = False
+        _running.discard(self)
+        if keep:
+            trace.name_threads({t.ident: t.name for t in threading.enumerate() if t.ident})
+            trace.set_prefixes(_prefixes())
+            self._trace = trace
+
+    # What was recorded.
+
+    def _require_trace(self) -> Any:
+        if self._trace is None:
+            raise RuntimeError(
+                "the profile has recorded nothing yet: start and stop it before asking for results"
+            )
+        return self._trace
+
+    def events(self) -> Events:
+        """Everything that was recorded, in the order of the starts within each thread."""
+        from .events import Events
+
+        return Events(self._require_trace())
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0
+    ) -> Averages:
+        """One row for each function, operator and range: how often, and how long."""
+        from .averages import Averages
+
+        return Averages(
+            self._require_trace(),
+            shapes=group_by_input_shape,
+            stack=group_by_stack_n,
+            memory=self._memory,
+        )
+
+    def diff(self, other: profile) -> str:
+        """What takes longer here than in another profile, as a table; the largest change first."""
+        from .averages import diff_table
+
+        return diff_table(self.key_averages(), other.key_averages())
+
+    def data_quality(self) -> dict[str, Any]:
+        """What was lost or made up, which clock it was, and what an event costs on this machine."""
+        import json
+
+        return json.loads(self._require_trace().quality())
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """A text that the exports carry."""
+        import json
+
+        self._metadata[key] = json.dumps(str(value))
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """A JSON value, as text, that the exports carry."""
+        import json
+
+        self._metadata[key] = json.dumps(json.loads(value))
+
+    preset_metadata_json = add_metadata_json
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Writes the trace in Chrome's JSON format; compressed if the path ends in .gz."""
+        trace = self._require_trace()
+        with _open_for_export(path) as file:
+            trace.chrome(file.write, self._metadata, " ".join(sys.argv) or "python", os.getpid())
+
+    def _repr_html_(self) -> str:
+        import html
+
+        if self._trace is None:
+            return "<p>a profile that has recorded nothing yet</p>"
+        table = self.key_averages().table(sort_by="self_cpu_time_total", row_limit=20)
+        return f"<pre>{html.escape(table)}</pre>"
+
+
+_running: set[profile] = set()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Python may end with a profile on; nothing may be recorded while it is taken apart."""
+    for active in list(_running):
+        active._end(keep=True)
+
+
+class record_function:
+    """A named range in the trace, as a context manager or a decorator."""
+
+    __slots__ = ("_key", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._key = _tracer.annotation(name)
+
+    def __enter__(self) -> record_function:
+        _tracer.enter(self._key)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _tracer.exit(self._key)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return within
+
+
+def tensorboard_trace_handler(
+    folder: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False
+) -> Callable[[profile], None]:
+    """For on_trace_ready: writes each trace to a file of its own in the folder, which is made."""
+    import socket
+    import time
+
+    def write(prof: profile) -> None:
+        os.makedirs(folder, exist_ok=True)
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        name = f"{worker}.{time.time_ns()}.pt.trace.json" + (".gz" if use_gzip else "")
+        prof.export_chrome_trace(os.path.join(folder, name))
+
+    return write
+
+
+for _method in (
+    profile.start,
+    profile.stop,
+    profile.step,
+    profile.__enter__,
+    profile.__exit__,
+    profile._do,
+    profile._begin,
+    profile._enter_step,
+    profile._end,
+    record_function.__init__,
+    record_function.__enter__,
+    record_function.__exit__,
+):
+    _tracer.hide(_method.__code__)

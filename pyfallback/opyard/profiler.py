@@ -1,0 +1,43 @@
+"""One timeline of a program: Python's calls, C's calls, operators, memory, ranges of your own.
+
+    with opyard.profiler.profile() as prof:
+        work()
+    prof.export_chrome_trace("trace.json")      # open it in https://ui.perfetto.dev
+    print(prof.key_averages().table(sort_by="self_cpu_time_total"))
+
+It needs no tensors: any Python program can be profiled. `import opyard` does not load this
+module; naming it does. In a notebook, `%load_ext opyard.profiler` adds the cell magic %%profile.
+"""
+
+from ._profile.classes import show_instances
+from ._profile.schedule import ProfilerAction, schedule
+from ._profile.session import (
+    ProfilerActivity,
+    profile,
+    record_function,
+    tensorboard_trace_handler,
+)
+
+__all__ = [
+    "ProfilerAction",
+    "ProfilerActivity",
+    "profile",
+    "record_function",
+    "schedule",
+    "show_instances",
+    "tensorboard_trace_handler",
+]
+
+
+def load_ipython_extension(ipython: object) -> None:
+    """For %load_ext: the cell magic %%profile runs a cell and shows its table."""
+
+    def profile_cell(line: str, cell: str) -> profile:
+        with profile() as prof:
+            ipython.run_cell(cell)  # type: ignore[attr-defined]
+        if line.strip():
+            prof.export_chrome_trace(line.strip())
+        ipython.push({"_profile": prof})  # type: ignore[attr-defined]
+        return prof
+
+    ipython.register_magic_function(profile_cell, "cell", "profile")  # type: ignore[attr-defined]

@@ -1,0 +1,141 @@
+// tracer/callable_keys.cpp: names of callables of C.
+#include "tracer/callable_keys.h"
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "opyard/profiler/names.h"
+#include "tracer/text.h"
+
+namespace opyard::python {
+namespace {
+
+using profiler::SpanKind;
+
+// The type in whose dictionary a method of C is, so that `[].append` and `list.append` have one name.
+PyTypeObject* defining_type(PyTypeObject* type, const PyMethodDef* definition) {
+  PyObject* const name = PyUnicode_FromString(definition->ml_name);
+  if (name == nullptr) {
+    PyErr_Clear();
+    return type;
+  }
+  PyObject* const found = lookup_on_type(type, name);
+  Py_DECREF(name);
+  if (found == nullptr || !Py_IS_TYPE(found, &PyMethodDescr_Type)) return type;
+  auto* const descriptor = reinterpret_cast<PyMethodDescrObject*>(found);
+  return descriptor->d_method == definition ? descriptor->d_common.d_type : type;
+}
+
+std::string name_of_function(PyObject* callable) {
+  const auto* const object = reinterpret_cast<PyCFunctionObject*>(callable);
+  const std::string name = object->m_ml->ml_name;
+  PyObject* const self = object->m_self;
+  if (self != nullptr && PyType_Check(self)) {
+    return class_name(reinterpret_cast<PyTypeObject*>(self)) + "." + name;
+  }
+  if (self != nullptr && !PyModule_Check(self) && !PyCapsule_CheckExact(self)) {
+    return class_name(defining_type(Py_TYPE(self), object->m_ml)) + "." + name;
+  }
+  const std::string module = text_of(object->m_module);
+  return module.empty() ? name : module + "." + name;
+}
+
+// A function that lasts, or would be made again at the same place, is held; what is bound to an instance is not, and
+// its type keeps the definition.
+PyObject* holder_of(PyObject* callable) {
+  if (!PyCFunction_Check(callable)) return callable;
+  PyObject* const self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
+  if (self == nullptr || PyModule_Check(self) || PyType_Check(self) || PyCapsule_CheckExact(self)) {
+    return callable;
+  }
+  return reinterpret_cast<PyObject*>(Py_TYPE(self));
+}
+
+// The name of an object of a type of C that has one, such as a ufunc or a slot wrapper.
+std::string name_of_static(PyObject* callable) {
+  PyTypeObject* const type = Py_TYPE(callable);
+  if (Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
+    const auto* const descriptor = reinterpret_cast<PyDescrObject*>(callable);
+    return class_name(descriptor->d_type) + "." + text_of(descriptor->d_name);
+  }
+  PyObject* const name = PyObject_GetAttrString(callable, "__name__");
+  if (name == nullptr) PyErr_Clear();
+  const std::string text = text_of(name);
+  Py_XDECREF(name);
+  const std::string of = class_name(type);
+  return text.empty() ? of : of + " " + text;
+}
+
+std::uint32_t add_callable(std::string text) {
+  profiler::Name name;
+  name.text = std::move(text);
+  name.kind = "c";
+  return profiler::add_name(std::move(name));
+}
+
+}  // namespace
+
+void CallableKeys::hold(PyObject* object) {
+  held_.push_back(object);
+  Py_INCREF(object);
+}
+
+void CallableKeys::forget() noexcept {
+  for (Entry& entry : entries_) entry = Entry();
+  std::vector<PyObject*> held;
+  held.swap(held_);
+  for (PyObject* const object : held) Py_DECREF(object);
+}
+
+CallableKey CallableKeys::add(const void* what, const void* text, const void* owner,
+                              PyObject* callable) noexcept {
+  try {
+    CallableKey found;
+    bool is_hidden = false;
+    if (PyCFunction_Check(callable)) {
+      const auto* const definition = static_cast<const PyMethodDef*>(what);
+      for (const PyMethodDef* at = hidden_; at != nullptr && at->ml_name != nullptr; ++at) {
+        is_hidden |= at == definition;
+      }
+      if (!is_hidden) found.key = add_callable(name_of_function(callable));
+    } else {
+      const auto* const descriptor = reinterpret_cast<PyDescrObject*>(callable);
+      found.key = add_callable(class_name(descriptor->d_type) + "." + text_of(descriptor->d_name));
+    }
+    hold(holder_of(callable));
+    entries_[slot_of(what, owner)] = {what, text, owner, found};
+    return found;
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+// A class goes by its address and the version that CPython gives it, which is never given again; it is not
+// held, since classes come and go. An object of a type of C goes by itself, and is held; any other by its class.
+CallableKey CallableKeys::other(PyObject* callable) noexcept {
+  const bool is_type = PyType_Check(callable);
+  PyTypeObject* const type =
+      is_type ? reinterpret_cast<PyTypeObject*>(callable) : Py_TYPE(callable);
+  const bool is_static = !is_type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  const void* const what = is_static ? static_cast<const void*>(callable) : type;
+  const std::uintptr_t version = version_of_type(type);
+  const void* const text = reinterpret_cast<const void*>(is_type ? version : ~version);
+  Entry& entry = entries_[slot_of(what, type)];
+  if (version != 0 && entry.what == what && entry.text == text && entry.owner == type) {
+    return entry.found;
+  }
+  try {
+    const std::string name = is_static ? name_of_static(callable)
+                             : is_type ? class_name(type)
+                                       : class_name(type) + " object";
+    const CallableKey found{add_callable(name), SpanKind::Callable};
+    if (is_static) hold(callable);
+    if (version != 0) entry = {what, text, type, found};
+    return found;
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,66 @@
+// tracer/code_keys.cpp: giving keys to code objects.
+#include "tracer/code_keys.h"
+
+#include <new>
+
+#include "opyard/profiler/names.h"
+#include "tracer/border.h"
+#include "tracer/text.h"
+
+namespace opyard::python {
+namespace {
+
+constexpr const char* kIndexName = "opyard.tracer.code_index";
+
+CodeWord make_word(PyCodeObject* code) {
+  profiler::Name name;
+  name.text = text_of(code->co_name);
+  name.qualified = text_of(qualified_name_of(code));
+  name.file = text_of(code->co_filename);
+  if (name.file.empty()) name.file = "<unknown>";
+  name.line = code->co_firstlineno;
+  name.kind = "code";
+  return {profiler::add_name(std::move(name))};
+}
+
+}  // namespace
+
+void CodeKeys::prepare() {
+  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  if (kept == nullptr) throw std::bad_alloc();
+  PyObject* const former = PyDict_GetItemString(kept, kIndexName);
+  if (former != nullptr) {
+    index_ = PyLong_AsSsize_t(former);
+    return;
+  }
+  const Py_ssize_t index = new_code_word_index();
+  if (index < 0) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "the interpreter has no slot left in which the profiler could keep the names "
+                    "of code objects: other tools have taken all 255");
+    throw PythonErrorSet();
+  }
+  PyObject* const number = PyLong_FromSsize_t(index);
+  const bool stored = number != nullptr && PyDict_SetItemString(kept, kIndexName, number) == 0;
+  Py_XDECREF(number);
+  if (!stored) throw PythonErrorSet();
+  index_ = index;
+}
+
+CodeWord CodeKeys::add(PyObject* code) noexcept {
+  try {
+    const CodeWord word = make_word(reinterpret_cast<PyCodeObject*>(code));
+    if (!set_code_word(code, index_, word.bits)) PyErr_Clear();
+    return word;
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+void CodeKeys::set_flag(PyObject* code, CodeFlag flag) {
+  const CodeWord word = require(code);
+  if (word.bits == 0) throw std::bad_alloc();
+  if (!set_code_word(code, index_, word.bits | std::uint64_t(flag))) throw PythonErrorSet();
+}
+
+}  // namespace opyard::python

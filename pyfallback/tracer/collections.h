@@ -1,0 +1,17 @@
+// tracer/collections.h: runs of Python's garbage collector as events.
+//
+// Threads: with the GIL held. Depends on: runtime/python.h.
+#pragma once
+
+#include "runtime/python.h"
+
+namespace opyard::python {
+
+// A function for gc.callbacks, which records each run by its generation.
+extern PyMethodDef collection_callback;
+
+// Puts it into gc.callbacks, and takes it out. Leave no exception: a program may have replaced that list.
+void watch_collections(PyObject* callback) noexcept;
+void forget_collections(PyObject* callback) noexcept;
+
+}  // namespace opyard::python

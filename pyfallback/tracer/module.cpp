@@ -1,0 +1,295 @@
+// tracer/module.cpp: the extension module opyard._tracer, which opyard.profiler loads.
+//
+// It joins the profiler's library by a source, "python", so that a session that C++ starts records Python, too.
+// One interpreter is recorded at a time: the one whose thread starts the session.
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "opyard/profiler/names.h"
+#include "opyard/profiler/session.h"
+#include "opyard/profiler/stream.h"
+#include "tracer/border.h"
+#include "tracer/collections.h"
+#include "tracer/text.h"
+#include "tracer/trace_object.h"
+#include "tracer/tracer.h"
+
+namespace opyard::python {
+
+void set_tracer_error(const Error& error) {
+  PyObject* type = PyExc_RuntimeError;
+  switch (error.kind()) {
+#define OPYARD_ERROR_KIND(kind, python, meaning) \
+  case ErrorKind::kind:                          \
+    type = PyExc_##python;                       \
+    break;
+#include "opyard/base/error_kinds.def"
+#undef OPYARD_ERROR_KIND
+  }
+  PyErr_SetString(type, error.what());
+}
+
+namespace {
+
+struct ModuleState {
+  std::unique_ptr<Tracer> tracer;
+  std::unique_ptr<profiler::Session> session;
+  PyTypeObject* trace_type = nullptr;
+};
+
+ModuleState& state_of(PyObject* module) {
+  return **static_cast<ModuleState**>(PyModule_GetState(module));
+}
+
+constexpr const char* kKept = "opyard.tracer";
+
+// The tracer of the interpreter that this thread is in; null if it has none.
+Tracer* find_tracer() {
+  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject* const capsule = kept == nullptr ? nullptr : PyDict_GetItemString(kept, kKept);
+  return capsule == nullptr ? nullptr : static_cast<Tracer*>(PyCapsule_GetPointer(capsule, kKept));
+}
+
+void keep_tracer(Tracer& tracer) {
+  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  if (kept == nullptr) throw std::bad_alloc();
+  PyObject* const capsule = checked_new(PyCapsule_New(&tracer, kKept, nullptr));
+  const int failed = PyDict_SetItemString(kept, kKept, capsule);
+  Py_DECREF(capsule);
+  if (failed != 0) throw PythonErrorSet();
+}
+
+// The tracer that records, of whichever interpreter.
+Tracer* recording_tracer = nullptr;
+
+bool wants_python(const profiler::SessionOptions& options) { return options.python; }
+
+void start_python(profiler::Window& window, const profiler::SessionOptions& options) {
+  OPYARD_CHECK(holds_gil(), Unsupported,
+               "a profile with Python's calls starts on a thread that holds the GIL; take it, or "
+               "start the profile without them");
+  Tracer* const tracer = find_tracer();
+  OPYARD_CHECK(tracer != nullptr, Unsupported,
+               "this interpreter has not imported opyard.profiler, which records its calls");
+  tracer->c_calls = options.c_calls;
+  tracer->by_instance = options.instances;
+  tracer->collections = options.collections;
+  tracer->replaced = 0;
+  add_start_stacks(*tracer, window);
+  tracer->active = true;
+  try {
+    start_hooks(*tracer);
+  } catch (...) {
+    tracer->active = false;
+    throw;
+  }
+  if (tracer->collections) watch_collections(tracer->on_collection);
+  recording_tracer = tracer;
+}
+
+void stop_python(profiler::SourceReport& report) {
+  Tracer& tracer = *std::exchange(recording_tracer, nullptr);
+  stop_hooks(tracer);
+  tracer.active = false;
+  if (tracer.collections) forget_collections(tracer.on_collection);
+  tracer.callables.forget();
+  tracer.instances.forget();
+  if (tracer.replaced != 0) {
+    report.notes.emplace_back("threads whose profile function a program replaced", tracer.replaced);
+  }
+}
+
+constexpr profiler::Source kPythonSource{"python", wants_python, start_python, stop_python};
+
+// start(python, c_calls, instances, operators, shapes, memory, devices, collections)
+PyObject* start(PyObject* module, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    profiler::SessionOptions options;
+    int flags[8] = {};
+    if (PyArg_ParseTuple(args, "pppppppp", &flags[0], &flags[1], &flags[2], &flags[3], &flags[4],
+                         &flags[5], &flags[6], &flags[7]) == 0) {
+      throw PythonErrorSet();
+    }
+    options.python = flags[0] != 0;
+    options.c_calls = flags[1] != 0;
+    options.instances = flags[2] != 0;
+    options.operators = flags[3] != 0;
+    options.shapes = flags[4] != 0;
+    options.memory = flags[5] != 0;
+    options.devices = flags[6] != 0;
+    options.collections = flags[7] != 0;
+    state_of(module).session = std::make_unique<profiler::Session>(options);
+    Py_RETURN_NONE;
+  });
+}
+
+// stop() -> Trace
+PyObject* stop(PyObject* module, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    ModuleState& state = state_of(module);
+    OPYARD_CHECK(state.session != nullptr, BadRegistration,
+                 "no profile of this interpreter is active; start one before stopping it");
+    profiler::Recording recording = state.session->end();
+    state.session.reset();
+    return make_trace(state.trace_type, std::move(recording));
+  });
+}
+
+PyObject* is_active(PyObject*, PyObject*) {
+  return PyBool_FromLong(profiler::Session::is_active() ? 1 : 0);
+}
+
+// renew(): takes back the places that other profile functions took.
+PyObject* renew(PyObject* module, PyObject*) {
+  Tracer& tracer = *state_of(module).tracer;
+  if (tracer.active) renew_hooks(tracer);
+  Py_RETURN_NONE;
+}
+
+// hide(code): the frames of this code object are not recorded.
+PyObject* hide(PyObject* module, PyObject* code) {
+  return tracer_entry([&]() -> PyObject* {
+    if (!PyCode_Check(code)) {
+      PyErr_Format(PyExc_TypeError, "hide() takes a code object, not %s", Py_TYPE(code)->tp_name);
+      throw PythonErrorSet();
+    }
+    state_of(module).tracer->codes.set_flag(code, CodeFlag::Hidden);
+    Py_RETURN_NONE;
+  });
+}
+
+// annotation(text) -> key
+PyObject* annotation(PyObject*, PyObject* text) {
+  return tracer_entry([&]() -> PyObject* {
+    profiler::Name name;
+    name.text = text_of(text);
+    name.kind = "annotation";
+    return PyLong_FromUnsignedLong(profiler::add_name(std::move(name)));
+  });
+}
+
+// show_instances(code, label, is_optimizer, describe)
+PyObject* show_instances(PyObject* module, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* code = nullptr;
+    PyObject* label = nullptr;
+    int is_optimizer = 0;
+    PyObject* describe = nullptr;
+    if (PyArg_ParseTuple(args, "O!UpO", &PyCode_Type, &code, &label, &is_optimizer, &describe) ==
+        0) {
+      throw PythonErrorSet();
+    }
+    Tracer& tracer = *state_of(module).tracer;
+    tracer.codes.set_flag(code, is_optimizer != 0 ? CodeFlag::Optimizer : CodeFlag::Module);
+    tracer.instances.show(tracer.codes.require(code).key(), text_of(label), describe);
+    Py_RETURN_NONE;
+  });
+}
+
+// enter(key), exit(key): of a range of the user's.
+PyObject* mark_range(PyObject* key, profiler::SpanKind kind, bool is_exit) {
+  const unsigned long number = PyLong_AsUnsignedLong(key);
+  if (number == static_cast<unsigned long>(-1) && PyErr_Occurred() != nullptr) return nullptr;
+  if (profiler::Session::is_active()) {
+    profiler::record(is_exit ? profiler::exit_of(kind) : profiler::enter_of(kind),
+                     std::uint32_t(number));
+  }
+  Py_RETURN_NONE;
+}
+PyObject* enter_range(PyObject*, PyObject* key) {
+  return mark_range(key, profiler::SpanKind::Annotation, false);
+}
+PyObject* exit_range(PyObject*, PyObject* key) {
+  return mark_range(key, profiler::SpanKind::Annotation, true);
+}
+PyObject* enter_step(PyObject*, PyObject* key) {
+  return mark_range(key, profiler::SpanKind::Step, false);
+}
+PyObject* exit_step(PyObject*, PyObject* key) {
+  return mark_range(key, profiler::SpanKind::Step, true);
+}
+
+PyMethodDef functions[] = {
+    {"start", start, METH_VARARGS, "start(python, c_calls, …): begins a profile"},
+    {"stop", stop, METH_NOARGS, "stop() -> Trace"},
+    {"is_active", is_active, METH_NOARGS, "is_active() -> bool"},
+    {"renew", renew, METH_NOARGS, "renew()"},
+    {"hide", hide, METH_O, "hide(code)"},
+    {"annotation", annotation, METH_O, "annotation(text) -> key"},
+    {"enter", enter_range, METH_O, "enter(key)"},
+    {"exit", exit_range, METH_O, "exit(key)"},
+    {"enter_step", enter_step, METH_O, "enter_step(key)"},
+    {"exit_step", exit_step, METH_O, "exit_step(key)"},
+    {"show_instances", show_instances, METH_VARARGS,
+     "show_instances(code, label, is_optimizer, describe)"},
+    {nullptr, nullptr, 0, nullptr}};
+
+int execute(PyObject* module) {
+  return tracer_entry(-1, [&] {
+    auto state = std::make_unique<ModuleState>();
+    state->tracer = std::make_unique<Tracer>();
+    state->tracer->codes.prepare();
+    state->tracer->callables.hide(functions);
+    state->tracer->on_collection = checked_new(PyCFunction_New(&collection_callback, nullptr));
+    state->tracer->hooks = make_hooks(module, *state->tracer);
+    state->trace_type = make_trace_type(module);
+    if (PyModule_AddType(module, state->trace_type) < 0) throw PythonErrorSet();
+    keep_tracer(*state->tracer);
+    profiler::register_source(&kPythonSource);
+    *static_cast<ModuleState**>(PyModule_GetState(module)) = state.release();
+    return 0;
+  });
+}
+
+ModuleState** find_state(PyObject* module) {
+  return static_cast<ModuleState**>(PyModule_GetState(module));
+}
+
+int traverse(PyObject* module, visitproc visit, void* arg) {
+  ModuleState** const state = find_state(module);
+  if (state != nullptr && *state != nullptr) Py_VISIT((*state)->trace_type);
+  return 0;
+}
+
+int clear(PyObject* module) {
+  ModuleState** const state = find_state(module);
+  if (state != nullptr && *state != nullptr) Py_CLEAR((*state)->trace_type);
+  return 0;
+}
+
+// The tracer stays: a thread may still hold one of its callbacks, and the next import of this module has its own.
+void free_module(void* module) {
+  clear(static_cast<PyObject*>(module));
+  ModuleState** const state = find_state(static_cast<PyObject*>(module));
+  if (state == nullptr || *state == nullptr) return;
+  free_hooks(std::exchange((*state)->tracer->hooks, nullptr));
+  Py_CLEAR((*state)->tracer->on_collection);
+  static_cast<void>((*state)->tracer.release());
+  delete std::exchange(*state, nullptr);
+}
+
+PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, reinterpret_cast<void*>(execute)},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+    {0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "opyard._tracer",
+                          "The calls of Python, for opyard.profiler.",
+                          sizeof(ModuleState*),
+                          functions,
+                          module_slots,
+                          traverse,
+                          clear,
+                          free_module};
+
+}  // namespace
+}  // namespace opyard::python
+
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit__tracer() {
+  return PyModuleDef_Init(&opyard::python::definition);
+}

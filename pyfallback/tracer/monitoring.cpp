@@ -1,0 +1,236 @@
+// tracer/monitoring.cpp: recording calls by sys.monitoring, on CPython 3.12 and later.
+//
+// [Callbacks] are objects of a heap type with vectorcall, one for each event: 10 % cheaper than built-in functions
+// (measured). Each gets (code, offset, …) and returns None. CPython runs no callback of this tool within one.
+//
+// [Calls of C] CALL, C_RETURN and C_RAISE ask the same question of the same object, so an exit fits its enter:
+// `with` calls __exit__ by CALL through a bound method of Python, and sends a C_RETURN for it that must be ignored as
+// the CALL was.
+//
+// [Tools] CPython has six numbers for tools. 4 and 3 belong to no one; 2 is the profiler's by convention, but a
+// cProfile of the user's needs that one and fails where it is taken. So it comes last.
+//
+// [DISABLE] is never returned: from PY_UNWIND it is an error that removes the callback. What an earlier profile
+// switched off stays off until restart_events(), so every start calls that.
+#include <iterator>
+#include <string>
+
+#include "opyard/profiler/stream.h"
+#include "tracer/border.h"
+#include "tracer/tracer.h"
+
+namespace opyard::python {
+namespace {
+
+using profiler::enter_of;
+using profiler::exit_of;
+using profiler::record;
+using profiler::SpanKind;
+
+struct Callback {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  Tracer* tracer;
+  PyObject* missing;  // stands for the first argument of a call without one; lent by sys.monitoring
+};
+
+Tracer& tracer_of(PyObject* self) { return *reinterpret_cast<Callback*>(self)->tracer; }
+
+void record_code(PyObject* self, PyObject* code, bool is_exit) noexcept {
+  const CodeWord word = tracer_of(self).word(code);
+  if (__builtin_expect(word.is_plain(), 1)) {
+    record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
+  } else {
+    tracer_of(self).record_special(word, PyEval_GetFrame(), is_exit);
+  }
+}
+
+PyObject* on_enter(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
+  record_code(self, args[0], false);
+  Py_RETURN_NONE;
+}
+PyObject* on_exit(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
+  record_code(self, args[0], true);
+  Py_RETURN_NONE;
+}
+
+CallableKey key_of(PyObject* self, PyObject* const* args) noexcept {
+  const bool has_first = args[3] != reinterpret_cast<Callback*>(self)->missing;
+  PyObject* const first = has_first ? args[3] : nullptr;
+  return tracer_of(self).callables.require(args[2], first);
+}
+PyObject* on_call(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
+  const CallableKey found = key_of(self, args);
+  if (found.key != 0) record(enter_of(found.kind), found.key);
+  Py_RETURN_NONE;
+}
+PyObject* on_c_exit(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
+  const CallableKey found = key_of(self, args);
+  if (found.key != 0) record(exit_of(found.kind), found.key);
+  Py_RETURN_NONE;
+}
+
+struct EventHook {
+  const char* event;  // in sys.monitoring.events; null for what CALL brings with it
+  const char* name;
+  vectorcallfunc function;
+  bool of_c;
+};
+constexpr EventHook kEvents[] = {
+    {"PY_START", "PY_START", on_enter, false}, {"PY_RESUME", "PY_RESUME", on_enter, false},
+    {"PY_THROW", "PY_THROW", on_enter, false}, {"PY_RETURN", "PY_RETURN", on_exit, false},
+    {"PY_YIELD", "PY_YIELD", on_exit, false},  {"PY_UNWIND", "PY_UNWIND", on_exit, false},
+    {"CALL", "CALL", on_call, true},           {nullptr, "C_RETURN", on_c_exit, true},
+    {nullptr, "C_RAISE", on_c_exit, true},
+};
+constexpr int kToolOrder[] = {4, 3, 5, 1, 0, 2};
+constexpr const char* kToolName = "opyard.profiler";
+
+void free_callback(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMemberDef callback_members[] = {
+    {"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(Callback, vectorcall), Py_READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot callback_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(free_callback)},
+                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_members, callback_members},
+                                {0, nullptr}};
+PyType_Spec callback_spec = {"opyard._tracer.Callback", sizeof(Callback), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+                                 Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+                             callback_slots};
+
+PyObject* monitoring() {
+  PyObject* const found = PySys_GetObject("monitoring");  // borrowed
+  if (found == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is gone, which the profiler needs");
+    throw PythonErrorSet();
+  }
+  return found;
+}
+
+// Calls sys.monitoring.<name>(…) and forgets the result.
+template <typename... Args>
+void monitoring_call(const char* name, const char* format, Args... args) {
+  Py_DECREF(checked_new(PyObject_CallMethod(monitoring(), name, format, args...)));
+}
+
+long number_of_event(const char* name) {
+  PyObject* const events = checked_new(PyObject_GetAttrString(monitoring(), "events"));
+  PyObject* const number = PyObject_GetAttrString(events, name);
+  Py_DECREF(events);
+  const long value = PyLong_AsLong(checked_new(number));
+  Py_DECREF(number);
+  return value;
+}
+
+}  // namespace
+
+struct Hooks {
+  PyObject* callbacks[std::size(kEvents)] = {};
+  long events[std::size(kEvents)] = {};
+  int tool = -1;
+};
+
+Hooks* make_hooks(PyObject* module, Tracer& tracer) {
+  PyObject* const missing = checked_new(PyObject_GetAttrString(monitoring(), "MISSING"));
+  Py_DECREF(missing);  // sys.monitoring keeps it
+  PyObject* const type = checked_new(PyType_FromModuleAndSpec(module, &callback_spec, nullptr));
+  auto* const hooks = new Hooks;
+  for (std::size_t n = 0; n < std::size(kEvents); ++n) {
+    auto* const callback = PyObject_New(Callback, reinterpret_cast<PyTypeObject*>(type));
+    if (callback == nullptr) break;
+    callback->vectorcall = kEvents[n].function;
+    callback->tracer = &tracer;
+    callback->missing = missing;
+    hooks->callbacks[n] = reinterpret_cast<PyObject*>(callback);
+  }
+  Py_DECREF(type);
+  if (PyErr_Occurred() != nullptr) {
+    free_hooks(hooks);
+    throw PythonErrorSet();
+  }
+  return hooks;
+}
+
+void free_hooks(Hooks* hooks) noexcept {
+  if (hooks == nullptr) return;
+  for (PyObject* const callback : hooks->callbacks) Py_XDECREF(callback);
+  delete hooks;
+}
+
+namespace {
+
+void take_tool(Hooks& hooks) {
+  std::string taken;
+  for (const int tool : kToolOrder) {
+    PyObject* const holder = checked_new(PyObject_CallMethod(monitoring(), "get_tool", "i", tool));
+    const bool is_free = holder == Py_None;
+    if (!is_free) {
+      PyObject* const text = PyObject_Str(holder);
+      taken += (taken.empty() ? "" : ", ") + std::to_string(tool) + " by " +
+               (text == nullptr ? "?" : PyUnicode_AsUTF8(text));
+      Py_XDECREF(text);
+    }
+    Py_DECREF(holder);
+    if (!is_free) continue;
+    monitoring_call("use_tool_id", "is", tool, kToolName);
+    hooks.tool = tool;
+    return;
+  }
+  PyErr_Format(PyExc_RuntimeError,
+               "every tool number of sys.monitoring is taken (%s); stop one of these tools "
+               "before profiling",
+               taken.c_str());
+  throw PythonErrorSet();
+}
+
+}  // namespace
+
+void start_hooks(Tracer& tracer) {
+  Hooks& hooks = *tracer.hooks;
+  take_tool(hooks);
+  try {
+    monitoring_call("restart_events", nullptr);
+    long wanted = 0;
+    for (std::size_t n = 0; n < std::size(kEvents); ++n) {
+      const EventHook& event = kEvents[n];
+      if (event.of_c && !tracer.c_calls) continue;
+      hooks.events[n] = number_of_event(event.name);
+      if (event.event != nullptr) wanted |= hooks.events[n];
+      monitoring_call("register_callback", "ilO", hooks.tool, hooks.events[n], hooks.callbacks[n]);
+    }
+    monitoring_call("set_events", "il", hooks.tool, wanted);
+  } catch (const PythonErrorSet&) {
+    PyObject* const exception = take_exception();
+    stop_hooks(tracer);
+    restore_exception(exception);
+    throw;
+  }
+}
+
+void stop_hooks(Tracer& tracer) noexcept {
+  Hooks& hooks = *tracer.hooks;
+  if (hooks.tool < 0) return;
+  const auto try_call = [](auto&&... args) {
+    try {
+      monitoring_call(args...);
+    } catch (const PythonErrorSet&) {
+      PyErr_Clear();  // someone freed our number: then nothing of ours is called any more
+    }
+  };
+  try_call("set_events", "il", hooks.tool, 0L);
+  for (long& event : hooks.events) {
+    if (event != 0) try_call("register_callback", "ilO", hooks.tool, event, Py_None);
+    event = 0;
+  }
+  try_call("free_tool_id", "i", hooks.tool);
+  hooks.tool = -1;
+}
+
+void renew_hooks(Tracer&) noexcept {}
+
+}  // namespace opyard::python

@@ -1,0 +1,223 @@
+// tracer/set_profile.cpp: recording calls by a profile function, on CPython 3.10 and 3.11.
+//
+// [Place] Each thread has one place for a profile function. Where a program has put one there before us, we call it
+// on with each event and put it back at the end. If a program takes the place while we record, its function
+// runs, as without us: that is noticed when a thread starts, at each step, and at the end, and counted.
+//
+// [New threads] When `_thread.start_new_thread` returns, the state of the new thread is in the list already, and
+// the thread waits for the GIL: so it is recorded from its first frame on. States that C++ made are found then, too.
+//
+// [Exceptions] Python sends no PyTrace_EXCEPTION to profile functions. A generator that is thrown into is entered.
+#include <algorithm>
+#include <vector>
+
+#include "opyard/profiler/stream.h"
+#include "tracer/border.h"
+#include "tracer/tracer.h"
+
+namespace opyard::python {
+namespace {
+
+using profiler::enter_of;
+using profiler::exit_of;
+using profiler::record;
+using profiler::SpanKind;
+
+// What a thread's place keeps for us: the tracer, and whose function was there.
+struct Seat {
+  PyObject_HEAD Tracer* tracer;
+  Py_tracefunc other;
+  PyObject* other_argument;  // a reference, or null
+};
+
+int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument);
+
+bool is_ours(const PyThreadState* state) { return state->c_profilefunc == on_event; }
+
+void free_seat(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  Py_XDECREF(reinterpret_cast<Seat*>(self)->other_argument);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyType_Slot seat_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(free_seat)}, {0, nullptr}};
+PyType_Spec seat_spec = {"opyard._tracer.Seat", sizeof(Seat), 0,
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, seat_slots};
+
+}  // namespace
+
+struct Hooks {
+  PyTypeObject* seat_type = nullptr;
+  const PyMethodDef* start_new_thread = nullptr;
+  const PyMethodDef* start_new = nullptr;  // its older name
+  std::vector<std::uint64_t> seated;       // threads that had our function, by their state's number
+
+  bool was_seated(const PyThreadState* state) const {
+    return std::find(seated.begin(), seated.end(), state->id) != seated.end();
+  }
+};
+
+namespace {
+
+// Puts our function in the place of a thread that is not ours yet. False, with an exception set, if that fails.
+bool sit_down(Tracer& tracer, PyThreadState* state) {
+  auto* const seat = PyObject_New(Seat, tracer.hooks->seat_type);
+  if (seat == nullptr) return false;
+  seat->tracer = &tracer;
+  seat->other = state->c_profilefunc;
+  seat->other_argument = state->c_profileobj;
+  Py_XINCREF(seat->other_argument);
+  const int failed = set_profile_function(state, on_event, reinterpret_cast<PyObject*>(seat));
+  Py_DECREF(seat);
+  Hooks& hooks = *tracer.hooks;
+  if (failed == 0 && !hooks.was_seated(state)) hooks.seated.push_back(state->id);
+  return failed == 0;
+}
+
+// The collector must not run in between: its finalisers could let another thread change the list.
+template <typename Visit>
+void each_state(const Visit& visit) {
+  const PauseCollector pause;
+  for (PyThreadState* state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+       state != nullptr; state = PyThreadState_Next(state)) {
+    visit(state);
+  }
+}
+
+bool is_thread_start(const Hooks& hooks, PyObject* callable) {
+  if (!PyCFunction_Check(callable)) return false;
+  const PyMethodDef* const definition = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
+  return definition == hooks.start_new_thread || definition == hooks.start_new;
+}
+
+void record_frame(Tracer& tracer, PyFrameObject* frame, bool is_exit) noexcept {
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  const CodeWord word = tracer.word(reinterpret_cast<PyObject*>(code));
+  Py_DECREF(code);
+  if (word.is_plain()) {
+    record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
+  } else {
+    tracer.record_special(word, frame, is_exit);
+  }
+}
+
+void record_function(Tracer& tracer, PyObject* callable, bool is_exit) noexcept {
+  if (is_exit && is_thread_start(*tracer.hooks, callable)) renew_hooks(tracer);
+  if (!tracer.c_calls || !PyCFunction_Check(callable)) return;
+  const CallableKey found = tracer.callables.function(callable);
+  if (found.key != 0) record(is_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
+}
+
+// A function that raises loses its place, as it would without us, and we keep ours.
+int call_other(Seat& seat, PyFrameObject* frame, int what, PyObject* argument) {
+  PyObject* const former = seat.other_argument;
+  Py_XINCREF(former);
+  const int result = seat.other(former, frame, what, argument);
+  Py_XDECREF(former);
+  if (result == 0) return 0;
+  PyThreadState* const state = PyThreadState_Get();
+  PyObject* const exception = take_exception();
+  if (!is_ours(state)) sit_down(*seat.tracer, state);
+  Seat& now = *reinterpret_cast<Seat*>(state->c_profileobj);
+  now.other = nullptr;
+  Py_CLEAR(now.other_argument);
+  restore_exception(exception);
+  return result;
+}
+
+int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument) {
+  Seat& seat = *reinterpret_cast<Seat*>(self);
+  Tracer& tracer = *seat.tracer;
+  if (tracer.active) {
+    switch (what) {
+      case PyTrace_CALL:
+        record_frame(tracer, frame, false);
+        break;
+      case PyTrace_RETURN:
+        record_frame(tracer, frame, true);
+        break;
+      case PyTrace_C_CALL:
+        record_function(tracer, argument, false);
+        break;
+      case PyTrace_C_RETURN:
+      case PyTrace_C_EXCEPTION:
+        record_function(tracer, argument, true);
+        break;
+      default:
+        break;
+    }
+  }
+  if (__builtin_expect(seat.other == nullptr, 1)) return 0;
+  Py_INCREF(self);
+  const int result = call_other(seat, frame, what, argument);
+  Py_DECREF(self);
+  return result;
+}
+
+const PyMethodDef* definition_of(PyObject* module, const char* name) {
+  PyObject* const function = PyObject_GetAttrString(module, name);
+  if (function == nullptr) PyErr_Clear();
+  const PyMethodDef* const definition = function != nullptr && PyCFunction_Check(function)
+                                            ? reinterpret_cast<PyCFunctionObject*>(function)->m_ml
+                                            : nullptr;
+  Py_XDECREF(function);
+  return definition;
+}
+
+}  // namespace
+
+Hooks* make_hooks(PyObject* module, Tracer&) {
+  PyObject* const type = checked_new(PyType_FromModuleAndSpec(module, &seat_spec, nullptr));
+  PyObject* const threads = PyImport_ImportModule("_thread");
+  if (threads == nullptr) Py_DECREF(type);
+  checked_new(threads);
+  auto* const hooks = new Hooks;
+  hooks->seat_type = reinterpret_cast<PyTypeObject*>(type);
+  hooks->start_new_thread = definition_of(threads, "start_new_thread");
+  hooks->start_new = definition_of(threads, "start_new");
+  Py_DECREF(threads);
+  return hooks;
+}
+
+void free_hooks(Hooks* hooks) noexcept {
+  if (hooks == nullptr) return;
+  Py_XDECREF(hooks->seat_type);
+  delete hooks;
+}
+
+void start_hooks(Tracer& tracer) {
+  bool failed = false;
+  each_state([&](PyThreadState* state) {
+    if (!failed && !is_ours(state)) failed = !sit_down(tracer, state);
+  });
+  if (!failed) return;
+  PyObject* const exception = take_exception();
+  stop_hooks(tracer);
+  restore_exception(exception);
+  throw PythonErrorSet();
+}
+
+void renew_hooks(Tracer& tracer) noexcept {
+  each_state([&](PyThreadState* state) {
+    if (is_ours(state)) return;
+    if (tracer.hooks->was_seated(state)) ++tracer.replaced;
+    if (!sit_down(tracer, state)) PyErr_Clear();
+  });
+}
+
+void stop_hooks(Tracer& tracer) noexcept {
+  each_state([&](PyThreadState* state) {
+    if (!is_ours(state)) {
+      if (tracer.hooks->was_seated(state)) ++tracer.replaced;
+      return;
+    }
+    auto* const seat = reinterpret_cast<Seat*>(state->c_profileobj);
+    Py_INCREF(seat);
+    if (set_profile_function(state, seat->other, seat->other_argument) < 0) PyErr_Clear();
+    Py_DECREF(seat);
+  });
+  tracer.hooks->seated.clear();
+}
+
+}  // namespace opyard::python

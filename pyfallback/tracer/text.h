@@ -1,0 +1,21 @@
+// tracer/text.h: text of Python objects for names, whatever it contains.
+//
+// Depends on: runtime/python.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <string>
+
+namespace opyard::python {
+
+// The text of a str as UTF-8; a half of a surrogate pair is escaped. Empty for what is no str. Leaves
+// no exception.
+std::string text_of(PyObject* object);
+// The text of an attribute, looked up as type.__getattribute__ does, so that no code of a user runs for a class
+// of the usual metaclass. Empty if there is none.
+std::string type_text(PyTypeObject* type, const char* attribute);
+// "module.Qualified.Name" of a class, without the module for a built-in one.
+std::string class_name(PyTypeObject* type);
+
+}  // namespace opyard::python

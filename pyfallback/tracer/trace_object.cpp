@@ -1,0 +1,319 @@
+// tracer/trace_object.cpp: a trace as Python holds it.
+#include "tracer/trace_object.h"
+
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "opyard/profiler/averages.h"
+#include "opyard/profiler/chrome.h"
+#include "opyard/profiler/labels.h"
+#include "opyard/profiler/quality.h"
+#include "opyard/profiler/trace.h"
+#include "tracer/border.h"
+#include "tracer/text.h"
+
+namespace opyard::python {
+namespace {
+
+struct TraceContents {
+  profiler::Recording recording;
+  std::unique_ptr<profiler::Trace> trace;
+  std::unique_ptr<profiler::Labels> labels;
+  std::vector<std::string> prefixes;
+};
+
+struct TraceObject {
+  PyObject_HEAD TraceContents* contents;
+};
+
+TraceContents& contents_of(PyObject* self) {
+  return *reinterpret_cast<TraceObject*>(self)->contents;
+}
+
+profiler::Trace& trace_of(PyObject* self) {
+  TraceContents& contents = contents_of(self);
+  if (contents.trace == nullptr) {
+    contents.trace = std::make_unique<profiler::Trace>(profiler::replay(contents.recording));
+    contents.recording = profiler::Recording();
+  }
+  return *contents.trace;
+}
+
+profiler::Labels& labels_of(PyObject* self) {
+  profiler::Trace& trace = trace_of(self);
+  TraceContents& contents = contents_of(self);
+  if (contents.labels == nullptr) {
+    contents.labels = std::make_unique<profiler::Labels>(trace, contents.prefixes);
+  }
+  return *contents.labels;
+}
+
+const profiler::Track& track_of(PyObject* self, Py_ssize_t index) {
+  profiler::Trace& trace = trace_of(self);
+  if (index < 0 || std::size_t(index) >= trace.tracks.size()) {
+    PyErr_Format(PyExc_IndexError, "the trace has %zu tracks, and no number %zd",
+                 trace.tracks.size(), index);
+    throw PythonErrorSet();
+  }
+  return trace.tracks[std::size_t(index)];
+}
+
+// The words of an event as bytes, or None; a new reference.
+PyObject* words_of(const profiler::Track& track, std::uint32_t payload) {
+  if (payload == profiler::kNoSpan) Py_RETURN_NONE;
+  const profiler::Payload* const words = &track.words[payload];
+  return checked_new(
+      PyBytes_FromStringAndSize(reinterpret_cast<const char*>(words + 1),
+                                Py_ssize_t(words->first * sizeof(profiler::Payload))));
+}
+
+// set_prefixes([str]): what is left out of file names.
+PyObject* set_prefixes(PyObject* self, PyObject* list) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* const items = checked_new(PySequence_Fast(list, "prefixes are a list of str"));
+    std::vector<std::string> prefixes;
+    for (Py_ssize_t n = 0; n < PySequence_Fast_GET_SIZE(items); ++n) {
+      prefixes.push_back(text_of(PySequence_Fast_GET_ITEM(items, n)));
+    }
+    Py_DECREF(items);
+    contents_of(self).prefixes = std::move(prefixes);
+    contents_of(self).labels.reset();
+    Py_RETURN_NONE;
+  });
+}
+
+// name_threads({thread ident: name}), before the trace is looked at.
+PyObject* name_threads(PyObject* self, PyObject* names) {
+  return tracer_entry([&]() -> PyObject* {
+    if (!PyDict_Check(names)) {
+      PyErr_SetString(PyExc_TypeError, "name_threads() takes a dictionary {ident: name}");
+      throw PythonErrorSet();
+    }
+    Py_ssize_t at = 0;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    while (PyDict_Next(names, &at, &key, &value) != 0) {
+      contents_of(self).recording.thread_names.push_back(
+          {std::uint64_t(PyLong_AsUnsignedLong(key)), 0, text_of(value)});
+    }
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    Py_RETURN_NONE;
+  });
+}
+
+// chrome(write, metadata, process_name, process_id): Chrome's JSON, by write(bytes).
+PyObject* chrome(PyObject* self, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* write = nullptr;
+    PyObject* metadata = nullptr;
+    PyObject* process_name = nullptr;
+    long long process_id = 0;
+    if (PyArg_ParseTuple(args, "OO!UL", &write, &PyDict_Type, &metadata, &process_name,
+                         &process_id) == 0) {
+      throw PythonErrorSet();
+    }
+    profiler::ChromeOptions options;
+    options.prefixes = contents_of(self).prefixes;
+    options.process_name = text_of(process_name);
+    options.process_id = process_id;
+    Py_ssize_t at = 0;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    while (PyDict_Next(metadata, &at, &key, &value) != 0) {
+      options.metadata.emplace_back(text_of(key), text_of(value));
+    }
+    profiler::write_chrome(trace_of(self), options, [&](std::string_view piece) {
+      PyObject* const bytes =
+          checked_new(PyBytes_FromStringAndSize(piece.data(), Py_ssize_t(piece.size())));
+      PyObject* const done = PyObject_CallOneArg(write, bytes);
+      Py_DECREF(bytes);
+      Py_DECREF(checked_new(done));
+    });
+    Py_RETURN_NONE;
+  });
+}
+
+// tracks() -> [(native_id, name, spans, marks)]
+PyObject* tracks(PyObject* self, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::Track& track : trace_of(self).tracks) {
+      PyObject* const item =
+          Py_BuildValue("Ls#nn", static_cast<long long>(track.native_id), track.name.data(),
+                        Py_ssize_t(track.name.size()), Py_ssize_t(track.spans.size()),
+                        Py_ssize_t(track.marks.size()));
+      const bool added = item != nullptr && PyList_Append(list, item) == 0;
+      Py_XDECREF(item);
+      if (!added) {
+        Py_DECREF(list);
+        throw PythonErrorSet();
+      }
+    }
+    return list;
+  });
+}
+
+// span(track, index) -> (kind, label, start_ns, end_ns, parent, flags, key, detail, words)
+PyObject* span(PyObject* self, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    Py_ssize_t track = 0;
+    Py_ssize_t index = 0;
+    if (PyArg_ParseTuple(args, "nn", &track, &index) == 0) throw PythonErrorSet();
+    const std::vector<profiler::Span>& spans = track_of(self, track).spans;
+    if (index < 0 || std::size_t(index) >= spans.size()) {
+      PyErr_Format(PyExc_IndexError, "the track has %zu spans, and no number %zd", spans.size(),
+                   index);
+      throw PythonErrorSet();
+    }
+    const profiler::Span& found = spans[std::size_t(index)];
+    const std::string& label = labels_of(self).label(found);
+    return Py_BuildValue(
+        "ss#LLnIII", profiler::info_of(found.kind).name, label.data(), Py_ssize_t(label.size()),
+        static_cast<long long>(found.start), static_cast<long long>(found.end),
+        found.parent == profiler::kNoSpan ? Py_ssize_t(-1) : Py_ssize_t(found.parent),
+        unsigned(found.flags), unsigned(found.key), unsigned(found.detail),
+        words_of(track_of(self, track), found.payload));
+  });
+}
+
+// parents(track) -> bytes: of each span the number of its parent, 32 bits each, all ones for none.
+PyObject* parents(PyObject* self, PyObject* number) {
+  return tracer_entry([&]() -> PyObject* {
+    const Py_ssize_t index = PyLong_AsSsize_t(number);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    std::vector<std::uint32_t> all;
+    for (const profiler::Span& span : track_of(self, index).spans) all.push_back(span.parent);
+    return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(all.data()),
+                                     Py_ssize_t(all.size() * sizeof(std::uint32_t)));
+  });
+}
+
+// averages(stack, shapes) -> [(kind, label, count, total, self, longest, memory, self_memory, track, example)]
+PyObject* averages(PyObject* self, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    profiler::Grouping grouping;
+    int shapes = 0;
+    if (PyArg_ParseTuple(args, "ip", &grouping.stack, &shapes) == 0) throw PythonErrorSet();
+    grouping.shapes = shapes != 0;
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::AverageRow& row : profiler::average(trace_of(self), grouping)) {
+      const std::string& label = labels_of(self).label(row.key);
+      PyObject* const item = Py_BuildValue(
+          "ss#KLLLLLII", profiler::info_of(row.kind).name, label.data(), Py_ssize_t(label.size()),
+          static_cast<unsigned long long>(row.count), static_cast<long long>(row.total),
+          static_cast<long long>(row.self), static_cast<long long>(row.longest),
+          static_cast<long long>(row.memory), static_cast<long long>(row.self_memory),
+          unsigned(row.track), unsigned(row.example));
+      const bool added = item != nullptr && PyList_Append(list, item) == 0;
+      Py_XDECREF(item);
+      if (!added) {
+        Py_DECREF(list);
+        throw PythonErrorSet();
+      }
+    }
+    return list;
+  });
+}
+
+// marks(track) -> [(kind, time, parent, key, detail, words)], words as bytes
+PyObject* marks(PyObject* self, PyObject* number) {
+  return tracer_entry([&]() -> PyObject* {
+    const Py_ssize_t index = PyLong_AsSsize_t(number);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const profiler::Track& track = track_of(self, index);
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::Mark& mark : track.marks) {
+      PyObject* const item = Py_BuildValue(
+          "sLnIIN", profiler::info_of(mark.kind).name, static_cast<long long>(mark.time),
+          mark.parent == profiler::kNoSpan ? Py_ssize_t(-1) : Py_ssize_t(mark.parent),
+          unsigned(mark.key), unsigned(mark.detail), words_of(track, mark.payload));
+      const bool added = item != nullptr && PyList_Append(list, item) == 0;
+      Py_XDECREF(item);
+      if (!added) {
+        Py_DECREF(list);
+        throw PythonErrorSet();
+      }
+    }
+    return list;
+  });
+}
+
+// name(key) -> (text, qualified, file, line, kind, extra)
+PyObject* name(PyObject*, PyObject* number) {
+  return tracer_entry([&]() -> PyObject* {
+    const unsigned long key = PyLong_AsUnsignedLong(number);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const profiler::Name& found = profiler::name_of(std::uint32_t(key));
+    const auto size = [](const std::string& text) { return Py_ssize_t(text.size()); };
+    return Py_BuildValue("s#s#s#iss#", found.text.data(), size(found.text), found.qualified.data(),
+                         size(found.qualified), found.file.data(), size(found.file),
+                         int(found.line), found.kind.c_str(), found.extra.data(),
+                         size(found.extra));
+  });
+}
+
+// quality() -> str: the report on the data's quality, as JSON.
+PyObject* quality(PyObject* self, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    const std::string text = profiler::quality_json(trace_of(self));
+    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  });
+}
+
+// times() -> (begin in ns since 1970, duration in ns)
+PyObject* times(PyObject* self, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    const profiler::Trace& trace = trace_of(self);
+    return Py_BuildValue("KL", static_cast<unsigned long long>(trace.unix_begin_ns),
+                         static_cast<long long>(trace.duration));
+  });
+}
+
+PyMethodDef trace_methods[] = {
+    {"set_prefixes", set_prefixes, METH_O, "set_prefixes([str])"},
+    {"chrome", chrome, METH_VARARGS, "chrome(write, metadata, process_name, process_id)"},
+    {"tracks", tracks, METH_NOARGS, "tracks() -> [(native_id, name, spans, marks)]"},
+    {"span", span, METH_VARARGS,
+     "span(track, index) -> (kind, label, start, end, parent, flags, key, detail, words)"},
+    {"name_threads", name_threads, METH_O, "name_threads({thread ident: name})"},
+    {"parents", parents, METH_O, "parents(track) -> bytes of 32-bit numbers"},
+    {"averages", averages, METH_VARARGS, "averages(stack, shapes) -> [row]"},
+    {"marks", marks, METH_O, "marks(track) -> [(kind, time, parent, key, detail, words)]"},
+    {"name", name, METH_O, "name(key) -> (text, qualified, file, line, kind, extra)"},
+    {"quality", quality, METH_NOARGS, "quality() -> JSON"},
+    {"times", times, METH_NOARGS, "times() -> (begin_unix_ns, duration_ns)"},
+    {nullptr, nullptr, 0, nullptr}};
+
+void free_trace(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  delete reinterpret_cast<TraceObject*>(self)->contents;
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyType_Slot trace_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(free_trace)},
+                             {Py_tp_methods, trace_methods},
+                             {0, nullptr}};
+PyType_Spec trace_spec = {"opyard._tracer.Trace", sizeof(TraceObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, trace_slots};
+
+}  // namespace
+
+PyTypeObject* make_trace_type(PyObject* module) {
+  return reinterpret_cast<PyTypeObject*>(
+      checked_new(PyType_FromModuleAndSpec(module, &trace_spec, nullptr)));
+}
+
+PyObject* make_trace(PyTypeObject* type, profiler::Recording recording) {
+  auto contents = std::make_unique<TraceContents>();
+  contents->recording = std::move(recording);
+  auto* const object = PyObject_New(TraceObject, type);
+  if (object == nullptr) throw PythonErrorSet();
+  object->contents = contents.release();
+  return reinterpret_cast<PyObject*>(object);
+}
+
+}  // namespace opyard::python

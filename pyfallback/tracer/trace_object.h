@@ -1,0 +1,17 @@
+// tracer/trace_object.h: a trace as Python holds it.
+//
+// Threads: with the GIL held. Depends on: runtime/python.h, opyard/profiler/trace.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include "opyard/profiler/recorder.h"
+
+namespace opyard::python {
+
+// The type `Trace`, a new reference. Throws PythonErrorSet.
+PyTypeObject* make_trace_type(PyObject* module);
+// What was recorded becomes a trace when it is first looked at. Throws PythonErrorSet.
+PyObject* make_trace(PyTypeObject* type, profiler::Recording recording);
+
+}  // namespace opyard::python

@@ -1,0 +1,68 @@
+// tracer/tracer.h: recording the calls of an interpreter.
+//
+// One file of the two is built for a CPython: monitoring.cpp from 3.12 on, set_profile.cpp before. Both record every
+// thread of the interpreter that starts them, those that begin later too.
+//
+// Threads: with the GIL held. Depends on: tracer/{code_keys,callable_keys}.h, opyard/profiler/session.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <cstdint>
+
+#include "opyard/profiler/session.h"
+#include "tracer/callable_keys.h"
+#include "tracer/code_keys.h"
+#include "tracer/instances.h"
+
+namespace opyard::python {
+
+// How Python tells of calls: of a module's state, never moved.
+struct Hooks;
+
+struct Tracer {
+  CodeKeys codes;
+  CallableKeys callables;
+  Instances instances;
+  PyObject* on_collection = nullptr;  // for gc.callbacks; a reference
+  Hooks* hooks = nullptr;
+  bool active = false;
+  bool c_calls = false;
+  bool by_instance = false;
+  bool collections = false;
+  std::uint64_t replaced =
+      0;  // times that a program put a profile function of its own in our place
+
+  // The key for a frame's code. Never fails: key 0 is a frame without a name.
+  CodeWord word(PyObject* code) noexcept { return codes.require(code); }
+  // Events of a code object that is not plain. `frame` is the one that begins, borrowed.
+  void record_special(CodeWord word, PyFrameObject* frame, bool is_exit) noexcept;
+};
+
+// In the file for this CPython. The first makes types and keeps them in the module's state; both throw
+// PythonErrorSet.
+Hooks* make_hooks(PyObject* module, Tracer& tracer);
+void free_hooks(Hooks* hooks) noexcept;
+void start_hooks(Tracer& tracer);
+void stop_hooks(Tracer& tracer) noexcept;
+// Looks whether a program took our place, and takes it again.
+void renew_hooks(Tracer& tracer) noexcept;
+
+// While it lives, Python's collector does not start.
+class PauseCollector {
+ public:
+  PauseCollector() noexcept : was_on_(PyGC_Disable() != 0) {}
+  PauseCollector(const PauseCollector&) = delete;
+  PauseCollector& operator=(const PauseCollector&) = delete;
+  ~PauseCollector() {
+    if (was_on_) PyGC_Enable();
+  }
+
+ private:
+  const bool was_on_;
+};
+
+// What was open when the profile began, on every thread of the interpreter.
+void add_start_stacks(Tracer& tracer, profiler::Window& window);
+
+}  // namespace opyard::python

@@ -1,0 +1,341 @@
+// test/cpp/test_profiler_replay.cpp: spans from any events at all, against a model, with a clock of the test's own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "opyard/profiler/names.h"
+#include "opyard/profiler/recorder.h"
+#include "opyard/profiler/trace.h"
+
+namespace opyard::profiler {
+namespace {
+
+std::atomic<std::uint64_t> test_time{1000};
+
+class Replay : public testing::Test {
+ protected:
+  void SetUp() override {
+    set_test_clock([] { return test_time.load(); });
+  }
+  void TearDown() override { set_test_clock(nullptr); }
+
+  static void enter(std::uint32_t key, int after = 1) {
+    test_time += std::uint64_t(after);
+    record(enter_of(SpanKind::Annotation), key);
+  }
+  static void exit(std::uint32_t key, int after = 1) {
+    test_time += std::uint64_t(after);
+    record(exit_of(SpanKind::Annotation), key);
+  }
+};
+
+// Key, start, end, parent of each span of the first track.
+std::string text_of(const Trace& trace) {
+  std::string text;
+  if (trace.tracks.empty()) return "no track";
+  for (const Span& span : trace.tracks[0].spans) {
+    text += std::to_string(span.key) + ":" + std::to_string(span.start) + "-" +
+            std::to_string(span.end);
+    if (span.parent != kNoSpan) text += "<" + std::to_string(span.parent);
+    text += " ";
+  }
+  return text;
+}
+
+void expect_nested(const Trace& trace) {
+  for (const Track& track : trace.tracks) {
+    std::vector<std::int64_t> last_child_end(track.spans.size(), 0);
+    std::int64_t last_root_end = 0;
+    for (std::size_t n = 0; n < track.spans.size(); ++n) {
+      const Span& span = track.spans[n];
+      ASSERT_LE(span.start, span.end);
+      std::int64_t& before = span.parent == kNoSpan ? last_root_end : last_child_end[span.parent];
+      ASSERT_GE(span.start, before) << "siblings overlap";
+      before = span.end;
+      if (span.parent == kNoSpan) continue;
+      ASSERT_LT(span.parent, n);
+      ASSERT_GE(span.start, track.spans[span.parent].start);
+      ASSERT_LE(span.end, track.spans[span.parent].end);
+    }
+  }
+}
+
+TEST_F(Replay, SpansNestAsTheyWereEntered) {
+  Window window;
+  enter(1);
+  enter(2);
+  exit(2);
+  enter(3);
+  exit(3);
+  exit(1);
+  const Trace trace = replay(window.end());
+  EXPECT_EQ(text_of(trace), "1:1-6 2:2-3<0 3:4-5<0 ");
+  EXPECT_EQ(trace.quality.events, 6u);
+}
+
+TEST_F(Replay, I28_AnExitOfNothingIsDroppedAndCounted) {
+  Window window;
+  exit(7);
+  enter(1);
+  exit(2);
+  exit(1);
+  exit(1);
+  const Trace trace = replay(window.end());
+  EXPECT_EQ(text_of(trace), "1:2-4 ");
+  EXPECT_EQ(trace.quality.dropped_exits, 3u);
+  EXPECT_EQ(trace.quality.clamped, 0u);
+}
+
+TEST_F(Replay, AnExitClosesWhatLostItsOwn) {
+  Window window;
+  enter(1);
+  enter(2);
+  enter(3);
+  exit(1);
+  enter(4);
+  exit(4);
+  const Trace trace = replay(window.end());
+  EXPECT_EQ(text_of(trace), "1:1-4 2:2-4<0 3:3-4<1 4:5-6 ");
+  EXPECT_EQ(trace.quality.clamped, 2u);
+}
+
+TEST_F(Replay, I29_ExitsAfterTheLastEnterAreApplied) {
+  Window window;
+  enter(1);
+  enter(2);
+  exit(2, 10);
+  exit(1, 10);
+  test_time += 1000;
+  EXPECT_EQ(text_of(replay(window.end())), "1:1-22 2:2-12<0 ");
+}
+
+TEST_F(Replay, WhatIsOpenAtTheEndEndsWithTheWindow) {
+  Window window;
+  enter(1);
+  enter(2);
+  test_time += 8;
+  const Trace trace = replay(window.end());
+  EXPECT_EQ(text_of(trace), "1:1-10 2:2-10<0 ");
+  EXPECT_TRUE(trace.tracks[0].spans[1].has(SpanFlag::After));
+  EXPECT_EQ(trace.quality.open_after, 2u);
+}
+
+TEST_F(Replay, I30_EventsOfOneMomentKeepTheirOrder) {
+  Window window;
+  enter(1, 5);
+  exit(1, 0);
+  enter(2, 0);
+  enter(3, 0);
+  exit(3, 0);
+  exit(2, 0);
+  EXPECT_EQ(text_of(replay(window.end())), "1:5-5 2:5-5 3:5-5<1 ");
+}
+
+TEST_F(Replay, AClockThatRunsBackwardsIsCountedAndNestsAllTheSame) {
+  Window window;
+  enter(1, 10);
+  test_time -= 6;
+  enter(2, 0);
+  exit(2, 3);
+  exit(1, 20);
+  const Trace trace = replay(window.end());
+  EXPECT_EQ(text_of(trace), "1:10-27 2:10-10<0 ");
+  EXPECT_EQ(trace.quality.backwards, 1u);
+}
+
+TEST_F(Replay, I25_StartFramesAreAroundWhatFollows) {
+  Window window;
+  StartStack stack;
+  stack.handle = std::uint64_t(pthread_self());
+  stack.keys = {11, 12};
+  stack.kinds = {SpanKind::Annotation, SpanKind::Annotation};
+  window.add_start_stack(stack);
+  exit(12, 4);
+  enter(13);
+  exit(13);
+  const Trace trace = replay(window.end());
+  EXPECT_EQ(text_of(trace), "11:0-6 12:0-4<0 13:5-6<0 ");
+  EXPECT_TRUE(trace.tracks[0].spans[0].has(SpanFlag::Before));
+}
+
+TEST_F(Replay, I26_StartFramesOfAThreadWithoutEventsHaveATrackWithAThreadId) {
+  Window window;
+  StartStack stack;
+  stack.handle = 4711;
+  stack.native_id = 815;
+  stack.keys = {11};
+  stack.kinds = {SpanKind::Python};
+  window.add_start_stack(stack);
+  test_time += 10;
+  const Trace trace = replay(window.end());
+  ASSERT_EQ(trace.tracks.size(), 1u);
+  EXPECT_EQ(trace.tracks[0].native_id, 815);
+  EXPECT_EQ(text_of(trace), "11:0-10 ");
+}
+
+TEST_F(Replay, WindowsAreIndependentOfEachOther) {
+  enter(1);
+  Window outer;
+  enter(2);
+  Recording inner_recording;
+  {
+    Window inner;
+    enter(3);
+    inner_recording = inner.end();
+  }
+  exit(3);
+  exit(2);
+  const Trace all = replay(outer.end());
+  EXPECT_EQ(all.tracks[0].spans.size(), 2u);
+  EXPECT_EQ(all.tracks[0].spans[0].key, 2u);
+  const Trace part = replay(inner_recording);
+  ASSERT_EQ(part.tracks[0].spans.size(), 1u);
+  EXPECT_EQ(part.tracks[0].spans[0].key, 3u);
+}
+
+TEST_F(Replay, WhatWasRecordedIsNotOverwrittenByWhatComesLater) {
+  Window window;
+  for (std::uint32_t n = 1; n <= 1000; ++n) enter(n);
+  Recording recording = window.end();
+  for (int n = 0; n < 20'000; ++n) enter(999'999);
+  const Trace trace = replay(recording);
+  ASSERT_EQ(trace.tracks[0].spans.size(), 1000u);
+  for (std::uint32_t n = 0; n < 1000; ++n) ASSERT_EQ(trace.tracks[0].spans[n].key, n + 1);
+}
+
+TEST_F(Replay, EventsOutliveTheirThread) {
+  Window window;
+  std::thread([] {
+    enter(1);
+    exit(1);
+  }).join();
+  const Trace trace = replay(window.end());
+  ASSERT_EQ(trace.tracks.size(), 1u);
+  EXPECT_EQ(trace.tracks[0].spans.size(), 1u);
+  EXPECT_NE(trace.tracks[0].native_id, 0);
+}
+
+TEST_F(Replay, PayloadsStayWithTheirEvents) {
+  Window window;
+  std::vector<Payload> words;
+  for (std::uint64_t n = 0; n < 9; ++n) words.push_back({n, n * n});
+  for (std::uint32_t n = 0; n < 3000; ++n) {
+    Stream::current()->append(enter_of(SpanKind::Operator), n, 0, words.data(), words.size());
+    Stream::current()->append(exit_of(SpanKind::Operator), n);
+  }
+  const Trace trace = replay(window.end());
+  ASSERT_EQ(trace.tracks[0].spans.size(), 3000u);
+  for (const Span& span : trace.tracks[0].spans) {
+    ASSERT_NE(span.payload, kNoSpan);
+    const Payload* const found = &trace.tracks[0].words[span.payload];
+    ASSERT_EQ(found[0].first, 9u);
+    ASSERT_EQ(found[9].second, 64u);
+  }
+}
+
+// The model: what one thread's events mean, written without any care for speed.
+struct Model {
+  struct Open {
+    std::uint32_t key;
+    SpanKind kind;
+  };
+  std::vector<Open> open;
+  std::uint64_t spans = 0, dropped = 0, clamped = 0;
+
+  void enter(SpanKind kind, std::uint32_t key) {
+    open.push_back({key, kind});
+    ++spans;
+  }
+  void exit(SpanKind kind, std::uint32_t key) {
+    const auto found = std::find_if(open.rbegin(), open.rend(),
+                                    [&](auto& at) { return at.key == key && at.kind == kind; });
+    if (found == open.rend()) {
+      ++dropped;
+      return;
+    }
+    clamped += std::uint64_t(found - open.rbegin());
+    open.erase(found.base() - 1, open.end());
+  }
+};
+
+TEST_F(Replay, X16_AnyEventsNestAndAreCountedAsTheModelCounts) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 300; ++round) {
+    Window window;
+    Model model;
+    const int length = int(random() % 200);
+    for (int n = 0; n < length; ++n) {
+      const auto key = std::uint32_t(random() % 5 == 0 ? random() : 1 + random() % 6);
+      const auto kind = SpanKind(random() % 3);
+      test_time += random() % 3;
+      if (random() % 2 == 0) {
+        record(enter_of(kind), key);
+        model.enter(kind, key);
+      } else {
+        record(exit_of(kind), key);
+        model.exit(kind, key);
+      }
+    }
+    const Trace trace = replay(window.end());
+    expect_nested(trace);
+    EXPECT_EQ(trace.span_count(), model.spans);
+    EXPECT_EQ(trace.quality.dropped_exits, model.dropped);
+    EXPECT_EQ(trace.quality.clamped, model.clamped);
+    EXPECT_EQ(trace.quality.open_after, model.open.size());
+    EXPECT_EQ(trace.quality.events, std::uint64_t(length));
+  }
+}
+
+TEST_F(Replay, EventsOfNoKindAreCountedAndSkipped) {
+  Window window;
+  enter(1);
+  record(EventKind(200), 5);
+  exit(1);
+  const Trace trace = replay(window.end());
+  EXPECT_EQ(trace.quality.broken, 1u);
+  EXPECT_EQ(trace.tracks[0].spans.size(), 1u);
+}
+
+TEST(Names, I17_TextIsMadeValidUtf8) {
+  EXPECT_EQ(to_valid_utf8("\xC3\xA9t\xC3\xA9"), "\xC3\xA9t\xC3\xA9");
+  EXPECT_EQ(to_valid_utf8("\xFF"
+                          "a\xC3"),
+            "\xEF\xBF\xBD"
+            "a\xEF\xBF\xBD");
+  EXPECT_EQ(to_valid_utf8("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD") << "half a pair";
+  EXPECT_EQ(to_valid_utf8("\xF0\x9F\x8E\x88"), "\xF0\x9F\x8E\x88");
+  EXPECT_EQ(to_valid_utf8("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD") << "an overlong form";
+}
+
+TEST(Names, I13_ANameHasOneKeyForEver) {
+  Name name;
+  name.text = "names_of_the_test";
+  name.kind = "test";
+  const std::uint32_t key = add_name(name);
+  EXPECT_EQ(add_name(name), key);
+  name.line = 2;
+  EXPECT_GT(add_name(name), key);
+  EXPECT_EQ(name_of(key).text, "names_of_the_test");
+  EXPECT_EQ(name_of(~0u).text, "(unknown)");
+}
+
+TEST(Clock, I54_TicksBecomeTheSystemsNanoseconds) {
+  const ClockPair first = read_clock_pair();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const ClockPair middle = read_clock_pair();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const ClockPair last = read_clock_pair();
+  const TickConverter converter(first, last);
+  EXPECT_EQ(converter.monotonic_ns(first.ticks), std::int64_t(first.monotonic_ns));
+  const std::int64_t error =
+      converter.monotonic_ns(middle.ticks) - std::int64_t(middle.monotonic_ns);
+  EXPECT_LT(std::abs(error), 100'000) << "20 ms are not right to 0.5 %";
+}
+
+}  // namespace
+}  // namespace opyard::profiler

@@ -1,0 +1,539 @@
+"""opyard.profiler as users see it: traces, averages, schedules, ranges, threads, who is refused."""
+
+import gc
+import gzip
+import json
+import sys
+import threading
+import time
+import types
+import warnings
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from profiler_traces import assert_nested, load_chrome, spans_of
+
+import opyard.profiler
+from opyard import _tracer
+from opyard.profiler import ProfilerAction, profile, record_function, schedule
+
+
+def leaf(n):
+    return n + 1
+
+
+def work(times=3):
+    for n in range(times):
+        leaf(n)
+
+
+def named(prof, name):
+    return [event for event in prof.events() if event.name.endswith(name)]
+
+
+def test_I47_a_chrome_trace_has_each_call_with_its_place(tmp_path):
+    with profile() as prof:
+        work()
+    prof.add_metadata("what", "a test")
+    prof.add_metadata_json("numbers", "[1, 2]")
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    trace = load_chrome(tmp_path / "trace.json")
+    assert_nested(trace)
+    calls = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["name"].endswith("): leaf")]
+    assert len(calls) == 3
+    assert calls[0]["cat"] == "python_function"
+    assert calls[0]["name"] == f"test_profiler.py({leaf.__code__.co_firstlineno}): leaf"
+    outer = next(e for e in trace["traceEvents"] if e["name"].endswith("): work"))
+    assert {call["args"]["Python parent id"] for call in calls} == {outer["args"]["Python id"]}
+    assert trace["what"] == "a test" and trace["numbers"] == [1, 2]
+    assert trace["schemaVersion"] == 1
+    assert trace["baseTimeNanoseconds"] > 1e18
+    assert any(e["ph"] == "M" and e["name"] == "thread_name" for e in trace["traceEvents"])
+
+
+def test_X16_the_export_says_how_far_it_can_be_trusted(tmp_path):
+    with profile() as prof:
+        work()
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    quality = load_chrome(tmp_path / "trace.json")["dataQuality"]
+    assert quality == prof.data_quality()
+    assert quality["lost"] == quality["clamped"] == quality["broken"] == 0
+    assert quality["open before"] >= 1
+    assert quality["events"] >= 8
+    assert quality["event cost ns"] > 0
+    assert quality["clock"] in ("rdtsc", "clock_gettime(CLOCK_MONOTONIC)", "cntvct_el0")
+
+
+def test_I47_a_path_with_gz_is_compressed(tmp_path):
+    with profile() as prof:
+        work()
+    prof.export_chrome_trace(tmp_path / "trace.json.gz")
+    with gzip.open(tmp_path / "trace.json.gz", "rt", encoding="utf-8") as file:
+        assert json.load(file)["traceEvents"]
+
+
+def test_a_path_that_cannot_be_written_is_an_error(tmp_path):
+    with profile() as prof:
+        work()
+    with pytest.raises(FileNotFoundError):
+        prof.export_chrome_trace(tmp_path / "none" / "trace.json")
+
+
+def test_I15_names_of_code_that_is_gone_are_right(tmp_path):
+    with profile() as prof:
+        for n in range(200):
+            space = {}
+            exec(compile(f"def made_{n}(): pass\nmade_{n}()", f"place_{n}", "exec"), space)
+            del space
+        gc.collect()
+    names = {event.name for event in prof.events()}
+    for n in range(200):
+        assert f"place_{n}(1): made_{n}" in names
+
+
+def test_I17_hostile_names_are_valid_json(tmp_path):
+    hostile = ['"quoted"', "back\\slash", "new\nline", "\x00nul", "\u2028", "🎈", "</script>"]
+    hostile.append("\udc80")  # half a pair, as in names of files that are not UTF-8
+    with profile() as prof:
+        for n, name in enumerate(hostile):
+            code = leaf.__code__.replace(co_filename=name + ".py", co_firstlineno=n + 1)
+            types.FunctionType(code, {})(1)
+            with record_function(name):
+                pass
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    names = {event["name"] for event in load_chrome(tmp_path / "trace.json")["traceEvents"]}
+    for n, name in enumerate(hostile[:-1]):
+        assert f"{name}.py({n + 1}): leaf" in names
+        assert name in names
+    assert "\\udc80" in names
+
+
+def test_I18_names_of_functions_in_c_have_no_address():
+    with profile() as prof:
+        [].append(1)
+        list.append([], 2)
+        len("x")
+        dict.fromkeys("ab")
+    labels = {event.name for event in prof.events() if event.kind == "C"}
+    assert {"list.append", "builtins.len", "dict.fromkeys"} <= labels
+    assert not any("0x" in label for label in labels)
+
+
+def test_a_class_of_python_and_of_c_that_is_called_is_a_kind_of_its_own():
+    class Made:
+        pass
+
+    with profile() as prof:
+        Made()
+        int("3")
+    labels = {event.name for event in prof.events() if event.kind == "Callable"}
+    if sys.version_info >= (3, 12):
+        assert any(label.endswith("Made") for label in labels)
+        assert "int" in labels
+    else:
+        assert labels == set()  # CPython's profile functions are not told of them
+
+
+def test_I25_frames_that_were_open_are_in_the_trace_128_at_most():
+    def down(n):
+        if n:
+            return down(n - 1)
+        with profile() as prof:
+            work()
+        return prof
+
+    prof = down(200)
+    open_before = [span for span in spans_of(prof, threading.get_native_id())[0] if span[5] & 1]
+    assert len(open_before) == 128  # the profile's own frames are not among them
+    assert all(span[1].endswith(": down") for span in open_before[-100:])
+    parents = [span[4] for span in open_before]
+    assert parents == [-1, *range(len(parents) - 1)]
+
+
+def test_X15_every_thread_is_recorded():
+    """Running before, blocked, started within, and raw `_thread`; each with its thread id."""
+    import _thread
+
+    ids = {}
+    release, started = threading.Event(), threading.Event()
+    stop = False
+
+    def running():
+        ids["running"] = threading.get_native_id()
+        started.set()
+        while not stop:
+            leaf(1)
+            time.sleep(0)
+
+    def blocked():
+        ids["blocked"] = threading.get_native_id()
+        release.wait()
+        leaf(2)
+
+    def late():
+        ids["late"] = threading.get_native_id()
+        leaf(3)
+
+    done = threading.Event()
+
+    def raw():
+        ids["raw"] = threading.get_native_id()
+        leaf(4)
+        done.set()
+
+    threads = [threading.Thread(target=running), threading.Thread(target=blocked)]
+    for thread in threads:
+        thread.start()
+    started.wait()
+    with profile() as prof:
+        release.set()
+        threads[1].join()
+        last = threading.Thread(target=late)
+        last.start()
+        last.join()
+        _thread.start_new_thread(raw, ())
+        done.wait()
+        time.sleep(0.02)
+    stop = True
+    threads[0].join()
+    for name, function in ids.items():
+        (spans,) = spans_of(prof, function)
+        assert any(span[1].endswith("): leaf") for span in spans), name
+    # The one that was blocked was in its function when the profile began.
+    (spans,) = spans_of(prof, ids["blocked"])
+    assert any(span[1].endswith("): blocked") and span[5] & 1 for span in spans)
+    # The one that was started within is there from its first frame on.
+    (spans,) = spans_of(prof, ids["late"])
+    assert any(span[1].endswith("): _bootstrap") for span in spans)
+
+
+def test_threads_have_their_names():
+    def wait():
+        release.wait()
+
+    release = threading.Event()
+    thread = threading.Thread(target=wait, name="the one that waits")
+    thread.start()
+    with profile() as prof:
+        work()
+    release.set()
+    thread.join()
+    names = {track.native_id: track.name for track in prof.events().tracks}
+    assert names[thread.native_id if sys.version_info >= (3, 11) else thread.ident] == thread.name
+
+
+def test_I42_a_second_profile_on_this_thread_is_refused():
+    with profile() as prof:
+        with pytest.raises(RuntimeError, match="Profiler is already enabled on this thread"):
+            profile().start()
+        work()
+    assert named(prof, "): leaf")
+
+
+def test_I2_a_second_profile_on_another_thread_is_refused():
+    said = []
+
+    def second():
+        try:
+            profile().start()
+        except RuntimeError as error:
+            said.append(str(error))
+
+    with profile():
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join()
+    assert said[0].startswith(
+        "There is already an active Python tracer. Refusing to register profile functions."
+    )
+
+
+def test_I42_what_is_asked_too_early_is_refused_with_a_text():
+    prof = profile()
+    with pytest.raises(RuntimeError, match="call start"):
+        prof.stop()
+    with pytest.raises(RuntimeError, match="recorded nothing yet"):
+        prof.events()
+    with pytest.raises(RuntimeError, match="inside a profile"):
+        prof.step()
+
+
+def test_a_profile_can_be_started_again_after_an_exception():
+    with pytest.raises(KeyError), profile() as prof:
+        work()
+        raise KeyError
+    assert named(prof, "): leaf")
+    with profile() as prof:
+        work()
+    assert len(named(prof, "): leaf")) == 3
+
+
+def test_torch_parameters_without_meaning_are_named_in_one_warning():
+    with pytest.warns(UserWarning, match="acc_events, with_flops"):
+        profile(with_flops=True, acc_events=True, experimental_config=None)
+    with pytest.raises(TypeError, match="colour"):
+        profile(colour=True)
+
+
+def test_I43_a_schedule_says_what_each_step_does():
+    actions = schedule(skip_first=1, wait=1, warmup=1, active=2, repeat=1)
+    none, warmup, record, save = ProfilerAction
+    assert [actions(n) for n in range(8)] == [none, none, warmup, record, save, none, none, none]
+    again = schedule(wait=2, warmup=1, active=1, skip_first_wait=1)
+    assert [again(n) for n in range(5)] == [warmup, save, none, none, warmup]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"wait": -1}, {"warmup": -1}, {"active": 0}, {"repeat": -1}, {"skip_first": -1}]
+)
+def test_I43_a_schedule_that_makes_no_sense_is_refused(wrong):
+    arguments = {"wait": 1, "warmup": 1, "active": 1, **wrong}
+    with pytest.raises(ValueError, match="Invalid profiler schedule arguments"):
+        schedule(**arguments)
+
+
+def test_I43_no_warmup_is_warned_of():
+    with pytest.warns(UserWarning, match="won't be using warmup"):
+        schedule(wait=0, warmup=0, active=1)
+
+
+def test_I44_each_cycle_is_handed_over_at_its_end():
+    seen = []
+
+    def ready(prof):
+        steps = [e.name for e in prof.events() if e.kind == "Step"]
+        seen.append((prof.step_num, steps, len(named(prof, "): leaf"))))
+
+    plan = schedule(wait=1, warmup=1, active=2, repeat=2)
+    with profile(schedule=plan, on_trace_ready=ready) as prof:
+        for n in range(10):
+            work(n)
+            prof.step()
+    assert seen == [
+        (4, ["ProfilerStep#2", "ProfilerStep#3"], 5),
+        (8, ["ProfilerStep#6", "ProfilerStep#7"], 13),
+    ]
+    rows = {row.key: row.count for row in prof.key_averages()}
+    assert rows["ProfilerStep*"] == 2
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ((ProfilerAction.WARMUP, ProfilerAction.NONE), "WARMUP followed by NONE"),
+        ((ProfilerAction.RECORD, ProfilerAction.NONE), "RECORD followed by NONE"),
+        ((ProfilerAction.RECORD, ProfilerAction.WARMUP), "RECORD followed by WARMUP"),
+    ],
+)
+def test_I44_a_schedule_that_is_wrong_is_warned_of(actions, message):
+    with profile(schedule=lambda n: actions[min(n, 1)]) as prof:
+        with pytest.warns(UserWarning, match=f"Incorrect schedule: {message}"):
+            prof.step()
+
+
+def test_I45_averages_add_up_and_recursion_is_not_counted_twice():
+    def down(n):
+        time.sleep(0.001)
+        return n and down(n - 1)
+
+    with profile() as prof:
+        down(4)
+    rows = {row.key.rsplit(": ")[-1]: row for row in prof.key_averages()}
+    down_row = rows["down"]
+    assert down_row.count == 5
+    total = sum(e.duration_time_ns for e in prof.events() if e.parent is None) / 1000
+    assert down_row.cpu_time_total <= total
+    own = sum(row.self_cpu_time_total for row in prof.key_averages())
+    assert own == pytest.approx(total)
+    assert rows["time.sleep"].count == 5
+
+
+def test_I45_the_table_is_as_torchs():
+    with profile() as prof:
+        work()
+    table = prof.key_averages().table(sort_by="count", row_limit=3, header="the header")
+    lines = table.splitlines()
+    assert lines[0] == "the header"
+    for column in ("Name", "Self CPU %", "CPU total", "CPU time avg", "# of Calls", "Total FLOPs"):
+        assert column in lines[2]
+    assert len(lines) == 1 + 3 + 3 + 1 + 1
+    assert lines[-1].startswith("Self CPU time total: ")
+    assert "--" in lines[4]
+    with pytest.raises(ValueError, match="cannot sort by 'speed'; it sorts by cpu_time"):
+        prof.key_averages().table(sort_by="speed")
+
+
+def test_averages_can_be_told_apart_by_their_callers():
+    def one():
+        leaf(1)
+
+    def two():
+        leaf(2)
+
+    with profile() as prof:
+        one()
+        two()
+    rows = [row for row in prof.key_averages(group_by_stack_n=1) if row.key.endswith(": leaf")]
+    assert sorted(row.stack[0].rsplit(": ")[-1] for row in rows) == ["one", "two"]
+
+
+def test_diff_shows_the_largest_change_first():
+    with profile() as slow:
+        time.sleep(0.05)
+    with profile() as fast:
+        time.sleep(0.001)
+    first = slow.diff(fast).splitlines()[3]
+    assert first.split()[0] == "time.sleep"
+    assert "+" in first
+
+
+def test_I37_a_range_that_is_not_closed_ends_with_the_profile():
+    open_range = record_function("never closed")
+    with profile() as prof:
+        open_range.__enter__()
+        with record_function("closed"):
+            work()
+    (event,) = named(prof, "never closed")
+    assert event.cuts == ["was open at its end"]
+    assert [child.name for child in event.children if child.kind == "Annotation"] == ["closed"]
+    open_range.__exit__(None, None, None)
+
+
+def test_record_function_is_a_decorator():
+    @record_function("wrapped")
+    def twice(n):
+        return 2 * n
+
+    with profile() as prof:
+        assert twice(3) == 6
+    assert twice.__name__ == "twice"
+    assert len(named(prof, "wrapped")) == 1
+
+
+def test_I46_events_are_a_tree():
+    with profile() as prof:
+        with record_function("outer"):
+            work()
+    (outer,) = named(prof, "outer")
+    (called,) = [child for child in outer.children if child.name.endswith("): work")]
+    assert called.parent == outer
+    leaves = [child for child in called.children if child.name.endswith("): leaf")]
+    assert len(leaves) == 3
+    assert called.self_time_ns <= called.duration_time_ns
+    assert leaves[0].extra_fields["function_name"] == "leaf"
+    assert leaves[0].extra_fields["line_number"] == leaf.__code__.co_firstlineno
+    assert "leaf" in prof.events().tree()
+    assert prof.events()[-1] == list(prof.events())[-1]
+    with pytest.raises(IndexError):
+        prof.events()[10**6]
+
+
+def test_I16_instances_are_shown_by_class_and_number():
+    class Layer:
+        def __init__(self, size):
+            self.size = size
+
+        def __call__(self, x):
+            del self  # the profile must not need it at the end
+            return x
+
+    class Dense(Layer):
+        pass
+
+    opyard.profiler.show_instances(Layer, describe=lambda layer: json.dumps({"size": layer.size}))
+    layers = [Dense(3), Dense(4), Layer(5)]
+    with profile() as prof:
+        for layer in (*layers, layers[0]):
+            layer(1)
+    modules = [event for event in prof.events() if event.kind == "Module"]
+    assert [event.name for event in modules] == [
+        "Layer: Dense_0",
+        "Layer: Dense_1",
+        "Layer: Layer_0",
+        "Layer: Dense_0",
+    ]
+    assert modules[1].extra_fields["size"] == 4
+    with profile(with_modules=False) as prof:
+        layers[0](1)
+    assert not any(event.kind == "Module" for event in prof.events())
+
+
+def test_I16_another_instance_at_the_same_place_is_another():
+    class Layer:
+        def __call__(self):
+            return id(self)
+
+    opyard.profiler.show_instances(Layer)
+    with profile() as prof:
+        places = [Layer()() for _ in range(20)]
+    assert len(set(places)) < 20
+    assert len({e.name for e in prof.events() if e.kind == "Module"}) == 20
+
+
+def test_collections_of_garbage_are_in_the_trace():
+    with profile() as prof:
+        gc.collect()
+    assert "garbage collection, generation 2" in {
+        event.name for event in prof.events() if event.kind == "Collection"
+    }
+    assert not any("on_collection" in str(entry) for entry in gc.callbacks)
+
+
+KEYS = [_tracer.annotation(f"range {n}") for n in range(5)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), max_size=80))
+def test_X16_whatever_ranges_are_entered_and_left_the_trace_nests(tmp_path_factory, steps):
+    """Lost, doubled and foreign exits: never an exception, and every count adds up."""
+    with profile(with_stack=False) as prof:
+        for is_exit, number in steps:
+            (_tracer.exit if is_exit else _tracer.enter)(KEYS[number])
+    model, dropped, clamped = [], 0, 0
+    for is_exit, number in steps:
+        if not is_exit:
+            model.append(number)
+        elif number in model:
+            while model.pop() != number:
+                clamped += 1
+        else:
+            dropped += 1
+    quality = prof.data_quality()
+    assert quality["dropped exits"] == dropped
+    assert quality["clamped"] == clamped
+    assert quality["open after"] == len(model)
+    assert len(prof.events()) == sum(not is_exit for is_exit, _ in steps)
+    path = tmp_path_factory.mktemp("ranges") / "trace.json"
+    prof.export_chrome_trace(path)
+    assert_nested(load_chrome(path))
+
+
+def test_I49_the_tensorboard_handler_writes_a_file_a_cycle(tmp_path):
+    handler = opyard.profiler.tensorboard_trace_handler(tmp_path / "new", "worker")
+    plan = schedule(wait=0, warmup=1, active=1, repeat=2)
+    with profile(schedule=plan, on_trace_ready=handler) as p:
+        for _ in range(4):
+            p.step()
+    files = sorted((tmp_path / "new").iterdir())
+    assert len(files) == 2
+    assert all(f.name.startswith("worker.") and f.name.endswith(".pt.trace.json") for f in files)
+
+
+def test_a_notebook_shows_the_table():
+    with profile() as prof:
+        with record_function("<b>"):
+            work()
+    assert "&lt;b&gt;" in prof._repr_html_()
+
+
+def test_nothing_is_left_after_a_profile():
+    """No warning, no tool, no callback: the next profile and other tools find all as it was."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(20):
+            with profile():
+                work()
+    assert sys.getprofile() is None
+    if sys.version_info >= (3, 12):
+        assert [sys.monitoring.get_tool(n) for n in range(6)] == [None] * 6
