@@ -3,10 +3,10 @@
 // The word in its extra slot holds the key and what the tracer must do for it. Nothing is looked up, nothing is
 // kept alive, and a new code object at an old address has no word yet: a name is never another's.
 //
-// Threads: with the GIL held. Depends on: runtime/python.h, profiler/names.h.
+// Threads: with the GIL held. Depends on: runtime/traced_python.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "runtime/traced_python.h"
 
 #include <cstdint>
 

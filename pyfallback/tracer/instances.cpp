@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "opyard/profiler/names.h"
+#include "runtime/traced_python.h"
 #include "tracer/text.h"
 
 namespace opyard::python {

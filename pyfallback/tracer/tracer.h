@@ -6,7 +6,7 @@
 // Threads: with the GIL held. Depends on: tracer/{code_keys,callable_keys}.h, opyard/profiler/session.h.
 #pragma once
 
-#include "runtime/python.h"
+#include "runtime/traced_python.h"
 
 #include <cstdint>
 

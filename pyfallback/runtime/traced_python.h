@@ -1,0 +1,111 @@
+// runtime/traced_python.h: the part of the table of CPython versions that only a tracer needs.
+//
+// Words kept in code objects, frames' arguments, threads' ids, profile functions. Apart from runtime/python.h, which
+// every file of the plugin includes.
+//
+// Threads: with the GIL held. Depends on: runtime/python.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <frameobject.h>  // after Python.h
+
+#include <cstdint>
+
+namespace opyard::python {
+
+// The word that a code object keeps for us, under an index that the interpreter has given out; 0 at first. A code
+// object that is made at the place of an old one begins with 0. With the GIL held.
+inline std::uintptr_t code_word(PyObject* code, Py_ssize_t index) noexcept {
+  void* word = nullptr;
+#if PY_VERSION_HEX >= 0x030C0000
+  if (PyUnstable_Code_GetExtra(code, index, &word) < 0) PyErr_Clear();
+#else
+  if (_PyCode_GetExtra(code, index, &word) < 0) PyErr_Clear();
+#endif
+  return reinterpret_cast<std::uintptr_t>(word);
+}
+// False, with an exception set, if there is no memory.
+inline bool set_code_word(PyObject* code, Py_ssize_t index, std::uintptr_t word) noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyUnstable_Code_SetExtra(code, index, reinterpret_cast<void*>(word)) == 0;
+#else
+  return _PyCode_SetExtra(code, index, reinterpret_cast<void*>(word)) == 0;
+#endif
+}
+// An index for this interpreter; -1 if it has no more. There is no way to give one back.
+inline Py_ssize_t new_code_word_index() noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyUnstable_Eval_RequestCodeExtraIndex(nullptr);
+#else
+  return _PyEval_RequestCodeExtraIndex(nullptr);
+#endif
+}
+
+// "Outer.method" where the code object knows it, else its name; borrowed.
+inline PyObject* qualified_name_of(const PyCodeObject* code) noexcept {
+#if PY_VERSION_HEX >= 0x030B0000
+  return code->co_qualname;
+#else
+  return code->co_name;
+#endif
+}
+
+// The first argument of a frame's function, as its variable is now: a new reference; null if there is none, or
+// if the variable was deleted. Leaves no exception.
+inline PyObject* first_argument_of(PyFrameObject* frame) noexcept {
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  const bool has_one = code->co_argcount > 0;
+  PyObject* value = nullptr;
+#if PY_VERSION_HEX >= 0x030C0000
+  PyObject* const names = has_one ? PyCode_GetVarnames(code) : nullptr;
+  if (names != nullptr) value = PyFrame_GetVar(frame, PyTuple_GET_ITEM(names, 0));
+  Py_XDECREF(names);
+#elif PY_VERSION_HEX >= 0x030B0000
+  PyObject* const names = has_one ? PyCode_GetVarnames(code) : nullptr;
+  PyObject* const locals = names == nullptr ? nullptr : PyFrame_GetLocals(frame);
+  if (locals != nullptr) value = PyDict_GetItemWithError(locals, PyTuple_GET_ITEM(names, 0));
+  Py_XINCREF(value);
+  Py_XDECREF(locals);
+  Py_XDECREF(names);
+#else
+  if (has_one && PyFrame_FastToLocalsWithError(frame) == 0) {
+    value = PyDict_GetItemWithError(frame->f_locals, PyTuple_GET_ITEM(code->co_varnames, 0));
+    Py_XINCREF(value);
+  }
+#endif
+  Py_DECREF(code);
+  if (value == nullptr) PyErr_Clear();
+  return value;
+}
+
+// What a weak reference leads to, borrowed; None once that has died.
+inline PyObject* referent_of(PyObject* weak) noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* object = nullptr;
+  if (PyWeakref_GetRef(weak, &object) < 0) PyErr_Clear();
+  Py_XDECREF(object);  // who asks holds it otherwise, or only compares
+  return object == nullptr ? Py_None : object;
+#else
+  return PyWeakref_GET_OBJECT(weak);
+#endif
+}
+
+// What the system calls the thread of a state; 0 where Python does not know it.
+inline long long native_id_of(const PyThreadState* state) noexcept {
+#if PY_VERSION_HEX >= 0x030B0000
+  return static_cast<long long>(state->native_thread_id);
+#else
+  (void)state;
+  return 0;
+#endif
+}
+
+#if PY_VERSION_HEX < 0x030C0000
+// The profile function of any thread of the interpreter, not only of this one. With the GIL held.
+inline int set_profile_function(PyThreadState* state, Py_tracefunc function, PyObject* argument) {
+  return _PyEval_SetProfile(state, function, argument);
+}
+#endif
+
+}  // namespace opyard::python
