@@ -32,10 +32,6 @@ def start(
     python: bool,
     c_calls: bool,
     instances: bool,
-    operators: bool,
-    shapes: bool,
-    memory: bool,
-    devices: bool,
     collections: bool,
     /,
 ) -> None: ...

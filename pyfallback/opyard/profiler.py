@@ -1,4 +1,4 @@
-"""One timeline of a program: Python's calls, C's calls, operators, memory, ranges of your own.
+"""One timeline of a program: Python's calls, C's calls, ranges of your own.
 
     with opyard.profiler.profile() as prof:
         work()

@@ -103,23 +103,18 @@ void stop_python(profiler::SourceReport& report) {
 
 constexpr profiler::Source kPythonSource{"python", wants_python, start_python, stop_python};
 
-// start(python, c_calls, instances, operators, shapes, memory, devices, collections)
+// start(python, c_calls, instances, collections)
 PyObject* start(PyObject* module, PyObject* args) {
   return tracer_entry([&]() -> PyObject* {
     profiler::SessionOptions options;
-    int flags[8] = {};
-    if (PyArg_ParseTuple(args, "pppppppp", &flags[0], &flags[1], &flags[2], &flags[3], &flags[4],
-                         &flags[5], &flags[6], &flags[7]) == 0) {
+    int flags[4] = {};
+    if (PyArg_ParseTuple(args, "pppp", &flags[0], &flags[1], &flags[2], &flags[3]) == 0) {
       throw PythonErrorSet();
     }
     options.python = flags[0] != 0;
     options.c_calls = flags[1] != 0;
     options.instances = flags[2] != 0;
-    options.operators = flags[3] != 0;
-    options.shapes = flags[4] != 0;
-    options.memory = flags[5] != 0;
-    options.devices = flags[6] != 0;
-    options.collections = flags[7] != 0;
+    options.collections = flags[3] != 0;
     state_of(module).session = std::make_unique<profiler::Session>(options);
     Py_RETURN_NONE;
   });

@@ -15,25 +15,15 @@ def format_time(us: float) -> str:
     return f"{us / 1e3:.3f}ms" if us >= 1e3 else f"{us:.3f}us"
 
 
-def format_memory(size: int) -> str:
-    for unit, name in ((1 << 30, "Gb"), (1 << 20, "Mb"), (1 << 10, "Kb")):
-        if abs(size) >= unit:
-            return f"{size / unit:.2f} {name}"
-    return f"{size} b"
-
-
 class Average:
-    """A row: one function, operator or range. Times are microseconds."""
+    """A row: one function or range. Times are microseconds."""
 
     __slots__ = (
         "count",
-        "cpu_memory_usage",
         "cpu_time_total",
-        "input_shapes",
         "key",
         "kind",
         "longest",
-        "self_cpu_memory_usage",
         "self_cpu_time_total",
         "stack",
         "top_level",
@@ -44,8 +34,6 @@ class Average:
         self.cpu_time_total, self.self_cpu_time_total, self.longest = (
             time / 1000 for time in row[3:6]
         )
-        self.cpu_memory_usage, self.self_cpu_memory_usage = row[6:8]
-        self.input_shapes: list[Any] = []
         self.stack: list[str] = []
         self.top_level = False
 
@@ -58,8 +46,6 @@ class Average:
         self.cpu_time_total += other.cpu_time_total
         self.self_cpu_time_total += other.self_cpu_time_total
         self.longest = max(self.longest, other.longest)
-        self.cpu_memory_usage += other.cpu_memory_usage
-        self.self_cpu_memory_usage += other.self_cpu_memory_usage
 
     def __repr__(self) -> str:
         return (
@@ -72,8 +58,6 @@ SORT_KEYS: dict[str, Callable[[Average], Any]] = {
     "cpu_time": lambda row: row.cpu_time,
     "cpu_time_total": lambda row: row.cpu_time_total,
     "self_cpu_time_total": lambda row: row.self_cpu_time_total,
-    "cpu_memory_usage": lambda row: row.cpu_memory_usage,
-    "self_cpu_memory_usage": lambda row: row.self_cpu_memory_usage,
     "count": lambda row: row.count,
 }
 
@@ -81,13 +65,11 @@ SORT_KEYS: dict[str, Callable[[Average], Any]] = {
 class Averages(list):
     """Rows in the order in which they first appear."""
 
-    def __init__(
-        self, trace: Any, *, shapes: bool = False, stack: int = 0, memory: bool = False
-    ) -> None:
+    def __init__(self, trace: Any, *, stack: int = 0) -> None:
         super().__init__()
-        self._has_shapes, self._has_stack, self._has_memory = shapes, bool(stack), memory
+        self._has_stack = bool(stack)
         steps: Average | None = None
-        for row in trace.averages(stack, shapes):
+        for row in trace.averages(stack, False):
             average = Average(row)
             track, example = row[8:10]
             if average.kind == "Step":
@@ -99,8 +81,6 @@ class Averages(list):
                 steps = average
             span = trace.span(track, example)
             average.top_level = span[4] < 0
-            if shapes:
-                average.input_shapes = shapes_of(span[8])
             for _ in range(stack):
                 if span[4] < 0:
                     break
@@ -153,25 +133,13 @@ class Averages(list):
             ("CPU total", lambda row: format_time(row.cpu_time_total)),
             ("CPU time avg", lambda row: format_time(row.cpu_time)),
         ]
-        if self._has_memory:
-            columns.append(("CPU Mem", lambda row: format_memory(row.cpu_memory_usage)))
-            columns.append(("Self CPU Mem", lambda row: format_memory(row.self_cpu_memory_usage)))
         columns.append(("# of Calls", lambda row: str(row.count)))
-        if self._has_shapes:
-            columns.append(("Input Shapes", lambda row: str(row.input_shapes)))
         if self._has_stack:
             columns.append(
                 ("Source Location", lambda row: _cut("; ".join(row.stack), source_width))
             )
         columns.append(("Total FLOPs", lambda row: "--"))
         return columns
-
-
-def shapes_of(words: bytes | None) -> list[Any]:
-    """The input shapes of an operator's span."""
-    from .shapes import unpack
-
-    return unpack(words) if words else []
 
 
 def _cut(text: str, width: int) -> str:

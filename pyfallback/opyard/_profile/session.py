@@ -25,14 +25,12 @@ if TYPE_CHECKING:
 
 
 class ProfilerActivity(Enum):
-    """What can be recorded. A device that a plugin brings is a DEVICE, also called CUDA."""
+    """What can be recorded."""
 
     CPU = 0
-    DEVICE = 1
-    CUDA = 1
 
 
-# Parameters of torch.profiler.profile that have no meaning here.
+# Parameters of torch.profiler.profile that do nothing here; whoever gives one is warned.
 _WITHOUT_MEANING = frozenset(
     {
         "acc_events",
@@ -40,6 +38,8 @@ _WITHOUT_MEANING = frozenset(
         "execution_trace_observer",
         "experimental_config",
         "post_processing_timeout_s",
+        "profile_memory",
+        "record_shapes",
         "use_cuda",
         "with_flops",
     }
@@ -64,8 +64,7 @@ class profile:
     """Records what every thread of this interpreter does while it is active.
 
     Python's calls are recorded unless `with_stack` is false, and those of functions in C unless
-    `c_calls` is. `with_modules` shows calls of modules and optimizers by instance, `record_shapes`
-    adds the shapes of operators' tensors, `profile_memory` each allocation of a tensor. With a
+    `c_calls` is. `with_modules` shows calls of modules and optimizers by instance. With a
     `schedule`, step() says where a step ends, and `on_trace_ready` is called with the profile at
     the end of each cycle.
     """
@@ -76,12 +75,9 @@ class profile:
         activities: Iterable[ProfilerActivity] | None = None,
         schedule: Callable[[int], ProfilerAction] | None = None,
         on_trace_ready: Callable[[profile], object] | None = None,
-        record_shapes: bool = False,
-        profile_memory: bool = False,
         with_stack: bool = True,
         with_modules: bool = True,
         c_calls: bool = True,
-        operators: bool = True,
         **others: object,
     ) -> None:
         unknown = others.keys() - _WITHOUT_MEANING
@@ -101,16 +97,11 @@ class profile:
             with_stack and cpu,
             c_calls,
             with_modules,
-            operators and cpu,
-            record_shapes,
-            profile_memory,
-            ProfilerActivity.DEVICE in wanted,
-            True,
+            with_stack and cpu,
         )
         self._schedule = schedule or always
         self._has_steps = schedule is not None
         self._on_trace_ready = on_trace_ready
-        self._shapes, self._memory = record_shapes, profile_memory
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
         self._step_key = 0
@@ -223,18 +214,11 @@ class profile:
 
         return Events(self._require_trace())
 
-    def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0
-    ) -> Averages:
-        """One row for each function, operator and range: how often, and how long."""
+    def key_averages(self, group_by_stack_n: int = 0) -> Averages:
+        """One row for each function and range: how often, and how long."""
         from .averages import Averages
 
-        return Averages(
-            self._require_trace(),
-            shapes=group_by_input_shape,
-            stack=group_by_stack_n,
-            memory=self._memory,
-        )
+        return Averages(self._require_trace(), stack=group_by_stack_n)
 
     def diff(self, other: profile) -> str:
         """What takes longer here than in another profile, as a table; the largest change first."""

@@ -1,6 +1,6 @@
 // opyard/profiler/session.h: recording, from start to stop: a window, and whoever writes into it.
 //
-// A source brings events of one sort: the Python tracer, the watch on operators, the listener to memory. It
+// A source brings events of one sort: the Python tracer, say. It
 // joins by register_source(), so this library links none of them. A session starts every source that its
 // options name, and stops them in reverse before its window ends.
 //
@@ -24,10 +24,6 @@ struct SessionOptions {
   bool python = true;       // calls of Python functions
   bool c_calls = true;      // and of functions in C, if `python`
   bool instances = true;    // calls of modules and optimizers by instance, if `python`
-  bool operators = true;    // every kernel of every operator call
-  bool shapes = false;      // and the shapes of its tensors
-  bool memory = false;      // allocations of tensors
-  bool devices = true;      // what device plugins tell
   bool collections = true;  // runs of Python's garbage collector, if `python`
 };
 
