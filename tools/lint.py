@@ -46,6 +46,7 @@ ROOMS = [
     "registering",
     "slots",
     "bind",
+    "graphs",
     "embed",
     "tracer",
 ]

@@ -68,6 +68,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "jit",
     "library",
     "load_library",
     "loaded_libraries",
@@ -94,7 +95,7 @@ _LATE = {
     "set_warn_always": "_core.errors",
 }
 _SUBMODULES = frozenset(
-    {"dispatch", "futures", "gpu_trace", "library", "profiler", "schema", "testing"}
+    {"dispatch", "futures", "gpu_trace", "jit", "library", "profiler", "schema", "testing"}
 )
 
 

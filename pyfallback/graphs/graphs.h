@@ -1,0 +1,84 @@
+// graphs/graphs.h: what the files of the extension module opyard._graphs share.
+//
+// The module shows graphs, their nodes and values, and runs them. It is not opyard._C, because it
+// needs libopyard_jit, which `import opyard` does not load. Of the Python plugin it uses the table
+// in opyard/python.h and compiles nothing else in.
+//
+// [Life] A node, value or block lives in its graph's memory, so each Python object of one keeps a
+// share of the graph. Two objects of one node are equal and have the same hash.
+//
+// Threads: everything here is called with the GIL held, and keeps it while a graph runs; kernels
+// that were registered so release it around themselves.
+//
+// Depends on: opyard/python.h, jit/graph.h.
+#pragma once
+
+#include "bind/pybind11.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "opyard/jit/code.h"
+#include "opyard/jit/graph.h"
+#include "opyard/python.h"
+
+namespace opyard::graphs {
+
+namespace py = pybind11;
+
+// The table of the interpreter that this thread is in. Raises what importing opyard raises.
+const PythonTable& table();
+
+// A graph, and something in its memory. See [Life].
+template <typename T>
+struct Shared {
+  jit::GraphPtr graph;
+  T* item;
+
+  bool operator==(const Shared& other) const noexcept { return item == other.item; }
+};
+using SharedNode = Shared<jit::Node>;
+using SharedValue = Shared<jit::Value>;
+using SharedBlock = Shared<jit::Block>;
+
+struct SharedGraph {
+  jit::GraphPtr graph;
+  bool operator==(const SharedGraph& other) const noexcept { return graph == other.graph; }
+};
+
+template <typename T>
+Shared<T> share(const jit::GraphPtr& graph, T* item) {
+  return {graph, item};
+}
+
+// Lists of Python objects of one graph.
+template <typename Items>
+py::list share_all(const jit::GraphPtr& graph, const Items& items) {
+  py::list shared;
+  for (auto* item : items) shared.append(py::cast(share(graph, item)));
+  return shared;
+}
+
+// What a call of Python gave, or the exception that it left.
+inline py::object take_result(PyObject* result) {
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+// Each adds its classes and functions to the module.
+void add_structure(py::module_& module);
+void add_attributes(py::class_<SharedNode>& node);
+void add_text(py::module_& module);
+void add_runs(py::module_& module);
+void add_python_operation(py::module_& module);
+
+}  // namespace opyard::graphs
+
+template <typename T>
+struct std::hash<opyard::graphs::Shared<T>> {
+  std::size_t operator()(const opyard::graphs::Shared<T>& shared) const noexcept {
+    return std::hash<T*>()(shared.item);
+  }
+};

@@ -1,0 +1,48 @@
+// graphs/text.cpp: from text to graphs: parse_ir, parse_expression, parse_type.
+#include "graphs/graphs.h"
+
+#include <utility>
+
+#include "opyard/jit/expression.h"
+#include "opyard/jit/parse.h"
+
+namespace opyard::graphs {
+namespace {
+
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+py::object parse(const std::string& text, const std::string& source, const py::list& tensors,
+                 bool with_names) {
+  jit::ParseOptions options;
+  options.source = source;
+  for (const py::handle tensor : tensors) {
+    options.tensors.push_back(require_tensor(table(), tensor.ptr()));
+  }
+  std::unordered_map<std::string, jit::Value*> names;
+  if (with_names) options.names = &names;
+  const jit::GraphPtr graph = jit::parse_graph(text, options);
+  if (!with_names) return py::cast(SharedGraph{graph});
+  py::dict values;
+  for (const auto& [name, value] : names) values[py::str(name)] = py::cast(share(graph, value));
+  return py::make_tuple(SharedGraph{graph}, values);
+}
+
+SharedGraph parse_expression(const std::string& text, const Names& inputs,
+                             const std::string& name_space) {
+  std::vector<jit::ExpressionInput> typed;
+  for (const auto& [name, type] : inputs) typed.push_back({name, jit::parse_type(type)});
+  jit::ExpressionOptions options;
+  options.name_space = name_space;
+  return {jit::parse_expression(text, typed, options)};
+}
+
+}  // namespace
+
+void add_text(py::module_& module) {
+  module.def("parse_ir", &parse, py::arg("text"), py::arg("source"), py::arg("tensors"),
+             py::arg("with_names"));
+  module.def("parse_expression", &parse_expression, py::arg("text"), py::arg("inputs"),
+             py::arg("name_space"));
+}
+
+}  // namespace opyard::graphs

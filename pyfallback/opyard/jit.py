@@ -1,0 +1,116 @@
+"""Graphs of operators: read from text or built, compiled to flat code, run stage by stage.
+
+    graph = opyard.jit.parse_ir('''
+        graph(%x : Tensor, %w : Tensor):
+          %2 : Tensor = aten::mul(%x, %w)
+          return (%2)
+        stage 1(%grad : Tensor):
+          %4 : Tensor = aten::mul(%grad, %w)
+          return (%4)
+    ''')
+    state = opyard.jit.InterpreterState(opyard.jit.compile(graph))
+    y = state.run_one_stage(x, w)
+    again = state.clone()              # runs the next stage from here as often as is wanted
+    grad = state.run_one_stage(opyard.tensor([1.0]))
+
+The text is the one that TorchScript prints, with a line `stage N(...)` before the nodes of each
+later stage. A graph of one stage is called like a function, by its code: compile(graph)(x, w).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from . import _graphs
+from ._core import ops as _ops
+from ._graphs import Block, Code, Graph, InterpreterState, Node, Value
+
+__all__ = [
+    "Block",
+    "Code",
+    "Graph",
+    "InterpreterState",
+    "Node",
+    "Value",
+    "compile",
+    "create_python_op",
+    "parse_expression",
+    "parse_ir",
+    "parse_ir_with_names",
+]
+
+
+def _load_operators(text: str) -> None:
+    """Loads the plugins whose operators a graph's text names."""
+    for name in {word for word in text.replace("(", " ").replace("[", " ").split() if "::" in word}:
+        _ops.load_for(name)
+
+
+def parse_ir(text: str, *, source: str = "<graph>", tensors: Iterable[object] = ()) -> Graph:
+    """The graph that a text says. `tensors` are what its <Tensor>s stand for, in order.
+
+    Raises ValueError with line, column and a caret for a text that is no graph.
+    """
+    _load_operators(text)
+    return _graphs.parse_ir(text, source, list(tensors), False)
+
+
+def parse_ir_with_names(
+    text: str, *, source: str = "<graph>", tensors: Iterable[object] = ()
+) -> tuple[Graph, dict[str, Value]]:
+    """As parse_ir(), and what each name means at the end of the text."""
+    _load_operators(text)
+    return _graphs.parse_ir(text, source, list(tensors), True)
+
+
+def parse_expression(
+    text: str,
+    inputs: Mapping[str, str] | Sequence[str],
+    *,
+    name_space: str = "aten",
+) -> Graph:
+    """The graph of one expression, as `sum_to(grad * conj(other), self)`.
+
+    `inputs` are its names with their types; names alone are Tensors. Functions are looked for in
+    `name_space`, then in aten. Raises ValueError with line, column and a caret.
+    """
+    _ops.load_aten()
+    if name_space != "aten":
+        _ops.load_for(f"{name_space}::{text.partition('(')[0]}")
+    typed = inputs.items() if isinstance(inputs, Mapping) else ((name, "Tensor") for name in inputs)
+    return _graphs.parse_expression(text, list(typed), name_space)
+
+
+def compile(graph: Graph) -> Code:
+    """The graph as flat code, which any number of states and threads can run.
+
+    Raises ValueError for a graph that breaks a rule, an operator that does not exist, and types
+    that do not fit. The graph must not be changed while its code is used.
+    """
+    _load_operators(str(graph))
+    return Code(graph)
+
+
+def create_python_op(
+    graph: Graph,
+    function: Callable[..., object],
+    inputs: Sequence[Value] = (),
+    *,
+    calling: str | None = None,
+    scalars: Sequence[object] = (),
+    outputs: int = 1,
+) -> Node:
+    """A node that calls a Python function, not yet in a block.
+
+    `calling` has a letter for each argument of the function: "t" takes the next input, "s" the
+    next scalar; without it the inputs come first. An object with a method `apply`, such as a
+    class of `autograd.Function`'s kind, is called by that. The function gives a Tensor or a tuple
+    of `outputs` Tensors. Raises ValueError if `calling` asks for other numbers than were given.
+    """
+    if calling is None:
+        calling = "t" * len(inputs) + "s" * len(scalars)
+    called = getattr(function, "apply", function)
+    if not callable(called):
+        raise TypeError(f"a PythonOp calls a function, not an object of {type(function).__name__}")
+    name = getattr(function, "__name__", type(function).__name__)
+    return _graphs.create_python_op(
+        graph, called, name, list(inputs), calling, list(scalars), outputs
+    )
