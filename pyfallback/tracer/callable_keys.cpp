@@ -111,7 +111,8 @@ CallableKey CallableKeys::add(const void* what, const void* text, const void* ow
   }
 }
 
-// A class goes by its address and the version that CPython gives it, which is never given again; it is not
+// A class goes by its address and the tag that CPython gives it, which from 3.11 on is never given again (before
+// 3.12 nothing tells of calls of classes); it is not
 // held, since classes come and go. An object of a type of C goes by itself, and is held; any other by its class.
 CallableKey CallableKeys::other(PyObject* callable) noexcept {
   const bool is_type = PyType_Check(callable);
@@ -119,7 +120,7 @@ CallableKey CallableKeys::other(PyObject* callable) noexcept {
       is_type ? reinterpret_cast<PyTypeObject*>(callable) : Py_TYPE(callable);
   const bool is_static = !is_type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
   const void* const what = is_static ? static_cast<const void*>(callable) : type;
-  const std::uintptr_t version = version_of_type(type);
+  const std::uintptr_t version = tag_of_type(type);
   const void* const text = reinterpret_cast<const void*>(is_type ? version : ~version);
   Entry& entry = entries_[slot_of(what, type)];
   if (version != 0 && entry.what == what && entry.text == text && entry.owner == type) {
