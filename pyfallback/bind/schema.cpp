@@ -159,7 +159,8 @@ void add_argument(py::module_& module) {
           "None where there is none, too")
       .def_readonly("kwarg_only", &Argument::keyword_only)
       .def_property_readonly(
-          "alias_info", [](const Argument& self) { return self.alias; }, "AliasInfo, or None")
+          "alias_info", [](const Argument& self) { return self.alias.to_optional(); },
+          "AliasInfo, or None")
       .def_property_readonly("is_write", &Argument::is_write, "whether a call writes to it")
       .def_property_readonly("is_out", &Argument::is_out, "whether it takes the result of a call")
       .def("__str__", [](const Argument& self) { return to_string(self); })

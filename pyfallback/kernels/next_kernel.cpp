@@ -100,7 +100,7 @@ void run_next_kernel(const Record& record, const Operator& op, DispatchKeySet ke
     stack.drop(values.size());
     const Returner returner{[](const void* who) {
                               return "the Python kernel " +
-                                     static_cast<const Record*>(who)->provenance;
+                                     static_cast<const Record*>(who)->provenance.str();
                             },
                             &record};
     push_results(runtime, returner, op, result.get(), stack);

@@ -36,7 +36,7 @@ void destroy_kernel(void* context) {
 }
 
 std::string describe_kernel(const void* record) {
-  return "the Python kernel " + static_cast<const Record*>(record)->provenance;
+  return "the Python kernel " + static_cast<const Record*>(record)->provenance.str();
 }
 
 // With the GIL held.

@@ -139,7 +139,7 @@ class Judge {
     for (const Value& argument : arguments) taken.push_back(tensors_in(argument));
     for (std::size_t i = 0; i < results.size(); ++i) {
       const std::vector<Value> made = tensors_in(results[i]);
-      const std::optional<AliasInfo>& declared = schema.results[i].alias;
+      const bool declared = schema.results[i].alias.has_value();
       if (!declared && share_memory_among_themselves(made)) {
         refuse_alias(i, "several tensors with the same memory");
       }

@@ -66,30 +66,32 @@ void boxed_ours(benchmark::State& state) {
   });
 }
 
-// From registers: what a graph does for each of its instructions. The floor is a typed call of the
-// same operator, known when the program was compiled, and a move of its result into a register; the
-// result of the call before is dropped in both.
-void registers_floor(benchmark::State& state) {
-  const TypedOperator<Pair> op = pair_operator().typed<Pair>();
-  const Value x = small_tensor();
-  const Value y = small_tensor();
-  Value result;
-  measure(state, [&] {
-    result = Value(op.call(x.tensor_unchecked(), y.tensor_unchecked()));
-    benchmark::DoNotOptimize(result);
-  });
-}
-void registers_ours(benchmark::State& state) {
-  const Operator& op = pair_operator();
+// From registers: what a graph does for each of its instructions. The floor is the record's own
+// function, known by pointer and called with the same values: it takes the tensors out, calls the kernel
+// and writes its result. What remains is the dispatch. The result of the call before is dropped in both.
+template <typename Call>
+void from_registers(benchmark::State& state, const Call& call) {
   const Value x = small_tensor();
   const Value y = small_tensor();
   Value result;
   measure(state, [&] {
     const Value* const arguments[] = {hidden(&x), hidden(&y)};
     Value* const results[] = {hidden(&result)};
-    op.call_from_registers({arguments, results});
+    call(RegisterCall{arguments, results});
     benchmark::DoNotOptimize(result);
   });
+}
+void registers_floor(benchmark::State& state) {
+  constexpr DispatchKeySet kKeys(DispatchKey::CPU);
+  const Record& record = pair_operator().record(kKeys);
+  const RegisterFunction function = hidden(record.from_registers);
+  const TypedFunction typed = hidden(record.typed);
+  from_registers(state,
+                 [&](const RegisterCall& call) { function(typed, record.context, kKeys, call); });
+}
+void registers_ours(benchmark::State& state) {
+  const Operator& op = pair_operator();
+  from_registers(state, [&](const RegisterCall& call) { op.call_from_registers(call); });
 }
 
 BENCHMARK(registers_floor)->Name("registers/floor");

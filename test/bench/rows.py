@@ -57,7 +57,7 @@ CPP = [
     Row("redispatch_direct", "1", "  the same, kernel registered as a constant", DIFFERENCE, 1.5),
     Row("boxed", "2", "boxed call of an unboxed kernel, two tensors", RATIO, 1.4),
     Row("boxed_unchecked", "2", "  the same, arguments checked before", INFORMATION),
-    Row("registers", "7", "call from registers, over a typed call, two tensors", RATIO, 1.25),
+    Row("registers", "7", "call from registers, over its function alone, two tensors", RATIO, 1.25),
     Row("c_function", "-", "C function as a kernel, one number", RATIO, 1.15),
     Row("c_function_two", "-", "  two numbers", RATIO, 1.15),
     Row("c_function_ten", "-", "  ten numbers, not all in registers", RATIO, 1.15),

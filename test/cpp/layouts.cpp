@@ -14,7 +14,10 @@ static_assert(sizeof(detail::LocalBlock) == 32, "of a small reserve that all lib
 static_assert(sizeof(Value) == 16);
 static_assert(sizeof(Kernel) == 8);
 static_assert(sizeof(RegisterCall) == 24);
-static_assert(sizeof(Record) == 128, "two cache lines");
+static_assert(sizeof(Record) <= 128, "two cache lines");
+static_assert(sizeof(Operator) <= 1088,
+              "the table and one more cache line for each thing that is read with it");
+static_assert(sizeof(Argument) <= 80, "three to five for each operator");
 static_assert(sizeof(TensorImpl) == 192, "three cache lines");
 static_assert(sizeof(Storage) == 72);
 

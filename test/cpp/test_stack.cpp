@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "failing_allocator.h"
-#include "opyard/value/pack.h"
 #include "thrown_by.h"
 
 namespace opyard {
@@ -13,34 +12,6 @@ namespace {
 constexpr std::int64_t kTwo[] = {2};
 
 std::uint32_t owners(const Tensor& tensor) { return tensor.impl()->owner_count(); }
-
-TEST(Stack, D6_PackPutsTheFirstOneLowest) {
-  const Tensor tensor = Tensor::empty(kTwo);
-  InlineStack<2> stack;
-  pack(stack, tensor, 2.5, "text", std::vector<std::int64_t>{1, 2}, std::optional<bool>());
-  ASSERT_EQ(stack.size(), 5u);
-  EXPECT_TRUE(stack[0].to_tensor().same(tensor));
-  EXPECT_EQ(stack[1], Value(2.5));
-  EXPECT_EQ(stack[2], Value("text"));
-  EXPECT_EQ(to_string(stack[3]), "[1, 2]");
-  EXPECT_TRUE(stack[4].is_none());
-}
-
-TEST(Stack, D6_UnpackTakesTheTopmostOffInTheirOrder) {
-  InlineStack<4> stack;
-  pack(stack, "below", std::int64_t{3}, 2.5);
-  EXPECT_EQ((peek_as<std::int64_t, double>(stack)), std::tuple(3, 2.5));
-  EXPECT_EQ(stack.size(), 3u);
-  const auto [count, real] = unpack<std::int64_t, double>(stack);
-  EXPECT_EQ(count, 3);
-  EXPECT_EQ(real, 2.5);
-  ASSERT_EQ(stack.size(), 1u);
-  EXPECT_EQ(stack.peek(), Value("below"));
-  EXPECT_THROWN((unpack<double>(stack)), BadArgument, "expected Double but got String");
-  EXPECT_EQ(stack.size(), 1u) << "what could not be read is still there";
-  EXPECT_EQ(thrown_by([&] { unpack<double, double>(stack); }).kind, ErrorKind::BadArgument);
-  EXPECT_EQ(unpack<>(stack), std::tuple<>());
-}
 
 TEST(Stack, D6_PushesAndPopsInOrder) {
   InlineStack<4> stack;

@@ -12,9 +12,8 @@
 // watcher that comes in that moment finds a cell without owners and puts a new one in its place.
 #include "opyard/base/weak.h"
 
-#include <tsl/robin_map.h>
-
 #include <mutex>
+#include <unordered_map>
 
 #include "base/weak_table.h"
 #include "opyard/base/mutex.h"
@@ -25,7 +24,7 @@ namespace {
 // Never destroyed: objects die during static destruction, too.
 struct Table {
   Mutex mutex{LockRank::WeakPointers};
-  tsl::robin_map<const Counted*, WeakCell*> cells;  // guarded by mutex
+  std::unordered_map<const Counted*, WeakCell*> cells;  // guarded by mutex
 };
 
 Table& table() {
@@ -69,7 +68,7 @@ void forget_watched(const Counted* object) noexcept {
   const std::lock_guard lock(all.mutex);
   const auto found = all.cells.find(object);
   if (found == all.cells.end()) return;
-  found.value()->object_ = nullptr;
+  found->second->object_ = nullptr;
   all.cells.erase(found);
 }
 

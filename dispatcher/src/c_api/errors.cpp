@@ -1,8 +1,8 @@
 // c_api/errors.cpp: errors as objects, and the exceptions that they carry.
 #include <fmt/format.h>
 
-#include "base/sized.h"
 #include "base/thread_error.h"
+#include "base/versioned_struct.h"
 #include "c_api/handles.h"
 #include "opyard/base/warning.h"
 #include "opyard/slot/interpreter_exception.h"

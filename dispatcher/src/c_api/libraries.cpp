@@ -9,8 +9,8 @@
 
 #include <memory>
 
-#include "base/sized.h"
 #include "base/thread_error.h"
+#include "base/versioned_struct.h"
 #include "c_api/handles.h"
 #include "c_api/stack.h"
 #include "opyard/ffi/c_function.h"
@@ -35,13 +35,13 @@ struct KernelInC {
 // The kernel gave a status: raises this thread's error, or the status where it left none.
 [[noreturn]] OPYARD_COLD void raise_from(const Operator& op, const Record& record, int status) {
   if (const std::optional<Error> error = take_error()) {
-    throw error->with_context(
-        fmt::format("in {}, whose kernel in C was {}", to_string(op.name()), record.provenance));
+    throw error->with_context(fmt::format("in {}, whose kernel in C was {}", to_string(op.name()),
+                                          record.provenance.str()));
   }
   const bool known = status > OPYARD_OK && status < OPYARD_STATUS_COUNT;
   const ErrorKind kind = known ? ErrorKind(status - 1) : ErrorKind::BadReturn;
   fail(kind, fmt::format("{}: the kernel in C, {}, failed with status {} ({}) and left no text",
-                         to_string(op.name()), record.provenance, status,
+                         to_string(op.name()), record.provenance.str(), status,
                          known ? name_of(kind) : "which is none"));
 }
 

@@ -1,5 +1,5 @@
 // c_api/version.cpp: which library this is, and the count of what C programs hold.
-#include "base/sized.h"
+#include "base/versioned_struct.h"
 #include "c_api/handles.h"
 
 extern "C" {

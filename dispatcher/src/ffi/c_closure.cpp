@@ -19,7 +19,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/readable.h"
+#include "base/demangled.h"
 #include "ffi/c_callee.h"
 #include "ffi/entry_points.h"
 #include "ffi/handed_results.h"
@@ -281,7 +281,7 @@ void CFunction::check(const char* letters, const std::type_info& signature) cons
   if (state_->signature->letters == letters) return;
   fail(ErrorKind::BadSignature,
        fmt::format("{} as a C function is {}, and was asked for as {}",
-                   to_string(state_->op.name()), state_->prototype, readable(signature)));
+                   to_string(state_->op.name()), state_->prototype, demangled(signature)));
 }
 
 }  // namespace opyard

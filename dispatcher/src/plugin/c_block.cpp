@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/sized.h"
 #include "base/thread_error.h"
+#include "base/versioned_struct.h"
 #include "opyard/ffi/c_error.h"
 
 namespace opyard {

@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/sized.h"
+#include "base/versioned_struct.h"
 #include "opyard/base/mutex.h"
 #include "opyard/registry/library.h"
 #include "plugin/c_block.h"

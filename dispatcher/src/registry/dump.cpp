@@ -10,9 +10,10 @@
 //   Autograd[alias] (inactive): …
 //
 // Keys stand in enum order, aliases last; a table stands in priority order, Undefined first.
+#include "registry/dump.h"
+
 #include <fmt/format.h>
 
-#include "registry/entry.h"
 #include "registry/signature.h"
 
 namespace opyard {
@@ -34,24 +35,25 @@ std::string describe(const Record& record) {
   const std::string types =
       record.infer == nullptr ? "(none)" : to_string(schema_of(record.infer()));
   const bool fallthrough = record.role == RecordRole::Fallthrough;
-  return fmt::format("{} :: {} [ {}{}{}]", record.provenance, types,
+  return fmt::format("{} :: {} [ {}{}{}]", record.provenance.str(), types,
                      fallthrough ? "fallthrough " : "", record.boxed != nullptr ? "boxed " : "",
                      record.typed != nullptr ? "unboxed " : "");
 }
 
 }  // namespace
 
-std::string Entry::dump(Viewer viewer) const {
-  if (!exists()) return "";
-  std::string text = fmt::format("name: {}\n", to_string(name));
-  if (definition) {
-    text += fmt::format("schema: {}\ndebug: {}\nalias analysis kind: {}{}\n", op->declaration(),
-                        definition->provenance, name_of(definition->alias_analysis),
-                        definition->alias_analysis_is_default ? " (default)" : "");
+std::string dump(const Entry& entry, Viewer viewer) {
+  if (!entry.exists()) return "";
+  std::string text = fmt::format("name: {}\n", to_string(entry.name));
+  if (const auto& definition = entry.definition) {
+    text +=
+        fmt::format("schema: {}\ndebug: {}\nalias analysis kind: {}{}\n", entry.op->declaration(),
+                    definition->provenance.str(), name_of(definition->alias_analysis),
+                    definition->alias_analysis_is_default ? " (default)" : "");
   } else {
     text += "schema: (none)\n";
   }
-  for (const auto& [key, stack] : kernels) {
+  for (const auto& [key, stack] : entry.kernels) {
     bool active = true;
     for (auto kernel = stack.rbegin(); kernel != stack.rend(); ++kernel) {
       const Record& record = *kernel->record;
@@ -67,21 +69,22 @@ std::string Entry::dump(Viewer viewer) const {
   return text;
 }
 
-std::string Entry::describe_slot(DispatchKey key, const Common& common, Viewer viewer) const {
-  const Resolved resolved = resolve(key, common, viewer);
+std::string describe_slot(const Entry& entry, DispatchKey key, const Common& common,
+                          Viewer viewer) {
+  const Resolved resolved = entry.resolve(key, common, viewer);
   if (resolved.record->role == RecordRole::Missing) return "";
   return fmt::format("{}{} [{}]",
                      resolved.record->role == RecordRole::Fallthrough ? "fallthrough " : "",
-                     resolved.record->provenance, resolved.rule);
+                     resolved.record->provenance.str(), resolved.rule);
 }
 
-std::string Entry::dump_table(const Common& common, Viewer viewer) const {
+std::string dump_table(const Entry& entry, const Common& common, Viewer viewer) {
   std::string text;
   const auto add = [&](DispatchKey key) {
-    const std::string kernel = describe_slot(key, common, viewer);
+    const std::string kernel = describe_slot(entry, key, common, viewer);
     if (!kernel.empty()) text += to_string(key) + ": " + kernel + "\n";
   };
-  if (!exists()) return text;
+  if (!entry.exists()) return text;
   add(DispatchKey::Undefined);
   for (unsigned slot = 1; slot < unsigned(kSlotCount); ++slot) {
     const DispatchKey key = key_of_slot(slot);

@@ -17,8 +17,8 @@
 #include <iterator>
 
 #include "opyard/keys/alias.h"
+#include "registry/built_in_records.h"
 #include "registry/signature.h"
-#include "registry/stubs.h"
 #include "registry/views.h"
 
 namespace opyard {
@@ -32,16 +32,6 @@ namespace {
                                    "or an alias key";
   fail(ErrorKind::BadRegistration, fmt::format("{}: a kernel cannot stand at {}, which {}",
                                                to_string(name), to_string(key), reason));
-}
-
-// Of kernels or fallbacks, newest last, those before this order; or null.
-template <typename Registered>
-const Record* newest_seen(const std::vector<Registered>& stack, Viewer viewer,
-                          std::uint64_t end = ~std::uint64_t{0}) noexcept {
-  for (auto at = stack.rbegin(); at != stack.rend(); ++at) {
-    if (at->record->order < end && viewer.sees(*at->record)) return at->record.get();
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -59,26 +49,29 @@ std::atomic<std::uint64_t> table_changes{1};
 std::atomic<bool> several_interpreters{false};
 
 const Record* Entry::active(DispatchKey key, Viewer viewer) const {
-  const auto found = kernels.find(key);
-  return found == kernels.end() ? nullptr : newest_seen(found->second, viewer);
+  return kernels.newest(key, viewer);
 }
 
 bool Entry::has_kernel(Viewer viewer) const {
-  return std::any_of(kernels.begin(), kernels.end(), [&](const auto& stack) {
-    return newest_seen(stack.second, viewer) != nullptr;
-  });
+  const KernelStacks::Stack all = kernels.all();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& kernel) { return viewer.sees(*kernel.record); });
 }
 
-const Record* Common::fallback(DispatchKey key, Viewer viewer) const {
-  const auto found = fallbacks.find(key);
-  return found == fallbacks.end() ? nullptr : newest_seen(found->second, viewer);
+KnownDefinition::KnownDefinition(Definition&& definition)
+    : alias_analysis(definition.alias_analysis),
+      alias_analysis_is_default(definition.alias_analysis_is_default),
+      tags(std::move(definition.tags)),
+      provenance(std::move(definition.provenance)),
+      interpreter(definition.interpreter) {
+  if (definition.doc.empty() && definition.python_module.empty()) return;
+  texts = Texts{std::move(definition.doc), std::move(definition.python_module),
+                std::move(definition.python_context)};
 }
 
 std::pair<const Record*, DispatchKey> Entry::first_signature() const {
-  for (const auto& [key, stack] : kernels) {
-    for (const RegisteredKernel& kernel : stack) {
-      if (kernel.record->signature != nullptr) return {kernel.record.get(), key};
-    }
+  for (const RegisteredKernel& kernel : kernels.all()) {
+    if (kernel.record->signature != nullptr) return {kernel.record.get(), kernel.key()};
   }
   return {nullptr, DispatchKey::Undefined};
 }
@@ -137,7 +130,7 @@ class Active {
       : viewer_(viewer) {
     for (const auto& [key, stack] : entry.kernels) {
       const std::uint64_t end = key == without ? order : ~std::uint64_t{0};
-      const Record* const record = newest_seen(stack, viewer, end);
+      const Record* const record = entry.kernels.newest(key, viewer, end);
       if (record == nullptr) continue;
       if (is_alias(key)) {
         alias_[index_of(key)] = record;
@@ -153,7 +146,7 @@ class Active {
     // There is nothing below Undefined that a call could go on to.
     const bool ends = key_of_slot(slot) == DispatchKey::Undefined &&
                       found.record->role == RecordRole::Fallthrough;
-    return ends ? Resolved{&missing_stub(), "missing"} : found;
+    return ends ? Resolved{&missing_record(), "missing"} : found;
   }
 
  private:
@@ -175,7 +168,7 @@ class Active {
     if (nested != nullptr && !kernel_below) return {nested, "nested kernel"};
     if (const Record* found = serving(facts, K::CompositeImplicitAutograd)) {
       if (facts.key == K::AutogradOther && kernel_below) {
-        return {&ambiguous_stub(), "ambiguous autogradother"};
+        return {&ambiguous_record(), "ambiguous autogradother"};
       }
       if (!kernel_below && at(K::CompositeExplicitAutograd) == nullptr) {
         return {found, "math kernel"};
@@ -186,12 +179,12 @@ class Active {
       return {found, "batched kernel"};
     }
     if (!common.fallbacks.empty()) {
-      if (const Record* found = common.fallback(facts.key, viewer_)) {
+      if (const Record* found = common.fallbacks.newest(facts.key, viewer_)) {
         return {found, "backend fallback"};
       }
     }
     if (facts.built_in != nullptr) return {facts.built_in, "backend fallback"};
-    return {&missing_stub(), "missing"};
+    return {&missing_record(), "missing"};
   }
 
   const Viewer viewer_;
@@ -208,7 +201,7 @@ Table table_for(const Entry& entry, const Common& common, Viewer viewer) {
   Table table;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const bool is_entry = key_of_slot(slot) == DispatchKey::ThreadEntry;
-    table[slot] = is_entry ? &thread_entry_stub() : active.resolve(slot, common).record;
+    table[slot] = is_entry ? &thread_entry_record() : active.resolve(slot, common).record;
   }
   return table;
 }
@@ -224,7 +217,7 @@ Table stored_table(const Entry& entry, const Common& common, const See& see) {
     if (view->waits()) continue;
     const Table table = table_for(entry, common, view->viewer());
     for (std::size_t slot = 0; slot < table.size(); ++slot) {
-      if (table[slot] != stored[slot]) differs[slot] = &view_stub();
+      if (table[slot] != stored[slot]) differs[slot] = &view_record();
     }
     see(*view, table);
   }
@@ -232,7 +225,7 @@ Table stored_table(const Entry& entry, const Common& common, const See& see) {
     if (differs[slot] != nullptr) stored[slot] = differs[slot];
     const bool traced = common.traced && stored[slot]->role != RecordRole::Fallthrough &&
                         stored[slot]->role != RecordRole::ThreadEntry;
-    if (traced) stored[slot] = &trace_stub();
+    if (traced) stored[slot] = &trace_record();
   }
   return stored;
 }
@@ -251,8 +244,8 @@ void Entry::prepare_views(Operator& live, const Common& common) const {
       if (interpreter != nullptr && interpreter->armed()) OperatorView::require(live, *interpreter);
     }
   };
-  for (const auto& [key, stack] : kernels) require(stack);
-  for (const auto& [key, stack] : common.fallbacks) require(stack);
+  require(kernels.all());
+  require(common.fallbacks.all());
 }
 
 Resolved Entry::resolve_below(DispatchKey key, DispatchKey at, std::uint64_t order,
@@ -282,10 +275,10 @@ bool Entry::has_handle(const Operator& op) noexcept {
   return (op.signature_.load(std::memory_order_acquire) & kHandleMade) != 0;
 }
 
-void Entry::bury(Operator& op) {
+void Entry::mark_removed(Operator& op) {
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const bool entry = key_of_slot(slot) == DispatchKey::ThreadEntry;
-    op.table_.slots[slot].store(entry ? &thread_entry_stub() : &gone_stub(),
+    op.table_.slots[slot].store(entry ? &thread_entry_record() : &gone_record(),
                                 std::memory_order_release);
   }
   op.table_.mask.store(~std::uint64_t{0}, std::memory_order_release);
@@ -293,9 +286,11 @@ void Entry::bury(Operator& op) {
 }
 
 std::string Entry::find_drift(const Common& common) const {
-  for (const auto& [key, stack] : kernels) {
-    if (stack.empty() || key == DispatchKey::Undefined) {
-      return fmt::format("{} has an empty or misplaced stack of kernels at {}", to_string(name),
+  const KernelStacks::Stack all = kernels.all();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const DispatchKey key = all[i].key();
+    if (key == DispatchKey::Undefined || (i > 0 && key < all[i - 1].key())) {
+      return fmt::format("{} has a misplaced stack of kernels at {}", to_string(name),
                          to_string(key));
     }
   }
@@ -320,8 +315,8 @@ std::string Entry::find_drift(const Common& common) const {
     const Record* const wanted = computed[slot];
     if (found != wanted) {
       return fmt::format("{} at {}: the table holds \"{}\", registrations make it \"{}\" [{}]",
-                         to_string(name), to_string(key), found->provenance, wanted->provenance,
-                         resolve(key, common, common.here()).rule);
+                         to_string(name), to_string(key), found->provenance.str(),
+                         wanted->provenance.str(), resolve(key, common, common.here()).rule);
     }
     if (found->role != RecordRole::Fallthrough) stays |= DispatchKeySet(layer_of(key)).raw();
   }
@@ -337,7 +332,7 @@ Operator& Entry::operator_for(const Schema& schema) {
   for (const auto& known : former) {
     if (known->declaration() == declaration) return *known;
   }
-  former.push_back(std::make_unique<Operator>(schema, gone_stub()));
+  former.push_back(std::make_unique<Operator>(schema, gone_record()));
   return *former.back();
 }
 

@@ -9,38 +9,27 @@
 //
 // All of it is guarded by the registry's lock; only Operator's slots are read without.
 //
-// Depends on: registry/registry.h, registry/stubs.h, registry/viewer.h.
+// Depends on: registry/registry.h, registry/kernel_stacks.h, registry/built_in_records.h, registry/viewer.h.
 #pragma once
 
 #include <array>
 #include <atomic>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
+#include "opyard/base/rare.h"
+#include "opyard/base/shared_text.h"
 #include "opyard/registry/registry.h"
+#include "registry/kernel_stacks.h"
 #include "registry/viewer.h"
 
 namespace opyard {
 
-struct RegisteredKernel {
-  std::unique_ptr<Record> record;
-  std::uint64_t id;
-  Owner owner;
-};
-
 // What the tables of all operators share.
 struct Common {
-  struct Fallback {
-    std::unique_ptr<Record> record;
-    std::uint64_t id;
-    Owner owner;
-  };
-  // Those that were registered: one a key that serves all, or one for each interpreter. No list is empty.
-  std::map<DispatchKey, std::vector<Fallback>> fallbacks;
-  bool traced = false;                           // calls are shown; see registry/trace.h
+  KernelStacks fallbacks;  // one a key that serves all, or one for each interpreter
+  bool traced = false;     // calls are shown; see registry/trace.h
   std::vector<const Interpreter*> interpreters;  // those that take part
 
   // Whether interpreters see different tables.
@@ -55,7 +44,23 @@ struct Common {
     const Interpreter* const interpreter = Interpreter::here();
     return interpreter == nullptr ? Viewer::outside() : Viewer::of(interpreter);
   }
-  const Record* fallback(DispatchKey key, Viewer viewer) const;
+};
+
+// What is known of a definition besides the schema, which the operator has.
+struct KnownDefinition {
+  explicit KnownDefinition(Definition&& definition);
+
+  AliasAnalysis alias_analysis;
+  bool alias_analysis_is_default;
+  std::vector<std::string> tags;
+  SharedText provenance;
+  const Interpreter* interpreter;
+  struct Texts {
+    std::string doc;
+    std::string python_module;
+    std::string python_context;
+  };
+  Rare<Texts> texts;
 };
 
 // Changes whenever a table was written, before what left it is retired: see registry/next.cpp.
@@ -72,10 +77,12 @@ struct Resolved {
 DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at);
 
 struct Entry {
-  OperatorName name;
-  std::map<DispatchKey, std::vector<RegisteredKernel>> kernels;
-  std::optional<Definition> definition;  // without the schema, which the operator has
-  std::uint64_t definition_id = 0;       // also the order of definition
+  explicit Entry(const OperatorName& of) noexcept : name(of) {}
+
+  const OperatorName& name;  // the registry's own, which lives as long
+  KernelStacks kernels;
+  std::optional<KnownDefinition> definition;
+  std::uint64_t definition_id = 0;  // also the order of definition
   Owner definition_owner = nullptr;
   // Who else has made the same definition, each another interpreter; it stands until the last is gone.
   struct Sharer {
@@ -87,7 +94,7 @@ struct Entry {
   bool ending = false;  // the definition is being taken back
   Operator* op = nullptr;
   std::vector<std::unique_ptr<Operator>> former;  // live one included
-  std::set<DispatchKey> warned;                   // where an override has been warned of
+  std::vector<DispatchKey> warned;                // where an override has been warned of
   CountedPtr<MissingKernelReporter> reporter;     // who is told where a call finds no kernel
 
   bool has_kernel(Viewer viewer) const;
@@ -111,7 +118,7 @@ struct Entry {
   // Writes slots and mask of the live operator so that they equal what resolve() says.
   void publish(const Common& common) const;
   // Makes every call of an operator raise OperatorGone.
-  static void bury(Operator& op);
+  static void mark_removed(Operator& op);
   // Whether a typed handle was ever made of it.
   static bool has_handle(const Operator& op) noexcept;
   // Where the stored table or mask differs from the computed one, or the entry contradicts
@@ -120,11 +127,6 @@ struct Entry {
 
   // The operator for this declaration: one of former times, or a new one.
   Operator& operator_for(const Schema& schema);
-
-  // What stands at a runtime key, as dump_table() has it; empty where nothing does.
-  std::string describe_slot(DispatchKey key, const Common& common, Viewer viewer) const;
-  std::string dump(Viewer viewer) const;
-  std::string dump_table(const Common& common, Viewer viewer) const;
 };
 
 }  // namespace opyard

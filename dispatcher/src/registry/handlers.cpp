@@ -6,7 +6,7 @@
 #include "opyard/slot/modes.h"
 #include "opyard/slot/thread_dispatcher.h"
 #include "opyard/tensor/tensor.h"
-#include "registry/stubs.h"
+#include "registry/built_in_records.h"
 
 namespace opyard {
 namespace {
@@ -62,18 +62,20 @@ void note_entry(const Record&, const Operator& op, DispatchKeySet keys, Stack& s
 
 }  // namespace
 
-const Record& entry_keys_stub() {
-  static const Record& built_in = make_stub(RecordRole::Kernel, &note_entry, "built in");
+const Record& entry_keys_record() {
+  static const Record& built_in = make_built_in_record(RecordRole::Kernel, &note_entry, "built in");
   return built_in;
 }
 
-const Record& dispatcher_stub() {
-  static const Record& built_in = make_stub(RecordRole::Kernel, &run_dispatcher, "built in");
+const Record& dispatcher_record() {
+  static const Record& built_in =
+      make_built_in_record(RecordRole::Kernel, &run_dispatcher, "built in");
   return built_in;
 }
 
-const Record& handlers_stub() {
-  static const Record& built_in = make_stub(RecordRole::Kernel, &run_handlers, "built in");
+const Record& handlers_record() {
+  static const Record& built_in =
+      make_built_in_record(RecordRole::Kernel, &run_handlers, "built in");
   return built_in;
 }
 

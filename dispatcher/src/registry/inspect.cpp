@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "opyard/schema/parse.h"
+#include "registry/built_in_records.h"
+#include "registry/dump.h"
 #include "registry/state.h"
-#include "registry/stubs.h"
 
 namespace opyard {
 
@@ -64,7 +65,9 @@ std::pair<std::string, std::string> Registry::python_module(const OperatorName& 
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
   if (entry == nullptr || !entry->definition) return {};
-  return {entry->definition->python_module, entry->definition->python_context};
+  const KnownDefinition::Texts* const texts = entry->definition->texts.find();
+  if (texts == nullptr) return {};
+  return {texts->python_module, texts->python_context};
 }
 
 bool Registry::has_kernel(const OperatorName& name) const {
@@ -120,7 +123,7 @@ bool Registry::is_fallthrough(const OperatorName& name, DispatchKey key) const {
 
 bool Registry::has_fallback(DispatchKey key) const {
   const std::lock_guard lock(state_->mutex);
-  return state_->common.fallback(key, state_->common.here()) != nullptr;
+  return state_->common.fallbacks.newest(key, state_->common.here()) != nullptr;
 }
 
 std::vector<RegistryEvent> Registry::history() const {
@@ -133,7 +136,7 @@ std::vector<std::string> Registry::dangling() const {
   std::vector<std::string> dumps;
   for (const auto& [name, entry] : state_->entries) {
     if (!entry->definition && !entry->kernels.empty()) {
-      dumps.push_back(entry->dump(state_->common.here()));
+      dumps.push_back(opyard::dump(*entry, state_->common.here()));
     }
   }
   return dumps;
@@ -148,20 +151,20 @@ CountedPtr<MissingKernelReporter> Registry::missing_kernel_reporter(const Operat
 std::string Registry::dump(const OperatorName& name) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
-  return entry == nullptr ? "" : entry->dump(state_->common.here());
+  return entry == nullptr ? "" : opyard::dump(*entry, state_->common.here());
 }
 
 std::string Registry::dump_table(const OperatorName& name) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
-  return entry == nullptr ? "" : entry->dump_table(state_->common, state_->common.here());
+  return entry == nullptr ? "" : opyard::dump_table(*entry, state_->common, state_->common.here());
 }
 
 std::string Registry::dump_table(const OperatorName& name, const Interpreter* interpreter) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
   const Viewer viewer = interpreter == nullptr ? Viewer::outside() : Viewer::of(interpreter);
-  return entry == nullptr ? "" : entry->dump_table(state_->common, viewer);
+  return entry == nullptr ? "" : opyard::dump_table(*entry, state_->common, viewer);
 }
 
 void Registry::check_invariants() const {
@@ -171,8 +174,8 @@ void Registry::check_invariants() const {
     if (drift.empty()) continue;
     const Viewer here = state_->common.here();
     fail(ErrorKind::Internal,
-         fmt::format("{}\nCanonical state\n{}Computed table:\n{}", drift, entry->dump(here),
-                     entry->dump_table(state_->common, here)));
+         fmt::format("{}\nCanonical state\n{}Computed table:\n{}", drift,
+                     opyard::dump(*entry, here), opyard::dump_table(*entry, state_->common, here)));
   }
 }
 
@@ -180,17 +183,17 @@ Registry::Resolution Registry::resolve(const Operator& op, DispatchKey key) cons
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(op);
   if (entry == nullptr) {
-    return {&gone_stub(), "definition taken back", gone_stub().provenance};
+    return {&gone_record(), "definition taken back", gone_record().provenance.str()};
   }
   const Resolved resolved = entry->resolve(key, state_->common, state_->common.here());
-  return {resolved.record, resolved.rule, resolved.record->provenance};
+  return {resolved.record, resolved.rule, resolved.record->provenance.str()};
 }
 
 const Record& Registry::resolve_below(const Operator& op, DispatchKey key, DispatchKey at,
                                       std::uint64_t order) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(op);
-  if (entry == nullptr) return gone_stub();
+  if (entry == nullptr) return gone_record();
   return *entry->resolve_below(key, at, order, state_->common).record;
 }
 

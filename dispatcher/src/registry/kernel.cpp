@@ -1,7 +1,7 @@
 // registry/kernel.cpp: kernels that take boxes, and the kernel that is not there.
 #include "opyard/registry/kernel.h"
 
-#include "registry/stubs.h"
+#include "registry/built_in_records.h"
 
 namespace opyard {
 

@@ -58,7 +58,7 @@ std::string Registry::metadata(const OperatorName& name) const {
     const std::lock_guard lock(state_->mutex);
     const Entry* const entry = state_->find(op);
     if (entry != nullptr) {
-      doc = entry->definition->doc;
+      if (const auto* texts = entry->definition->texts.find()) doc = texts->doc;
       tags = entry->definition->tags;
     }
   }

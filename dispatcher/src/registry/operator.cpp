@@ -43,7 +43,7 @@ namespace {
   fail(ErrorKind::BadReturn,
        fmt::format("{}: the kernel {} left {} results on the stack, but the schema has {}.\n"
                    "Declaration: {}",
-                   to_string(op.name()), record.provenance, count, op.schema().results.size(),
+                   to_string(op.name()), record.provenance.str(), count, op.schema().results.size(),
                    op.declaration()));
 }
 
@@ -56,7 +56,7 @@ OPYARD_COLD void check_result(const Operator& op, const Record& record, std::siz
   fail(ErrorKind::BadReturn,
        fmt::format("{}: the kernel {} left {} ({}) as result {}, but the schema says {}.\n"
                    "Declaration: {}",
-                   to_string(op.name()), record.provenance, name_of(result.kind()),
+                   to_string(op.name()), record.provenance.str(), name_of(result.kind()),
                    to_string(result), position, to_string(wanted), op.declaration()));
 }
 
@@ -268,7 +268,7 @@ void Operator::check_signature(const std::type_info& signature, InferredTypes (*
   if (const auto difference = find_difference(schema_, schema_of(types))) {
     fail(ErrorKind::BadSignature,
          fmt::format("{} cannot be called as {}. {}\nDeclaration: {}", to_string(schema_.name),
-                     readable(signature), *difference, declaration_));
+                     demangled(signature), *difference, declaration_));
   }
   if (!fix_signature(signature, true)) {
     const std::uintptr_t known = signature_.load(std::memory_order_acquire);
@@ -276,8 +276,8 @@ void Operator::check_signature(const std::type_info& signature, InferredTypes (*
          fmt::format("Tried to call {} with a wrong C++ signature.\n"
                      "  correct signature: {}\n  called as:         {}",
                      to_string(schema_.name),
-                     known != 0 ? readable(*signature_in(known)) : "none any more",
-                     readable(signature)));
+                     known != 0 ? demangled(*signature_in(known)) : "none any more",
+                     demangled(signature)));
   }
 }
 

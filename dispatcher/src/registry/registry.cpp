@@ -12,12 +12,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "opyard/base/warning.h"
+#include "registry/built_in_records.h"
 #include "registry/reclaim.h"
 #include "registry/signature.h"
 #include "registry/state.h"
-#include "registry/stubs.h"
 #include "registry/views.h"
 
 namespace opyard {
@@ -39,8 +40,8 @@ std::string place_of(DispatchKey key) {
                    "  kernel 1: {}\n    dispatch key: {}\n    {}\n"
                    "  kernel 2: {}\n    dispatch key: {}\n    {}",
                    entry.op != nullptr ? entry.op->declaration() : to_string(entry.name),
-                   readable(*known.signature), place_of(known_key), known.provenance,
-                   readable(*added.signature), place_of(added_key), added.provenance));
+                   demangled(*known.signature), place_of(known_key), known.provenance.str(),
+                   demangled(*added.signature), place_of(added_key), added.provenance.str()));
 }
 
 // Raises where a kernel's C++ types are not those of a schema.
@@ -52,7 +53,7 @@ void check_types(const Schema& schema, const std::string& schema_provenance, con
          fmt::format("A kernel's C++ types do not match the operator's schema.\n"
                      "  operator: {}\n  schema: {}\n    {}\n  kernel: {}\n    {}\n  reason: {}",
                      to_string(schema.name), to_string(schema), schema_provenance,
-                     to_string(inferred), kernel.provenance, *difference));
+                     to_string(inferred), kernel.provenance.str(), *difference));
   }
 }
 
@@ -85,7 +86,7 @@ void fix_signature(const Entry& entry, const Record& kernel) {
   fail(ErrorKind::BadRegistration,
        fmt::format("{}: this operator is called from C++ with another signature than that of the "
                    "kernel {}, which is {}",
-                   to_string(entry.name), kernel.provenance, readable(*kernel.signature)));
+                   to_string(entry.name), kernel.provenance.str(), demangled(*kernel.signature)));
 }
 
 const char* name_of(const Interpreter& interpreter) {
@@ -110,7 +111,7 @@ std::string describe_override(const Entry& entry, DispatchKey key, const Record&
       "dispatch key\n  operator: {}\n  dispatch key: {}\n  previous kernel: {}\n"
       "  new kernel: {}",
       entry.op != nullptr ? entry.op->declaration() : to_string(entry.name), to_string(key),
-      former.provenance, fresh.provenance);
+      former.provenance.str(), fresh.provenance.str());
 }
 
 // Takes one of several definers away; false where it is the only one.
@@ -170,19 +171,19 @@ bool has_ended_definition(const Entry& entry) {
              "{} ({}), and interpreter {} has defined {} ({}); give both the same schema, or "
              "one of them another name",
              name_of(*fresh.interpreter), to_string(fresh.schema), fresh.provenance,
-             name_of(*other), entry.op->declaration(), entry.definition->provenance));
+             name_of(*other), entry.op->declaration(), entry.definition->provenance.str()));
   }
   fail(ErrorKind::BadRegistration,
        fmt::format("Tried to register an operator ({}) with the same name and overload name "
                    "multiple times. Duplicate registration: {}. Original registration: {}",
-                   to_string(fresh.schema), fresh.provenance, entry.definition->provenance));
+                   to_string(fresh.schema), fresh.provenance, entry.definition->provenance.str()));
 }
 
 }  // namespace
 
 Registry::Registry() : state_(new State) {
   std::unique_ptr<State> unless_done(state_);
-  make_stubs();
+  make_built_in_records();
   prepare_reclaimer();
   static_cast<void>(unless_done.release());
 }
@@ -226,7 +227,7 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
     const std::uint64_t former_id = may_share_again(entry, definition, owner, again);
     if (former_id == 0 && !may_share(entry, definition)) refuse_definition(entry, definition);
     entry.sharers.reserve(entry.sharers.size() + 1);
-    const std::uint64_t id = state_->add_target({State::What::Definition, &entry, {}, nullptr});
+    const std::uint64_t id = state_->add_target({State::What::Definition, &entry});
     if (former_id != 0) {
       state_->log(false, entry, former_id, definition.provenance);
       state_->targets.erase(former_id);
@@ -236,21 +237,21 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
     state_->log(true, entry, id, definition.provenance);
     return Registration(id);
   }
-  for (const auto& [key, stack] : entry.kernels) {
-    for (const RegisteredKernel& kernel : stack) {
-      check_types(definition.schema, definition.provenance, *kernel.record);
-    }
+  for (const RegisteredKernel& kernel : entry.kernels.all()) {
+    check_types(definition.schema, definition.provenance, *kernel.record);
   }
   Operator& op = entry.operator_for(definition.schema);
+  KnownDefinition known(std::move(definition));
+  state_->share(known.provenance);
   entry.prepare_views(op, state_->common);
-  const std::uint64_t id = state_->add_target({State::What::Definition, &entry, {}, nullptr});
-  if (const auto [known, key] = entry.first_signature();
-      known != nullptr && !op.fix_signature(*known->signature, false)) {
+  const std::uint64_t id = state_->add_target({State::What::Definition, &entry});
+  if (const auto [kernel, key] = entry.first_signature();
+      kernel != nullptr && !op.fix_signature(*kernel->signature, false)) {
     state_->targets.erase(id);
     fail(ErrorKind::BadRegistration,
          fmt::format("{} had another C++ signature when it was defined before, and handles to it "
                      "may still be in use; its kernel {} now has {}",
-                     op.declaration(), known->provenance, readable(*known->signature)));
+                     op.declaration(), kernel->provenance.str(), demangled(*kernel->signature)));
   }
   Operator* former = nullptr;  // the one of another schema
   if (replaces) {
@@ -258,14 +259,13 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
     state_->targets.erase(entry.definition_id);
     if (entry.op != &op) {
       former = entry.op;
-      Entry::bury(*former);
+      Entry::mark_removed(*former);
       former->forget_signature();
       reporter = std::move(entry.reporter);
     }
   }
   const bool is_news = !replaces || former != nullptr;
-  definition.schema = Schema();  // the operator has it
-  entry.definition.emplace(std::move(definition));
+  entry.definition.emplace(std::move(known));
   entry.definition_id = id;
   entry.definition_owner = owner;
   entry.op = &op;
@@ -287,7 +287,7 @@ Registration Registry::listen(RegistrationListener listener) {
   for (const auto& [name, entry] : state_->entries) {
     if (entry->definition && !entry->ending) defined.push_back(entry->op);
   }
-  const std::uint64_t id = state_->add_target({State::What::Listener, nullptr, {}, nullptr});
+  const std::uint64_t id = state_->add_target({State::What::Listener, nullptr});
   try {
     state_->listeners.add(id, std::move(listener), std::move(defined));
   } catch (...) {
@@ -337,50 +337,46 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
     state_->history.prepare();
     entry = &state_->entry(name);
     check_kernel(*entry, key, *record);
-    const auto place = entry->kernels.try_emplace(key).first;
-    auto& stack = place->second;
+    state_->share(record->provenance);
+    const std::span<RegisteredKernel> stack = entry->kernels.at(key);
     const auto is_own = [&](const RegisteredKernel& kernel) {
       return owner != nullptr && kernel.owner == owner;
     };
     const auto own = std::find_if(stack.begin(), stack.end(), is_own);
     const bool in_place = own != stack.end() && (own + 1 == stack.end() || own->id <= again);
-    const std::ptrdiff_t own_at = own - stack.begin();
-    std::uint64_t id = 0;
+    const auto below = std::find_if(stack.rbegin(), stack.rend(), [&](const auto& kernel) {
+      return meet(*kernel.record, *record);
+    });
+    const bool was_warned =
+        std::find(entry->warned.begin(), entry->warned.end(), key) != entry->warned.end();
+    if (below != stack.rend() && !in_place && !is_own(*below) && !override && !was_warned) {
+      warning = describe_override(*entry, key, *below->record, *record);
+    }
+    if (entry->op != nullptr && record->interpreter != nullptr && state_->common.several()) {
+      OperatorView::require(*entry->op, *record->interpreter);
+    }
+    if (own != stack.end() && !in_place) covered = own->id;
+    const std::uint64_t id = state_->add_target({State::What::Kernel, entry, key});
     try {
-      const auto below = std::find_if(stack.rbegin(), stack.rend(), [&](const auto& kernel) {
-        return meet(*kernel.record, *record);
-      });
-      if (below != stack.rend() && !in_place && !is_own(*below) && !override &&
-          !entry->warned.contains(key)) {
-        warning = describe_override(*entry, key, *below->record, *record);
-      }
-      if (entry->op != nullptr && record->interpreter != nullptr && state_->common.several()) {
-        OperatorView::require(*entry->op, *record->interpreter);
-      }
-      stack.reserve(stack.size() + 1);
-      id = state_->add_target({State::What::Kernel, entry, key, nullptr});
+      if (!in_place) entry->kernels.reserve_one();  // the stack is elsewhere afterwards
       fix_signature(*entry, *record);
     } catch (...) {
       state_->targets.erase(id);
-      if (stack.empty()) entry->kernels.erase(place);
       throw;
     }
     registration = Registration(id);
     record->key = key;
     record->order = id;
-    RegisteredKernel* added = nullptr;
     if (in_place) {
-      added = &stack[std::size_t(own_at)];
-      record->order = added->record->order;
-      state_->log(false, *entry, key, *added);
-      state_->targets.erase(added->id);
-      std::swap(added->record, record);
-      added->id = id;
+      record->order = own->record->order;
+      state_->log(false, *entry, *own);
+      state_->targets.erase(own->id);
+      std::swap(own->record, record);
+      own->id = id;
+      state_->log(true, *entry, *own);
     } else {
-      if (own_at != std::ptrdiff_t(stack.size())) covered = stack[std::size_t(own_at)].id;
-      added = &stack.emplace_back(RegisteredKernel{std::move(record), id, owner});
+      state_->log(true, *entry, entry->kernels.push({std::move(record), id, owner}));
     }
-    state_->log(true, *entry, key, *added);
     entry->publish(state_->common);
     if (record != nullptr) retire(std::move(record));
     freed = collect_retired();
@@ -388,7 +384,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
   if (!warning.empty()) {
     warn_at_once(WarningKind::User, warning);  // a handler that throws takes the registration back
     const std::lock_guard lock(state_->mutex);
-    entry->warned.insert(key);
+    entry->warned.push_back(key);
   }
   if (covered != 0) undo(covered);
   return registration;
@@ -411,43 +407,36 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
   RecordChain freed;
   const std::lock_guard lock(state_->mutex);
   state_->history.prepare();
-  const auto place = state_->common.fallbacks.try_emplace(key).first;
-  std::vector<Common::Fallback>& stack = place->second;
-  std::uint64_t id = 0;
-  Common::Fallback* replaced = nullptr;
-  try {
-    for (Common::Fallback& former : stack) {
-      if (owner != nullptr && former.owner == owner && former.id <= again) {
-        replaced = &former;
-      } else if (meet(*former.record, *record)) {
-        fail(ErrorKind::BadRegistration,
-             fmt::format(
-                 "Tried to register multiple backend fallbacks for the same dispatch key {}; "
-                 "previous registration {}, new registration {}",
-                 to_string(key), former.record->provenance, record->provenance));
-      }
+  state_->share(record->provenance);
+  RegisteredKernel* replaced = nullptr;
+  for (RegisteredKernel& former : state_->common.fallbacks.at(key)) {
+    if (owner != nullptr && former.owner == owner && former.id <= again) {
+      replaced = &former;
+    } else if (meet(*former.record, *record)) {
+      fail(ErrorKind::BadRegistration,
+           fmt::format("Tried to register multiple backend fallbacks for the same dispatch key {}; "
+                       "previous registration {}, new registration {}",
+                       to_string(key), former.record->provenance.str(), record->provenance.str()));
     }
-    if (record->interpreter != nullptr && state_->common.several()) {
-      for (const auto& [name, entry] : state_->entries) {
-        if (entry->op != nullptr) OperatorView::require(*entry->op, *record->interpreter);
-      }
-    }
-    if (replaced == nullptr) stack.reserve(stack.size() + 1);
-    id = state_->add_target({State::What::Fallback, nullptr, key, nullptr});
-  } catch (...) {
-    if (stack.empty()) state_->common.fallbacks.erase(place);
-    throw;
   }
+  if (record->interpreter != nullptr && state_->common.several()) {
+    for (const auto& [name, entry] : state_->entries) {
+      if (entry->op != nullptr) OperatorView::require(*entry->op, *record->interpreter);
+    }
+  }
+  if (replaced == nullptr) state_->common.fallbacks.reserve_one();
+  const std::uint64_t id = state_->add_target({State::What::Fallback, nullptr, key});
+  record->key = key;
   if (replaced != nullptr) {
-    state_->log(false, key, *replaced);
+    state_->log(false, *replaced);
     state_->targets.erase(replaced->id);
     std::swap(replaced->record, record);
     replaced->id = id;
   } else {
-    replaced = &stack.emplace_back(Common::Fallback{std::move(record), id, owner});
+    replaced = &state_->common.fallbacks.push({std::move(record), id, owner});
   }
   state_->publish_all();
-  state_->log(true, key, *replaced);
+  state_->log(true, *replaced);
   if (record != nullptr) retire(std::move(record));
   freed = collect_retired();
   return Registration(id);
@@ -473,7 +462,7 @@ Registration Registry::claim_namespace(std::string name_space, std::string prove
                claimed, former.provenance, provenance));
     }
     claims.reserve(claims.size() + 1);
-    id = state_->add_target({State::What::Namespace, nullptr, {}, &claimed});
+    id = state_->add_target(State::Target(&claimed));
   } catch (...) {
     if (claims.empty()) state_->claims.erase(place);
     throw;
@@ -511,7 +500,7 @@ void Registry::undo(std::uint64_t id) noexcept {
   switch (target.what) {
     case State::What::Definition:
       state_->log(false, *target.entry, id, target.entry->definition->provenance);
-      Entry::bury(*target.entry->op);
+      Entry::mark_removed(*target.entry->op);
       target.entry->op->forget_signature();
       target.entry->op = nullptr;
       target.entry->definition.reset();
@@ -520,28 +509,17 @@ void Registry::undo(std::uint64_t id) noexcept {
       detail::registry_generation.fetch_add(1, std::memory_order_release);
       break;
     case State::What::Kernel: {
-      const auto at = target.entry->kernels.find(target.key);
-      auto& stack = at->second;
-      const auto kernel = std::find_if(stack.begin(), stack.end(),
-                                       [&](const RegisteredKernel& k) { return k.id == id; });
-      state_->log(false, *target.entry, target.key, *kernel);
-      std::unique_ptr<Record> record = std::move(kernel->record);
-      stack.erase(kernel);
-      if (stack.empty()) target.entry->kernels.erase(at);
+      RegisteredKernel kernel = target.entry->kernels.take(target.key, id);
+      state_->log(false, *target.entry, kernel);
       target.entry->publish(state_->common);
-      retire(std::move(record));
+      retire(std::move(kernel.record));
       break;
     }
     case State::What::Fallback: {
-      const auto at = state_->common.fallbacks.find(target.key);
-      const auto fallback = std::find_if(at->second.begin(), at->second.end(),
-                                         [&](const auto& one) { return one.id == id; });
-      state_->log(false, target.key, *fallback);
-      std::unique_ptr<Record> record = std::move(fallback->record);
-      at->second.erase(fallback);
-      if (at->second.empty()) state_->common.fallbacks.erase(at);
+      RegisteredKernel fallback = state_->common.fallbacks.take(target.key, id);
+      state_->log(false, fallback);
       state_->publish_all();
-      retire(std::move(record));
+      retire(std::move(fallback.record));
       break;
     }
     case State::What::Namespace: {

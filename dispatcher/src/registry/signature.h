@@ -1,11 +1,11 @@
 // registry/signature.h: C++ signatures, as people and schemas see them.
 //
-// Depends on: base/readable.h, registry/record.h, schema/schema.h.
+// Depends on: base/demangled.h, registry/record.h, schema/schema.h.
 #pragma once
 
 #include <cstdint>
 
-#include "base/readable.h"
+#include "base/demangled.h"
 #include "opyard/registry/record.h"
 #include "opyard/schema/schema.h"
 

@@ -19,13 +19,21 @@
 namespace opyard {
 
 struct Registry::State {
-  enum class What { Definition, Kernel, Fallback, Namespace, Listener };
+  enum class What : std::uint8_t { Definition, Kernel, Fallback, Namespace, Listener };
   struct Target {
     What what;
-    Entry* entry = nullptr;
     DispatchKey key = DispatchKey::Undefined;
-    const std::string* name_space = nullptr;  // the key in `claims`
+    union {
+      Entry* entry;
+      const std::string* name_space;  // of a Namespace: the key in `claims`
+    };
+
+    Target(What of, Entry* in, DispatchKey at = DispatchKey::Undefined) noexcept
+        : what(of), key(at), entry(in) {}
+    explicit Target(const std::string* claimed) noexcept
+        : what(What::Namespace), name_space(claimed) {}
   };
+  static_assert(sizeof(Target) == 16, "there is one for each registration");
   struct Claim {
     std::string provenance;
     const Interpreter* interpreter;
@@ -40,6 +48,7 @@ struct Registry::State {
   History history;
   std::unordered_map<std::uint64_t, Target> targets;  // by registration
   std::uint64_t last_id = 0;
+  SharedText last_text;
 
   const Entry* find(const OperatorName& name) const {
     const auto found = entries.find(name);
@@ -53,9 +62,22 @@ struct Registry::State {
   Entry& entry(const OperatorName& name) {
     const auto found = entries.find(name);
     if (found != entries.end()) return *found->second;
-    auto fresh = std::make_unique<Entry>();  // whole before anyone can find it
-    fresh->name = name;
-    return *entries.emplace(name, std::move(fresh)).first->second;
+    const auto place = entries.emplace(name, nullptr).first;
+    try {
+      place->second = std::make_unique<Entry>(place->first);
+    } catch (...) {
+      entries.erase(place);
+      throw;
+    }
+    return *place->second;
+  }
+  // A text that says the same as the one before shares its memory: those of a library mostly do.
+  void share(SharedText& text) noexcept {
+    if (text.str() == last_text.str()) {
+      text = last_text;
+    } else {
+      last_text = text;
+    }
   }
   std::uint64_t add_target(Target target) {
     const std::uint64_t id = last_id + 1;
@@ -68,12 +90,13 @@ struct Registry::State {
            const std::string& provenance) noexcept {
     log(RegistryThing::Definition, added, entry.name, {}, id, provenance);
   }
-  void log(bool added, const Entry& entry, DispatchKey key,
-           const RegisteredKernel& kernel) noexcept {
-    log(RegistryThing::Kernel, added, entry.name, key, kernel.id, kernel.record->provenance);
+  void log(bool added, const Entry& entry, const RegisteredKernel& kernel) noexcept {
+    log(RegistryThing::Kernel, added, entry.name, kernel.key(), kernel.id,
+        kernel.record->provenance.str());
   }
-  void log(bool added, DispatchKey key, const Common::Fallback& fallback) noexcept {
-    history.add(RegistryThing::Fallback, added, key, fallback.id, fallback.record->provenance);
+  void log(bool added, const RegisteredKernel& fallback) noexcept {
+    history.add(RegistryThing::Fallback, added, fallback.key(), fallback.id,
+                fallback.record->provenance.str());
   }
   void log(bool added, const std::string& name_space, const Claim& claim) noexcept {
     history.add(RegistryThing::Namespace, added, {}, claim.id, claim.provenance, name_space);

@@ -1,8 +1,8 @@
 // registry/views.cpp: making views, finding the one of a call, and who takes part.
 #include "registry/views.h"
 
+#include "registry/built_in_records.h"
 #include "registry/state.h"
-#include "registry/stubs.h"
 
 namespace opyard {
 namespace {
@@ -18,9 +18,10 @@ const Record& slot_of_view(const OperatorView& view, DispatchKeySet keys) noexce
 
 }  // namespace
 
-const Record& view_stub() {
-  static const Record& stub = make_stub(RecordRole::View, &run_view, "as the interpreter sees it");
-  return stub;
+const Record& view_record() {
+  static const Record& record =
+      make_built_in_record(RecordRole::View, &run_view, "as the interpreter sees it");
+  return record;
 }
 
 const OperatorView* OperatorView::find(const Operator& op, Who who,

@@ -5,7 +5,7 @@
 // one for threads that are in none.
 //
 //   Operator ── table_ ── slot ──> record             where all see the same
-//            │                └──> view_stub()        where they do not
+//            │                └──> view_record()        where they do not
 //            └─ views_ ──> View ── slots              a chain
 //
 // A view is never freed, so that calls may walk the chain without a lock. The view of an interpreter

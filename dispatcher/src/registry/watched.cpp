@@ -11,7 +11,7 @@
 #include "opyard/observe/observer.h"
 #include "opyard/registry/registry.h"
 #include "opyard/registry/trace.h"
-#include "registry/stubs.h"
+#include "registry/built_in_records.h"
 
 namespace opyard {
 namespace {
@@ -98,14 +98,15 @@ void read_environment() {
 
 }  // namespace
 
-const Record& observe_stub() {
-  static const Record& stub = make_stub(RecordRole::Observe, &run_observe, "built in");
-  return stub;
+const Record& observe_record() {
+  static const Record& record = make_built_in_record(RecordRole::Observe, &run_observe, "built in");
+  return record;
 }
 
-const Record& trace_stub() {
-  static const Record& stub = make_stub(RecordRole::Trace, &run_trace, "the dispatch trace");
-  return stub;
+const Record& trace_record() {
+  static const Record& record =
+      make_built_in_record(RecordRole::Trace, &run_trace, "the dispatch trace");
+  return record;
 }
 
 void set_dispatch_trace(bool on) { Registry::instance().set_traced(on); }

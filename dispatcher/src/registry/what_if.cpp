@@ -6,58 +6,50 @@
 
 #include <fmt/format.h>
 
+#include "registry/dump.h"
 #include "registry/state.h"
 
 namespace opyard {
 namespace {
 
 constexpr const char* kTheNewKernel = "the new kernel";
+constexpr std::uint64_t kTrial = 0;  // no registration has this number
 
 // The active kernel of a key, taken away, or one put on top; until the end of the scope.
 class Trial {
  public:
   Trial(Entry& entry, DispatchKey key, WhatIf change) : entry_(entry), key_(key) {
     if (change == WhatIf::Removal) {
-      const auto found = entry.kernels.find(key);
-      if (found == entry.kernels.end()) {
+      const KernelStacks::Stack stack = entry.kernels.at(key);
+      if (stack.empty()) {
         fail(ErrorKind::BadValue,
              fmt::format("{}: there is no kernel at {} that could be taken back",
                          to_string(entry.name), to_string(key)));
       }
-      removed_ = std::move(found->second.back());
-      found->second.pop_back();
-      if (found->second.empty()) emptied_ = entry.kernels.extract(found);
+      removed_ = entry.kernels.take(key, stack.back().id);
       return;
     }
     auto record = std::make_unique<Record>();
     record->provenance = kTheNewKernel;
     if (change == WhatIf::Fallthrough) record->role = RecordRole::Fallthrough;
-    const auto place = entry.kernels.try_emplace(key).first;
-    try {
-      place->second.push_back({std::move(record), 0, nullptr});
-    } catch (...) {
-      if (place->second.empty()) entry.kernels.erase(place);
-      throw;
-    }
+    record->key = key;
+    entry.kernels.reserve_one();
+    entry.kernels.push({std::move(record), kTrial, nullptr});
   }
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
   ~Trial() {
     if (removed_.record != nullptr) {
-      if (!emptied_.empty()) entry_.kernels.insert(std::move(emptied_));
-      entry_.kernels.find(key_)->second.push_back(std::move(removed_));  // there was room for it
+      entry_.kernels.push(std::move(removed_));  // there was room for it
       return;
     }
-    const auto place = entry_.kernels.find(key_);
-    place->second.pop_back();
-    if (place->second.empty()) entry_.kernels.erase(place);
+    entry_.kernels.take(key_, kTrial);
   }
 
  private:
   Entry& entry_;
   const DispatchKey key_;
   RegisteredKernel removed_{};
-  decltype(Entry::kernels)::node_type emptied_;  // where the removed one was the last
 };
 
 // What stands at each slot that can hold a kernel, as text; the rest is empty.
@@ -66,7 +58,7 @@ std::vector<std::string> table_of(const Entry& entry, const Common& common) {
   for (std::size_t slot = 0; slot < table.size(); ++slot) {
     const DispatchKey key = key_of_slot(unsigned(slot));
     if (key == DispatchKey::ThreadEntry || (slot > 0 && key == DispatchKey::Undefined)) continue;
-    table[slot] = entry.describe_slot(key, common, common.here());
+    table[slot] = describe_slot(entry, key, common, common.here());
   }
   return table;
 }

@@ -5,7 +5,7 @@
 // others. (Any is also what lies below kDepth, where it is reached first.)
 #include "opyard/schema/type_of.h"
 
-#include <tsl/robin_map.h>
+#include <unordered_map>
 
 #include "opyard/schema/future_type.h"
 #include "opyard/value/dict_object.h"
@@ -129,7 +129,7 @@ class TypeFinder {
     return compound_type(TypeKind::Dict, {std::move(keys).take(), std::move(values).take()});
   }
 
-  tsl::robin_map<const Counted*, TypePtr> known_;
+  std::unordered_map<const Counted*, TypePtr> known_;
   int depth_ = 0;
 };
 

@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/sized.h"
+#include "base/versioned_struct.h"
 #include "opyard/slot/gpu_trace.h"
 
 namespace opyard {

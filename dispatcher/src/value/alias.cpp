@@ -1,9 +1,8 @@
 // value/alias.cpp: walking through values, and comparing what was found by its memory.
 #include "opyard/value/alias.h"
 
-#include <tsl/robin_set.h>
-
 #include <algorithm>
+#include <unordered_set>
 
 #include "opyard/value/dict_object.h"
 #include "opyard/value/future_object.h"
@@ -87,7 +86,7 @@ std::vector<Value> sub_values(const Value& value) {
   std::vector<Value> found;
   if (memory_of(value) == nullptr) return found;
   found.push_back(value);
-  tsl::robin_set<const void*> seen{identity_of(value)};
+  std::unordered_set<const void*> seen{identity_of(value)};
   std::vector<Value> elements;
   for (std::size_t i = 0; i < found.size(); ++i) {
     elements.clear();
@@ -101,7 +100,7 @@ std::vector<Value> sub_values(const Value& value) {
 }
 
 bool overlaps(const Value& a, const Value& b) {
-  tsl::robin_set<const void*> memory;
+  std::unordered_set<const void*> memory;
   for (const Value& value : sub_values(a)) memory.insert(memory_of(value));
   const std::vector<Value> others = sub_values(b);
   return std::ranges::any_of(others,

@@ -9,9 +9,9 @@
 #include "opyard/value/deep_copy.h"
 
 #include <fmt/format.h>
-#include <tsl/robin_map.h>
 
 #include <cstring>
+#include <unordered_map>
 
 #include "opyard/value/dict_object.h"
 
@@ -22,7 +22,7 @@ struct CopyMemo::State {
     Value original;  // so that its address is not used again
     Value copy;      // None while an object of a user is being copied
   };
-  tsl::robin_map<const Counted*, std::size_t> positions;
+  std::unordered_map<const Counted*, std::size_t> positions;
   std::vector<Entry> entries;
 };
 

@@ -10,11 +10,11 @@
 // out and once for each. A tuple is made after its elements, so it can only be inside itself
 // through a list or dict, and those are refused.
 #include <fmt/format.h>
-#include <tsl/robin_map.h>
-#include <tsl/robin_set.h>
 
 #include <bit>
 #include <cmath>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "opyard/value/dict_object.h"
 #include "opyard/value/hash.h"
@@ -80,7 +80,7 @@ class Comparison {
   }
 
   std::vector<std::pair<const Value*, const Value*>> later_;
-  tsl::robin_set<Pair, HashOfPair> seen_;
+  std::unordered_set<Pair, HashOfPair> seen_;
 };
 
 std::uint64_t hash_of_double(double number) noexcept {
@@ -165,7 +165,7 @@ class TupleHashes {
   }
 
   std::vector<const Value*> later_;
-  tsl::robin_map<const Counted*, std::uint64_t> known_;
+  std::unordered_map<const Counted*, std::uint64_t> known_;
 };
 
 }  // namespace

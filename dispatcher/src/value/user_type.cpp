@@ -9,7 +9,7 @@
 #include <mutex>
 #include <typeindex>
 
-#include "base/readable.h"
+#include "base/demangled.h"
 #include "opyard/base/error.h"
 #include "opyard/base/mutex.h"
 
@@ -77,7 +77,7 @@ void check_members(std::string_view name, const std::vector<EnumMember>& members
 std::string described(const Table::Row& row) {
   const char* const what = row.type->is_enum() ? "enum" : "class";
   if (row.cpp == nullptr) return fmt::format("an {} without a C++ type", what);
-  return fmt::format("the C++ {} {}", what, readable(*row.cpp));
+  return fmt::format("the C++ {} {}", what, demangled(*row.cpp));
 }
 
 bool same(const Table::Row& row, const std::type_info* cpp,
@@ -181,7 +181,7 @@ const UserType& require_user_type(const std::type_info& type) {
     fail(ErrorKind::BadRegistration,
          fmt::format("the C++ type {} is not registered; call register_class or register_enum "
                      "with a name such as demo.Counter before it is used",
-                     readable(type)));
+                     demangled(type)));
   }
   return *found;
 }

@@ -174,7 +174,7 @@ class OPYARD_API Operator {
   friend struct OperatorView;
 
   // The mask lies beside the slots of the commonest backends, in one cache line.
-  struct alignas(64) Table {
+  struct Table {
     std::atomic<std::uint64_t> mask;
     std::atomic<const Record*> slots[kSlotCount];
 
@@ -183,7 +183,8 @@ class OPYARD_API Operator {
       return *reinterpret_cast<const std::atomic<const Record*>*>(
           reinterpret_cast<const char*>(slots) + index * sizeof(slots[0]));
     }
-  } table_;
+  };
+  alignas(64) Table table_;
 
   const Schema schema_;
   const std::string declaration_;

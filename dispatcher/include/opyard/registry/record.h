@@ -26,6 +26,7 @@
 #include <typeinfo>
 #include <vector>
 
+#include "opyard/base/shared_text.h"
 #include "opyard/keys/dispatch_key_set.h"
 #include "opyard/registry/register_call.h"
 #include "opyard/schema/type.h"
@@ -83,7 +84,7 @@ struct Record {
   const std::type_info* signature = nullptr;  // R(A...), or null for a boxed kernel
   InferredTypes (*infer)() = nullptr;
   const Interpreter* interpreter = nullptr;  // whose calls alone it serves; null for all
-  std::string provenance;                    // "registered at demo.cpp:12"
+  SharedText provenance;                     // "registered at demo.cpp:12"
   // Where it is registered, from then on: the key, and what orders the kernels there, newest
   // highest; see registry/next.h.
   DispatchKey key = DispatchKey::Undefined;

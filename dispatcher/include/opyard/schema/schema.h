@@ -6,7 +6,7 @@
 // signature (registry/infer.h), printed by to_string() so that parsing the print gives the
 // same schema, and never changed once an operator has it.
 //
-// Depends on: schema/type.h.
+// Depends on: base/rare.h, schema/type.h.
 #pragma once
 
 #include <compare>
@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "opyard/base/rare.h"
 #include "opyard/schema/type.h"
 
 namespace opyard {
@@ -56,7 +57,7 @@ struct Argument {
   TypePtr type;
   std::optional<Value> default_value;
   bool keyword_only = false;
-  std::optional<AliasInfo> alias;
+  Rare<AliasInfo> alias;
 
   // A write set stands on the type or inside it.
   OPYARD_API bool is_write() const;

@@ -1,11 +1,13 @@
-// registry/stubs.cpp: what runs where no kernel does.
-#include "registry/stubs.h"
-
+// registry/refusals.cpp: what a call is told that finds no kernel.
+//
+// Printing is above resolution: the records that raise are in the tables, and their words are made by
+// reading tables. So the records know one function pointer, which is set here when libopyard is loaded.
 #include <fmt/format.h>
 
 #include "opyard/registry/explain.h"
 #include "opyard/registry/registry.h"
 #include "opyard/slot/main_interpreter.h"
+#include "registry/built_in_records.h"
 
 namespace opyard {
 namespace {
@@ -38,7 +40,7 @@ std::string fake_kernel_sentence(const Operator& op, DispatchKey key) {
       name, module, context.empty() ? "" : ": ", context);
 }
 
-void run_missing(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void refuse_missing(const Operator& op, DispatchKeySet keys, Stack& stack) {
   const DispatchKey key = keys.highest();
   std::string sentence = to_string(op.name());
   if (key != DispatchKey::Undefined) {
@@ -60,7 +62,7 @@ void run_missing(const Record&, const Operator& op, DispatchKeySet keys, Stack& 
        (of_fake.empty() ? sentence : of_fake) + "\n" + route_of(op, keys, stack));
 }
 
-void run_ambiguous(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+void refuse_ambiguous(const Operator& op, DispatchKeySet keys, Stack& stack) {
   fail(ErrorKind::NoKernel,
        fmt::format("{} has a kernel at CompositeImplicitAutograd and one for a backend that shares "
                    "AutogradOther, so AutogradOther cannot tell which to differentiate. Register "
@@ -69,101 +71,20 @@ void run_ambiguous(const Record&, const Operator& op, DispatchKeySet keys, Stack
                    to_string(op.name()), route_of(op, keys, stack)));
 }
 
-void run_gone(const Record&, const Operator& op, DispatchKeySet, Stack&) {
+void refuse_gone(const Operator& op) {
   fail(ErrorKind::OperatorGone,
        fmt::format("{} is gone: the library that defined it was taken back. Load the library "
                    "again, or look the operator up anew.",
                    op.declaration()));
 }
 
-// Run as a call of its own, so that it is the kernel, not the stub, that answers for its results.
-void run_thread_entry(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  const Record& record = op.settle(keys);
-  op.run_boxed(record, keys, stack);
+void refuse(RecordRole role, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  if (role == RecordRole::Ambiguous) refuse_ambiguous(op, keys, stack);
+  if (role == RecordRole::Gone) refuse_gone(op);
+  refuse_missing(op, keys, stack);
 }
+
+[[maybe_unused]] const bool is_set = (set_refuse_call(&refuse), true);
 
 }  // namespace
-
-const Record& make_stub(RecordRole role, BoxedFunction boxed, const char* provenance) {
-  auto* record = new Record;  // for ever
-  record->role = role;
-  record->boxed = boxed;
-  record->provenance = provenance;
-  return *record;
-}
-
-void make_stubs() {
-  missing_stub();
-  ambiguous_stub();
-  gone_stub();
-  thread_entry_stub();
-  trace_stub();
-  view_stub();
-  built_in_fallback(DispatchKey::Observe);
-  handlers_stub();
-  dispatcher_stub();
-  entry_keys_stub();
-}
-
-void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  const Record& record = op.settle(keys);
-  op.run_boxed(record, keys, stack);
-}
-
-const Record& missing_stub() {
-  static const Record& stub = make_stub(RecordRole::Missing, &run_missing, "no kernel");
-  return stub;
-}
-
-const Record& ambiguous_stub() {
-  static const Record& stub =
-      make_stub(RecordRole::Ambiguous, &run_ambiguous, "ambiguous_autogradother");
-  return stub;
-}
-
-const Record& gone_stub() {
-  static const Record& stub = make_stub(RecordRole::Gone, &run_gone, "definition taken back");
-  return stub;
-}
-
-const Record& thread_entry_stub() {
-  static const Record& stub =
-      make_stub(RecordRole::ThreadEntry, &run_thread_entry, "a thread's first call");
-  return stub;
-}
-
-const Record* built_in_fallback(DispatchKey key) {
-  static const Record& fallthrough =
-      make_stub(RecordRole::Fallthrough, &run_fallthrough, "built in");
-  switch (layer_of(key)) {
-    case DispatchKey::Observe:
-      return &observe_stub();
-    case DispatchKey::Python:
-      return &handlers_stub();
-    case DispatchKey::PythonDispatcher:
-      return &dispatcher_stub();
-    case DispatchKey::PythonTLSSnapshot:
-      return &entry_keys_stub();
-    case DispatchKey::BackendSelect:
-    case DispatchKey::AboveBackendSelect1:
-    case DispatchKey::AboveBackendSelect2:
-    case DispatchKey::ADInplaceOrView:
-    case DispatchKey::AboveADInplaceOrView1:
-    case DispatchKey::AboveADInplaceOrView2:
-    case DispatchKey::AutogradOther:
-    case DispatchKey::AutogradFunctionality:
-    case DispatchKey::AutogradNestedTensor:
-    case DispatchKey::AboveAutograd1:
-    case DispatchKey::AboveAutograd2:
-    case DispatchKey::Tracer:
-    case DispatchKey::AutocastCPU:
-    case DispatchKey::AutocastCUDA:
-    case DispatchKey::OnTop1:
-    case DispatchKey::OnTop2:
-      return &fallthrough;
-    default:
-      return nullptr;
-  }
-}
-
 }  // namespace opyard

@@ -1,7 +1,7 @@
-// registry/stubs.h: the records that stand where no kernel does.
+// registry/built_in_records.h: the records of slots that have no kernel.
 //
 // Every slot leads to a record, so the call path asks no questions: where there is no kernel
-// the record's function raises, or passes the call on. The stubs live as long as the process.
+// the record's function raises, or passes the call on. These records live as long as the process.
 //
 // Depends on: registry/record.h.
 #pragma once
@@ -10,32 +10,39 @@
 
 namespace opyard {
 
+class Operator;
+
 // A record that lives as long as the process. Raises bad_alloc.
-const Record& make_stub(RecordRole role, BoxedFunction boxed, const char* provenance);
+const Record& make_built_in_record(RecordRole role, BoxedFunction boxed, const char* provenance);
+
+// Raises what a call is told that comes to a record of this role: Missing, Ambiguous or Gone. Set once, at
+// load, by registry/refusals.cpp: the words are made of tables, so they are above them.
+using RefuseCall = void (*)(RecordRole, const Operator& op, DispatchKeySet keys, Stack& stack);
+void set_refuse_call(RefuseCall refuse) noexcept;
 
 // Makes them all now, so that writing a table needs no memory. Raises bad_alloc.
-void make_stubs();
+void make_built_in_records();
 
 // Raises NoKernel with the route of the call.
-const Record& missing_stub();
+const Record& missing_record();
 // Raises NoKernel: AutogradOther has a composite kernel and a backend kernel below it.
-const Record& ambiguous_stub();
+const Record& ambiguous_record();
 // Raises OperatorGone.
-const Record& gone_stub();
+const Record& gone_record();
 // Makes the thread known and goes on; see keys/local.h [Thread entry].
-const Record& thread_entry_stub();
+const Record& thread_entry_record();
 // Tells the observers of this thread, and goes on below. registry/watched.cpp
-const Record& observe_stub();
+const Record& observe_record();
 // Shows the call, and goes on to what the slot would lead to. registry/watched.cpp
-const Record& trace_stub();
+const Record& trace_record();
 // Goes on to what stands there for the interpreter that calls. registry/views.cpp
-const Record& view_stub();
+const Record& view_record();
 // Hands the call to the handlers of an interpreter. registry/handlers.cpp
-const Record& handlers_stub();
+const Record& handlers_record();
 // Notes the sets that the call entered with, and goes on below. registry/handlers.cpp
-const Record& entry_keys_stub();
+const Record& entry_keys_record();
 // Hands the call to the thread's own dispatcher. registry/handlers.cpp
-const Record& dispatcher_stub();
+const Record& dispatcher_record();
 
 // The records that serve a layer where nobody registered anything for it: layers that mean
 // nothing to most operators fall through, Observe tells the observers. Null for the others.

@@ -1,5 +1,5 @@
-// base/sized.cpp: refusing structs that this version cannot take at their word.
-#include "base/sized.h"
+// base/versioned_struct.cpp: refusing structs that this version cannot take at their word.
+#include "base/versioned_struct.h"
 
 #include <fmt/format.h>
 

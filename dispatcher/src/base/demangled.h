@@ -1,4 +1,4 @@
-// base/readable.h: C++ types as people write them.
+// base/demangled.h: C++ types as people write them.
 //
 // Depends on: nothing else of ours.
 #pragma once
@@ -9,6 +9,6 @@
 namespace opyard {
 
 // "opyard::Tensor (opyard::Tensor const&, double)"
-std::string readable(const std::type_info& type);
+std::string demangled(const std::type_info& type);
 
 }  // namespace opyard

@@ -1,5 +1,5 @@
-// base/readable.cpp: C++ types as people write them.
-#include "base/readable.h"
+// base/demangled.cpp: C++ types as people write them.
+#include "base/demangled.h"
 
 #include <cxxabi.h>
 
@@ -8,7 +8,7 @@
 
 namespace opyard {
 
-std::string readable(const std::type_info& type) {
+std::string demangled(const std::type_info& type) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free);
