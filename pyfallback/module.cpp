@@ -220,6 +220,7 @@ int execute(PyObject* module) {
     set_warning_handler(warn_in_python);
     NamedError::set_raise(raise_named_error);
     set_late_warning_handler(warn_late_in_python);
+    offer_gil();
     add_python_table(runtime, module);
     offer_main_interpreter(runtime.tag);
     keep_runtime(runtime);

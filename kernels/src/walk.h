@@ -44,10 +44,11 @@ class Walk {
   // One element that stands for all.
   void add_number(const void* number);
 
-  // Once, after all operands were added.
+  // Once, after all operands were added. Other threads may run Python code meanwhile if there are many elements.
   void run(Loop loop, const void* context = nullptr);
 
  private:
+  void step_through(Loop loop, const void* context);
   void drop_ones();
   void sort();
   void join();

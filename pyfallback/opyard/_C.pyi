@@ -370,6 +370,7 @@ class Library:
         form: str,
         override: _builtin_bool,
         place: str,
+        releases_gil: _builtin_bool = False,
         /,
     ) -> None: ...
     def fallback(

@@ -184,7 +184,7 @@ PyObject* implement(PyObject* self, PyObject* args) {
   });
 }
 
-// impl_c(name, file as bytes, symbol, key, form, override, place)
+// impl_c(name, file as bytes, symbol, key, form, override, place, releases_gil=False)
 PyObject* implement_in_c(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* name = nullptr;
@@ -197,8 +197,10 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
     const char* form = nullptr;
     int override = 0;
     std::string place;
-    if (PyArg_ParseTuple(args, "s#y#s#OspO&", &name, &name_size, &file, &file_size, &symbol,
-                         &symbol_size, &key, &form, &override, convert_place, &place) == 0) {
+    int released = 0;
+    if (PyArg_ParseTuple(args, "s#y#s#OspO&|p", &name, &name_size, &file, &file_size, &symbol,
+                         &symbol_size, &key, &form, &override, convert_place, &place,
+                         &released) == 0) {
       throw PythonErrorSet();
     }
     const std::string_view op_name(name, std::size_t(name_size));
@@ -214,7 +216,8 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
     const auto library = library_of(self);  // it may have been taken back meanwhile
     library->set_place(place);
     library->implement(op_name, parse_key(key),
-                       c_kernel(op, address, detail::show_c_function(path, function), c_form),
+                       c_kernel(op, address, detail::show_c_function(path, function), c_form,
+                                released != 0 ? Gil::Released : Gil::Kept),
                        override != 0);
     Py_RETURN_NONE;
   });
@@ -305,7 +308,7 @@ PyMethodDef methods[] = {
     {"define", define, METH_VARARGS, "define(schema, conservative, tags, place, doc)"},
     {"impl", implement, METH_VARARGS, "impl(name, function, key, wants, override, place, rule='')"},
     {"impl_c", implement_in_c, METH_VARARGS,
-     "impl_c(name, file, symbol, key, form, override, place)"},
+     "impl_c(name, file, symbol, key, form, override, place, releases_gil=False)"},
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
     {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},
     {"begin_again", begin_again, METH_NOARGS,

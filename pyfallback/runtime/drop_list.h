@@ -19,6 +19,12 @@
 
 namespace opyard::python {
 
+// [Chains] An object that dies may be the last owner of another one, as arrays that share memory are of each other, one on the
+// C stack of the other. So only so many die inside of each other on a thread; those beyond go on the list as well, and are
+// dropped when the outermost is done.
+inline constexpr int kDeepestDrop = 32;
+inline constinit __thread int drop_depth __attribute__((tls_model("initial-exec"))) = 0;
+
 class DropList {
  public:
   // Takes over a reference. Any thread, no GIL. Where there is no memory for the entry the

@@ -1,10 +1,12 @@
 // runtime/gil.cpp: taking the GIL through the gate.
 #include "runtime/gil.h"
 
+#include <cstdint>
 #include <new>
 
 #include "opyard/base/error.h"
 #include "opyard/base/mutex.h"
+#include "opyard/slot/gil.h"
 
 namespace opyard::python {
 namespace {
@@ -28,7 +30,31 @@ PyThreadState* detached_thread_state() noexcept {
   return known_thread_state();
 }
 
+// [Kernels] What ReleaseGil does in one scope, in two functions. The note's former state is null or, if a scope further out
+// has released the GIL and it was taken again since, this thread's own one as well: a bit of the pointer says which.
+constexpr std::uintptr_t kWasReleased = 1;
+
+void* release_for_kernel() {
+  if (attached_thread_state() == nullptr) return nullptr;
+  const bool was_released = thread_note.released != nullptr;
+  PyThreadState* const state = PyEval_SaveThread();
+  thread_note.released = state;
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(state) |
+                                 (was_released ? kWasReleased : 0));
+}
+
+void retake_for_kernel(void* released) {
+  const auto word = reinterpret_cast<std::uintptr_t>(released);
+  auto* const state = reinterpret_cast<PyThreadState*>(word & ~kWasReleased);
+  thread_note.released = (word & kWasReleased) != 0 ? state : nullptr;
+  in_python([state] { PyEval_RestoreThread(state); });
+}
+
+constexpr GilFunctions kGilFunctions = {release_for_kernel, retake_for_kernel};
+
 }  // namespace
+
+void offer_gil() noexcept { set_gil_functions(&kGilFunctions); }
 
 PyThreadState* own_thread_state() noexcept {
   PyThreadState* const attached = attached_thread_state();

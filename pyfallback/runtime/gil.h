@@ -100,6 +100,10 @@ class ReleaseGil {
   PyThreadState* const former_;
 };
 
+// Has kernels that are marked so, and opyard::without_gil(), release the GIL of this CPython; see opyard/slot/gil.h. For the
+// life of the process, once or more often.
+void offer_gil() noexcept;
+
 // See [Interpreters]. Does nothing on a thread that is in this interpreter, or in none.
 class LeaveInterpreter {
  public:

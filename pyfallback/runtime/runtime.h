@@ -49,13 +49,26 @@ struct Runtime {
   Gate gate;
   DropList drops;
 
-  // Drops a reference that C++ kept. With the GIL held; runs finalisers.
+  // Drops a reference that C++ kept, or puts it aside if too many are dying: see [Chains] in runtime/drop_list.h. With the GIL
+  // held; runs finalisers.
   void drop_kept(PyObject* object) noexcept {
-    if (before_drop != nullptr) before_drop(object);
-    drop_reference(object);
+    if (__builtin_expect(drop_depth == kDeepestDrop, 0)) return drops.push(object);
+    ++drop_depth;
+    drop_at_once(object);
+    if (drop_depth == 1) {
+      while (__builtin_expect(drops.pending(), 0)) {
+        drops.drain([this](PyObject* next) { drop_at_once(next); });
+      }
+    }
+    --drop_depth;
   }
   void drain_with_gil_held() noexcept {
     drops.drain([this](PyObject* object) { drop_kept(object); });
+  }
+
+  void drop_at_once(PyObject* object) noexcept {
+    if (before_drop != nullptr) before_drop(object);
+    drop_reference(object);
   }
 
   // Called for a reference that a C++ object kept and gives up, before it is dropped, with the GIL held:

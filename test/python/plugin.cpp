@@ -8,12 +8,15 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "opyard/base/warning.h"
 #include "opyard/library.h"
 #include "opyard/slot/error_class.h"
+#include "opyard/slot/gil.h"
 #include "opyard/value/future.h"
 #include "opyard/value/list.h"
 
@@ -73,6 +76,51 @@ std::string call_and_describe(const std::string& op, const Tensor& x) {
     return std::string(opyard::name_of(error.kind())) + ": " + error.what();
   }
   return "";
+}
+
+// Waits for a worker thread that calls an operator. Whoever holds the GIL meanwhile waits for ever if that is one in Python.
+Tensor wait_for_worker(const Tensor& x, const std::string& op) {
+  Tensor result;
+  std::optional<opyard::Error> error;
+  std::thread worker([&] {
+    try {
+      result = call(op, x);
+    } catch (const opyard::Error& raised) {
+      error = raised;
+    }
+  });
+  worker.join();
+  if (error) throw *error;
+  return result;
+}
+
+Tensor wait_inside(const Tensor& x, const std::string& op) {
+  return opyard::without_gil([&] { return wait_for_worker(x, op); });
+}
+
+// What a worker thread learns of the memory of an argument.
+bool is_read_only_to_worker(const Tensor& x) {
+  bool read_only = false;
+  std::optional<opyard::Error> error;
+  std::thread worker([&] {
+    try {
+      read_only = x.impl()->storage()->read_only();
+    } catch (const opyard::Error& raised) {
+      error = raised;
+    }
+  });
+  worker.join();
+  if (error) throw *error;
+  return read_only;
+}
+bool any_read_only_to_worker(const std::vector<Tensor>& list) {
+  bool any = false;
+  for (const Tensor& each : list) any |= is_read_only_to_worker(each);
+  return any;
+}
+
+Tensor call_without_gil(const Tensor& x, const std::string& op) {
+  return opyard::without_gil([&] { return call(op, x); });
 }
 
 // What background threads did.
@@ -341,6 +389,20 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.def("ignore(Tensor x) -> ()", &ignore);
   m.def("drop_kept() -> ()", &drop_kept);
   m.def("view(Tensor(a) x) -> Tensor(a)", &view);
+  const auto cpu = opyard::DispatchKey::CPU;
+  m.def("wait_for_worker(Tensor x, str op) -> Tensor");
+  m.impl("wait_for_worker", cpu, opyard::releases_gil(&wait_for_worker));
+  m.def("wait_inside(Tensor x, str op) -> Tensor", &wait_inside);
+  m.def("call_without_gil(Tensor x, str op) -> Tensor", &call_without_gil);
+  m.def("call_released(Tensor x, str op) -> Tensor");
+  m.impl("call_released", cpu,
+         opyard::releases_gil([](const Tensor& x, const std::string& op) { return call(op, x); }));
+  m.def("same_released(Tensor x) -> Tensor");
+  m.impl("same_released", cpu, opyard::releases_gil([](const Tensor& x) { return x; }));
+  m.def("is_read_only_to_worker(Tensor x) -> bool");
+  m.impl("is_read_only_to_worker", cpu, opyard::releases_gil(&is_read_only_to_worker));
+  m.def("any_read_only_to_worker(Tensor[] x) -> bool");
+  m.impl("any_read_only_to_worker", cpu, opyard::releases_gil(&any_read_only_to_worker));
   m.def("list_of(Tensor(a) x) -> Tensor(a)[]", &list_of);
   m.def("is_read_only(Tensor x) -> bool", &is_read_only);
   m.def("write(Tensor x) -> ()", &write_to);

@@ -134,6 +134,32 @@ def test_T8_every_kind_of_thread_and_entry_has_a_row():
     assert arrived == [], "these parts exist now: give their entries rows"
 
 
+WAITING = """
+    import sys, threading
+    import opyard
+    opyard.load_library(sys.argv[2])
+    if sys.argv[3] == "warm":
+        opyard.ops.aten.neg(opyard.tensor([1.0]))
+    lib = opyard.library.Library("waiting", "DEF")
+    lib.define("python(Tensor x) -> Tensor")
+    lib.impl("python", lambda x: x, "CPU")
+    x = opyard.tensor([1.0])
+    kernel = getattr(opyard.ops.test_plugin, sys.argv[1])
+    threads = [threading.Thread(target=kernel, args=(x, "waiting::python")) for _ in range(8)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    assert kernel(x, "waiting::python") is not None
+    print("done", flush=True)
+"""
+
+
+@pytest.mark.parametrize("first", ["cold", "warm"])
+@pytest.mark.parametrize("kernel", ["wait_for_worker", "wait_inside"])
+def test_T8_a_kernel_that_released_the_gil_waits_for_a_worker_that_calls_python(kernel, first):
+    ended = run(WAITING, kernel, plugin_path("opyard_test_plugin"), first)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "done\n", "")
+
+
 def test_T8_an_intentional_deadlock_is_found():
     """The control: waiting with the GIL for a thread that needs it never ends."""
     program = """

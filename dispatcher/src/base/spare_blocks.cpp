@@ -11,11 +11,18 @@ namespace {
 constexpr std::uint32_t kMost = 16;
 constexpr std::size_t kMostClasses = 4;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)
+#define OPYARD_CLANG_HAS(feature) __has_feature(feature)  // clang says it so, GCC by the macro
+#else
+#define OPYARD_CLANG_HAS(feature) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || OPYARD_CLANG_HAS(address_sanitizer)
 constexpr bool kKeep = false;  // a block that is kept hides that it is used after its end
 #else
 constexpr bool kKeep = true;
 #endif
+#undef OPYARD_CLANG_HAS
 
 }  // namespace
 

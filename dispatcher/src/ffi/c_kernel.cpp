@@ -264,21 +264,29 @@ BoxedFunction pick_run(const CSignature& signature) {
   return nullptr;
 }
 
+void run_released(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  detail::settle_all(stack.top(op.schema().arguments.size()));
+  const GilReleased released;
+  static_cast<const CKernel*>(record.context)->run(record, op, keys, stack);
+}
+
 }  // namespace
 }  // namespace opyard::ffi
 
 namespace opyard {
 
-Kernel c_kernel(const Operator& op, const void* function, std::string shown, CForm form) {
+Kernel c_kernel(const Operator& op, const void* function, std::string shown, CForm form, Gil gil) {
   if (function == nullptr) {
     fail(ErrorKind::BadArgument,
          fmt::format("{}: the C function {} has a null address", to_string(op.name()), shown));
   }
+  std::unique_ptr<const ffi::CSignature> signature = ffi::make_c_signature(op, form);
+  const BoxedFunction run = ffi::pick_run(*signature);
   auto kernel = std::unique_ptr<ffi::CKernel>(
-      new ffi::CKernel{op, ffi::make_c_signature(op, form), function, std::move(shown)});
-  Kernel made =
-      Kernel::with_context(ffi::pick_run(*kernel->signature), kernel.get(),
-                           [](void* context) { delete static_cast<ffi::CKernel*>(context); });
+      new ffi::CKernel{op, std::move(signature), function, std::move(shown), run});
+  Kernel made = Kernel::with_context(
+      gil == Gil::Released ? &ffi::run_released : run, kernel.get(),
+      [](void* context) { delete static_cast<ffi::CKernel*>(context); }, gil);
   static_cast<void>(kernel.release());
   return made;
 }

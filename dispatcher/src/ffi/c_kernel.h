@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ffi/c_signature.h"
+#include "opyard/registry/record.h"
 
 namespace opyard::ffi {
 
@@ -16,6 +17,7 @@ struct CKernel {
   const std::unique_ptr<const CSignature> signature;
   const void* const function;
   const std::string shown;  // "scale of libdemo.so"
+  const BoxedFunction run;  // that calls it
 };
 
 }  // namespace opyard::ffi

@@ -5,6 +5,18 @@
 
 namespace opyard {
 
+void detail::settle_all(std::span<const Value> arguments) {
+  for (const Value& value : arguments) {
+    if (value.is_tensor()) {
+      settle(value.tensor_unchecked());
+    } else if (value.is_list()) {
+      settle_all(value.to_list());
+    } else if (value.is_tuple()) {
+      settle_all(value.items_unchecked());
+    }
+  }
+}
+
 void Kernel::refuse_null() {
   fail(ErrorKind::BadRegistration, "the kernel is a null function pointer");
 }
@@ -15,6 +27,7 @@ void run(const Record& record, const Operator& op, DispatchKeySet keys, Stack& s
   reinterpret_cast<BoxedKernel>(record.context)(op, keys, stack);
 }
 void run_released(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  detail::settle_all(stack.top(op.schema().arguments.size()));
   const GilReleased released;
   run(record, op, keys, stack);
 }

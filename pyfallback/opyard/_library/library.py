@@ -300,6 +300,7 @@ class Library:
         *,
         form: str = "Standard",
         allow_override: bool = False,
+        releases_gil: bool = False,
     ) -> None:
         """Registers a C function of a shared library as a kernel of an operator, which is defined.
 
@@ -309,7 +310,8 @@ class Library:
         The schema says how it is called; c_prototype() gives the C declaration. A name without a
         slash that is no file here is looked for where the system looks for libraries. The library
         stays open for ever. `form` is that of CFunction; keys and `allow_override` are those of
-        impl().
+        impl(). With `releases_gil` other threads may run Python code while the function runs; it
+        then calls nothing of Python's C API.
 
         Raises LookupError where the operator is not defined or the library has no such function,
         OSError where it cannot be opened, NotImplementedError where the schema has no C signature,
@@ -322,7 +324,9 @@ class Library:
             dispatch_key = self.dispatch_key
         file = _ops.encoded_path(path)
         target = self._target()
-        target.impl_c(op_name, file, symbol, dispatch_key, form, allow_override, _place())
+        target.impl_c(
+            op_name, file, symbol, dispatch_key, form, allow_override, _place(), releases_gil
+        )
 
     def fallback(
         self, fn: Callable[..., Any], dispatch_key: "str | int" = "", *, with_keyset: bool = False

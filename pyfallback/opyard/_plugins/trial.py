@@ -114,8 +114,9 @@ class Trial:
         self._note_place(name, key)
 
     def impl_c(self, name: str, file: bytes, symbol: str, key: Any, form: str, override: bool,
-               place: str) -> None:  # fmt: skip
-        self._part_of_kernels(place).impl_c(name, file, symbol, key, form, override, place)
+               place: str, releases_gil: bool = False) -> None:  # fmt: skip
+        part = self._part_of_kernels(place)
+        part.impl_c(name, file, symbol, key, form, override, place, releases_gil)
         self._note_place(name, key)
 
     def _note_place(self, name: str, key: Any) -> None:

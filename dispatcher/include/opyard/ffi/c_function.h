@@ -85,9 +85,11 @@ OPYARD_API CForm parse_c_form(std::string_view name);
 // errors call it: "scale of libdemo.so". Only calls of this very operator reach it: where the
 // name is defined anew with another schema, they raise BadSignature.
 //
+// With Gil::Released the function runs with the lock of the interpreter released: see slot/gil.h.
+//
 // Raises Unsupported where the schema has no such signature, BadArgument for a null address.
 OPYARD_API Kernel c_kernel(const Operator& op, const void* function, std::string shown,
-                           CForm form = CForm::Standard);
+                           CForm form = CForm::Standard, Gil gil = Gil::Kept);
 
 // Registers the C function of this name from a shared library as a kernel of an operator that is
 // defined already, at a key as Library::impl() does. The library is opened for itself, with what it

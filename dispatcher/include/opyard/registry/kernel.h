@@ -26,6 +26,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -49,6 +51,30 @@ inline constexpr bool kPlainFunctionsFit = true;
 #else
 inline constexpr bool kPlainFunctionsFit = false;
 #endif
+
+// settle() for the arguments of a boxed call.
+OPYARD_API void settle_all(std::span<const Value> arguments);
+
+template <typename T>
+inline constexpr bool kMayBeTensor = std::is_same_v<std::remove_cvref_t<T>, Tensor> ||
+                                     std::is_same_v<std::remove_cvref_t<T>, std::optional<Tensor>>;
+
+// An argument of a kernel that runs without the lock of the interpreter: memory that is lent, of which only its lender knows
+// all (tensor/lent_tensor.h), belongs to the call from here on, so that nobody has to be asked inside.
+template <typename T>
+void settle(const T& argument) {
+  if constexpr (std::is_same_v<T, Tensor>) {
+    if (argument.defined()) argument.impl()->storage()->settle();
+  } else if constexpr (requires { argument.has_value(), *argument; }) {
+    if (argument.has_value()) settle(*argument);
+  } else if constexpr (requires { requires kMayBeTensor<typename T::value_type>; }) {
+    for (const auto& item : argument) settle(item);
+  } else if constexpr (requires { requires kMayBeTensor<decltype(argument.get(0))>; }) {
+    for (std::size_t i = 0; i < argument.size(); ++i) settle(argument.get(i));
+  } else if constexpr (std::is_same_v<T, Value>) {
+    settle_all({&argument, 1});
+  }
+}
 
 // Runs `f(arguments..., context, keys)` with the arguments of a boxed call and puts its result
 // in their place. Arguments are borrowed from the stack, so they stay alive for the kernel.
@@ -202,10 +228,12 @@ struct ThunkOf<F, Unboxed<R, A...>> {
   // The first two with the lock of the interpreter released: see slot/gil.h. A result is made before
   // the lock is taken again.
   static R released_through_pointer(A... arguments, void* context, DispatchKeySet keys) {
+    (settle(arguments), ...);
     const GilReleased released;
     return through_pointer(std::forward<A>(arguments)..., context, keys);
   }
   static R released_through_object(A... arguments, void* context, DispatchKeySet keys) {
+    (settle(arguments), ...);
     const GilReleased released;
     return through_object(std::forward<A>(arguments)..., context, keys);
   }

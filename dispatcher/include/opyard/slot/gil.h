@@ -1,4 +1,7 @@
-// opyard/slot/gil.h: running a kernel while other threads of the interpreter may run.
+// opyard/slot/gil.h: running C++ code while other threads of the interpreter may run.
+//
+//   opyard::without_gil([&] { wait_for_workers(); });         inside of a kernel
+//   m.impl("nms", DispatchKey::CPU, releases_gil(&nms));      around a kernel; see registry/kernel.h
 //
 // A kernel that touches no object of an interpreter may be registered with releases_gil()
 // (registry/kernel.h). Its record's own functions then release the interpreter's lock around it, so
@@ -6,8 +9,13 @@
 // interpreters says, once for the process; until then, and on a thread that holds no such lock,
 // nothing happens.
 //
+// Meanwhile the code may call operators: one that reaches a kernel in Python takes the lock again for that. It holds no mutex
+// that a thread with the lock may wait for. See docs/guides/gil.md.
+//
 // Depends on: base/export.h.
 #pragma once
+
+#include <utility>
 
 #include "opyard/base/export.h"
 
@@ -35,5 +43,13 @@ class OPYARD_API GilReleased {
   const GilFunctions* functions_;
   void* released_;
 };
+
+// Runs the body with the lock released, if this thread holds it, and gives what it returns. An exception comes out when the
+// lock is held again.
+template <typename Body>
+decltype(auto) without_gil(Body&& body) {
+  const GilReleased released;
+  return std::forward<Body>(body)();
+}
 
 }  // namespace opyard

@@ -1,0 +1,171 @@
+"""test_gil.py: kernels in C++ that run with the GIL released.
+
+Suspect runtime/gil.cpp [Kernels], then slot/gil.h.
+What deadlocks is in test_deadlocks.py; here is what such a kernel sees and gives.
+"""
+
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import import_arrays
+
+import opyard
+
+arrays = import_arrays()
+
+
+class Planned(Exception):
+    pass
+
+
+@pytest.fixture
+def name_of(define, ns):
+    """Defines an operator with a kernel in Python, and gives its full name."""
+
+    def made(kernel):
+        define("made(Tensor x) -> Tensor", CPU=kernel)
+        return f"{ns}::made"
+
+    return made
+
+
+RELEASING = ["call_released", "call_without_gil", "wait_for_worker", "wait_inside"]
+
+
+@pytest.fixture(params=RELEASING)
+def way(request, plugin):
+    return getattr(plugin, request.param)
+
+
+def test_J10_a_kernel_in_python_runs_inside_of_one_that_has_released(way, name_of, x):
+    seen = []
+
+    def kernel(x):
+        seen.append(threading.get_ident())
+        return opyard.tensor([5.0])
+
+    assert way(x, name_of(kernel)).tolist() == [5.0]
+    assert len(seen) == 1
+    assert opyard.ops.aten.neg(x).tolist() == [-1.0, -2.0, -3.0]
+
+
+def test_J10_an_exception_comes_out_as_itself_and_the_gil_is_held(way, name_of, x):
+    planned = Planned("by the kernel")
+
+    def kernel(x):
+        raise planned
+
+    with pytest.raises(Planned) as caught:
+        way(x, name_of(kernel))
+    assert caught.value is planned
+    assert threading.active_count() >= 1  # Python goes on
+
+
+def test_J10_one_inside_of_another(plugin, name_of, x, define, ns):
+    inner = name_of(lambda x: opyard.tensor([float(len(threading.enumerate()) > 0)]))
+    define("outer(Tensor x) -> Tensor", CPU=lambda x: plugin.call_without_gil(x, inner))
+    define("third(Tensor x) -> Tensor", CPU=lambda x: plugin.call_released(x, f"{ns}::outer"))
+    for _ in range(3):
+        assert plugin.call_released(x, f"{ns}::third").tolist() == [1.0]
+
+
+def test_J10_other_threads_run_meanwhile(plugin, name_of, x):
+    """A kernel in Python waits for a thread that needs the GIL, below one that released it."""
+    released, ticks = threading.Event(), []
+
+    def tick():
+        released.wait(10)
+        ticks.append(1)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+
+    def kernel(x):
+        released.set()
+        thread.join(10)
+        return x
+
+    plugin.wait_for_worker(x, name_of(kernel))
+    assert ticks == [1]
+
+
+def test_J10_the_mark_is_shown(plugin, x):
+    assert "releases the GIL" in str(opyard.dispatch.explain(plugin.same_released, x))
+    assert "releases the GIL" not in str(opyard.dispatch.explain(plugin.same, x))
+
+
+def test_J10_a_c_function_is_marked_from_python(library):
+    library.define("cosine(float x) -> float")
+    library.define("kept(float x) -> float")
+    library.impl_c("cosine", "libm.so.6", "cos", releases_gil=True)
+    library.impl_c("kept", "libm.so.6", "cos")
+    own = getattr(opyard.ops, library.ns)
+    assert own.cosine(0.0) == own.kept(0.0) == 1.0
+    assert "releases the GIL" in str(opyard.dispatch.explain(own.cosine, 0.0))
+    assert "releases the GIL" not in str(opyard.dispatch.explain(own.kept, 0.0))
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_J10_what_is_lent_is_known_before_the_gil_is_released(plugin, read_only):
+    a = arrays.Array([1.0, 2.0], (2,), read_only)
+    assert plugin.is_read_only_to_worker(a) is read_only
+    assert plugin.any_read_only_to_worker([arrays.Array([1.0]), a]) is read_only
+    assert plugin.is_read_only_to_worker.default._call_boxed(a) is read_only
+    frozen = np.ones(2)
+    frozen.flags.writeable = not read_only
+    assert plugin.is_read_only_to_worker(frozen) is read_only
+
+
+def test_J10_results_and_references_are_as_without(plugin, x):
+    assert plugin.same_released(x) is x
+    before = sys.getrefcount(x)
+    for _ in range(50):
+        plugin.same_released(x)
+    assert sys.getrefcount(x) == before
+
+
+def test_J10_many_threads_release_and_take_the_gil_at_once(plugin, name_of, x):
+    name = name_of(lambda x: x)
+    failed = []
+
+    def work():
+        for way in RELEASING * 20:
+            if not getattr(plugin, way)(x, name).equal(x):
+                failed.append(way)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+@pytest.mark.parametrize("call", ["aten.mm(m, m)", "aten.add(m, m)"])
+def test_J10_operators_of_aten_release_the_gil_for_many_elements(call):
+    aten = opyard.ops.aten
+    m = opyard.tensor(np.ones((300, 300), np.float32))
+    stop, ticks = threading.Event(), []
+    switching = sys.getswitchinterval()
+
+    def tick():
+        while not stop.is_set():
+            time.sleep(0.0005)
+            ticks.append(1)
+
+    sys.setswitchinterval(1000)  # the thread runs only if the GIL is released to it
+    thread = threading.Thread(target=tick, daemon=True)
+    try:
+        thread.start()
+        before = len(ticks)
+        for _ in range(60):
+            eval(call, {"aten": aten, "m": m})
+        after = len(ticks)
+    finally:
+        sys.setswitchinterval(switching)
+        stop.set()
+        thread.join()
+    assert after > before
