@@ -86,6 +86,7 @@ const std::set<std::string> kMoves = {
     "flatten",
     "gather",
     "index",
+    "index_put_",
     "index_select",
     "is_contiguous",
     "is_non_overlapping_and_dense",
@@ -254,6 +255,33 @@ TEST(KernelTables, WhatComputesOrStoresRefusesEveryOtherDTypeByName) {
     }
   }
   EXPECT_GT(rows, 800);
+}
+
+// None of them is the odd one out.
+TEST(KernelTables, WhatComputesRefusesTensorsThatAreAllOfAnotherDType) {
+  int rows = 0;
+  for (const OperatorName& name : operators()) {
+    if (is_in(kMoves, name) || is_in(kStores, name)) continue;
+    const Operator& op = registry().require(name);
+    const std::vector<Argument>& arguments = op.schema().arguments;
+    for (const auto& [dtype_name, dtype] : kDTypes) {
+      if (kComputed.count(dtype) > 0) continue;
+      std::vector<Given> given = plain_call(op);
+      bool any = false;
+      for (std::size_t i = 0; i < given.size(); ++i) {
+        if (!is_tensor(arguments[i]) || is_index(arguments[i].name)) continue;
+        given[i].value = zeros_of(given[i].value.to_tensor(), dtype);
+        any = true;
+      }
+      if (!any) continue;
+      const Thrown thrown = called(op, given);
+      EXPECT_NE(thrown.text.find(std::string(" is ") + dtype_name), std::string::npos)
+          << dtype_name << ": " << op.declaration() << "\n"
+          << thrown.text;
+      ++rows;
+    }
+  }
+  EXPECT_GT(rows, 500);
 }
 
 TEST(KernelTables, EveryScalarThatIsComplexIsRefusedByName) {
