@@ -312,5 +312,33 @@ TEST(KernelTables, EveryScalarThatIsComplexIsRefusedByName) {
   EXPECT_GT(rows, 30);
 }
 
+// Rows that no list above leads to: what is left of a quotient, and sizes that fit by half.
+TEST(KernelTables, EdgesOfNumbersAndSizes) {
+  EXPECT_EQ(aten("floor_divide", {i64({4}, {-6, -7, 6, 7}), i64({}, {3})}), "int64[4] -2 -3 2 2");
+  EXPECT_EQ(aten("floor_divide", {f32({2}, {-0.F, 0}), f32({}, {3})}), "float32[2] -0 0");
+  EXPECT_EQ(aten("abs", {i64({3}, {-3, 0, 3})}), "int64[3] 3 0 3");
+  EXPECT_EQ(aten("clamp", {i64({2}, {1, 3}), Value(), 1.5}), "float32[2] 1 1.5");
+  EXPECT_EQ(aten("equal", {f32({1}, {1}), f32({2}, {1, 1})}), "False");
+  EXPECT_EQ(aten("equal", {f32({2}, {1, 1}), f32({1}, {1})}), "False");
+  EXPECT_THROW(aten("_softmax", {i64({2}, {1, 2}), 0, false}), Error);
+  EXPECT_THROW(aten("expand", {f32({3}, {1, 2, 3}), ints({2})}), Error);
+  EXPECT_THROW(aten("index.Tensor", {f32({2}, {1, 2}), tensors({b8({3}, {true, true, false})})}),
+               Error);
+  const std::int64_t sizes[] = {2}, strides[] = {0};
+  const Tensor expanded = f32({1}, {1}).as_strided(sizes, strides, 0);
+  EXPECT_THROW(aten("add_.Tensor", {expanded, f32({2}, {1, 2})}), Error);
+}
+
+// An out that one of the factors reads is written to when all has been read.
+TEST(KernelTables, AProductIntoEitherOfItsFactorsIsWhole) {
+  const Tensor a = f32({2, 2}, {1, 2, 3, 4});
+  const Tensor b = f32({2, 2}, {5, 6, 7, 8});
+  const std::string product = show(aten_tensor("mm", {a, b}));
+  const Tensor into_b = aten_tensor("clone", {b});
+  EXPECT_EQ(aten("mm.out", {a, into_b, keyword("out", into_b)}), product);
+  const Tensor into_a = aten_tensor("clone", {a});
+  EXPECT_EQ(aten("mm.out", {into_a, b, keyword("out", into_a)}), product);
+}
+
 }  // namespace
 }  // namespace opyard

@@ -307,7 +307,7 @@ def test_the_copy_follows_the_sources_and_leaves_alone_what_is_right(project):
 
 def test_the_projects_own_list_applies(tool):
     mutants = tool.read_list(ROOT)
-    assert len(mutants) >= 200
+    assert len(mutants) >= 199
     folders = {mutant.idea for mutant in mutants}
     assert {"base", "text", "keys", "slot", "tensor", "value", "schema", "registry"} <= folders
     assert {"ffi", "plugin", "c_api", "kernels", "opyard"} <= folders
