@@ -12,6 +12,7 @@
 
 #include "opyard/jit/operation.h"
 #include "opyard/jit/symbol.h"
+#include "runtime/clear.h"
 
 namespace opyard::graphs {
 namespace {
@@ -78,8 +79,8 @@ class PythonOperation final : public jit::Operation {
   void add_output(PyObject* object, std::vector<opyard::Value>& outputs) const {
     const Tensor* const tensor = table_.unwrap_tensor(&table_, object);
     if (tensor == nullptr) {
-      if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw_python_exception(table_);
-      PyErr_Clear();  // TypeError, which does not know what the object was a result of
+      // The TypeError does not know what the object was a result of.
+      if (!python::clear_if(PyExc_TypeError)) throw_python_exception(table_);
       fail(ErrorKind::BadReturn,
            name_ + ": a function of a graph gives Tensors, or a tuple of them; output " +
                std::to_string(outputs.size()) + " is of type " + Py_TYPE(object)->tp_name);

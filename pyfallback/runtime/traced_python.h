@@ -6,6 +6,7 @@
 // Threads: with the GIL held. Depends on: runtime/python.h.
 #pragma once
 
+#include "runtime/clear.h"
 #include "runtime/python.h"
 
 #include <frameobject.h>  // after Python.h
@@ -19,9 +20,9 @@ namespace opyard::python {
 inline std::uintptr_t code_word(PyObject* code, Py_ssize_t index) noexcept {
   void* word = nullptr;
 #if PY_VERSION_HEX >= 0x030C0000
-  if (PyUnstable_Code_GetExtra(code, index, &word) < 0) PyErr_Clear();
+  if (PyUnstable_Code_GetExtra(code, index, &word) < 0) clear_or_report(PyExc_Exception);
 #else
-  if (_PyCode_GetExtra(code, index, &word) < 0) PyErr_Clear();
+  if (_PyCode_GetExtra(code, index, &word) < 0) clear_or_report(PyExc_Exception);
 #endif
   return reinterpret_cast<std::uintptr_t>(word);
 }
@@ -75,7 +76,7 @@ inline PyObject* first_argument_of(PyFrameObject* frame) noexcept {
   }
 #endif
   Py_DECREF(code);
-  if (value == nullptr) PyErr_Clear();
+  if (value == nullptr) clear_or_report(PyExc_Exception);
   return value;
 }
 
@@ -83,7 +84,7 @@ inline PyObject* first_argument_of(PyFrameObject* frame) noexcept {
 inline PyObject* referent_of(PyObject* weak) noexcept {
 #if PY_VERSION_HEX >= 0x030D0000
   PyObject* object = nullptr;
-  if (PyWeakref_GetRef(weak, &object) < 0) PyErr_Clear();
+  if (PyWeakref_GetRef(weak, &object) < 0) clear_or_report(PyExc_Exception);
   Py_XDECREF(object);  // who asks holds it otherwise, or only compares
   return object == nullptr ? Py_None : object;
 #else

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "opyard/profiler/names.h"
+#include "runtime/clear.h"
 #include "tracer/text.h"
 
 namespace opyard::python {
@@ -17,7 +18,7 @@ using profiler::SpanKind;
 PyTypeObject* defining_type(PyTypeObject* type, const PyMethodDef* definition) {
   PyObject* const name = PyUnicode_FromString(definition->ml_name);
   if (name == nullptr) {
-    PyErr_Clear();
+    clear_or_report(PyExc_Exception);
     return type;
   }
   PyObject* const found = lookup_on_type(type, name);
@@ -60,7 +61,7 @@ std::string name_of_static(PyObject* callable) {
     return class_name(descriptor->d_type) + "." + text_of(descriptor->d_name);
   }
   PyObject* const name = PyObject_GetAttrString(callable, "__name__");
-  if (name == nullptr) PyErr_Clear();
+  if (name == nullptr) clear_or_report(PyExc_Exception);
   const std::string text = text_of(name);
   Py_XDECREF(name);
   const std::string of = class_name(type);

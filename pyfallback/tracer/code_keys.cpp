@@ -4,6 +4,7 @@
 #include <new>
 
 #include "opyard/profiler/names.h"
+#include "runtime/clear.h"
 #include "tracer/border.h"
 #include "tracer/text.h"
 
@@ -50,7 +51,7 @@ void CodeKeys::prepare() {
 CodeWord CodeKeys::add(PyObject* code) noexcept {
   try {
     const CodeWord word = make_word(reinterpret_cast<PyCodeObject*>(code));
-    if (!set_code_word(code, index_, word.bits)) PyErr_Clear();
+    if (!set_code_word(code, index_, word.bits)) clear_or_report(PyExc_Exception);
     return word;
   } catch (const std::bad_alloc&) {
     return {};

@@ -5,6 +5,7 @@
 
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/stream.h"
+#include "runtime/clear.h"
 #include "tracer/border.h"
 
 namespace opyard::python {
@@ -48,7 +49,7 @@ void call_list(const char* method, PyObject* callback) noexcept {
       list == nullptr ? nullptr : PyObject_CallMethod(list, method, "O", callback);
   Py_XDECREF(list);
   Py_XDECREF(done);
-  PyErr_Clear();
+  clear_or_report(PyExc_Exception);
 }
 
 }  // namespace

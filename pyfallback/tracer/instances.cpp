@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "opyard/profiler/names.h"
+#include "runtime/clear.h"
 #include "runtime/traced_python.h"
 #include "tracer/text.h"
 
@@ -19,7 +20,7 @@ std::atomic<std::uint64_t> last_instance{0};
 std::string description(PyObject* describe, PyObject* self) {
   if (describe == nullptr) return {};
   PyObject* const said = PyObject_CallOneArg(describe, self);
-  if (said == nullptr) PyErr_Clear();
+  if (said == nullptr) clear_or_report(PyExc_Exception);
   std::string text = text_of(said);
   Py_XDECREF(said);
   return text;
@@ -67,7 +68,7 @@ std::uint32_t Instances::add(const Shown& shown, PyObject* self) {
   name.extra = description(shown.describe, self);
   const std::uint32_t key = profiler::add_name(std::move(name));
   PyObject* const weak = PyWeakref_NewRef(self, nullptr);
-  if (weak == nullptr) PyErr_Clear();
+  if (weak == nullptr) clear_or_report(PyExc_Exception);
   seen_[self] = {weak, key};
   return key;
 }

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "opyard/profiler/stream.h"
+#include "runtime/clear.h"
 #include "tracer/border.h"
 #include "tracer/tracer.h"
 
@@ -219,7 +220,8 @@ void stop_hooks(Tracer& tracer) noexcept {
     try {
       monitoring_call(args...);
     } catch (const PythonErrorSet&) {
-      PyErr_Clear();  // someone freed our number: then nothing of ours is called any more
+      clear_or_report(
+          PyExc_Exception);  // someone freed our number: then nothing of ours is called any more
     }
   };
   try_call("set_events", "il", hooks.tool, 0L);

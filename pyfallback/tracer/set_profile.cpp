@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "opyard/profiler/stream.h"
+#include "runtime/clear.h"
 #include "tracer/border.h"
 #include "tracer/tracer.h"
 
@@ -157,7 +158,7 @@ int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument)
 
 const PyMethodDef* definition_of(PyObject* module, const char* name) {
   PyObject* const function = PyObject_GetAttrString(module, name);
-  if (function == nullptr) PyErr_Clear();
+  if (function == nullptr) clear_or_report(PyExc_Exception);
   const PyMethodDef* const definition = function != nullptr && PyCFunction_Check(function)
                                             ? reinterpret_cast<PyCFunctionObject*>(function)->m_ml
                                             : nullptr;
@@ -202,7 +203,7 @@ void renew_hooks(Tracer& tracer) noexcept {
   each_state([&](PyThreadState* state) {
     if (is_ours(state)) return;
     if (tracer.hooks->was_seated(state)) ++tracer.replaced;
-    if (!sit_down(tracer, state)) PyErr_Clear();
+    if (!sit_down(tracer, state)) clear_or_report(PyExc_Exception);
   });
 }
 
@@ -214,7 +215,8 @@ void stop_hooks(Tracer& tracer) noexcept {
     }
     auto* const seat = reinterpret_cast<Seat*>(state->c_profileobj);
     Py_INCREF(seat);
-    if (set_profile_function(state, seat->other, seat->other_argument) < 0) PyErr_Clear();
+    if (set_profile_function(state, seat->other, seat->other_argument) < 0)
+      clear_or_report(PyExc_Exception);
     Py_DECREF(seat);
   });
   tracer.hooks->seated.clear();

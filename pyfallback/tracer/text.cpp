@@ -1,7 +1,10 @@
 // tracer/text.cpp: text of Python objects for names.
 #include "tracer/text.h"
+#include "runtime/clear.h"
 
 #include <cstring>
+
+#include "runtime/clear.h"
 
 namespace opyard::python {
 
@@ -11,10 +14,10 @@ std::string text_of(PyObject* object) {
   if (const char* const text = PyUnicode_AsUTF8AndSize(object, &size)) {
     return {text, std::size_t(size)};
   }
-  PyErr_Clear();
+  clear_or_report(PyExc_Exception);
   PyObject* const bytes = PyUnicode_AsEncodedString(object, "utf-8", "backslashreplace");
   if (bytes == nullptr) {
-    PyErr_Clear();
+    clear_or_report(PyExc_Exception);
     return {};
   }
   std::string text(PyBytes_AS_STRING(bytes), std::size_t(PyBytes_GET_SIZE(bytes)));
@@ -27,7 +30,7 @@ std::string type_text(PyTypeObject* type, const char* attribute) {
   PyObject* const value =
       name == nullptr ? nullptr : PyType_Type.tp_getattro(reinterpret_cast<PyObject*>(type), name);
   Py_XDECREF(name);
-  if (value == nullptr) PyErr_Clear();
+  if (value == nullptr) clear_or_report(PyExc_Exception);
   std::string text = text_of(value);
   Py_XDECREF(value);
   return text;

@@ -193,7 +193,7 @@ TEST(CFunctionErrors, AStatusIsTheErrorOfItsKind) {
         std::string("t::status: the C function c_status of test_c_functions.so returned ") +
             status +
             ", which is no status. A function of this schema returns an int: 0 for success, or "
-            "1 to 21 as in opyard/ffi/c_error.h; one that returns nothing is registered with "
+            "1 to 22 as in opyard/ffi/c_error.h; one that returns nothing is registered with "
             "the form Void");
   }
   const ServedByC divide("divide(int a, int b) -> (int quotient, int remainder, bool exact)",
