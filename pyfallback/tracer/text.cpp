@@ -1,6 +1,5 @@
 // tracer/text.cpp: text of Python objects for names.
 #include "tracer/text.h"
-#include "runtime/clear.h"
 
 #include <cstring>
 
