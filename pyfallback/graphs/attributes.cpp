@@ -3,6 +3,8 @@
 // Kinds are those of attribute_kinds.def; a getter and a setter for each are made from that list.
 #include "graphs/graphs.h"
 
+#include <pybind11/complex.h>
+
 #include "opyard/jit/parse.h"
 
 namespace opyard::graphs {

@@ -24,6 +24,7 @@ namespace opyard::python {
 // dropped when the outermost is done.
 inline constexpr int kDeepestDrop = 32;
 inline constinit __thread int drop_depth __attribute__((tls_model("initial-exec"))) = 0;
+inline constinit __thread bool drops_put_aside __attribute__((tls_model("initial-exec"))) = false;
 
 class DropList {
  public:

@@ -52,11 +52,17 @@ struct Runtime {
   // Drops a reference that C++ kept, or puts it aside if too many are dying: see [Chains] in runtime/drop_list.h. With the GIL
   // held; runs finalisers.
   void drop_kept(PyObject* object) noexcept {
-    if (__builtin_expect(drop_depth == kDeepestDrop, 0)) return drops.push(object);
+    if (__builtin_expect(drop_depth == kDeepestDrop, 0)) {
+      drops_put_aside = true;
+      return drops.push(object);
+    }
     ++drop_depth;
     drop_at_once(object);
     if (drop_depth == 1) {
-      while (__builtin_expect(drops.pending(), 0)) {
+      // Only what was put aside here: what finalisers add for others waits for the next entry, else they could
+      // keep this thread for ever.
+      while (__builtin_expect(drops_put_aside, 0)) {
+        drops_put_aside = false;
         drops.drain([this](PyObject* next) { drop_at_once(next); });
       }
     }

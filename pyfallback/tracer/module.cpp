@@ -2,6 +2,8 @@
 //
 // It joins the profiler's library by a source, "python", so that a session that C++ starts records Python, too.
 // One interpreter is recorded at a time: the one whose thread starts the session.
+#include "runtime/python.h"
+
 #include <memory>
 #include <new>
 #include <string>

@@ -12,6 +12,8 @@
 //
 // [DISABLE] is never returned: from PY_UNWIND it is an error that removes the callback. What an earlier profile
 // switched off stays off until restart_events(), so every start calls that.
+#include "runtime/python.h"
+
 #include <iterator>
 #include <string>
 

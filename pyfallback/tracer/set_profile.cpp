@@ -8,6 +8,8 @@
 // the thread waits for the GIL: so it is recorded from its first frame on. States that C++ made are found then, too.
 //
 // [Exceptions] Python sends no PyTrace_EXCEPTION to profile functions. A generator that is thrown into is entered.
+#include "runtime/python.h"
+
 #include <algorithm>
 #include <vector>
 

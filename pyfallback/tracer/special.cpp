@@ -1,4 +1,6 @@
 // tracer/special.cpp: events of code objects that are shown otherwise than by their own name.
+#include "runtime/python.h"
+
 #include "opyard/profiler/stream.h"
 #include "tracer/tracer.h"
 

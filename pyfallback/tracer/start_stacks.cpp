@@ -1,4 +1,6 @@
 // tracer/start_stacks.cpp: the frames that were open when a profile began.
+#include "runtime/python.h"
+
 #include <algorithm>
 
 #include "tracer/tracer.h"

@@ -17,8 +17,8 @@ PUBLIC = {
     "opyard": """
         Layout SymBool SymFloat SymInt Tag Tensor __version__ autocast bfloat16
         capture_context complex128 complex64 device dispatch dtype float16 float32 float64
-        from_dlpack from_numpy futures gpu_trace int16 int32 int64 int8 library load_library
-        loaded_libraries ops register_error schema set_warn_always tensor testing uint8
+        from_dlpack from_numpy futures gpu_trace int16 int32 int64 int8 jit library load_library
+        loaded_libraries ops profiler register_error schema set_warn_always tensor testing uint8
         unload_library
     """,
     "opyard.dispatch": """
@@ -47,6 +47,14 @@ PUBLIC = {
         register_callback_for_event_wait register_callback_for_memory_allocation
         register_callback_for_memory_deallocation register_callback_for_stream_creation
         register_callback_for_stream_synchronization
+    """,
+    "opyard.jit": """
+        Block Code Graph InterpreterState Node Value compile create_python_op parse_expression
+        parse_ir parse_ir_with_names
+    """,
+    "opyard.profiler": """
+        ProfilerAction ProfilerActivity profile record_function schedule show_instances
+        tensorboard_trace_handler
     """,
     "opyard.library": """
         CFunction CustomOpDef EffectType Library OpCheckError c_prototype custom_op define

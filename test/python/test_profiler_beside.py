@@ -1,0 +1,454 @@
+"""opyard.profiler beside other profilers, at exit, through exceptions and forks; nothing is left.
+
+Before CPython 3.12 a thread has one place for a profile function: who was there before the profile
+is called on, and who comes during it has the place until the next step or thread.
+"""
+
+import cProfile
+import gc
+import os
+import sys
+import threading
+import time
+import weakref
+
+import pytest
+from processes import leaks, run, volume
+
+from opyard.profiler import profile, record_function, schedule
+
+MONITORING = sys.version_info >= (3, 12)
+REPLACED = "threads whose profile function a program replaced"
+
+
+def leaf(n):
+    return n + 1
+
+
+def work(times=3):
+    for n in range(times):
+        leaf(n)
+
+
+def seen_by(other, function=leaf):
+    """How often cProfile saw a function called."""
+    return sum(e.callcount for e in other.getstats() if e.code is function.__code__)
+
+
+def recorded(prof, name="): leaf"):
+    return sum(event.name.endswith(name) for event in prof.events())
+
+
+def hearer(heard):
+    def hear(frame, event, argument):
+        if frame.f_code is leaf.__code__:
+            heard.append(event)
+
+    return hear
+
+
+@pytest.fixture(autouse=True)
+def no_profile_function():
+    """A row that fails must not leave its function to the others."""
+    yield
+    sys.setprofile(None)
+
+
+def test_a_cprofile_from_before_sees_every_call_and_stays():
+    other = cProfile.Profile()
+    other.enable()
+    with profile() as prof:
+        work(3)
+    work(2)
+    other.disable()
+    assert seen_by(other) == 5
+    assert recorded(prof) == 3
+    assert REPLACED not in prof.data_quality()
+    assert sys.getprofile() is None
+
+
+def test_a_cprofile_that_ends_within_ends():
+    other = cProfile.Profile()
+    other.enable()
+    with profile() as prof:
+        work(3)
+        other.disable()
+        work(2)
+    assert seen_by(other) == 3
+    assert sys.getprofile() is None
+    assert recorded(prof) == (5 if MONITORING else 3)
+    assert (REPLACED in prof.data_quality()) is not MONITORING
+
+
+def test_a_cprofile_within_sees_its_calls_and_the_trace_says_what_it_misses():
+    other = cProfile.Profile()
+    with profile() as prof:
+        work(1)
+        other.enable()
+        work(2)
+        other.disable()
+        work(4)
+    assert seen_by(other) == 2
+    assert recorded(prof) == (7 if MONITORING else 1)
+    assert prof.data_quality().get(REPLACED, 0) == (0 if MONITORING else 1)
+
+
+def test_a_cprofile_that_outlives_the_profile_goes_on():
+    other = cProfile.Profile()
+    with profile():
+        other.enable()
+        work(2)
+    work(3)
+    other.disable()
+    assert seen_by(other) == 5
+    assert sys.getprofile() is None
+
+
+def test_a_profile_function_from_before_hears_every_call_and_is_put_back():
+    heard = []
+    hear = hearer(heard)
+    sys.setprofile(hear)
+    with profile() as prof:
+        work(2)
+    assert sys.getprofile() is hear
+    work(1)
+    sys.setprofile(None)
+    assert heard == ["call", "return"] * 3
+    assert recorded(prof) == 2
+    assert REPLACED not in prof.data_quality()
+
+
+def test_a_profile_function_that_comes_within_stays_behind_the_profile():
+    heard = []
+    hear = hearer(heard)
+    with profile() as prof:
+        work(1)
+        sys.setprofile(hear)
+        work(2)
+    work(4)
+    assert sys.getprofile() is hear
+    sys.setprofile(None)
+    assert heard == ["call", "return"] * 6
+    assert recorded(prof) == (3 if MONITORING else 1)
+
+
+@pytest.mark.parametrize("what", ["step", "thread"])
+def test_a_step_and_a_thread_bring_the_recording_back(what):
+    """A step of this thread, a start by another; what came within goes on hearing and stays."""
+    go = threading.Event()
+
+    def start_another():
+        go.wait()
+        thread = threading.Thread(target=work, args=(0,))
+        thread.start()
+        thread.join()
+
+    starter = threading.Thread(target=start_another)
+    starter.start()
+    heard = []
+    hear = hearer(heard)
+    plan = schedule(wait=0, warmup=1, active=3, repeat=1)
+    with profile(schedule=plan) as prof:
+        prof.step()
+        sys.setprofile(hear)
+        if what == "step":
+            prof.step()
+        else:
+            go.set()
+            starter.join()
+        work(2)
+    assert sys.getprofile() is hear
+    sys.setprofile(None)
+    go.set()
+    starter.join()
+    assert heard == ["call", "return"] * 2
+    assert recorded(prof) == 2
+
+
+def test_a_profile_function_that_raises_loses_its_place_and_the_recording_goes_on():
+    def fails(frame, event, argument):
+        if frame.f_code is leaf.__code__:
+            raise KeyError("of the profile function")
+
+    sys.setprofile(fails)
+    with profile() as prof:
+        with pytest.raises(KeyError, match="of the profile function"):
+            work(1)
+        work(2)
+    assert sys.getprofile() is None
+    assert recorded(prof, "): work") == 2
+    assert recorded(prof) >= 2
+
+
+def test_a_trace_function_sees_the_lines_as_without_a_profile():
+    """A debugger and a coverage tool use it; it has a place of its own."""
+
+    def lines():
+        seen = []
+
+        def trace(frame, event, argument):
+            if frame.f_code is leaf.__code__ or frame.f_code is work.__code__:
+                seen.append((event, frame.f_lineno))
+                return trace
+            return None
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            work(2)
+        finally:
+            sys.settrace(before)
+        return seen
+
+    expected = lines()
+    with profile() as prof:
+        during = lines()
+    assert during == expected and len(expected) > 8
+    assert recorded(prof) == 2
+
+
+ON_AT_EXIT = """
+import cProfile, sys, threading, time
+from opyard.profiler import profile
+
+def sleep(times):
+    for _ in range(times):
+        time.sleep(0.001)
+
+prof = profile()
+prof.start()
+if sys.argv[1] == "sys.exit":
+    sys.exit(0)
+if sys.argv[1] == "cProfile":
+    cProfile.Profile().enable()
+if sys.argv[1] == "sys.setprofile":
+    sys.setprofile(lambda *what: None)
+if sys.argv[1] == "thread":
+    threading.Thread(target=sleep, args=(50,)).start()
+if sys.argv[1] == "daemon":
+    threading.Thread(target=sleep, args=(10**6,), daemon=True).start()
+    time.sleep(0.01)
+if sys.argv[1] == "atexit":
+    import atexit
+    atexit.register(sleep, 2)
+if sys.argv[1] == "cycle":
+    class Odd:
+        def __del__(self):
+            len(str(self.me))
+    odd = Odd()
+    odd.me = odd
+"""
+WAYS = ["nothing", "sys.exit", "cProfile", "sys.setprofile", "thread", "atexit", "cycle"]
+if sys.version_info >= (3, 11):
+    WAYS.append("daemon")  # 3.10 crashes in such threads without a profile, too: see processes.py
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_program_that_ends_with_a_profile_on_ends_well(way):
+    ended = run(ON_AT_EXIT, way)
+    assert (ended.code, ended.stderr) == (0, "")
+
+
+def test_results_can_be_had_from_a_profile_that_was_on_at_exit():
+    ended = run(
+        """
+        import atexit
+
+        def show():
+            print(sum(e.name.endswith(": leaf") for e in prof.events()))
+
+        atexit.register(show)  # runs after what the profiler registers at its import
+        from opyard.profiler import profile
+
+        def leaf():
+            pass
+
+        prof = profile()
+        prof.start()
+        leaf()
+        """
+    )
+    assert ended[:3] == (0, "1\n", "")
+
+
+def test_sys_exit_inside_the_block_ends_the_profile_and_the_program():
+    ended = run(
+        """
+        import sys
+        from opyard.profiler import profile
+
+        try:
+            with profile() as prof:
+                sys.exit(7)
+        finally:
+            print("sys.exit" in {event.name for event in prof.events()}, sys.getprofile())
+        """
+    )
+    assert ended[:3] == (7, "True None\n", "")
+
+
+def test_an_exception_leaves_the_block_as_itself_and_closes_what_was_open():
+    def fails():
+        with record_function("half done"):
+            work(2)
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as caught, profile() as prof:
+        fails()
+    assert [entry.name for entry in caught.traceback][-1] == "fails"
+    for name in ("): fails", "half done"):
+        (event,) = (e for e in prof.events() if e.name.endswith(name))
+        assert event.cuts == []  # it ended where the exception went through
+    assert prof.data_quality()["clamped"] == 0
+
+
+FORKS = """
+import os, sys, threading, time
+from opyard.profiler import profile
+
+def leaf(n):
+    return n + 1
+
+def in_child():
+    return leaf(1)
+
+def in_parent():
+    return leaf(1)
+
+def counts(prof, *names):
+    rows = {row.key.rsplit(": ")[-1]: row.count for row in prof.key_averages()}
+    return [rows.get(name, 0) for name in names]
+
+def busy():
+    while not stop:
+        leaf(1)
+        time.sleep(0)
+
+stop = False
+threads = [threading.Thread(target=busy) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for _ in range(int(sys.argv[1])):
+    with profile(c_calls=False) as prof:
+        in_parent()
+        pid = os.fork()
+        if pid == 0:
+            in_child()
+            prof.stop()
+            mine = [t for t in prof.events().tracks if t.native_id == os.getpid()]
+            ok = counts(prof, "in_parent", "in_child") == [1, 1] and len(mine) == 1
+            ok = ok and prof.data_quality()["broken"] == prof.data_quality()["clamped"] == 0
+            with profile() as again:
+                in_child()
+            ok = ok and counts(again, "in_parent", "in_child") == [0, 1]
+            os._exit(0 if ok else 5)
+        assert os.waitpid(pid, 0)[1] == 0, "child"
+    assert counts(prof, "in_parent", "in_child") == [1, 0]
+stop = True
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_a_child_has_what_was_before_the_fork_and_its_own():
+    """The threads of the parent are in it, too, up to the fork; the parent's has no child."""
+    ended = run(FORKS, volume(20, least=3), limit=60)
+    assert (ended.code, ended.stderr) == (0, "")
+
+
+def test_a_child_that_exits_with_the_profile_of_its_parent_on_ends_well():
+    ended = run(
+        """
+        import os, sys
+        from opyard.profiler import profile
+
+        with profile():
+            pid = os.fork()
+            if pid == 0:
+                sys.exit(3)
+            print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        """
+    )
+    assert ended[:3] == (0, "3\n", "")
+
+
+def test_200_profiles_while_four_threads_call():
+    stop = False
+    turns = [0] * 4
+
+    def busy(number):
+        while not stop:
+            leaf(len("abc"))
+            turns[number] += 1
+
+    threads = [threading.Thread(target=busy, args=(n,)) for n in range(4)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    for thread in threads:
+        thread.start()
+    with_others = 0
+    try:
+        for _ in range(200):
+            with profile() as prof:
+                work(2)
+                time.sleep(0)
+            rows = {row.key.rsplit(": ")[-1]: row.count for row in prof.key_averages()}
+            assert rows["work"] == 1
+            with_others += rows["leaf"] > 2
+            quality = prof.data_quality()
+            assert quality["lost"] == quality["broken"] == quality["clamped"] == 0
+            assert quality["dropped exits"] <= 4  # of calls that began before, one a thread
+    finally:
+        sys.setswitchinterval(interval)
+        stop = True
+        for thread in threads:
+            thread.join()
+    assert min(turns) > 0
+    assert with_others > 20  # the threads ran while the profiles did
+    assert sys.getprofile() is None
+
+
+def test_no_memory_is_left_by_profiles():
+    def step():
+        with profile() as prof:
+            work()
+            with record_function("a range"):
+                gc.collect(0)
+        prof.events().tree()
+        prof.key_averages().table()
+
+    assert leaks(step) is None
+
+
+def test_nothing_is_kept_alive_by_what_was_recorded():
+    class Held:
+        def called(self):
+            return leaf(1)
+
+    def make():
+        def made():
+            return held.called()
+
+        held = Held()
+        made.__code__ = made.__code__.replace()  # this one is no constant of make()
+        with profile() as prof:
+            made()
+        assert recorded(prof, "): called") == 1
+        prof.itself = prof
+        return weakref.ref(held), weakref.ref(made), weakref.ref(made.__code__), weakref.ref(prof)
+
+    was_on, callbacks = gc.isenabled(), list(gc.callbacks)
+    references = make()
+    gc.collect()
+    assert [reference() for reference in references] == [None] * 4
+    assert gc.isenabled() == was_on
+    assert gc.callbacks == callbacks
+    if MONITORING:
+        assert [sys.monitoring.get_tool(n) for n in range(6)] == [None] * 6
+
+
+def test_no_thread_is_started_by_a_profile():
+    before = threading.active_count(), len(os.listdir("/proc/self/task"))
+    with profile():
+        during = threading.active_count(), len(os.listdir("/proc/self/task"))
+    assert during == before
