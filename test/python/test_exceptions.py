@@ -294,7 +294,27 @@ def in_captured_context(raiser):
     opyard.capture_context().run(raiser)
 
 
+def in_profiler_sink(raiser):
+    with opyard.profiler.profile(on_trace_ready=lambda prof: raiser()):
+        pass
+
+
+def code_that_calls(function):
+    graph = opyard.jit.Graph()
+    inputs = [graph.add_input("x")]
+    node = graph.append_node(opyard.jit.create_python_op(graph, lambda x: function(), inputs))
+    graph.register_output(node.output())
+    return opyard.jit.compile(graph)
+
+
+def in_function_of_a_graph(raiser):
+    # In no frame of the traceback: the collector does not see what a graph's functions refer to.
+    code_that_calls(raiser)(X)
+
+
 COMES_OUT: dict[str, Callable] = {
+    "profiler sink": in_profiler_sink,
+    "function of a graph": in_function_of_a_graph,
     "kernel": in_kernel,
     "meta": in_fake_kernel,
     "kernel called from C++": in_kernel_from_cpp,
@@ -387,10 +407,9 @@ if HAS_BUFFER_CLASSES:
     UNRAISABLE["__release_buffer__"] = at_the_release_of_a_buffer
 
 # Parts that do not exist yet, and the attribute by which they show when they do.
-LATER = {"decomposition": "register_decomposition",
-         "profiler sink": "profiler", "JIT guard": "jit"}  # fmt: skip
+LATER = {"decomposition": "register_decomposition"}
 KINDS = {"kernel", "meta", "decomposition", "boxed fallback", "listener", "profiler sink",
-         "JIT guard", "DLPack deleter", "dlpack", "__del__ of a kernel", "weak reference",
+         "function of a graph", "DLPack deleter", "dlpack", "__del__ of a kernel", "weak reference",
          "converter", "plugin loader", "pickling", "future callback", "reporter", "mode",
          "handler of a class", "__bool__"}  # fmt: skip
 if HAS_BUFFER_CLASSES:

@@ -39,6 +39,13 @@ def handle(*args):
 def use():
     {use}
 
+def wrapped_by_cpython(error):
+    # CPython's own parts wrap what comes in the middle of them: __set_name__ in a RuntimeError, a
+    # module's lock in a KeyError. Ours do not.
+    innermost = traceback.extract_tb(error.__traceback__)[-1].filename
+    cause = error.__cause__ or error.__context__
+    return cause if "opyard" not in innermost and isinstance(cause, Interrupt) else None
+
 def try_it(moment):
     global armed
     signal.signal(signal.SIGALRM, handle)
@@ -49,6 +56,10 @@ def try_it(moment):
         armed = False
     except Interrupt as interrupt:
         came = interrupt
+    except Exception as error:
+        came = wrapped_by_cpython(error)
+        if came is None:
+            raise
     armed = False
     # What was loaded in the middle of the interrupt is whole, also while that is kept.
     use()

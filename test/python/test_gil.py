@@ -144,10 +144,11 @@ def test_J10_many_threads_release_and_take_the_gil_at_once(plugin, name_of, x):
     assert failed == []
 
 
-@pytest.mark.parametrize("call", ["aten.mm(m, m)", "aten.add(m, m)"])
-def test_J10_operators_of_aten_release_the_gil_for_many_elements(call):
+# Each call takes about a millisecond: shorter than that the other thread wakes up too late for it.
+@pytest.mark.parametrize(("call", "size"), [("aten.mm(m, m)", 300), ("aten.add(m, m)", 1500)])
+def test_J10_operators_of_aten_release_the_gil_for_many_elements(call, size):
     aten = opyard.ops.aten
-    m = opyard.tensor(np.ones((300, 300), np.float32))
+    m = opyard.tensor(np.ones((size, size), np.float32))
     stop, ticks = threading.Event(), []
     switching = sys.getswitchinterval()
 

@@ -303,6 +303,30 @@ def wrapper():
     return made.stride(), made.ndim
 
 
+def graphs():
+    graph = opyard.jit.parse_expression("x * 2 + x", ["x"])
+    graph, _ = opyard.jit.parse_ir_with_names(str(graph))
+    code = opyard.jit.compile(graph)
+    state = opyard.jit.InterpreterState(code)
+    state.begin_stage(X)
+    state.step()
+    return code(X), state.live_values(), [node.inputs() for node in graph.nodes()], graph.block()
+
+
+def python_ops():
+    graph = opyard.jit.Graph()
+    node = opyard.jit.create_python_op(graph, lambda x, s: x, [graph.add_input()], scalars=[{}])
+    graph.append_node(node)
+    graph.register_output(node.output())
+    opyard.jit.compile(graph)(X)
+
+
+def profiled():
+    with opyard.profiler.profile() as prof, opyard.profiler.record_function("part"):
+        ops.op(X)
+    return prof.key_averages().table(), prof.events()
+
+
 def registered(name):
     callback = [].append
     getattr(opyard.gpu_trace, name)(callback)
@@ -624,6 +648,18 @@ SCENARIOS = {
     "futures.collect_any": lambda: f.collect_any([opyard.ops.test_plugin.later(0, 5)]).wait(),
     "futures.from_concurrent": lambda: f.from_concurrent(opyard.futures.Future().as_concurrent()),
     "futures.wait_all": lambda: f.wait_all([opyard.ops.test_plugin.later(0, 5)]),
+    # jit
+    **{f"jit.{name}": graphs for name in opyard.jit.__all__ if name != "create_python_op"},
+    "jit.create_python_op": python_ops,
+    "jit.parse_ir refused": lambda: fails(ValueError, opyard.jit.parse_ir, "graph("),
+    # profiler
+    "profiler.profile": profiled,
+    "profiler.record_function": profiled,
+    "profiler.schedule": lambda: opyard.profiler.schedule(wait=1, warmup=1, active=1)(3),
+    "profiler.ProfilerAction": lambda: opyard.profiler.ProfilerAction.NONE,
+    "profiler.ProfilerActivity": lambda: opyard.profiler.ProfilerActivity.CPU,
+    "profiler.show_instances": lambda: opyard.profiler.show_instances,
+    "profiler.tensorboard_trace_handler": lambda: opyard.profiler.tensorboard_trace_handler,
     # testing
     "testing.CallLog": t.CallLog,
     "testing.LoggingMode": lambda: in_mode(t.LoggingMode(), lambda: ops.op(X)),
@@ -631,7 +667,7 @@ SCENARIOS = {
 
 MODULES = {
     "opyard": opyard, "library": lib, "dispatch": d, "schema": s, "futures": f, "testing": t,
-    "gpu_trace": opyard.gpu_trace,
+    "gpu_trace": opyard.gpu_trace, "jit": opyard.jit, "profiler": opyard.profiler,
 }  # fmt: skip
 # Neither is a function: constants and submodules.
 PLAIN = {
