@@ -34,7 +34,16 @@ LAYERS = ["dispatcher", "jit", "autograd", "kernels", "pyfallback", "profiler"]
 AT_LEAST = 85
 # What the build and the tests read. All that the build writes lies in the copy's own build/.
 COPIED = ["meson.build", "meson_options.txt", "pyproject.toml"]
-COPIED += ["dispatcher", "examples", "jit", "kernels", "profiler", "pyfallback", "subprojects", "test"]
+COPIED += [
+    "dispatcher",
+    "examples",
+    "jit",
+    "kernels",
+    "profiler",
+    "pyfallback",
+    "subprojects",
+    "test",
+]
 IGNORED = {"__pycache__", ".hypothesis", ".pytest_cache"}
 
 

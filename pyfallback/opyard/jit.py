@@ -39,7 +39,9 @@ __all__ = [
 
 
 def _load_operators(text: str) -> None:
-    """Loads the plugins whose operators a graph's text names."""
+    """Loads the plugins whose operators a graph's text names. Raises TypeError for no text."""
+    if not isinstance(text, str):
+        raise TypeError(f"the text of a graph is a str, not {type(text).__name__}")
     for name in {word for word in text.replace("(", " ").replace("[", " ").split() if "::" in word}:
         _ops.load_for(name)
 
@@ -85,6 +87,8 @@ def compile(graph: Graph) -> Code:
     Raises ValueError for a graph that breaks a rule, an operator that does not exist, and types
     that do not fit. The graph must not be changed while its code is used.
     """
+    if not isinstance(graph, Graph):
+        raise TypeError(f"compile() takes a Graph, not {type(graph).__name__}; see parse_ir()")
     _load_operators(str(graph))
     return Code(graph)
 

@@ -12,6 +12,7 @@
 #include <frameobject.h>  // after Python.h
 
 #include <cstdint>
+#include <utility>
 
 namespace opyard::python {
 
@@ -103,9 +104,29 @@ inline long long native_id_of(const PyThreadState* state) noexcept {
 }
 
 #if PY_VERSION_HEX < 0x030C0000
-// The profile function of any thread of the interpreter, not only of this one. With the GIL held.
+// The profile function of any thread of the interpreter, not only of this one. With the GIL held. CPython refuses
+// while another thread is in the middle of the same, once, and sets the exception on the thread that is asked about:
+// what that thread had is put back, and it is tried again.
 inline int set_profile_function(PyThreadState* state, Py_tracefunc function, PyObject* argument) {
-  return _PyEval_SetProfile(state, function, argument);
+  if (state == PyThreadState_Get()) return _PyEval_SetProfile(state, function, argument);
+  PyObject* const type = std::exchange(state->curexc_type, nullptr);
+  PyObject* const value = std::exchange(state->curexc_value, nullptr);
+  PyObject* const traceback = std::exchange(state->curexc_traceback, nullptr);
+  int done = -1;
+  for (int tries = 0; done < 0 && tries < 2 && PyErr_Occurred() == nullptr; ++tries) {
+    done = _PyEval_SetProfile(state, function, argument);
+    Py_CLEAR(state->curexc_type);
+    Py_CLEAR(state->curexc_value);
+    Py_CLEAR(state->curexc_traceback);
+  }
+  state->curexc_type = type;
+  state->curexc_value = value;
+  state->curexc_traceback = traceback;
+  if (done < 0 && PyErr_Occurred() == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "a profile function cannot be set: another thread is setting one");
+  }
+  return done;
 }
 #endif
 

@@ -149,6 +149,14 @@ class TestStructure:
         with pytest.raises(TypeError):
             node.t_("a", "no tensor")
 
+    def test_what_is_no_graph_and_too_many_outputs_are_refused(self):
+        with pytest.raises(TypeError, match="not bytes"):
+            jit.parse_ir(b"graph():\n  return ()\n")
+        with pytest.raises(TypeError, match="takes a Graph, not int"):
+            jit.compile(3)
+        with pytest.raises(ValueError, match="at most 65536"):
+            jit.Graph().create("aten::neg", [], 10**9)
+
     def test_H4_order_and_places(self):
         graph = jit.parse_ir(THREE_NODES)
         constant, mul, _ = graph.nodes()

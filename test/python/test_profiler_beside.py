@@ -452,3 +452,32 @@ def test_no_thread_is_started_by_a_profile():
     with profile():
         during = threading.active_count(), len(os.listdir("/proc/self/task"))
     assert during == before
+
+
+IN_THE_MIDDLE = """
+import threading
+from opyard.profiler import profile
+inside, go = threading.Event(), threading.Event()
+class F:
+    def __call__(self, *args): pass
+    def __del__(self):
+        inside.set()
+        go.wait()
+def thread():
+    import sys
+    sys.setprofile(F())
+    sys.setprofile(None)
+t = threading.Thread(target=thread)
+t.start()
+inside.wait()
+prof = profile()
+prof.start()
+go.set()
+t.join()
+prof.stop()
+"""
+
+
+def test_a_profile_starts_while_another_thread_sets_a_function():
+    ended = run(IN_THE_MIDDLE)
+    assert (ended.code, ended.stderr) == (0, "")

@@ -97,6 +97,10 @@ Value* Graph::insert_input(std::size_t index, std::string_view name, TypePtr typ
 }
 
 Node* Graph::create(Symbol kind, std::span<Value* const> inputs, std::size_t outputs) {
+  if (outputs > kMostOutputs) {
+    fail(ErrorKind::BadValue, fmt::format("{} cannot have {} outputs; a node has at most {}",
+                                          kind.qual_string(), outputs, kMostOutputs));
+  }
   OPYARD_CHECK(kind.defined(), BadValue, "a node has a kind");
   OPYARD_CHECK(kind != prim::Param && kind != prim::Return, BadValue,
                "the sentinels of a block are made with it");

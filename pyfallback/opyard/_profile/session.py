@@ -53,7 +53,8 @@ def _prefixes() -> list[str]:
 
 
 def _open_for_export(path: str | os.PathLike[str]) -> BinaryIO:
-    if os.fspath(path).endswith(".gz"):
+    path = os.fsdecode(path)
+    if path.endswith(".gz"):
         import gzip
 
         return gzip.open(path, "wb", compresslevel=6)

@@ -33,6 +33,8 @@
 
 namespace opyard::jit {
 
+inline constexpr std::size_t kMostOutputs = 65536;  // of one node
+
 class OPYARD_API Graph final : public Counted {
  public:
   Graph();
@@ -66,6 +68,7 @@ class OPYARD_API Graph final : public Counted {
   Node* prepend_node(Node* node) { return block_->prepend_node(node); }
 
   // A node in no block, of the current stage. Its outputs are Tensors until they are told otherwise.
+  // Raises BadValue for more than kMostOutputs.
   Node* create(Symbol kind, std::span<Value* const> inputs, std::size_t outputs = 1);
   Node* create(Symbol kind, std::initializer_list<Value*> inputs = {}, std::size_t outputs = 1) {
     return create(kind, std::span<Value* const>(inputs.begin(), inputs.size()), outputs);
