@@ -130,6 +130,9 @@ def test_B10_a_small_stack_raises_before_it_ends(way, kib):
     assert (done.code, done.stderr) == (0, ""), (done.code, done.stderr[-2000:])
     levels, _, text = done.stdout.partition(" ")
     assert int(levels) > 10
+    # From 3.12 on CPython counts calls of C by itself; in a large stack its count may end first.
+    if sys.version_info >= (3, 12) and kib == 1024 and "maximum recursion depth" in text:
+        return
     assert "too deep for the C stack of this thread" in text
     assert "give the thread a larger stack" in text
 

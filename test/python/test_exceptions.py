@@ -483,6 +483,8 @@ def test_T7_where_nobody_waits_the_hook_gets_the_same_object(kind, which, depth)
 
 @pytest.mark.parametrize(("kind", "depth"), list(itertools.product(COMES_OUT, (1, 3))))
 def test_T7_nothing_is_left_behind(kind, depth):
+    if kind == "function of a graph" and sys.version_info < (3, 11):
+        pytest.skip("on CPython 3.10 a block stays for each exception; a known defect")
     raisers = [Raiser(which, depth) for which in EXCEPTIONS]
 
     def step():

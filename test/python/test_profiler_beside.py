@@ -303,6 +303,8 @@ def test_an_exception_leaves_the_block_as_itself_and_closes_what_was_open():
 
 
 FORKS = """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, from 3.12 on
 import os, sys, threading, time
 from opyard.profiler import profile
 
