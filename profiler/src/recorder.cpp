@@ -45,7 +45,7 @@ class Recorder {
     ++next_number_;
     streams_.push_back(stream.get());
     if (pthread_setspecific(at_thread_end_, stream.get()) != 0) {
-      // Then it is found ended by nobody, and kept: a stream too many, and no event lost.
+      // Then it is found ended by no one, and kept: a stream too many, and no event lost.
     }
     return stream.release();
   }

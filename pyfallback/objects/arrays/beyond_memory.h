@@ -59,7 +59,7 @@ class Question {
 struct GradientLibrary {
   Owned package;
   Owned is_grad_enabled;    // or null: gradients are always recorded
-  Owned increment_version;  // or null: nobody counts writes
+  Owned increment_version;  // or null: no one counts writes
   GradientLibrary* older = nullptr;
 };
 

@@ -284,7 +284,7 @@ class Library:
         wants = _wants(with_keyset, with_next)
         target = self._target()
         if target is not self._library and (name, key) in self._implemented:
-            allow_override = True  # its own kernel is replaced, of which nobody is warned
+            allow_override = True  # it replaces its own kernel, without a warning
         target.impl(op_name, function, dispatch_key, wants, allow_override, _place())
         if (name, key) not in self._implemented:
             self._implemented.add((name, key))

@@ -30,7 +30,7 @@ class ProfilerActivity(Enum):
     CPU = 0
 
 
-# Parameters of torch.profiler.profile that do nothing here; whoever gives one is warned.
+# Parameters of torch.profiler.profile that do nothing here; giving one is warned of.
 _WITHOUT_MEANING = frozenset(
     {
         "acc_events",

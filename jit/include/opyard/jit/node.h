@@ -10,7 +10,7 @@
 // Functions that change raise BadValue, and change nothing, for nodes and values of another graph and
 // for destroyed ones, and BadIndex for a place that is not there.
 //
-// Threads: a graph is changed by one thread at a time; reading needs no lock if nobody changes it.
+// Threads: a graph is changed by one thread at a time; reading needs no lock if no one changes it.
 //
 // Depends on: jit/attribute.h, jit/value.h, jit/source_range.h.
 #pragma once
