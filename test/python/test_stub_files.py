@@ -44,10 +44,12 @@ def checked(folder, *files):
     """What mypy says of files in a folder, which may import what lies there, and opyard. It may be
     the mypy of another CPython, so it gets no other path of this one."""
     package = Path(_stubs.__file__).resolve().parents[2]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(package)])}
+    environment.pop("LD_PRELOAD", None)  # of a sanitizer, which mypy's questions to CPython upset
     done = subprocess.run(
         [*mypy(), "--strict", "--no-incremental", f"--python-executable={sys.executable}", *files],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(package)])},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=300,
