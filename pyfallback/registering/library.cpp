@@ -108,6 +108,13 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   });
 }
 
+// What define() gives, made before anything is defined: where there is no memory for it nothing is.
+Owned full_name(const Library& library, std::string_view schema) {
+  OperatorName name = parse_schema(schema).name;
+  if (name.name_space().empty()) name.name = library.name_space() + "::" + name.name;
+  return to_text(to_string(name));
+}
+
 // define(schema, conservative, tags, place, doc) -> full name
 PyObject* define(PyObject* self, PyObject* args) {
   return entry_from_python([&] {
@@ -128,11 +135,12 @@ PyObject* define(PyObject* self, PyObject* args) {
     }
     const auto library = library_of(self);
     library->set_place(place);
+    Owned result = full_name(*library, text);
     const OperatorName name = library->def(
         text, std::move(names),
         conservative != 0 ? AliasAnalysis::Conservative : AliasAnalysis::FromSchema, doc);
     if (leak_check != nullptr) leak_check->note(self, to_string(name));
-    return to_text(to_string(name)).release();
+    return result.release();
   });
 }
 

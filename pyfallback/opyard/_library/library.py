@@ -81,6 +81,12 @@ def _refuse_meta_kernel(name: str) -> None:
         )
 
 
+def _packet_in(ns: str, schema: str) -> str:
+    """The name of the packet that a schema defines an operator of; of what does not parse, any."""
+    name = schema.partition("(")[0].partition(".")[0].strip()
+    return name if "::" in name else f"{ns}::{name}"
+
+
 def _take_back(parts: "list[_C.Library]", defined: list[str]) -> None:
     """Ends the registrations of a Library. Not a method: it must not keep the Library alive."""
     for part in reversed(parts):
@@ -240,9 +246,14 @@ class Library:
     def _define_at(
         self, place: str, schema: str, conservative: bool, tags: "str | Sequence[str]", doc: str
     ) -> str:
-        name = self._target().define(schema, conservative, tags, place, doc)
-        self._defined.append(name.partition(".")[0])
-        return name
+        # Noted before: behind a definition that succeeded nothing may fail, not even for memory.
+        packet = _packet_in(self.ns, schema) if isinstance(schema, str) else ""
+        self._defined.append(packet)
+        try:
+            return self._target().define(schema, conservative, tags, place, doc)
+        except BaseException:
+            self._defined.remove(packet)
+            raise
 
     def impl(
         self,
