@@ -4,6 +4,7 @@ Suspect _plugins/packages.py, and load_for() of _core/ops.py.
 """
 
 import itertools
+import shutil
 import sys
 import textwrap
 import threading
@@ -581,6 +582,86 @@ def test_what_a_plugin_registered_with_older_libraries_stays_with_them(
         sys.modules[name].remade._destroy()
         assert not hasattr(ops(ns), "c")
     dispatch.check_invariants()
+
+
+REMOVES = {
+    "a library": "lib._destroy()",
+    "the lower of two overrides": "lower.remove()",
+    "an override by its block": "with lower:\n    pass",
+    "both": "upper.remove()\nlower.remove()",
+}
+
+
+@pytest.mark.parametrize("what", REMOVES)
+def test_what_a_plugin_that_fails_ended_of_others_is_there(installed, shared, former, ns, x, what):
+    lib, c = former
+    with (
+        opyard.library.override(f"{ns}::k", "CPU", lambda x: x * 7) as lower,
+        opyard.library.override(f"{ns}::k", "CPU", lambda x: x * 8) as upper,
+    ):
+        shared(lib, c, lower, upper)
+        text = TEXT.replace("lib, c =", "lib, c, lower, upper =").replace("TEXT", REMOVES[what])
+        installed(text + "raise OSError", "NS_fails = MODULE")
+        before = of_registry(ns)
+        with pytest.raises(ImportError, match="OSError"):
+            load_plugins(f"{ns}_fails")
+        assert of_registry(ns) == before
+        assert ops(ns).f(x).tolist() == [2.0, 4.0, 6.0]
+        assert ops(ns).k(x).tolist() == [8.0, 16.0, 24.0]
+        assert lower.__enter__() is lower, "it was not taken back"
+        shared(lib, c, lower, upper)
+        installed(text, "NS_works = MODULE")
+        load_plugins(f"{ns}_works")
+        assert hasattr(ops(ns), "f") is ("lib" not in REMOVES[what])
+        assert ops(ns).k(x)[0].item() == (3 if what == "both" else 8)
+    dispatch.check_invariants()
+
+
+def test_what_a_plugin_makes_and_ends_itself_ends_at_once(installed, ns, x):
+    name = installed(BRINGS + """
+    from opyard import library, ops, tensor
+    def results():
+        return ops.NS.f(tensor([1.0])).item()
+    with library.override("NS::f", "CPU", lambda x: x * 9):
+        seen = [results()]
+    seen.append(results())
+    more = Library("NS", "IMPL")
+    more.impl("f", lambda x: x * 5, "CPU", allow_override=True)
+    seen.append(results())
+    more._destroy()
+    seen.append(results())
+    """)  # fmt: skip
+    load_plugins(ns)
+    assert sys.modules[name].seen == [9.0, 2.0, 5.0, 2.0]
+
+
+def test_a_shared_library_that_a_plugin_that_fails_unloaded_is_loaded(
+    installed, ns, tmp_path, run_program
+):
+    from conftest import plugin_path
+
+    path = str(shutil.copy(plugin_path("opyard_test_plugin"), tmp_path / "unloaded.so"))
+    fails = f"import opyard, os\nopyard.unload_library({path!r})\n"
+    installed(fails + "raise OSError")
+    installed(fails + f"os.unlink({path!r})\nraise OSError", "NS_gone = MODULE")
+    done = run_program(
+        f"""
+        import opyard, opyard.library
+        plugin = opyard.load_library({path!r})
+        names = opyard._bind.operator_names()
+        for ns in "{ns}", "{ns}_gone":
+            try:
+                opyard.library.load_plugins(ns)
+            except ImportError as error:
+                print(str(error).partition("taken back")[2])
+            print(plugin.path in opyard.loaded_libraries(), names == opyard._bind.operator_names())
+        """
+    )
+    said = done.stdout.splitlines()
+    assert done.stderr == "" and len(said) == 4
+    assert said[0].startswith(". With") and said[1] == "True True"
+    assert said[2].startswith(f", but this failed: OSError: {path} has changed")
+    assert said[3] == "False False"
 
 
 def test_effects_are_those_from_before_a_plugin_that_failed(installed, shared, former, ns):

@@ -80,6 +80,9 @@ def unload_library(path: "str | bytes | os.PathLike") -> "UnloadReport":
     from .unloading import unload
 
     report = unload(encoded_path(path))
+    if recording() is not None:  # a plugin package that fails leaves it loaded
+        again = os.fsencode(report.path)
+        note(lambda: load_library(again))
     for name in list(_packets):
         forget(name)
     return report
@@ -137,6 +140,16 @@ def when_kept(action: "Callable[[], object]") -> None:
     """Does something now; where a plugin package is being loaded, once that has succeeded."""
     made = recording()
     if made is None:
+        action()
+    else:
+        made.when_kept.append(action)
+
+
+def end(owner: object, action: "Callable[[], object]") -> None:
+    """Ends the registrations of `owner` now. Those that were there before the plugin package that
+    is being loaded end once that has succeeded."""
+    made = recording()
+    if made is None or made.has_made(owner):
         action()
     else:
         made.when_kept.append(action)

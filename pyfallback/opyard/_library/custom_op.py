@@ -347,7 +347,7 @@ class CustomOpDef(_C.OpCaller):
         return made
 
     def _exchanged_definition(self, old: "CustomOpDef") -> Library:
-        old._definition._destroy()
+        old._definition._end()
         _ops.note(old._define_again)
         try:
             return self._made_definition(self._place)

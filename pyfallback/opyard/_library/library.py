@@ -378,5 +378,5 @@ class Library:
         self._python_module = module, context
 
     def _destroy(self) -> None:
-        """Takes everything back now."""
-        self._end()
+        """Takes everything back now; see override.remove()."""
+        _ops.end(self, self._end)

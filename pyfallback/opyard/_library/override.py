@@ -163,7 +163,14 @@ class override:
         return self
 
     def remove(self) -> None:
-        """Takes the kernels back; once is enough."""
+        """Takes the kernels back; once is enough.
+
+        Called by a plugin package while it is loaded, on an override that was there before, it
+        takes them back once that has succeeded.
+        """
+        _ops.end(self, self._end)
+
+    def _end(self) -> None:
         self._state = "removed"
         libraries, self._libraries = self._libraries, []
         _reset(libraries)

@@ -15,8 +15,10 @@ older libraries (see trial.py); an operator of custom_op() that it has made agai
 one. The next one who asks tries again. So that all of it is run again then, modules leave
 sys.modules that were imported meanwhile and have registered something, or made others do so, or are
 of the package itself; extension modules stay, which cannot be imported twice. Another entry point
-that was loaded meanwhile and did not fail keeps what it has made. What a load takes back of others
-while it lasts, such as an override that it removes, is not put back.
+that was loaded meanwhile and did not fail keeps what it has made. Libraries and overrides of others
+that a load ends stay until it has succeeded; shared libraries of others that it unloads are loaded
+again. What it does else to what was there before is not undone: names of backends and layers that
+it gives, callbacks that it unregisters.
 
 [Threads] One thread loads an entry point, others that want it wait, also for one who imports the
 package itself. That thread finds what is there so far. Loading imports modules, which have locks
@@ -99,6 +101,10 @@ def _says(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"
 
 
+def _but(failed: list[Exception]) -> str:
+    return ", but this failed: " + "; ".join(_says(each) for each in failed) if failed else ""
+
+
 class _EntryPoint:
     """One entry point, and whether it was loaded."""
 
@@ -154,13 +160,13 @@ class _EntryPoint:
             made.keep()
         except BaseException as error:
             del _ops._recording[self.thread]  # taking back is nothing to be noted
-            _take_back(made)
+            failed = _take_back(made)
             made.forget_modules(self.point.module.partition(".")[0])
             if not isinstance(error, Exception):
                 raise
             raise ImportError(
                 f"{self} failed: {_says(error)}. What it had registered was taken "
-                f"back. With {_SWITCH}=0 in the environment no plugin is loaded",
+                f"back{_but(failed)}. With {_SWITCH}=0 in the environment no plugin is loaded",
                 name=self.point.module,
             ) from error
         else:
@@ -192,9 +198,9 @@ def _is_being_imported_here(name: str) -> bool:
     return False
 
 
-def _take_back(made: Recording) -> None:
-    """See [Failing]."""
-    made.take_back()
+def _take_back(made: Recording) -> list[Exception]:
+    """See [Failing]. Gives what failed."""
+    failed = made.take_back()
     # Libraries that others would go on with.
     for module, attribute in (("shortcuts", "_kept"), ("py_impl", "_own_libraries")):
         kept: dict = getattr(sys.modules.get(f"opyard._library.{module}"), attribute, {})
@@ -203,6 +209,7 @@ def _take_back(made: Recording) -> None:
             del kept[key]
     for name in list(_ops._packets):
         _ops.forget(name)
+    return failed
 
 
 # Each entry point that was ever found, once, whichever threads look at the same time.

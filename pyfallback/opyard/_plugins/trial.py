@@ -37,8 +37,8 @@ class Recording(list):
         super().append(take_back)
         self._owners.add(id(getattr(take_back, "__self__", None)))
 
-    def has_made(self, library: "Library | None") -> bool:
-        return library is not None and id(library) in self._owners
+    def has_made(self, owner: object) -> bool:
+        return owner is not None and id(owner) in self._owners
 
     def target_of(self, library: "Library") -> "_C.Library | Trial":
         """What registers for a library: its own one if it was made meanwhile."""
@@ -57,9 +57,15 @@ class Recording(list):
         for action in self.when_kept:
             action()
 
-    def take_back(self) -> None:
+    def take_back(self) -> list[Exception]:
+        """Gives what failed, and goes on: a plugin that was unloaded may be no file any more."""
+        failed = []
         for each in reversed(self):
-            each()
+            try:
+                each()
+            except Exception as error:
+                failed.append(error)
+        return failed
 
 
 _order = itertools.count()  # of kernels on trial
