@@ -25,6 +25,7 @@ IDEAS = [
     "text",
     "keys",
     "slot",
+    "pool",
     "tensor",
     "value",
     "schema",

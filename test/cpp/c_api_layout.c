@@ -50,6 +50,11 @@ LAYOUT_OFFSET(opyard_kernel, function, 8);
 LAYOUT_OFFSET(opyard_kernel, context, 16);
 LAYOUT_OFFSET(opyard_kernel, destroy, 24);
 LAYOUT_OFFSET(opyard_kernel, flags, 32);
+LAYOUT_SIZE(opyard_task, 32);
+LAYOUT_OFFSET(opyard_task, bytes, 0);
+LAYOUT_OFFSET(opyard_task, function, 8);
+LAYOUT_OFFSET(opyard_task, context, 16);
+LAYOUT_OFFSET(opyard_task, destroy, 24);
 
 LAYOUT_SIZE(opyard_definition, 32);
 LAYOUT_OFFSET(opyard_definition, bytes, 0);
@@ -237,6 +242,11 @@ int opyard_implement(opyard_library* library, const char* name, const char* key,
 int opyard_implement_function(opyard_library* library, const char* name, const char* key,
     opyard_function function, const char* shown);
 int opyard_fallback(opyard_library* library, const opyard_kernel* kernel);
+int opyard_thread_count(int* count);
+int opyard_set_thread_count(int count);
+int opyard_parallel_for(int64_t begin, int64_t end, int64_t grain, opyard_range_function function, void* context);
+int opyard_start_task(const opyard_task* task, opyard_stack* stack);
+int opyard_wait(opyard_value future, opyard_stack* stack);
 int opyard_load_library(const char* path);
 int opyard_unload_library(const char* path, size_t* in_use);
 int opyard_load_environment_libraries(void);

@@ -315,6 +315,34 @@ OPYARD_API int opyard_implement_function(opyard_library* library, const char* na
 // Registers a kernel for every operator at the library's key; in the namespace "_".
 OPYARD_API int opyard_fallback(opyard_library* library, const opyard_kernel* kernel);
 
+// ---- Threads: as opyard/pool/pool.h, opyard/pool/parallel_for.h and opyard/value/task.h
+
+// The size of the process's pool. BadValue for what is no number from 1 to 1024.
+OPYARD_API int opyard_thread_count(int* count);
+OPYARD_API int opyard_set_thread_count(int count);
+
+// Gives OPYARD_OK, or a status, with this thread's error if it has a text.
+typedef int (*opyard_range_function)(void* context, int64_t begin, int64_t end);
+// Calls the function with ranges that cover [begin, end) once, of at least `grain` each but for the last,
+// on several threads; all calls have returned when it does. It fails as the first call that failed.
+OPYARD_API int opyard_parallel_for(int64_t begin, int64_t end, int64_t grain,
+                                   opyard_range_function function, void* context);
+
+typedef struct opyard_task {
+  size_t bytes;  // sizeof(opyard_task)
+  // Pushes what the task gives, or nothing for None. Gives a status, as an opyard_range_function.
+  int (*function)(void* context, opyard_stack* result);
+  void* context;
+  // Called once with `context` behind the function, or if it never runs. May be null.
+  void (*destroy)(void* context);
+} opyard_task;
+
+// Runs the function on a thread of the pool, and pushes a future of what it gives.
+OPYARD_API int opyard_start_task(const opyard_task* task, opyard_stack* stack);
+// Waits for a future and pushes its value, or fails as what completes it did. A task that no thread has
+// begun runs on this one. BadArgument for a value that is no future.
+OPYARD_API int opyard_wait(opyard_value future, opyard_stack* stack);
+
 // ---- Plugins and warnings
 
 // As load_library() and unload_library() of opyard/plugin/plugin.h. `in_use`, which may be null, is

@@ -12,6 +12,10 @@
 // completer looks for sleepers after it put kClosed there, both sequentially consistent: so either
 // the completer wakes it or it does not go to sleep.
 //
+// [Tasks] What a task completes (value/task.h) is found by the pool: who waits for it runs it, if no one has
+// begun. A thread of the pool that goes to sleep leaves its place to another. The lock of an interpreter is
+// released meanwhile: the task may need it.
+//
 // [Run] A thread that is running callbacks has a Run: the callbacks that are still to come, and the
 // one that is being run. Completing another future in a callback appends to it. A wait inside a
 // callback works it off first, since it may hold the callback that the wait is for.
@@ -38,7 +42,9 @@
 #include "opyard/base/mutex.h"
 #include "opyard/base/warning.h"
 #include "opyard/keys/local.h"
+#include "opyard/slot/gil.h"
 #include "opyard/value/alias.h"
+#include "pool/queue.h"
 #include "value/hashing.h"
 
 namespace opyard {
@@ -271,9 +277,13 @@ bool FutureObject::wait_until_completed(std::optional<Duration> timeout) {
   return block(timeout);
 }
 
-// See [Sleeping].
+// See [Sleeping] and [Tasks].
 bool FutureObject::block(std::optional<Duration> timeout) {
   assert_no_lock_held();
+  const GilReleased released;
+  detail::help_to_complete(this, timeout.has_value());
+  if (completed()) return true;
+  const detail::Asleep asleep;
   const Deadline deadline(timeout);
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   const struct Leave {

@@ -27,6 +27,7 @@ enum class LockRank : int {
   KeyNames,         // who names a dispatch key
   UserTypes,        // classes and enums of users
   Symbols,          // the names that graphs use
+  Pool,             // what is queued for the process's threads, and who sleeps
   WeakPointers,     // who watches which object: objects may die under any other lock
   ProfilerSources,  // who records what
   ProfilerNames,    // names of what is recorded
