@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "dtypes.h"
+#include "releasing.h"
 
 namespace opyard::kernels {
 namespace {
@@ -87,16 +88,19 @@ Tensor fill_range(const Range& range, MaybeDType dtype, MaybeLayout layout, Mayb
   const std::int64_t count = range.is_float() ? count_floats(range) : count_integers(range);
   const std::array<std::int64_t, 1> sizes = {count};
   Tensor result = Tensor::empty(sizes, chosen);
-  if (chosen == DType::Int64) {
-    write_integers(static_cast<std::int64_t*>(result.impl()->data()), count, range.start.to_int(),
-                   range.step.to_int());
-  } else if (chosen == DType::Float32) {
-    write_floats(static_cast<float*>(result.impl()->data()), count, range.start.to_double(),
-                 range.step.to_double());
-  } else {
-    write_floats(static_cast<double*>(result.impl()->data()), count, range.start.to_double(),
-                 range.step.to_double());
-  }
+  void* const out = result.impl()->data();
+  without_gil_for(count, [&] {
+    if (chosen == DType::Int64) {
+      write_integers(static_cast<std::int64_t*>(out), count, range.start.to_int(),
+                     range.step.to_int());
+    } else if (chosen == DType::Float32) {
+      write_floats(static_cast<float*>(out), count, range.start.to_double(),
+                   range.step.to_double());
+    } else {
+      write_floats(static_cast<double*>(out), count, range.start.to_double(),
+                   range.step.to_double());
+    }
+  });
   return result;
 }
 

@@ -4,7 +4,10 @@
 // the places where it is True. See take.h for where the new dimensions go.
 #include <opyard/library.h>
 
+#include <algorithm>
+
 #include "copy.h"
+#include "releasing.h"
 #include "take.h"
 #include "walk.h"
 #include "write.h"
@@ -16,20 +19,27 @@ namespace {
 std::vector<Tensor> places_of_true(const char* op, const Tensor& mask) {
   const Tensor flat = row_major(op, mask);
   const auto* const data = static_cast<const bool*>(flat.impl()->data());
+  const std::int64_t all = mask.numel();
   std::int64_t count = 0;
-  for (std::int64_t i = 0; i < mask.numel(); ++i) count += data[i] ? 1 : 0;
+  without_gil_for(all, [&] { count = std::count(data, data + all, true); });
   std::vector<Tensor> places;
   std::vector<std::int64_t*> columns;
   for (std::int64_t i = 0; i < mask.dim(); ++i) {
     places.push_back(Tensor::empty(std::array{count}, DType::Int64));
     columns.push_back(static_cast<std::int64_t*>(places.back().impl()->data()));
   }
+  const DimVector sizes(mask.sizes());
   std::int64_t found = 0;
-  for (std::int64_t i = 0; i < mask.numel(); ++i) {
-    if (!data[i]) continue;
-    const DimVector place = place_of(i, mask.sizes());
-    for (std::size_t dim = 0; dim < columns.size(); ++dim) columns[dim][found] = place[dim];
-    ++found;
+  without_gil_for(all, [&] {
+    for (std::int64_t i = 0; i < all && found < count; ++i) {
+      if (!data[i]) continue;
+      const DimVector place = place_of(i, sizes);
+      for (std::size_t dim = 0; dim < columns.size(); ++dim) columns[dim][found] = place[dim];
+      ++found;
+    }
+  });
+  if (found < count) {  // while the GIL was released
+    refuse(ErrorKind::BadIndex, {op, ": a mask was changed by another thread while it was read"});
   }
   return places;
 }

@@ -2,11 +2,11 @@
 //
 // Both sides have one dtype, as nothing is promoted here; products of integers wrap.
 #include <opyard/library.h>
-#include <opyard/slot/gil.h>
 
 #include "copy.h"
 #include "dtypes.h"
 #include "product.h"
+#include "releasing.h"
 #include "walk.h"
 #include "write.h"
 
@@ -52,9 +52,6 @@ Matrix<T> matrix_of(const Tensor& tensor, bool as_column = false) {
   return {data, 1, sizes[0], sizes[0], strides[0]};
 }
 
-// From so many elements multiplied on the GIL is released, which costs about 50 ns: the fastest product takes 8 us for these.
-constexpr std::int64_t kReleasing = 65536;
-
 // out += factor * a * b. `out` is row-major and apart from both.
 void accumulate(const Factors& f, const Tensor& out, const Number& factor) {
   visit_computed(f.a.dtype(), [&](auto sample) {
@@ -65,8 +62,8 @@ void accumulate(const Factors& f, const Tensor& out, const Number& factor) {
         add_product(static_cast<T*>(out.impl()->data()), a, b, factor.as<T>());
       };
       std::int64_t work = 0;
-      const bool is_small =
-          !__builtin_mul_overflow(a.rows * a.columns, b.columns, &work) && work < kReleasing;
+      const bool is_small = !__builtin_mul_overflow(a.rows * a.columns, b.columns, &work) &&
+                            work < kReleasingProducts;
       if (is_small) return add();
       without_gil(add);
     }

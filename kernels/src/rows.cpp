@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "copy.h"
+#include "releasing.h"
 
 namespace opyard::kernels {
 namespace {
@@ -87,13 +88,16 @@ void Reduction::each_row(RowLoop loop, void* context) const {
     strides.resize(kept);
     for (std::int64_t& stride : strides) stride *= item;
     const auto* data = static_cast<const std::byte*>(input_.impl()->data());
-    return each_row_of(data, length_ <= 1 ? item : step * item, strides, loop, context);
+    return without_gil_for(input_.numel(), [&] {
+      each_row_of(data, length_ <= 1 ? item : step * item, strides, loop, context);
+    });
   }
   const Tensor copy =
       row_major_copy(op_, input_.as_strided(sizes, strides, input_.storage_offset()));
   DimVector steps(IntSpan(copy.strides()).first(kept));
   for (std::int64_t& stride : steps) stride *= item;
-  each_row_of(static_cast<const std::byte*>(copy.impl()->data()), item, steps, loop, context);
+  const auto* const data = static_cast<const std::byte*>(copy.impl()->data());
+  without_gil_for(copy.numel(), [&] { each_row_of(data, item, steps, loop, context); });
 }
 
 void Reduction::each_row_of(const std::byte* data, std::int64_t step, const DimVector& steps,

@@ -28,6 +28,7 @@ class Reduction {
   // Elements in each row.
   std::int64_t length() const noexcept { return length_; }
 
+  // Other threads may run Python code meanwhile if there are many elements.
   void each_row(RowLoop loop, void* context) const;
 
  private:

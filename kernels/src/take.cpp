@@ -5,11 +5,13 @@
 // transfer is packed: block after block, without gaps.
 #include "take.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "copy.h"
 #include "dtypes.h"
 #include "loops.h"
+#include "releasing.h"
 #include "walk.h"
 
 namespace opyard::kernels {
@@ -73,31 +75,48 @@ void Selection::add_offsets(const char* op, const Positions& p, const DimVector&
   const std::int64_t step = self_.strides()[p.dim] * std::int64_t(item_size(self_.dtype()));
   const Tensor flat = row_major(op, p.index);
   const auto* const index = static_cast<const std::int64_t*>(flat.impl()->data());
-  for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    if (index[i] < (negative ? -size : 0) || index[i] >= size) {
-      refuse(ErrorKind::BadIndex,
-             {op, ": ", p.name, " contains ", index[i], " at ", place_of(i, p.index.sizes()),
-              ", out of range for dimension ", p.dim, " of self, which is ", self_,
-              size == 0 ? "; it has no elements"
-                        : text_of({"; accepted are ", negative ? -size : 0, " to ", size - 1})});
-    }
+  const std::int64_t count = flat.numel();
+  std::int64_t bad = count;  // the first that is out of range
+  const auto is_good = [size, least = negative ? -size : 0](std::int64_t at) {
+    return at >= least && at < size;
+  };
+  without_gil_for(count, [&] { bad = std::find_if_not(index, index + count, is_good) - index; });
+  if (bad < count) {
+    refuse(ErrorKind::BadIndex,
+           {op, ": ", p.name, " contains ", index[bad], " at ", place_of(bad, p.index.sizes()),
+            ", out of range for dimension ", p.dim, " of self, which is ", self_,
+            size == 0 ? "; it has no elements"
+                      : text_of({"; accepted are ", negative ? -size : 0, " to ", size - 1})});
   }
   Tensor spread = Tensor::empty(common, DType::Int64);
   copy_elements(op, spread, flat);
   const auto* const all = static_cast<const std::int64_t*>(spread.impl()->data());
-  for (std::size_t i = 0; i < offsets_.size(); ++i) {
-    offsets_[i] += (all[i] < 0 ? all[i] + size : all[i]) * step;
+  // Looked at again: another thread may write to the index while the GIL is released.
+  bool all_good = true;
+  without_gil_for(std::int64_t(offsets_.size()), [&] {
+    for (std::size_t i = 0; i < offsets_.size() && (all_good = is_good(all[i])); ++i) {
+      offsets_[i] += (all[i] < 0 ? all[i] + size : all[i]) * step;
+    }
+  });
+  if (!all_good) {
+    refuse(ErrorKind::BadIndex,
+           {op, ": ", p.name, " was changed by another thread while it was read"});
   }
 }
 
 // Calls visit(block in self, block in the packed memory) for each block.
 template <typename Visit>
 void Selection::each_block(std::byte* packed, Visit&& visit) const {
+  without_gil_for(count_elements(sizes_), [&] { step_through(packed, visit); });
+}
+template <typename Visit>
+void Selection::step_through(std::byte* packed, const Visit& visit) const {
   const std::int64_t block = after_count_ * std::int64_t(item_size(self_.dtype()));
   if (before_count_ == 0 || block == 0) return;
+  std::byte* const begin = bytes_of(self_);
   DimVector at(before_.size(), 0);
   for (std::int64_t n = 0; n < before_count_; ++n) {
-    std::byte* from = bytes_of(self_);
+    std::byte* from = begin;
     for (std::size_t i = 0; i < at.size(); ++i) from += at[i] * before_[i].step;
     for (const std::int64_t offset : offsets_) {
       visit(from + offset, packed);

@@ -55,6 +55,8 @@ class Selection {
   template <typename Visit>
   void each_block(std::byte* packed, Visit&& visit) const;
   template <typename Visit>
+  void step_through(std::byte* packed, const Visit& visit) const;
+  template <typename Visit>
   static void each_element(std::byte* from, std::byte*& packed, std::span<const Dim> dims,
                            std::size_t item, const Visit& visit);
   template <typename Move>

@@ -1,20 +1,13 @@
 // kernels/walk.cpp: sorting and joining dimensions, and stepping through the rest.
 #include "walk.h"
 
-#include <opyard/slot/gil.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
+#include "releasing.h"
+
 namespace opyard::kernels {
-namespace {
-
-// From so many elements on a walk lets go of the GIL, which costs about 50 ns: the cheapest loops take 8 us for these.
-constexpr std::int64_t kReleasing = 32768;
-
-}  // namespace
-
 Walk::Walk(IntSpan sizes) {
   for (std::size_t i = sizes.size(); i-- > 0;) sizes_.push_back(sizes[i]);
   if (sizes_.empty()) sizes_.push_back(1);
@@ -96,8 +89,7 @@ void Walk::run(Loop loop, const void* context) {
   }
   std::int64_t all = 1;
   for (const std::int64_t size : sizes_) all *= size;
-  if (all < kReleasing) return step_through(loop, context);
-  without_gil([&] { step_through(loop, context); });
+  without_gil_for(all, [&] { step_through(loop, context); });
 }
 
 void Walk::step_through(Loop loop, const void* context) {
