@@ -338,8 +338,9 @@ TEST(Lint, H9_AValueOfABlockIsNotSeenOutside) {
   branch->add_block();
   g.add->replace_input(0, inner->output());
   EXPECT_EQ(lint_text(*g.graph),
-            "%3 = aten::relu (stage 0) gives %3, which is taken 0 times where it "
-            "is defined, and knows 1 uses");
+            "%2 = aten::add (stage 0) takes %3, which is a value of a block of prim::If (stage 0), "
+            "and is "
+            "known in there only");
 }
 
 TEST(Lint, H9_NumbersAndNamesAreUnique) {

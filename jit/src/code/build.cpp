@@ -41,10 +41,16 @@ bool can_change(const Type& type) {
                      [](const TypePtr& element) { return can_change(*element); });
 }
 
+void build_linted(CodeData& data, Subcodes& subcodes);
+
 class Builder {
  public:
-  Builder(CodeData& code, const Callees& callees)
-      : code_(code), graph_(*code.graph), callees_(callees), lifetimes_(graph_) {}
+  Builder(CodeData& code, const Callees& callees, Subcodes& subcodes)
+      : code_(code),
+        graph_(*code.graph),
+        callees_(callees),
+        subcodes_(subcodes),
+        lifetimes_(graph_) {}
 
   void build() {
     auto next = graph_.nodes().begin();
@@ -188,6 +194,11 @@ class Builder {
       constants_.emplace(node->output(), new_constant(opyard::Value(Tensor())));
       return;
     }
+    if (kind == prim::fork) return emit_fork(node);
+    if (detail::is_wait(*node)) {
+      emit_simple(Opcode::Wait, node, node->output()->type().get());
+      return;
+    }
     if (kind == prim::If) return emit_if(node);
     if (kind == prim::Loop) return emit_loop(node);
     if (kind == prim::ListConstruct) return emit_call(Opcode::MakeList, node, {});
@@ -225,6 +236,24 @@ class Builder {
     }
     emit_call(Opcode::CallBuiltin, node, {.builtin = callee.builtin},
               callee.builtin->schema.arguments);
+  }
+
+  void emit_fork(const Node* node) {
+    const GraphPtr& graph = node->g(attr::Subgraph);
+    auto site = make_counted<ForkSite>();
+    const auto known = subcodes_.find(graph.get());
+    if (known != subcodes_.end()) {
+      site->code = known->second;
+    } else {
+      auto inner = std::make_unique<CodeData>();
+      inner->graph = graph;
+      // It was linted with the graph that holds it, so this goes no deeper than lint() allows.
+      build_linted(*inner, subcodes_);
+      site->code = CodeAccess::make(std::move(inner));
+      subcodes_.emplace(graph.get(), site->code);
+    }
+    site->place = detail::describe_node(*node);
+    emit_call(Opcode::Fork, node, {.fork = CountedPtr<const ForkSite>(std::move(site))});
   }
 
   // One output and up to two inputs.
@@ -403,6 +432,7 @@ class Builder {
   CodeData& code_;
   const Graph& graph_;
   const Callees& callees_;
+  Subcodes& subcodes_;
   const Lifetimes lifetimes_;
   std::uint32_t stage_ = 0;
   std::unordered_map<const Value*, std::uint32_t> constants_;  // their operands
@@ -410,14 +440,18 @@ class Builder {
   std::unordered_map<const Node*, std::vector<const Value*>> dying_;  // at nodes with blocks
 };
 
-}  // namespace
-
-void build(CodeData& data) {
-  lint(*data.graph);
+void build_linted(CodeData& data, Subcodes& subcodes) {
   const Callees callees = check_types(*data.graph);
-  Builder(data, callees).build();
+  Builder(data, callees, subcodes).build();
   data.version = data.graph->version();
   data.runs_at_once = data.stages.size() == 1 && !data.graph->is_restricted();
+}
+
+}  // namespace
+
+void build(CodeData& data, Subcodes& subcodes) {
+  lint(*data.graph);
+  build_linted(data, subcodes);
 }
 
 }  // namespace opyard::jit

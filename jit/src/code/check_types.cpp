@@ -64,6 +64,8 @@ class Check {
       require_counts(node, 0, 1);
       return require_output(node, 0, base_type(TypeKind::Tensor));
     }
+    if (kind == prim::fork) return fork(node);
+    if (detail::is_wait(*node)) return wait(node);
     if (kind == prim::If) return branch(node);
     if (kind == prim::Loop) return loop(node);
     if (kind == prim::ListConstruct) return list(node);
@@ -85,6 +87,28 @@ class Check {
     const Type& type = *node->output()->type();
     if (accepts(type, value)) return;
     refuse_node(*node, fmt::format("holds {}, which is no {}", repr(value), type_text(type)));
+  }
+
+  // Neither is counted by the budget of a run.
+  void require_unrestricted(const Node* node) {
+    if (!node->graph().is_restricted()) return;
+    refuse_node(*node, "runs on or waits for another thread, which a restricted graph may not");
+  }
+
+  void fork(const Node* node) {
+    require_unrestricted(node);
+    const Graph& graph = *detail::find_subgraph(*node);
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      require(node, node->inputs()[i]->type(), graph.inputs()[i]->type(),
+              fmt::format("input {}", i));
+    }
+    require_output(node, 0, compound_type(TypeKind::Future, {fork_result_type(graph)}));
+  }
+
+  void wait(const Node* node) {
+    require_unrestricted(node);
+    require_counts(node, 1, 1);
+    require_output(node, 0, node->inputs()[0]->type()->elements()[0]);
   }
 
   void branch(const Node* node) {

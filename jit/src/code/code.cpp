@@ -83,7 +83,8 @@ Code::Code(GraphPtr graph)
         OPYARD_CHECK(graph != nullptr, BadArgument, "a code is made of a graph, not of null");
         auto data = std::make_unique<CodeData>();
         data->graph = std::move(graph);
-        build(*data);
+        Subcodes subcodes;
+        build(*data, subcodes);
         return data.release();
       }()) {}
 Code::~Code() { delete data_; }

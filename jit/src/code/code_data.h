@@ -14,6 +14,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -55,11 +56,18 @@ struct Frame {
   Register& write(std::uint32_t operand) const { return bases[0][operand & kIndex]; }
 };
 
+// What a prim::fork runs. Its task owns one; so it may outlive the state that began it.
+struct ForkSite : Counted {
+  CodePtr code;
+  std::string place;  // of the node, for errors: the graph that it is in may be gone by then
+};
+
 // A call with any number of operands.
 struct CallSite {
   const Operator* op = nullptr;
   const Builtin* builtin = nullptr;
   const Operation* operation = nullptr;
+  CountedPtr<const ForkSite> fork = nullptr;
   const Node* node = nullptr;
   std::uint32_t inputs = 0;   // in the side array from the instruction's d on
   std::uint32_t outputs = 0;  // behind them
@@ -112,8 +120,19 @@ struct CodeData {
   }
 };
 
+struct CodeAccess {
+  static CodePtr make(std::unique_ptr<CodeData> data) {
+    const CodePtr code = CodePtr::steal(new Code(data.get()));
+    static_cast<void>(data.release());
+    return code;
+  }
+};
+
+// Codes of the graphs that nodes hold: nodes that share a graph share its code.
+using Subcodes = std::unordered_map<const Graph*, CodePtr>;
+
 // build.cpp
-void build(CodeData& data);
+void build(CodeData& data, Subcodes& subcodes);
 // check_types.cpp: raises BadGraph for a node whose types do not fit. Callees are remembered.
 using Callees = std::unordered_map<const Node*, Callee>;
 Callees check_types(const Graph& graph);
@@ -122,6 +141,11 @@ Callees check_types(const Graph& graph);
 InstructionFunction function_of(Opcode opcode);
 // scalar.cpp: of the built-in functions that are one instruction; null for others.
 InstructionFunction scalar_function(const Builtin& builtin);
+// fork.cpp
+const Instruction* run_Fork(const Instruction* instruction, Frame& frame);
+const Instruction* run_Wait(const Instruction* instruction, Frame& frame);
+// What the future of a fork of this graph holds: its output, or a tuple of several.
+TypePtr fork_result_type(const Graph& graph);
 
 // run.cpp
 // Runs from `frame.at` to the end of the stage. What is thrown says where, and leaves `frame.at` at the

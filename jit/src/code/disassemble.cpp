@@ -37,6 +37,9 @@ void append_call(std::string& line, const CodeData& code, const Instruction& ins
   if (site->op != nullptr) line += " " + opyard::to_string(site->op->name());
   if (site->builtin != nullptr) line += " " + opyard::to_string(site->builtin->schema.name);
   if (site->operation != nullptr) line += " " + site->operation->name();
+  if (site->fork != nullptr) {
+    line += fmt::format(" {} instructions", site->fork->code->instruction_count());
+  }
   for (std::uint32_t i = 0; i < site->inputs; ++i) {
     line += (i == 0 ? " " : ", ") + operand_text(code, operands[i]);
   }

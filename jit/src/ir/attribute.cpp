@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "opyard/jit/graph.h"
 #include "opyard/value/deep_copy.h"
@@ -96,9 +97,52 @@ std::vector<Symbol> Node::attribute_names() const {
   return names;
 }
 
+namespace {
+
+// Whether `graph` is `wanted`, or holds it at any depth.
+bool holds(const Graph& graph, const Graph& wanted, std::unordered_set<const Graph*>& seen);
+
+bool holds(const Block& block, const Graph& wanted, std::unordered_set<const Graph*>& seen) {
+  const auto in = [&](const GraphPtr& inner) {
+    return inner != nullptr && holds(*inner, wanted, seen);
+  };
+  for (const Node* const node : block.nodes()) {
+    for (const Attribute& attribute : node->attributes()) {
+      const auto* const one = std::get_if<GraphPtr>(&attribute.value);
+      const auto* const several = std::get_if<std::vector<GraphPtr>>(&attribute.value);
+      if (one != nullptr && in(*one)) return true;
+      if (several != nullptr && std::any_of(several->begin(), several->end(), in)) return true;
+    }
+    for (const Block* const inner : node->blocks()) {
+      if (holds(*inner, wanted, seen)) return true;
+    }
+  }
+  return false;
+}
+
+bool holds(const Graph& graph, const Graph& wanted, std::unordered_set<const Graph*>& seen) {
+  return &graph == &wanted || (seen.insert(&graph).second && holds(*graph.block(), wanted, seen));
+}
+
+// A graph that holds itself could be neither printed nor freed.
+void check_holds_not(const AttributeValue& value, const Graph& own) {
+  std::unordered_set<const Graph*> seen;
+  const auto check = [&](const GraphPtr& graph) {
+    OPYARD_CHECK(graph == nullptr || !holds(*graph, own, seen), BadValue,
+                 "a node cannot hold the graph that it is in, nor one that holds it");
+  };
+  if (const auto* const one = std::get_if<GraphPtr>(&value)) check(*one);
+  if (const auto* const several = std::get_if<std::vector<GraphPtr>>(&value)) {
+    for (const GraphPtr& graph : *several) check(graph);
+  }
+}
+
+}  // namespace
+
 Node* Node::set_attribute(Symbol name, AttributeValue value) {
   check_alive();
   OPYARD_CHECK(name.defined(), BadValue, "an attribute has a name");
+  check_holds_not(value, *graph_);
   auto* const found = const_cast<Attribute*>(find_attribute(name));
   if (found != nullptr) {
     found->value = std::move(value);

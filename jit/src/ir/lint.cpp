@@ -2,6 +2,9 @@
 //
 // [Walk] Nodes are visited in program order, with the set of values defined so far: a value of a block
 // leaves it at the block's end, so that a use outside of the block finds nothing.
+//
+// [Subgraphs] The graphs that nodes hold are linted with the graph, each once, however many nodes share
+// it.
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -13,9 +16,15 @@
 namespace opyard::jit {
 namespace {
 
+// Deeper than any graph that a person or a pass makes, and far from the end of the stack.
+constexpr std::size_t kMostNesting = 256;
+
+using Seen = std::unordered_set<const Graph*>;
+
 class Lint {
  public:
-  explicit Lint(const Graph& graph) : graph_(graph) {}
+  Lint(const Graph& graph, Seen& seen, std::size_t depth)
+      : graph_(graph), seen_(seen), depth_(depth) {}
 
   void run() {
     check_block(graph_.block(), nullptr);
@@ -52,6 +61,7 @@ class Lint {
       check_stages(node, before, owner);
       check_inputs(node);
       detail::check_kind_rules(*node);
+      check_subgraph(node);
       for (const Block* const inner : node->blocks()) {
         if (inner->owning_node() != node) refuse(node, "has a block that another node owns");
         check_block(inner, node);
@@ -63,12 +73,37 @@ class Lint {
     check_inputs(block->return_node());
     for (const Value* const value : defined) {
       if (defined_.at(value) != value->uses().size()) {
+        check_uses_are_inside(value, block);
         refuse(value->node(),
                fmt::format("gives %{}, which is taken {} times where it is defined, and "
                            "knows {} uses",
                            value->printed_name(), defined_.at(value), value->uses().size()));
       }
       defined_.erase(value);
+    }
+  }
+
+  // See [Subgraphs].
+  void check_subgraph(const Node* node) {
+    const Graph* const inner = detail::find_subgraph(*node);
+    if (inner == nullptr || !seen_.insert(inner).second) return;
+    if (depth_ == kMostNesting) {
+      refuse(node, fmt::format("has a graph within graphs, {} deep", kMostNesting));
+    }
+    Lint(*inner, seen_, depth_ + 1).run();
+  }
+
+  void check_uses_are_inside(const Value* value, const Block* block) const {
+    for (const Use& use : value->uses()) {
+      const Block* at = use.user->owning_block();
+      while (at != nullptr && at != block) {
+        at = at->owning_node() == nullptr ? nullptr : at->owning_node()->owning_block();
+      }
+      if (at == block || block->owning_node() == nullptr) continue;
+      refuse(use.user,
+             fmt::format("takes %{}, which is a value of a block of {}, and is known "
+                         "in there only",
+                         value->printed_name(), detail::describe_node(*block->owning_node())));
     }
   }
 
@@ -163,6 +198,8 @@ class Lint {
   }
 
   const Graph& graph_;
+  Seen& seen_;
+  const std::size_t depth_;
   std::unordered_map<const Value*, std::size_t> defined_;  // and how often taken; see [Walk]
   std::unordered_set<std::uint64_t> uniques_;
   std::unordered_set<std::string_view> names_;
@@ -170,6 +207,9 @@ class Lint {
 
 }  // namespace
 
-void lint(const Graph& graph) { Lint(graph).run(); }
+void lint(const Graph& graph) {
+  Seen seen{&graph};
+  Lint(graph, seen, 0).run();
+}
 
 }  // namespace opyard::jit

@@ -78,12 +78,14 @@ void check_calling_string(const Node& node) {
   }
 }
 
+const Graph& require_subgraph(const Node& node) {
+  const Graph* const graph = find_subgraph(node);
+  if (graph == nullptr) refuse_node(node, "has no graph in the attribute 'Subgraph'");
+  return *graph;
+}
+
 void check_fusion_group(const Node& node) {
-  const Attribute* const inner = node.find_attribute(attr::Subgraph);
-  if (inner == nullptr || inner->kind() != AttributeKind::g) {
-    refuse_node(node, "has no graph in the attribute 'Subgraph'");
-  }
-  const Graph& graph = *std::get<GraphPtr>(inner->value);
+  const Graph& graph = require_subgraph(node);
   std::optional<Device> device;
   for (const Value* const input : node.inputs()) {
     const TensorShape* const shape = find_shape(*input->type());
@@ -98,7 +100,18 @@ void check_fusion_group(const Node& node) {
       graph.outputs().size() != node.outputs().size()) {
     refuse_node(node, "differs from its Subgraph in the number of inputs or outputs");
   }
-  lint(graph);
+}
+
+// The inputs of the graph are the node's, and its outputs are what the future holds.
+void check_fork(const Node& node) {
+  const Graph& graph = require_subgraph(node);
+  if (node.outputs().size() != 1) refuse_node(node, "gives one future");
+  if (!node.blocks().empty()) refuse_node(node, "has a block; it runs the graph in its 'Subgraph'");
+  if (graph.stage() != 0) refuse_node(node, "has a Subgraph of several stages");
+  if (graph.inputs().size() != node.inputs().size()) {
+    refuse_node(node, fmt::format("has {} inputs, but its Subgraph takes {}", node.inputs().size(),
+                                  graph.inputs().size()));
+  }
 }
 
 void check_handles(const Node& node) {
@@ -112,6 +125,18 @@ void check_handles(const Node& node) {
 }
 
 }  // namespace
+
+const Graph* find_subgraph(const Node& node) {
+  if (node.kind() != prim::FusionGroup && node.kind() != prim::fork) return nullptr;
+  const Attribute* const inner = node.find_attribute(attr::Subgraph);
+  if (inner == nullptr || inner->kind() != AttributeKind::g) return nullptr;
+  return std::get<GraphPtr>(inner->value).get();
+}
+
+bool is_wait(const Node& node) {
+  return node.kind() == aten::wait && node.inputs().size() == 1 && node.outputs().size() == 1 &&
+         node.inputs()[0]->type()->kind() == TypeKind::Future;
+}
 
 std::string describe_node(const Node& node) {
   std::string text;
@@ -134,6 +159,7 @@ void check_kind_rules(const Node& node) {
   if (node.kind() == prim::Constant) check_constant(node);
   if (node.kind() == prim::PythonOp) check_calling_string(node);
   if (node.kind() == prim::FusionGroup) check_fusion_group(node);
+  if (node.kind() == prim::fork) check_fork(node);
   if (node.kind() == prim::Undefined && !node.inputs().empty()) {
     refuse_node(node, "takes inputs; it gives an undefined tensor and takes nothing");
   }

@@ -14,6 +14,12 @@ namespace opyard::jit::detail {
 // "%3 = aten::add (stage 0, model.py:3:1)"
 std::string describe_node(const Node& node);
 
+// The graph that a node of its kind runs, in its attribute 'Subgraph'; null if it has none.
+const Graph* find_subgraph(const Node& node);
+
+// Whether it is an aten::wait for a future.
+bool is_wait(const Node& node);
+
 // The rules of the node's kind: counts of inputs, outputs and blocks. Raises BadGraph.
 void check_kind_rules(const Node& node);
 

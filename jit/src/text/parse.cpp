@@ -104,7 +104,17 @@ class Parser {
     }
     const auto users = std::move(found->second);
     found->second.clear();
+    std::size_t depth = 0;
+    for (const auto& [node, place] : users) {
+      depth = std::max(depth, depth_of_[&node->graph()] + 1);
+    }
+    if (depth > cursor_.limits().nesting) {
+      cursor_.fail_at(
+          span, fmt::format("graphs within graphs are {} deep here; at most {} are read", depth,
+                            cursor_.limits().nesting));
+    }
     const GraphPtr inner = parse_graph();
+    depth_of_[inner.get()] = depth;
     for (const auto& [node, place] : users) node->g_(attr::Subgraph, inner);
   }
 
@@ -313,6 +323,7 @@ class Parser {
   std::unordered_map<std::uint64_t, Value*> newest_;         // of each number
   // Nodes that hold a graph that is defined behind; see find_subgraphs().
   std::unordered_map<std::string, std::vector<std::pair<Node*, Span>>> waiting_;
+  std::unordered_map<const Graph*, std::size_t> depth_of_;  // graphs that it is in
   std::size_t next_tensor_ = 0;
   std::size_t counted_ = 0;
   std::size_t line_begin_ = 0;

@@ -1,10 +1,13 @@
 // text/print.cpp: graphs as text.
 //
-// [Subgraphs] The graphs that a node holds in attributes are written behind the graph, as
-// "with prim::FusionGroup_0 = graph(...)", under the name by which the node's line calls itself.
+// [Subgraphs] The graph that a node holds in an attribute is written behind the graph, as
+// "with prim::FusionGroup_0 = graph(...)", under the name by which the node's line calls itself. Nodes
+// of one kind that share a graph have one name.
 #include "opyard/jit/print.h"
 
 #include <fmt/format.h>
+
+#include <map>
 
 #include "opyard/jit/types.h"
 #include "text/print_attribute.h"
@@ -134,9 +137,13 @@ class Printer {
       out_ += node.overload().name();
     }
     if (!graphs.empty()) {
-      const std::string name = fmt::format("{}_{}", node.kind().qual_string(), subgraphs_.size());
-      out_ += fmt::format("_{}", subgraphs_.size());
-      subgraphs_.emplace_back(name, graphs.front());
+      const auto [known, fresh] =
+          numbers_.try_emplace({node.kind(), graphs.front()}, subgraphs_.size());
+      out_ += fmt::format("_{}", known->second);
+      if (fresh) {
+        subgraphs_.emplace_back(fmt::format("{}_{}", node.kind().qual_string(), known->second),
+                                graphs.front());
+      }
     }
     if (!attributes.empty()) out_ += '[' + attributes + ']';
   }
@@ -189,6 +196,7 @@ class Printer {
   const PrintOptions options_;
   std::string out_;
   std::vector<Subgraph> subgraphs_;
+  std::map<std::pair<Symbol, const Graph*>, std::size_t> numbers_;  // of each among them
 };
 
 }  // namespace

@@ -71,6 +71,8 @@ class OPYARD_API Code final : public Counted {
   const CodeData& data() const noexcept { return *data_; }
 
  private:
+  friend struct CodeAccess;
+  explicit Code(CodeData* data) noexcept : data_(data) {}
   ~Code() override;
   CodeData* const data_;
 };
