@@ -31,7 +31,7 @@ from opyard.library import Library
 spec = importlib.util.spec_from_file_location("opyard_test_border", border_path)
 border = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(border)
-opyard.load_library(plugin)
+PREPARE
 
 x = opyard.tensor([1.0, 2.0])
 lib = Library("deadlocks", "FRAGMENT")
@@ -41,9 +41,10 @@ counted = itertools.count()
 depth = threading.local()
 
 def enter(entry, nested, count, where):
-    kind = entry if entry in ("raise", "compile", "flush") else "call"
+    first = entry.startswith("first ")
+    kind = entry.replace(" ", "_") if first or entry in ("raise", "compile", "flush") else "call"
     name = f"deadlocks::{kind}_{nested}"
-    what = "call" if entry in ("compile", "flush") else entry
+    what = "call" if first or entry in ("compile", "flush") else entry
     try:
         border.enter(what, name, x, Dropped, where, count, held)
     except Planned:
@@ -89,6 +90,27 @@ def flushing(nested):
         return kernel(nested, False)(x)
     return call
 
+# What a kernel does that is the first use of a part, on whichever thread comes first.
+FIRST_USES = {
+    "aten": lambda: opyard.ops.aten.neg(x),
+    "bind": lambda: opyard.schema.parse("f(Tensor x) -> Tensor"),
+    "plugin": lambda: opyard.load_library(plugin),
+    "jit": lambda: compiling(0),
+    "profiler": lambda: opyard.profiler.record_function,
+}
+
+def using(nested, use):
+    def call(x):
+        if nested:
+            enter(f"first {use}", 0, 1, "new")
+        FIRST_USES[use]()
+        next(counted)
+        return x
+    return call
+
+for use, nested in itertools.product(FIRST_USES, (0, 1)):
+    lib.define(f"first_{use}_{nested}(Tensor x) -> Tensor")
+    lib.impl(f"first_{use}_{nested}", using(nested, use), "CPU")
 for nested in (0, 1):
     lib.define(f"compile_{nested}(Tensor x) -> Tensor")
     lib.impl(f"compile_{nested}", compiling(nested), "CPU")
@@ -117,6 +139,7 @@ if place == "forked":
     if child:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         sys.exit(code)
+SIGPROF
 cases = 0
 for entry, nested, count in itertools.product(entries.split(","), (0, 1), (1, 8)):
     print(entry, nested, count, flush=True)
@@ -134,18 +157,57 @@ def border_path():
     return import_border().__file__
 
 
-def run_row(place, held):
+def run_row(place, held, entries=ENTRIES, prepare="opyard.load_library(plugin)", sigprof=""):
     plugin = plugin_path("opyard_test_plugin")
-    return run(PROGRAM, place, "held" if held else "free", plugin, border_path(), ",".join(ENTRIES))
+    program = PROGRAM.replace("PREPARE", prepare).replace("SIGPROF", sigprof)
+    return run(program, place, "held" if held else "free", plugin, border_path(), ",".join(entries))
+
+
+def assert_done(ended, entries=ENTRIES):
+    lines = ended.stdout.splitlines()
+    assert ended.code == 0, (lines[-1:], ended.stderr)
+    assert ended.stderr == ""
+    assert lines[-1] == f"done {len(entries) * 2 * 2}"
 
 
 @pytest.mark.parametrize(("place", "held"), list(itertools.product(PLACES, (True, False))))
 def test_T8_J10_nothing_waits_for_ever(place, held):
-    ended = run_row(place, held)
-    lines = ended.stdout.splitlines()
-    assert ended.code == 0, (lines[-1:], ended.stderr)
-    assert ended.stderr == ""
-    assert lines[-1] == f"done {len(ENTRIES) * 2 * 2}"
+    assert_done(run_row(place, held))
+
+
+FIRST_USES = ["first " + use for use in ("aten", "bind", "plugin", "jit", "profiler")]
+
+
+@plain_build  # not tried under a sanitizer yet
+@pytest.mark.parametrize("number", range(len(FIRST_USES)))
+@pytest.mark.parametrize("place", PLACES)
+def test_T8_the_first_use_of_a_part_waits_for_nothing(place, number):
+    """Each part comes first once: it may bring the others."""
+    entries = FIRST_USES[number:] + FIRST_USES[:number]
+    assert_done(run_row(place, number % 2 == 0, entries, prepare=""), entries)
+
+
+TICKING = """
+import atexit, signal
+ticks = [0]
+def tick(*args):
+    ticks[0] += 1
+    opyard.ops.deadlocks.call_0(x)
+signal.signal(signal.SIGPROF, tick)
+atexit.register(signal.setitimer, signal.ITIMER_PROF, 0)  # the handler ends before the process
+signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
+until = os.times().user + 0.05
+while os.times().user < until:
+    pass
+assert ticks[0] > 5, ticks
+"""
+
+
+@plain_build  # a sanitizer takes signals itself
+@pytest.mark.parametrize(("place", "held"), list(itertools.product(PLACES, (True, False))))
+def test_T12_T8_nothing_waits_for_ever_while_a_profiler_interrupts(place, held):
+    """SIGPROF each millisecond, with a handler that calls an operator."""
+    assert_done(run_row(place, held, sigprof=TICKING))
 
 
 def test_T8_every_kind_of_thread_has_a_row():
