@@ -20,6 +20,7 @@
 #include "objects/tensor/tensor.h"
 #include "objects/values/integer.h"
 #include "opyard/registry/handlers.h"
+#include "opyard/registry/watched.h"
 #include "opyard/value/scalar.h"
 #include "runtime/clear.h"
 #include "runtime/exit.h"
@@ -294,6 +295,11 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
       detail::end_reading(outer);
       return call_view(runtime, keys, args, flags, names);
     }
+    if (__builtin_expect(record.role == RecordRole::Watch, 0)) {
+      const detail::CallDepth depth;
+      detail::end_reading(outer);
+      return call_watched(runtime, record, keys, args, flags, names);
+    }
     const bool handled = leads_to_handlers(record);
     detail::end_reading(outer);
     return handled ? call_handlers(runtime, overload, args, std::size_t(count), names) : nullptr;
@@ -309,6 +315,40 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
                                                      PyObject* names) const {
   const Record& record = op_.record_for(runtime.tag, keys);
   if (record.boxed != python_run_) return nullptr;
+  return call_function(runtime, record, args, flags, names);
+}
+
+// Whether a function of CppCalls takes all of them, which it finds out as it goes otherwise.
+bool DirectCall::fits_cpp_call(PyObject* const* args, std::size_t count) const {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Ready ready = parameters_[i].ready;
+    PyObject* const given = i < count ? args[i] : nullptr;
+    const bool none = given == nullptr || given == Py_None;
+    if (is_for_tensors(ready) ? none : given != nullptr && PyBool_Check(given)) return false;
+  }
+  return true;
+}
+
+// Inside a CallDepth. Watchers are told of a call that is made here, and of no other: so what could make it go
+// through the stack after all is asked first.
+[[gnu::aligned(64)]] PyObject* DirectCall::call_watched(Runtime& runtime, const Record& watch,
+                                                        DispatchKeySet keys, PyObject* const* args,
+                                                        std::size_t flags, PyObject* names) const {
+  const auto count = std::size_t(PyVectorcall_NARGS(flags));
+  if (detail::wants_values(watch)) return nullptr;
+  if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
+  const Record& record = detail::record_behind(op_, keys);
+  if (record.lasting && names == nullptr) {
+    if (record.signature != signature_) learn(record.signature);
+    if (cpp_call_ == nullptr || !fits_cpp_call(args, count)) return nullptr;
+    const detail::WatchedCall watched(op_, watch, keys);
+    return cpp_call_(runtime, op_.schema(), args, count, record.typed, record.context, keys);
+  }
+  if (record.boxed != python_run_) return nullptr;
+  const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
+  const KernelConvention& convention = kernel.convention;
+  if (&kernel.runtime != &runtime || convention.with_keyset || convention.with_op) return nullptr;
+  const detail::WatchedCall watched(op_, watch, keys);
   return call_function(runtime, record, args, flags, names);
 }
 

@@ -37,7 +37,7 @@ void make_built_in_records() {
   ambiguous_record();
   gone_record();
   thread_entry_record();
-  trace_record();
+  watch_record();
   view_record();
   built_in_fallback(DispatchKey::Observe);
   handlers_record();

@@ -33,8 +33,8 @@ const Record& gone_record();
 const Record& thread_entry_record();
 // Tells the observers of this thread, and goes on below. registry/watched.cpp
 const Record& observe_record();
-// Shows the call, and goes on to what the slot would lead to. registry/watched.cpp
-const Record& trace_record();
+// Tells the watchers, and goes on to what the slot would lead to. registry/watched.cpp
+const Record& watch_record();
 // Goes on to what stands there for the interpreter that calls. registry/views.cpp
 const Record& view_record();
 // Hands the call to the handlers of an interpreter. registry/handlers.cpp

@@ -206,15 +206,15 @@ Table table_for(const Entry& entry, const Common& common, Viewer viewer) {
   return table;
 }
 
-// What stands in the slots that all read: a stub where the views differ, and the trace in front of what
-// is no fallthrough. Gives each view and its table to `see`.
+// What slots lead to that all read, but for watchers: a stub where the views differ. Gives each view and its
+// table to `see`.
 template <typename See>
 Table stored_table(const Entry& entry, const Common& common, const See& see) {
   OperatorView* const views = common.several() ? OperatorView::first(*entry.op) : nullptr;
   Table stored = table_for(entry, common, views == nullptr ? common.usual() : Viewer::outside());
   Table differs{};
   for (OperatorView* view = views; view != nullptr; view = view->next) {
-    if (view->waits()) continue;
+    if (!view->is_seen()) continue;
     const Table table = table_for(entry, common, view->viewer());
     for (std::size_t slot = 0; slot < table.size(); ++slot) {
       if (table[slot] != stored[slot]) differs[slot] = &view_record();
@@ -223,11 +223,13 @@ Table stored_table(const Entry& entry, const Common& common, const See& see) {
   }
   for (std::size_t slot = 0; slot < stored.size(); ++slot) {
     if (differs[slot] != nullptr) stored[slot] = differs[slot];
-    const bool traced = common.traced && stored[slot]->role != RecordRole::Fallthrough &&
-                        stored[slot]->role != RecordRole::ThreadEntry;
-    if (traced) stored[slot] = &trace_record();
   }
   return stored;
+}
+
+// Whether watchers are told of calls that take this record.
+bool takes_calls(const Record& record) {
+  return record.role != RecordRole::Fallthrough && record.role != RecordRole::ThreadEntry;
 }
 
 }  // namespace
@@ -237,6 +239,7 @@ Resolved Entry::resolve(DispatchKey key, const Common& common, Viewer viewer) co
 }
 
 void Entry::prepare_views(Operator& live, const Common& common) const {
+  if (common.watched) WatchedView::require(live);
   if (!common.several()) return;
   const auto require = [&](const auto& registered) {
     for (const auto& one : registered) {
@@ -260,14 +263,36 @@ void Entry::publish(const Common& common) const {
       view.slots[slot].store(seen[slot], std::memory_order_release);
     }
   });
+  WatchedView* const behind = common.watched ? WatchedView::find(*op) : nullptr;
   std::uint64_t stays = DispatchKeySet::kBackendBits;  // and layers with a slot that takes calls
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     if (table[slot]->role != RecordRole::Fallthrough) {
       stays |= DispatchKeySet(layer_of(key_of_slot(slot))).raw();
     }
-    op->table_.slots[slot].store(table[slot], std::memory_order_release);
+    const Record* seen = table[slot];
+    if (behind != nullptr) {
+      behind->slots[slot].store(seen, std::memory_order_release);
+      if (takes_calls(*seen)) seen = &watch_record();
+    }
+    op->table_.slots[slot].store(seen, std::memory_order_release);
   }
   op->table_.mask.store(stays, std::memory_order_release);
+  table_changes.fetch_add(1, std::memory_order_release);
+}
+
+void Entry::set_watched(bool watched) const noexcept {
+  if (op == nullptr) return;
+  WatchedView& behind = *WatchedView::find(*op);
+  for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
+    std::atomic<const Record*>& front = op->table_.slots[slot];
+    if (watched) {
+      const Record* const record = front.load(std::memory_order_relaxed);
+      behind.slots[slot].store(record, std::memory_order_release);
+      if (takes_calls(*record)) front.store(&watch_record(), std::memory_order_release);
+    } else {
+      front.store(behind.slots[slot].load(std::memory_order_relaxed), std::memory_order_release);
+    }
+  }
   table_changes.fetch_add(1, std::memory_order_release);
 }
 
@@ -308,11 +333,21 @@ std::string Entry::find_drift(const Common& common) const {
         }
       });
   if (!drift_of_view.empty()) return drift_of_view;
+  const WatchedView* const behind = common.watched ? WatchedView::find(*op) : nullptr;
+  if (common.watched && behind == nullptr) {
+    return fmt::format("{} is not watched, while others are", to_string(name));
+  }
   std::uint64_t stays = DispatchKeySet::kBackendBits | detail::kThreadEntryBit;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const DispatchKey key = key_of_slot(slot);
-    const Record* const found = op->table_.slots[slot].load(std::memory_order_acquire);
+    const Record* found = op->table_.slots[slot].load(std::memory_order_acquire);
     const Record* const wanted = computed[slot];
+    const bool is_watched = found == &watch_record();
+    if (is_watched != (behind != nullptr && takes_calls(*wanted))) {
+      return fmt::format("{} at {} is {}watched", to_string(name), to_string(key),
+                         is_watched ? "" : "not ");
+    }
+    if (is_watched) found = behind->slots[slot].load(std::memory_order_acquire);
     if (found != wanted) {
       return fmt::format("{} at {}: the table holds \"{}\", registrations make it \"{}\" [{}]",
                          to_string(name), to_string(key), found->provenance.str(),

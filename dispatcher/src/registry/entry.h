@@ -29,7 +29,7 @@ namespace opyard {
 // What the tables of all operators share.
 struct Common {
   KernelStacks fallbacks;  // one a key that serves all, or one for each interpreter
-  bool traced = false;     // calls are shown; see registry/trace.h
+  bool watched = false;    // slots lead to watchers first; see registry/watched.cpp
   std::vector<const Interpreter*> interpreters;  // those that take part
 
   // Whether interpreters see different tables.
@@ -117,6 +117,9 @@ struct Entry {
 
   // Writes slots and mask of the live operator so that they equal what resolve() says.
   void publish(const Common& common) const;
+  // Puts the record that watches in front of the slots, or takes it away, without resolving them anew. The
+  // operator has its view Watched.
+  void set_watched(bool watched) const noexcept;
   // Makes every call of an operator raise OperatorGone.
   static void mark_removed(Operator& op);
   // Whether a typed handle was ever made of it.

@@ -42,7 +42,7 @@ Route walk(const Operator& op, DispatchKeySet keys) {
     const bool masked = layer != DispatchKey::Undefined && !op.mask().has(layer);
     const Registry::Resolution resolution = Registry::instance().resolve(op, key);
     RecordRole role = masked ? RecordRole::Fallthrough : op.record(keys).role;
-    if (role == RecordRole::Trace || role == RecordRole::View) role = resolution.record->role;
+    if (role == RecordRole::Watch || role == RecordRole::View) role = resolution.record->role;
     const bool passed = role == RecordRole::Fallthrough || role == RecordRole::Observe;
     const bool names_one = passed || role == RecordRole::Kernel;
     std::string provenance = names_one ? resolution.provenance : "";

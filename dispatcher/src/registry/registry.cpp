@@ -312,16 +312,6 @@ void Registry::set_missing_kernel_reporter(const Operator& op,
   std::swap(found->second->reporter, reporter);
 }
 
-bool Registry::is_traced() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->common.traced;
-}
-
-void Registry::set_traced(bool traced) {
-  const std::lock_guard lock(state_->mutex);
-  if (std::exchange(state_->common.traced, traced) != traced) state_->publish_all();
-}
-
 Registration Registry::implement(OperatorName name, std::optional<DispatchKey> at, Kernel kernel,
                                  std::string provenance, Owner owner, bool override, Again again) {
   const DispatchKey key = kernel_key(name, at);

@@ -37,10 +37,13 @@ const OperatorView* OperatorView::find(const Operator& op, Who who,
 // Whoever finds a new view finds the records of the others in it.
 void OperatorView::add(Operator& op, Who who, const Interpreter* interpreter) {
   const OperatorView* const others = find(op, Who::Others, nullptr);
+  const WatchedView* const behind = WatchedView::find(op);
   const auto fill = [&](OperatorView& view) {
     for (std::size_t slot = 0; slot < std::size_t(kSlotCount); ++slot) {
       const auto& from = others == nullptr ? op.table_.slots[slot] : others->slots[slot];
-      view.slots[slot].store(from.load(std::memory_order_acquire), std::memory_order_relaxed);
+      const Record* record = from.load(std::memory_order_acquire);
+      if (record == &watch_record()) record = behind->slots[slot].load(std::memory_order_acquire);
+      view.slots[slot].store(record, std::memory_order_relaxed);
     }
   };
   for (OperatorView* view = first(op); view != nullptr; view = view->next) {
@@ -49,9 +52,19 @@ void OperatorView::add(Operator& op, Who who, const Interpreter* interpreter) {
     view->interpreter.store(interpreter, std::memory_order_release);
     return;
   }
-  auto* const view = new OperatorView{who, interpreter, first(op), {}};
+  auto* const view = new OperatorView{who, interpreter, nullptr, {}};
   fill(*view);
+  link(op, view);
+}
+
+void OperatorView::link(Operator& op, OperatorView* view) noexcept {
+  view->next = first(op);
   op.views_.store(view, std::memory_order_release);
+}
+
+// Its slots are written before the first one leads to the watchers.
+void WatchedView::require(Operator& op) {
+  if (find(op) == nullptr) link(op, new WatchedView);
 }
 
 void OperatorView::require(Operator& op, const Interpreter& interpreter) {
@@ -68,7 +81,14 @@ void OperatorView::release(const Operator& op, const Interpreter& interpreter) n
 }
 
 void OperatorView::destroy_all(const Operator& op) noexcept {
-  for (OperatorView* view = first(op); view != nullptr;) delete std::exchange(view, view->next);
+  for (OperatorView* view = first(op); view != nullptr;) {
+    OperatorView* const gone = std::exchange(view, view->next);
+    if (gone->who == Who::Watched) {
+      delete static_cast<WatchedView*>(gone);
+    } else {
+      delete gone;
+    }
+  }
 }
 
 Operator::~Operator() { OperatorView::destroy_all(*this); }

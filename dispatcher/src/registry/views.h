@@ -26,7 +26,8 @@
 namespace opyard {
 
 struct OperatorView {
-  enum class Who : std::uint8_t { Interpreter, Others, Outside };
+  // Watched: what slots lead to behind the watchers; see registry/watched.cpp, [Behind].
+  enum class Who : std::uint8_t { Interpreter, Others, Outside, Watched };
 
   const Who who;
   std::atomic<const Interpreter*> interpreter;  // null where it waits for one
@@ -37,6 +38,8 @@ struct OperatorView {
     return who == Who::Outside ? Viewer::outside() : Viewer::of(interpreter.load());
   }
   bool waits() const noexcept { return who == Who::Interpreter && interpreter.load() == nullptr; }
+  // Whether it is the table of someone's calls.
+  bool is_seen() const noexcept { return !waits() && who != Who::Watched; }
 
   static OperatorView* first(const Operator& op) noexcept {
     return op.views_.load(std::memory_order_acquire);
@@ -49,8 +52,28 @@ struct OperatorView {
   static void release(const Operator& op, const Interpreter& interpreter) noexcept;
   static void destroy_all(const Operator& op) noexcept;
 
+ protected:
+  static void link(Operator& op, OperatorView* view) noexcept;
+
  private:
   static void add(Operator& op, Who who, const Interpreter* interpreter);
+};
+
+// Made when an operator is watched first, and kept.
+struct WatchedView : OperatorView {
+  // A word for each slot: WatchedKernel::note.
+  mutable std::atomic<std::uint64_t> notes[kSlotCount] = {};
+
+  WatchedView() noexcept : OperatorView{Who::Watched, nullptr, nullptr, {}} {}
+  // Null if the operator was never watched.
+  static WatchedView* find(const Operator& op) noexcept {
+    for (OperatorView* view = first(op); view != nullptr; view = view->next) {
+      if (view->who == Who::Watched) return static_cast<WatchedView*>(view);
+    }
+    return nullptr;
+  }
+  // Makes it if it is missing. Raises bad_alloc.
+  static void require(Operator& op);
 };
 
 }  // namespace opyard

@@ -1,17 +1,23 @@
-// registry/watched.cpp: telling observers of calls, and showing them.
+// registry/watched.cpp: telling observers and watchers of calls.
+//
+// [Behind] What a slot leads to without the record that watches is in a table of the operator's own, the
+// view Watched (registry/views.h), so that a call finds it without a lock. It is written before the slots
+// are; a call that read the slot before reads either what was there or what has replaced it, and both are
+// kept for as long as it is inside (registry/reclaim.cpp).
 #include "opyard/registry/watched.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
+#include <bit>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <utility>
 
-#include "opyard/base/warning.h"
 #include "opyard/observe/observer.h"
 #include "opyard/registry/registry.h"
-#include "opyard/registry/trace.h"
 #include "registry/built_in_records.h"
+#include "registry/state.h"
+#include "registry/views.h"
 
 namespace opyard {
 namespace {
@@ -37,31 +43,6 @@ DispatchKeySet below_observe(DispatchKeySet keys) {
   return keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Observe);
 }
 
-// How many traced calls this thread is inside of, and how deep the innermost stood in calls.
-constinit thread_local int trace_nesting = 0;
-constinit thread_local std::uint64_t trace_depth = 0;
-
-// A kernel that calls again raises the depth; one that redispatches does not.
-std::uint64_t show_call(const Operator& op, DispatchKeySet keys, bool boxed) {
-  const std::uint64_t depth = detail::local_block.call_depth;
-  const bool redispatch = trace_nesting > 0 && trace_depth == depth;
-  const std::string line = std::string(std::size_t(++trace_nesting), ' ') +
-                           (redispatch ? "[redispatch" : "[call") + (boxed ? "Boxed" : "") +
-                           "] op=[" + to_string(op.name()) + "], key=[" +
-                           to_string(key_of_slot(runtime_index(keys))) + "]\n";
-  std::fputs(line.c_str(), stderr);
-  return std::exchange(trace_depth, depth);
-}
-void leave_shown_call(std::uint64_t outer) noexcept {
-  trace_depth = outer;
-  --trace_nesting;
-}
-
-// What the slot would lead to without the trace.
-const Record& behind_trace(const Operator& op, DispatchKeySet keys) {
-  return *Registry::instance().resolve(op, key_of_slot(runtime_index(keys))).record;
-}
-
 void run_observe(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const DispatchKeySet below = below_observe(keys);
   const ObserverGuard* const guards = ObserverGuard::innermost();
@@ -77,70 +58,177 @@ void run_observe(const Record&, const Operator& op, DispatchKeySet keys, Stack& 
   exit.threw = false;
 }
 
-void run_trace(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  struct Shown {
-    const std::uint64_t outer;
-    ~Shown() { leave_shown_call(outer); }
-  } shown{show_call(op, keys, true)};
-  const Record& record = behind_trace(op, keys);
-  op.run_boxed(record, keys, stack);
-}
+// Written under the registry's lock; a bit of `on` after its watcher.
+struct Watchers {
+  static constexpr unsigned kMost = 8;
+  std::atomic<std::uint8_t> on{0};
+  std::atomic<Watcher*> list[kMost]{};
 
-// The environment variable, read once, when libopyard is loaded.
-void read_environment() {
-  const char* const value = std::getenv("OPYARD_SHOW_DISPATCH_TRACE");
-  if (value == nullptr || std::strcmp(value, "0") == 0) return;
-  if (std::strcmp(value, "1") == 0) return set_dispatch_trace(true);
-  warn(std::string("ignoring invalid value for OPYARD_SHOW_DISPATCH_TRACE: ") + value +
-       "; valid values are 0 or 1.");
-}
-[[maybe_unused]] const Status environment_read = guarded([] { read_environment(); });
+  template <typename Tell>
+  void tell(std::uint8_t which, const Tell& what) noexcept {
+    for (unsigned rest = which; rest != 0; rest &= rest - 1) {
+      what(*list[std::countr_zero(rest)].load(std::memory_order_relaxed));
+    }
+  }
+  // The bit of a watcher that watches, else 0.
+  std::uint8_t bit_of(const Watcher& watcher) noexcept {
+    const std::uint8_t now = on.load(std::memory_order_acquire);
+    for (unsigned n = 0; n < kMost; ++n) {
+      const auto bit = std::uint8_t(1u << n);
+      if ((now & bit) != 0 && list[n].load(std::memory_order_relaxed) == &watcher) return bit;
+    }
+    return 0;
+  }
+  std::uint8_t add(Watcher& watcher) {
+    for (unsigned n = 0; n < kMost; ++n) {
+      Watcher* const there = list[n].load(std::memory_order_relaxed);
+      // A place stays that of its watcher, who may be told of an end still.
+      if (there != nullptr && there != &watcher) continue;
+      list[n].store(&watcher, std::memory_order_relaxed);
+      return std::uint8_t(1u << n);
+    }
+    fail(ErrorKind::Unsupported,
+         "eight watchers have watched in this process already; start one of them again");
+  }
+};
+constinit Watchers watchers;
+
+// How many watched kernels this thread is inside of, and the depth of calls in the innermost. A kernel that
+// calls raises the depth; one that redispatches does not.
+struct Position {
+  std::uint64_t depth;
+  std::uint32_t nesting;
+};
+constinit thread_local Position position{};
 
 }  // namespace
+
+namespace detail {
+
+// The record's boxed function.
+struct BoxedWatch {
+  static void run(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+    const WatchedCall watched(op, keys, stack);
+    op.run_boxed(watched.next(), keys, stack);
+  }
+};
+
+bool wants_values(const Record& record) noexcept {
+  bool wanted = false;
+  if (record.role == RecordRole::Watch) {
+    watchers.tell(watchers.on.load(std::memory_order_acquire),
+                  [&](const Watcher& watcher) { wanted |= watcher.wants_values(); });
+  } else if (record.role == RecordRole::Observe) {
+    for (auto* guard = ObserverGuard::innermost(); guard != nullptr; guard = guard->outer()) {
+      wanted |= guard->observer().wants_values();
+    }
+  }
+  return wanted;
+}
+
+const Record& record_behind(const Operator& op, DispatchKeySet keys) noexcept {
+  const auto slot = std::size_t(runtime_index(keys));
+  const Record& record = *WatchedView::find(op)->slots[slot].load(std::memory_order_acquire);
+  return record.role == RecordRole::View ? op.record_here(keys) : record;
+}
+
+WatchedCall::WatchedCall(const Operator& op, const Record& record, DispatchKeySet keys)
+    : op_(op), keys_(keys), next_(nullptr), role_(record.role) {
+  if (role_ == RecordRole::Watch) {
+    begin_watching({});
+    return;
+  }
+  exceptions_ = std::uncaught_exceptions();
+  keys_ = below_observe(keys);
+  next_ = &op.settle(keys_);
+  tell_enter(ObserverGuard::innermost(), op, keys_, nullptr);
+}
+
+WatchedCall::WatchedCall(const Operator& op, DispatchKeySet keys, Stack& stack)
+    : op_(op), keys_(keys), next_(nullptr), role_(RecordRole::Watch), boxed_(true) {
+  begin_watching(stack.top(std::min(op.schema().arguments.size(), stack.size())));
+}
+
+// See [Behind].
+void WatchedCall::begin_watching(std::span<const Value> arguments) noexcept {
+  const WatchedView& behind = *WatchedView::find(op_);
+  const auto slot = std::size_t(runtime_index(keys_));
+  next_ = behind.slots[slot].load(std::memory_order_acquire);
+  if (__builtin_expect(next_->role == RecordRole::View, 0)) {
+    next_ = &op_.record_here(keys_);
+  } else {
+    note_ = &behind.notes[slot];
+  }
+  const std::uint64_t depth = local_block.call_depth;
+  Position& here = position;
+  redispatch_ = here.nesting > 0 && here.depth == depth;
+  outer_depth_ = std::exchange(here.depth, depth);
+  ++here.nesting;
+  told_ = watchers.on.load(std::memory_order_acquire);
+  if (told_ == 0) return;
+  const WatchedKernel told = kernel();
+  watchers.tell(told_, [&](Watcher& watcher) { watcher.on_enter(told, arguments); });
+}
+
+WatchedKernel WatchedCall::kernel() const noexcept {
+  return {op_, keys_, *next_, redispatch_, boxed_, position.nesting, note_};
+}
+
+WatchedCall::~WatchedCall() {
+  if (role_ == RecordRole::Observe) {
+    tell_exit(ObserverGuard::innermost(), op_, std::uncaught_exceptions() > exceptions_, nullptr);
+    return;
+  }
+  if (told_ != 0) {
+    const WatchedKernel told = kernel();
+    watchers.tell(told_, [&](Watcher& watcher) { watcher.on_exit(told); });
+  }
+  position.depth = outer_depth_;
+  --position.nesting;
+}
+
+}  // namespace detail
 
 const Record& observe_record() {
   static const Record& record = make_built_in_record(RecordRole::Observe, &run_observe, "built in");
   return record;
 }
 
-const Record& trace_record() {
+const Record& watch_record() {
   static const Record& record =
-      make_built_in_record(RecordRole::Trace, &run_trace, "the dispatch trace");
+      make_built_in_record(RecordRole::Watch, &detail::BoxedWatch::run, "the watchers");
   return record;
 }
 
-void set_dispatch_trace(bool on) { Registry::instance().set_traced(on); }
-bool dispatch_trace() { return Registry::instance().is_traced(); }
-
-namespace detail {
-
-bool wants_values(const Record& record) noexcept {
-  if (record.role != RecordRole::Observe) return false;
-  for (auto* guard = ObserverGuard::innermost(); guard != nullptr; guard = guard->outer()) {
-    if (guard->observer().wants_values()) return true;
-  }
-  return false;
+void start_watching(Watcher& watcher) {
+  Registry& registry = Registry::instance();
+  const std::lock_guard lock(registry.state_->mutex);
+  if (watchers.bit_of(watcher) != 0) return;
+  const std::uint8_t bit = watchers.add(watcher);
+  if (watchers.on.load(std::memory_order_relaxed) == 0) registry.set_watched(true);
+  watchers.on.fetch_or(bit, std::memory_order_release);
 }
 
-WatchedCall::WatchedCall(const Operator& op, const Record& record, DispatchKeySet keys)
-    : op_(op), role_(record.role), keys_(keys), exceptions_(std::uncaught_exceptions()), outer_(0) {
-  if (role_ == RecordRole::Observe) {
-    keys_ = below_observe(keys);
-    next_ = &op.settle(keys_);
-    tell_enter(ObserverGuard::innermost(), op, keys_, nullptr);
-  } else {
-    next_ = &behind_trace(op, keys);
-    outer_ = show_call(op, keys, false);
-  }
+void stop_watching(Watcher& watcher) noexcept {
+  Registry& registry = Registry::instance();
+  const std::lock_guard lock(registry.state_->mutex);
+  const std::uint8_t bit = watchers.bit_of(watcher);
+  if (bit == 0) return;
+  const auto rest =
+      std::uint8_t(watchers.on.fetch_and(std::uint8_t(~bit), std::memory_order_release) & ~bit);
+  if (rest == 0) registry.set_watched(false);
 }
 
-WatchedCall::~WatchedCall() {
-  if (role_ == RecordRole::Observe) {
-    tell_exit(ObserverGuard::innermost(), op_, std::uncaught_exceptions() > exceptions_, nullptr);
-  } else {
-    leave_shown_call(outer_);
+bool is_watching(const Watcher& watcher) noexcept { return watchers.bit_of(watcher) != 0; }
+
+void Registry::set_watched(bool watched) {
+  if (watched) {
+    for (const auto& [name, entry] : state_->entries) {
+      if (entry->op != nullptr) WatchedView::require(*entry->op);
+    }
   }
+  state_->common.watched = watched;
+  for (const auto& [name, entry] : state_->entries) entry->set_watched(watched);
 }
 
-}  // namespace detail
 }  // namespace opyard

@@ -52,8 +52,7 @@ enum class RecordRole : std::uint8_t {
   Gone,         // raises: the definition was taken back
   ThreadEntry,  // makes the thread known, then goes on; see keys/local.h [Thread entry]
   Observe,      // tells the observers, then goes on below; see registry/watched.h
-  Trace,        // shows the call, then goes on to the slot's kernel; see registry/trace.h
-  Watch,        // a profile's: notes the call, then goes on to the slot's kernel
+  Watch,        // tells the watchers, then goes on to the slot's kernel; see registry/watch.h
   Recorder,     // of gradients: goes on below if no tensor needs one, without boxing
   View,         // goes on to what stands there for the thread's interpreter; see Operator
 };

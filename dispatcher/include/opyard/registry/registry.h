@@ -46,6 +46,8 @@
 
 namespace opyard {
 
+class Watcher;
+
 // Who registers: the same owner registering twice for one operator and key replaces its own kernel,
 // wherever it lies, by one on top; another owner stacks on top. Any address that is the owner's
 // alone; null is nobody's.
@@ -211,11 +213,11 @@ class OPYARD_API Registry {
 
  private:
   friend class Registration;
-  friend void set_dispatch_trace(bool on);  // registry/trace.h
-  friend bool dispatch_trace();
+  friend void start_watching(Watcher& watcher);  // registry/watch.h
+  friend void stop_watching(Watcher& watcher) noexcept;
   Registry();
-  void set_traced(bool traced);
-  bool is_traced() const;
+  // Puts the record of the role Watch in front of all slots, or takes it away. Raises bad_alloc.
+  void set_watched(bool watched);
   // With the lock held.
   const Record& computed(const OperatorName& name, DispatchKey key) const;
 

@@ -8,8 +8,7 @@
 // Keys that fall through do not show. The environment variable OPYARD_SHOW_DISPATCH_TRACE=1 does
 // the same from the start; 0 is off, any other value is ignored with a warning.
 //
-// Off, it costs nothing: switching it on writes every table anew, with the trace in front of the
-// kernels. On, each call takes the registry's lock for a moment.
+// It is a watcher (registry/watch.h): off, it costs nothing.
 //
 // Depends on: base/export.h.
 #pragma once

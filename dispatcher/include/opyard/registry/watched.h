@@ -1,26 +1,29 @@
 // opyard/registry/watched.h: a typed call that somebody watches.
 //
-// Observers and the trace stand in slots as records that take boxes. A typed call need not box
-// for them, unless an observer wants to see values: it is told on the way in and on the way out,
-// and goes on to the kernel with its arguments as they are.
+// Observers and watchers are told by records that take boxes. A typed call need not box for them, unless
+// one wants to see values: they are told on the way in and on the way out, and the call goes on to
+// the kernel with its arguments as they are.
 //
-// Depends on: registry/operator.h.
+// Depends on: registry/operator.h, registry/watch.h.
 #pragma once
 
 #include "opyard/registry/operator.h"
+#include "opyard/registry/watch.h"
 
 namespace opyard::detail {
 
 // Whether a record watches calls and can do so without their values.
 inline bool watches(const Record& record) {
-  return record.role == RecordRole::Observe || record.role == RecordRole::Trace;
+  return record.role == RecordRole::Observe || record.role == RecordRole::Watch;
 }
 OPYARD_API bool wants_values(const Record& record) noexcept;
+// What a slot that leads to a record of the role Watch leads to without it, as this thread sees it.
+OPYARD_API const Record& record_behind(const Operator& op, DispatchKeySet keys) noexcept;
 
 // Inside a CallDepth, for as long as the call.
 class OPYARD_API WatchedCall {
  public:
-  // Tells whoever `record` stands for.
+  // Tells whoever `record` tells of calls.
   WatchedCall(const Operator& op, const Record& record, DispatchKeySet keys);
   WatchedCall(const WatchedCall&) = delete;
   WatchedCall& operator=(const WatchedCall&) = delete;
@@ -32,11 +35,22 @@ class OPYARD_API WatchedCall {
 
  private:
   const Operator& op_;
-  const RecordRole role_;
   DispatchKeySet keys_;
   const Record* next_;
-  const int exceptions_;
-  std::uint64_t outer_;  // the trace's depth around this call
+  const RecordRole role_;
+  // Of the role Watch: which watchers were told, of what, and how this thread stood in calls before.
+  std::uint8_t told_ = 0;
+  bool redispatch_ = false;
+  bool boxed_ = false;
+  // Of the role Observe: how many exceptions were on their way when the call began.
+  int exceptions_ = 0;
+  std::uint64_t outer_depth_ = 0;
+  std::atomic<std::uint64_t>* note_ = nullptr;
+
+  friend struct BoxedWatch;
+  WatchedCall(const Operator& op, DispatchKeySet keys, Stack& stack);
+  void begin_watching(std::span<const Value> arguments) noexcept;
+  WatchedKernel kernel() const noexcept;
 };
 
 }  // namespace opyard::detail
