@@ -7,6 +7,7 @@
 #include "opyard/base/error.h"
 #include "opyard/base/mutex.h"
 #include "opyard/slot/gil.h"
+#include "opyard/slot/gil_wait.h"
 
 namespace opyard::python {
 namespace {
@@ -47,6 +48,7 @@ void retake_for_kernel(void* released) {
   const auto word = reinterpret_cast<std::uintptr_t>(released);
   auto* const state = reinterpret_cast<PyThreadState*>(word & ~kWasReleased);
   thread_note.released = (word & kWasReleased) != 0 ? state : nullptr;
+  const GilWait wait;
   in_python([state] { PyEval_RestoreThread(state); });
 }
 
@@ -92,7 +94,10 @@ void HoldGil::find_out(Runtime& runtime) {
     }
     runtime.gate.count_guest(+1);
   }
-  in_python([&] { PyEval_RestoreThread(own); });
+  {
+    const GilWait wait;
+    in_python([&] { PyEval_RestoreThread(own); });
+  }
   runtime.gate.leave();
   entered_ = &runtime;
   if (runtime.drops.pending()) runtime.drain_with_gil_held();

@@ -3,12 +3,16 @@
 
 #include <atomic>
 
+#include "opyard/slot/gil_wait.h"
+
 namespace opyard {
 namespace {
 
 constinit std::atomic<const GilFunctions*> known{nullptr};
 
 }  // namespace
+
+constinit std::atomic<GilWaitListener> gil_wait_listener{nullptr};
 
 void set_gil_functions(const GilFunctions* functions) noexcept {
   known.store(functions, std::memory_order_release);

@@ -20,14 +20,24 @@ void say(Backend backend, const char* what) noexcept {
 
 }  // namespace
 
-constinit std::atomic<bool> GpuTrace::on_{false};
+constinit std::atomic<std::uint8_t> GpuTrace::on_{0};
 constinit std::atomic<Interpreter*> GpuTrace::interpreter_{nullptr};
+constinit std::atomic<DeviceListener> GpuTrace::listener_{nullptr};
 
 bool GpuTrace::set(Interpreter* interpreter) noexcept {
   Interpreter* first = nullptr;
   interpreter_.compare_exchange_strong(first, interpreter, std::memory_order_acq_rel);
-  on_.store(true, std::memory_order_release);
+  on_.fetch_or(kInterpreter, std::memory_order_release);
   return first == nullptr || first == interpreter;
+}
+
+void GpuTrace::listen(DeviceListener listener) noexcept {
+  listener_.store(listener, std::memory_order_relaxed);
+  if (listener != nullptr) {
+    on_.fetch_or(kListener, std::memory_order_release);
+  } else {
+    on_.fetch_and(std::uint8_t(~kListener), std::memory_order_release);
+  }
 }
 
 OPYARD_CATCHES_FORCED_UNWIND void detail::trace_quietly(Interpreter& interpreter, Backend backend,

@@ -14,6 +14,7 @@
 
 #include "base/versioned_struct.h"
 #include "opyard/slot/gpu_trace.h"
+#include "opyard/tensor/memory_listener.h"
 
 namespace opyard {
 namespace {
@@ -71,6 +72,7 @@ struct DeviceMemory {
 
   static void give_back(void* context) {
     const std::unique_ptr<DeviceMemory> self(static_cast<DeviceMemory*>(context));
+    tell_given_back(self->memory, self->bytes, {self->backend, std::int16_t(self->index)});
     trace_gpu(&Interpreter::trace_gpu_memory_deallocation, self->backend, word_of(self->memory));
     self->functions.release(self->functions.context, self->index, self->memory, self->bytes);
   }
@@ -130,10 +132,12 @@ CountedPtr<Storage> detail::allocate_on_device(std::size_t bytes, Device device)
       DeviceMemory{*found, device.backend, device.index, nullptr, bytes});
   memory->memory = found->allocate(found->context, device.index, bytes);
   if (memory->memory == nullptr) {
+    tell_refused(bytes, device);
     fail(ErrorKind::OutOfMemory,
          fmt::format("device {} has no {} bytes left", to_string(device), bytes));
   }
   void* const data = memory->memory;
+  tell_taken(data, bytes, device);
   trace_gpu(&Interpreter::trace_gpu_memory_allocation, device.backend, word_of(data));
   return Storage::adopt(data, bytes, device, memory.release(), &DeviceMemory::give_back);
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "opyard/tensor/device_functions.h"
+#include "opyard/tensor/memory_listener.h"
 
 namespace opyard {
 namespace {
@@ -17,6 +18,8 @@ void own_memory(void*) {}
 
 }  // namespace
 
+constinit std::atomic<const MemoryListener*> memory_listener{nullptr};
+
 CountedPtr<Storage> Storage::allocate(std::size_t bytes, Device device) {
   if (device.backend != Backend::CPU && device.backend != Backend::Meta) {
     if (CountedPtr<Storage> there = detail::allocate_on_device(bytes, device)) return there;
@@ -26,12 +29,15 @@ CountedPtr<Storage> Storage::allocate(std::size_t bytes, Device device) {
                      to_string(device)));
   }
   void* memory = nullptr;
-  if (device.is_cpu() && bytes != 0) memory = opyard::allocate(bytes, kAlignment);
   try {
-    return CountedPtr<Storage>::steal(new Storage(memory, bytes, device, nullptr,
-                                                  memory == nullptr ? nullptr : own_memory, false));
+    if (device.is_cpu() && bytes != 0) memory = opyard::allocate(bytes, kAlignment);
+    auto storage = CountedPtr<Storage>::steal(new Storage(
+        memory, bytes, device, nullptr, memory == nullptr ? nullptr : own_memory, false));
+    if (memory != nullptr) tell_taken(memory, bytes, device);
+    return storage;
   } catch (...) {
     opyard::deallocate(memory, bytes, kAlignment);
+    tell_refused(bytes, device);
     throw;
   }
 }
@@ -49,6 +55,7 @@ CountedPtr<Storage> Storage::adopt(void* data, std::size_t bytes, Device device,
 
 Storage::~Storage() {
   if (deleter_ == own_memory) {
+    tell_given_back(data_, bytes_, device_);
     opyard::deallocate(data_, bytes_, kAlignment);
   } else if (deleter_ != nullptr) {
     deleter_(context_);
