@@ -1,26 +1,47 @@
 // profiler/averages.cpp: how often each thing ran, and how long.
 #include "opyard/profiler/averages.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "opyard/keys/runtime_table.h"
 #include "opyard/profiler/names.h"
 
 namespace opyard::profiler {
 namespace {
+
+// The key of a span's row: of all kernels that of their operator.
+class RowKeys {
+ public:
+  std::uint32_t operator()(const Span& span) {
+    if (!is_operator(span.kind)) return span.key;
+    if (span.key >= groups_.size()) groups_.resize(std::size_t(span.key) + 1, 0);
+    std::uint32_t& group = groups_[span.key];
+    if (group == 0) group = name_of(span.key).group;
+    if (group == 0) group = span.key;
+    return group;
+  }
+
+ private:
+  std::vector<std::uint32_t> groups_;
+};
+
+SpanKind row_kind(SpanKind kind) { return kind == SpanKind::Kernel ? SpanKind::Operator : kind; }
 
 // What tells rows apart, as bytes: kind, key, and what the grouping adds.
 class GroupOf {
  public:
   GroupOf(const Track& track, const Grouping& grouping) : track_(track), grouping_(grouping) {}
 
-  std::string operator()(const Span& span) const {
+  std::string operator()(const Span& span, std::uint32_t key) const {
     std::string group;
-    add(group, std::uint8_t(span.kind));
-    add(group, span.key);
+    add(group, std::uint8_t(row_kind(span.kind)));
+    add(group, key);
+    if (grouping_.keys && is_operator(span.kind)) add(group, span.detail);
     std::uint32_t at = span.parent;
     for (int n = 0; n < grouping_.stack && at != kNoSpan; ++n) {
       add(group, track_.spans[at].key);
@@ -46,26 +67,30 @@ class GroupOf {
 class Rows {
  public:
   explicit Rows(const Grouping& grouping)
-      : is_plain_(grouping.stack == 0 && !grouping.shapes), grouping_(grouping) {}
+      : is_plain_(grouping.stack == 0 && !grouping.shapes && !grouping.keys), grouping_(grouping) {}
 
   std::size_t find(const Track& track, std::uint32_t track_number, std::uint32_t index) {
     const Span& span = track.spans[index];
+    const std::uint32_t key = row_keys_(span);
     std::size_t number = 0;
     if (is_plain_) {
-      const std::uint64_t key = std::uint64_t(span.kind) << 32 | span.key;
-      number = by_key_.emplace(key, rows.size()).first->second;
+      const std::uint64_t both = std::uint64_t(row_kind(span.kind)) << 32 | key;
+      number = by_key_.emplace(both, rows.size()).first->second;
     } else {
-      number = by_group_.emplace(GroupOf(track, grouping_)(span), rows.size()).first->second;
+      number = by_group_.emplace(GroupOf(track, grouping_)(span, key), rows.size()).first->second;
     }
-    if (number == rows.size()) rows.push_back({span.kind, span.key, track_number, index});
+    if (number == rows.size()) rows.push_back({row_kind(span.kind), key, track_number, index});
     return number;
   }
+  // Whether a span is one more call of its row.
+  bool counts(const Span& span) const { return grouping_.keys || span.kind != SpanKind::Kernel; }
 
   std::vector<AverageRow> rows;
 
  private:
   const bool is_plain_;
   const Grouping& grouping_;
+  RowKeys row_keys_;
   std::unordered_map<std::uint64_t, std::size_t> by_key_;
   std::unordered_map<std::string, std::size_t> by_group_;
 };
@@ -107,7 +132,7 @@ void add_track(const Track& track, std::uint32_t number, Rows& rows) {
       stack.pop_back();
     }
     AverageRow& row = rows.rows[row_of[n]];
-    ++row.count;
+    if (rows.counts(span)) ++row.count;
     row.self += self[n];
     row.self_memory += self_memory[n];
     if (span.duration() > row.longest) row.longest = span.duration();
@@ -127,6 +152,31 @@ std::vector<AverageRow> average(const Trace& trace, const Grouping& grouping) {
     add_track(trace.tracks[n], std::uint32_t(n), rows);
   }
   return std::move(rows.rows);
+}
+
+std::vector<KeyRow> time_by_key(const Trace& trace) {
+  std::vector<KeyRow> rows(kSlotCount);
+  for (const Track& track : trace.tracks) {
+    // Of each span, the innermost operator or kernel that it is inside of or is.
+    std::vector<std::uint32_t> within(track.spans.size(), kNoSpan);
+    for (std::uint32_t n = 0; n < track.spans.size(); ++n) {
+      const Span& span = track.spans[n];
+      const std::uint32_t outer = span.parent == kNoSpan ? kNoSpan : within[span.parent];
+      within[n] = outer;
+      if (!is_operator(span.kind) || span.detail >= rows.size()) continue;
+      within[n] = n;
+      KeyRow& row = rows[span.detail];
+      ++(span.kind == SpanKind::Kernel ? row.redispatches : row.calls);
+      row.self += span.duration();
+      if (outer != kNoSpan) rows[track.spans[outer].detail].self -= span.duration();
+    }
+  }
+  for (std::size_t slot = 0; slot < rows.size(); ++slot)
+    rows[slot].key = key_of_slot(unsigned(slot));
+  std::erase_if(rows, [](const KeyRow& row) { return row.calls + row.redispatches == 0; });
+  std::sort(rows.begin(), rows.end(),
+            [](const KeyRow& a, const KeyRow& b) { return a.self > b.self; });
+  return rows;
 }
 
 }  // namespace opyard::profiler

@@ -3,7 +3,9 @@
 
 #include "json.h"
 #include "opyard/profiler/labels.h"
+#include "opyard/profiler/memory.h"
 #include "opyard/profiler/quality.h"
+#include "opyard/profiler/shapes.h"
 
 namespace opyard::profiler {
 namespace {
@@ -126,6 +128,10 @@ class Writer {
       out_ += "\", ";
     }
     if (!name.extra.empty()) out_ += "\"more\": " + name.extra + ", ";
+    if (is_operator(span.kind) && span.payload != kNoSpan) {
+      const ShapeTexts texts = read_shapes(track.words_of(span.payload));
+      out_ += "\"Input Dims\": " + texts.sizes + ", \"Input type\": " + texts.types + ", ";
+    }
     out_ += "\"kind\": \"";
     out_ += info_of(span.kind).name;
     out_ += "\"}}";
@@ -141,7 +147,50 @@ class Writer {
     place(track.native_id);
     out_ += ", \"ts\": ";
     append_microseconds(out_, mark.time);
-    out_ += ", \"args\": {}}";
+    out_ += ", \"args\": {";
+    if (mark.kind == MarkKind::Device) {
+      write_words(track, mark);
+    } else if (mark.payload != kNoSpan) {
+      write_memory(MemoryFacts(track.words_of(mark.payload)));
+    }
+    out_ += "}}";
+    if (mark.kind == MarkKind::Memory && mark.payload != kNoSpan) {
+      write_total(mark, MemoryFacts(track.words_of(mark.payload)));
+    }
+  }
+
+  void write_words(const Track& track, const Mark& mark) {
+    if (mark.payload == kNoSpan) return;
+    const Payload words = track.words_of(mark.payload)[0];
+    out_ += "\"words\": [";
+    append_number(out_, words.first);
+    out_ += ", ";
+    append_number(out_, words.second);
+    out_ += "]";
+  }
+
+  void write_memory(const MemoryFacts& facts) {
+    out_ += "\"Addr\": ";
+    append_number(out_, facts.address);
+    out_ += ", \"Bytes\": ";
+    append_number(out_, facts.bytes);
+    out_ += ", \"Device\": ";
+    append_quoted(out_, to_string(facts.device));
+    out_ += ", \"Total Allocated\": ";
+    append_number(out_, facts.total);
+  }
+
+  // A counter of the process, which viewers draw as a curve.
+  void write_total(const Mark& mark, const MemoryFacts& facts) {
+    begin_event();
+    out_ += "{\"ph\": \"C\", \"cat\": \"memory\", \"name\": ";
+    append_quoted(out_, "memory " + to_string(facts.device));
+    place(0);
+    out_ += ", \"ts\": ";
+    append_microseconds(out_, mark.time);
+    out_ += ", \"args\": {\"bytes\": ";
+    append_number(out_, facts.total);
+    out_ += "}}";
   }
 
   const Trace& trace_;

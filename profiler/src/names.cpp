@@ -101,7 +101,8 @@ const Name& name_of(std::uint32_t key) {
                             .line = 0,
                             .kind = {},
                             .identity = 0,
-                            .extra = {}};
+                            .extra = {},
+                            .group = 0};
   Names& all = names();
   const std::lock_guard lock(all.mutex);
   return key == 0 || key > all.list.size() ? unknown : all.list[key - 1];

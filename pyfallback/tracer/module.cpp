@@ -105,18 +105,22 @@ void stop_python(profiler::SourceReport& report) {
 
 constexpr profiler::Source kPythonSource{"python", wants_python, start_python, stop_python};
 
-// start(python, c_calls, instances, collections)
+// start(python, c_calls, instances, collections, operators, shapes, memory)
 PyObject* start(PyObject* module, PyObject* args) {
   return tracer_entry([&]() -> PyObject* {
     profiler::SessionOptions options;
-    int flags[4] = {};
-    if (PyArg_ParseTuple(args, "pppp", &flags[0], &flags[1], &flags[2], &flags[3]) == 0) {
+    int flags[7] = {};
+    if (PyArg_ParseTuple(args, "ppppppp", &flags[0], &flags[1], &flags[2], &flags[3], &flags[4],
+                         &flags[5], &flags[6]) == 0) {
       throw PythonErrorSet();
     }
     options.python = flags[0] != 0;
     options.c_calls = flags[1] != 0;
     options.instances = flags[2] != 0;
     options.collections = flags[3] != 0;
+    options.operators = options.devices = options.gil_waits = flags[4] != 0;
+    options.shapes = flags[5] != 0;
+    options.memory = flags[6] != 0;
     state_of(module).session = std::make_unique<profiler::Session>(options);
     Py_RETURN_NONE;
   });

@@ -10,7 +10,9 @@
 #include "opyard/profiler/averages.h"
 #include "opyard/profiler/chrome.h"
 #include "opyard/profiler/labels.h"
+#include "opyard/profiler/memory.h"
 #include "opyard/profiler/quality.h"
+#include "opyard/profiler/shapes.h"
 #include "opyard/profiler/trace.h"
 #include "tracer/border.h"
 #include "tracer/text.h"
@@ -68,6 +70,28 @@ PyObject* words_of(const profiler::Track& track, std::uint32_t payload) {
   return checked_new(
       PyBytes_FromStringAndSize(reinterpret_cast<const char*>(words + 1),
                                 Py_ssize_t(words->first * sizeof(profiler::Payload))));
+}
+
+// Takes the item, which may be null; throws away the list if that fails.
+void append_to(PyObject* list, PyObject* item) {
+  const bool added = item != nullptr && PyList_Append(list, item) == 0;
+  Py_XDECREF(item);
+  if (added) return;
+  Py_DECREF(list);
+  throw PythonErrorSet();
+}
+
+Py_ssize_t number_or_minus_one(std::uint32_t span) {
+  return span == profiler::kNoSpan ? Py_ssize_t(-1) : Py_ssize_t(span);
+}
+
+const profiler::Span& span_of(const profiler::Track& track, Py_ssize_t index) {
+  if (index < 0 || std::size_t(index) >= track.spans.size()) {
+    PyErr_Format(PyExc_IndexError, "the track has %zu spans, and no number %zd", track.spans.size(),
+                 index);
+    throw PythonErrorSet();
+  }
+  return track.spans[std::size_t(index)];
 }
 
 // set_prefixes([str]): what is left out of file names.
@@ -145,12 +169,7 @@ PyObject* tracks(PyObject* self, PyObject*) {
           Py_BuildValue("Ls#nn", static_cast<long long>(track.native_id), track.name.data(),
                         Py_ssize_t(track.name.size()), Py_ssize_t(track.spans.size()),
                         Py_ssize_t(track.marks.size()));
-      const bool added = item != nullptr && PyList_Append(list, item) == 0;
-      Py_XDECREF(item);
-      if (!added) {
-        Py_DECREF(list);
-        throw PythonErrorSet();
-      }
+      append_to(list, item);
     }
     return list;
   });
@@ -162,20 +181,13 @@ PyObject* span(PyObject* self, PyObject* args) {
     Py_ssize_t track = 0;
     Py_ssize_t index = 0;
     if (PyArg_ParseTuple(args, "nn", &track, &index) == 0) throw PythonErrorSet();
-    const std::vector<profiler::Span>& spans = track_of(self, track).spans;
-    if (index < 0 || std::size_t(index) >= spans.size()) {
-      PyErr_Format(PyExc_IndexError, "the track has %zu spans, and no number %zd", spans.size(),
-                   index);
-      throw PythonErrorSet();
-    }
-    const profiler::Span& found = spans[std::size_t(index)];
+    const profiler::Span& found = span_of(track_of(self, track), index);
     const std::string& label = labels_of(self).label(found);
-    return Py_BuildValue(
-        "ss#LLnIII", profiler::info_of(found.kind).name, label.data(), Py_ssize_t(label.size()),
-        static_cast<long long>(found.start), static_cast<long long>(found.end),
-        found.parent == profiler::kNoSpan ? Py_ssize_t(-1) : Py_ssize_t(found.parent),
-        unsigned(found.flags), unsigned(found.key), unsigned(found.detail),
-        words_of(track_of(self, track), found.payload));
+    return Py_BuildValue("ss#LLnIII", profiler::info_of(found.kind).name, label.data(),
+                         Py_ssize_t(label.size()), static_cast<long long>(found.start),
+                         static_cast<long long>(found.end), number_or_minus_one(found.parent),
+                         unsigned(found.flags), unsigned(found.key), unsigned(found.detail),
+                         words_of(track_of(self, track), found.payload));
   });
 }
 
@@ -191,13 +203,15 @@ PyObject* parents(PyObject* self, PyObject* number) {
   });
 }
 
-// averages(stack, shapes) -> [(kind, label, count, total, self, longest, memory, self_memory, track, example)]
+// averages(stack, shapes, keys) -> [(kind, label, count, total, self, longest, memory, self_memory, track, example)]
 PyObject* averages(PyObject* self, PyObject* args) {
   return tracer_entry([&]() -> PyObject* {
     profiler::Grouping grouping;
     int shapes = 0;
-    if (PyArg_ParseTuple(args, "ip", &grouping.stack, &shapes) == 0) throw PythonErrorSet();
+    int keys = 0;
+    if (PyArg_ParseTuple(args, "ipp", &grouping.stack, &shapes, &keys) == 0) throw PythonErrorSet();
     grouping.shapes = shapes != 0;
+    grouping.keys = keys != 0;
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::AverageRow& row : profiler::average(trace_of(self), grouping)) {
       const std::string& label = labels_of(self).label(row.key);
@@ -207,12 +221,61 @@ PyObject* averages(PyObject* self, PyObject* args) {
           static_cast<long long>(row.self), static_cast<long long>(row.longest),
           static_cast<long long>(row.memory), static_cast<long long>(row.self_memory),
           unsigned(row.track), unsigned(row.example));
-      const bool added = item != nullptr && PyList_Append(list, item) == 0;
-      Py_XDECREF(item);
-      if (!added) {
-        Py_DECREF(list);
-        throw PythonErrorSet();
-      }
+      append_to(list, item);
+    }
+    return list;
+  });
+}
+
+// keys() -> [(dispatch key, calls, redispatches, self ns)]
+PyObject* keys(PyObject* self, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::KeyRow& row : profiler::time_by_key(trace_of(self))) {
+      append_to(list, Py_BuildValue("sKKL", to_string(row.key).c_str(),
+                                    static_cast<unsigned long long>(row.calls),
+                                    static_cast<unsigned long long>(row.redispatches),
+                                    static_cast<long long>(row.self)));
+    }
+    return list;
+  });
+}
+
+// arguments(track, index) -> (sizes, types) of an operator's, as JSON; or None.
+PyObject* arguments(PyObject* self, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    Py_ssize_t number = 0;
+    Py_ssize_t index = 0;
+    if (PyArg_ParseTuple(args, "nn", &number, &index) == 0) throw PythonErrorSet();
+    const profiler::Track& track = track_of(self, number);
+    const profiler::Span& found = span_of(track, index);
+    if (!profiler::is_operator(found.kind) || found.payload == profiler::kNoSpan) Py_RETURN_NONE;
+    const profiler::ShapeTexts texts = profiler::read_shapes(track.words_of(found.payload));
+    return Py_BuildValue("ss", texts.sizes.c_str(), texts.types.c_str());
+  });
+}
+
+// memory(track) -> [(time, parent, address, bytes, total, device)] of memory taken and given back; of what was
+// not to be had the address is None.
+PyObject* memory(PyObject* self, PyObject* number) {
+  return tracer_entry([&]() -> PyObject* {
+    const Py_ssize_t index = PyLong_AsSsize_t(number);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const profiler::Track& track = track_of(self, index);
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::Mark& mark : track.marks) {
+      const bool is_memory =
+          mark.kind == profiler::MarkKind::Memory || mark.kind == profiler::MarkKind::OutOfMemory;
+      if (!is_memory || mark.payload == profiler::kNoSpan) continue;
+      const profiler::MemoryFacts facts(track.words_of(mark.payload));
+      PyObject* const address = mark.kind == profiler::MarkKind::Memory
+                                    ? PyLong_FromUnsignedLongLong(facts.address)
+                                    : Py_NewRef(Py_None);
+      append_to(list, Py_BuildValue("LnNLLs", static_cast<long long>(mark.time),
+                                    number_or_minus_one(mark.parent), address,
+                                    static_cast<long long>(facts.bytes),
+                                    static_cast<long long>(facts.total),
+                                    to_string(facts.device).c_str()));
     }
     return list;
   });
@@ -226,16 +289,11 @@ PyObject* marks(PyObject* self, PyObject* number) {
     const profiler::Track& track = track_of(self, index);
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::Mark& mark : track.marks) {
-      PyObject* const item = Py_BuildValue(
-          "sLnIIN", profiler::info_of(mark.kind).name, static_cast<long long>(mark.time),
-          mark.parent == profiler::kNoSpan ? Py_ssize_t(-1) : Py_ssize_t(mark.parent),
-          unsigned(mark.key), unsigned(mark.detail), words_of(track, mark.payload));
-      const bool added = item != nullptr && PyList_Append(list, item) == 0;
-      Py_XDECREF(item);
-      if (!added) {
-        Py_DECREF(list);
-        throw PythonErrorSet();
-      }
+      PyObject* const item =
+          Py_BuildValue("sLnIIN", profiler::info_of(mark.kind).name,
+                        static_cast<long long>(mark.time), number_or_minus_one(mark.parent),
+                        unsigned(mark.key), unsigned(mark.detail), words_of(track, mark.payload));
+      append_to(list, item);
     }
     return list;
   });
@@ -280,7 +338,10 @@ PyMethodDef trace_methods[] = {
      "span(track, index) -> (kind, label, start, end, parent, flags, key, detail, words)"},
     {"name_threads", name_threads, METH_O, "name_threads({thread ident: name})"},
     {"parents", parents, METH_O, "parents(track) -> bytes of 32-bit numbers"},
-    {"averages", averages, METH_VARARGS, "averages(stack, shapes) -> [row]"},
+    {"averages", averages, METH_VARARGS, "averages(stack, shapes, keys) -> [row]"},
+    {"keys", keys, METH_NOARGS, "keys() -> [(dispatch key, calls, redispatches, self)]"},
+    {"arguments", arguments, METH_VARARGS, "arguments(track, index) -> (sizes, types) or None"},
+    {"memory", memory, METH_O, "memory(track) -> [(time, parent, address, bytes, total, device)]"},
     {"marks", marks, METH_O, "marks(track) -> [(kind, time, parent, key, detail, words)]"},
     {"name", name, METH_O, "name(key) -> (text, qualified, file, line, kind, extra)"},
     {"quality", quality, METH_NOARGS, "quality() -> JSON"},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,15 +16,26 @@ def format_time(us: float) -> str:
     return f"{us / 1e3:.3f}ms" if us >= 1e3 else f"{us:.3f}us"
 
 
+def format_memory(count: int) -> str:
+    for unit, size in (("Gb", 1 << 30), ("Mb", 1 << 20), ("Kb", 1 << 10)):
+        if abs(count) >= size:
+            return f"{count / size:.2f} {unit}"
+    return f"{count} b"
+
+
 class Average:
-    """A row: one function or range. Times are microseconds."""
+    """A row: one function, operator or range. Times are microseconds, memory is in bytes."""
 
     __slots__ = (
         "count",
+        "cpu_memory_usage",
         "cpu_time_total",
+        "dispatch_key",
+        "input_shapes",
         "key",
         "kind",
         "longest",
+        "self_cpu_memory_usage",
         "self_cpu_time_total",
         "stack",
         "top_level",
@@ -34,7 +46,10 @@ class Average:
         self.cpu_time_total, self.self_cpu_time_total, self.longest = (
             time / 1000 for time in row[3:6]
         )
+        self.cpu_memory_usage, self.self_cpu_memory_usage = row[6:8]
         self.stack: list[str] = []
+        self.input_shapes = ""
+        self.dispatch_key = ""
         self.top_level = False
 
     @property
@@ -46,6 +61,8 @@ class Average:
         self.cpu_time_total += other.cpu_time_total
         self.self_cpu_time_total += other.self_cpu_time_total
         self.longest = max(self.longest, other.longest)
+        self.cpu_memory_usage += other.cpu_memory_usage
+        self.self_cpu_memory_usage += other.self_cpu_memory_usage
 
     def __repr__(self) -> str:
         return (
@@ -59,17 +76,68 @@ SORT_KEYS: dict[str, Callable[[Average], Any]] = {
     "cpu_time_total": lambda row: row.cpu_time_total,
     "self_cpu_time_total": lambda row: row.self_cpu_time_total,
     "count": lambda row: row.count,
+    "cpu_memory_usage": lambda row: row.cpu_memory_usage,
+    "self_cpu_memory_usage": lambda row: row.self_cpu_memory_usage,
 }
+
+
+def dispatch_key_of(trace: Any, key: int) -> str:
+    extra = trace.name(key)[5]
+    return json.loads(extra).get("dispatch_key", "") if extra else ""
+
+
+class DispatchKeyTime(NamedTuple):
+    """What was spent at one dispatch key."""
+
+    dispatch_key: str
+    calls: int  # kernels that a call began with
+    redispatches: int  # kernels that another one passed its call on to
+    self_cpu_time_total: float  # microseconds
+
+
+class DispatchKeyTimes(list):
+    """A row for each dispatch key at which a kernel ran; the largest time first."""
+
+    def __init__(self, trace: Any) -> None:
+        super().__init__(
+            DispatchKeyTime(key, calls, redispatches, self_ns / 1000)
+            for key, calls, redispatches, self_ns in trace.keys()
+        )
+
+    def table(self) -> str:
+        """The rows as text, for people to read."""
+        total = sum(row.self_cpu_time_total for row in self) or 1.0
+        cells = [
+            [
+                row.dispatch_key,
+                f"{100 * row.self_cpu_time_total / total:.2f}%",
+                format_time(row.self_cpu_time_total),
+                str(row.calls),
+                str(row.redispatches),
+            ]
+            for row in self
+        ]
+        names = ["Dispatch Key", "Self CPU %", "Self CPU", "# of Calls", "# of Redispatches"]
+        return "\n".join(_lines(names, cells)) + "\n"
 
 
 class Averages(list):
     """Rows in the order in which they first appear."""
 
-    def __init__(self, trace: Any, *, stack: int = 0) -> None:
+    def __init__(
+        self,
+        trace: Any,
+        *,
+        stack: int = 0,
+        shapes: bool = False,
+        keys: bool = False,
+        memory: bool = False,
+    ) -> None:
         super().__init__()
-        self._has_stack = bool(stack)
+        self._has_stack, self._has_shapes, self._has_keys = bool(stack), shapes, keys
+        self._has_memory = memory
         steps: Average | None = None
-        for row in trace.averages(stack, False):
+        for row in trace.averages(stack, shapes, keys):
             average = Average(row)
             track, example = row[8:10]
             if average.kind == "Step":
@@ -81,6 +149,11 @@ class Averages(list):
                 steps = average
             span = trace.span(track, example)
             average.top_level = span[4] < 0
+            if average.kind == "Operator":
+                if shapes:
+                    average.input_shapes = (trace.arguments(track, example) or ("",))[0]
+                if keys:
+                    average.dispatch_key = dispatch_key_of(trace, span[6])
             for _ in range(stack):
                 if span[4] < 0:
                     break
@@ -133,7 +206,16 @@ class Averages(list):
             ("CPU total", lambda row: format_time(row.cpu_time_total)),
             ("CPU time avg", lambda row: format_time(row.cpu_time)),
         ]
+        if self._has_memory:
+            columns += [
+                ("CPU Mem", lambda row: format_memory(row.cpu_memory_usage)),
+                ("Self CPU Mem", lambda row: format_memory(row.self_cpu_memory_usage)),
+            ]
         columns.append(("# of Calls", lambda row: str(row.count)))
+        if self._has_keys:
+            columns.append(("Dispatch Key", lambda row: row.dispatch_key))
+        if self._has_shapes:
+            columns.append(("Input Shapes", lambda row: _cut(row.input_shapes, source_width)))
         if self._has_stack:
             columns.append(
                 ("Source Location", lambda row: _cut("; ".join(row.stack), source_width))

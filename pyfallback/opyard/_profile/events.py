@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,6 +93,33 @@ class Event:
             fields.update(json.loads(extra))
         return fields
 
+    # Of operators. A call is an Operator; each kernel that it is passed on to is a Kernel inside.
+
+    @property
+    def dispatch_key(self) -> str | None:
+        """The dispatch key of the kernel; of what is no operator None."""
+        return self.extra_fields.get("dispatch_key")
+
+    @property
+    def kernel(self) -> str | None:
+        """Where the kernel comes from."""
+        return self.extra_fields.get("kernel")
+
+    @property
+    def input_shapes(self) -> list[Any] | None:
+        """The sizes of the arguments, [] for what is no tensor; needs `record_shapes`."""
+        texts = self._track._trace.arguments(self._track.index, self.number)
+        return None if texts is None else json.loads(texts[0])
+
+    @property
+    def input_types(self) -> list[str] | None:
+        """The dtypes of the arguments, and what those are that are no tensors."""
+        texts = self._track._trace.arguments(self._track.index, self.number)
+        return None if texts is None else json.loads(texts[1])
+
+    # Without gradients there are none.
+    sequence_number = property(lambda self: -1, doc="that of the backward function, or -1")
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Event):
             return NotImplemented
@@ -107,6 +134,28 @@ class Event:
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name!r} {self.duration_time_ns / 1000:.3f}us>"
+
+
+class MemoryEvent(NamedTuple):
+    """Memory of a tensor that was taken or given back."""
+
+    time_ns: int
+    address: int | None  # None if there was no memory to be had
+    bytes: int  # less than 0 if it was given back
+    total: int  # what the device held then, counted from the start of the profile
+    device: str
+    start_tid: int
+    within: Event | None  # the innermost span around it
+
+
+def memory_timeline(trace: Any) -> list[MemoryEvent]:
+    events = []
+    for track in Events(trace).tracks:
+        for time, parent, address, count, total, device in trace.memory(track.index):
+            within = None if parent < 0 else Event(track, parent)
+            events.append(MemoryEvent(time, address, count, total, device, track.native_id, within))
+    events.sort(key=lambda event: event.time_ns)
+    return events
 
 
 class Events(Sequence):

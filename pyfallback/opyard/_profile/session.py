@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, BinaryIO
 
-    from .averages import Averages
-    from .events import Events
+    from .averages import Averages, DispatchKeyTimes
+    from .events import Events, MemoryEvent
 
 
 class ProfilerActivity(Enum):
@@ -38,8 +38,6 @@ _WITHOUT_MEANING = frozenset(
         "execution_trace_observer",
         "experimental_config",
         "post_processing_timeout_s",
-        "profile_memory",
-        "record_shapes",
         "use_cuda",
         "with_flops",
     }
@@ -65,9 +63,11 @@ class profile:
     """Records what every thread of this interpreter does while it is active.
 
     Python's calls are recorded unless `with_stack` is false, and those of functions in C unless
-    `c_calls` is. `with_modules` shows calls of modules and optimizers by instance. With a
-    `schedule`, step() says where a step ends, and `on_trace_ready` is called with the profile at
-    the end of each cycle.
+    `c_calls` is. `with_modules` shows calls of modules and optimizers by instance. Each kernel of
+    each operator is recorded, on every thread of the process, unless `operators` is false;
+    `record_shapes` notes the sizes and dtypes of their arguments, and `profile_memory` what memory
+    tensors take and give back. With a `schedule`, step() says where a step ends, and
+    `on_trace_ready` is called with the profile at the end of each cycle.
     """
 
     def __init__(
@@ -79,6 +79,9 @@ class profile:
         with_stack: bool = True,
         with_modules: bool = True,
         c_calls: bool = True,
+        operators: bool = True,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
         **others: object,
     ) -> None:
         unknown = others.keys() - _WITHOUT_MEANING
@@ -99,7 +102,11 @@ class profile:
             c_calls,
             with_modules,
             with_stack and cpu,
+            operators and cpu,
+            record_shapes,
+            profile_memory and cpu,
         )
+        self._has_memory = profile_memory
         self._schedule = schedule or always
         self._has_steps = schedule is not None
         self._on_trace_ready = on_trace_ready
@@ -215,11 +222,40 @@ class profile:
 
         return Events(self._require_trace())
 
-    def key_averages(self, group_by_stack_n: int = 0) -> Averages:
-        """One row for each function and range: how often, and how long."""
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        *,
+        group_by_dispatch_key: bool = False,
+    ) -> Averages:
+        """One row for each function, operator and range: how often, and how long.
+
+        All kernels of an operator are in its row. `group_by_input_shape` gives each combination of
+        shapes a row of its own, if `record_shapes` was asked for; `group_by_dispatch_key` gives
+        each dispatch key one, and then counts kernels.
+        """
         from .averages import Averages
 
-        return Averages(self._require_trace(), stack=group_by_stack_n)
+        return Averages(
+            self._require_trace(),
+            stack=group_by_stack_n,
+            shapes=group_by_input_shape,
+            keys=group_by_dispatch_key,
+            memory=self._has_memory,
+        )
+
+    def dispatch_keys(self) -> DispatchKeyTimes:
+        """How much time was spent at each dispatch key, in its kernels and in none inside them."""
+        from .averages import DispatchKeyTimes
+
+        return DispatchKeyTimes(self._require_trace())
+
+    def memory_timeline(self) -> list[MemoryEvent]:
+        """Memory that tensors took and gave back, in the order of time; needs `profile_memory`."""
+        from .events import memory_timeline
+
+        return memory_timeline(self._require_trace())
 
     def diff(self, other: profile) -> str:
         """What takes longer here than in another profile, as a table; the largest change first."""

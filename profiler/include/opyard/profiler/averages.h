@@ -2,7 +2,10 @@
 //
 // A row's total leaves out what ran inside the same row: a function that calls itself is not counted twice. Its own
 // time is what was spent in none of the spans inside it. Rows of one trace add up: the sum of all own times
-// is the time within any span.
+// is the time within any span. All kernels of an operator are in its row, whose count is that of its calls.
+//
+// The time of a dispatch key is what was spent in kernels at it and in none of the operators and kernels inside
+// them; what they called otherwise, in Python say, is theirs.
 //
 // Depends on: profiler/trace.h.
 #pragma once
@@ -10,13 +13,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "opyard/keys/dispatch_key.h"
 #include "opyard/profiler/trace.h"
 
 namespace opyard::profiler {
 
 struct AverageRow {
   SpanKind kind;
-  std::uint32_t key;
+  std::uint32_t key;    // of an operator its own, not a kernel's
   std::uint32_t track;  // an example: the first span of the row
   std::uint32_t example;
   std::uint64_t count = 0;
@@ -30,9 +34,20 @@ struct AverageRow {
 struct Grouping {
   int stack = 0;        // how many enclosing calls tell rows apart
   bool shapes = false;  // whether input shapes do
+  bool keys = false;  // whether the dispatch keys of operators' kernels do: then each kernel counts
 };
 
 // In the order of first appearance. Throws std::bad_alloc.
 OPYARD_API std::vector<AverageRow> average(const Trace& trace, const Grouping& grouping);
+
+struct KeyRow {
+  DispatchKey key;
+  std::uint64_t calls = 0;         // kernels that a call began with
+  std::uint64_t redispatches = 0;  // kernels that another one passed the call on to
+  std::int64_t self = 0;           // nanoseconds
+};
+
+// By dispatch key, the largest time first. Throws std::bad_alloc.
+OPYARD_API std::vector<KeyRow> time_by_key(const Trace& trace);
 
 }  // namespace opyard::profiler

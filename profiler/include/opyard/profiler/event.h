@@ -75,6 +75,9 @@ inline constexpr KindInfo kMarkInfo[] = {
 #define OPYARD_MARK(name, category, meaning) {#name, category, meaning},
 #include "opyard/profiler/event_kinds.def"
 };
+constexpr bool is_operator(SpanKind kind) {
+  return kind == SpanKind::Operator || kind == SpanKind::Kernel;
+}
 constexpr const KindInfo& info_of(SpanKind kind) { return kSpanInfo[int(kind)]; }
 constexpr const KindInfo& info_of(MarkKind kind) { return kMarkInfo[int(kind)]; }
 

@@ -24,6 +24,7 @@ struct Name {
   std::string kind;  // what tells equal texts apart: "code", "c", "operator", an instance's class
   std::uint64_t identity = 0;  // of an instance; 0 where names of equal text are one
   std::string extra;           // more, as a JSON object, or empty
+  std::uint32_t group = 0;  // of a kernel, the key of its operator, whose row in tables it shares
 };
 
 // The key of a name. Any thread. Throws std::bad_alloc.

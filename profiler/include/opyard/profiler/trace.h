@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,11 @@ struct Track {
   std::vector<Span> spans;  // in the order of their starts: a parent before its children
   std::vector<Mark> marks;
   std::vector<Payload> words;
+
+  // The words of an event, from where it says that they begin.
+  std::span<const Payload> words_of(std::uint32_t payload) const noexcept {
+    return {words.data() + payload + 1, std::size_t(words[payload].first)};
+  }
 };
 
 // What was lost, and what was made up.
