@@ -48,12 +48,13 @@ ROOMS = [
     "slots",
     "bind",
     "graphs",
+    "gradients",
     "embed",
     "tracer",
 ]
 MOST_FILES_OF_A_ROOM = 35
 PACKAGE = Path("pyfallback/opyard")
-PACKAGE_ROOMS = ["_core", "_tensor", "_dispatch", "_library", "_plugins", "_profile"]
+PACKAGE_ROOMS = ["_core", "_tensor", "_dispatch", "_autograd", "_library", "_plugins", "_profile"]
 ONLY_PYFALLBACK = re.compile(r"<(Python|structmember|frameobject|datetime|pybind11/.*)(\.h)?>")
 LONGEST_FILE = 600
 # What fuzzers found is kept byte by byte.

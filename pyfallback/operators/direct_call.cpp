@@ -20,6 +20,7 @@
 #include "objects/tensor/tensor.h"
 #include "objects/values/integer.h"
 #include "opyard/registry/handlers.h"
+#include "opyard/registry/recorder.h"
 #include "opyard/registry/watched.h"
 #include "opyard/value/scalar.h"
 #include "runtime/clear.h"
@@ -290,6 +291,11 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
     return cpp_call_(runtime, op_.schema(), args, std::size_t(count), function, context, keys);
   }
   if (record.boxed != python_run_) {
+    if (record.role == RecordRole::Recorder) {
+      const detail::CallDepth depth;
+      detail::end_reading(outer);
+      return pass_recorder(runtime, record, keys, overload, args, flags, names);
+    }
     if (__builtin_expect(record.role == RecordRole::View, 0)) {
       const detail::CallDepth depth;
       detail::end_reading(outer);
@@ -307,6 +313,29 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   const detail::CallDepth depth;
   detail::end_reading(outer);
   return call_function(runtime, record, args, flags, names);
+}
+
+// Inside a CallDepth. A call that has to be recorded goes through the stack.
+[[gnu::aligned(64)]] PyObject* DirectCall::pass_recorder(Runtime& runtime, const Record& recorder,
+                                                         DispatchKeySet keys, PyObject* overload,
+                                                         PyObject* const* args, std::size_t flags,
+                                                         PyObject* names) const {
+  const auto count = std::size_t(PyVectorcall_NARGS(flags));
+  bool may_need = false;
+  each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
+    if (!is_for_tensors(parameter.ready) || given == Py_None) return;
+    may_need |= detail::may_need_gradient(*tensor_unchecked(given).impl());
+  });
+  if (!detail::passes(recorder, may_need)) return nullptr;
+  keys = detail::below_layer(keys);
+  const Record& record = op_.settle(keys);
+  if (record.lasting && names == nullptr) {
+    if (__builtin_expect(record.signature != signature_, 0)) learn(record.signature);
+    if (cpp_call_ == nullptr) return nullptr;
+    return cpp_call_(runtime, op_.schema(), args, count, record.typed, record.context, keys);
+  }
+  if (record.boxed == python_run_) return call_function(runtime, record, args, flags, names);
+  return leads_to_handlers(record) ? call_handlers(runtime, overload, args, count, names) : nullptr;
 }
 
 // Inside a CallDepth. What is no function of ours goes through the stack.

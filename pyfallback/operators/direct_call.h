@@ -60,6 +60,9 @@ class DirectCall {
                           std::size_t flags, PyObject* names) const;
   PyObject* call_with_rule(Runtime& runtime, const Record& record, PyObject* const* args,
                            std::size_t flags, PyObject* names) const;
+  PyObject* pass_recorder(Runtime& runtime, const Record& recorder, DispatchKeySet keys,
+                          PyObject* overload, PyObject* const* args, std::size_t flags,
+                          PyObject* names) const;
   PyObject* call_view(Runtime& runtime, DispatchKeySet keys, PyObject* const* args,
                       std::size_t flags, PyObject* names) const;
   PyObject* call_watched(Runtime& runtime, const Record& watch, DispatchKeySet keys,

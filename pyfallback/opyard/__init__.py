@@ -50,6 +50,7 @@ __all__ = [
     "Tensor",
     "__version__",
     "autocast",
+    "autograd",
     "bfloat16",
     "capture_context",
     "complex64",
@@ -95,7 +96,7 @@ _LATE = {
     "set_warn_always": "_core.errors",
 }
 _SUBMODULES = frozenset(
-    {"dispatch", "futures", "gpu_trace", "jit", "library", "profiler", "schema", "testing"}
+    {"autograd", "dispatch", "futures", "gpu_trace", "jit", "library", "profiler", "schema", "testing"}
 )
 
 

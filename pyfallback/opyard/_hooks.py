@@ -28,6 +28,8 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     reduce(tensor, protocol)         what pickle asks it
     get_item(tensor, index)          tensor[index]
     set_item(tensor, index, value)   tensor[index] = value
+    get_gradient(tensor, name)       an attribute about gradients; so set_gradient(tensor, name, value)
+    call_gradient(name, tensor, …)   a method about gradients
 
 One is asked by `_core/ops.py`, which is below the room that has the answer:
 
@@ -72,6 +74,9 @@ _LATE = {
     "get_item": ("._tensor.indexing", "get_item"),
     "load_packages_for": ("._plugins.packages", "load_for"),
     "set_item": ("._tensor.indexing", "set_item"),
+    "get_gradient": ("._autograd.tensors", "get"),
+    "set_gradient": ("._autograd.tensors", "set_"),
+    "call_gradient": ("._autograd.tensors", "call"),
 }
 
 

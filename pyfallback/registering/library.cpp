@@ -251,6 +251,29 @@ PyObject* fallback(PyObject* self, PyObject* args) {
   });
 }
 
+// derivative(name, [(of, text), ...], place)
+PyObject* derivative(PyObject* self, PyObject* args) {
+  return entry_from_python([&]() -> PyObject* {
+    const char* name = nullptr;
+    PyObject* pairs = nullptr;
+    std::string place;
+    if (PyArg_ParseTuple(args, "sO!O&", &name, &PyList_Type, &pairs, convert_place, &place) == 0) {
+      throw PythonErrorSet();
+    }
+    std::vector<Formula> formulas;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs); ++i) {
+      const char* of = nullptr;
+      const char* text = nullptr;
+      if (PyArg_ParseTuple(PyList_GET_ITEM(pairs, i), "ss", &of, &text) == 0) throw PythonErrorSet();
+      formulas.push_back({of, text});
+    }
+    const auto library = library_of(self);
+    library->set_place(place);
+    library->derivative(name, std::move(formulas));
+    Py_RETURN_NONE;
+  });
+}
+
 // set_python_module(module, context)
 PyObject* set_python_module(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
@@ -318,6 +341,7 @@ PyMethodDef methods[] = {
     {"impl_c", implement_in_c, METH_VARARGS,
      "impl_c(name, file, symbol, key, form, override, place, releases_gil=False)"},
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
+    {"derivative", derivative, METH_VARARGS, "derivative(name, formulas, place)"},
     {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},
     {"begin_again", begin_again, METH_NOARGS,
      "begin_again(): what is registered from here on replaces what stands"},

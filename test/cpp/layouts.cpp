@@ -19,6 +19,6 @@ static_assert(sizeof(Operator) <= 1088,
               "the table and one more cache line for each thing that is read with it");
 static_assert(sizeof(Argument) <= 80, "three to five for each operator");
 static_assert(sizeof(TensorImpl) == 192, "three cache lines");
-static_assert(sizeof(Storage) == 72);
+static_assert(sizeof(Storage) == 88);
 
 }  // namespace opyard

@@ -312,6 +312,10 @@ OPYARD_API int opyard_implement(opyard_library* library, const char* name, const
 // defined. `shown` is what errors call it. Unsupported where the schema has no such signature.
 OPYARD_API int opyard_implement_function(opyard_library* library, const char* name, const char* key,
                                          opyard_function function, const char* shown);
+// Gives an operator a derivative: `texts[i]` is the gradient of the argument `of[i]`. Raises what
+// Library::derivative() of opyard/registry/library.h raises.
+OPYARD_API int opyard_derivative(opyard_library* library, const char* name, size_t count,
+                                 const char* const* of, const char* const* texts);
 // Registers a kernel for every operator at the library's key; in the namespace "_".
 OPYARD_API int opyard_fallback(opyard_library* library, const opyard_kernel* kernel);
 

@@ -167,6 +167,19 @@ int opyard_implement_function(opyard_library* library, const char* name, const c
   });
 }
 
+int opyard_derivative(opyard_library* library, const char* name, size_t count,
+                      const char* const* of, const char* const* texts) {
+  return border([&] {
+    std::vector<Formula> formulas;
+    if (count > 0) require(of, "the names of arguments"), require(texts, "the formulas");
+    for (std::size_t i = 0; i < count; ++i) {
+      formulas.push_back(
+          {require(of[i], "the name of an argument"), require(texts[i], "a formula")});
+    }
+    library_of(library).derivative(require(name, "the name of an operator"), std::move(formulas));
+  });
+}
+
 int opyard_fallback(opyard_library* library, const opyard_kernel* kernel) {
   return border([&] {
     bool override = false;

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "registry/built_in_records.h"
 #include "registry/signature.h"
 
 namespace opyard {
@@ -74,7 +75,7 @@ std::string describe_slot(const Entry& entry, DispatchKey key, const Common& com
   const Resolved resolved = entry.resolve(key, common, viewer);
   if (resolved.record->role == RecordRole::Missing) return "";
   return fmt::format("{}{} [{}]",
-                     resolved.record->role == RecordRole::Fallthrough ? "fallthrough " : "",
+                     passes_calls_by(resolved.record->role) ? "fallthrough " : "",
                      resolved.record->provenance.str(), resolved.rule);
 }
 

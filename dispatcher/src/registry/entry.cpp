@@ -93,6 +93,7 @@ struct SlotFacts {
   bool served_by[std::size(kAliases)] = {};
   Slots below;  // of an autograd key: the backend keys it belongs to
   const Record* built_in = nullptr;
+  bool is_autograd = false;
 };
 
 std::array<SlotFacts, kSlotCount> find_slot_facts() {
@@ -112,6 +113,7 @@ std::array<SlotFacts, kSlotCount> find_slot_facts() {
     }
     for (const DispatchKey key : backend_keys_of_autograd(facts.key)) facts.below.set(slot_of(key));
     facts.built_in = built_in_fallback(facts.key);
+    facts.is_autograd = alias_includes(DispatchKey::Autograd, facts.key);
   }
   return all;
 }
@@ -127,7 +129,7 @@ class Active {
   Active(const Entry& entry, Viewer viewer) : Active(entry, viewer, DispatchKey::Undefined, 0) {}
   // Without those at `without` from this order on.
   Active(const Entry& entry, Viewer viewer, DispatchKey without, std::uint64_t order)
-      : viewer_(viewer) {
+      : viewer_(viewer), recording_(entry.recording.get()) {
     for (const auto& [key, stack] : entry.kernels) {
       const std::uint64_t end = key == without ? order : ~std::uint64_t{0};
       const Record* const record = entry.kernels.newest(key, viewer, end);
@@ -143,6 +145,9 @@ class Active {
 
   Resolved resolve(unsigned slot, const Common& common) const {
     const Resolved found = look_up(slot, slot_facts()[slot], common);
+    if (common.armed && slot_facts()[slot].is_autograd && is_recorded(found)) {
+      return {recording_->record(), "recorder"};
+    }
     // There is nothing below Undefined that a call could go on to.
     const bool ends = key_of_slot(slot) == DispatchKey::Undefined &&
                       found.record->role == RecordRole::Fallthrough;
@@ -150,6 +155,12 @@ class Active {
   }
 
  private:
+  // See [Order] in opyard/registry/recorder.h.
+  bool is_recorded(const Resolved& found) const {
+    if (recording_ == nullptr || recording_->record() == nullptr) return false;
+    if (found.record == built_in_fallback(DispatchKey::AutogradOther)) return true;
+    return recording_->has_derivative() && found.record == at(DispatchKey::CompositeImplicitAutograd);
+  }
   const Record* at(DispatchKey alias) const { return alias_[index_of(alias)]; }
   const Record* serving(const SlotFacts& facts, DispatchKey alias) const {
     return facts.served_by[index_of(alias)] ? at(alias) : nullptr;
@@ -188,6 +199,7 @@ class Active {
   }
 
   const Viewer viewer_;
+  const Recording* const recording_;
   std::array<const Record*, kSlotCount> exact_{};
   const Record* alias_[std::size(kAliases)] = {};
   Slots occupied_;  // where exact_ has one

@@ -9,7 +9,7 @@
 //
 // All of it is guarded by the registry's lock; only Operator's slots are read without.
 //
-// Depends on: registry/registry.h, registry/kernel_stacks.h, registry/built_in_records.h, registry/viewer.h.
+// Depends on: registry/registry.h, registry/kernel_stacks.h, registry/recorder.h, registry/built_in_records.h, registry/viewer.h.
 #pragma once
 
 #include <array>
@@ -22,6 +22,7 @@
 #include "opyard/base/shared_text.h"
 #include "opyard/registry/registry.h"
 #include "registry/kernel_stacks.h"
+#include "registry/recorder.h"
 #include "registry/viewer.h"
 
 namespace opyard {
@@ -30,6 +31,7 @@ namespace opyard {
 struct Common {
   KernelStacks fallbacks;  // one a key that serves all, or one for each interpreter
   bool watched = false;    // slots lead to watchers first; see registry/watched.cpp
+  bool armed = false;      // gradients are recorded; see registry/recorder.h
   std::vector<const Interpreter*> interpreters;  // those that take part
 
   // Whether interpreters see different tables.
@@ -96,6 +98,7 @@ struct Entry {
   std::vector<std::unique_ptr<Operator>> former;  // live one included
   std::vector<DispatchKey> warned;                // where an override has been warned of
   CountedPtr<MissingKernelReporter> reporter;     // who is told where a call finds no kernel
+  std::unique_ptr<Recording> recording;           // derivatives; of each operator once armed
 
   bool has_kernel(Viewer viewer) const;
   bool exists() const { return definition.has_value() || !kernels.empty(); }

@@ -21,6 +21,8 @@ std::string describe(const Registry::Resolution& resolution, RecordRole role) {
       return "falls through";
     case RecordRole::Observe:
       return "tells the observers";
+    case RecordRole::Recorder:
+      return "records gradients, where one is needed";
     default:
       return resolution.rule;
   }
@@ -43,7 +45,8 @@ Route walk(const Operator& op, DispatchKeySet keys) {
     const Registry::Resolution resolution = Registry::instance().resolve(op, key);
     RecordRole role = masked ? RecordRole::Fallthrough : op.record(keys).role;
     if (role == RecordRole::Watch || role == RecordRole::View) role = resolution.record->role;
-    const bool passed = role == RecordRole::Fallthrough || role == RecordRole::Observe;
+    const bool passed = role == RecordRole::Fallthrough || role == RecordRole::Observe ||
+                        role == RecordRole::Recorder;
     const bool names_one = passed || role == RecordRole::Kernel;
     std::string provenance = names_one ? resolution.provenance : "";
     if (names_one && resolution.record->releases_gil) provenance += ", releases the GIL";

@@ -112,13 +112,12 @@ const Record& Registry::computed(const OperatorName& name, DispatchKey key) cons
 bool Registry::has_computed_kernel(const OperatorName& name, DispatchKey key) const {
   const std::lock_guard lock(state_->mutex);
   const RecordRole role = computed(name, key).role;
-  return role == RecordRole::Kernel || role == RecordRole::Fallthrough ||
-         role == RecordRole::Observe;
+  return role == RecordRole::Kernel || role == RecordRole::Observe || passes_calls_by(role);
 }
 
 bool Registry::is_fallthrough(const OperatorName& name, DispatchKey key) const {
   const std::lock_guard lock(state_->mutex);
-  return computed(name, key).role == RecordRole::Fallthrough;
+  return passes_calls_by(computed(name, key).role);
 }
 
 bool Registry::has_fallback(DispatchKey key) const {

@@ -274,6 +274,20 @@ void Library::implement(std::string_view text, std::optional<DispatchKey> key, K
       name, key ? key : key_, std::move(kernel), provenance(), owner_.get(), override, again_));
 }
 
+void Library::derivative(std::string_view text, std::vector<Formula> formulas) {
+  check_not_moved("derivative(...)");
+  const OperatorName name = qualified(parse_operator_name(text), "derivative");
+  if (formulas.empty()) {
+    fail(ErrorKind::BadRegistration,
+         fmt::format("derivative(\"{}\", ...): no formula was given; give one for each argument that "
+                     "has a gradient",
+                     text));
+  }
+  auto given = make_counted<Derivative>(std::move(formulas), provenance());
+  make_room();
+  registrations_.push_back(Registry::instance().differentiate(name, std::move(given), owner_.get()));
+}
+
 void Library::fallback(Kernel kernel) {
   check_not_moved("fallback(...)");
   if (kind_ != LibraryKind::Impl || name_space_ != kEveryNamespace) {

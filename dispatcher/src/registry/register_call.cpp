@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "opyard/registry/operator.h"
+#include "opyard/registry/recorder.h"
 #include "opyard/registry/watched.h"
 
 namespace opyard {
@@ -42,6 +43,17 @@ void Operator::run_from_registers(const Record& record, DispatchKeySet keys,
                                   const RegisterCall& call) const {
   if (record.from_registers != nullptr) {
     return record.from_registers(record.typed, record.context, keys, call);
+  }
+  if (record.role == RecordRole::Recorder) {
+    bool may_need = false;
+    for (std::size_t i = 0; i < plan_.size(); ++i) {
+      may_need |= plan_[i].carries_keys && detail::may_need_gradient({call.arguments[i], 1});
+    }
+    if (detail::passes(record, may_need)) {
+      DispatchKeySet below = detail::below_layer(keys);
+      const Record& next = settle(below);
+      return run_from_registers(next, below, call);
+    }
   }
   if (detail::watches(record) && !detail::wants_values(record)) {
     const detail::WatchedCall watched(*this, record, keys);

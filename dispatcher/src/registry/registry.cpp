@@ -241,6 +241,12 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
     check_types(definition.schema, definition.provenance, *kernel.record);
   }
   Operator& op = entry.operator_for(definition.schema);
+  const bool records = state_->common.armed && (entry.op != &op || entry.recording == nullptr);
+  Recording::Records recorders;
+  if (records) {
+    if (entry.recording == nullptr) entry.recording = std::make_unique<Recording>();
+    recorders = entry.recording->make(op.schema());
+  }
   KnownDefinition known(std::move(definition));
   state_->share(known.provenance);
   entry.prepare_views(op, state_->common);
@@ -269,6 +275,7 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
   entry.definition_id = id;
   entry.definition_owner = owner;
   entry.op = &op;
+  if (records) entry.recording->take(std::move(recorders));
   entry.publish(state_->common);
   detail::registry_generation.fetch_add(1, std::memory_order_release);
   state_->log(true, entry, id, entry.definition->provenance);
@@ -467,6 +474,7 @@ void Registry::undo(std::uint64_t id) noexcept {
   RecordChain freed;
   CountedPtr<MissingKernelReporter> reporter;
   std::shared_ptr<void> listener;
+  CountedPtr<const Derivative> derivative;
   std::unique_lock lock(state_->mutex);
   auto found = state_->targets.find(id);
   if (found == state_->targets.end()) return;  // replaced since
@@ -519,6 +527,17 @@ void Registry::undo(std::uint64_t id) noexcept {
       state_->log(false, at->first, *claim);
       at->second.erase(claim);
       if (at->second.empty()) state_->claims.erase(at);
+      break;
+    }
+    case State::What::Derivative: {
+      auto& given = target.entry->recording->given;
+      const auto own =
+          std::find_if(given.begin(), given.end(), [&](const auto& one) { return one.id == id; });
+      derivative = std::move(own->derivative);
+      std::unique_ptr<Record> record = std::move(own->record);
+      given.erase(own);
+      target.entry->publish(state_->common);
+      if (record != nullptr) retire(std::move(record));
       break;
     }
     case State::What::Listener:

@@ -19,7 +19,7 @@
 namespace opyard {
 
 struct Registry::State {
-  enum class What : std::uint8_t { Definition, Kernel, Fallback, Namespace, Listener };
+  enum class What : std::uint8_t { Definition, Kernel, Fallback, Namespace, Listener, Derivative };
   struct Target {
     What what;
     DispatchKey key = DispatchKey::Undefined;

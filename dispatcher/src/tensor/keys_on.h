@@ -1,16 +1,20 @@
 // tensor/keys_on.h: what a plain tensor adds to a call. Not public.
 //
-// Depends on: keys/dispatch_key_set.h, tensor/device.h.
+// Depends on: keys/gradient_mode.h, tensor/device.h.
 #pragma once
 
 #include "opyard/keys/dispatch_key_set.h"
+#include "opyard/keys/gradient_mode.h"
 #include "opyard/tensor/device.h"
 
 namespace opyard {
 
+// Without the keys of gradients where this thread only infers.
 inline DispatchKeySet keys_on(Device device) {
-  return {instance_of(DispatchKey::Dense, device.backend), DispatchKey::ADInplaceOrView,
-          instance_of(DispatchKey::AutogradFunctionality, device.backend)};
+  const DispatchKeySet dense = instance_of(DispatchKey::Dense, device.backend);
+  if (__builtin_expect(is_inference(), 0)) return dense;
+  return dense | DispatchKeySet{DispatchKey::ADInplaceOrView,
+                                instance_of(DispatchKey::AutogradFunctionality, device.backend)};
 }
 
 }  // namespace opyard

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+
+#include "opyard/base/mutex.h"
 #include "opyard/tensor/device_functions.h"
 #include "opyard/tensor/memory_listener.h"
 
@@ -15,6 +18,12 @@ namespace {
 constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
 
 void own_memory(void*) {}
+void memory_of_second(void*) {}
+
+Mutex& second_storages() {
+  static Mutex mutex(LockRank::SecondStorages);
+  return mutex;
+}
 
 }  // namespace
 
@@ -53,7 +62,33 @@ CountedPtr<Storage> Storage::adopt(void* data, std::size_t bytes, Device device,
   }
 }
 
+CountedPtr<Storage> Storage::second() {
+  if (Storage* const known = second_.get()) return CountedPtr<Storage>::share(known);
+  settle();
+  const MemoryAccess access = access_.load(std::memory_order_relaxed);
+  const std::lock_guard lock(second_storages());
+  if (Storage* const known = second_.get()) return CountedPtr<Storage>::share(known);
+  auto fresh = CountedPtr<Storage>::steal(new Storage(data_, bytes_, device_, context_, deleter_,
+                                                      access == MemoryAccess::ReadOnly));
+  fresh->size_class_ = size_class_;
+  fresh->is_second_ = true;
+  fresh->first_ = this;
+  deleter_ = memory_of_second;
+  return CountedPtr<Storage>::share(&second_.set(std::move(fresh)));
+}
+
+std::uint32_t Storage::version_of_first() const {
+  const std::lock_guard lock(second_storages());
+  return first_ == nullptr ? version() : first_->version();
+}
+
 Storage::~Storage() {
+  if (Storage* const second = second_.get()) {
+    const std::lock_guard lock(second_storages());
+    second->first_ = nullptr;
+    second->version_.store(version(), std::memory_order_relaxed);
+    return;  // the second one has the memory
+  }
   if (deleter_ == own_memory) {
     tell_given_back(data_, bytes_, device_);
     opyard::deallocate(data_, bytes_, kAlignment);

@@ -14,6 +14,26 @@ DispatchKeySet keys_of_view(DispatchKeySet keys) {
   return keys - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot};
 }
 
+// In C++ these views are for kernels: a gradient would not flow through one that a program makes.
+[[noreturn]] OPYARD_COLD void refuse_unrecorded(const char* function, const Tensor& tensor) {
+  fail(ErrorKind::Unsupported,
+       fmt::format("Tensor::{0} of {1}, which needs a gradient, would not be recorded: it is for "
+                   "kernels, which run below autograd; call the operator aten::{0} instead, or turn "
+                   "gradients off with GradientModeGuard",
+                   function, describe(tensor)));
+}
+void check_unrecorded(const char* function, const Tensor& tensor) {
+  const TensorImpl& impl = *tensor.impl();
+  const bool kept = impl.gradient_state() || impl.storage()->gradient_state();
+  if (__builtin_expect(!kept, 1) || impl.has_mark(TensorImpl::kDetached)) return;
+  constexpr DispatchKeySet kAutograd(DispatchKey::AutogradFunctionality);
+  if (!records_gradients() || !impl.keys().has(DispatchKey::AutogradFunctionality) ||
+      (detail::excluded_keys() & kAutograd.raw()) != 0) {
+    return;
+  }
+  refuse_unrecorded(function, tensor);
+}
+
 // Bytes of `count` elements. Raises BadShape where they pass int64.
 std::size_t count_bytes(std::int64_t count, DType dtype, IntSpan sizes) {
   std::int64_t bytes = 0;
@@ -123,6 +143,7 @@ void* Tensor::mutable_raw() const {
 
 Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const {
   const TensorImpl& impl = require();
+  check_unrecorded("as_strided", *this);
   auto view = make_counted<TensorImpl>(impl.storage(), impl.dtype(), sizes, strides, offset,
                                        keys_of_view(impl.keys()));
   view->set_marks(impl.marks());
@@ -132,6 +153,7 @@ Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) c
 Tensor Tensor::alias() const {
   const TensorImpl& impl = require();
   if (impl.has_policy(TensorImpl::kSymbolic)) refuse_symbolic("alias");
+  check_unrecorded("alias", *this);
   return Tensor(make_counted<TensorImpl>(impl, keys_of_view(impl.keys())));
 }
 

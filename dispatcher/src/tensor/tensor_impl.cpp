@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/spare_blocks.h"
+#include "opyard/keys/gradient_mode.h"
 #include "tensor/geometry.h"
 
 namespace opyard {
@@ -64,6 +65,8 @@ TensorImpl::TensorImpl(CountedPtr<Storage> storage, DType dtype, IntSpan sizes, 
       sizes_(sizes),
       strides_(strides),
       dtype_(dtype) {
+  static_assert(std::uint8_t(GradientMode::Inference) == (2 | 1) && kInference == 2 << 1);
+  marks_ = std::uint8_t((detail::local_block.gradient_mode & 2) << 1);
   OPYARD_CHECK(storage_, BadValue,
                "a tensor was given no storage; one without data still needs a storage, which knows "
                "its device");

@@ -170,9 +170,11 @@ Tensor make_without_elements(const Geometry& geometry, DType dtype, Device devic
   const std::int64_t offset = plain ? geometry.offset.expect_int() : 0;
   CountedPtr<Storage> storage = Storage::adopt(
       nullptr, bytes_of(own_sizes, own_strides, offset, dtype), device, nullptr, nullptr, false);
-  const DispatchKeySet keys{instance_of(DispatchKey::Dense, device.backend),
-                            DispatchKey::ADInplaceOrView, DispatchKey::Python,
-                            instance_of(DispatchKey::AutogradFunctionality, device.backend)};
+  DispatchKeySet keys{instance_of(DispatchKey::Dense, device.backend), DispatchKey::Python};
+  if (!is_inference()) {
+    keys = keys | DispatchKeySet{DispatchKey::ADInplaceOrView,
+                                 instance_of(DispatchKey::AutogradFunctionality, device.backend)};
+  }
   Tensor tensor(
       make_counted<TensorImpl>(std::move(storage), dtype, own_sizes, own_strides, offset, keys));
   if (!plain) make_symbolic(tensor, geometry.sizes, geometry.strides, geometry.offset);

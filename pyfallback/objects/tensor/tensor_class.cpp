@@ -8,6 +8,7 @@
 // mended where the next instance is made.
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"
+#include "opyard/keys/gradient_mode.h"
 #include "runtime/clear.h"
 #include "runtime/types.h"
 
@@ -76,6 +77,7 @@ PyTypeObject* require_subclass(Runtime& runtime, PyObject* cls, const char* what
 }
 
 Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data) {
+  const GradientModeGuard off(GradientMode::NoGradients);
   Tensor alias = data.alias();
   if (type == runtime.tensor_type) return wrap(runtime, std::move(alias));
   if (handles_dispatch(runtime, type)) {

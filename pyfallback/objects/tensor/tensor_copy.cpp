@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "objects/tensor/tensor_parts.h"
+#include "opyard/keys/gradient_mode.h"
 #include "objects/values/element.h"
 #include "runtime/types.h"
 
@@ -122,13 +123,18 @@ PyObject* untagged_alias(PyObject* self, PyObject*) {
     OPYARD_CHECK(bool(packet), NotFound, "alias: the operators of aten were not found");
     Owned result = checked(in_python([&] { return PyObject_CallOneArg(packet.get(), self); }));
     if (Py_TYPE(result.get()) != runtime.tensor_type) return result.release();
-    return wrap_untagged(runtime, tensor_unchecked(result.get()).alias()).release();
+    const Tensor& tensor = tensor_unchecked(result.get());
+    if (tensor.impl()->gradient_state()) return result.release();  // another one has no history
+    return wrap_untagged(runtime, tensor.alias()).release();
   });
 }
 
 // tensor._alias()
 PyObject* alias_tensor(PyObject* self, PyObject*) {
-  return entry_from_python([&] { return wrap(here(), tensor_unchecked(self).alias()).release(); });
+  return entry_from_python([&] {
+    const GradientModeGuard off(GradientMode::NoGradients);
+    return wrap(here(), tensor_unchecked(self).alias()).release();
+  });
 }
 
 // tensor._bytes(): the elements in row-major order, as a tensor of uint8; on the same memory where they

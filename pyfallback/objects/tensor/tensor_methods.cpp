@@ -284,6 +284,22 @@ PyMethodDef tensor_methods[] = {
      "as_subclass($self, cls, /)\n--\n\nmake_subclass(cls, self): the same memory as an instance "
      "of "
      "another class."},
+    {"requires_grad_", method(tensor_requires_grad_), METH_VARARGS | METH_KEYWORDS,
+     "requires_grad_($self, requires_grad=True)\n--\n\nHas calls with this tensor recorded from now "
+     "on, or not. Raises TypeError for integers."},
+    {"backward", method(tensor_backward), METH_VARARGS | METH_KEYWORDS,
+     "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"
+     "Accumulates the gradients of the leaves that this tensor was computed from, in their "
+     "attribute grad. Without `gradient` the tensor has one element."},
+    {"retain_grad", method(tensor_retain_grad), METH_VARARGS | METH_KEYWORDS,
+     "retain_grad($self)\n--\n\nHas backward() keep the gradient also if this is no leaf."},
+    {"register_hook", method(tensor_register_hook), METH_VARARGS | METH_KEYWORDS,
+     "register_hook($self, hook)\n--\n\nCalls hook(gradient) whenever this tensor's gradient was "
+     "computed; a Tensor that it returns takes its place. Gives a handle with remove()."},
+    {"detach_", method(tensor_detach_), METH_VARARGS | METH_KEYWORDS,
+     "detach_($self)\n--\n\nTakes the history away: a leaf that requires no gradient."},
+    {"is_inference", is_inference_tensor, METH_NOARGS,
+     "is_inference($self)\n--\n\nWhether it was made under opyard.autograd.inference_mode()."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace opyard::python

@@ -66,6 +66,20 @@ Owned to_tuple(IntSpan words);
 Owned sizes_of(PyObject* self);
 Owned strides_of(PyObject* self);
 
+// tensor_gradients.cpp: attributes and methods about gradients; a closure is the attribute's name.
+PyObject* get_requires_grad(PyObject* self, void*);
+PyObject* get_is_leaf(PyObject* self, void*);
+PyObject* get_output_nr(PyObject* self, void*);
+PyObject* get_version(PyObject* self, void*);
+PyObject* get_gradient(PyObject* self, void* closure);
+int set_gradient(PyObject* self, PyObject* value, void* closure);
+PyObject* is_inference_tensor(PyObject* self, PyObject*);
+PyObject* tensor_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* tensor_backward(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* tensor_retain_grad(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* tensor_register_hook(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* tensor_detach_(PyObject* self, PyObject* args, PyObject* kwargs);
+
 // tensor_methods.cpp: methods that are not operators. Ends in nulls.
 extern PyMethodDef tensor_methods[];
 // The element of a one-element tensor, as a Python number. Raises BadValue, Unsupported.

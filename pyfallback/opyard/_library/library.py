@@ -4,7 +4,7 @@ import functools
 import os
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _C
@@ -367,6 +367,18 @@ class Library:
                 self._parts.append(self._fallbacks[key])
             library = self._fallbacks[key]
         library.fallback(function, with_keyset, _place())
+
+    def derivative(self, op_name: "str | _C.OpOverload", formulas: "Mapping[str, str]") -> None:
+        """Gives an operator of this namespace its derivative: for each argument a formula.
+
+            lib.derivative("scaled_add", {"x": "sum_to(grad, x)", "y": "sum_to(grad * alpha, y)"})
+
+        A formula is an expression of arguments, `result` and `grad`, whose functions are
+        operators of the namespace, then of aten; see the guide on gradients. Raises RuntimeError
+        for a name that is no argument, TypeError for what is no text.
+        """
+        name = op_name.name() if isinstance(op_name, _C.OpOverload) else op_name
+        self._target().derivative(name, list(formulas.items()), _place())
 
     def set_python_module(self, module: str, context: str = "") -> None:
         """Names the Python module with the fake kernels of the operators that are defined after

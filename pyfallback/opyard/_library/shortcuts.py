@@ -226,10 +226,16 @@ def register_autograd(
     setup_context: "Callable | None" = None,
     lib: "Library | None" = None,
 ) -> None:
-    """Raises NotImplementedError, since there is no backward engine yet.
+    """Gives an operator a backward in Python: backward(ctx, *gradients).
 
-    Before that RuntimeError for an operator that can have no formula, since it writes to an
-    argument or gives a view; ValueError and LookupError as register_kernel().
+    It gives a gradient, or None, for each argument, keyword-only ones left out. `setup_context(ctx,
+    inputs, output)` is called when a call is recorded, with `keyword_only_inputs` between the two if
+    the operator has such; ctx has save_for_backward(), saved_tensors and needs_input_grad, and takes
+    attributes. A list of tensors gets its gradients, and gives them, as a list.
+
+    A second one takes the place of the first. Raises RuntimeError for an operator that can have no
+    formula, since it writes to an argument or gives a view; ValueError and LookupError as
+    register_kernel(). A formula as text is one line: Library.derivative().
     """
     operator = operator_for("register_autograd", op)
     name = operator.name()
@@ -244,10 +250,11 @@ def register_autograd(
             f"register_autograd: {name} is not functional, so it can have no formula: its schema "
             f"says that it writes to an argument or returns a view of one. Got {schema}"
         )
-    raise NotImplementedError(
-        f"register_autograd: {name} can have no formula yet, since Opyard has no backward engine; "
-        "a kernel at the key Autograd, by impl(), sees every call of tensors with that key"
-    )
+    if not callable(backward) or not (setup_context is None or callable(setup_context)):
+        raise TypeError(f"register_autograd: {name}: backward and setup_context are functions")
+    from .._autograd import registered
+
+    registered.register(operator, backward, setup_context, f"registered by {backward!r}")
 
 
 def register_vmap(

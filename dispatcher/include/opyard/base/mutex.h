@@ -32,6 +32,8 @@ enum class LockRank : int {
   ProfilerSources,  // who records what
   ProfilerNames,    // names of what is recorded
   ProfilerStreams,  // threads that record, and windows: events may be recorded under any other lock
+  Gradients,        // gradients that are accumulated, and hooks
+  SecondStorages,   // memory with two storages: storages may die under any other lock
   kCount,
 };
 

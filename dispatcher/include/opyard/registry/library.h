@@ -65,6 +65,11 @@ class OPYARD_API Library {
     implement(name, key, as_kernel(std::forward<F>(function)), true);
   }
 
+  // Gradients of arguments, each an expression of arguments, results and gradients of results:
+  //   m.derivative("mul.Tensor", {{"self", "sum_to(grad * other, self)"}, …});
+  // See docs/guides/gradients.md.
+  void derivative(std::string_view name, std::vector<Formula> formulas);
+
   // A kernel for every operator at the library's key. Only in the namespace "_".
   void fallback(Kernel kernel);
 

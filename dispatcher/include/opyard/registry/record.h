@@ -77,6 +77,8 @@ struct Record {
   bool lasting = false;
   bool keyed = false;
   bool releases_gil = false;  // its functions release the lock of the interpreter; see slot/gil.h
+  // Of a Recorder: it is asked also while gradients are off, since its operator writes or gives a view.
+  bool sees_all = false;
 
   // Read by people and by registration.
   void (*destroy)(void* context) = nullptr;

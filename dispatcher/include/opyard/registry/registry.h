@@ -41,6 +41,7 @@
 #include "opyard/registry/kernel.h"
 #include "opyard/registry/listener.h"
 #include "opyard/registry/operator.h"
+#include "opyard/registry/recorder.h"
 #include "opyard/registry/registration.h"
 #include "opyard/registry/what_if.h"
 
@@ -110,6 +111,13 @@ class OPYARD_API Registry {
   // and not fallthrough.
   Registration implement_fallback(DispatchKey key, Kernel kernel, std::string provenance,
                                   Owner owner = nullptr, Again again = 0);
+
+  // Gives an operator a derivative; the newest one counts, and one of the same owner is replaced. Raises
+  // BadRegistration for a formula of what is no argument, if the operator is defined.
+  Registration differentiate(const OperatorName& name, CountedPtr<const Derivative> derivative,
+                             Owner owner = nullptr);
+  // The derivative that counts, or null.
+  CountedPtr<const Derivative> derivative(const OperatorName& name) const;
 
   // What has been registered so far may be replaced, by who says so with this.
   Again now() const;
@@ -215,9 +223,11 @@ class OPYARD_API Registry {
   friend class Registration;
   friend void start_watching(Watcher& watcher);  // registry/watch.h
   friend void stop_watching(Watcher& watcher) noexcept;
+  friend void arm_recorder(const RecorderFunctions& functions);  // registry/recorder.h
   Registry();
   // Puts the record of the role Watch in front of all slots, or takes it away. Raises bad_alloc.
   void set_watched(bool watched);
+  void arm(const RecorderFunctions& functions);
   // With the lock held.
   const Record& computed(const OperatorName& name, DispatchKey key) const;
 

@@ -7,7 +7,7 @@
 // the tensor arguments, join and cut the thread's sets, mask, take the highest key, load the
 // slot, call through the record. It takes no lock, allocates nothing and counts nothing.
 //
-// Depends on: registry/operator.h, registry/types.h, registry/watched.h.
+// Depends on: registry/operator.h, registry/recorder.h, registry/types.h, registry/watched.h.
 #pragma once
 
 #include <tuple>
@@ -16,6 +16,7 @@
 
 #include "opyard/registry/kernel.h"
 #include "opyard/registry/operator.h"
+#include "opyard/registry/recorder.h"
 #include "opyard/registry/types.h"
 #include "opyard/registry/watched.h"
 
@@ -150,6 +151,12 @@ class TypedOperator<R(A...)> {
     if (record.typed != nullptr) {
       return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record.context,
                                                    keys);
+    }
+    if (record.role == RecordRole::Recorder &&
+        detail::passes(record, (false | ... | detail::holds_gradient(arguments)))) {
+      DispatchKeySet below = detail::below_layer(keys);
+      const Record& next = op.settle(below);
+      return run_settled(op, next, below, std::forward<A>(arguments)...);
     }
     if (detail::watches(record) && !detail::wants_values(record)) {
       const detail::WatchedCall watched(op, record, keys);

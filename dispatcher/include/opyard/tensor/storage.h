@@ -56,6 +56,16 @@ class OPYARD_API Storage : public Counted {
   // as a rule. It owns nothing that owns the storage.
   SetOnce<Counted>& gradient_state() const noexcept { return gradient_state_; }
 
+  // Another storage on the same memory, for those who are kept alive by what is beside this one: it keeps
+  // the memory, and not what is beside it. Always the same one. Raises bad_alloc.
+  CountedPtr<Storage> second();
+  // The version of the memory: of a second storage that of the first, also after its end.
+  std::uint32_t shared_version() const {
+    return __builtin_expect(is_second_, 0) ? version_of_first() : version();
+  }
+  // Whether the memory belongs to a caller, who may take it back: see lent_tensor.h.
+  bool is_lent() const noexcept { return deleter_ == nullptr && data_ != nullptr; }
+
  protected:
   Storage(void* data, std::size_t bytes, Device device, void* context, Deleter deleter,
           bool read_only) noexcept
@@ -71,6 +81,7 @@ class OPYARD_API Storage : public Counted {
   friend class LentTensor;
 
   OPYARD_COLD void ask_lender() const;
+  std::uint32_t version_of_first() const;
 
   // Constant once the storage is shared, but for what a LentTensor settles: an owner of its own, and its access.
   void* data_;
@@ -81,8 +92,13 @@ class OPYARD_API Storage : public Counted {
   std::atomic<MemoryAccess> access_;
   // Which of the allocator's lists the memory goes back to; 0 for none. Constant.
   std::uint8_t size_class_ = 0;
+  bool is_second_ = false;
   std::atomic<std::uint32_t> version_{0};
   mutable SetOnce<Counted> gradient_state_;
+  // The second storage of this one, which has the memory from then on; and of a second one the first, null
+  // after its end. Guarded by one lock for all, but for the look whether there is one.
+  SetOnce<Storage> second_;
+  Storage* first_ = nullptr;
 };
 
 }  // namespace opyard

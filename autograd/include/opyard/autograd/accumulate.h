@@ -1,0 +1,32 @@
+// opyard/autograd/accumulate.h: the function of a leaf, which adds up its gradient: x.grad.
+//
+// It belongs to the state of its tensor and knows nothing of the tensor itself, so that neither keeps the
+// other alive. A tensor that is no leaf has one too if its gradient is to be kept.
+//
+// Threads: any; the gradient is taken and put back under one lock for all, and added without it.
+//
+// Depends on: autograd/function.h.
+#pragma once
+
+#include "opyard/autograd/function.h"
+
+namespace opyard::autograd {
+
+class OPYARD_API Accumulate final : public Function {
+ public:
+  explicit Accumulate(Expected of);
+
+  Gradients apply(Gradients gradients) override;
+  std::string name() const override { return "AccumulateGrad"; }
+
+  // Undefined if nothing was accumulated.
+  Tensor gradient() const;
+  void set_gradient(Tensor gradient);
+
+ private:
+  void add(Tensor gradient);
+
+  Tensor gradient_;
+};
+
+}  // namespace opyard::autograd

@@ -1,0 +1,98 @@
+// opyard/autograd/derivative.h: formulas of an operator, as code that a function runs.
+//
+// Each formula is read once, into straight-line code over operators. What it needs is saved when the call is
+// recorded, and nothing else: the code's inputs say what that is.
+//
+//   grad, grad0 …     the gradient of a result
+//   self, other …     an argument; a tensor is saved
+//   result, result0 … a result, saved
+//   sizes(self)       asked when the call is recorded, so that self is not saved; so is all that is asked
+//                     of arguments by operators that look at no element (kQuestions in derivative.cpp)
+//
+// A formula may also be a class of C++ or Python: CustomDerivative.
+//
+// Depends on: autograd/function.h, jit/code.h, registry/recorder.h.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "opyard/autograd/function.h"
+#include "opyard/jit/code.h"
+#include "opyard/registry/operator.h"
+#include "opyard/registry/recorder.h"
+
+namespace opyard::autograd {
+
+// Makes the function of a call that has ended. Given to Derivative::function.
+class OPYARD_API CustomDerivative : public Counted {
+ public:
+  // `needs` has an item for each argument. Edges and inputs are added by the caller.
+  virtual FunctionPtr make(const Operator& op, std::span<const Value> arguments,
+                           std::span<const Value> results, const std::vector<bool>& needs) = 0;
+};
+
+// Where an input of a formula's code comes from.
+struct Source {
+  enum class Kind : std::uint8_t {
+    Gradient,       // of result `index`
+    Argument,       // its value, saved
+    Result,         // saved
+    OtherSizes,     // of argument `index`, or None if they are those of the result
+    Answer,         // of a question about arguments, asked when the call is recorded
+  };
+  Kind kind;
+  std::size_t index = 0;
+  // Of an Answer: the operator, and for each of its arguments which argument of the call it is, or -1
+  // and a constant.
+  const Operator* question = nullptr;
+  std::vector<std::pair<int, Value>> asks = {};
+
+  bool operator==(const Source& other) const;
+};
+
+struct FormulaCode {
+  std::string text;
+  jit::CodePtr code;
+  std::vector<std::size_t> inputs;   // sources, by number
+  std::vector<std::size_t> outputs;  // arguments
+};
+
+class Names;  // derivative.cpp
+
+// What all formulas of an operator come to. Immutable.
+class OPYARD_API FormulaSet final : public Counted {
+ public:
+  // Raises BadGraph, with operator, formula, column and caret.
+  FormulaSet(const Operator& op, const Derivative& derivative);
+
+  std::vector<Source> sources;
+  std::vector<std::uint64_t> used_by;  // by source: bit i for each code i that uses it
+  std::vector<FormulaCode> codes;      // at most 64
+  // The arguments that take tensors, in order: each has one edge, or as many as its list is long.
+  struct TensorArgument {
+    std::size_t argument;
+    bool is_list;
+  };
+  std::vector<TensorArgument> tensors;
+  bool result_is_list = false;
+  // For each argument which code gives its gradient; -1 for none, -2 for "None": it has no gradient.
+  std::vector<int> code_of;
+  std::string name;  // "MulBackward"
+
+ private:
+  void add(const Operator& op, const Formula& formula, std::vector<std::size_t> outputs,
+           const Names& names);
+
+ public:
+  static constexpr int kNoFormula = -1;
+  static constexpr int kNoGradient = -2;
+};
+
+// "aten::mul.Tensor" gives "MulBackward0", as people know it.
+OPYARD_API std::string backward_name(const Operator& op);
+// Reads the formulas that an operator has, without a call. Raises BadGraph, and NotFound if it has none.
+OPYARD_API void check_formulas(const Operator& op);
+
+}  // namespace opyard::autograd

@@ -1,0 +1,53 @@
+// opyard/autograd/engine.h: runs functions backwards, those that were made last first.
+//
+//   execute({{y_edge, ones}}, {})                         accumulates into the leaves
+//   execute({{y_edge, ones}}, {.inputs = {x_edge}})       gives the gradients that arrive at edges
+//
+// On the calling thread. A run inside a run is made on the same thread to a depth of 60, then on a
+// fresh thread that takes the thread's context along.
+//
+// With `inputs` only functions on the way to them run, and what arrives there is given, not accumulated.
+// With `create_graph` what the functions do is recorded, too.
+//
+// [Errors] Whatever a function throws ends the run. What was accumulated by then stays as it is; functions
+// that have run without `keep_graph` have given up what they saved.
+//
+// Depends on: autograd/function.h.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "opyard/autograd/function.h"
+
+namespace opyard::autograd {
+
+struct Root {
+  Edge edge;
+  Tensor gradient;
+};
+
+struct Run {
+  bool keep_graph = false;
+  bool create_graph = false;
+  // Edges whose gradients are given; they may lead to functions that are never run.
+  std::vector<Edge> inputs = {};
+  // Accumulate into the leaves that `inputs` lead to, and give nothing.
+  bool accumulate = false;
+  // Asked before a function runs, with its gradients, which may be changed. False: it does not run.
+  std::unordered_map<Function*, std::function<bool(Function&, Gradients&)>> before = {};
+};
+
+// The gradients of run.inputs, undefined for those that nothing led to.
+OPYARD_API Gradients execute(std::vector<Root> roots, const Run& run);
+// Runs at the end of the run that this thread is inside of. Raises BadValue outside of one.
+OPYARD_API void at_end_of_run(std::function<void()> call);
+// How many runs this thread is inside of.
+OPYARD_API int run_depth() noexcept;
+
+// A function that stands where a graph begins, and is never run: what arrives is captured.
+OPYARD_API FunctionPtr make_dummy();
+
+}  // namespace opyard::autograd

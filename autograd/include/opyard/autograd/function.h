@@ -1,0 +1,107 @@
+// opyard/autograd/function.h: what takes the gradients of results to those of arguments.
+//
+// A recorded call makes one Function. Its inputs are the gradients of the call's results, its edges
+// lead to the functions that gave the call's arguments:
+//
+//   x ──┐                       Accumulate(x) <── edge 0 ──┐
+//       ├─ mul ── y      and                              MulBackward <── gradient of y
+//   w ──┘                       Accumulate(w) <── edge 1 ──┘
+//
+// An edge without a function says that no gradient is wanted there. A function is immutable but for
+// what it saved and for its hooks, so that several runs may pass through it at once.
+//
+// [Death] A function owns those that its edges lead to. The last owner's end takes a chain of any
+// length apart one after the other, without recursion.
+//
+// [Sequence] Numbers grow on each thread as functions are made, and an engine runs those with higher
+// numbers first. What accumulates has the highest of all, so that it runs as soon as it is ready.
+//
+// Depends on: autograd/few.h, autograd/hooks.h, opyard/tensor.h.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "opyard/autograd/few.h"
+#include "opyard/base/counted.h"
+#include "opyard/tensor.h"
+
+namespace opyard::autograd {
+
+class Function;
+class Hooks;
+using FunctionPtr = CountedPtr<Function>;
+// One for each input or edge; undefined where there is none.
+using Gradients = std::vector<Tensor>;
+
+struct Edge {
+  FunctionPtr function;
+  std::uint32_t input = 0;
+
+  explicit operator bool() const noexcept { return bool(function); }
+};
+
+// What the gradient of a tensor looks like.
+struct Expected {
+  DimVector sizes;
+  DType dtype = DType::Float32;
+  Device device;
+
+  Expected() = default;
+  explicit Expected(const Tensor& tensor)
+      : sizes(tensor.sizes()), dtype(tensor.dtype()), device(tensor.device()) {}
+};
+
+inline constexpr std::uint64_t kLastSequence = ~std::uint64_t{0};
+
+class OPYARD_API Function : public Counted {
+ public:
+  // With the next number of this thread, or with `sequence`.
+  Function();
+  explicit Function(std::uint64_t sequence);
+
+  // From the gradients of the inputs to those of the edges: as many, or fewer if the rest is undefined.
+  virtual Gradients apply(Gradients gradients) = 0;
+  virtual std::string name() const = 0;
+  // Gives up what was saved; a second run then raises.
+  virtual void release_saved() noexcept {}
+
+  std::uint64_t sequence() const noexcept { return sequence_; }
+  std::size_t edge_count() const noexcept { return edges_.size(); }
+  const Edge& edge(std::size_t i) const noexcept { return edges_[i]; }
+  // Whether the gradient of edge i is wanted.
+  bool should_compute(std::size_t i) const noexcept { return bool(edges_[i].function); }
+  std::size_t input_count() const noexcept { return inputs_.size(); }
+  const Expected& input(std::size_t i) const noexcept { return inputs_[i]; }
+
+  // Only while it is being made.
+  void add_edge(Edge edge) { edges_.push_back(std::move(edge)); }
+  std::uint32_t add_input(Expected input) {
+    inputs_.push_back(std::move(input));
+    return std::uint32_t(inputs_.size() - 1);
+  }
+
+  // Null as long as nobody has hung one on this function. Any thread.
+  Hooks* find_hooks() const noexcept { return hooks_.load(std::memory_order_acquire); }
+  Hooks& hooks();
+
+  // Where the call was made that this function is of, in anomaly mode; else empty.
+  const std::string& place() const noexcept;
+  void set_place(std::string place);
+
+ protected:
+  ~Function() override;
+  void end() const noexcept override;
+
+ private:
+  const std::uint64_t sequence_;
+  Few<Edge, 2> edges_;
+  Few<Expected, 1> inputs_;
+  std::atomic<Hooks*> hooks_{nullptr};
+  mutable const Function* next_dying_ = nullptr;
+};
+
+}  // namespace opyard::autograd

@@ -1,0 +1,60 @@
+// opyard/autograd/hooks.h: what users hang on functions and tensors.
+//
+//   of a tensor      sees the gradient that arrives at one input, and may give another one for it
+//   before           sees all of them; false stops the function
+//   after            sees what the function gave, and may give others
+//
+// They run in the order in which they came. A hook may remove itself, or others, while it runs: those of
+// the run that is under way still run.
+//
+// Threads: all of it is guarded by one lock for all functions, which is not held while a hook runs.
+//
+// Depends on: autograd/function.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "opyard/autograd/function.h"
+
+namespace opyard::autograd {
+
+class OPYARD_API Hooks {
+ public:
+  // Gives the gradient that is used instead, or an undefined tensor for the same.
+  using OfTensor = std::function<Tensor(const Tensor&)>;
+  // May change the gradients. False: the function is not run.
+  using Before = std::function<bool(Function&, Gradients&)>;
+  // `gradients` are the function's results, which it may change; `given` what it was run with.
+  using After = std::function<void(Function&, Gradients& gradients, const Gradients& given)>;
+
+  std::uint64_t add(std::uint32_t input, OfTensor hook);
+  std::uint64_t add(Before hook);
+  std::uint64_t add(After hook);
+  // Runs after those of the tensor, once for each input however often it is added.
+  void retain(std::uint32_t input, OfTensor keep);
+  // Whether there was such a hook.
+  bool remove(std::uint64_t number) noexcept;
+  // Takes those of an input to another function, as when a tensor is written in place.
+  void move_input(std::uint32_t input, Hooks& to, std::uint32_t to_input);
+
+  // False if the function is not to be run.
+  bool run_before(Function& function, Gradients& gradients) const;
+  void run_after(Function& function, Gradients& gradients, const Gradients& given) const;
+
+ private:
+  struct Hook {
+    std::uint64_t number;
+    std::uint32_t input;
+    bool retains;
+    std::shared_ptr<const OfTensor> of_tensor;
+    std::shared_ptr<const Before> before;
+    std::shared_ptr<const After> after;
+  };
+  std::uint64_t add(Hook hook);
+  std::vector<Hook> all() const;
+
+  std::vector<Hook> hooks_;
+};
+
+}  // namespace opyard::autograd

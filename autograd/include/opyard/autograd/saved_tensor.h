@@ -1,0 +1,43 @@
+// opyard/autograd/saved_tensor.h: a tensor that a function needs when it runs.
+//
+// What is saved is a handle on the tensor's memory without its history, so that a tensor that is
+// written later, and a storage with a history, own no function that owns them: see
+// Storage::second(). Memory that belongs to a caller is copied. A leaf is saved as it is.
+//
+// Taking it out again raises if the memory was written meanwhile. With gradients on, it comes out with
+// the history that it had.
+//
+// Depends on: autograd/tensor_state.h.
+#pragma once
+
+#include "opyard/autograd/tensor_state.h"
+
+namespace opyard::autograd {
+
+class OPYARD_API SavedTensor {
+ public:
+  SavedTensor() noexcept = default;
+  // `is_result` of the function that saves it, which takes its own edge along when it is taken out.
+  SavedTensor(const Tensor& tensor, bool is_result);
+
+  bool empty() const noexcept { return !tensor_.defined(); }
+  // `of` is the function that saved it. Raises BadValue.
+  Tensor take_out(Function& of) const;
+
+ private:
+  Tensor tensor_;
+  Edge history_;  // of an argument
+  std::uint32_t version_ = 0;
+  std::uint32_t result_ = 0;  // which input of the function that saved it
+  bool is_result_ = false;
+  bool is_leaf_ = false;
+
+ public:
+  // The result's number, once it is known.
+  void set_result(std::uint32_t input) noexcept { result_ = input; }
+};
+
+// The same tensor without history: same memory, same version.
+OPYARD_API Tensor detached(const Tensor& tensor);
+
+}  // namespace opyard::autograd

@@ -1,0 +1,83 @@
+// opyard/autograd/tensor_state.h: what is kept beside a tensor, and beside its storage.
+//
+// A leaf is a tensor that no recorded call gave: a gradient is accumulated for it if it requires one.
+// The others have a history: the edge to the function that gave them.
+//
+// [Shared memory] A recorded write to a storage on which there are several tensors gives the storage a
+// history: a function of its whole memory, as one row of elements. Each of the tensors takes its own
+// function from there anew, by its geometry, when it is next asked for it. A detached tensor never
+// looks there.
+//
+// Threads: tensors may be used on any number of threads; one that is written in place, or told that it
+// requires a gradient, is used by no other thread meanwhile.
+//
+// Depends on: autograd/accumulate.h.
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include "opyard/autograd/accumulate.h"
+#include "opyard/autograd/function.h"
+#include "opyard/base/set_once.h"
+
+namespace opyard::autograd {
+
+// Where the elements of a tensor are in its storage.
+struct Geometry {
+  DimVector sizes;
+  DimVector strides;
+  std::int64_t offset = 0;
+
+  Geometry() = default;
+  explicit Geometry(const Tensor& tensor)
+      : sizes(tensor.impl()->own_sizes()),
+        strides(tensor.impl()->own_strides()),
+        offset(tensor.impl()->own_storage_offset()) {}
+};
+
+// The tensor that a recorded view was made of.
+struct Base {
+  Edge history;
+  Geometry geometry;
+  bool is_leaf = false;
+};
+
+class OPYARD_API TensorState final : public Counted {
+ public:
+  std::atomic<bool> required{false};     // of a leaf
+  Edge history;                          // of the others
+  std::uint32_t storage_generation = 0;  // of the storage's history when this one was taken
+  std::unique_ptr<Base> base;            // of a view
+  SetOnce<Accumulate> accumulate;        // where .grad is, and the leaf's function
+};
+
+class OPYARD_API StorageState final : public Counted {
+ public:
+  Edge history;
+  DType dtype = DType::Float32;
+  std::int64_t numel = 0;
+  std::atomic<std::uint32_t> generation{0};
+};
+
+// Null where nothing is kept.
+inline TensorState* find_state(const Tensor& tensor) noexcept {
+  return static_cast<TensorState*>(tensor.impl()->gradient_state().get());
+}
+OPYARD_API TensorState& require_state(const Tensor& tensor);
+// Null for a detached tensor.
+OPYARD_API StorageState* find_storage_state(const Tensor& tensor) noexcept;
+
+// The history of a tensor, as its storage has it by now; an empty edge for a leaf.
+OPYARD_API Edge history_of(const Tensor& tensor);
+// Where its gradient goes: its history, or what accumulates it; an empty edge if it requires none.
+OPYARD_API Edge edge_of(const Tensor& tensor);
+OPYARD_API bool requires_gradient(const Tensor& tensor);
+OPYARD_API bool is_leaf(const Tensor& tensor);
+
+// The result of a recorded call. A tensor that has a history already keeps its hooks.
+OPYARD_API void set_history(const Tensor& result, Edge history);
+// Where the gradient of a tensor is kept; made if it is missing.
+OPYARD_API Accumulate& require_accumulate(const Tensor& tensor);
+
+}  // namespace opyard::autograd

@@ -1,0 +1,28 @@
+// autograd/calls.h: the operators that this library calls itself.
+//
+// They are the operator plugin's; where that is not loaded the error names it.
+//
+// Depends on: registry/typed.h.
+#pragma once
+
+#include "opyard/autograd/tensor_state.h"
+#include "opyard/registry/typed.h"
+
+namespace opyard::autograd::calls {
+
+Tensor add(const Tensor& a, const Tensor& b);
+void add_in_place(Tensor& a, const Tensor& b);
+Tensor clone(const Tensor& tensor);
+Tensor zeros(const Expected& like);
+Tensor ones_like(const Tensor& tensor);
+Tensor to_dtype(const Tensor& tensor, DType dtype);
+// The sum over dimensions that were broadcast.
+Tensor sum_to(const Tensor& tensor, IntSpan sizes);
+bool has_nan(const Tensor& tensor);
+
+// Between a row of elements and a geometry of them. See kernels/src/strided.cpp.
+Tensor gather_strided(const Tensor& row, const Geometry& at);
+Tensor scatter_strided(const Tensor& values, std::int64_t count, const Geometry& at);
+Tensor replace_strided(const Tensor& row, const Tensor& values, const Geometry& at);
+
+}  // namespace opyard::autograd::calls

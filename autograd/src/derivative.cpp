@@ -1,0 +1,297 @@
+// autograd/derivative.cpp: reading formulas, and finding out what they need.
+#include "opyard/autograd/derivative.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <map>
+
+#include "names.h"
+#include "opyard/jit/constant.h"
+#include "opyard/jit/expression.h"
+#include "opyard/jit/resolve.h"
+#include "opyard/jit/symbol.h"
+#include "opyard/registry/registry.h"
+
+namespace opyard::autograd {
+
+static bool is_list_type(const Type& type) {
+  return type.kind() == TypeKind::List ||
+         (type.kind() == TypeKind::Optional && is_list_type(type.element()));
+}
+
+// The names that formulas of an operator may use, each with where it comes from.
+class Names {
+ public:
+  explicit Names(const Schema& schema) {
+    const std::size_t results = schema.results.size();
+    for (std::size_t i = 0; i < results; ++i) {
+      const Argument& result = schema.results[i];
+      const std::string number = std::to_string(i);
+      const auto add_all = [&](const std::string& base, Source::Kind kind) {
+        if (results == 1) add(base, result.type, {kind, i});
+        add(base + number, result.type, {kind, i});
+      };
+      add_all("grad", Source::Kind::Gradient);
+      add_all("result", Source::Kind::Result);
+    }
+    for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+      add(schema.arguments[i].name, schema.arguments[i].type, {Source::Kind::Argument, i});
+    }
+    for (std::size_t i = 0; i < results; ++i) {
+      if (!schema.results[i].name.empty()) {
+        add(schema.results[i].name, schema.results[i].type, {Source::Kind::Result, i});
+      }
+    }
+  }
+
+  const std::vector<jit::ExpressionInput>& inputs() const noexcept { return inputs_; }
+  const Source& source(std::size_t input) const noexcept { return sources_[input]; }
+
+ private:
+  void add(const std::string& name, const TypePtr& type, Source source) {
+    const auto is_same = [&](const jit::ExpressionInput& one) { return one.name == name; };
+    if (std::any_of(inputs_.begin(), inputs_.end(), is_same)) return;
+    inputs_.push_back({name, type});
+    sources_.push_back(std::move(source));
+  }
+
+  std::vector<jit::ExpressionInput> inputs_;
+  std::vector<Source> sources_;
+};
+
+namespace {
+
+// Operators that look at no element. Asked of arguments and results alone they are asked when the
+// call is recorded, and what they were asked of is not saved.
+constexpr std::string_view kQuestions[] = {
+    "aten::sizes",          "aten::size",         "aten::sym_size", "aten::stride",
+    "aten::sym_stride",     "aten::dim",          "aten::numel",    "aten::sym_numel",
+    "aten::storage_offset", "aten::storage_size", "aten::extents",  "aten::numel_of",
+};
+
+bool is_question(const jit::Node& node) {
+  return std::find(std::begin(kQuestions), std::end(kQuestions), node.kind().qual_string()) !=
+         std::end(kQuestions);
+}
+
+bool is_tensor_type(const Type& type) {
+  return type.kind() == TypeKind::Tensor ||
+         (type.kind() == TypeKind::Optional && is_tensor_type(type.element()));
+}
+
+// Turns what a graph asks of arguments into inputs of it. See [Liveness] in the header.
+class Rewriter {
+ public:
+  Rewriter(jit::Graph& graph, const Names& names) : graph_(graph) {
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      sources_[graph.inputs()[i]] = names.source(i);
+    }
+  }
+
+  void run() {
+    std::vector<jit::Node*> nodes;
+    for (jit::Node* const node : graph_.nodes()) nodes.push_back(node);
+    for (jit::Node* const node : nodes) {
+      if (is_question(*node)) hoist(node);
+    }
+    for (jit::Node* const node : nodes) {
+      if (!node->is_destroyed() && node->kind().qual_string() == "aten::sum_to") save_sizes(node);
+    }
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      jit::Node* const node = nodes[i];
+      if (!node->is_destroyed() && !node->has_uses() && node->kind() == jit::prim::Constant) {
+        node->destroy();
+      }
+    }
+    for (std::size_t i = graph_.inputs().size(); i-- > 0;) {
+      if (!graph_.inputs()[i]->has_uses()) graph_.erase_input(i);
+    }
+  }
+  std::vector<Source> inputs() const {
+    std::vector<Source> all;
+    for (const jit::Value* const input : graph_.inputs()) all.push_back(sources_.at(input));
+    return all;
+  }
+
+ private:
+  const Source* source_of(const jit::Value* value) const {
+    const auto found = sources_.find(value);
+    return found == sources_.end() ? nullptr : &found->second;
+  }
+
+  void hoist(jit::Node* node) {
+    Source answer{Source::Kind::Answer};
+    const jit::Callee callee = jit::resolve(*node);
+    if (callee.op == nullptr || node->outputs().size() != 1) return;
+    answer.question = callee.op;
+    for (const jit::Value* const input : node->inputs()) {
+      const Source* const source = source_of(input);
+      if (source != nullptr && source->kind == Source::Kind::Argument) {
+        answer.asks.emplace_back(int(source->index), Value());
+      } else if (source != nullptr && source->kind == Source::Kind::Result) {
+        answer.asks.emplace_back(-2 - int(source->index), Value());
+      } else if (input->node()->kind() == jit::prim::Constant) {
+        answer.asks.emplace_back(-1, jit::constant_value(*input->node()));
+      } else {
+        return;
+      }
+    }
+    jit::Value* const input = graph_.add_input({}, node->output()->type());
+    sources_[input] = std::move(answer);
+    node->output()->replace_all_uses_with(input);
+    node->destroy();
+  }
+
+  // sum_to(gradient, self) looks at self's sizes alone.
+  void save_sizes(jit::Node* node) {
+    if (node->inputs().size() != 2 || !is_tensor_type(*node->inputs()[1]->type())) return;
+    const Source* const source = source_of(node->inputs()[1]);
+    if (source == nullptr || source->kind != Source::Kind::Argument) return;
+    const Source sizes{Source::Kind::OtherSizes, source->index};
+    jit::Value* input = nullptr;
+    for (const auto& [value, known] : sources_) {
+      if (known == sizes) input = const_cast<jit::Value*>(value);
+    }
+    if (input == nullptr) {
+      input = graph_.add_input({}, optional_of(list_of(base_type(TypeKind::Int))));
+      sources_[input] = sizes;
+    }
+    node->replace_input(1, input);
+    node->set_overload(jit::Symbol::attr("sizes"));
+  }
+
+  jit::Graph& graph_;
+  std::map<const jit::Value*, Source> sources_;
+};
+
+std::string where(const Operator& op, const Formula& formula) {
+  return fmt::format("the derivative of {} for {}", to_string(op.name()), formula.of);
+}
+
+std::vector<std::string> names_in(const std::string& of) {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char letter : of + ",") {
+    if (letter == ',') {
+      if (!name.empty()) names.push_back(std::exchange(name, {}));
+    } else if (!std::isspace(static_cast<unsigned char>(letter))) {
+      name += letter;
+    }
+  }
+  return names;
+}
+
+bool is_none(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t\n");
+  const auto end = text.find_last_not_of(" \t\n");
+  return begin != std::string_view::npos && text.substr(begin, end - begin + 1) == "None";
+}
+
+}  // namespace
+
+bool Source::operator==(const Source& other) const {
+  if (kind != other.kind || index != other.index || question != other.question ||
+      asks.size() != other.asks.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < asks.size(); ++i) {
+    if (asks[i].first != other.asks[i].first || !(asks[i].second == other.asks[i].second)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
+    : code_of(op.schema().arguments.size(), kNoFormula), name(backward_name(op)) {
+  const Schema& schema = op.schema();
+  const Names names(schema);
+  for (const Formula& formula : derivative.formulas) {
+    std::vector<std::size_t> outputs;
+    for (const std::string& argument : names_in(formula.of)) {
+      const auto position = schema.find_argument(argument);
+      if (!position) {
+        fail(ErrorKind::BadGraph,
+             fmt::format("{}: there is no such argument.\nDeclaration: {}", where(op, formula),
+                         op.declaration()));
+      }
+      outputs.push_back(*position);
+    }
+    if (is_none(formula.text)) {
+      for (const std::size_t argument : outputs) code_of[argument] = kNoGradient;
+      continue;
+    }
+    add(op, formula, std::move(outputs), names);
+  }
+  if (codes.size() > 64) {
+    fail(ErrorKind::BadGraph, fmt::format("{} has {} formulas, and at most 64 are taken",
+                                          to_string(op.name()), codes.size()));
+  }
+  used_by.resize(sources.size(), 0);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    for (const std::size_t input : codes[i].inputs) used_by[input] |= std::uint64_t{1} << i;
+  }
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    if (carries_keys(*schema.arguments[i].type)) {
+      tensors.push_back({i, is_list_type(*schema.arguments[i].type)});
+    }
+  }
+  result_is_list = schema.results.size() == 1 && is_list_type(*schema.results[0].type);
+}
+
+void FormulaSet::add(const Operator& op, const Formula& formula, std::vector<std::size_t> outputs,
+                     const Names& names) {
+  jit::ExpressionOptions options;
+  options.name_space = std::string(op.name().name_space());
+  options.source = where(op, formula);
+  FormulaCode code{formula.text, {}, {}, std::move(outputs)};
+  try {
+    const jit::GraphPtr graph = jit::parse_expression(formula.text, names.inputs(), options);
+    if (graph->outputs().size() != code.outputs.size()) {
+      fail(ErrorKind::BadGraph,
+           fmt::format("the formula gives {} values for {} arguments", graph->outputs().size(),
+                       code.outputs.size()));
+    }
+    Rewriter rewriter(*graph, names);
+    rewriter.run();
+    for (Source& source : rewriter.inputs()) {
+      auto known = std::find(sources.begin(), sources.end(), source);
+      if (known == sources.end()) known = sources.insert(known, std::move(source));
+      code.inputs.push_back(std::size_t(known - sources.begin()));
+    }
+    code.code = jit::compile(graph);
+  } catch (const Error& error) {
+    throw error.with_context(fmt::format("in {}: {}", where(op, formula), formula.text));
+  }
+  for (const std::size_t argument : code.outputs) code_of[argument] = int(codes.size());
+  codes.push_back(std::move(code));
+}
+
+std::string backward_name(const Operator& op) {
+  std::string name;
+  bool upper = true;
+  for (const char letter : op.name().base_name()) {
+    if (letter == '_') {
+      upper = true;
+      continue;
+    }
+    name += upper ? char(std::toupper(static_cast<unsigned char>(letter))) : letter;
+    upper = false;
+  }
+  return name + "Backward";
+}
+
+void check_formulas(const Operator& op) {
+  const CountedPtr<const Derivative> derivative = find_derivative(op);
+  if (!derivative) {
+    fail(ErrorKind::NotFound,
+         fmt::format("{} has no derivative; give it one with derivative(\"{}\", ...)",
+                     to_string(op.name()), op.name().base_name()));
+  }
+  if (!derivative->function) static_cast<void>(make_counted<FormulaSet>(op, *derivative));
+}
+
+}  // namespace opyard::autograd

@@ -1,0 +1,389 @@
+// autograd/engine.cpp: one run: who depends on whom, what is wanted, and who runs next.
+//
+// [Order] A function is ready when all that lead to it have run. Of those that are ready the one with the
+// highest number runs. Counting goes over edges with a list of its own, so that no graph is too deep.
+//
+// [Wanted] With inputs, a function is needed if an input, or something needed, can be reached from it;
+// found in the reverse of an order in which functions come before those they lead to.
+//
+// All that a run counts and collects is in the run, none of it in functions.
+#include "opyard/autograd/engine.h"
+
+#include <fmt/format.h>
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <queue>
+#include <thread>
+
+#include "calls.h"
+#include "opyard/autograd/accumulate.h"
+#include "opyard/autograd/anomaly.h"
+#include "opyard/autograd/hooks.h"
+#include "opyard/keys/gradient_mode.h"
+#include "opyard/slot/gil.h"
+#include "opyard/slot/thread_context.h"
+#include "pointer_map.h"
+
+namespace opyard::autograd {
+namespace {
+
+constexpr int kDeepest = 60;
+
+struct RunState;
+constinit thread_local RunState* current_run = nullptr;
+constinit thread_local int depth = 0;
+
+struct Task {
+  Function* function = nullptr;
+  std::size_t dependencies = 0;
+  bool needed = true;
+  Gradients gradients;  // one for each of the function's inputs
+};
+
+struct Capture {
+  Function* function;
+  std::uint32_t input;
+  std::size_t position;
+};
+
+[[noreturn]] OPYARD_COLD void refuse_count(const Function& function, std::size_t count) {
+  fail(ErrorKind::BadReturn,
+       fmt::format("function {} returned an incorrect number of gradients (expected {}, got {})",
+                   function.name(), function.edge_count(), count));
+}
+
+[[noreturn]] OPYARD_COLD void refuse_gradient(const Function& function, std::size_t index,
+                                              const std::string& what) {
+  fail(ErrorKind::BadReturn, fmt::format("Function {} returned an invalid gradient at index {} - {}",
+                                         function.name(), index, what));
+}
+
+bool is_expandable(IntSpan from, IntSpan to) {
+  if (from.size() > to.size()) return false;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::int64_t size = from[from.size() - 1 - i];
+    if (size != 1 && size != to[to.size() - 1 - i]) return false;
+  }
+  return true;
+}
+
+// Makes a gradient look like what it is of, or raises.
+void validate(const Function& function, std::size_t index, Tensor& gradient,
+              const Expected& expected) {
+  if (gradient.device() != expected.device) {
+    refuse_gradient(function, index,
+                    fmt::format("expected device {} but got {}", to_string(expected.device),
+                                to_string(gradient.device())));
+  }
+  const IntSpan sizes(expected.sizes);
+  if (!gradient.impl()->has_policy(TensorImpl::kSymbolic) &&
+      !std::ranges::equal(gradient.sizes(), sizes)) {
+    if (!is_expandable(sizes, gradient.sizes())) {
+      refuse_gradient(function, index,
+                      fmt::format("got {} but expected shape compatible with {}",
+                                  describe_sizes(gradient.sizes()), describe_sizes(sizes)));
+    }
+    gradient = calls::sum_to(gradient, sizes);
+  }
+  if (gradient.dtype() != expected.dtype) {
+    if (!is_floating_point(gradient.dtype()) && !is_complex(gradient.dtype())) {
+      refuse_gradient(function, index, fmt::format("got dtype {} but expected {}",
+                                                   name_of(gradient.dtype()),
+                                                   name_of(expected.dtype)));
+    }
+    gradient = calls::to_dtype(gradient, expected.dtype);
+  }
+}
+
+struct RunState {
+  RunState(std::vector<Root> roots_of, const Run& run_of)
+      : roots(std::move(roots_of)), run(run_of) {}
+
+  std::vector<Root> roots;
+  const Run& run;
+  PointerMap<Function, std::size_t> numbers;
+  std::vector<Task> tasks;
+  std::vector<Capture> captures;
+  Gradients captured;
+  std::vector<std::function<void()>> at_end;
+
+  Gradients go() {
+    captured.resize(run.inputs.size());
+    count();
+    if (!run.inputs.empty()) find_needed();
+    start();
+    work();
+    for (std::size_t i = 0; i < at_end.size(); ++i) at_end[i]();
+    return std::move(captured);
+  }
+
+ private:
+  std::size_t number_of(Function* function) {
+    const auto [number, is_new] = numbers.insert(function, tasks.size());
+    if (is_new) tasks.push_back({function, 0, true, {}});
+    return number;
+  }
+
+  void count() {
+    for (const Root& root : roots) {
+      if (root.edge) number_of(root.edge.function.get());
+    }
+    for (std::size_t at = 0; at < tasks.size(); ++at) {  // grows meanwhile
+      const Function& function = *tasks[at].function;
+      for (std::size_t i = 0; i < function.edge_count(); ++i) {
+        if (Function* const next = function.edge(i).function.get()) {
+          ++tasks[number_of(next)].dependencies;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < run.inputs.size(); ++i) {
+      Function* const function = run.inputs[i].function.get();
+      if (function == nullptr) continue;
+      if (numbers.find(function) != nullptr) captures.push_back({function, run.inputs[i].input, i});
+    }
+  }
+
+  // See [Wanted].
+  void find_needed() {
+    std::vector<std::size_t> left;
+    std::vector<std::size_t> order;
+    order.reserve(tasks.size());
+    for (const Task& task : tasks) left.push_back(task.dependencies);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      if (left[i] == 0) order.push_back(i);
+      tasks[i].needed = false;
+    }
+    const auto each_next = [&](std::size_t i, const auto& visit) {
+      const Function& function = *tasks[i].function;
+      for (std::size_t e = 0; e < function.edge_count(); ++e) {
+        if (Function* const next = function.edge(e).function.get()) visit(*numbers.find(next));
+      }
+    };
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      each_next(order[at], [&](std::size_t next) {
+        if (--left[next] == 0) order.push_back(next);
+      });
+    }
+    std::vector<bool> wanted(tasks.size(), false);
+    for (const Capture& capture : captures) wanted[*numbers.find(capture.function)] = true;
+    for (std::size_t at = order.size(); at-- > 0;) {
+      const std::size_t i = order[at];
+      each_next(i, [&](std::size_t next) {
+        if (wanted[next] || tasks[next].needed) tasks[i].needed = true;
+      });
+    }
+    if (!run.accumulate) return;
+    for (const Capture& capture : captures) tasks[*numbers.find(capture.function)].needed = true;
+  }
+
+  void give(std::size_t number, std::uint32_t input, Tensor gradient) {
+    Task& task = tasks[number];
+    if (task.gradients.empty()) {
+      task.gradients.resize(std::max<std::size_t>(task.function->input_count(), input + 1));
+    } else if (task.gradients.size() <= input) {
+      task.gradients.resize(input + 1);
+    }
+    Tensor& there = task.gradients[input];
+    if (!gradient.defined()) return;
+    if (!there.defined()) {
+      there = std::move(gradient);
+    } else {
+      there = calls::add(there, gradient);
+    }
+  }
+
+  struct Ready {
+    std::uint64_t sequence;
+    std::size_t number;
+    bool operator<(const Ready& other) const noexcept {
+      return sequence != other.sequence ? sequence < other.sequence : number > other.number;
+    }
+  };
+  std::priority_queue<Ready> ready;
+
+  void make_ready(std::size_t number) {
+    ready.push({tasks[number].function->sequence(), number});
+  }
+
+  void start() {
+    for (Root& root : roots) {
+      if (!root.edge) continue;
+      give(*numbers.find(root.edge.function.get()), root.edge.input, std::move(root.gradient));
+    }
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      if (tasks[i].dependencies == 0) make_ready(i);
+    }
+  }
+
+  bool is_wanted(const Task& task) const {
+    if (task.needed) return true;
+    return std::any_of(captures.begin(), captures.end(), [&](const Capture& capture) {
+      return capture.function == task.function;
+    });
+  }
+
+  void work() {
+    while (!ready.empty()) {
+      const std::size_t number = ready.top().number;
+      ready.pop();
+      Task& task = tasks[number];
+      Function& function = *task.function;
+      Gradients results;
+      if (is_wanted(task)) results = run_one(function, task, std::move(task.gradients));
+      results.resize(function.edge_count());
+      for (std::size_t i = 0; i < function.edge_count(); ++i) {
+        const Edge& edge = function.edge(i);
+        if (!edge) continue;
+        const std::size_t next = *numbers.find(edge.function.get());
+        give(next, edge.input, std::move(results[i]));
+        if (--tasks[next].dependencies == 0) make_ready(next);
+      }
+    }
+  }
+
+  // The gradients for its edges.
+  Gradients run_one(Function& function, const Task& task, Gradients gradients) {
+    gradients.resize(std::max(gradients.size(), function.input_count()));
+    const Hooks* const hooks = function.find_hooks();
+    try {
+      if (hooks != nullptr) {
+        const Gradients before = gradients;
+        if (!hooks->run_before(function, gradients)) return {};
+        validate_inputs(function, gradients, before);
+      }
+      for (const Capture& capture : captures) {
+        if (capture.function == &function && !run.accumulate &&
+            capture.input < gradients.size()) {
+          captured[capture.position] = gradients[capture.input];
+        }
+      }
+      if (!task.needed) return {};
+      if (const auto found = run.before.find(&function);
+          found != run.before.end() && !found->second(function, gradients)) {
+        return {};
+      }
+      return apply(function, hooks, std::move(gradients));
+    } catch (const Error& error) {
+      throw_from(function, error);
+    }
+  }
+
+  // What a hook gave must look like what it got.
+  static void validate_inputs(const Function& function, Gradients& gradients,
+                              const Gradients& before) {
+    for (std::size_t i = 0; i < gradients.size() && i < function.input_count(); ++i) {
+      if (i < before.size() && gradients[i].same(before[i])) continue;
+      if (gradients[i].defined()) validate(function, i, gradients[i], function.input(i));
+    }
+  }
+
+  Gradients apply(Function& function, const Hooks* hooks, Gradients gradients) {
+    const Gradients given = hooks == nullptr ? Gradients() : gradients;
+    Gradients results = function.apply(std::move(gradients));
+    if (!run.keep_graph) function.release_saved();
+    if (hooks != nullptr) hooks->run_after(function, results, given);
+    while (results.size() > function.edge_count()) {
+      if (results.back().defined()) refuse_count(function, results.size());
+      results.pop_back();
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Edge& edge = function.edge(i);
+      if (!results[i].defined()) continue;
+      if (!edge) {
+        results[i] = Tensor();
+        continue;
+      }
+      if (edge.input < edge.function->input_count()) {
+        validate(function, i, results[i], edge.function->input(edge.input));
+      }
+      if (const Anomaly mode = anomaly(); mode.on && mode.check_nan) check_nan(function, i, results[i]);
+    }
+    return results;
+  }
+
+  static void check_nan(const Function& function, std::size_t index, const Tensor& gradient) {
+    const GradientModeGuard off(GradientMode::NoGradients);
+    if (!is_floating_point(gradient.dtype()) || !calls::has_nan(gradient)) return;
+    fail(ErrorKind::BadValue,
+         fmt::format("Function '{}' returned nan values in its {}th output.", function.name(), index));
+  }
+
+  [[noreturn]] OPYARD_COLD static void throw_from(const Function& function, const Error& error) {
+    std::string line = "in the backward function " + function.name();
+    if (!function.place().empty()) {
+      line += ", of a call that was made here:\n" + function.place();
+    }
+    throw error.with_context(line);
+  }
+};
+
+Gradients run_here(std::vector<Root> roots, const Run& run) {
+  RunState state(std::move(roots), run);
+  struct Scope {
+    RunState* const outer = current_run;
+    explicit Scope(RunState& inner) {
+      current_run = &inner;
+      ++depth;
+    }
+    ~Scope() {
+      current_run = outer;
+      --depth;
+    }
+  } scope(state);
+  const GradientModeGuard mode(run.create_graph ? GradientMode::Gradients
+                                                : GradientMode::NoGradients);
+  return state.go();
+}
+
+// On a thread that begins with an empty stack, and with this thread's context.
+Gradients run_on_fresh_thread(std::vector<Root> roots, const Run& run) {
+  const ThreadContext context = ThreadContext::capture();
+  Gradients results;
+  std::exception_ptr failure;
+  std::thread fresh([&] {
+    const ThreadContextScope scope(context);
+    try {
+      results = run_here(std::move(roots), run);
+    } catch (abi::__forced_unwind&) {
+      throw;  // the thread is being ended
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  without_gil([&] { fresh.join(); });
+  if (failure) std::rethrow_exception(failure);
+  return results;
+}
+
+class Dummy final : public Function {
+ public:
+  Gradients apply(Gradients) override {
+    fail(ErrorKind::Internal,
+         "DummyFunction::apply() called, but it should be blocked by a callback returning false");
+  }
+  std::string name() const override { return "DummyFunction"; }
+};
+
+}  // namespace
+
+Gradients execute(std::vector<Root> roots, const Run& run) {
+  if (depth >= kDeepest) return run_on_fresh_thread(std::move(roots), run);
+  return run_here(std::move(roots), run);
+}
+
+void at_end_of_run(std::function<void()> call) {
+  OPYARD_CHECK(current_run != nullptr, BadValue,
+               "a callback for the end of a backward can be added while one runs on this thread: "
+               "from a function, or a hook");
+  current_run->at_end.push_back(std::move(call));
+}
+
+int run_depth() noexcept { return depth; }
+
+FunctionPtr make_dummy() { return make_counted<Dummy>(); }
+
+}  // namespace opyard::autograd

@@ -1,0 +1,94 @@
+// autograd/formula_function.h: the function of a call whose operator has formulas.
+//
+// It holds what the formulas need, and no more; a run takes it out, checks that it was not written
+// meanwhile, and runs the code.
+//
+// [Giving up] Runs count themselves while they read what is saved. Who gives it up says so in the same
+// word; whoever is last then drops it. So runs on several threads take no lock.
+//
+// Depends on: autograd/derivative.h, autograd/saved_tensor.h.
+#pragma once
+
+#include <atomic>
+
+#include "opyard/autograd/derivative.h"
+#include "opyard/autograd/saved_tensor.h"
+
+namespace opyard::autograd {
+
+class SavedValues {
+ public:
+  // Runs `read` unless it was given up. Raises BadValue (G9) for that.
+  template <typename Read>
+  void while_kept(const Read& read) const {
+    if ((word_.fetch_add(1, std::memory_order_acq_rel) & kGivenUp) != 0) {
+      leave();
+      refuse();
+    }
+    struct Leave {
+      const SavedValues& values;
+      ~Leave() { values.leave(); }
+    } at_end{*this};
+    read();
+  }
+  void give_up() noexcept {
+    if (word_.fetch_or(kGivenUp, std::memory_order_acq_rel) == 0) drop();
+  }
+  bool given_up() const noexcept { return (word_.load(std::memory_order_acquire) & kGivenUp) != 0; }
+
+  struct Item {
+    std::size_t source = 0;
+    SavedTensor tensor;
+    Value value;
+  };
+  Few<Item, 2> items;
+
+  [[noreturn]] static void refuse();
+
+ private:
+  void leave() const noexcept {
+    if (word_.fetch_sub(1, std::memory_order_acq_rel) == (kGivenUp | 1)) drop();
+  }
+  void drop() const noexcept {
+    if (dropped_.exchange(true)) return;
+    auto& self = const_cast<SavedValues&>(*this);
+    self.items.clear_items();
+  }
+
+  static constexpr std::uint32_t kGivenUp = 0x8000'0000;
+  mutable std::atomic<std::uint32_t> word_{0};
+  mutable std::atomic<bool> dropped_{false};
+};
+
+class FormulaFunction final : public Function {
+ public:
+  // `needed`: bit i for each code i that runs. `counts` are those of the tensors in each argument that
+  // takes tensors, if one of them takes a list; else empty.
+  FormulaFunction(CountedPtr<const FormulaSet> formulas, std::uint64_t needed,
+                  std::vector<std::size_t> counts)
+      : formulas_(std::move(formulas)), needed_(needed), counts_(std::move(counts)) {}
+
+  Gradients apply(Gradients gradients) override;
+  std::string name() const override { return formulas_->name; }
+  void release_saved() noexcept override { saved_.give_up(); }
+
+  // Before the call, of which argument `written` is written in place, or -1; then it saves `original`.
+  void save_arguments(std::span<const Value> arguments, int written, const Tensor& original);
+  // After it.
+  void save_results(std::span<const Value> arguments, std::span<const Value> results);
+
+ private:
+  bool is_needed(std::size_t source) const noexcept {
+    return (needed_ & formulas_->used_by[source]) != 0;
+  }
+  Value read(std::size_t source, const Gradients& gradients);
+  Value gradient_of_result(std::size_t result, const Gradients& gradients) const;
+  void run(const FormulaCode& code, const Gradients& gradients, Gradients& out);
+
+  const CountedPtr<const FormulaSet> formulas_;
+  const std::uint64_t needed_;
+  const std::vector<std::size_t> counts_;
+  SavedValues saved_;
+};
+
+}  // namespace opyard::autograd

@@ -1,0 +1,82 @@
+// autograd/function.cpp: numbers, hooks that are hung on, and [Death].
+#include "opyard/autograd/function.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "locks.h"
+#include "opyard/autograd/anomaly.h"
+#include "opyard/autograd/hooks.h"
+
+namespace opyard::autograd {
+namespace {
+
+constinit thread_local std::uint64_t next_sequence = 0;
+
+// Functions whose last owner let go while another one was being taken apart on this thread.
+constinit thread_local const Function* dying = nullptr;
+constinit thread_local bool is_dismantling = false;
+
+// Places are of anomaly mode alone, so they take no room in functions.
+std::unordered_map<const Function*, std::string>& places() {
+  static auto* const all = new std::unordered_map<const Function*, std::string>;
+  return *all;
+}
+constinit std::atomic<bool> has_places{false};
+
+}  // namespace
+
+Function::Function() : sequence_(next_sequence++) {
+  if (__builtin_expect(anomaly().on, 0)) set_place(anomaly_place());
+}
+Function::Function(std::uint64_t sequence) : sequence_(sequence) {}
+
+Function::~Function() {
+  delete hooks_.load(std::memory_order_relaxed);
+  if (has_places.load(std::memory_order_relaxed)) {
+    const std::lock_guard lock(gradients_lock());
+    places().erase(this);
+  }
+}
+
+// See [Death].
+void Function::end() const noexcept {
+  if (is_dismantling) {
+    next_dying_ = dying;
+    dying = this;
+    return;
+  }
+  is_dismantling = true;
+  for (const Function* next = this; next != nullptr;) {
+    delete next;
+    next = dying;
+    if (next != nullptr) dying = next->next_dying_;
+  }
+  is_dismantling = false;
+}
+
+Hooks& Function::hooks() {
+  if (Hooks* const known = find_hooks()) return *known;
+  auto fresh = std::make_unique<Hooks>();
+  Hooks* there = nullptr;
+  if (hooks_.compare_exchange_strong(there, fresh.get(), std::memory_order_acq_rel)) {
+    return *fresh.release();
+  }
+  return *there;
+}
+
+const std::string& Function::place() const noexcept {
+  static const std::string none;
+  if (!has_places.load(std::memory_order_relaxed)) return none;
+  const std::lock_guard lock(gradients_lock());
+  const auto found = places().find(this);
+  return found == places().end() ? none : found->second;  // kept as long as the function
+}
+
+void Function::set_place(std::string place) {
+  const std::lock_guard lock(gradients_lock());
+  has_places.store(true, std::memory_order_relaxed);
+  places()[this] = std::move(place);
+}
+
+}  // namespace opyard::autograd

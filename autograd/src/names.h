@@ -1,0 +1,15 @@
+// autograd/names.h: which derivative an operator has.
+//
+// Depends on: autograd/derivative.h.
+#pragma once
+
+#include "opyard/autograd/derivative.h"
+
+namespace opyard::autograd {
+
+// What it is written in place of: "mul_.Tensor" has the functional form "mul.Tensor". Null if it has none.
+const Operator* functional_form(const Operator& op);
+// Its own, else that of its functional form, else null.
+CountedPtr<const Derivative> find_derivative(const Operator& op);
+
+}  // namespace opyard::autograd

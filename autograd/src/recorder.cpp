@@ -1,0 +1,531 @@
+// autograd/recorder.cpp: what a call does of which a tensor may need a gradient.
+//
+//   1  what the schema says of the operator is found once (Plan)
+//   2  if nothing needs a gradient, or gradients are off, the call goes on below, with notes on views
+//   3  writes that must not be are refused
+//   4  the function is made: edges, and what it saves of the arguments
+//   5  the call goes on below, with autograd excluded
+//   6  results get their history, and the function what it saves of them
+//
+// [Views] A recorded view notes its base, for the first write in place. One that is made without
+// gradients of something that has a history is marked, so that writes to it can be refused.
+//
+// [Versions] What a kernel declares that it wrote and did not count as written is counted here.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "calls.h"
+#include "formula_function.h"
+#include "names.h"
+#include "opyard/autograd.h"
+#include "write_function.h"
+
+namespace opyard::autograd {
+namespace {
+
+constexpr int kNone = -1;
+
+// Raises when it runs: the operator has no formula, or not for this argument.
+class NoFormula final : public Function {
+ public:
+  explicit NoFormula(const Operator& op, std::string argument)
+      : op_(op), argument_(std::move(argument)) {}
+  Gradients apply(Gradients gradients) override {
+    const bool any = std::any_of(gradients.begin(), gradients.end(),
+                                 [](const Tensor& one) { return one.defined(); });
+    if (!any) return {};
+    fail(ErrorKind::Unsupported,
+         fmt::format("Trying to backward through {}, which has no autograd formula{}. Give it one: "
+                     "m.derivative(\"{}\", ...) in C++, register_autograd() or lib.derivative() in "
+                     "Python; or call it under no_grad",
+                     to_string(op_.name()),
+                     argument_.empty() ? "" : " for its argument '" + argument_ + "'",
+                     op_.name().base_name()));
+  }
+  std::string name() const override { return backward_name(op_); }
+
+ private:
+  const Operator& op_;
+  const std::string argument_;
+};
+
+// What is known of an operator. Immutable.
+struct Plan final : Counted {
+  const Operator* op;
+  std::vector<FormulaSet::TensorArgument> tensors;
+  std::vector<std::size_t> written;  // arguments
+  std::vector<int> view_of;          // by result: the argument it is a view of, or kNone
+  std::vector<int> same_as;          // by result: the argument that it is, written, or kNone
+  bool has_out = false;
+  bool is_view = false;
+  CountedPtr<CustomDerivative> custom;
+  CountedPtr<const FormulaSet> formulas;
+  bool reads_original = false;  // a formula reads what is overwritten
+};
+
+int sharing_argument(const Schema& schema, const Argument& result, bool written) {
+  if (!result.alias || result.alias->before.empty()) return kNone;
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    const Argument& argument = schema.arguments[i];
+    if (!argument.alias || argument.is_write() != written) continue;
+    for (const std::string& set : argument.alias->before) {
+      const auto& sets = result.alias->before;
+      if (std::find(sets.begin(), sets.end(), set) != sets.end()) return int(i);
+    }
+  }
+  return kNone;
+}
+
+bool is_list(const Type& type) {
+  return type.kind() == TypeKind::List ||
+         (type.kind() == TypeKind::Optional && is_list(type.element()));
+}
+
+CountedPtr<Plan> make_plan(const Operator& op, const CountedPtr<const Derivative>& registered) {
+  auto plan = make_counted<Plan>();
+  plan->op = &op;
+  const Schema& schema = op.schema();
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    const Argument& argument = schema.arguments[i];
+    if (carries_keys(*argument.type)) plan->tensors.push_back({i, is_list(*argument.type)});
+    if (argument.is_write()) plan->written.push_back(i);
+    if (argument.is_out()) plan->has_out = true;
+  }
+  for (const Argument& result : schema.results) {
+    plan->view_of.push_back(sharing_argument(schema, result, false));
+    plan->same_as.push_back(sharing_argument(schema, result, true));
+    if (plan->view_of.back() != kNone) plan->is_view = true;
+  }
+  const CountedPtr<const Derivative> derivative = registered ? registered : find_derivative(op);
+  if (!derivative) return plan;
+  if (derivative->function) {
+    auto* const custom = dynamic_cast<CustomDerivative*>(derivative->function.get());
+    OPYARD_CHECK(custom != nullptr, BadRegistration,
+                 to_string(op.name()) + " has a derivative that this library cannot read");
+    plan->custom = CountedPtr<CustomDerivative>::share(custom);
+    return plan;
+  }
+  auto formulas = make_counted<FormulaSet>(op, *derivative);
+  for (const Source& source : formulas->sources) {
+    const bool is_argument = source.kind == Source::Kind::Argument;
+    if (is_argument && std::find(plan->written.begin(), plan->written.end(), source.index) !=
+                           plan->written.end()) {
+      plan->reads_original = true;
+    }
+  }
+  plan->formulas = std::move(formulas);
+  return plan;
+}
+
+const Plan& plan_of(RecordedOperator& recorded, const Operator& op, CountedPtr<Plan>& own) {
+  if (Counted* const known = recorded.plan.get()) {
+    const auto& plan = static_cast<const Plan&>(*known);
+    if (plan.op == &op) return plan;
+  } else {
+    CountedPtr<Plan> fresh = make_plan(op, recorded.derivative);
+    return static_cast<const Plan&>(recorded.plan.set(std::move(fresh)));
+  }
+  own = make_plan(op, recorded.derivative);  // a record of another definition of this name
+  return *own;
+}
+
+template <typename Visit>
+void each_tensor(const Plan& plan, std::span<const Value> arguments, const Visit& visit) {
+  for (const auto& [argument, list] : plan.tensors) {
+    const Value& value = arguments[argument];
+    if (value.is_tensor()) {
+      visit(argument, value.tensor_unchecked());
+    } else if (value.is_list()) {
+      for (const Value& item : value.items_unchecked()) {
+        visit(argument, item.is_tensor() ? item.tensor_unchecked() : Tensor());
+      }
+    }
+  }
+}
+
+bool is_differentiable(const Tensor& tensor) {
+  return is_floating_point(tensor.dtype()) || is_complex(tensor.dtype());
+}
+
+// [Versions]
+class Versions {
+ public:
+  Versions(const Plan& plan, std::span<const Value> arguments) {
+    for (const std::size_t argument : plan.written) add(arguments[argument]);
+  }
+  void bump_unchanged() const {
+    for (std::size_t i = 0; i < written_.size(); ++i) {
+      const auto& [storage, version] = written_[i];
+      if (storage->version() == version) storage->bump_version();
+    }
+  }
+
+ private:
+  void add(const Value& value) {
+    if (value.is_list()) {
+      for (const Value& item : value.items_unchecked()) add(item);
+    } else if (value.is_tensor() && value.tensor_unchecked().defined()) {
+      const auto& storage = value.tensor_unchecked().impl()->storage();
+      written_.push_back({storage, storage->version()});
+    }
+  }
+  Few<std::pair<CountedPtr<Storage>, std::uint32_t>, 1> written_;
+};
+
+[[noreturn]] OPYARD_COLD void refuse_write(const Operator& op, const char* what) {
+  fail(ErrorKind::BadValue, fmt::format("{}: {}", to_string(op.name()), what));
+}
+
+// 3. Gradients are on.
+void check_write(const Operator& op, const Tensor& tensor, bool any_needs) {
+  if (!tensor.defined()) return;
+  const TensorState* const state = find_state(tensor);
+  const bool needs = requires_gradient(tensor);
+  if (needs && is_leaf(tensor)) {
+    refuse_write(op,
+                 "a leaf Variable that requires grad is being used in an in-place operation. Write "
+                 "under no_grad, as an optimiser does, or write to a clone()");
+  }
+  if (state != nullptr && state->base != nullptr && state->base->is_leaf) {
+    refuse_write(op,
+                 "a view of a leaf Variable that requires grad is being used in an in-place "
+                 "operation. Write under no_grad, or write to a clone()");
+  }
+  if (!needs && !any_needs) return;
+  if (tensor.impl()->has_mark(TensorImpl::kMadeWithoutGradients)) {
+    refuse_write(op,
+                 "a view that was made under no_grad, of a tensor with a history, is being modified "
+                 "in place with gradients on. Make the view with gradients on, or write under "
+                 "no_grad, or detach it");
+  }
+  if (tensor.impl()->has_mark(TensorImpl::kInference)) {
+    refuse_write(op,
+                 "an inference tensor is being modified in place with gradients on; it was made "
+                 "under inference_mode and takes no part in gradients: clone() it first");
+  }
+  const IntSpan sizes = tensor.impl()->own_sizes();
+  const IntSpan strides = tensor.impl()->own_strides();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > 1 && strides[i] == 0) {
+      refuse_write(op,
+                   "an expanded tensor, of which several elements are one place in memory, is being "
+                   "written with gradients on; clone() it first");
+    }
+  }
+}
+
+// 2.
+void run_below(const Operator& op, DispatchKeySet keys, Stack& stack) {
+  op.redispatch_boxed(keys - kAutogradKeys, stack);
+}
+
+void note_unrecorded_views(const Plan& plan, bool had_history, std::span<const Value> results) {
+  if (!plan.is_view || !had_history) return;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (plan.view_of[i] == kNone || !results[i].is_tensor()) continue;
+    const TensorImpl& impl = *results[i].tensor_unchecked().impl();
+    if (impl.is_unshared() && !impl.gradient_state()) {
+      const_cast<TensorImpl&>(impl).set_marks(
+          std::uint8_t(impl.marks() | TensorImpl::kMadeWithoutGradients));
+    }
+  }
+}
+
+bool is_detach(const Operator& op) {
+  return op.name().name == "aten::detach" || op.name().name == "aten::detach_";
+}
+
+struct Call {
+  const Plan& plan;
+  const Operator& op;
+  DispatchKeySet keys;
+  Stack& stack;
+
+  std::span<Value> arguments() { return stack.top(op.schema().arguments.size()); }
+  std::span<Value> results() { return stack.top(op.schema().results.size()); }
+
+  void pass() {
+    bool had_history = false;
+    if (plan.is_view) {
+      each_tensor(plan, arguments(), [&](std::size_t, const Tensor& tensor) {
+        had_history = had_history || (tensor.defined() && requires_gradient(tensor));
+      });
+    }
+    const Versions versions(plan, arguments());
+    const ExcludeDispatchKeyGuard below(kAutogradKeys);
+    run_below(op, keys, stack);
+    versions.bump_unchanged();
+    note_unrecorded_views(plan, had_history && !is_detach(op), results());
+  }
+
+  void detach() {
+    const Tensor source = arguments()[0].tensor_unchecked();
+    const ExcludeDispatchKeyGuard below(kAutogradKeys);
+    run_below(op, keys, stack);
+    const Tensor& result = results()[0].tensor_unchecked();
+    if (result.same(source)) return;
+    if (result.impl()->is_unshared() && !result.impl()->gradient_state()) {
+      result.impl()->set_marks(std::uint8_t((result.impl()->marks() | TensorImpl::kDetached) &
+                                            ~TensorImpl::kMadeWithoutGradients));
+    }
+  }
+};
+
+class Recording {
+ public:
+  explicit Recording(Call& call) : call_(call), plan_(call.plan), op_(call.op) {}
+
+  void run() {
+    refuse_what_cannot_be_recorded();
+    for (const std::size_t argument : plan_.written) {
+      const Value& value = call_.arguments()[argument];
+      if (!value.is_tensor()) continue;
+      check_write(op_, value.tensor_unchecked(), true);
+      written_ = value.tensor_unchecked();
+      written_argument_ = int(argument);
+      begin_write(written_);
+    }
+    collect_edges();
+    const std::span<Value> arguments = call_.arguments();
+    if (plan_.custom || !plan_.tensors.empty()) keep_arguments(arguments);
+    make_function();
+    const Versions versions(plan_, arguments);
+    {
+      const ExcludeDispatchKeyGuard below(kAutogradKeys);
+      run_below(op_, call_.keys, call_.stack);
+    }
+    versions.bump_unchanged();
+    finish();
+  }
+
+ private:
+  void refuse_what_cannot_be_recorded() {
+    if (plan_.has_out) {
+      fail(ErrorKind::Unsupported,
+           fmt::format("{}: functions with out=... arguments don't support automatic "
+                       "differentiation, but one of the arguments requires grad. Call the form "
+                       "without out, or call it under no_grad",
+                       to_string(op_.name())));
+    }
+    each_tensor(plan_, call_.arguments(), [&](std::size_t argument, const Tensor& tensor) {
+      if (!tensor.defined() || !tensor.impl()->has_mark(TensorImpl::kInference)) return;
+      fail(ErrorKind::BadValue,
+           fmt::format("{}: argument '{}' is an inference tensor, which cannot be saved for "
+                       "backward; it was made under inference_mode: clone() it first",
+                       to_string(op_.name()), op_.schema().arguments[argument].name));
+    });
+    const bool has_formula = plan_.formulas || plan_.custom;
+    if (has_formula) return;
+    if (!plan_.written.empty() || plan_.is_view) {
+      fail(ErrorKind::Unsupported,
+           fmt::format("{} {}, one of its tensors requires grad, and it has no autograd formula. "
+                       "Give it one with derivative(\"{}\", ...), or call it under no_grad",
+                       to_string(op_.name()),
+                       plan_.written.empty() ? "gives a view" : "writes an argument",
+                       op_.name().base_name()));
+    }
+  }
+
+  void collect_edges() {
+    bool lists = false;
+    for (const auto& [argument, list] : plan_.tensors) {
+      const Value& value = call_.arguments()[argument];
+      std::size_t count = 1;
+      bool needs = false;
+      if (value.is_list()) {
+        count = value.items_unchecked().size();
+        for (const Value& item : value.items_unchecked()) {
+          needs |= add_edge(item.is_tensor() ? item.tensor_unchecked() : Tensor());
+        }
+      } else {
+        needs = add_edge(value.is_tensor() ? value.tensor_unchecked() : Tensor());
+      }
+      lists = lists || list;
+      counts_.push_back(count);
+      needs_.push_back(char(needs));
+    }
+    if (!lists) counts_.clear();
+  }
+  bool add_edge(const Tensor& tensor) {
+    edges_.push_back(tensor.defined() && is_differentiable(tensor) ? edge_of(tensor) : Edge());
+    return bool(edges_[edges_.size() - 1]);
+  }
+
+  // The stack's arguments are gone after the call, or lent by callers that drop them.
+  void keep_arguments(std::span<const Value> arguments) {
+    for (const Value& argument : arguments) arguments_.push_back(Value(argument));
+  }
+  std::vector<Value>& kept() { return arguments_; }
+
+  void make_function() {
+    if (plan_.custom) return;
+    if (!plan_.formulas) {
+      function_ = make_counted<NoFormula>(op_, "");
+      return add_edges(*function_);
+    }
+    std::uint64_t needed = 0;
+    std::string missing;
+    std::size_t edge = 0;
+    for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+      const std::size_t count = counts_.empty() ? 1 : counts_[i];
+      if (needs_[i]) {
+        const std::size_t argument = plan_.tensors[i].argument;
+        const int code = plan_.formulas->code_of[argument];
+        if (code >= 0) {
+          needed |= std::uint64_t{1} << code;
+        } else if (code == FormulaSet::kNoFormula) {
+          missing = op_.schema().arguments[argument].name;
+        } else {
+          for (std::size_t j = 0; j < count; ++j) edges_[edge + j] = Edge();
+        }
+      }
+      edge += count;
+    }
+    if (!missing.empty()) {
+      function_ = make_counted<NoFormula>(op_, missing);
+      return add_edges(*function_);
+    }
+    if (needed == 0) return;  // no gradient flows through
+    formula_ = make_counted<FormulaFunction>(plan_.formulas, needed, counts_);
+    Tensor original;
+    if (written_argument_ != kNone && plan_.reads_original) original = copy_of(written_);
+    formula_->save_arguments(kept(), written_argument_, original);
+    add_edges(*formula_);
+    function_ = formula_;
+  }
+  void add_edges(Function& function) {
+    for (std::size_t i = 0; i < edges_.size(); ++i) function.add_edge(edges_[i]);
+  }
+  // With the history that it has, for double backward.
+  static Tensor copy_of(const Tensor& tensor) {
+    Edge history = edge_of(tensor);
+    Tensor copy;
+    {
+      const GradientModeGuard off(GradientMode::NoGradients);
+      copy = calls::clone(tensor);
+    }
+    if (history) set_history(copy, std::move(history));
+    return copy;
+  }
+
+  // 6.
+  void finish() {
+    const std::span<Value> results = call_.results();
+    if (plan_.custom) make_custom(results);
+    if (!function_) return;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].is_tensor()) {
+        add_result(i, results[i]);
+      } else if (results[i].is_list()) {
+        add_list(i, results[i]);
+      } else {
+        function_->add_input(Expected());
+      }
+    }
+    if (written_.defined() && !has_written_result_) {
+      record_write(written_, function_, function_->add_input(Expected(written_)));
+    }
+    if (formula_) formula_->save_results(kept(), results);
+  }
+
+  void add_list(std::size_t position, Value& list) {
+    std::vector<Value> items(list.items_unchecked());
+    bool any = false;
+    for (Value& item : items) {
+      if (!item.is_tensor()) continue;
+      add_result(position, item);
+      any = true;
+    }
+    if (any) list = Value::list(std::move(items));
+  }
+
+  void add_result(std::size_t position, Value& value) {
+    const Tensor& result = value.tensor_unchecked();
+    const std::uint32_t input =
+        function_->add_input(result.defined() ? Expected(result) : Expected());
+    if (!result.defined() || !is_differentiable(result)) return;
+    if (written_.defined() && result.same(written_)) {
+      if (!has_written_result_) record_write(written_, function_, input);
+      has_written_result_ = true;
+      return;
+    }
+    if (is_argument(result)) return;  // handed through: its history is right as it is
+    const int viewed = plan_.view_of[position];
+    if (result.impl()->gradient_state() && viewed == kNone) {
+      // A kernel gave a tensor of its own that has a history: it keeps that.
+      value = Value(detached(result));
+    }
+    const Tensor& fresh = value.tensor_unchecked();
+    set_history(fresh, {function_, input});
+    if (viewed != kNone) note_base(fresh, kept()[std::size_t(viewed)]);
+  }
+  bool is_argument(const Tensor& result) {
+    bool found = false;
+    each_tensor(plan_, kept(), [&](std::size_t, const Tensor& tensor) {
+      found = found || (tensor.defined() && tensor.same(result));
+    });
+    return found;
+  }
+
+  // [Views]
+  static void note_base(const Tensor& view, const Value& of) {
+    if (!of.is_tensor()) return;
+    const Tensor& base = of.tensor_unchecked();
+    if (view.impl()->storage().get() != base.impl()->storage().get()) return;  // a copy after all
+    TensorState& state = require_state(view);
+    const TensorState* const base_state = find_state(base);
+    if (base_state != nullptr && base_state->base != nullptr) {
+      state.base = std::make_unique<Base>(*base_state->base);
+    } else {
+      state.base = std::make_unique<Base>(Base{history_of(base), Geometry(base), is_leaf(base)});
+    }
+  }
+
+  void make_custom(std::span<Value> results) {
+    std::vector<bool> needs(op_.schema().arguments.size(), false);
+    for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+      needs[plan_.tensors[i].argument] = needs_[i];
+    }
+    function_ = plan_.custom->make(op_, kept(), results, needs);
+    if (function_) add_edges(*function_);
+  }
+
+  Call& call_;
+  const Plan& plan_;
+  const Operator& op_;
+  Few<Edge, 2> edges_;
+  std::vector<std::size_t> counts_;
+  Few<char, 4> needs_;
+  std::vector<Value> arguments_;
+  FunctionPtr function_;
+  CountedPtr<FormulaFunction> formula_;
+  Tensor written_;
+  int written_argument_ = kNone;
+  bool has_written_result_ = false;
+};
+
+void record(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  CountedPtr<Plan> own;
+  const Plan& plan = plan_of(recorded, op, own);
+  Call call{plan, op, keys, stack};
+  if (is_detach(op)) return call.detach();
+  bool needs = false;
+  if (records_gradients()) {
+    each_tensor(plan, call.arguments(), [&](std::size_t, const Tensor& tensor) {
+      needs = needs || (tensor.defined() && requires_gradient(tensor) && is_differentiable(tensor));
+    });
+  }
+  if (!needs) return call.pass();
+  Recording(call).run();
+}
+
+}  // namespace
+
+void arm() {
+  if (detail::recorder_armed.load(std::memory_order_acquire)) return;
+  arm_recorder({&record});
+}
+
+}  // namespace opyard::autograd

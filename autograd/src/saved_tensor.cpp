@@ -1,0 +1,86 @@
+// autograd/saved_tensor.cpp: saving, and finding that what was saved has changed.
+#include "opyard/autograd/saved_tensor.h"
+
+#include <fmt/format.h>
+
+#include "calls.h"
+
+namespace opyard::autograd {
+namespace {
+
+std::uint32_t version_of(const Tensor& tensor) {
+  return tensor.impl()->storage()->shared_version();
+}
+
+// A tensor of this geometry on another storage.
+Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
+  const TensorImpl& impl = *like.impl();
+  auto other = make_counted<TensorImpl>(
+      std::move(storage), impl.dtype(), impl.own_sizes(), impl.own_strides(),
+      impl.own_storage_offset(),
+      impl.keys() - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot});
+  other->set_marks(impl.marks() | TensorImpl::kDetached);
+  return Tensor(std::move(other));
+}
+
+[[noreturn]] OPYARD_COLD void refuse_changed(const Function& of, const Tensor& tensor,
+                                             std::uint32_t saved) {
+  fail(ErrorKind::BadValue,
+       fmt::format("one of the variables needed for gradient computation has been modified by an "
+                   "inplace operation: {}, saved for {}, is at version {}; expected version {} "
+                   "instead. Hint: {}",
+                   describe(tensor), of.name(), version_of(tensor), saved,
+                   of.place().empty()
+                       ? "opyard.autograd.detect_anomaly() shows where it was saved; write to a "
+                         "clone(), or write before it is used"
+                       : "it was saved here:\n" + of.place()));
+}
+
+}  // namespace
+
+Tensor detached(const Tensor& tensor) {
+  auto other = make_counted<TensorImpl>(
+      *tensor.impl(),
+      tensor.keys() - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot});
+  other->set_marks(std::uint8_t((tensor.impl()->marks() | TensorImpl::kDetached) &
+                                ~TensorImpl::kMadeWithoutGradients));
+  return Tensor(std::move(other));
+}
+
+SavedTensor::SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_result) {
+  if (!tensor.defined()) return;
+  Storage& storage = *tensor.impl()->storage();
+  // A tensor that a class defines, or has symbolic sizes, is kept as the object that it is.
+  const bool as_it_is = tensor.impl()->policies() != 0 ||
+                        tensor.keys().has(DispatchKey::Python);
+  if (storage.is_lent()) {
+    const GradientModeGuard off(GradientMode::NoGradients);
+    tensor_ = calls::clone(tensor);
+    version_ = version_of(tensor_);
+    return;
+  }
+  version_ = storage.shared_version();
+  const TensorState* const state = find_state(tensor);
+  const bool is_plain = state == nullptr && !storage.gradient_state();
+  if (!is_result) history_ = edge_of(tensor);
+  is_leaf_ = !is_result && (!history_ || history_.function->sequence() == kLastSequence);
+  if (as_it_is || (!is_result && (is_plain || is_leaf_))) {
+    tensor_ = tensor;
+    if (is_leaf_) history_ = {};
+    return;
+  }
+  tensor_ = on(storage.second(), tensor);
+}
+
+Tensor SavedTensor::take_out(Function& of) const {
+  if (!tensor_.defined()) return {};
+  if (version_of(tensor_) != version_) refuse_changed(of, tensor_, version_);
+  if (!records_gradients() || (!is_result_ && !history_)) return tensor_;
+  // With its history, on a handle of its own.
+  Tensor out = on(tensor_.impl()->storage(), tensor_);
+  Edge history = is_result_ ? Edge{FunctionPtr::share(&of), result_} : history_;
+  set_history(out, std::move(history));
+  return out;
+}
+
+}  // namespace opyard::autograd

@@ -1,0 +1,110 @@
+// autograd/tensor_state.cpp: what a tensor's history is by now.
+#include "opyard/autograd/tensor_state.h"
+
+#include "calls.h"
+#include "opyard/autograd/hooks.h"
+
+namespace opyard::autograd {
+namespace {
+
+// Takes the gradient of a tensor to that of the row of elements which its storage is.
+class FromStorage final : public Function {
+ public:
+  FromStorage(const Tensor& tensor, const StorageState& storage)
+      : geometry_(tensor), count_(storage.numel) {
+    add_input(Expected(tensor));
+    add_edge(storage.history);
+  }
+  Gradients apply(Gradients gradients) override {
+    if (!gradients[0].defined()) return {};
+    return {calls::scatter_strided(gradients[0], count_, geometry_)};
+  }
+  std::string name() const override { return "FromStorageBackward"; }
+
+ private:
+  const Geometry geometry_;
+  const std::int64_t count_;
+};
+
+[[noreturn]] OPYARD_COLD void refuse_dtype(const Tensor& tensor, const StorageState& storage) {
+  fail(ErrorKind::Unsupported,
+       describe(tensor) + " is a view with another dtype of memory that has a history as " +
+           name_of(storage.dtype) +
+           "; gradients do not flow through such a view: detach it, or convert with to()");
+}
+
+// Takes the history anew if the storage has a newer one.
+void refresh(const Tensor& tensor) {
+  StorageState* const storage = find_storage_state(tensor);
+  if (storage == nullptr || !storage->history) return;
+  const std::uint32_t generation = storage->generation.load(std::memory_order_acquire);
+  TensorState* state = find_state(tensor);
+  if (state != nullptr && state->storage_generation == generation) return;
+  if (tensor.dtype() != storage->dtype) refuse_dtype(tensor, *storage);
+  state = &require_state(tensor);
+  const Edge former = state->history;
+  state->history = {make_counted<FromStorage>(tensor, *storage), 0};
+  state->required.store(false, std::memory_order_relaxed);
+  state->storage_generation = generation;
+  if (former && former.function->find_hooks() != nullptr) {
+    former.function->hooks().move_input(former.input, state->history.function->hooks(), 0);
+  }
+}
+
+}  // namespace
+
+TensorState& require_state(const Tensor& tensor) {
+  if (TensorState* const known = find_state(tensor)) return *known;
+  return static_cast<TensorState&>(
+      tensor.impl()->gradient_state().set(make_counted<TensorState>()));
+}
+
+StorageState* find_storage_state(const Tensor& tensor) noexcept {
+  if (tensor.impl()->has_mark(TensorImpl::kDetached)) return nullptr;
+  return static_cast<StorageState*>(tensor.impl()->storage()->gradient_state().get());
+}
+
+Edge history_of(const Tensor& tensor) {
+  refresh(tensor);
+  const TensorState* const state = find_state(tensor);
+  return state == nullptr ? Edge() : state->history;
+}
+
+Edge edge_of(const Tensor& tensor) {
+  refresh(tensor);
+  TensorState* const state = find_state(tensor);
+  if (state == nullptr) return {};
+  if (state->history) return state->history;
+  if (!state->required.load(std::memory_order_relaxed)) return {};
+  return {CountedPtr<Accumulate>::share(&require_accumulate(tensor)), 0};
+}
+
+bool requires_gradient(const Tensor& tensor) {
+  if (const StorageState* const storage = find_storage_state(tensor)) {
+    if (storage->history) return true;
+  }
+  const TensorState* const state = find_state(tensor);
+  return state != nullptr && (state->required.load(std::memory_order_relaxed) || state->history);
+}
+
+bool is_leaf(const Tensor& tensor) { return !history_of(tensor); }
+
+void set_history(const Tensor& result, Edge history) {
+  TensorState& state = require_state(result);
+  if (state.history && state.history.function->find_hooks() != nullptr) {
+    state.history.function->hooks().move_input(state.history.input, history.function->hooks(),
+                                               history.input);
+  }
+  state.history = std::move(history);
+  if (const StorageState* const storage = find_storage_state(result)) {
+    state.storage_generation = storage->generation.load(std::memory_order_acquire);
+  }
+}
+
+Accumulate& require_accumulate(const Tensor& tensor) {
+  TensorState& state = require_state(tensor);
+  if (Accumulate* const known = state.accumulate.get()) return *known;
+  return state.accumulate.set(make_counted<Accumulate>(Expected(tensor)));
+}
+
+}  // namespace opyard::autograd

@@ -1,0 +1,100 @@
+// autograd/write_function.cpp: recorded writes.
+#include "write_function.h"
+
+#include "calls.h"
+
+namespace opyard::autograd {
+namespace {
+
+// Where a storage's history begins: the gradient of the row goes to the tensor that had one before.
+class BeginRow final : public Function {
+ public:
+  BeginRow(const Base& base, const StorageState& storage) : geometry_(base.geometry) {
+    Expected row;
+    row.sizes = DimVector{storage.numel};
+    row.dtype = storage.dtype;
+    add_input(std::move(row));
+    add_edge(base.history);
+  }
+  Gradients apply(Gradients gradients) override {
+    if (!gradients[0].defined()) return {};
+    return {calls::gather_strided(gradients[0], geometry_)};
+  }
+  std::string name() const override { return "BeginRowBackward"; }
+
+ private:
+  const Geometry geometry_;
+};
+
+// The gradient of the row after a write: to the call that wrote, and to the row before.
+class WriteRow final : public Function {
+ public:
+  WriteRow(const Tensor& written, const StorageState& storage, Edge call) : geometry_(written) {
+    Expected row;
+    row.sizes = DimVector{storage.numel};
+    row.dtype = storage.dtype;
+    add_input(std::move(row));
+    add_edge(std::move(call));
+    add_edge(storage.history);
+  }
+  Gradients apply(Gradients gradients) override {
+    const Tensor& row = gradients[0];
+    if (!row.defined()) return {};
+    Tensor at = calls::gather_strided(row, geometry_);
+    Gradients out{at, Tensor()};
+    if (should_compute(1)) {
+      const Expected like(at);
+      out[1] = calls::replace_strided(row, calls::zeros(like), geometry_);
+    }
+    return out;
+  }
+  std::string name() const override { return "CopySlices"; }
+
+ private:
+  const Geometry geometry_;
+};
+
+bool is_alone(const Tensor& tensor) {
+  const Storage& storage = *tensor.impl()->storage();
+  return storage.owner_count() == 1 && !storage.gradient_state();
+}
+
+StorageState& require_storage_state(const Tensor& tensor) {
+  Storage& storage = *tensor.impl()->storage();
+  if (Counted* const known = storage.gradient_state().get()) {
+    return static_cast<StorageState&>(*known);
+  }
+  auto fresh = make_counted<StorageState>();
+  fresh->dtype = tensor.dtype();
+  fresh->numel = std::int64_t(storage.bytes() / item_size(tensor.dtype()));
+  return static_cast<StorageState&>(storage.gradient_state().set(std::move(fresh)));
+}
+
+}  // namespace
+
+bool begin_write(const Tensor& written) {
+  if (written.impl()->has_mark(TensorImpl::kDetached) || is_alone(written)) return false;
+  StorageState& storage = require_storage_state(written);
+  if (storage.history) return true;
+  const TensorState* const state = find_state(written);
+  if (state == nullptr) return true;
+  const Base own{state->history, Geometry(written), false};
+  const Base& base = state->base != nullptr ? *state->base : own;
+  if (base.history) storage.history = {make_counted<BeginRow>(base, storage), 0};
+  return true;
+}
+
+void record_write(const Tensor& written, FunctionPtr function, std::uint32_t input) {
+  Edge call{std::move(function), input};
+  StorageState* const storage = find_storage_state(written);
+  if (storage == nullptr) return set_history(written, std::move(call));
+  if (storage->dtype != written.dtype()) {
+    fail(ErrorKind::Unsupported, describe(written) +
+                                     " was written through a view of another dtype than " +
+                                     name_of(storage->dtype) + ", through which gradients do not flow");
+  }
+  storage->history = {make_counted<WriteRow>(written, *storage, std::move(call)), 0};
+  storage->generation.fetch_add(1, std::memory_order_acq_rel);
+}
+
+}  // namespace opyard::autograd

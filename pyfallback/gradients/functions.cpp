@@ -1,0 +1,313 @@
+// gradients/functions.cpp: functions as Python sees them, and functions that are Python's.
+#include "gradients/gradients.h"
+
+#include "runtime/clear.h"
+
+namespace opyard::gradients {
+namespace {
+
+using namespace autograd;  // NOLINT: this file is about it
+
+// Calls a function of Python with the gradients; it gives one for each edge, None for none.
+class PythonFunction final : public Function {
+ public:
+  PythonFunction(const PythonTable& known, std::string name, PyObject* backward)
+      : name_(std::move(name)), backward_(known, backward) {}
+
+  Gradients apply(Gradients gradients) override {
+    const PythonTable& known = backward_.table();
+    const HoldPython python(known);
+    const py::object given = py::reinterpret_steal<py::object>(to_tuple(known, gradients));
+    // The function is handed over for the call alone: what Python keeps of it would be a cycle.
+    const py::object self = py::cast(SharedFunction{FunctionPtr::share(this)});
+    const py::object result = py::reinterpret_steal<py::object>(require_object(
+        known,
+        PyObject_CallFunctionObjArgs(backward_.get(), self.ptr(), given.ptr(), nullptr)));
+    if (!PyTuple_Check(result.ptr())) return {one(known, result.ptr(), 0)};
+    Gradients all;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.ptr()); ++i) {
+      all.push_back(one(known, PyTuple_GET_ITEM(result.ptr(), i), std::size_t(i)));
+    }
+    return all;
+  }
+  std::string name() const override { return name_; }
+  // What was saved is freed by the context, which belongs to the function in Python.
+  void release_saved() noexcept override {
+    try {
+      const PythonTable& known = backward_.table();
+      const HoldPython python(known);
+      const py::object release = py::reinterpret_steal<py::object>(
+          PyObject_GetAttrString(backward_.get(), "release_saved"));
+      if (!release) return PyErr_Clear();
+      const py::object done =
+          py::reinterpret_steal<py::object>(PyObject_CallNoArgs(release.ptr()));
+      if (!done) PyErr_WriteUnraisable(release.ptr());
+    } catch (const Error&) {
+      // The interpreter has ended, and what was saved with it.
+    }
+  }
+
+ private:
+  Tensor one(const PythonTable& known, PyObject* object, std::size_t index) const {
+    if (object == Py_None) return {};
+    if (const Tensor* const tensor = known.unwrap_tensor(&known, object)) return *tensor;
+    PyErr_Clear();
+    fail(ErrorKind::BadArgument,
+         "expected Variable or None (got " + std::string(Py_TYPE(object)->tp_name) + ") from " +
+             name_ + " as gradient " + std::to_string(index));
+  }
+
+  const std::string name_;
+  const Kept backward_;
+};
+
+// What register_autograd() gives: asked after a call, in Python, for what takes its gradients back.
+class PythonDerivative final : public CustomDerivative {
+ public:
+  PythonDerivative(const PythonTable& known, PyObject* prepare) : prepare_(known, prepare) {}
+
+  FunctionPtr make(const Operator& op, std::span<const Value> arguments,
+                   std::span<const Value> results, const std::vector<bool>& needs) override {
+    const PythonTable& known = prepare_.table();
+    const HoldPython python(known);
+    const Schema& schema = op.schema();
+    py::tuple given(arguments.size()), got(results.size()), wanted(needs.size());
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      given[i] = py::reinterpret_steal<py::object>(
+          to_object(known, *schema.arguments[i].type, arguments[i]));
+      wanted[i] = py::bool_(bool(needs[i]));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      got[i] = py::reinterpret_steal<py::object>(
+          to_object(known, *schema.results[i].type, results[i]));
+    }
+    const py::object backward = py::reinterpret_steal<py::object>(require_object(
+        known, PyObject_CallFunctionObjArgs(prepare_.get(), given.ptr(), got.ptr(), wanted.ptr(),
+                                            nullptr)));
+    if (backward.is_none()) return {};
+    return make_counted<PythonFunction>(known, backward_name(op), backward.ptr());
+  }
+
+ private:
+  const Kept prepare_;
+};
+
+class RegisteredDerivative {
+ public:
+  explicit RegisteredDerivative(Registration registration)
+      : registration_(std::move(registration)) {}
+  void undo() noexcept { registration_.undo(); }
+
+ private:
+  Registration registration_;
+};
+
+py::object differentiate(const py::object& op, const py::object& prepare,
+                         const std::string& place) {
+  std::unique_ptr<RegisteredDerivative> registered;
+  guarded_call([&] {
+    const PythonTable& known = table();
+    const Operator* const found = known.unwrap_operator(&known, op.ptr());
+    if (found == nullptr) throw_python_exception(known);
+    CountedPtr<Counted> function = make_counted<PythonDerivative>(known, prepare.ptr());
+    registered = std::make_unique<RegisteredDerivative>(Registry::instance().differentiate(
+        found->name(), make_counted<Derivative>(std::vector<Formula>{}, place, std::move(function))));
+    return Py_NewRef(Py_None);
+  });
+  return py::cast(std::move(registered));
+}
+
+py::object check(const py::object& op) {
+  return guarded_call([&] {
+    const PythonTable& known = table();
+    const Operator* const found = known.unwrap_operator(&known, op.ptr());
+    if (found == nullptr) throw_python_exception(known);
+    check_formulas(*found);
+    return Py_NewRef(Py_None);
+  });
+}
+
+// The formulas of an operator as a list of pairs; None if it has none, and "Python" for a function there.
+py::object formulas(const py::object& op) {
+  CountedPtr<const Derivative> derivative;
+  guarded_call([&] {
+    const PythonTable& known = table();
+    const Operator* const found = known.unwrap_operator(&known, op.ptr());
+    if (found == nullptr) throw_python_exception(known);
+    derivative = Registry::instance().derivative(found->name());
+    return Py_NewRef(Py_None);
+  });
+  if (!derivative) return py::none();
+  if (derivative->function) return py::str("Python");
+  py::list all;
+  for (const Formula& formula : derivative->formulas) {
+    all.append(py::make_tuple(formula.of, formula.text));
+  }
+  return std::move(all);
+}
+
+// A function whose backward is Python's, with an edge for each tensor (or None).
+SharedFunction make_python_function(const std::string& name, const py::list& inputs,
+                                    const py::object& backward) {
+  FunctionPtr function;
+  guarded_call([&] {
+    const PythonTable& known = table();
+    function = make_counted<PythonFunction>(known, name, backward.ptr());
+    for (const py::handle input : inputs) {
+      const Tensor tensor = optional_tensor(known, input.ptr());
+      function->add_edge(tensor.defined() ? edge_of(tensor) : Edge());
+    }
+    return Py_NewRef(Py_None);
+  });
+  return {std::move(function)};
+}
+
+py::object give_history(const py::object& tensor, const SharedFunction& function) {
+  return guarded_call([&] {
+    const Tensor& result = tensor_of(tensor);
+    set_history(result, {function.function, function.function->add_input(Expected(result))});
+    return Py_NewRef(Py_None);
+  });
+}
+py::object add_input_without_tensor(const SharedFunction& function) {
+  return guarded_call([&] {
+    function.function->add_input(Expected());
+    return Py_NewRef(Py_None);
+  });
+}
+
+py::object next_functions(const SharedFunction& self) {
+  py::tuple all(self.function->edge_count());
+  for (std::size_t i = 0; i < self.function->edge_count(); ++i) {
+    const Edge& edge = self.function->edge(i);
+    all[i] = py::make_tuple(edge ? py::cast(SharedFunction{edge.function}) : py::none(),
+                            edge.input);
+  }
+  return std::move(all);
+}
+
+py::object call_function(const SharedFunction& self, const py::args& args) {
+  return guarded_call([&] {
+    const PythonTable& known = table();
+    Gradients gradients;
+    for (const py::handle each : args) gradients.push_back(optional_tensor(known, each.ptr()));
+    gradients.resize(std::max(gradients.size(), self.function->input_count()));
+    const Gradients results = self.function->apply(std::move(gradients));
+    return results.size() == 1 ? to_object_or_none(known, results[0]) : to_tuple(known, results);
+  });
+}
+
+// Functions of Python that see gradients of a function; what they return other than None replaces them.
+std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
+  auto kept = std::make_shared<Kept>(table(), hook.ptr());
+  return self.function->hooks().add(Hooks::Before([kept](Function&, Gradients& gradients) {
+    const PythonTable& own = kept->table();
+    const HoldPython python(own);
+    const py::object given = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
+    const py::object result = py::reinterpret_steal<py::object>(
+        require_object(own, PyObject_CallOneArg(kept->get(), given.ptr())));
+    if (result.is_none()) return true;
+    if (result.ptr() == Py_False) return false;
+    const py::tuple items = PyTuple_Check(result.ptr())
+                                ? py::reinterpret_borrow<py::tuple>(result)
+                                : py::make_tuple(result);
+    if (items.size() != gradients.size()) {
+      fail(ErrorKind::BadReturn, "a prehook gave " + std::to_string(items.size()) +
+                                     " gradients in place of " + std::to_string(gradients.size()));
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      gradients[i] = optional_tensor(own, items[i].ptr());
+    }
+    return true;
+  }));
+}
+std::uint64_t add_posthook(const SharedFunction& self, const py::object& hook) {
+  auto kept = std::make_shared<Kept>(table(), hook.ptr());
+  return self.function->hooks().add(
+      Hooks::After([kept](Function&, Gradients& gradients, const Gradients& given) {
+        const PythonTable& own = kept->table();
+        const HoldPython python(own);
+        const py::object results = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
+        const py::object inputs = py::reinterpret_steal<py::object>(to_tuple(own, given));
+        const py::object result = py::reinterpret_steal<py::object>(
+            require_object(own, PyObject_CallFunctionObjArgs(kept->get(), results.ptr(),
+                                                             inputs.ptr(), nullptr)));
+        if (result.is_none()) return;
+        const py::tuple items = PyTuple_Check(result.ptr())
+                                    ? py::reinterpret_borrow<py::tuple>(result)
+                                    : py::make_tuple(result);
+        if (items.size() != gradients.size()) {
+          fail(ErrorKind::BadReturn, "a hook gave " + std::to_string(items.size()) +
+                                         " gradients in place of " +
+                                         std::to_string(gradients.size()));
+        }
+        for (std::size_t i = 0; i < items.size(); ++i) {
+          gradients[i] = optional_tensor(own, items[i].ptr());
+        }
+      }));
+}
+
+std::unique_ptr<SavedTensor> save(const py::object& tensor, bool is_result, std::uint32_t input) {
+  std::unique_ptr<SavedTensor> saved;
+  guarded_call([&] {
+    saved = std::make_unique<SavedTensor>(optional_tensor(table(), tensor.ptr()), is_result);
+    saved->set_result(input);
+    return Py_NewRef(Py_None);
+  });
+  return saved;
+}
+// Without a function as seen from outside of its run: results come out without history.
+py::object take_out(const SavedTensor& self, const py::object& function) {
+  return guarded_call([&] {
+    if (!function.is_none()) {
+      const auto& known = function.cast<const SharedFunction&>();
+      return to_object_or_none(table(), self.take_out(*known.function));
+    }
+    const GradientModeGuard off(GradientMode::NoGradients);
+    const FunctionPtr nobody = make_dummy();
+    return to_object_or_none(table(), self.take_out(*nobody));
+  });
+}
+
+}  // namespace
+
+void add_functions(py::module_& module) {
+  py::class_<SharedFunction>(module, "Function", "A function of a graph of gradients.")
+      .def("name", [](const SharedFunction& self) { return self.function->name(); })
+      .def_property_readonly("next_functions", &next_functions)
+      .def_property_readonly("sequence_nr",
+                             [](const SharedFunction& self) { return self.function->sequence(); })
+      .def_property_readonly("place",
+                             [](const SharedFunction& self) { return self.function->place(); })
+      .def("__call__", &call_function)
+      .def("_register_prehook", &add_prehook)
+      .def("_register_hook", &add_posthook)
+      .def("_remove_hook",
+           [](const SharedFunction& self, std::uint64_t number) {
+             Hooks* const hooks = self.function->find_hooks();
+             return hooks != nullptr && hooks->remove(number);
+           })
+      .def("__repr__",
+           [](const SharedFunction& self) {
+             return "<" + self.function->name() + " object of opyard.autograd>";
+           })
+      .def("__eq__", [](const SharedFunction& self, const SharedFunction& other) {
+        return self == other;
+      }, py::is_operator())
+      .def("__hash__", [](const SharedFunction& self) {
+        return std::hash<const void*>()(self.function.get());
+      });
+  py::class_<SavedTensor>(module, "SavedTensor").def("take_out", &take_out);
+  py::class_<RegisteredDerivative>(module, "RegisteredDerivative")
+      .def("undo", &RegisteredDerivative::undo);
+  module.def("save", &save, py::arg("tensor"), py::arg("is_result") = false,
+             py::arg("input") = 0);
+  module.def("make_function", &make_python_function);
+  module.def("set_history", &give_history);
+  module.def("skip_output", &add_input_without_tensor);
+  module.def("differentiate", &differentiate);
+  module.def("check_formulas", &check);
+  module.def("formulas", &formulas);
+}
+
+}  // namespace opyard::gradients

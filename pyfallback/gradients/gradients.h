@@ -1,0 +1,82 @@
+// gradients/gradients.h: what the files of the extension module opyard._gradients share.
+//
+// The module shows what libopyard_autograd has, and gives it functions in Python. It is not
+// opyard._C, because it needs that library, which `import opyard` does not load. Of the Python plugin it
+// uses the table in opyard/python.h and compiles nothing else in.
+//
+// Functions in Python belong to the interpreter that gave them: a run on a thread outside of Python
+// enters it; one in another interpreter, or after its end, raises and names it.
+//
+// Depends on: opyard/python.h, opyard/autograd.h.
+#pragma once
+
+#include "bind/pybind11.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "opyard/autograd.h"
+#include "opyard/python.h"
+
+namespace opyard::gradients {
+
+namespace py = pybind11;
+
+// The table of the interpreter that this thread is in. Raises what importing opyard raises.
+const PythonTable& table();
+
+// A reference that may be dropped on any thread.
+class Kept {
+ public:
+  Kept(const PythonTable& known, PyObject* object) : table_(&known), object_(Py_NewRef(object)) {}
+  Kept(Kept&& other) noexcept
+      : table_(other.table_), object_(std::exchange(other.object_, nullptr)) {}
+  Kept(const Kept& other) = delete;
+  Kept& operator=(const Kept&) = delete;
+  ~Kept() {
+    if (object_ != nullptr) table_->drop(table_, object_);
+  }
+  PyObject* get() const noexcept { return object_; }
+  const PythonTable& table() const noexcept { return *table_; }
+
+ private:
+  const PythonTable* table_;
+  PyObject* object_;
+};
+
+struct SharedFunction {
+  autograd::FunctionPtr function;
+  bool operator==(const SharedFunction& other) const noexcept { return function == other.function; }
+};
+
+// What a call of Python gave, or the exception that it left.
+inline py::object take_result(PyObject* result) {
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+// A body that may throw an Error.
+template <typename Body>
+py::object guarded_call(Body&& body) {
+  return take_result(called_from_python(table(), std::forward<Body>(body)));
+}
+
+inline const Tensor& tensor_of(const py::handle& object) {
+  return require_tensor(table(), object.ptr());
+}
+// None is an undefined tensor.
+inline Tensor optional_tensor(const PythonTable& known, PyObject* object) {
+  return object == Py_None ? Tensor() : require_tensor(known, object);
+}
+inline PyObject* to_object_or_none(const PythonTable& known, const Tensor& tensor) {
+  return tensor.defined() ? to_object(known, tensor) : Py_NewRef(Py_None);
+}
+// A new tuple of Tensors and Nones.
+PyObject* to_tuple(const PythonTable& known, const autograd::Gradients& gradients);
+
+// Each adds its functions and classes to the module.
+void add_tensors(py::module_& module);
+void add_functions(py::module_& module);
+void add_runs(py::module_& module);
+
+}  // namespace opyard::gradients

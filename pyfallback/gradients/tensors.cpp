@@ -1,0 +1,100 @@
+// gradients/tensors.cpp: what is kept beside a tensor.
+#include "gradients/gradients.h"
+
+namespace opyard::gradients {
+namespace {
+
+using namespace autograd;  // NOLINT: this file is about it
+
+py::object get_requires(const py::object& tensor) {
+  return guarded_call([&] { return PyBool_FromLong(requires_gradient(tensor_of(tensor))); });
+}
+py::object set_requires(const py::object& tensor, bool required) {
+  return guarded_call([&] {
+    require_gradient(tensor_of(tensor), required);
+    return Py_NewRef(tensor.ptr());
+  });
+}
+py::object get_is_leaf(const py::object& tensor) {
+  return guarded_call([&] { return PyBool_FromLong(is_leaf(tensor_of(tensor))); });
+}
+py::object get_grad(const py::object& tensor) {
+  return guarded_call([&] { return to_object_or_none(table(), gradient_of(tensor_of(tensor))); });
+}
+py::object set_grad(const py::object& tensor, const py::object& gradient) {
+  return guarded_call([&] {
+    set_gradient(tensor_of(tensor), optional_tensor(table(), gradient.ptr()));
+    return Py_NewRef(Py_None);
+  });
+}
+py::object get_function(const py::object& tensor) {
+  FunctionPtr function;
+  guarded_call([&] {
+    function = history_of(tensor_of(tensor)).function;
+    return Py_NewRef(Py_None);
+  });
+  return function ? py::cast(SharedFunction{std::move(function)}) : py::none();
+}
+py::object get_output_nr(const py::object& tensor) {
+  return guarded_call([&] { return PyLong_FromLong(long(history_of(tensor_of(tensor)).input)); });
+}
+py::object retain(const py::object& tensor) {
+  return guarded_call([&] {
+    retain_gradient(tensor_of(tensor));
+    return Py_NewRef(Py_None);
+  });
+}
+
+// A Python function as a hook of a tensor.
+Hooks::OfTensor hook_of(const PythonTable& known, const py::object& hook) {
+  auto kept = std::make_shared<Kept>(known, hook.ptr());
+  return [kept](const Tensor& gradient) -> Tensor {
+    const PythonTable& own = kept->table();
+    const HoldPython python(own);
+    const py::object argument = py::reinterpret_steal<py::object>(to_object(own, gradient));
+    const py::object result = py::reinterpret_steal<py::object>(
+        require_object(own, PyObject_CallOneArg(kept->get(), argument.ptr())));
+    if (result.is_none()) return {};
+    if (own.unwrap_tensor(&own, result.ptr()) == nullptr) {
+      PyErr_Clear();
+      fail(ErrorKind::BadArgument, std::string("expected Variable, but hook returned '") +
+                                       Py_TYPE(result.ptr())->tp_name +
+                                       "'; a hook gives a Tensor, or None to leave it as it is");
+    }
+    return require_tensor(own, result.ptr());
+  };
+}
+
+// The function that the hook is at, and its number.
+py::object add_tensor_hook(const py::object& tensor, const py::object& hook) {
+  Edge edge;
+  std::uint64_t number = 0;
+  guarded_call([&] {
+    const Tensor& on = tensor_of(tensor);
+    edge = edge_of(on);
+    number = add_hook(on, hook_of(table(), hook));
+    return Py_NewRef(Py_None);
+  });
+  return py::make_tuple(SharedFunction{edge.function}, number);
+}
+
+py::object detached_of(const py::object& tensor) {
+  return guarded_call([&] { return to_object(table(), detached(tensor_of(tensor))); });
+}
+
+}  // namespace
+
+void add_tensors(py::module_& module) {
+  module.def("requires_grad", &get_requires);
+  module.def("set_requires_grad", &set_requires);
+  module.def("is_leaf", &get_is_leaf);
+  module.def("grad", &get_grad);
+  module.def("set_grad", &set_grad);
+  module.def("grad_fn", &get_function);
+  module.def("output_nr", &get_output_nr);
+  module.def("retain_grad", &retain);
+  module.def("add_tensor_hook", &add_tensor_hook);
+  module.def("detached", &detached_of);
+}
+
+}  // namespace opyard::gradients

@@ -1,0 +1,308 @@
+"""Function: an operation whose backward is written in Python; and how functions of a graph look.
+
+    class Square(opyard.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * x * 2
+
+    y = Square.apply(x)
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .. import _C, _gradients
+from .._core import ops as _ops
+
+
+class Node:
+    """A function of a graph of gradients, as tensor.grad_fn gives it."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: "_gradients.Function") -> None:
+        self._function = function
+
+    def name(self) -> str:
+        """What it is called in messages: "MulBackward"."""
+        return self._function.name()
+
+    @property
+    def next_functions(self) -> "tuple[tuple[Node | None, int], ...]":
+        """For each edge the function that it leads to, and which input of that."""
+        return tuple(
+            (None if function is None else Node(function), number)
+            for function, number in self._function.next_functions
+        )
+
+    @property
+    def sequence_nr(self) -> int:
+        """Its number among those that this thread has made."""
+        return self._function.sequence_nr
+
+    def register_prehook(self, hook: Callable) -> Any:
+        """Calls hook(gradients) before it runs; a tuple that it returns takes their place."""
+        from .tensors import RemovableHandle
+
+        return RemovableHandle(self._function, self._function._register_prehook(hook))
+
+    def register_hook(self, hook: Callable) -> Any:
+        """Calls hook(results, gradients) after it ran; a tuple that it returns replaces the results."""
+        from .tensors import RemovableHandle
+
+        return RemovableHandle(self._function, self._function._register_hook(hook))
+
+    def __call__(self, *gradients: "_C.Tensor | None") -> Any:
+        return self._function(*gradients)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and self._function == other._function
+
+    def __hash__(self) -> int:
+        return hash(self._function)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object of opyard.autograd>"
+
+
+class FunctionCtx:
+    """What a Function's forward keeps for its backward. Any attribute may be set."""
+
+    def __init__(self) -> None:
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self.materialize_grads = True
+        self._to_save: tuple = ()
+        self._saved: list | None = []
+        self._dirty: tuple = ()
+        self._non_differentiable: tuple = ()
+        self._function: _gradients.Function | None = None
+
+    def save_for_backward(self, *tensors: "_C.Tensor | None") -> None:
+        """Keeps tensors; whether they were written since is found in `saved_tensors`."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, _C.Tensor):
+                raise TypeError(
+                    "save_for_backward can only save variables, but argument is of type "
+                    f"{type(tensor).__name__}; other things can be attributes of the context"
+                )
+        self._to_save = tensors
+
+    def mark_dirty(self, *tensors: "_C.Tensor") -> None:
+        """These inputs were written in place, and are returned."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: "_C.Tensor") -> None:
+        """These outputs have no gradient."""
+        self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros for an output that was not used, or None."""
+        self.materialize_grads = value
+
+    @property
+    def saved_tensors(self) -> "tuple[_C.Tensor | None, ...]":
+        """What was kept. Raises ValueError if it was written since, or freed."""
+        if self._saved is None:
+            raise RuntimeError(
+                "Trying to backward through the graph a second time (or directly access saved "
+                "tensors after they have already been freed). Give keep_graph=True "
+                "(retain_graph=True) the first time to run it again"
+            )
+        if self._to_save:
+            return tuple(self._to_save)
+        return tuple(saved.take_out(self._function) for saved in self._saved)
+
+    def _keep(self, outputs: list) -> None:
+        """Saves what save_for_backward() was given, now that the outputs are known."""
+        saved = []
+        for tensor in self._to_save:
+            number = next((i for i, one in enumerate(outputs) if one is tensor), -1)
+            saved.append(_gradients.save(tensor, number >= 0, max(number, 0)))
+        self._saved = saved
+        self._to_save = ()
+
+
+def _same(tensor: object, among: tuple) -> bool:
+    return any(tensor is one for one in among)
+
+
+class _Backward:
+    """What the engine calls: a class's backward with its context. Gives a tuple."""
+
+    def __init__(
+        self, call: Callable, ctx: FunctionCtx, places: list, count: int, name: str
+    ) -> None:
+        self._call = call
+        self._ctx = ctx
+        self._places = places  # of inputs, those that are tensors
+        self._count = count  # of inputs
+        self._name = name
+        self._likes: list = []  # for each output what makes zeros like it, or None
+        self._used = False
+
+    def __call__(self, function: "_gradients.Function", gradients: tuple) -> tuple:
+        ctx = self._ctx
+        if self._used:
+            ctx._saved = None
+            ctx.saved_tensors  # noqa: B018
+        if ctx.materialize_grads:
+            gradients = tuple(
+                like() if one is None and like is not None else one
+                for one, like in zip(gradients, self._likes, strict=False)
+            )
+        ctx._function = function
+        try:
+            results = self._call(ctx, *gradients)
+        finally:
+            ctx._function = None
+        if not isinstance(results, tuple):
+            results = (results,)
+        while len(results) > self._count and results[-1] is None:
+            results = results[:-1]
+        if len(results) != self._count:
+            raise RuntimeError(
+                f"function {self._name} returned an incorrect number of gradients (expected "
+                f"{self._count}, got {len(results)})"
+            )
+        return tuple(results[place] for place in self._places)
+
+    def release_saved(self) -> None:
+        self._ctx._saved = None
+        self._used = True
+
+
+def _zeros_like(shape: tuple, dtype: object, device: object) -> Callable:
+    def make() -> "_C.Tensor":
+        return _ops.ops.aten.zeros(list(shape), dtype=dtype, device=device)
+
+    return make
+
+
+class _FunctionMeta(type):
+    """Gives each class the name that its functions have in a graph."""
+
+    def __init__(cls, name: str, bases: tuple, attributes: dict) -> None:
+        super().__init__(name, bases, attributes)
+        cls._backward_name = name + "Backward"
+
+
+class Function(metaclass=_FunctionMeta):
+    """The base of operations with a backward of their own; see the module's head."""
+
+    _backward_name = "FunctionBackward"
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """forward(ctx, ...), or forward(...) where the class has a setup_context."""
+        raise NotImplementedError("You must implement the forward function for custom Function.")
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """A gradient, or None, for each argument of forward."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Runs forward, and records that backward takes its gradients back."""
+        ctx = FunctionCtx()
+        needs = tuple(isinstance(arg, _C.Tensor) and arg.requires_grad for arg in args)
+        ctx.needs_input_grad = needs
+        former = _gradients.gradient_mode()
+        records = former == 0 and any(needs)
+        _gradients.set_gradient_mode(former | 1)
+        try:
+            setup = getattr(cls, "setup_context", None)
+            if setup is None:
+                results = cls.forward(ctx, *args)
+            else:
+                results = cls.forward(*args)
+                setup(ctx, args, results)
+        finally:
+            _gradients.set_gradient_mode(former)
+        if not records:
+            return results
+        return _record(cls, ctx, args, results)
+
+
+def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) -> Any:
+    """Gives the results of a forward their history."""
+    outputs = list(results) if isinstance(results, tuple) else [results]
+    places = [i for i, arg in enumerate(args) if isinstance(arg, _C.Tensor)]
+    for one in ctx._dirty:
+        if not _same(one, args):
+            raise RuntimeError(
+                f"{cls.__name__}: mark_dirty() was given a tensor that is no input of forward"
+            )
+        if not _same(one, tuple(outputs)):
+            raise RuntimeError(
+                f"{cls.__name__}: an input that was marked dirty has to be returned by forward"
+            )
+        if one.requires_grad and one.is_leaf:
+            raise RuntimeError(
+                f"{cls.__name__}: a leaf Variable that requires grad is being used in an in-place "
+                "operation."
+            )
+    name = cls._backward_name
+    backward = _Backward(cls.backward, ctx, places, len(args), name)
+    function = _gradients.make_function(name, [args[i] for i in places], backward)
+    for number, output in enumerate(outputs):
+        backward._likes.append(None)
+        if not isinstance(output, _C.Tensor):
+            _gradients.skip_output(function)
+            continue
+        if _same(output, ctx._non_differentiable) or not output.dtype.is_floating_point:
+            _gradients.skip_output(function)
+            continue
+        if _same(output, args) and not _same(output, ctx._dirty):
+            output = outputs[number] = _gradients.detached(output)  # noqa: PLW2901
+        elif output.requires_grad and not _same(output, ctx._dirty):
+            output = outputs[number] = _gradients.detached(output)  # noqa: PLW2901
+        backward._likes[number] = _zeros_like(output.shape, output.dtype, output.device)
+        _gradients.set_history(output, function)
+    ctx._keep(outputs)
+    return tuple(outputs) if isinstance(results, tuple) else outputs[0]
+
+
+def once_differentiable(fn: Callable) -> Callable:
+    """A backward whose results cannot be differentiated again, also with create_graph."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *gradients: Any) -> Any:
+        former = _gradients.gradient_mode()
+        _gradients.set_gradient_mode(former | 1)
+        try:
+            results = fn(ctx, *gradients)
+        finally:
+            _gradients.set_gradient_mode(former)
+        if former != 0 or not any(
+            isinstance(one, _C.Tensor) and one.requires_grad for one in gradients
+        ):
+            return results
+        outputs = results if isinstance(results, tuple) else (results,)
+
+        def refuse(_: object, __: tuple) -> tuple:
+            raise RuntimeError(
+                "trying to differentiate twice a function that was marked with @once_differentiable"
+            )
+
+        inputs = [one for one in gradients if isinstance(one, _C.Tensor)]
+        function = _gradients.make_function("Error", inputs, refuse)
+        marked = []
+        for one in outputs:
+            if isinstance(one, _C.Tensor):
+                one = _gradients.detached(one)  # noqa: PLW2901
+                _gradients.set_history(one, function)
+            marked.append(one)
+        return tuple(marked) if isinstance(results, tuple) else marked[0]
+
+    return wrapper

@@ -1,0 +1,154 @@
+"""gradcheck and gradgradcheck: gradients beside differences of values."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _C
+from .._core import ops as _ops
+from .runs import grad
+
+
+class GradcheckError(RuntimeError):
+    """A gradient is not what differences of values say."""
+
+
+def _tensors_in(given: Any) -> list:
+    items = [given] if isinstance(given, _C.Tensor) else list(given)
+    return [one for one in items if isinstance(one, _C.Tensor)]
+
+
+def _outputs(fn: Callable, inputs: Sequence) -> list:
+    return [one for one in _tensors_in(fn(*inputs)) if one.dtype.is_floating_point]
+
+
+def _flat(tensor: "_C.Tensor") -> list:
+    return tensor.detach().reshape([-1]).tolist()
+
+
+def _like(tensor: "_C.Tensor", values: list) -> "_C.Tensor":
+    return _C.tensor(values, dtype=tensor.dtype).reshape(list(tensor.shape))
+
+
+def _numerical(fn: Callable, inputs: list, at: int, eps: float) -> list:
+    """Columns: for each element of an input how every element of every output changes."""
+    tensor = inputs[at]
+    values = _flat(tensor)
+    columns = []
+    for i, value in enumerate(values):
+        sides = []
+        for step in (eps, -eps):
+            moved = [*values[:i], value + step, *values[i + 1 :]]
+            others = list(inputs)
+            others[at] = _like(tensor, moved).requires_grad_(tensor.requires_grad)
+            sides.append([v for out in _outputs(fn, others) for v in _flat(out)])
+        columns.append([(a - b) / (2 * eps) for a, b in zip(*sides, strict=True)])
+    return columns
+
+
+def gradcheck(
+    func: Callable,
+    inputs: "_C.Tensor | Sequence",
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+) -> bool:
+    """Whether the gradients of a function are those that differences of its values give.
+
+    `inputs` are float64; those that require a gradient are checked, element by element. Raises
+    GradcheckError, or gives False without `raise_exception`.
+    """
+    _ops.load_aten()
+    given = [inputs] if isinstance(inputs, _C.Tensor) else list(inputs)
+    checked = [i for i, one in enumerate(given) if isinstance(one, _C.Tensor) and one.requires_grad]
+    if not checked:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the "
+            "inputs have requires_grad=True."
+        )
+    for i in checked:
+        if given[i].dtype is not _C.float64:
+            raise ValueError(
+                f"gradcheck: input {i} is {given[i].dtype}; differences are too coarse for anything "
+                "but float64"
+            )
+    try:
+        _compare(func, given, checked, eps, atol, rtol)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _compare(
+    func: Callable, given: list, checked: list, eps: float, atol: float, rtol: float
+) -> None:
+    outputs = _outputs(func, given)
+    numerical = {i: _numerical(func, given, i, eps) for i in checked}
+    row = 0
+    for number, output in enumerate(outputs):
+        count = len(_flat(output))
+        for element in range(count):
+            seed = _like(output, [float(i == element) for i in range(count)])
+            if output.requires_grad:
+                found = grad(
+                    output, [given[i] for i in checked], seed, keep_graph=True, allow_unused=True
+                )
+            else:
+                found = tuple(None for _ in checked)
+            for i, gradient in zip(checked, found, strict=True):
+                columns = numerical[i]
+                analytical = [0.0] * len(columns) if gradient is None else _flat(gradient)
+                for j, value in enumerate(analytical):
+                    wanted = columns[j][row + element]
+                    if abs(value - wanted) <= atol + rtol * abs(wanted):
+                        continue
+                    raise GradcheckError(
+                        f"Jacobian mismatch for output {number} with respect to input {i}: element "
+                        f"{element} of the output changes by {wanted} with element {j} of the "
+                        f"input, and the gradient is {value}"
+                    )
+        row += count
+
+
+def gradgradcheck(
+    func: Callable,
+    inputs: "_C.Tensor | Sequence",
+    grad_outputs: "_C.Tensor | Sequence | None" = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+) -> bool:
+    """The same of the gradients themselves: gradcheck of what grad() gives with create_graph."""
+    _ops.load_aten()
+    given = [inputs] if isinstance(inputs, _C.Tensor) else list(inputs)
+    checked = [i for i, one in enumerate(given) if isinstance(one, _C.Tensor) and one.requires_grad]
+    outputs = [one for one in _outputs(func, given) if one.requires_grad]
+    if grad_outputs is None:
+        seeds = [
+            _like(one, [0.3 + 0.1 * i for i in range(len(_flat(one)))]).requires_grad_()
+            for one in outputs
+        ]
+    else:
+        seeds = _tensors_in(grad_outputs)
+
+    def gradients(*everything: Any) -> tuple:
+        inner, used = list(everything[: len(given)]), everything[len(given) :]
+        results = [one for one in _outputs(func, inner) if one.requires_grad]
+        found = grad(
+            results, [inner[i] for i in checked], list(used), create_graph=True, allow_unused=True
+        )
+        return tuple(one for one in found if one is not None)
+
+    return gradcheck(
+        gradients,
+        [*given, *seeds],
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+    )

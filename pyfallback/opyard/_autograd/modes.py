@@ -1,0 +1,180 @@
+"""Whether a thread records: no_grad, enable_grad, set_grad_enabled, inference_mode.
+
+Each is a context manager and a decorator. The mode belongs to the thread; a captured thread context
+takes it along.
+"""
+
+import functools
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from .. import _gradients
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_ON, _OFF = 0, 1
+
+
+class _Mode:
+    """A mode for a `with` statement, or for the calls of a function."""
+
+    def _fresh(self) -> "_Mode":
+        return type(self)()
+
+    def __call__(self, fn: _F) -> _F:
+        if not callable(fn):
+            raise TypeError(
+                f"{type(self).__name__} decorates a function, not an object of "
+                f"{type(fn).__name__}; with no function it is a context manager"
+            )
+
+        @functools.wraps(fn)
+        def wrapped(*args: object, **kwargs: object) -> object:
+            with self._fresh():
+                return fn(*args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]
+
+
+class _GradientMode(_Mode):
+    _mode = _OFF
+
+    def __init__(self) -> None:
+        self._former: list[int] = []
+
+    def __enter__(self) -> None:
+        former = _gradients.gradient_mode()
+        self._former.append(former)
+        if former != 3:  # inference goes before both
+            _gradients.set_gradient_mode(self._mode)
+
+    def __exit__(
+        self,
+        kind: "type[BaseException] | None",
+        error: "BaseException | None",
+        trace: "TracebackType | None",
+    ) -> None:
+        _gradients.set_gradient_mode(self._former.pop())
+
+
+class no_grad(_GradientMode):  # noqa: N801
+    """Nothing is recorded: results require no gradient. Changes no dispatch key."""
+
+    _mode = _OFF
+
+    def __new__(cls, orig_func: "Callable | None" = None) -> Any:
+        mode = super().__new__(cls)
+        if orig_func is None:
+            return mode
+        mode.__init__()  # type: ignore[misc]
+        return mode(orig_func)
+
+    def __init__(self, orig_func: "Callable | None" = None) -> None:
+        super().__init__()
+
+
+class enable_grad(_GradientMode):  # noqa: N801
+    """Calls are recorded again, inside of no_grad()."""
+
+    _mode = _ON
+
+    def __new__(cls, orig_func: "Callable | None" = None) -> Any:
+        mode = super().__new__(cls)
+        if orig_func is None:
+            return mode
+        mode.__init__()  # type: ignore[misc]
+        return mode(orig_func)
+
+    def __init__(self, orig_func: "Callable | None" = None) -> None:
+        super().__init__()
+
+
+class set_grad_enabled(_GradientMode):  # noqa: N801
+    """set_grad_enabled(mode): for good, or for a `with` statement."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self._mode = _ON if self.mode else _OFF
+        self._first: int | None = _gradients.gradient_mode()
+        if self._first != 3:
+            _gradients.set_gradient_mode(self._mode)
+
+    def _fresh(self) -> "_Mode":
+        return set_grad_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        if self._first is not None:  # what was there before this object was made
+            self._former[-1], self._first = self._first, None
+
+    def __call__(self, fn: _F) -> _F:
+        if self._first is not None:  # a decorator sets nothing until the function is called
+            _gradients.set_gradient_mode(self._first)
+            self._first = None
+        return super().__call__(fn)
+
+
+class inference_mode(_Mode):  # noqa: N801
+    """Nothing is recorded, and tensors that are made inside never are: they lack the autograd keys.
+
+    Faster than no_grad(), and what is made inside cannot be used where gradients are recorded.
+    """
+
+    def __new__(cls, mode: "bool | Callable" = True) -> Any:
+        fresh = super().__new__(cls)
+        if isinstance(mode, bool):
+            return fresh
+        fresh.__init__(True)  # type: ignore[misc]
+        return fresh(mode)
+
+    def __init__(self, mode: "bool | Callable" = True) -> None:
+        self.mode = mode is not False
+        self._former: list[tuple[int, int, int]] = []
+
+    def _fresh(self) -> "_Mode":
+        return inference_mode(self.mode)
+
+    def __enter__(self) -> None:
+        self._former.append(_gradients.enter_inference(self.mode))
+
+    def __exit__(
+        self,
+        kind: "type[BaseException] | None",
+        error: "BaseException | None",
+        trace: "TracebackType | None",
+    ) -> None:
+        _gradients.leave_inference(*self._former.pop())
+
+
+class detect_anomaly:  # noqa: N801
+    """Functions note where their call was made, and a gradient with a NaN raises; for one process.
+
+    For looking into a fault: it is slow.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        self._former: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> None:
+        self._former.append(_gradients.anomaly())
+        _gradients.set_anomaly(True, self.check_nan)
+
+    def __exit__(
+        self,
+        kind: "type[BaseException] | None",
+        error: "BaseException | None",
+        trace: "TracebackType | None",
+    ) -> None:
+        _gradients.set_anomaly(*self._former.pop())
+
+
+def is_grad_enabled() -> bool:
+    """Whether this thread records."""
+    return _gradients.gradient_mode() == _ON
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is under inference_mode()."""
+    return bool(_gradients.gradient_mode() & 2)

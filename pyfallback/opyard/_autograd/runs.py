@@ -1,0 +1,72 @@
+"""backward() and grad(): runs of the engine."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .. import _C, _gradients
+from .._core import ops as _ops
+
+
+def _tensors(what: str, given: Any, *, none: bool = False) -> list:
+    """A Tensor, or several, as a list. Raises TypeError."""
+    if given is None:
+        return []
+    items = [given] if isinstance(given, _C.Tensor) else list(given)
+    for item in items:
+        if isinstance(item, _C.Tensor) or (none and item is None):
+            continue
+        raise TypeError(f"{what}: a Tensor is wanted, not an object of {type(item).__name__}")
+    return items
+
+
+def backward(
+    tensors: "_C.Tensor | Sequence[_C.Tensor]",
+    grad_tensors: "_C.Tensor | Sequence[_C.Tensor | None] | None" = None,
+    retain_graph: "bool | None" = None,
+    create_graph: bool = False,
+    inputs: "_C.Tensor | Iterable[_C.Tensor] | None" = None,
+    *,
+    keep_graph: "bool | None" = None,
+) -> None:
+    """Accumulates the gradients of the leaves that `tensors` were computed from.
+
+    `retain_graph`, or `keep_graph`, keeps what was saved for another run; with `create_graph` the run
+    is recorded itself. `inputs` are the only tensors to accumulate for.
+    """
+    _ops.load_aten()
+    keep = create_graph if retain_graph is None and keep_graph is None else retain_graph or keep_graph
+    if inputs is not None and not (wanted := _tensors("backward: inputs", inputs)):
+        raise RuntimeError("'inputs' argument to backward cannot be empty.")
+    _gradients.backward(
+        _tensors("backward", tensors),
+        _tensors("backward: gradients", grad_tensors, none=True),
+        bool(keep),
+        create_graph,
+        [] if inputs is None else wanted,
+    )
+
+
+def grad(
+    outputs: "_C.Tensor | Sequence[_C.Tensor]",
+    inputs: "_C.Tensor | Sequence[_C.Tensor]",
+    grad_outputs: "_C.Tensor | Sequence[_C.Tensor | None] | None" = None,
+    retain_graph: "bool | None" = None,
+    create_graph: bool = False,
+    allow_unused: "bool | None" = None,
+    *,
+    keep_graph: "bool | None" = None,
+) -> "tuple[_C.Tensor | None, ...]":
+    """The gradients of `outputs` for `inputs`, which are not accumulated anywhere.
+
+    Raises ValueError for an input that was not used, unless `allow_unused`; then it is None.
+    """
+    _ops.load_aten()
+    keep = create_graph if retain_graph is None and keep_graph is None else retain_graph or keep_graph
+    return _gradients.grad_of(
+        _tensors("grad", outputs),
+        _tensors("grad: inputs", inputs),
+        _tensors("grad: gradients", grad_outputs, none=True),
+        bool(keep),
+        create_graph,
+        bool(allow_unused),
+    )

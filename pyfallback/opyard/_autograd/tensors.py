@@ -1,0 +1,96 @@
+"""What `_C.Tensor` asks about gradients: attributes and methods by their names."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .. import _C, _gradients
+from .functions import Node
+from .runs import backward as _backward
+
+
+class RemovableHandle:
+    """What takes a hook away again: remove(), or the end of a `with` statement."""
+
+    def __init__(self, function: "_gradients.Function", number: int) -> None:
+        self._function: _gradients.Function | None = function
+        self.id = number
+
+    def remove(self) -> None:
+        """Takes the hook away; once is enough, and it may be done by the hook."""
+        function, self._function = self._function, None
+        if function is not None:
+            function._remove_hook(self.id)
+
+    def __enter__(self) -> "RemovableHandle":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def _retains_grad(tensor: "_C.Tensor") -> bool:
+    return tensor in _retaining if not _gradients.is_leaf(tensor) else False
+
+
+_retaining: "weakref.WeakKeyDictionary" = weakref.WeakKeyDictionary()
+
+
+def get(tensor: "_C.Tensor", name: str) -> Any:
+    if name == "grad_fn":
+        function = _gradients.grad_fn(tensor)
+        return None if function is None else Node(function)
+    if name == "retains_grad":
+        return _retains_grad(tensor)
+    return getattr(_gradients, name)(tensor)
+
+
+def set_(tensor: "_C.Tensor", name: str, value: Any) -> None:
+    if name == "requires_grad":
+        if not isinstance(value, bool):
+            raise TypeError(f"requires_grad is True or False, not {value!r}")
+        _gradients.set_requires_grad(tensor, value)
+    elif value is None or isinstance(value, _C.Tensor):
+        _gradients.set_grad(tensor, value)
+    else:
+        raise TypeError(f"grad is a Tensor or None, not an object of {type(value).__name__}")
+
+
+def _requires_grad_(tensor: "_C.Tensor", requires_grad: bool = True) -> "_C.Tensor":
+    _gradients.set_requires_grad(tensor, bool(requires_grad))
+    return tensor
+
+
+def _run_backward(
+    tensor: "_C.Tensor",
+    gradient: "_C.Tensor | None" = None,
+    retain_graph: "bool | None" = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+    *,
+    keep_graph: "bool | None" = None,
+) -> None:
+    _backward(tensor, gradient, retain_graph, create_graph, inputs, keep_graph=keep_graph)
+
+
+def _retain_grad(tensor: "_C.Tensor") -> None:
+    _gradients.retain_grad(tensor)
+    _retaining[tensor] = True
+
+
+def _register_hook(tensor: "_C.Tensor", hook: Callable) -> RemovableHandle:
+    if not callable(hook):
+        raise TypeError(f"a hook is a function, not an object of {type(hook).__name__}")
+    return RemovableHandle(*_gradients.add_tensor_hook(tensor, hook))
+
+
+_METHODS = {
+    "requires_grad_": _requires_grad_,
+    "backward": _run_backward,
+    "retain_grad": _retain_grad,
+    "register_hook": _register_hook,
+}
+
+
+def call(name: str, tensor: "_C.Tensor", *args: Any, **kwargs: Any) -> Any:
+    return _METHODS[name](tensor, *args, **kwargs)

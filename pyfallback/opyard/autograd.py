@@ -1,0 +1,53 @@
+"""Gradients: what is computed with operators, taken back to what it was computed from.
+
+    x = opyard.tensor([1.0, 2.0]).requires_grad_()
+    (x * x).sum().backward()
+    x.grad                                     # [2., 4.]
+
+    with opyard.autograd.no_grad():            # nothing is recorded here
+        x -= 0.1 * x.grad
+
+Formulas of operators are text beside their schemas: Library.derivative(); an operation whose backward
+is Python is a Function. See the guide on gradients.
+"""
+
+from . import _gradients
+from ._autograd.functions import Function, FunctionCtx, Node, once_differentiable
+from ._autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from ._autograd.modes import (
+    detect_anomaly,
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from ._autograd.runs import backward, grad
+from ._autograd.tensors import RemovableHandle
+from ._gradients import check_formulas, formulas, queue_callback
+
+__all__ = [
+    "Function",
+    "FunctionCtx",
+    "GradcheckError",
+    "Node",
+    "RemovableHandle",
+    "backward",
+    "check_formulas",
+    "detect_anomaly",
+    "enable_grad",
+    "formulas",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "once_differentiable",
+    "queue_callback",
+    "set_grad_enabled",
+]
+
+_gradients.arm()

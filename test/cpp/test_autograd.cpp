@@ -1,0 +1,81 @@
+// test_autograd.cpp: gradients from C++: what is recorded, and what a backward gives.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "aten.h"
+#include "opyard/autograd.h"
+#include "opyard/library.h"
+
+namespace opyard {
+namespace {
+
+using autograd::backward;
+using autograd::gradient_of;
+using autograd::require_gradient;
+
+Tensor vector_of(std::initializer_list<float> values) {
+  Tensor tensor = Tensor::empty(std::array{std::int64_t(values.size())});
+  std::copy(values.begin(), values.end(), tensor.mutable_data<float>());
+  return tensor;
+}
+
+std::vector<float> values_of(const Tensor& tensor) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) values.push_back(tensor.data<float>()[i]);
+  return values;
+}
+
+class Autograd : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { load_library(kKernelsLibrary); }
+
+  static Tensor mul(const Tensor& a, const Tensor& b) {
+    return require_operator("aten::mul.Tensor")
+        .typed<Tensor(const Tensor&, const Tensor&)>()
+        .call(a, b);
+  }
+  static Tensor sum(const Tensor& a) {
+    return require_operator("aten::sum")
+        .typed<Tensor(const Tensor&, std::optional<DType>)>()
+        .call(a, std::nullopt);
+  }
+};
+
+TEST_F(Autograd, G1_the_square_of_a_leaf_has_twice_it_as_gradient) {
+  const Tensor x = vector_of({1, 2, 3});
+  require_gradient(x);
+  backward(sum(mul(x, x)));
+  EXPECT_EQ(values_of(gradient_of(x)), (std::vector<float>{2, 4, 6}));
+}
+
+TEST_F(Autograd, G9_a_second_backward_says_that_what_was_saved_is_freed) {
+  const Tensor x = vector_of({1, 2});
+  require_gradient(x);
+  const Tensor y = sum(mul(x, x));
+  backward(y);
+  try {
+    backward(y);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("backward through the graph a second time"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(Autograd, G17_a_chain_of_a_million_functions_runs_and_ends_without_recursion) {
+  const Tensor x = vector_of({1});
+  require_gradient(x);
+  Tensor y = x;
+  for (int i = 0; i < 1'000'000; ++i) {
+    auto function = autograd::make_function("Same", {&y, 1}, [](autograd::Gradients g) { return g; });
+    y = vector_of({1});
+    autograd::set_history(y, {function, function->add_input(autograd::Expected(y))});
+  }
+  backward(y);
+  EXPECT_EQ(values_of(gradient_of(x)), std::vector<float>{1});
+}
+
+}  // namespace
+}  // namespace opyard

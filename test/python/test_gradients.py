@@ -1,0 +1,697 @@
+"""Gradients from Python: what is recorded, runs, hooks, modes, functions (G, A32, F16 to F21)."""
+
+import gc
+import threading
+
+import opyard
+import pytest
+from opyard import autograd
+from opyard.library import Library
+
+aten = opyard.ops.aten
+
+
+def leaf(values, dtype=opyard.float64):
+    return opyard.tensor(values, dtype=dtype).requires_grad_()
+
+
+def test_G1_backward_accumulates_in_leaves():
+    x = leaf([1.0, 2.0, 3.0])
+    y = (x * x).sum()
+    assert y.requires_grad
+    assert not y.is_leaf
+    assert x.is_leaf
+    assert y.grad_fn.name() == "SumBackward"
+    y.backward()
+    assert x.grad.tolist() == [2, 4, 6]
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [4, 6, 8]
+
+
+def test_G1_functions_lead_to_those_that_gave_the_arguments():
+    x = leaf([1.0])
+    y = x * x
+    (first, number), (second, _) = y.grad_fn.next_functions
+    assert first.name() == second.name() == "AccumulateGrad"
+    assert first == second
+    assert number == 0
+    assert x.grad_fn is None
+
+
+def test_G2_nothing_flows_where_nothing_is_wanted():
+    x = leaf([1.0, 2.0])
+    w = opyard.tensor([3.0, 4.0], dtype=opyard.float64)
+    y = x * w
+    assert y.grad_fn.next_functions[1] == (None, 0)
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 4]
+    assert w.grad is None
+
+
+def test_G3_sequence_numbers_grow():
+    x = leaf([1.0])
+    a = x * 2
+    b = a * 2
+    assert b.grad_fn.sequence_nr > a.grad_fn.sequence_nr
+
+
+def test_G4_grad_gives_and_accumulates_nothing():
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    y = (x * w).sum()
+    (gx,) = autograd.grad(y, x, keep_graph=True)
+    assert gx.tolist() == [3, 4]
+    assert x.grad is None
+    gx, gw = autograd.grad(y, [x, w])
+    assert gw.tolist() == [1, 2]
+
+
+def test_G4_grad_of_what_is_no_leaf():
+    x = leaf([2.0])
+    a = x * x
+    b = a * a
+    ga, gx = autograd.grad(b, [a, x])
+    assert ga.tolist() == [8]
+    assert gx.tolist() == [32]
+
+
+def test_G4_backward_for_some_inputs_accumulates_there_alone():
+    x, w = leaf([1.0]), leaf([2.0])
+    (x * w).backward(inputs=[w])
+    assert x.grad is None
+    assert w.grad.tolist() == [1]
+
+
+def test_G6_a_prehook_that_gives_false_stops_the_function():
+    x = leaf([1.0])
+    y = x * 2
+    seen = []
+    y.grad_fn.register_prehook(lambda gradients: seen.append(len(gradients)) or False)
+    y.backward()
+    assert seen == [1]
+    assert x.grad is None
+
+
+def test_G6_a_callback_at_the_end_of_a_run():
+    x = leaf([1.0])
+    seen = []
+    x.register_hook(lambda g: autograd.queue_callback(lambda: seen.append(x.grad.tolist())))
+    (x * 2).backward()
+    assert seen == [[2]]
+    with pytest.raises(ValueError, match="while one runs"):
+        autograd.queue_callback(lambda: None)
+
+
+class Wrong(autograd.Function):
+    @staticmethod
+    def forward(ctx, x, gradients):
+        ctx.gradients = gradients
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.gradients
+
+
+def test_G7_a_gradient_of_another_shape_is_refused():
+    x = leaf([1.0, 2.0])
+    y = Wrong.apply(x, (opyard.tensor([1.0, 2.0, 3.0], dtype=opyard.float64), None))
+    with pytest.raises(RuntimeError, match=r"invalid gradient at index 0 - got \[3\] but expected"):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_G7_a_gradient_of_another_float_is_converted_and_of_integers_refused():
+    x = leaf([1.0, 2.0])
+    Wrong.apply(x, (opyard.tensor([1.0, 2.0]), None)).sum().backward()
+    assert x.grad.dtype is opyard.float64
+    with pytest.raises(RuntimeError, match="got dtype int64"):
+        Wrong.apply(x, (opyard.tensor([1, 2]), None)).sum().backward()
+
+
+def test_G8_a_wrong_count_is_refused_and_trailing_nones_are_not():
+    x = leaf([1.0])
+    one = opyard.tensor([1.0], dtype=opyard.float64)
+    with pytest.raises(RuntimeError, match=r"incorrect number of gradients \(expected 2, got 3\)"):
+        Wrong.apply(x, (one, None, one)).backward()
+    Wrong.apply(x, (one, None, None)).backward()
+    assert x.grad.tolist() == [1]
+    with pytest.raises(TypeError, match="expected Variable or None"):
+        Wrong.apply(x, ("text", None)).backward()
+
+
+def test_G9_a_second_backward_is_refused_unless_the_graph_is_kept():
+    x = leaf([1.0])
+    y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    with pytest.raises(ValueError, match="backward through the graph a second time"):
+        y.backward()
+    assert x.grad.tolist() == [4]
+
+
+def test_G10_what_was_saved_and_written_since_is_found():
+    x = leaf([1.0, 2.0])
+    a = x * 1
+    y = a * a
+    a.add_(1)
+    with pytest.raises(ValueError, match=r"modified by an inplace operation: float64\[2\]"):
+        y.sum().backward()
+
+
+def test_G10_an_output_is_saved_without_a_cycle():
+    x = leaf([1.0])
+    gc.collect()
+    before = opyard.testing.live_objects() if hasattr(opyard.testing, "live_objects") else None
+    for _ in range(100):
+        y = x.exp()
+        del y
+    if before is not None:
+        assert opyard.testing.live_objects() == before
+
+
+def test_G11_versions_are_shared_by_views_and_detached_tensors():
+    x = opyard.tensor([1.0, 2.0])
+    version = x._version
+    x[0].add_(1)
+    assert x._version == version + 1
+    assert x.detach()._version == version + 1
+
+
+def test_G12_the_gradient_of_a_gradient():
+    x = leaf([3.0])
+    y = x * x * x
+    (first,) = autograd.grad(y, x, create_graph=True)
+    assert first.tolist() == [27]
+    (second,) = autograd.grad(first, x, create_graph=True)
+    assert second.tolist() == [18]
+    (third,) = autograd.grad(second, x)
+    assert third.tolist() == [6]
+
+
+def test_G13_modes_are_nested_and_of_the_thread():
+    x = leaf([1.0])
+    with autograd.no_grad():
+        assert not (x * 2).requires_grad
+        with autograd.enable_grad():
+            assert (x * 2).requires_grad
+        assert not autograd.is_grad_enabled()
+        seen = []
+        thread = threading.Thread(target=lambda: seen.append(autograd.is_grad_enabled()))
+        thread.start()
+        thread.join()
+        assert seen == [True]
+    assert (x * 2).requires_grad
+
+    @autograd.no_grad()
+    def compute():
+        return x * 2
+
+    assert not compute().requires_grad
+    with autograd.set_grad_enabled(False):
+        assert not (x * 2).requires_grad
+    assert autograd.is_grad_enabled()
+
+
+def test_A32_no_grad_changes_no_key_and_inference_mode_does():
+    from opyard import dispatch
+
+    before = dispatch.local_include_set(), dispatch.local_exclude_set()
+    with autograd.no_grad():
+        assert (dispatch.local_include_set(), dispatch.local_exclude_set()) == before
+    with autograd.inference_mode():
+        assert not dispatch.local_include_set().has("ADInplaceOrView")
+        assert dispatch.local_exclude_set().has("AutogradFunctionality")
+        made = opyard.tensor([1.0])
+        assert made.is_inference()
+        assert "Autograd" not in str(dispatch.keys_of(made))
+    assert (dispatch.local_include_set(), dispatch.local_exclude_set()) == before
+    with pytest.raises(ValueError, match="inference tensor"):
+        made.requires_grad_()
+    x = leaf([1.0], opyard.float32)
+    with pytest.raises(ValueError, match="inference tensor"):
+        x * made
+
+
+@pytest.mark.parametrize(
+    ("run", "text"),
+    [
+        (lambda: (leaf([1.0, 2.0]) * 2).backward(), "only for scalar outputs"),
+        (lambda: opyard.tensor([1.0]).backward(), "element 0 of tensors does not require grad"),
+        (
+            lambda: autograd.grad(leaf([1.0]) * 2, leaf([1.0])),
+            "appears to not have been used in the graph",
+        ),
+        (
+            lambda: (leaf([1.0]) * 2).backward(opyard.tensor([1.0, 2.0], dtype=opyard.float64)),
+            r"grad_output\[0\] has a shape of \[2\] and output\[0\] has a shape of \[1\]",
+        ),
+        (lambda: leaf([1.0]).add_(1), "a leaf Variable that requires grad is being used"),
+        (lambda: leaf([1.0, 2.0])[0].add_(1), "a view of a leaf Variable that requires grad"),
+        (lambda: leaf([1, 2], opyard.int64), "floating point"),
+        (lambda: opyard.tensor([1.0]).register_hook(print), "doesn't require gradient"),
+        (lambda: setattr(leaf([1.0]) * 2, "requires_grad", False), "leaf variables"),
+    ],
+)
+def test_G14_bad_input_is_named(run, text):
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=text):
+        run()
+
+
+def test_G15_hooks_run_in_order_and_may_replace():
+    x = leaf([1.0])
+    seen = []
+    x.register_hook(lambda g: seen.append(g.tolist()) or g * 2)
+    second = x.register_hook(lambda g: seen.append(g.tolist()))
+    (x * 3).backward()
+    assert seen == [[3], [6]]
+    assert x.grad.tolist() == [6]
+    second.remove()
+    second.remove()
+    (x * 3).backward()
+    assert seen == [[3], [6], [3]]
+
+
+def test_G15_a_hook_that_removes_itself_raises_or_gives_a_text():
+    x = leaf([1.0])
+    handles = []
+    handles.append(x.register_hook(lambda g: handles[0].remove()))
+    (x * 3).backward()
+    (x * 3).backward()
+    assert x.grad.tolist() == [6]
+    bad = x.register_hook(lambda g: "text")
+    with pytest.raises(TypeError, match="expected Variable, but hook returned 'str'"):
+        (x * 3).backward()
+    bad.remove()
+    fault = KeyError("mine")
+
+    def fail(g):
+        raise fault
+
+    y = x * 3
+    y.register_hook(fail)
+    with pytest.raises(KeyError) as raised:
+        y.backward()
+    assert raised.value is fault
+    assert x.grad.tolist() == [6]
+
+
+def test_G15_the_gradient_of_what_is_no_leaf_is_kept():
+    x = leaf([1.0])
+    y = x * 2
+    y.retain_grad()
+    y.retain_grad()
+    (y * 3).backward()
+    assert y.grad.tolist() == [3]
+    assert y.retains_grad
+
+
+def test_G15_a_hook_calls_backward():
+    x, w = leaf([1.0]), leaf([5.0])
+    x.register_hook(lambda g: (w * w).backward())
+    (x * 3).backward()
+    assert w.grad.tolist() == [10]
+
+
+class Square(autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * x * 2
+
+
+def test_G16_a_function_in_python():
+    x = leaf([3.0])
+    y = Square.apply(x)
+    assert y.grad_fn.name() == "SquareBackward"
+    y.backward()
+    assert x.grad.tolist() == [6]
+    with pytest.raises(RuntimeError, match="second time"):
+        y.backward()
+    assert autograd.gradcheck(Square.apply, [leaf([1.0, 2.0])])
+    assert autograd.gradgradcheck(Square.apply, [leaf([1.0, 2.0])])
+
+
+def test_G16_what_a_function_may_give_and_mark():
+    class Several(autograd.Function):
+        @staticmethod
+        def forward(ctx, x, scale):
+            mask = x > 0
+            ctx.mark_non_differentiable(mask)
+            ctx.scale = scale
+            return x, mask, "text", x * scale
+
+        @staticmethod
+        def backward(ctx, g, _, __, h):
+            assert g.tolist() == [0, 0]
+            return g + h * ctx.scale, None
+
+    x = leaf([1.0, -2.0])
+    same, mask, text, scaled = Several.apply(x, 3)
+    assert same is not x
+    assert text == "text"
+    assert not mask.requires_grad
+    scaled.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    with autograd.no_grad():
+        assert not Several.apply(x, 3)[3].requires_grad
+
+
+def test_G16_once_differentiable():
+    class Once(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        @autograd.once_differentiable
+        def backward(ctx, grad):
+            return grad * 2
+
+    x = leaf([1.0])
+    seed = leaf([1.0])
+    (g,) = autograd.grad(Once.apply(x), x, seed, create_graph=True)
+    assert g.tolist() == [2]
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        g.backward()
+
+
+def test_G16_no_function_is_leaked():
+    import weakref
+
+    class Held(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.mine = marker = Marker()
+            seen.append(weakref.ref(marker))
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    class Marker:
+        pass
+
+    seen = []
+    y = Held.apply(leaf([1.0]))
+    assert seen[0]() is not None
+    y.backward()
+    del y
+    assert seen[0]() is None
+
+
+def test_G17_a_backward_inside_of_a_backward_to_any_depth():
+    x = leaf([1.0])
+
+    class Deeper(autograd.Function):
+        @staticmethod
+        def forward(ctx, x, depth):
+            ctx.depth = depth
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            if ctx.depth > 0:
+                with autograd.enable_grad():
+                    inner = leaf([1.0])
+                    Deeper.apply(inner, ctx.depth - 1).backward()
+                depths.append(ctx.depth)
+            return grad, None
+
+    depths = []
+    Deeper.apply(x, 100).backward()
+    assert depths == list(range(1, 101))
+    assert x.grad.tolist() == [1]
+
+
+def test_G17_a_long_chain_of_calls():
+    x = leaf([1.0])
+    y = x
+    for _ in range(50_000):
+        y = y + 1
+    y.backward()
+    assert x.grad.tolist() == [1]
+
+
+def test_G18_anomaly_mode_shows_the_call_and_finds_nan():
+    x = leaf([0.0])
+    with autograd.detect_anomaly():
+        y = (x / x).log()
+        with pytest.raises(ValueError, match="returned nan values in its 0th output") as raised:
+            y.sum().backward()
+    assert "test_gradients.py" in str(raised.value)
+
+
+def test_G19_what_is_accumulated_is_no_one_elses():
+    x = leaf([1.0, 2.0])
+    seed = opyard.tensor([1.0, 1.0], dtype=opyard.float64)
+    (x + 0).backward(seed)
+    seed.mul_(10)
+    assert x.grad.tolist() == [1, 1]
+
+
+def test_G21_two_threads_on_one_graph_that_is_kept():
+    x = leaf([1.0] * 100)
+    y = (x * x).exp().sum()
+    wanted = autograd.grad(y, x, keep_graph=True)[0].tolist()
+    found = []
+
+    def run():
+        for _ in range(50):
+            found.append(autograd.grad(y, x, keep_graph=True)[0].tolist())
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 200
+    assert all(one == wanted for one in found)
+
+
+# Views and writes.
+
+
+def test_a_write_into_a_buffer_is_differentiated():
+    y = leaf([1.0, 2.0])
+    buffer = aten.zeros([2, 2], dtype=opyard.float64)
+    buffer[0] = y
+    buffer[1] = y * 3
+    (buffer * buffer).sum().backward()
+    assert y.grad.tolist() == [2 + 18, 4 + 36]
+
+
+def test_a_view_made_before_the_write_sees_its_history():
+    y = leaf([1.0, 2.0])
+    buffer = aten.zeros([2, 2], dtype=opyard.float64)
+    row = buffer[1]
+    buffer[1] = y
+    assert row.requires_grad
+    (row * row).sum().backward()
+    assert y.grad.tolist() == [2, 4]
+
+
+def test_a_write_through_a_view_of_a_result():
+    x = leaf([1.0, 2.0, 3.0])
+    h = x * 2
+    v = h[1:]
+    v.mul_(10)
+    h.sum().backward()
+    assert x.grad.tolist() == [2, 20, 20]
+
+
+def test_an_in_place_chain_uses_what_was_there_before():
+    x = leaf([1.0, 2.0])
+    y = leaf([3.0, 4.0])
+    h = x * 1
+    h.mul_(y)
+    h.mul_(h)
+    h.sum().backward()
+    assert x.grad.tolist() == [2 * 1 * 9, 2 * 2 * 16]
+    assert y.grad.tolist() == [2 * 3 * 1, 2 * 4 * 4]
+
+
+def test_a_detached_tensor_sees_no_history():
+    x = leaf([1.0, 2.0])
+    h = x * 2
+    d = h.detach()
+    h[0] = x[1]
+    assert not d.requires_grad
+    assert not d[0].requires_grad
+    assert h.requires_grad
+
+
+def test_writes_that_must_not_be():
+    x = leaf([1.0, 2.0])
+    h = x * 2
+    with autograd.no_grad():
+        view = h[0]
+    with pytest.raises(ValueError, match="made under no_grad"):
+        view.add_(x[0])
+    wide = h[:1].expand([3])
+    with pytest.raises(ValueError, match="expanded tensor"):
+        wide.add_(1)
+    with autograd.no_grad():
+        x.add_(1)
+    assert x.tolist() == [2, 3]
+
+
+def test_filling_takes_the_history_away():
+    x = leaf([1.0, 2.0])
+    h = x * 2
+    h.zero_()
+    (h.sum() + (x * 3).sum()).backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+def test_out_forms_cannot_record():
+    x = leaf([1.0])
+    out = opyard.tensor([0.0], dtype=opyard.float64)
+    with pytest.raises(NotImplementedError, match="functions with out=... arguments don't support"):
+        aten.mul(x, x, out=out)
+
+
+# Operators of users.
+
+
+def test_F19_register_autograd():
+    lib = Library("gradlib", "DEF")
+    lib.define("scaled(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor")
+    lib.impl("scaled", lambda x, y, *, alpha=1.0: x * y * alpha, "CPU")
+    seen = []
+
+    def setup_context(ctx, inputs, keyword_only_inputs, output):
+        x, y = inputs
+        ctx.save_for_backward(x, y)
+        ctx.alpha = keyword_only_inputs["alpha"]
+        seen.append(ctx.needs_input_grad)
+
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * y * ctx.alpha, grad * x * ctx.alpha
+
+    opyard.library.register_autograd("gradlib::scaled", backward, setup_context=setup_context)
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    opyard.ops.gradlib.scaled(x, y, alpha=2.0).sum().backward()
+    assert x.grad.tolist() == [6, 8]
+    assert y.grad.tolist() == [2, 4]
+    assert seen == [(True, True, False)]
+    with autograd.no_grad():
+        opyard.ops.gradlib.scaled(x, y)
+    assert len(seen) == 1
+
+
+def test_X31_a_derivative_is_a_line():
+    lib = Library("gradline", "DEF")
+    lib.define("scaled(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor")
+    lib.impl("scaled", lambda x, y, *, alpha=1.0: x * y * alpha, "CPU")
+    lib.derivative(
+        "scaled", {"x": "sum_to(grad * y * alpha, x)", "y": "sum_to(grad * x * alpha, y)"}
+    )
+    x, y = leaf([1.0, 2.0]), leaf([3.0])
+    run = lambda x, y: opyard.ops.gradline.scaled(x, y, alpha=2.0)  # noqa: E731
+    assert autograd.gradcheck(run, [x, y])
+    assert autograd.gradgradcheck(run, [x, y])
+    with pytest.raises(RuntimeError, match="for 'z', which is no argument"):
+        lib.derivative("scaled", {"z": "grad"})
+
+
+def test_X31_a_wrong_formula_is_shown_with_its_place():
+    lib = Library("gradwrong", "DEF")
+    lib.define("one(Tensor x) -> Tensor")
+    lib.impl("one", lambda x: x * 1, "CPU")
+    lib.derivative("one", {"x": "grad * y"})
+    with pytest.raises(ValueError, match="the derivative of gradwrong::one for x") as raised:
+        autograd.check_formulas(opyard.ops.gradwrong.one.default)
+    assert "^" in str(raised.value)
+    with pytest.raises(ValueError, match="the derivative of gradwrong::one for x"):
+        opyard.ops.gradwrong.one(leaf([1.0]))
+
+
+def test_F21_an_operator_without_a_formula_raises_at_backward():
+    lib = Library("gradless", "DEF")
+    lib.define("one(Tensor x) -> Tensor")
+    lib.define("write_(Tensor(a!) x) -> Tensor(a!)")
+    lib.impl("one", lambda x: x * 1, "CPU")
+    lib.impl("write_", lambda x: x.add_(1), "CPU")
+    x = leaf([1.0])
+    y = opyard.ops.gradless.one(x)
+    assert y.requires_grad
+    with pytest.raises(NotImplementedError, match="no autograd formula"):
+        y.backward()
+    with pytest.raises(NotImplementedError, match="writes an argument"):
+        opyard.ops.gradless.write_(x * 1)
+
+
+def test_F18_a_declared_write_that_was_not_counted_is():
+    lib = Library("gradwrites", "DEF")
+    lib.define("fill(Tensor(a!) x) -> ()")
+    lib.impl("fill", lambda x: x.numpy().fill(5), "CPU")
+    autograd.is_grad_enabled()
+    x = leaf([1.0])
+    h = x * 1
+    y = h * h
+    with autograd.no_grad():
+        version = h._version
+        opyard.ops.gradwrites.fill(h)
+        assert h._version == version + 1
+    with pytest.raises(ValueError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_F20_lists_take_and_give_lists():
+    lib = Library("gradlists", "DEF")
+    lib.define("both(Tensor[] xs) -> Tensor[]")
+    lib.impl("both", lambda xs: [x * 2 for x in xs], "CPU")
+    opyard.library.register_autograd(
+        "gradlists::both", lambda ctx, grads: [g * 2 for g in grads]
+    )
+    a, b = leaf([1.0]), leaf([2.0])
+    first, second = opyard.ops.gradlists.both([a, b])
+    (first + second * 3).backward()
+    assert (a.grad.tolist(), b.grad.tolist()) == ([2], [6])
+
+
+def test_F44_handlers_stay_below_autograd():
+    from opyard.dispatch import DispatchMode
+
+    class Log(DispatchMode):
+        def __opyard_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(func.name())
+            return func(*args, **(kwargs or {}))
+
+    seen = []
+    x = leaf([2.0])
+    with Log():
+        y = x * x
+    assert y.requires_grad
+    assert seen == ["aten::mul.Tensor"]
+    y.backward()
+    assert x.grad.tolist() == [4]
+
+
+def test_G20_a_thousand_steps_leave_nothing():
+    import resource
+
+    w = leaf([0.5] * 64)
+    x = opyard.tensor([1.0] * 64, dtype=opyard.float64)
+
+    def step():
+        loss = ((x * w).tanh() - 1).pow(2).sum()
+        loss.backward()
+        with autograd.no_grad():
+            w.sub_(w.grad * 0.01)
+        w.grad = None
+
+    for _ in range(200):
+        step()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(1000):
+        step()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1024
