@@ -15,6 +15,10 @@ Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Lay
                std::optional<Device> device, std::optional<bool> pin_memory, bool /*non_blocking*/,
                std::optional<MemoryFormat> memory_format) {
   constexpr const char* kOp = "aten::_to_copy";
+  if (device && device->backend == Backend::Meta) {
+    require_defined(kOp, "self", self);
+    return Tensor::empty(self.sizes(), dtype.value_or(self.dtype()), *device);
+  }
   require_cpu(kOp, "self", self);
   require_plain(kOp, layout, pin_memory);
   require_row_major(kOp, memory_format);
@@ -40,6 +44,41 @@ Tensor to_dtype(const Tensor& self, DType dtype, bool non_blocking, bool copy,
                         std::optional<MemoryFormat>)>();
   return op.call(self, dtype, std::nullopt, std::nullopt, std::nullopt, non_blocking,
                  memory_format);
+}
+
+// Without elements there is nothing to copy but sizes.
+Tensor to_copy_on_meta(const Tensor& self, std::optional<DType> dtype, std::optional<Layout>,
+                       std::optional<Device> device, std::optional<bool>, bool,
+                       std::optional<MemoryFormat>) {
+  OPYARD_REQUIRE(!device || device->backend == Backend::Meta, Unsupported,
+                 "aten::_to_copy: self is ", self, " on meta, which has no elements to copy to ",
+                 *device, "; make the tensor there");
+  return Tensor::empty(self.sizes(), dtype.value_or(self.dtype()), self.device());
+}
+
+Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype,
+                 bool non_blocking, bool copy, std::optional<MemoryFormat> memory_format) {
+  require_defined("aten::to", "self", self);
+  const Device there = device.value_or(self.device());
+  const DType wanted = dtype.value_or(self.dtype());
+  if (there == self.device()) return to_dtype(self, wanted, non_blocking, copy, memory_format);
+  static const auto op =
+      require_operator("aten::_to_copy")
+          .typed<Tensor(const Tensor&, std::optional<DType>, std::optional<Layout>,
+                        std::optional<Device>, std::optional<bool>, bool,
+                        std::optional<MemoryFormat>)>();
+  return op.call(self, wanted, std::nullopt, there, std::nullopt, non_blocking, memory_format);
+}
+
+Tensor to_device_and_dtype(const Tensor& self, Device device, DType dtype, bool non_blocking,
+                           bool copy, std::optional<MemoryFormat> memory_format) {
+  return to_device(self, device, dtype, non_blocking, copy, memory_format);
+}
+
+Tensor to_prim_device(const Tensor& self, std::optional<Device> device,
+                      std::optional<std::int64_t> dtype, bool non_blocking, bool copy) {
+  const auto wanted = dtype ? std::optional(require_dtype(*dtype)) : std::nullopt;
+  return to_device(self, device, wanted, non_blocking, copy, std::nullopt);
 }
 
 Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
@@ -85,6 +124,14 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
       "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
       "MemoryFormat? memory_format=None) -> Tensor(a)",
       &to_dtype);
+  m.def(
+      "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
+      "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+      &to_device_and_dtype);
+  m.def(
+      "to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, "
+      "bool copy=False) -> Tensor(a)",
+      &to_prim_device);
   m.def("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor");
   m.def("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
         &contiguous);
@@ -96,5 +143,7 @@ OPYARD_LIBRARY_IMPL(aten, CPU, m) {
   m.impl("clone", &clone);
   m.impl("copy_", &copy_in_place);
 }
+
+OPYARD_LIBRARY_IMPL(aten, Meta, m) { m.impl("_to_copy", &to_copy_on_meta); }
 
 }  // namespace opyard::kernels

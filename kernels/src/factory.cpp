@@ -54,6 +54,28 @@ Tensor empty(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice dev
                     device, pin_memory);
 }
 
+Tensor empty_strided(IntSpan size, IntSpan stride, MaybeDType dtype, MaybeLayout layout,
+                     MaybeDevice device, MaybeBool pin_memory) {
+  constexpr const char* kOp = "aten::empty_strided";
+  require_sizes(kOp, size);
+  require_plain(kOp, layout, pin_memory);
+  std::int64_t room = size.size() == stride.size() ? 1 : 0;
+  for (std::size_t i = 0; i < size.size() && room > 0; ++i) {
+    std::int64_t reach = 0;
+    if (stride[i] < 0 ||
+        __builtin_mul_overflow(std::max<std::int64_t>(size[i] - 1, 0), stride[i], &reach) ||
+        __builtin_add_overflow(room, reach, &room)) {
+      room = 0;
+    }
+  }
+  if (room == 0) {
+    refuse(ErrorKind::BadShape, {kOp, ": size is ", size, " and stride is ", stride,
+                                 "; a stride of 0 or more is needed for each size"});
+  }
+  return Tensor::empty(std::array{room}, dtype.value_or(kDefaultFloat), device.value_or(Device{}))
+      .as_strided(size, stride, 0);
+}
+
 Tensor zeros(IntSpan size, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
              MaybeBool pin_memory) {
   return filled("aten::zeros", size, false, dtype.value_or(kDefaultFloat), layout, device,
@@ -97,6 +119,7 @@ Tensor eye(std::int64_t n, MaybeDType dtype, MaybeLayout layout, MaybeDevice dev
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("empty.memory_format(SymInt[] size, *, " OPYARD_OPTIONS
         ", MemoryFormat? memory_format=None) -> Tensor");
+  m.def("empty_strided(SymInt[] size, SymInt[] stride, *, " OPYARD_OPTIONS ") -> Tensor");
   m.def("zeros(SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor");
   m.def("ones(SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor");
   m.def("full(SymInt[] size, Scalar fill_value, *, " OPYARD_OPTIONS ") -> Tensor");
@@ -106,8 +129,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("arange.start(Scalar start, Scalar end, *, " OPYARD_OPTIONS ") -> Tensor");
   m.def("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, " OPYARD_OPTIONS
         ") -> Tensor");
-  for (const char* name : {"empty.memory_format", "zeros", "ones", "full", "eye", "eye.m", "arange",
-                           "arange.start", "arange.start_step"}) {
+  for (const char* name : {"empty.memory_format", "empty_strided", "zeros", "ones", "full", "eye",
+                           "eye.m", "arange", "arange.start", "arange.start_step"}) {
     m.impl(name, DispatchKey::BackendSelect, &select_backend);
   }
 }
@@ -115,13 +138,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
   m.impl("empty.memory_format", &empty);
+  m.impl("empty_strided", &empty_strided);
   m.impl("zeros", &zeros);
   m.impl("ones", &ones);
   m.impl("full", &full);
   m.impl("eye", &eye);
   m.impl("eye.m", &eye_m);
 }
-
-OPYARD_LIBRARY_IMPL(aten, Meta, m) { m.impl("empty.memory_format", &empty); }
 
 }  // namespace opyard::kernels

@@ -17,6 +17,10 @@ Scalar local_scalar_dense(const Tensor& self) {
   switch (self.dtype()) {
     case DType::Bool:
       return *self.data<bool>();
+    case DType::ComplexFloat:
+      return Scalar(std::complex<double>(*self.data<std::complex<float>>()));
+    case DType::ComplexDouble:
+      return Scalar(*self.data<std::complex<double>>());
     case DType::Float32:
     case DType::Float64:
       return *converted(kOp, self, DType::Float64).data<double>();

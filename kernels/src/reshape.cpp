@@ -1,15 +1,15 @@
 // kernels/reshape.cpp: the same elements under other sizes: view, reshape, flatten.
 //
-// view never copies and refuses where it would have to; reshape copies then. See strides.cpp.
+// view never copies and refuses where it would have to; reshape copies then. See tensor/view_strides.cpp.
 #include <opyard/library.h>
+#include <opyard/tensor/views.h>
 
 #include "check.h"
-#include "strides.h"
+#include "symbolic.h"
 
 namespace opyard::kernels {
-namespace {
 
-Tensor view(const Tensor& self, IntSpan size) {
+Tensor view_with_sizes(const Tensor& self, IntSpan size) {
   constexpr const char* kOp = "aten::view";
   require_defined(kOp, "self", self);
   const DimVector sizes = infer_sizes(kOp, size, self.numel());
@@ -22,6 +22,8 @@ Tensor view(const Tensor& self, IntSpan size) {
   }
   return self.as_strided(sizes, *strides, self.storage_offset());
 }
+
+namespace {
 
 Tensor reshape(const Tensor& self, IntSpan shape) {
   using View = Tensor(const Tensor&, IntSpan);
@@ -62,6 +64,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
         &flatten);
 }
 
-OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) { m.impl("view", &view); }
+OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) { m.impl("view", &view_with_sizes); }
 
 }  // namespace opyard::kernels

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "check.h"
+#include "symbolic.h"
 
 namespace opyard::kernels {
 namespace {
@@ -23,6 +24,7 @@ std::size_t require_dim(const char* op, const Tensor& self, std::int64_t dim) {
 Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index) {
   constexpr const char* kOp = "aten::select.int";
   const std::size_t at = require_dim(kOp, self, dim);
+  if (has_symbolic_sizes(self)) return symbolic_select(self, at, index);
   const std::int64_t size = self.sizes()[at];
   require_index(kOp, "index", index, at, self);
   DimVector sizes, strides;

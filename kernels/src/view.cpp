@@ -6,6 +6,7 @@
 #include <opyard/library.h>
 
 #include "check.h"
+#include "symbolic.h"
 
 namespace opyard::kernels {
 namespace {
@@ -15,6 +16,7 @@ Tensor with_dims_swapped(const char* op, const Tensor& self, std::int64_t dim0, 
   const auto a = std::size_t(wrap_dim(op, dim0, self.dim()));
   const auto b = std::size_t(wrap_dim(op, dim1, self.dim()));
   if (self.dim() == 0) return self.alias();
+  if (has_symbolic_sizes(self)) return symbolic_transpose(self, a, b);
   DimVector sizes(self.sizes()), strides(self.strides());
   std::swap(sizes[a], sizes[b]);
   std::swap(strides[a], strides[b]);
@@ -44,6 +46,7 @@ Tensor permute(const Tensor& self, IntSpan dims) {
                                  "; dims must name each dimension of self once"});
   }
   dim_flags(kOp, dims, self.dim());  // refuses repetitions
+  if (has_symbolic_sizes(self)) return symbolic_permute(kOp, self, dims);
   DimVector sizes, strides;
   for (const std::int64_t given : dims) {
     const auto dim = std::size_t(wrap_dim(kOp, given, self.dim()));
@@ -53,7 +56,9 @@ Tensor permute(const Tensor& self, IntSpan dims) {
   return self.as_strided(sizes, strides, self.storage_offset());
 }
 
-Tensor expand(const Tensor& self, IntSpan size, bool /*implicit*/) {
+}  // namespace
+
+Tensor expand_to_sizes(const Tensor& self, IntSpan size) {
   constexpr const char* kOp = "aten::expand";
   require_defined(kOp, "self", self);
   bool fits = std::int64_t(size.size()) >= self.dim();
@@ -76,6 +81,12 @@ Tensor expand(const Tensor& self, IntSpan size, bool /*implicit*/) {
             "it, and dimensions in front of them need a size of 0 or more"});
   }
   return self.as_strided(sizes, strides, self.storage_offset());
+}
+
+namespace {
+
+Tensor expand(const Tensor& self, IntSpan size, bool /*implicit*/) {
+  return expand_to_sizes(self, size);
 }
 
 // Without the dimensions that have size 1 and are flagged.
@@ -111,6 +122,7 @@ Tensor unsqueeze(const Tensor& self, std::int64_t dim) {
          count == 1 ? " dimension" : " dimensions", "; accepted are ", -count, " to ", count - 1});
   }
   const auto at = std::size_t(dim < 0 ? dim + count : dim);
+  if (has_symbolic_sizes(self)) return symbolic_unsqueeze(self, at);
   DimVector sizes, strides;
   for (std::size_t i = 0; i <= self.sizes().size(); ++i) {
     if (i == at) {
@@ -127,12 +139,12 @@ Tensor unsqueeze(const Tensor& self, std::int64_t dim) {
 
 Tensor alias(const Tensor& self) {
   require_defined("aten::alias", "self", self);
-  return self.alias();
+  return has_symbolic_sizes(self) ? symbolic_alias(self) : self.alias();
 }
 
 Tensor detach(const Tensor& self) {
   require_defined("aten::detach", "self", self);
-  return self.alias();
+  return has_symbolic_sizes(self) ? symbolic_alias(self) : self.alias();
 }
 
 Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride,

@@ -55,15 +55,15 @@ std::string describe_handler(const void* who) {
                      reinterpret_cast<PyTypeObject*>(answer.type.get())->tp_name);
 }
 
-// The default that a handler, which gets itself or its class first, has for `kwargs`; borrowed, null
-// where it has none. It is handed over, since CPython is slower at filling it in (bench row subclass).
-PyObject* default_of_kwargs(PyObject* function) {
-  constexpr Py_ssize_t kPosition = 4;
-  const auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-  PyObject* const defaults = PyFunction_GET_DEFAULTS(function);
-  if (code->co_argcount <= kPosition || defaults == nullptr) return nullptr;
-  const Py_ssize_t at = kPosition - (code->co_argcount - PyTuple_GET_SIZE(defaults));
-  return at < 0 ? nullptr : PyTuple_GET_ITEM(defaults, at);
+// No keyword arguments, as an empty dictionary that nobody else holds: the one of the calls before, unless a
+// handler kept it or wrote to it. A dictionary for each call would cost more (bench row subclass).
+Owned no_kwargs(Runtime& runtime) {
+  PyObject*& kept = runtime.empty_kwargs;
+  if (kept == nullptr || Py_REFCNT(kept) != 1 || PyDict_GET_SIZE(kept) != 0) {
+    PyObject* const fresh = require(runtime, PyDict_New()).release();
+    Py_XSETREF(kept, fresh);
+  }
+  return Owned::share(kept);
 }
 
 // Calls a handler as it lies on the type of a mode, or the function of a class's handler. A rule of an
@@ -74,17 +74,12 @@ PyObject* default_of_kwargs(PyObject* function) {
   const bool plain = PyFunction_Check(function) || is_rule;
   Owned bound;
   if (!plain) bound = require(runtime, PyObject_GetAttr(asked.receiver, runtime.handler_name));
-  PyObject* kwargs = call.kwargs.get();
-  if (kwargs == nullptr && PyFunction_Check(function)) kwargs = default_of_kwargs(function);
-  if (kwargs == nullptr) {
-    call.kwargs = require(runtime, PyDict_New());
-    kwargs = call.kwargs.get();
-  }
+  if (!call.kwargs) call.kwargs = no_kwargs(runtime);
   alignas(kPairBytes)
       PyObject* all[7];  // from the third on: what stands before the first is the callee's
   put_pair(all + 2, asked.receiver, call.op_object);
   put_pair(all + 4, call.types.get(), call.args.get());
-  all[6] = kwargs;
+  all[6] = call.kwargs.get();
   // What is no Python function is bound to its receiver already.
   PyObject** const first = plain ? all + 2 : all + 3;
   const auto count = std::size_t(std::end(all) - first);

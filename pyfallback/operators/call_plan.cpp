@@ -8,7 +8,9 @@
 #include "objects/convert/convert.h"
 #include "objects/convert/foreign_results.h"
 #include "objects/tensor/tensor.h"
+#include "objects/tensor/tensor_parts.h"
 #include "objects/values/integer.h"
+#include "objects/values/symbolic.h"
 #include "opyard/registry/registry.h"
 #include "runtime/types.h"
 
@@ -62,6 +64,26 @@ void lend_to(Stack& stack, TensorImpl* array) {
   static_cast<void>(lent.release_impl());
 }
 
+bool is_list_of_ints(const Type& type) {
+  return type.kind() == TypeKind::List &&
+         (type.element().kind() == TypeKind::Int || type.element().kind() == TypeKind::SymInt);
+}
+
+// Operators whose tensors may be numbers, as in PyTorch: aten's arithmetic.
+bool is_arithmetic(const OperatorName& name) {
+  static constexpr std::string_view kNames[] = {
+      "add",  "add_",         "sub",         "sub_",   "mul",      "mul_",     "div",      "div_",
+      "rsub", "floor_divide", "true_divide", "divide", "subtract", "multiply", "remainder"};
+  return name.name_space() == "aten" &&
+         std::find(std::begin(kNames), std::end(kNames), name.base_name()) != std::end(kNames);
+}
+
+bool is_int_like(const Runtime& runtime, PyObject* object) noexcept {
+  if (PyBool_Check(object)) return false;
+  if (PyLong_Check(object) || is_symbolic(runtime, object, SymKind::Int)) return true;
+  return PyIndex_Check(object) != 0 && PySequence_Check(object) == 0 && !is_tensor(runtime, object);
+}
+
 // Whether converting an object may run code of Python's, as __index__ or __dlpack__.
 bool may_run_code(const Runtime& runtime, PyObject* object) noexcept {
   PyTypeObject* const type = Py_TYPE(object);
@@ -91,7 +113,14 @@ CallPlan::CallPlan(Runtime& runtime, const Operator& op) : op_(op), direct_(runt
       storage_offset_ = parameters_.size() - 1;
     }
   }
-  if (schema.variadic_arguments || schema.variadic_results) positional_ = kCannotBeCalled;
+  takes_numbers_ = is_arithmetic(op.name());
+  ends_in_ints_ = positional_ > 0 && is_list_of_ints(*schema.arguments[positional_ - 1].type) &&
+                  std::all_of(parameters_.begin(), parameters_.begin() + positional_ - 1,
+                              [](const Parameter& parameter) { return parameter.is_tensor; });
+  if (schema.variadic_arguments || schema.variadic_results) {
+    positional_ = kCannotBeCalled;
+    ends_in_ints_ = false;
+  }
 }
 
 const CallPlan::Parameter* CallPlan::find(PyObject* name) const {
@@ -190,6 +219,44 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
   return false;
 }
 
+bool CallPlan::bind_spread(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
+                           PyObject* names, Stack& stack, ForeignArguments& arrays) const {
+  if (!ends_in_ints_ || count < positional_) return false;
+  const Py_ssize_t first = positional_ - 1;
+  for (Py_ssize_t i = first; i < count; ++i) {
+    if (!is_int_like(runtime, args[i])) return false;
+  }
+  const Owned list = checked(PyTuple_New(count - first));
+  for (Py_ssize_t i = first; i < count; ++i) {
+    PyTuple_SET_ITEM(list.get(), i - first, Owned::share(args[i]).release());
+  }
+  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  std::vector<PyObject*> all(args, args + first);
+  all.push_back(list.get());
+  all.insert(all.end(), args + count, args + count + named);
+  ArgumentMismatch mismatch;
+  return bind(runtime, all.data(), positional_, names, stack, arrays, mismatch, true);
+}
+
+bool CallPlan::bind_numbers(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
+                            PyObject* names, Stack& stack, ForeignArguments& arrays,
+                            std::vector<Owned>& made) const {
+  if (!takes_numbers_ || count > positional_) return false;
+  PyObject* const* const tensor =
+      std::find_if(args, args + count, [&](PyObject* given) { return is_tensor(runtime, given); });
+  if (tensor == args + count) return false;
+  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  std::vector<PyObject*> all(args, args + count + named);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!parameters_[std::size_t(i)].is_tensor || parameters_[std::size_t(i)].is_written) continue;
+    if (is_tensor(runtime, args[i]) || !is_number(args[i])) continue;
+    made.push_back(number_beside(runtime, args[i], tensor_unchecked(*tensor)));
+    all[std::size_t(i)] = made.back().get();
+  }
+  ArgumentMismatch mismatch;
+  return !made.empty() && bind(runtime, all.data(), count, names, stack, arrays, mismatch, true);
+}
+
 // A library counts storage offsets from where its own memory begins, which may be before the array's first element; the
 // tensor that stands for the array begins there.
 void CallPlan::move_offset(Runtime& runtime, Stack& stack, const ForeignArguments& arrays) const {
@@ -245,6 +312,23 @@ std::string CallPlan::explain_value(const ArgumentMismatch& mismatch) const {
       mismatch.details[0] == '\0' ? "" : "\nCast error details: ", mismatch.details);
 }
 
+// NumPy's names for what has another one here; empty for others.
+std::string CallPlan::advice_for_name(std::string_view name) const {
+  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"axis", "dim"},
+      {"axes", "dims"},
+      {"keepdims", "keepdim"},
+      {"newshape", "shape"},
+      {"x", "self"}};
+  for (const auto& [theirs, ours] : kNames) {
+    if (name != theirs) continue;
+    for (const Parameter& parameter : parameters_) {
+      if (parameter.argument->name == ours) return fmt::format("\nIt is called '{}' here.", ours);
+    }
+  }
+  return "";
+}
+
 // `count` arguments were given by position.
 std::string CallPlan::explain_names(std::size_t count, PyObject* names) const {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
@@ -252,8 +336,8 @@ std::string CallPlan::explain_names(std::size_t count, PyObject* names) const {
     const Parameter* const known = find(name);
     const std::string_view text = require_text(name, "the name of an argument");
     if (known == nullptr) {
-      return fmt::format("Unknown keyword argument '{}' for operator '{}'. Schema: {}", text,
-                         op_.name().name, op_.declaration());
+      return fmt::format("Unknown keyword argument '{}' for operator '{}'. Schema: {}{}", text,
+                         op_.name().name, op_.declaration(), advice_for_name(text));
     }
     if (std::size_t(known - parameters_.data()) < count) {
       return fmt::format(
@@ -267,7 +351,8 @@ std::string CallPlan::explain_names(std::size_t count, PyObject* names) const {
 void CallPlan::require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                        Stack& stack, ForeignArguments& arrays) const {
   ArgumentMismatch mismatch;
-  if (!bind(runtime, args, count, names, stack, arrays, mismatch, true)) refuse(mismatch, names);
+  if (bind(runtime, args, count, names, stack, arrays, mismatch, true)) return;
+  if (!bind_spread(runtime, args, count, names, stack, arrays)) refuse(mismatch, names);
 }
 
 void CallPlan::refuse(const ArgumentMismatch& mismatch, PyObject* names) const {

@@ -50,7 +50,16 @@ class CallPlan {
   bool bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
             Stack& stack, ForeignArguments& arrays, ArgumentMismatch& mismatch,
             bool only_candidate) const;
-  // The same, and raises what refuse() does where they do not fit.
+  // The same with the ints at the end as one list, if that is what the schema ends in: reshape(x, 3, 2) for
+  // reshape(x, [3, 2]). False if they do not fit so, either; the stack is then as it was.
+  OPYARD_COLD bool bind_spread(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
+                               PyObject* names, Stack& stack, ForeignArguments& arrays) const;
+  // The same with numbers for tensors beside another tensor, for operators of arithmetic: add.Tensor(x, 1).
+  // `made` keeps what was made of them until the call has returned.
+  OPYARD_COLD bool bind_numbers(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
+                                PyObject* names, Stack& stack, ForeignArguments& arrays,
+                                std::vector<Owned>& made) const;
+  // As bind(), and raises what refuse() does where they do not fit.
   void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Stack& stack, ForeignArguments& arrays) const;
 
@@ -91,6 +100,7 @@ class CallPlan {
                          std::string_view what) const;
   std::string explain_value(const ArgumentMismatch& mismatch) const;
   std::string explain_names(std::size_t count, PyObject* names) const;
+  std::string advice_for_name(std::string_view name) const;
 
   OPYARD_COLD void move_offset(Runtime& runtime, Stack& stack,
                                const ForeignArguments& arrays) const;
@@ -104,6 +114,9 @@ class CallPlan {
   Py_ssize_t positional_ = 0;
   // The position of an argument called storage_offset, behind a tensor that it counts in; 0 if there is none.
   std::size_t storage_offset_ = 0;
+  // Whether the last one that may be given by position is a list of ints, with nothing but tensors before it.
+  bool ends_in_ints_ = false;
+  bool takes_numbers_ = false;
 };
 
 // The results of an operator, on top of the stack, as one Python object: None, the one, or a tuple of

@@ -21,7 +21,13 @@ PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* c
   const CalledFromPython called(runtime);
   ForeignArguments arrays(args, count, names);
   CallStack stack;
-  plan.require(runtime, args, count, names, stack, arrays);
+  ArgumentMismatch mismatch;
+  std::vector<Owned> made;
+  if (!plan.bind(runtime, args, count, names, stack, arrays, mismatch, true) &&
+      !plan.bind_spread(runtime, args, count, names, stack, arrays) &&
+      !plan.bind_numbers(runtime, args, count, names, stack, arrays, made)) {
+    plan.refuse(mismatch, names);
+  }
   return plan.call(runtime, stack, arrays);
 }
 
@@ -152,9 +158,21 @@ PyObject* get_from_hook(PyObject* self, void* hook) {
   return call_hook(static_cast<const char*>(hook), self, nullptr, 0, nullptr);
 }
 
+// "add.Tensor", "neg.default"
 PyObject* get_name(PyObject* self, void*) {
-  return entry_from_python([&] { return to_text(op_of(self).name().base_name()).release(); });
+  return entry_from_python([&] {
+    const OperatorName& name = op_of(self).name();
+    return to_text(std::string(name.base_name()) + "." +
+                   (name.overload.empty() ? "default" : name.overload))
+        .release();
+  });
 }
+PyObject* get_module(PyObject* self, void*) {
+  return entry_from_python([&] {
+    return to_text("opyard.ops." + std::string(op_of(self).name().name_space())).release();
+  });
+}
+PyObject* get_itself(PyObject* self, void*) { return Owned::share(self).release(); }
 
 PyObject* full_name(PyObject* self, PyObject*) {
   return entry_from_python([&] { return to_text(to_string(op_of(self).name())).release(); });
@@ -283,7 +301,12 @@ PyGetSetDef properties[] = {
     {"namespace", get_namespace, nullptr, "the part of the name before '::'", nullptr},
     {"overload_name", get_overload_name, nullptr, "the overload, 'default' for the unnamed one",
      nullptr},
-    {"__name__", get_name, nullptr, "the name without namespace and overload", nullptr},
+    {"__name__", get_name, nullptr, "'add.Tensor': the name without namespace", nullptr},
+    {"__qualname__", get_name, nullptr, "the same", nullptr},
+    {"__module__", get_module, nullptr, "'opyard.ops.ns'", nullptr},
+    {"op", get_itself, nullptr, "what calls it: the operator itself", nullptr},
+    {"_defined_in_python", get_from_hook, nullptr, "whether a Library of Python defines it",
+     const_cast<char*>("defined_in_python")},
     {"__signature__", get_from_hook, nullptr, "for inspect.signature()",
      const_cast<char*>("signature")},
     {"__annotations__", get_from_hook, nullptr, "the Python types of arguments and result",

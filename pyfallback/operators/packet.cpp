@@ -134,6 +134,12 @@ Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* 
     }
     mismatches.push_back(mismatch);
   }
+  for (PyObject* const overload : overloads) {
+    if (plan_of(overload).bind_spread(*packet_of(self).runtime, args, count, names, stack,
+                                      arrays)) {
+      return Owned::share(overload);
+    }
+  }
   refuse_all(overloads, mismatches, names);
 }
 
@@ -190,9 +196,20 @@ std::string dotted(const PacketObject& packet) {
   return colons == std::string::npos ? text : text.replace(colons, 2, ".");
 }
 
+// __name__ and its like: what Python asks of every object, and no overload's name.
+bool is_dunder(PyObject* name) noexcept {
+  if (!PyUnicode_Check(name)) return false;
+  const Py_ssize_t length = PyUnicode_GET_LENGTH(name);
+  if (length < 5) return false;
+  return PyUnicode_READ_CHAR(name, 0) == '_' && PyUnicode_READ_CHAR(name, 1) == '_' &&
+         PyUnicode_READ_CHAR(name, length - 1) == '_' &&
+         PyUnicode_READ_CHAR(name, length - 2) == '_';
+}
+
 // Overloads first: packet.default, packet.Tensor; then what every object has.
 PyObject* get_attribute(PyObject* self, PyObject* name) {
   PacketObject& packet = packet_of(self);
+  if (is_dunder(name)) return PyObject_GenericGetAttr(self, name);
   if (packet.near_name == name && packet.generation == Registry::generation()) {
     return Py_NewRef(packet.near_value);
   }
@@ -227,6 +244,28 @@ PyObject* represent(PyObject* self) {
 }
 PyObject* get_name(PyObject* self, void*) {
   return entry_from_python([&] { return to_text(*packet_of(self).name).release(); });
+}
+PyObject* get_base_name(PyObject* self, void*) {
+  return entry_from_python([&] {
+    const std::string& name = *packet_of(self).name;
+    return to_text(name.substr(name.find("::") == std::string::npos ? 0 : name.find("::") + 2))
+        .release();
+  });
+}
+PyObject* get_module(PyObject* self, void*) {
+  return entry_from_python([&] {
+    const std::string& name = *packet_of(self).name;
+    return to_text("opyard.ops." + name.substr(0, name.find("::"))).release();
+  });
+}
+PyObject* list_attributes(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    refresh(packet_of(self));
+    const Owned attributes = Owned::share(packet_of(self).attributes);
+    const Owned names = checked(PyObject_Dir(reinterpret_cast<PyObject*>(Py_TYPE(self))));
+    const Owned overloads = checked(PyDict_Keys(attributes.get()));
+    return checked(PySequence_InPlaceConcat(names.get(), overloads.get())).release();
+  });
 }
 PyObject* reduce(PyObject* self, PyObject*) {
   return entry_from_python([&] {
@@ -268,15 +307,20 @@ void deallocate(PyObject* self) {
 PyMethodDef methods[] = {
     {"overloads", list_overloads, METH_NOARGS, "overloads(): names, in order of definition"},
     {"_resolve", method(resolve), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"__dir__", list_attributes, METH_NOARGS, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {"__copy__", same, METH_NOARGS, nullptr},
     {"__deepcopy__", same, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef properties[] = {{"qualified_name", get_name, nullptr, "'ns::name'", nullptr},
-                            {"__signature__", get_from_hook, nullptr, "for inspect.signature()",
-                             const_cast<char*>("packet_signature")},
-                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef properties[] = {
+    {"qualified_name", get_name, nullptr, "'ns::name'", nullptr},
+    {"__name__", get_base_name, nullptr, "the name without namespace", nullptr},
+    {"__qualname__", get_base_name, nullptr, "the same", nullptr},
+    {"__module__", get_module, nullptr, "'opyard.ops.ns'", nullptr},
+    {"__signature__", get_from_hook, nullptr, "for inspect.signature()",
+     const_cast<char*>("packet_signature")},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(PacketObject, vectorcall), READONLY, nullptr},

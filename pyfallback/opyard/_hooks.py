@@ -10,6 +10,10 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     packet(name)                     the packet of "ns::name"; always the same object
     overload(name)                   the overload of "ns::name" or "ns::name.overload"
     aten(name)                       the packet of that aten operator, or None
+    method(name)                     the method of Tensor that is made of others, or None
+    dir_tensor(tensor)               what dir() of it shows
+    list_tensor(tensor)              tolist() of one without memory, by calls
+    defined_in_python(op)            whether a Library of Python defines it
     schema(text)                     the schema that a text says
     c_function(op, form)             the CFunction of an overload
     annotations(op), doc(op), signature(op), decompose(op, …), has_kernel_for_any(op, keys),
@@ -59,6 +63,10 @@ _LATE = {
     "packet_doc": ("._core.signatures", "packet_doc"),
     "packet_signature": ("._core.signatures", "packet_signature"),
     "signature": ("._core.signatures", "signature"),
+    "method": ("._tensor.methods", "find"),
+    "dir_tensor": ("._tensor.methods", "names"),
+    "list_tensor": ("._tensor.methods", "listed"),
+    "defined_in_python": ("._library.library", "defined_in_python"),
     "py_impl": ("._library.py_impl", "py_impl"),
     "get_dispatch": ("._library.py_impl", "get_dispatch"),
     "await_future": (".futures", "_await_future"),

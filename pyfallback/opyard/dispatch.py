@@ -153,6 +153,10 @@ def __getattr__(name: str) -> object:
     return getattr(import_module(module, __package__), name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})
+
+
 def keys_of(tensor: "_C.Tensor") -> DispatchKeySet:
     """The keys that a tensor adds to a call. Raises TypeError for what is no Tensor."""
     return _C.tensor_keys(tensor)

@@ -107,6 +107,10 @@ def __getattr__(name: str) -> object:
     return getattr(sys.modules[module], name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})
+
+
 def register_fake(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     fn: "Callable[..., Any] | None" = None,

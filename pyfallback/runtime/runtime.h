@@ -117,6 +117,8 @@ struct Runtime {
   PyObject* handler_name = nullptr;
   PyObject* disabled_dispatch = nullptr;
   PyObject* kept_name = nullptr;
+  // The dictionary that handlers get for no keyword arguments, while nobody else holds it.
+  PyObject* empty_kwargs = nullptr;
   // A cache of that attribute by the class's address: borrowed, and valid while the type has this version.
   struct KeptHandler {
     PyTypeObject* type = nullptr;

@@ -15,11 +15,11 @@ import opyard
 # A name that goes, goes from here and into CHANGELOG.md.
 PUBLIC = {
     "opyard": """
-        Layout SymBool SymFloat SymInt Tag Tensor __version__ autocast bfloat16
-        capture_context complex128 complex64 device dispatch dtype float16 float32 float64
-        from_dlpack from_numpy futures gpu_trace int16 int32 int64 int8 jit library load_library
-        loaded_libraries ops profiler register_error schema set_warn_always tensor testing uint8
-        unload_library
+        Layout SymBool SymFloat SymInt Tag Tensor __version__ arange autocast bfloat16
+        capture_context cat complex128 complex64 device dispatch dtype empty eye float16 float32
+        float64 from_dlpack from_numpy full futures gpu_trace int16 int32 int64 int8 jit library
+        load_library loaded_libraries ones ops profiler register_error schema set_warn_always stack
+        tensor testing uint8 unload_library where zeros
     """,
     "opyard.dispatch": """
         AutoDispatchBelowAutograd ComputedKernel DispatchKey DispatchKeySet DispatchMode

@@ -162,6 +162,13 @@ void Tensor::refuse_undefined() {
        "an undefined tensor has no dtype, shape or data; check defined() before asking for them");
 }
 
+void Tensor::refuse_strided() const {
+  fail(ErrorKind::BadValue,
+       fmt::format("data() of {} with strides {}: its elements do not follow each other; take "
+                   "contiguous(x).data(), or an accessor or a loop of opyard/kernel.h",
+                   describe(*this), describe_sizes(strides())));
+}
+
 void Tensor::refuse_dtype(DType wanted) const {
   fail(ErrorKind::BadArgument,
        fmt::format("the elements of {} were asked for as {}; its dtype is {}, and data is never "

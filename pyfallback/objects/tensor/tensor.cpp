@@ -56,11 +56,13 @@ void keep_numpy_from_taking_over(PyTypeObject* type) {
 
 PyMethodDef tensor_functions[] = {
     {"tensor", method(construct), METH_VARARGS | METH_KEYWORDS,
-     "tensor(data, *, dtype=None)\n--\n\n"
+     "tensor(data, *, dtype=None, device=None)\n--\n\n"
      "A new tensor with a copy of `data`: a number, nested sequences of numbers, a Tensor, or an "
      "object with the buffer protocol or __dlpack__. Without `dtype`, sequences of bool, int and "
      "float give "
-     "bool, int64 and float32. Raises TypeError for what is no number, ValueError for ragged "
+     "bool, int64 and float32. As `dtype`, Python's float, int and bool are float64, int64 and "
+     "bool. "
+     "`device` is 'cpu' or 'meta'. Raises TypeError for what is no number, ValueError for ragged "
      "sequences and for numbers that the dtype cannot hold."},
     {"empty_meta", empty_meta, METH_VARARGS, "empty_meta(dtype, shape)"},
     {"from_numpy", import_array, METH_O,
@@ -97,6 +99,7 @@ void add_tensor_type(Runtime& runtime, PyObject* module) {
 
 void drop_tensor_caches(Runtime& runtime) noexcept {
   drop_aten_packets(runtime);
+  Py_CLEAR(runtime.empty_kwargs);
   runtime.most_free_tensors = 0;
   while (runtime.free_tensor_count > 0) {
     PyObject_GC_Del(runtime.free_tensors[--runtime.free_tensor_count]);

@@ -12,12 +12,13 @@
 #include "runtime/types.h"
 
 namespace opyard::python {
-namespace {
 
 bool may_be_operator(PyObject* name) noexcept {
   return PyUnicode_Check(name) && PyUnicode_GET_LENGTH(name) > 0 &&
          PyUnicode_READ_CHAR(name, 0) != '_';
 }
+
+namespace {
 
 Owned to_tuple(Runtime& runtime, SymIntSpan words) {
   const std::vector<SymInt> copy(words.begin(), words.end());  // wrapping may run Python code

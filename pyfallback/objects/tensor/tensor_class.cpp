@@ -6,6 +6,7 @@
 // and ours runs __del__ when the tensor really dies. Nobody finds a Tensor.__del__ to call. A mixin
 // that is no Tensor and gets its __del__ late puts Python's function into the classes below it; that is
 // mended where the next instance is made.
+#include "objects/tensor/aten.h"
 #include "objects/tensor/tensor.h"
 #include "objects/tensor/tensor_parts.h"
 #include "opyard/keys/gradient_mode.h"
@@ -44,6 +45,26 @@ int set_class_attribute(PyObject* changed, PyObject* name, PyObject* value) {
   return failed;
 }
 
+// Tensor.relu is ops.aten.relu, as t.relu is that bound to t; see tensor_attributes.cpp, [Lookup].
+PyObject* get_class_attribute(PyObject* cls, PyObject* name) {
+  PyObject* const found = PyType_Type.tp_getattro(cls, name);
+  if (found != nullptr || !may_be_operator(name)) return found;
+  return entry_from_python([&]() -> PyObject* {
+    PyObject* const missing = take_exception();
+    Owned packet;
+    Runtime* const runtime = find_runtime();
+    if (runtime != nullptr && PyErr_GivenExceptionMatches(missing, PyExc_AttributeError) != 0) {
+      const Owned held = Owned::steal(missing);
+      packet = find_aten_method(*runtime, name);
+      if (packet) return packet.release();
+      restore_exception(Owned::share(held.get()).release());
+      return nullptr;
+    }
+    restore_exception(missing);
+    return nullptr;
+  });
+}
+
 // The traversal of `type` leaves out what the class is an instance of, and this one may end.
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
@@ -58,6 +79,7 @@ PyType_Slot meta_slots[] = {
     {Py_tp_traverse, slot(traverse)},
     {Py_tp_clear, slot(clear)},
     {Py_tp_init, slot(init_class)},
+    {Py_tp_getattro, slot(get_class_attribute)},
     {Py_tp_setattro, slot(set_class_attribute)},
     {0, nullptr}};
 
@@ -77,6 +99,13 @@ PyTypeObject* require_subclass(Runtime& runtime, PyObject* cls, const char* what
 }
 
 Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data) {
+  const TensorImpl& given = *data.impl();
+  if (given.keys().has(DispatchKey::Python) && given.data() == nullptr && given.own_numel() != 0) {
+    fail(ErrorKind::BadArgument,
+         std::string("a ") + type->tp_name + " cannot be made on the memory of " + describe(data) +
+             ": it is a wrapper without memory, whose class answers operators; make one of the "
+             "tensors that it wraps, or another wrapper with make_wrapper_subclass()");
+  }
   const GradientModeGuard off(GradientMode::NoGradients);
   Tensor alias = data.alias();
   if (type == runtime.tensor_type) return wrap(runtime, std::move(alias));

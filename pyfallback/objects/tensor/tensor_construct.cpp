@@ -223,21 +223,61 @@ Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
 
 }  // namespace
 
+namespace {
+
+// A dtype, None, or a class of Python's numbers, which stands for the dtype that holds it.
+Owned require_dtype_object(Runtime& runtime, PyObject* dtype) {
+  if (dtype == Py_None || is_dtype(runtime, dtype)) return Owned::share(dtype);
+  const auto is_class = [&](PyTypeObject& type) {
+    return dtype == reinterpret_cast<PyObject*>(&type);
+  };
+  if (is_class(PyFloat_Type)) return wrap(runtime, DType::Float64);
+  if (is_class(PyLong_Type)) return wrap(runtime, DType::Int64);
+  if (is_class(PyBool_Type)) return wrap(runtime, DType::Bool);
+  fail(ErrorKind::BadArgument, std::string("tensor: dtype is a ") + Py_TYPE(dtype)->tp_name +
+                                   "; accepted are dtypes such as opyard.float32, the classes "
+                                   "float, int and bool, and None");
+}
+
+Device require_device(Runtime& runtime, PyObject* device) {
+  if (device == Py_None) return {};
+  if (is_device(runtime, device)) return reinterpret_cast<DeviceObject*>(device)->device;
+  if (!PyUnicode_Check(device)) {
+    fail(ErrorKind::BadArgument, std::string("tensor: device is a ") + Py_TYPE(device)->tp_name +
+                                     "; accepted are a device, its name such as 'cpu', and None");
+  }
+  return parse_device(require_text(device, "tensor: device"));
+}
+
+// Elements are made on the CPU; of them a tensor on meta has the sizes and the dtype.
+Owned on_device(Runtime& runtime, Owned made, Device device) {
+  if (device.is_cpu()) return made;
+  if (device.backend != Backend::Meta) {
+    fail(ErrorKind::Unsupported,
+         "tensor: device is '" + to_string(device) +
+             "'; elements are made on 'cpu', or left out on 'meta'; copy the "
+             "tensor there with the operators of that device");
+  }
+  const Tensor& source = tensor_unchecked(made.get());
+  return wrap(runtime, Tensor::empty(source.sizes(), source.dtype(), device));
+}
+
+}  // namespace
+
 PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
   return entry_from_python([&]() -> PyObject* {
-    static const char* const names[] = {"data", "dtype", nullptr};
+    static const char* const names[] = {"data", "dtype", "device", nullptr};
     PyObject* data = nullptr;
     PyObject* dtype = Py_None;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O:tensor", const_cast<char**>(names), &data,
-                                    &dtype) == 0) {
+    PyObject* device = Py_None;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:tensor", const_cast<char**>(names), &data,
+                                    &dtype, &device) == 0) {
       return nullptr;
     }
-    const Runtime& runtime = runtime_of_module(module);
-    if (dtype != Py_None && !is_dtype(runtime, dtype)) {
-      fail(ErrorKind::BadArgument, std::string("tensor: dtype is a ") + Py_TYPE(dtype)->tp_name +
-                                       "; accepted are dtypes such as opyard.float32, and None");
-    }
-    return construct_from(module, data, dtype).release();
+    Runtime& runtime = runtime_of_module(module);
+    const Owned wanted = require_dtype_object(runtime, dtype);
+    const Device where = require_device(runtime, device);
+    return on_device(runtime, construct_from(module, data, wanted.get()), where).release();
   });
 }
 

@@ -7,9 +7,11 @@
 
 #include <optional>
 
+#include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/values/integer.h"
 #include "objects/values/symbolic.h"
+#include "opyard/slot/modes.h"
 #include "opyard/value/sym_tensor.h"
 #include "runtime/types.h"
 
@@ -100,11 +102,42 @@ PyObject* is_contiguous(PyObject* self, PyObject*) {
       [&] { return PyBool_FromLong(tensor_unchecked(self).is_contiguous() ? 1 : 0); });
 }
 PyObject* data_ptr(PyObject* self, PyObject*) {
-  return PyLong_FromVoidPtr(tensor_unchecked(self).impl()->data());
+  return entry_from_python([&] {
+    const TensorImpl& impl = *tensor_unchecked(self).impl();
+    if (impl.data() == nullptr && impl.own_numel() != 0 && impl.keys().has(DispatchKey::Python)) {
+      fail(ErrorKind::BadValue, std::string("data_ptr: a ") + Py_TYPE(self)->tp_name +
+                                    " has no memory of its own; ask the tensors that it wraps");
+    }
+    return PyLong_FromVoidPtr(impl.data());
+  });
 }
 
 PyObject* item(PyObject* self, PyObject*) {
   return entry_from_python([&] { return only_element(self, "item").release(); });
+}
+
+PyObject* list_names(PyObject* self, PyObject*) {
+  return entry_from_python([&] {
+    return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "dir_tensor"), self);
+  });
+}
+
+// f"{x:.2f}": a tensor without dimensions as its number, others only without a format.
+PyObject* format(PyObject* self, PyObject* specification) {
+  return entry_from_python([&]() -> PyObject* {
+    if (!PyUnicode_Check(specification)) {
+      fail(ErrorKind::BadArgument,
+           std::string("__format__() takes a str, not ") + Py_TYPE(specification)->tp_name);
+    }
+    if (PyUnicode_GET_LENGTH(specification) == 0) return PyObject_Str(self);
+    if (tensor_unchecked(self).dim() != 0) {
+      fail(ErrorKind::BadArgument,
+           "the tensor " + describe(tensor_unchecked(self)) + " cannot be formatted as '" +
+               std::string(require_text(specification, "a format")) +
+               "'; a format is for one number: format an element, as x[0], or x.tolist()");
+    }
+    return PyObject_Format(only_element(self, "format").get(), specification);
+  });
 }
 
 // What a list of nested lists is made from. With `edge` < 0 everything is taken; else only so
@@ -149,6 +182,11 @@ Owned list_from(const Listing& listing, std::size_t dim, const std::byte* data) 
 PyObject* tolist(PyObject* self, PyObject*) {
   return entry_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
+    const TensorImpl& impl = *tensor.impl();
+    if (impl.keys().has(DispatchKey::Python) && impl.data() == nullptr) {
+      // A wrapper without memory: its class is asked for each element.
+      return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "list_tensor"), self);
+    }
     return list_from({tensor, -1}, 0, require_readable(tensor, "tolist")).release();
   });
 }
@@ -208,8 +246,16 @@ Owned to_array(PyObject* self) {
   return checked(PyObject_VectorcallMethod(state.asarray_name, arguments, 2, nullptr));
 }
 
+bool is_listened_to(PyObject* self) noexcept {
+  return !thread_modes().empty() || tensor_unchecked(self).impl()->keys().has(DispatchKey::Python);
+}
+
 Owned only_element(PyObject* self, const char* what) {
   const Tensor& tensor = tensor_unchecked(self);
+  // Whoever listens sees aten::item, and aten::_local_scalar_dense behind it.
+  if (__builtin_expect(is_listened_to(self), 0)) {
+    return call_aten(runtime_of_tensor(self), AtenName::item, {self});
+  }
   if (tensor.numel() != 1) {
     fail(ErrorKind::BadValue, std::string(what) + ": the tensor is " + describe(tensor) + " with " +
                                   std::to_string(tensor.numel()) +
@@ -241,6 +287,10 @@ PyMethodDef tensor_methods[] = {
      "item($self)\n--\n\nThe only element as a Python number. Raises ValueError for any other "
      "number of "
      "elements, NotImplementedError for a device that Python cannot read."},
+    {"__dir__", list_names, METH_NOARGS, "__dir__($self)\n--\n\nWith the operators of aten."},
+    {"__format__", format, METH_O,
+     "__format__($self, format)\n--\n\nThe number of a tensor without dimensions in that format. "
+     "Raises TypeError for other tensors, unless the format is empty."},
     {"tolist", tolist, METH_NOARGS,
      "tolist($self)\n--\n\nThe elements as nested lists of numbers; one number for no dimensions. "
      "Raises NotImplementedError for a device that Python cannot read."},

@@ -94,6 +94,14 @@ Owned number_as_tensor(Runtime& runtime, AtenName op, PyObject* number, const Te
   return wrap(runtime, tensor);
 }
 
+}  // namespace
+
+Owned number_beside(Runtime& runtime, PyObject* number, const Tensor& other) {
+  return number_as_tensor(runtime, AtenName::add, number, other);
+}
+
+namespace {
+
 enum class Reflect { Swap, Subtract, AsIs, AsTensor, Never };
 
 // a <symbol> b, where one or both are tensors. See [Operands].

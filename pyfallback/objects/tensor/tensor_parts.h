@@ -52,6 +52,8 @@ PyObject* as_subclass(PyObject* self, PyObject* cls);
 bool is_number(PyObject* object) noexcept;
 // Such a number as a bool, int or float of Python. Throws PythonErrorSet.
 Owned plain_number(PyObject* number);
+// Such a number as a tensor without dimensions that promotes beside `other` as the number would.
+Owned number_beside(Runtime& runtime, PyObject* number, const Tensor& other);
 // An array of another library as a Tensor on its memory; null for what is none. Raises what stands in the way.
 Owned find_array_operand(Runtime& runtime, PyObject* object);
 // Raises Unsupported, naming `what`, for a dtype that the buffer protocol cannot name.
@@ -61,6 +63,8 @@ bool has_buffer_format(const Tensor& tensor) noexcept;
 // tensor_attributes.cpp: attributes, and methods that are aten operators.
 extern PyGetSetDef tensor_properties[];
 PyObject* get_tensor_attribute(PyObject* self, PyObject* name);
+// Whether the name is a plain one, which aten may have an operator for.
+bool may_be_operator(PyObject* name) noexcept;
 Owned to_tuple(IntSpan words);
 // What the tensor's class says of them, or the tensor itself: plain or symbolic numbers.
 Owned sizes_of(PyObject* self);
@@ -82,7 +86,9 @@ PyObject* tensor_detach_(PyObject* self, PyObject* args, PyObject* kwargs);
 
 // tensor_methods.cpp: methods that are not operators. Ends in nulls.
 extern PyMethodDef tensor_methods[];
-// The element of a one-element tensor, as a Python number. Raises BadValue, Unsupported.
+// Whether a mode of this thread, or the tensor's class, sees the calls that it makes.
+bool is_listened_to(PyObject* self) noexcept;
+// The element of a one-element tensor, as a Python number; by aten::item if someone listens. Raises BadValue, Unsupported.
 Owned only_element(PyObject* self, const char* what);
 // A NumPy array on the memory of a tensor. Raises Unsupported, BadValue; throws PythonErrorSet.
 Owned to_array(PyObject* self);

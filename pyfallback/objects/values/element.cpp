@@ -140,8 +140,11 @@ const std::byte* require_readable(const Tensor& tensor, const char* what) {
   }
   const void* const data = tensor.raw();
   if (data == nullptr && tensor.numel() != 0) {
-    fail(ErrorKind::BadValue, std::string(what) + ": the tensor " + describe(tensor) +
-                                  " has no memory yet, so it has no values");
+    fail(ErrorKind::BadValue,
+         std::string(what) + ": the tensor " + describe(tensor) +
+             (tensor.keys().has(DispatchKey::Python)
+                  ? " has no memory of its own: its class answers operators; ask for what it wraps"
+                  : " has no memory yet, so it has no values"));
   }
   return static_cast<const std::byte*>(data);
 }

@@ -180,8 +180,9 @@ def require_packet(name: str) -> "_C.OpOverloadPacket":
 
 
 def find_aten(name: str) -> "_C.OpOverloadPacket | None":
-    """The packet of "aten::<name>", or None where no library that is loaded has it."""
-    return getattr(ops.aten, name, None)
+    """The packet of "aten::<name>", else the method of Tensor that is made of others, else None."""
+    packet = getattr(ops.aten, name, None)
+    return hooks["method"](name) if packet is None else packet
 
 
 def overload_names(packet: "_C.OpOverloadPacket") -> list[str]:

@@ -111,12 +111,27 @@ def get_mode(key: ModeKey) -> "DispatchMode | None":
     return None
 
 
+def _raw_attribute(kind: type, name: str) -> Any:
+    """The attribute as it lies in the class or in one of its bases; None where there is none."""
+    for each in kind.__mro__:
+        if name in vars(each):
+            return vars(each)[name]
+    return None
+
+
 def push_mode(mode: DispatchMode) -> None:
     """Enters a mode without a with block: pop_mode() has to follow.
 
     Raises TypeError for what has no __opyard_dispatch__, RuntimeError where the mode wants a fixed
     place that is taken.
     """
+    handler = _raw_attribute(type(mode), "__opyard_dispatch__")
+    if isinstance(handler, (classmethod, staticmethod)):
+        raise TypeError(
+            f"__opyard_dispatch__ of the mode {type(mode).__name__} is a {type(handler).__name__}; "
+            "a mode's is a method of its instance: def __opyard_dispatch__(self, op, types, "
+            "args=(), kwargs=None). Subclasses of Tensor have class methods"
+        )
     if not hasattr(type(mode), "__opyard_dispatch__"):
         raise TypeError(f"a mode has a method __opyard_dispatch__, and {mode!r} has none")
     key = getattr(mode, "mode_key", None)

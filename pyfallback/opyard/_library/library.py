@@ -95,6 +95,16 @@ def _take_back(parts: "list[_C.Library]", defined: list[str]) -> None:
         _ops.forget(name)
 
 
+def defined_in_python(op: "_C.OpOverload") -> bool:
+    """Whether a Library of Python defines the operator: it is in no shared library."""
+    from .. import _bind
+
+    for line in _bind.dump(op.name()).splitlines():
+        if line.startswith("debug: "):
+            return ".py:" in line or "<" in line
+    return False
+
+
 class Library:
     """A batch of registrations with one lifetime.
 

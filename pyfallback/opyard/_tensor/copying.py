@@ -11,7 +11,6 @@ read-only stays so where an unpickled tensor uses the bytes of the pickle.
 """
 
 import copyreg
-from collections.abc import Callable
 from pickle import PickleBuffer
 from typing import Any
 
@@ -61,13 +60,41 @@ def copy(tensor: Tensor) -> Tensor:
     return made
 
 
+def _is_wrapper(tensor: Tensor) -> bool:
+    """Whether its class answers operators for it, and it has no memory."""
+    if type(tensor) is Tensor or tensor.numel() == 0 or not _C.tensor_keys(tensor).has("Python"):
+        return False
+    try:
+        tensor.data_ptr()
+    except ValueError:
+        return True
+    return False
+
+
+def _cloned(tensor: Tensor) -> Tensor:
+    """A wrapper's copy by the answer of its class to aten.clone."""
+    from .._core.ops import ops
+
+    kind = type(tensor)
+    made = ops.aten.clone(tensor)
+    if type(made) is not kind:
+        raise TypeError(
+            f"deepcopy: aten.clone of a {kind.__name__} gave a {type(made).__name__}; let its "
+            f"__opyard_dispatch__ answer aten.clone with a {kind.__name__}, or define __deepcopy__"
+        )
+    return made
+
+
 def deepcopy(tensor: Tensor, memo: dict) -> Tensor:
     from copy import deepcopy
 
     known = memo.get(id(tensor), _MISSING)
     if known is not _MISSING:
         return known
-    made = memo[id(tensor)] = _instance(type(tensor), tensor._duplicate())
+    if _is_wrapper(tensor):
+        made = memo[id(tensor)] = _cloned(tensor)
+    else:
+        made = memo[id(tensor)] = _instance(type(tensor), tensor._duplicate())
     _set_attributes(made, deepcopy(_attributes(tensor), memo))
     return made
 
@@ -84,7 +111,15 @@ def rebuild(cls: type, dtype: _C.dtype, shape: tuple[int, ...], data: Any) -> Te
     return _instance(cls, flat._typed(dtype, shape))
 
 
-def reduce(tensor: Tensor, protocol: int) -> tuple[Callable, tuple, Any]:
+def reduce(tensor: Tensor, protocol: int) -> "str | tuple[Any, ...]":
+    if type(tensor).__reduce__ is not object.__reduce__:
+        return tensor.__reduce__()
+    if _is_wrapper(tensor):
+        kind = type(tensor).__name__
+        raise TypeError(
+            f"a {kind} cannot be pickled: it has no memory of its own. Define __reduce__(self) in "
+            f"{kind}, which returns ({kind}, (what it wraps, …))"
+        )
     if tensor.device.type == "meta":
         data = None
     else:

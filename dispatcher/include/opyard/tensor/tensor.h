@@ -46,14 +46,19 @@ class OPYARD_API Tensor {
 
   // The first element, to read or to write. Raises BadArgument where T is not the tensor's
   // dtype. The writing form bumps the version; it raises BadValue where the memory is read-only.
+  // The elements follow each other only if the tensor is contiguous: contiguous(x) of
+  // tensor/make.h makes it so, accessors and loops go by strides. In a library compiled with
+  // OPYARD_CHECKED defined, both raise BadValue for a tensor that is not.
   template <typename T>
   const T* data() const {
     require_dtype_is(dtype_of<T>);
+    require_contiguous_if_checked();
     return static_cast<const T*>(impl_->data());
   }
   template <typename T>
   T* mutable_data() const {
     require_dtype_is(dtype_of<T>);
+    require_contiguous_if_checked();
     return static_cast<T*>(mutable_raw());
   }
   const void* raw() const { return require().data(); }
@@ -79,7 +84,13 @@ class OPYARD_API Tensor {
   void require_dtype_is(DType dtype) const {
     if (__builtin_expect(require().dtype() != dtype, 0)) refuse_dtype(dtype);
   }
+  void require_contiguous_if_checked() const {
+#ifdef OPYARD_CHECKED
+    if (__builtin_expect(!is_contiguous(), 0)) refuse_strided();
+#endif
+  }
   [[noreturn]] static void refuse_undefined();
+  [[noreturn]] void refuse_strided() const;
   [[noreturn]] void refuse_dtype(DType wanted) const;
 
   CountedPtr<TensorImpl> impl_;

@@ -1,7 +1,7 @@
-// kernels/text.cpp: what each kind of piece looks like.
-#include "text.h"
+// value/message.cpp: what each kind of piece looks like.
+#include "opyard/value/message.h"
 
-namespace opyard::kernels {
+namespace opyard {
 
 void Piece::append_to(std::string& out) const {
   switch (kind_) {
@@ -10,6 +10,12 @@ void Piece::append_to(std::string& out) const {
       return;
     case Kind::Number:
       out += std::to_string(number_);
+      return;
+    case Kind::Real:
+      out += to_string(Value(real_));
+      return;
+    case Kind::Device:
+      out += to_string(*static_cast<const opyard::Device*>(object_));
       return;
     case Kind::Sizes:
       out += describe_sizes(sizes_);
@@ -31,4 +37,4 @@ std::string text_of(std::initializer_list<Piece> pieces) {
 
 void refuse(ErrorKind kind, std::initializer_list<Piece> pieces) { fail(kind, text_of(pieces)); }
 
-}  // namespace opyard::kernels
+}  // namespace opyard

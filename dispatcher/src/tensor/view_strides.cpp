@@ -1,4 +1,4 @@
-// kernels/strides.cpp: fitting new sizes onto runs of memory.
+// tensor/view_strides.cpp: fitting new sizes onto runs of memory.
 //
 // Dimensions whose elements follow each other with one step make a run:
 //
@@ -8,9 +8,9 @@
 //
 // Both lists are walked from the innermost dimension on: new sizes are taken until their
 // product is the run's length, and must meet it exactly.
-#include "strides.h"
+#include "opyard/tensor/views.h"
 
-namespace opyard::kernels {
+namespace opyard {
 
 std::optional<DimVector> find_view_strides(const Tensor& tensor, IntSpan sizes) {
   if (tensor.numel() == 0) return contiguous_strides(sizes);
@@ -44,4 +44,4 @@ std::optional<DimVector> find_view_strides(const Tensor& tensor, IntSpan sizes) 
   return strides;
 }
 
-}  // namespace opyard::kernels
+}  // namespace opyard

@@ -1,0 +1,31 @@
+// opyard/kernel.h: what an author of kernels needs, in one include.
+//
+//   opyard::Tensor twice(const opyard::Tensor& x) {
+//     const opyard::Tensor y = opyard::empty_like(x);
+//     opyard::dispatch_dtypes<float, double>(x.dtype(), "demo::twice", [&]<typename T>() {
+//       opyard::transform(y, [](T a) { return 2 * a; }, x);     // x may be a slice, transposed, broadcast
+//     });
+//     return y;
+//   }
+//
+//   tensor/make.h             contiguous, empty_like, zeros, flatten
+//   tensor/views.h            select, narrow, transpose, permute, unsqueeze, expand, view
+//   tensor/accessor.h         accessor<const T, N>(x) to read, accessor<T, N>(x) to write
+//   tensor/strided_loop.h     transform, for_each
+//   tensor/dispatch_dtypes.h  dispatch_dtypes<float, double>(…)
+//   value/message.h           OPYARD_REQUIRE(condition, Kind, pieces…)
+//   library.h                 OPYARD_LIBRARY
+//
+// Compile a library with -DOPYARD_CHECKED while you write it: accessors then check indices, and data()
+// that the tensor is contiguous. docs/guides/kernels.md is the guide.
+//
+// Depends on: the headers it includes.
+#pragma once
+
+#include "opyard/library.h"
+#include "opyard/tensor/accessor.h"
+#include "opyard/tensor/dispatch_dtypes.h"
+#include "opyard/tensor/make.h"
+#include "opyard/tensor/strided_loop.h"
+#include "opyard/tensor/views.h"
+#include "opyard/value/message.h"

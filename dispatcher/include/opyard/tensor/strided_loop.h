@@ -1,0 +1,138 @@
+// opyard/tensor/strided_loop.h: a loop over every element of tensors, whatever their strides are.
+//
+//   transform(y, [](float a) { return 2 * a; }, x);                   y[i] = 2 * x[i]
+//   transform(y, [](float a, float b) { return a + b; }, x, z);       x and z broadcast to y's sizes
+//   for_each([&](float a) { sum += a; }, x);                          in row-major order
+//
+// The element types are those of the function's parameters and result; a tensor of another dtype raises
+// BadArgument. The innermost dimension is one plain loop, so contiguous tensors cost what a loop over
+// arrays costs. An input may be the result itself; other overlaps give what the order of writes gives.
+//
+// Depends on: tensor/accessor.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "opyard/tensor/accessor.h"
+
+namespace opyard {
+
+namespace detail {
+
+// Where the elements of N tensors lie: sizes and each tensor's strides, with dimensions joined where all
+// of them go on seamlessly. Never without a dimension.
+template <std::size_t N>
+struct LoopPlan {
+  DimVector sizes;
+  std::array<DimVector, N> strides;
+};
+// Fills in one tensor's strides, broadcast to the sizes. Raises BadShape.
+OPYARD_API void broadcast_strides(const Tensor& x, IntSpan sizes, DimVector& strides);
+// Drops and joins dimensions.
+OPYARD_API void join_dimensions(DimVector& sizes, DimVector* strides, std::size_t count);
+
+template <std::size_t N>
+LoopPlan<N> plan_loop(IntSpan sizes, const std::array<const Tensor*, N>& tensors) {
+  LoopPlan<N> plan;
+  plan.sizes.assign(sizes);
+  for (std::size_t k = 0; k < N; ++k) broadcast_strides(*tensors[k], sizes, plan.strides[k]);
+  join_dimensions(plan.sizes, plan.strides.data(), N);
+  return plan;
+}
+
+// Calls `body(element&...)` for each place.
+template <typename... T, std::size_t... K, typename Body>
+void run_loop(const LoopPlan<sizeof...(T)>& plan, std::index_sequence<K...>, Body& body,
+              T*... begin) {
+  constexpr std::size_t kCount = sizeof...(T);
+  for (const std::int64_t size : plan.sizes) {
+    if (size == 0) return;
+  }
+  const std::size_t last = plan.sizes.size() - 1;
+  const std::int64_t length = plan.sizes[last];
+  const std::array<std::int64_t, kCount> steps = {plan.strides[K][last]...};
+  const bool dense = ((steps[K] == 1) && ...);
+  DimVector at(plan.sizes.size(), 0);
+  std::array<std::int64_t, kCount> offsets{};
+  while (true) {
+    if (dense) {
+      for (std::int64_t i = 0; i < length; ++i) body((begin + offsets[K])[i]...);
+    } else {
+      for (std::int64_t i = 0; i < length; ++i) body(begin[offsets[K] + i * steps[K]]...);
+    }
+    std::size_t dim = last;
+    while (dim > 0) {
+      --dim;
+      ((offsets[K] += plan.strides[K][dim]), ...);
+      if (++at[dim] < plan.sizes[dim]) break;
+      ((offsets[K] -= plan.strides[K][dim] * plan.sizes[dim]), ...);
+      at[dim] = 0;
+      if (dim == 0) return;
+    }
+    if (last == 0) return;
+  }
+}
+
+// The parameters and the result of a function object with one call operator.
+template <typename F>
+struct ElementFunction : ElementFunction<decltype(&F::operator())> {};
+template <typename R, typename... A>
+struct ElementFunction<R (*)(A...)> {
+  using Result = std::remove_cvref_t<R>;
+  template <template <typename...> typename List>
+  using Arguments = List<std::remove_cvref_t<A>...>;
+};
+template <typename R, typename... A>
+struct ElementFunction<R(A...)> : ElementFunction<R (*)(A...)> {};
+template <typename F, typename R, typename... A>
+struct ElementFunction<R (F::*)(A...) const> : ElementFunction<R (*)(A...)> {};
+template <typename F, typename R, typename... A>
+struct ElementFunction<R (F::*)(A...)> : ElementFunction<R (*)(A...)> {};
+
+template <typename... T>
+struct Types {};
+
+template <typename... T, typename F, typename... Inputs>
+void transform_typed(Types<T...>, const Tensor& result, F& f, const Inputs&... inputs) {
+  static_assert(sizeof...(T) == sizeof...(Inputs), "one tensor for each parameter of the function");
+  using R = typename ElementFunction<std::remove_cvref_t<F>>::Result;
+  require_elements("transform", result);
+  (require_elements("transform", inputs), ...);
+  const auto plan = plan_loop<1 + sizeof...(T)>(
+      result.sizes(), {{&result, static_cast<const Tensor*>(&inputs)...}});
+  auto body = [&f](R& to, const T&... from) { to = f(from...); };
+  run_loop<R, const T...>(plan, std::make_index_sequence<1 + sizeof...(T)>(), body,
+                          mutable_strided_data<R>(result), strided_data<T>(inputs)...);
+}
+
+template <typename T, typename F>
+void for_each_typed(Types<T>, F& f, const Tensor& x) {
+  require_elements("for_each", x);
+  auto body = [&f](const T& element) { f(element); };
+  run_loop<const T>(plan_loop<1>(x.sizes(), {{&x}}), std::index_sequence<0>(), body,
+                    strided_data<T>(x));
+}
+
+}  // namespace detail
+
+// Writes f(inputs…) to each element of the result. Raises BadShape for an input that does not
+// broadcast to the result's sizes.
+template <typename F, typename... Inputs>
+void transform(const Tensor& result, F&& f, const Inputs&... inputs) {
+  using Function = detail::ElementFunction<std::remove_cvref_t<F>>;
+  detail::transform_typed(typename Function::template Arguments<detail::Types>(), result, f,
+                          inputs...);
+}
+
+// Calls f with each element, in row-major order.
+template <typename F>
+void for_each(F&& f, const Tensor& x) {
+  using Function = detail::ElementFunction<std::remove_cvref_t<F>>;
+  detail::for_each_typed(typename Function::template Arguments<detail::Types>(), f, x);
+}
+
+}  // namespace opyard

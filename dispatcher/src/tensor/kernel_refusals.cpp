@@ -1,0 +1,68 @@
+// tensor/kernel_refusals.cpp: what accessors, loops and dispatch over dtypes refuse.
+#include <fmt/format.h>
+
+#include "opyard/tensor/accessor.h"
+#include "opyard/tensor/dispatch_dtypes.h"
+
+namespace opyard {
+
+void require_elements(const char* what, const Tensor& x) {
+  if (!x.defined()) {
+    fail(ErrorKind::BadArgument, fmt::format("{} of an undefined tensor; pass a tensor", what));
+  }
+  const TensorImpl& impl = *x.impl();
+  if (!impl.own_device().is_cpu()) {
+    fail(ErrorKind::Unsupported,
+         fmt::format("{} of {} on {}: elements are read from memory of the cpu only", what,
+                     describe(x), to_string(impl.own_device())));
+  }
+  if (impl.has_policy(TensorImpl::kCustomSizes | TensorImpl::kCustomStrides |
+                      TensorImpl::kSymbolic)) {
+    fail(ErrorKind::Unsupported,
+         fmt::format(
+             "{} of {}: its class defines its geometry, and elements are found by the memory's own",
+             what, describe(x)));
+  }
+  if (impl.own_numel() != 0 && impl.data() == nullptr) {
+    fail(ErrorKind::BadValue,
+         fmt::format("{} of {}: it has no memory, so its class has to handle the operator", what,
+                     describe(x)));
+  }
+}
+
+namespace detail {
+
+void require_element_type(const Tensor& x, DType dtype) {
+  if (x.dtype() != dtype) {
+    fail(ErrorKind::BadArgument,
+         fmt::format("the elements of {} were asked for as {}; dispatch_dtypes() "
+                     "chooses a kernel by dtype",
+                     describe(x), name_of(dtype)));
+  }
+}
+
+void refuse_element_index(std::int64_t index, std::int64_t size) {
+  fail(ErrorKind::BadIndex,
+       fmt::format("accessor: index {} of a dimension of size {}", index, size));
+}
+
+void require_dims(const Tensor& x, std::int64_t count) {
+  if (x.dim() != count) {
+    fail(ErrorKind::BadShape, fmt::format("an accessor for {} dimension{} of {}", count,
+                                          count == 1 ? "" : "s", describe(x)));
+  }
+}
+
+void refuse_dispatched_dtype(const char* op, DType came, std::span<const DType> accepted) {
+  std::string list;
+  for (std::size_t i = 0; i < accepted.size(); ++i) {
+    if (i > 0) list += i + 1 == accepted.size() ? " and " : ", ";
+    list += name_of(accepted[i]);
+  }
+  fail(ErrorKind::Unsupported,
+       fmt::format("{}: no kernel for {}; accepted {} {}. Convert the argument first.", op,
+                   name_of(came), accepted.size() == 1 ? "is" : "are", list));
+}
+
+}  // namespace detail
+}  // namespace opyard

@@ -1,0 +1,52 @@
+// tensor/strided_loop.cpp: the dimensions that a loop steps through.
+#include "opyard/tensor/strided_loop.h"
+
+#include <fmt/format.h>
+
+namespace opyard::detail {
+
+void broadcast_strides(const Tensor& x, IntSpan sizes, DimVector& strides) {
+  const IntSpan own = x.sizes();
+  bool fits = own.size() <= sizes.size();
+  const std::size_t added = fits ? sizes.size() - own.size() : 0;
+  strides.resize(sizes.size(), 0);
+  for (std::size_t i = 0; fits && i < own.size(); ++i) {
+    fits = own[i] == sizes[added + i] || own[i] == 1;
+    strides[added + i] = own[i] == 1 ? 0 : x.strides()[i];
+  }
+  if (!fits) {
+    fail(ErrorKind::BadShape,
+         fmt::format("{} does not broadcast to sizes {}: each of its sizes must be 1 or equal, "
+                     "counted from the last",
+                     describe(x), describe_sizes(sizes)));
+  }
+}
+
+// A dimension of size 1 is dropped, and one is joined with the next if every tensor goes on seamlessly.
+// Order is kept, so that elements come in row-major order.
+void join_dimensions(DimVector& sizes, DimVector* strides, std::size_t count) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;
+    bool seamless = kept > 0;
+    for (std::size_t k = 0; k < count && seamless; ++k) {
+      seamless = strides[k][kept - 1] == strides[k][i] * sizes[i];
+    }
+    if (!seamless) ++kept;
+    sizes[kept - 1] = seamless ? sizes[kept - 1] * sizes[i] : sizes[i];
+    for (std::size_t k = 0; k < count; ++k) strides[k][kept - 1] = strides[k][i];
+  }
+  if (kept == 0) {
+    sizes.resize(0);
+    sizes.push_back(1);
+    for (std::size_t k = 0; k < count; ++k) {
+      strides[k].resize(0);
+      strides[k].push_back(1);
+    }
+    return;
+  }
+  sizes.resize(kept);
+  for (std::size_t k = 0; k < count; ++k) strides[k].resize(kept);
+}
+
+}  // namespace opyard::detail

@@ -1,0 +1,64 @@
+"""opyard.zeros and its like: the operators of aten under the names that people try first.
+
+Each is a function with the operator's arguments, as ops.aten has it: sizes are given as a list or
+one by one, dtypes as opyard's, devices as names.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _C
+from .._core.ops import ops
+
+_Number = bool | int | float
+_Array = Any  # a Tensor, or an array of another library
+_Sizes = int | Sequence[int]
+
+
+def _as_tensor(value: Any) -> Any:
+    return _C.tensor(value) if isinstance(value, (bool, int, float)) else value
+
+
+def zeros(*size: _Sizes, **options: Any) -> _C.Tensor:
+    """A tensor of zeros; options: dtype, device. See opyard.ops.aten.zeros."""
+    return ops.aten.zeros(*size, **options)
+
+
+def ones(*size: _Sizes, **options: Any) -> _C.Tensor:
+    """A tensor of ones; options: dtype, device. See opyard.ops.aten.ones."""
+    return ops.aten.ones(*size, **options)
+
+
+def empty(*size: _Sizes, **options: Any) -> _C.Tensor:
+    """A tensor of elements with any value; options: dtype, device. See opyard.ops.aten.empty."""
+    return ops.aten.empty(*size, **options)
+
+
+def full(size: _Sizes, fill_value: _Number, **options: Any) -> _C.Tensor:
+    """A tensor of one number; options: dtype, device. See opyard.ops.aten.full."""
+    return ops.aten.full([size] if isinstance(size, int) else size, fill_value, **options)
+
+
+def arange(*range: _Number, **options: Any) -> _C.Tensor:
+    """arange(end), arange(start, end) or arange(start, end, step); options: dtype, device."""
+    return ops.aten.arange(*range, **options)
+
+
+def eye(n: int, m: "int | None" = None, **options: Any) -> _C.Tensor:
+    """A matrix with ones on its diagonal; options: dtype, device. See opyard.ops.aten.eye."""
+    return ops.aten.eye(n, **options) if m is None else ops.aten.eye(n, m, **options)
+
+
+def cat(tensors: Sequence[_Array], dim: int = 0) -> Any:
+    """Tensors one behind the other in a dimension. See opyard.ops.aten.cat."""
+    return ops.aten.cat(tensors, dim)
+
+
+def stack(tensors: Sequence[_Array], dim: int = 0) -> Any:
+    """Tensors of one shape along a new dimension. See opyard.ops.aten.stack."""
+    return ops.aten.stack(tensors, dim)
+
+
+def where(condition: _Array, x: Any, y: Any) -> Any:
+    """Elements of x where the condition holds, else of y; either may be a number."""
+    return ops.aten.where(condition, _as_tensor(x), _as_tensor(y))

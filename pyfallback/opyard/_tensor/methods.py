@@ -1,0 +1,70 @@
+"""What Tensor offers beside its own methods: the operators of aten, and a few made of them.
+
+`_C` asks by the hooks `method`, `dir_tensor` and `list_tensor`. A method that is made here is found
+after aten's operators, so one that is registered under its name goes before it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _C
+from .._core.ops import ops
+
+_DTYPES = {
+    "float": _C.float32,
+    "double": _C.float64,
+    "half": _C.float16,
+    "bfloat16": _C.bfloat16,
+    "long": _C.int64,
+    "int": _C.int32,
+    "short": _C.int16,
+    "char": _C.int8,
+    "byte": _C.uint8,
+    "bool": _C.bool,
+}
+
+
+def _converting(name: str) -> Callable[[_C.Tensor], _C.Tensor]:
+    dtype = _DTYPES[name]
+
+    def method(self: _C.Tensor) -> _C.Tensor:
+        return ops.aten.to(self, dtype)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"The elements as {dtype}; the tensor itself if that is its dtype."
+    return method
+
+
+def nelement(self: _C.Tensor) -> int:
+    """numel(): the number of elements."""
+    return self.numel()
+
+
+def cpu(self: _C.Tensor) -> _C.Tensor:
+    """The tensor on the CPU; itself if it is there."""
+    return ops.aten.to(self, "cpu")
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    **{name: _converting(name) for name in _DTYPES},
+    "cpu": cpu,
+    "nelement": nelement,
+}
+
+
+def find(name: str) -> "Callable[..., Any] | None":
+    """The method of this name that is made here, or None."""
+    return _METHODS.get(name)
+
+
+def names(tensor: object) -> list[str]:
+    """What dir() of a tensor shows: its attributes, and the operators that are methods of it."""
+    operators = (name for name in dir(ops.aten) if not name.startswith("_"))
+    return sorted({*object.__dir__(tensor), *_METHODS, *operators})
+
+
+def listed(tensor: _C.Tensor) -> Any:
+    """tolist() by calls that the tensor's class answers: select, and item for each element."""
+    if tensor.dim() == 0:
+        return tensor.item()
+    return [listed(ops.aten.select(tensor, 0, index)) for index in range(tensor.size(0))]
