@@ -22,6 +22,7 @@ enum class LockRank : int {
   Plugins,          // the loaded plugins
   LinkedLibraries,  // libraries that nobody loaded by hand
   MappedFiles,      // what files looked like when they were opened
+  Traces,           // how many traces of calls record
   Registry,         // definitions, kernels, tables
   Reclaimer,        // threads that call, and retired records
   KeyNames,         // who names a dispatch key
