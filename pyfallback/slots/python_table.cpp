@@ -4,6 +4,7 @@
 // with a Python exception, or a status with this thread's error for what may be called without the GIL.
 #include "slots/python_table.h"
 
+#include <atomic>
 #include <memory>
 #include <new>
 
@@ -149,6 +150,13 @@ int take_exception_as_error(const PythonTable* self, std::optional<Error>* error
 
 void drop(const PythonTable* self, PyObject* object) { self->interpreter->decref(object, false); }
 
+// Tables are never freed, since extensions keep their addresses: all are in this list.
+struct LastingTable {
+  PythonTable table;
+  LastingTable* next;
+};
+std::atomic<LastingTable*> all_tables{nullptr};
+
 constexpr PythonTable kTable = {kPythonTableVersion,
                                 sizeof(PythonTable),
                                 OPYARD_VERSION_MAJOR,
@@ -179,10 +187,12 @@ void add_python_table(Runtime& runtime, PyObject* module) {
   OPYARD_CHECK(kept != nullptr, OutOfMemory, "the interpreter has no dictionary");
   Owned capsule = Owned::share(PyDict_GetItemString(kept, kName));
   if (!capsule) {
-    auto table = std::make_unique<PythonTable>(kTable);
-    table->interpreter = runtime.tag;
-    capsule = checked(PyCapsule_New(table.get(), kName, nullptr));
-    static_cast<void>(table.release());  // never freed: extensions keep its address
+    auto made = std::make_unique<LastingTable>(LastingTable{kTable, nullptr});
+    made->table.interpreter = runtime.tag;
+    capsule = checked(PyCapsule_New(&made->table, kName, nullptr));
+    LastingTable* const lasting = made.release();
+    lasting->next = all_tables.load(std::memory_order_relaxed);
+    while (!all_tables.compare_exchange_weak(lasting->next, lasting)) continue;
     if (PyDict_SetItemString(kept, kName, capsule.get()) < 0) throw PythonErrorSet();
   }
   if (PyModule_AddObjectRef(module, "python_table", capsule.get()) < 0) throw PythonErrorSet();

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -194,7 +195,10 @@ PyObject* race(PyObject*, PyObject*) {
     static volatile int shared = 0;
     {
       const ReleaseGil release;
-      for (int i = 0; i < 1000; ++i) shared = shared + 1;
+      for (int i = 0; i < 1000; ++i) {
+        shared = shared + 1;
+        if (i == 500) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // to overlap
+      }
     }
     return PyLong_FromLong(shared);
   });
