@@ -75,10 +75,11 @@ class Builder {
  private:
   // Registers and operands ------------------------------------------------------------------
 
-  std::uint32_t new_register(const Value* value, bool owns) {
+  std::uint32_t new_register(const Value* value) { return new_register(value, *value->type()); }
+  std::uint32_t new_register(const Value* value, const Type& type) {
     OPYARD_CHECK(code_.registers.size() < kNoRegister, BadGraph,
                  "the graph has more values than a code has registers");
-    code_.registers.push_back({value, owns, here(), {}});
+    code_.registers.push_back({value, &type, may_own(type), here(), {}});
     return std::uint32_t(code_.registers.size() - 1);
   }
 
@@ -91,7 +92,7 @@ class Builder {
   std::uint32_t define(const Value* value, const Block* block, bool always = false) {
     note_death(value, lifetimes_.last_use(value, block));
     if (!value->has_uses() && !always) return kNoRegister;
-    const std::uint32_t fresh = new_register(value, may_own(*value->type()));
+    const std::uint32_t fresh = new_register(value);
     code_.register_of.emplace(value, fresh);
     return fresh;
   }
@@ -345,16 +346,16 @@ class Builder {
   void emit_loop(const Node* node) {
     const std::vector<const Value*> dying = take_dying(node);
     const Block* const body = node->blocks().front();
-    const std::uint32_t limit = new_register(nullptr, false);
-    const std::uint32_t condition = new_register(nullptr, false);
-    const std::uint32_t trip = new_register(body->inputs()[0], false);
+    const std::uint32_t limit = new_register(nullptr, *base_type(TypeKind::Int));
+    const std::uint32_t condition = new_register(nullptr, *base_type(TypeKind::Bool));
+    const std::uint32_t trip = new_register(body->inputs()[0], *base_type(TypeKind::Int));
     code_.register_of.emplace(body->inputs()[0], trip);
     transfer(limit, use(node, 0), node);
     transfer(condition, use(node, 1), node);
     std::vector<std::uint32_t> carried;
     for (std::size_t i = 0; i < node->outputs().size(); ++i) {
       const Value* const inner = body->inputs()[i + 1];
-      carried.push_back(new_register(inner, may_own(*inner->type())));
+      carried.push_back(new_register(inner));
       code_.register_of.emplace(inner, carried.back());
       transfer(carried.back(), use(node, i + 2), node);
     }
@@ -395,10 +396,11 @@ class Builder {
     }
     transfer(condition, use(ret, 0) & ~kLastUse, node);
     if (crossing) {
-      for (std::uint32_t& source : sources) {
-        const std::uint32_t between = new_register(nullptr, true);
-        transfer(between, source, node);
-        source = between | kLastUse;
+      for (std::size_t i = 0; i < carried.size(); ++i) {
+        const std::uint32_t between =
+            new_register(nullptr, *node->blocks().front()->inputs()[i + 1]->type());
+        transfer(between, sources[i], node);
+        sources[i] = between | kLastUse;
       }
     }
     for (std::size_t i = 0; i < carried.size(); ++i) {

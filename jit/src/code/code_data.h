@@ -96,6 +96,7 @@ struct Stage {
 // What lives in a register, and from where to where.
 struct RegisterInfo {
   const Value* value;      // null for one of the code's own
+  const Type* type;        // of what is in it
   bool owns;               // whether what is in it may have an owner to give back
   std::uint32_t born = 0;  // the instruction that writes it
   std::vector<std::uint32_t>

@@ -26,6 +26,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "opyard/jit/code.h"
@@ -58,6 +59,13 @@ class OPYARD_API InterpreterState {
   ~InterpreterState();
   // The same position and the same values; from then on the two know nothing of each other.
   InterpreterState clone() const;
+  // The same as bytes, which another process may load: where it is and what its registers hold; no budget, no
+  // times. Registers that share a list or memory share it afterwards. Raises Unsupported, naming the
+  // value, for an object of Python, a future, and a tensor that is not plain memory of this process.
+  std::string save() const;
+  // A state that save() gave, of a code of the same graph. Raises BadValue for other bytes, Unsupported
+  // for a code of more than 20,000 instructions. Bytes from a stranger are safe to load.
+  static InterpreterState load(CodePtr code, std::string_view bytes);
 
   const CodePtr& code() const noexcept { return code_; }
   // The stage that runs, or is next; stage_count() at the end.
