@@ -462,9 +462,9 @@ def test_B45_the_trace_shows_calls_with_their_depth(define, x, ns, capfd):
         inner(x)
     outer(x)
     assert capfd.readouterr().err == (
-        f" [callBoxed] op=[{ns}::outer], key=[CPU]\n"
-        f"  [callBoxed] op=[{ns}::inner], key=[CPU]\n"
-        f" [callBoxed] op=[{ns}::inner], key=[CPU]\n"
+        f" [call] op=[{ns}::outer], key=[CPU]\n"
+        f"  [call] op=[{ns}::inner], key=[CPU]\n"
+        f" [call] op=[{ns}::inner], key=[CPU]\n"
     )
     set_dispatch_trace(True)
     with DispatchTrace():
@@ -472,7 +472,7 @@ def test_B45_the_trace_shows_calls_with_their_depth(define, x, ns, capfd):
     inner(x)
     set_dispatch_trace(False)
     inner(x)
-    assert capfd.readouterr().err == f" [callBoxed] op=[{ns}::inner], key=[CPU]\n"
+    assert capfd.readouterr().err == f" [call] op=[{ns}::inner], key=[CPU]\n"
 
 
 def test_B45_traces_that_overlap_show_until_the_last_one_ends(define, x, ns, capfd):
@@ -484,7 +484,7 @@ def test_B45_traces_that_overlap_show_until_the_last_one_ends(define, x, ns, cap
     packet(x)
     second.__exit__(None, None, None)
     packet(x)
-    assert capfd.readouterr().err == f" [callBoxed] op=[{ns}::f], key=[CPU]\n"
+    assert capfd.readouterr().err == f" [call] op=[{ns}::f], key=[CPU]\n"
 
 
 # B19: the module of the fake kernel --------------------------------------------------------
