@@ -78,7 +78,7 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
   tracer->c_calls = options.c_calls;
   tracer->by_instance = options.instances;
   tracer->collections = options.collections;
-  tracer->replaced = 0;
+  tracer->replaced = tracer->set_within = tracer->unseen = 0;
   add_start_stacks(*tracer, window);
   tracer->active = true;
   try {
@@ -98,8 +98,12 @@ void stop_python(profiler::SourceReport& report) {
   if (tracer.collections) forget_collections(tracer.on_collection);
   tracer.callables.forget();
   tracer.instances.forget();
-  if (tracer.replaced != 0) {
-    report.notes.emplace_back("threads whose profile function a program replaced", tracer.replaced);
+  const std::pair<const char*, std::uint64_t> notes[] = {
+      {"threads whose profile function a program replaced", tracer.replaced},
+      {"calls of sys.setprofile", tracer.set_within},
+      {"threads that were not recorded", tracer.unseen}};
+  for (const auto& [note, number] : notes) {
+    if (number != 0) report.notes.emplace_back(note, number);
   }
 }
 
@@ -118,7 +122,8 @@ PyObject* start(PyObject* module, PyObject* args) {
     options.c_calls = flags[1] != 0;
     options.instances = flags[2] != 0;
     options.collections = flags[3] != 0;
-    options.operators = options.devices = options.gil_waits = flags[4] != 0;
+    options.operators = options.instructions = flags[4] != 0;
+    options.devices = options.gil_waits = flags[4] != 0;
     options.shapes = flags[5] != 0;
     options.memory = flags[6] != 0;
     state_of(module).session = std::make_unique<profiler::Session>(options);

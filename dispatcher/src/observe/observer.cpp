@@ -1,5 +1,7 @@
-// observe/observer.cpp: the chain of observers of a thread.
+// observe/observer.cpp: the chain of observers of a thread, and who hears of graphs.
 #include "opyard/observe/observer.h"
+
+#include "opyard/observe/instruction_listener.h"
 
 namespace opyard {
 namespace {
@@ -7,6 +9,8 @@ namespace {
 constinit thread_local const ObserverGuard* innermost_guard = nullptr;
 
 }  // namespace
+
+constinit std::atomic<InstructionListener> instruction_listener{nullptr};
 
 Observer::~Observer() = default;
 

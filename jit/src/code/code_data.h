@@ -10,7 +10,7 @@
 //        │ constant │ last use  │ register, or constant      │     an operand
 //        └──────────┴───────────┴────────────────────────────┘
 //
-// Depends on: jit/code.h, jit/resolve.h, jit/operation.h.
+// Depends on: code/told.h, jit/code.h, jit/resolve.h, jit/operation.h.
 #pragma once
 
 #include <deque>
@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "code/told.h"
 #include "opyard/jit/code.h"
 #include "opyard/jit/operation.h"
 #include "opyard/jit/resolve.h"
@@ -115,6 +116,7 @@ struct CodeData {
   std::vector<Stage> stages;
   std::vector<RegisterInfo> registers;
   std::unordered_map<const Value*, std::uint32_t> register_of;
+  mutable InstructionNotes notes;  // of whoever is told of instructions
 
   std::uint32_t index_of(const Instruction* instruction) const {
     return std::uint32_t(instruction - instructions.data());
@@ -152,6 +154,8 @@ TypePtr fork_result_type(const Graph& graph);
 // Runs from `frame.at` to the end of the stage. What is thrown says where, and leaves `frame.at` at the
 // instruction that has thrown.
 void run(Frame& frame);
+// told.cpp: does one instruction and tells the listener, if there is one.
+const Instruction* run_one_told(const Instruction* at, Frame& frame);
 // Runs the instruction at `frame.at`, and returns the next one.
 const Instruction* run_one(Frame& frame);
 // Checks count and types, and raises BadArgument. `accept` is called with each register and value.

@@ -4,6 +4,7 @@
 #include "code/code_data.h"
 #include "ir/node_rules.h"
 #include "opyard/jit/print.h"
+#include "opyard/observe/instruction_listener.h"
 
 namespace opyard::jit {
 namespace {
@@ -61,6 +62,13 @@ std::string shapes_of(const Frame& frame, const Node& node) {
 void run(Frame& frame) {
   try {
     const Instruction* at = frame.at;
+    if (__builtin_expect(instruction_listener.load(std::memory_order_relaxed) != nullptr, 0)) {
+      do {
+        frame.at = at;
+        at = run_one_told(at, frame);
+      } while (at != nullptr);
+      return;
+    }
     do {
       frame.at = at;
       at = at->function(at, frame);
@@ -72,7 +80,7 @@ void run(Frame& frame) {
 
 const Instruction* run_one(Frame& frame) {
   try {
-    return frame.at->function(frame.at, frame);
+    return run_one_told(frame.at, frame);
   } catch (const Error& error) {
     throw_with_place(error, frame);
   }

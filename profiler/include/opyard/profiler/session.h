@@ -21,15 +21,16 @@
 namespace opyard::profiler {
 
 struct SessionOptions {
-  bool python = true;       // calls of Python functions
-  bool c_calls = true;      // and of functions in C, if `python`
-  bool instances = true;    // calls of modules and optimizers by instance, if `python`
-  bool collections = true;  // runs of Python's garbage collector, if `python`
-  bool gil_waits = true;    // native threads that wait for the lock of an interpreter
-  bool operators = true;    // every kernel of every operator, on every thread
-  bool shapes = false;      // sizes and dtypes of their arguments, if `operators`
-  bool memory = false;      // memory of tensors that is taken and given back
-  bool devices = true;      // what happens on devices: streams, events, synchronisation
+  bool python = true;        // calls of Python functions
+  bool c_calls = true;       // and of functions in C, if `python`
+  bool instances = true;     // calls of modules and optimizers by instance, if `python`
+  bool collections = true;   // runs of Python's garbage collector, if `python`
+  bool gil_waits = true;     // native threads that wait for the lock of an interpreter
+  bool operators = true;     // every kernel of every operator, on every thread
+  bool instructions = true;  // of graphs
+  bool shapes = false;       // sizes and dtypes of their arguments, if `operators`
+  bool memory = false;       // memory of tensors that is taken and given back
+  bool devices = true;       // what happens on devices: streams, events, synchronisation
 };
 
 // What a source has to say at the end.

@@ -1,0 +1,281 @@
+"""Operators, their kernels, arguments, memory and devices in profiles.
+
+Suspect profiler/src/operators.cpp, profiler/src/memory.cpp, dispatcher/src/registry/watched.cpp.
+"""
+
+import json
+import threading
+
+import pytest
+from conftest import plugin_path
+from profiler_traces import assert_nested, load_chrome
+
+import opyard
+from opyard import dispatch
+from opyard.library import Library
+from opyard.profiler import profile
+
+NS = "profiled"
+
+
+@pytest.fixture(scope="module")
+def ops():
+    """outer calls inner; inner has a kernel at AutogradCPU that passes the call on."""
+    library = Library(NS, "DEF")
+    library.define("inner(Tensor x) -> Tensor")
+    library.define("outer(Tensor x, int n=2) -> Tensor")
+    library.define("fails(Tensor x) -> Tensor")
+    library.impl("inner", lambda x: x, "CPU")
+
+    def pass_on(x):
+        cpu = dispatch.DispatchKeySet("CPU")
+        return opyard.ops.profiled.inner.default.redispatch(cpu, x)
+
+    library.impl("inner", pass_on, "AutogradCPU")
+    library.impl("outer", lambda x, n=2: opyard.ops.profiled.inner(x), "CompositeExplicitAutograd")
+
+    def fail(x):
+        raise ValueError("no")
+
+    library.impl("fails", fail, "CPU")
+    yield opyard.ops.profiled
+    library._destroy()
+
+
+def operators_of(prof):
+    return [event for event in prof.events() if event.kind in ("Operator", "Kernel")]
+
+
+def facts(prof):
+    return [(event.kind, event.name, event.dispatch_key) for event in operators_of(prof)]
+
+
+def test_X22_each_kernel_of_a_call_is_there_with_its_key_and_origin(ops):
+    x = opyard.tensor([1.0])
+    with profile() as prof:
+        ops.outer(x)
+    assert ("Operator", f"{NS}::outer", "CPU") in facts(prof)
+    events = {(event.kind, event.name): event for event in operators_of(prof)}
+    outer = events["Operator", f"{NS}::outer"]
+    inner = events["Operator", f"{NS}::inner"]
+    assert "test_profiler_operators.py" in outer.kernel
+    around = inner
+    while around.parent is not None and around != outer:
+        around = around.parent
+    assert around == outer, "on one timeline with the Python function of the kernel"
+    assert any(child.name.endswith("<lambda>") for child in outer.children)
+
+
+def test_X22_a_redispatch_is_a_kernel_inside_its_call(ops):
+    x = opyard.tensor([1.0])
+    with profile(with_stack=False) as prof:
+        ops.inner(x)
+    assert facts(prof) == [
+        ("Operator", f"{NS}::inner", "AutogradCPU"),
+        ("Kernel", f"{NS}::inner", "CPU"),
+    ]
+    call, kernel = operators_of(prof)
+    assert kernel.parent == call
+
+
+def test_X15_operators_of_all_threads_are_recorded(ops):
+    x = opyard.tensor([1.0])
+    with profile(with_stack=False) as prof:
+        thread = threading.Thread(target=lambda: ops.inner(x))
+        thread.start()
+        thread.join()
+        ops.inner(x)
+    tracks = {event.start_tid for event in operators_of(prof)}
+    assert tracks == {threading.get_native_id(), thread.native_id}
+
+
+def test_X22_a_call_that_raises_ends(ops):
+    x = opyard.tensor([1.0])
+    with profile(with_stack=False) as prof:
+        with pytest.raises(ValueError, match="no"):
+            ops.fails(x)
+        ops.inner(x)
+    outermost = [event.name for event in operators_of(prof) if event.parent is None]
+    assert outermost == [f"{NS}::fails", f"{NS}::inner"]
+    assert prof.data_quality()["clamped"] == 0
+
+
+def test_I36_shapes_and_types_are_there_if_they_were_asked_for(ops):
+    x = opyard.tensor([[1.0, 2.0]])
+    with profile(with_stack=False, record_shapes=True) as prof:
+        ops.outer(x, 3)
+        opyard.ops.aten.cat([x, x])
+    by_name = {event.name: event for event in operators_of(prof) if event.kind == "Operator"}
+    assert by_name[f"{NS}::outer"].input_shapes == [[1, 2], []]
+    assert by_name[f"{NS}::outer"].input_types == ["float32", "Int"]
+    assert by_name["aten::cat"].input_shapes == [[[1, 2], [1, 2]], []]
+    with profile(with_stack=False) as prof:
+        ops.outer(x, 3)
+    assert {event.input_shapes for event in operators_of(prof)} == {None}
+
+
+def test_I36_arguments_that_do_not_fit_are_cut_and_marked():
+    many = [opyard.tensor([1.0])] * 400
+    with profile(with_stack=False, record_shapes=True) as prof:
+        opyard.ops.aten.cat(many)
+    (event,) = [e for e in operators_of(prof) if e.name == "aten::cat" and e.kind == "Operator"]
+    assert event.input_shapes[0][-1] == "…"
+    assert 200 < len(event.input_shapes[0]) < 400
+
+
+def test_I45_averages_count_calls_of_an_operator_and_have_columns_on_request(ops):
+    x = opyard.tensor([1.0])
+    y = opyard.tensor([1.0, 2.0])
+    with profile(with_stack=False, record_shapes=True, profile_memory=True) as prof:
+        ops.inner(x)
+        ops.inner(y)
+        opyard.ops.aten.add(y, y)
+    rows = {row.key: row for row in prof.key_averages() if row.kind == "Operator"}
+    assert rows[f"{NS}::inner"].count == 2
+    assert rows["aten::add.Tensor"].cpu_memory_usage == 8, "given back outside of it"
+    shapes = prof.key_averages(group_by_input_shape=True)
+    assert {(r.input_shapes, r.count) for r in shapes if r.key == f"{NS}::inner"} == {
+        ("[[1]]", 1),
+        ("[[2]]", 1),
+    }
+    keys = prof.key_averages(group_by_dispatch_key=True)
+    assert {(r.dispatch_key, r.count) for r in keys if r.key == f"{NS}::inner"} == {
+        ("AutogradCPU", 2),
+        ("CPU", 2),
+    }
+    head = prof.key_averages(True, group_by_dispatch_key=True).table().splitlines()[1]
+    for column in ("CPU Mem", "Self CPU Mem", "Dispatch Key", "Input Shapes", "Total FLOPs"):
+        assert column in head
+
+
+def test_X22_the_time_of_each_dispatch_key_adds_up(ops):
+    x = opyard.tensor([1.0])
+    with profile(with_stack=False) as prof:
+        for _ in range(5):
+            ops.inner(x)
+    rows = {row.dispatch_key: row for row in prof.dispatch_keys()}
+    assert (rows["AutogradCPU"].calls, rows["AutogradCPU"].redispatches) == (5, 0)
+    assert (rows["CPU"].calls, rows["CPU"].redispatches) == (0, 5)
+    whole = sum(e.duration_time_ns for e in operators_of(prof) if e.kind == "Operator")
+    assert sum(row.self_cpu_time_total for row in rows.values()) == pytest.approx(whole / 1000)
+    assert "AutogradCPU" in prof.dispatch_keys().table()
+
+
+def test_I38_memory_is_shown_where_it_was_taken_and_given_back():
+    with profile(with_stack=False, profile_memory=True) as prof:
+        x = opyard.ops.aten.ones([1000])
+        address = x.data_ptr()
+        del x
+    taken, given = [event for event in prof.memory_timeline() if event.address == address]
+    assert (taken.bytes, given.bytes) == (4000, -4000)
+    assert taken.total - given.total == 4000
+    assert taken.device == "cpu"
+    assert taken.within.kind in ("Operator", "Kernel")
+    assert given.within is None
+
+
+def test_I38_memory_that_is_not_to_be_had_is_an_event():
+    with profile(with_stack=False, profile_memory=True) as prof:
+        with pytest.raises(MemoryError):
+            opyard.ops.aten.empty.memory_format([1 << 58])
+    (event,) = [event for event in prof.memory_timeline() if event.address is None]
+    assert event.bytes == 4 << 58
+
+
+def test_I38_no_memory_is_recorded_without_being_asked_for():
+    with profile(with_stack=False) as prof:
+        opyard.ops.aten.ones([1000])
+    assert prof.memory_timeline() == []
+
+
+def test_I47_chrome_traces_show_keys_shapes_and_memory(ops, tmp_path):
+    x = opyard.tensor([[1.0, 2.0]])
+    with profile(record_shapes=True, profile_memory=True) as prof:
+        ops.outer(x)
+        opyard.ops.aten.add(x, x)
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    trace = load_chrome(tmp_path / "trace.json")
+    assert_nested(trace)
+    (outer,) = [e for e in trace["traceEvents"] if e["name"] == f"{NS}::outer"]
+    assert outer["cat"] == "cpu_op"
+    assert outer["args"]["more"]["dispatch_key"] == "CPU"
+    assert outer["args"]["Input Dims"] == [[1, 2], []]
+    assert outer["args"]["Input type"] == ["float32", "Int"]
+    memory = [e for e in trace["traceEvents"] if e["name"] == "[Memory]"]
+    assert {e["args"]["Bytes"] for e in memory} >= {8, -8}
+    assert [e for e in trace["traceEvents"] if e["ph"] == "C" and e["name"] == "memory cpu"]
+
+
+def test_E29_a_profile_hears_devices_beside_the_interpreter():
+    opyard.load_library(plugin_path("opyard_slots_plugin"))
+    with profile(with_stack=False) as prof:
+        opyard.ops.test_slots.trace("event_record")
+    opyard.ops.test_slots.trace("event_record")
+    marks = [mark for track in prof.events().tracks for mark in prof._trace.marks(track.index)]
+    (mark,) = [mark for mark in marks if mark[0] == "Device"]
+    assert prof._trace.name(mark[3])[0] == "CUDA event_record"
+    assert tuple(memoryview(mark[5]).cast("Q")[:2]) == (11, 22)
+
+
+def test_X15_a_native_thread_that_waits_for_the_gil_is_seen(ops):
+    opyard.load_library(plugin_path("opyard_test_plugin"))
+    x = opyard.tensor([1.0])
+    with profile(with_stack=False) as prof:
+        opyard.ops.test_plugin.wait_inside(x, f"{NS}::inner")
+    waits = [event for event in prof.events() if event.kind == "GilWait"]
+    assert waits
+    assert all(event.name == "waiting for the GIL" for event in waits)
+
+
+def test_operators_false_records_none(ops):
+    x = opyard.tensor([1.0])
+    with profile(operators=False) as prof:
+        ops.inner(x)
+    assert operators_of(prof) == []
+
+
+def test_nothing_is_left_in_the_tables_after_a_profile(ops):
+    x = opyard.tensor([1.0])
+    before = dispatch.dump_table(f"{NS}::inner")
+    with profile():
+        ops.inner(x)
+        assert dispatch.dump_table(f"{NS}::inner") == before
+    assert dispatch.dump_table(f"{NS}::inner") == before
+
+
+def test_the_dispatch_trace_shows_the_same_within_a_profile(ops, capfd):
+    x = opyard.tensor([1.0])
+    with profile(), dispatch.DispatchTrace():
+        ops.inner(x)
+    assert f"op=[{NS}::inner], key=[CPU]" in capfd.readouterr().err
+
+
+def test_a_kernel_that_is_replaced_while_recording_has_an_origin_of_its_own(ops):
+    x = opyard.tensor([1.0])
+    with profile(with_stack=False) as prof:
+        ops.inner(x)
+        with opyard.library.override(f"{NS}::inner", "CPU", lambda x: x, name="the other"):
+            ops.inner(x)
+        ops.inner(x)
+    kernels = [event.kernel for event in operators_of(prof)]
+    assert kernels[0] == kernels[2] != kernels[1]
+    assert json.dumps(kernels)
+
+
+def test_I39_instructions_of_graphs_are_around_their_operators():
+    graph = opyard.jit.compile(
+        opyard.jit.parse_ir("graph(%x : Tensor):\n  %1 : Tensor = aten::neg(%x)\n  return (%1)\n")
+    )
+    x = opyard.tensor([1.0])
+    graph(x)
+    with profile(with_stack=False) as prof:
+        graph(x)
+        graph(x)
+    graph(x)
+    instructions = [event for event in prof.events() if event.kind == "Instruction"]
+    negations = [event for event in instructions if "aten::neg" in event.name]
+    assert len(negations) == 2
+    for event in negations:
+        assert [child.name for child in event.children] == ["aten::neg"]
+    rows = {row.key: row.count for row in prof.key_averages() if row.kind == "Instruction"}
+    assert 2 in rows.values()
