@@ -2,7 +2,13 @@
 //
 // [Place] Each thread has one place for a profile function. Where a program has put one there before us, we call it
 // on with each event and put it back at the end. If a program takes the place while we record, its function
-// runs, as without us: that is noticed when a thread starts, at each step, and at the end, and counted.
+// runs, as without us: that is noticed when a thread starts, at each step, and at the end, and counted. A call of
+// sys.setprofile is noticed at once, and the main thread takes the places back as soon as it runs Python again: then
+// both hear.
+//
+// [Saved and put back] What sys.getprofile() gives within a profile is our seat. If a program puts it back by
+// sys.setprofile(), Python calls it like any object: it gives the place to our function again, or, if the profile has
+// ended meanwhile, to whose it was before.
 //
 // [New threads] When `_thread.start_new_thread` returns, the state of the new thread is in the list already, and
 // the thread waits for the GIL: so it is recorded from its first frame on. States that C++ made are found then, too.
@@ -44,7 +50,47 @@ void free_seat(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyType_Slot seat_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(free_seat)}, {0, nullptr}};
+constexpr const char* kEventNames[] = {"call",   "exception",   "line",     "return",
+                                       "c_call", "c_exception", "c_return", "opcode"};
+static_assert(PyTrace_CALL == 0 && PyTrace_C_EXCEPTION == 5 && PyTrace_OPCODE == 7);
+
+int event_of_name(PyObject* name) {
+  for (int what = 0; what <= PyTrace_OPCODE; ++what) {
+    if (PyUnicode_CompareWithASCIIString(name, kEventNames[what]) == 0) return what;
+  }
+  return -1;
+}
+
+// See [Saved and put back].
+PyObject* call_seat(PyObject* self, PyObject* args, PyObject* names) {
+  Seat& seat = *reinterpret_cast<Seat*>(self);
+  PyObject* frame = nullptr;
+  PyObject* name = nullptr;
+  PyObject* argument = nullptr;
+  if (names != nullptr && PyDict_GET_SIZE(names) != 0) {
+    PyErr_SetString(PyExc_TypeError, "a profile function takes (frame, event, argument)");
+    return nullptr;
+  }
+  if (PyArg_ParseTuple(args, "O!UO", &PyFrame_Type, &frame, &name, &argument) == 0) return nullptr;
+  PyThreadState* const state = PyThreadState_Get();
+  const int what = event_of_name(name);
+  if (state->c_profileobj != self || is_ours(state) || what < 0) Py_RETURN_NONE;
+  Py_INCREF(self);  // this may be the last reference
+  const int failed = seat.tracer->active
+                         ? set_profile_function(state, on_event, self)
+                         : set_profile_function(state, seat.other, seat.other_argument);
+  const bool told =
+      failed != 0 || state->c_profilefunc == nullptr ||
+      state->c_profilefunc(state->c_profileobj, reinterpret_cast<PyFrameObject*>(frame), what,
+                           argument) == 0;
+  Py_DECREF(self);
+  if (failed != 0 || !told) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyType_Slot seat_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(free_seat)},
+                            {Py_tp_call, reinterpret_cast<void*>(call_seat)},
+                            {0, nullptr}};
 PyType_Spec seat_spec = {"opyard._tracer.Seat", sizeof(Seat), 0,
                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, seat_slots};
 
@@ -53,8 +99,9 @@ PyType_Spec seat_spec = {"opyard._tracer.Seat", sizeof(Seat), 0,
 struct Hooks {
   PyTypeObject* seat_type = nullptr;
   const PyMethodDef* start_new_thread = nullptr;
-  const PyMethodDef* start_new = nullptr;  // its older name
-  std::vector<std::uint64_t> seated;       // threads that had our function, by their state's number
+  const PyMethodDef* start_new = nullptr;    // its older name
+  const PyMethodDef* set_profile = nullptr;  // sys.setprofile
+  std::vector<std::uint64_t> seated;  // threads that had our function, by their state's number
 
   bool was_seated(const PyThreadState* state) const {
     return std::find(seated.begin(), seated.end(), state->id) != seated.end();
@@ -78,6 +125,13 @@ bool sit_down(Tracer& tracer, PyThreadState* state) {
   return failed == 0;
 }
 
+// The seat that a thread has, whether its place leads to our function or, put back, to Python's; or null.
+Seat* find_seat(const Tracer& tracer, const PyThreadState* state) {
+  PyObject* const object = state->c_profileobj;
+  if (object == nullptr || Py_TYPE(object) != tracer.hooks->seat_type) return nullptr;
+  return reinterpret_cast<Seat*>(object);
+}
+
 // The collector must not run in between: its finalisers could let another thread change the list.
 template <typename Visit>
 void each_state(const Visit& visit) {
@@ -88,10 +142,27 @@ void each_state(const Visit& visit) {
   }
 }
 
+const PyMethodDef* definition_of(PyObject* callable) {
+  if (!PyCFunction_Check(callable)) return nullptr;
+  return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
+}
+
 bool is_thread_start(const Hooks& hooks, PyObject* callable) {
-  if (!PyCFunction_Check(callable)) return false;
-  const PyMethodDef* const definition = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
-  return definition == hooks.start_new_thread || definition == hooks.start_new;
+  const PyMethodDef* const definition = definition_of(callable);
+  return definition != nullptr &&
+         (definition == hooks.start_new_thread || definition == hooks.start_new);
+}
+
+// On the main thread, between two instructions.
+int renew_pending(void* tracer) {
+  if (static_cast<Tracer*>(tracer)->active) renew_hooks(*static_cast<Tracer*>(tracer));
+  return 0;
+}
+
+// The program is about to put another function in our place.
+void notice_replacement(Tracer& tracer) {
+  ++tracer.set_within;
+  static_cast<void>(Py_AddPendingCall(renew_pending, &tracer));  // full: then at the next occasion
 }
 
 void record_frame(Tracer& tracer, PyFrameObject* frame, bool is_exit) noexcept {
@@ -151,19 +222,23 @@ int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument)
         break;
     }
   }
-  if (__builtin_expect(seat.other == nullptr, 1)) return 0;
-  Py_INCREF(self);
-  const int result = call_other(seat, frame, what, argument);
-  Py_DECREF(self);
+  const bool sets = what == PyTrace_C_CALL && tracer.active &&
+                    definition_of(argument) == tracer.hooks->set_profile;
+  int result = 0;
+  if (__builtin_expect(seat.other != nullptr, 0)) {
+    Py_INCREF(self);
+    result = call_other(seat, frame, what, argument);
+    Py_DECREF(self);
+  }
+  // Last: a function in Python that is called before would run what is pending too early.
+  if (__builtin_expect(sets, 0)) notice_replacement(tracer);
   return result;
 }
 
-const PyMethodDef* definition_of(PyObject* module, const char* name) {
+const PyMethodDef* definition_in(PyObject* module, const char* name) {
   PyObject* const function = PyObject_GetAttrString(module, name);
   if (function == nullptr) clear_or_report(PyExc_Exception);
-  const PyMethodDef* const definition = function != nullptr && PyCFunction_Check(function)
-                                            ? reinterpret_cast<PyCFunctionObject*>(function)->m_ml
-                                            : nullptr;
+  const PyMethodDef* const definition = function == nullptr ? nullptr : definition_of(function);
   Py_XDECREF(function);
   return definition;
 }
@@ -177,9 +252,11 @@ Hooks* make_hooks(PyObject* module, Tracer&) {
   checked_new(threads);
   auto* const hooks = new Hooks;
   hooks->seat_type = reinterpret_cast<PyTypeObject*>(type);
-  hooks->start_new_thread = definition_of(threads, "start_new_thread");
-  hooks->start_new = definition_of(threads, "start_new");
+  hooks->start_new_thread = definition_in(threads, "start_new_thread");
+  hooks->start_new = definition_in(threads, "start_new");
   Py_DECREF(threads);
+  PyObject* const function = PySys_GetObject("setprofile");  // borrowed
+  if (function != nullptr) hooks->set_profile = definition_of(function);
   return hooks;
 }
 
@@ -204,18 +281,23 @@ void start_hooks(Tracer& tracer) {
 void renew_hooks(Tracer& tracer) noexcept {
   each_state([&](PyThreadState* state) {
     if (is_ours(state)) return;
-    if (tracer.hooks->was_seated(state)) ++tracer.replaced;
-    if (!sit_down(tracer, state)) clear_or_report(PyExc_Exception);
+    Seat* const put_back = find_seat(tracer, state);
+    if (put_back == nullptr && tracer.hooks->was_seated(state)) ++tracer.replaced;
+    const bool done =
+        put_back == nullptr
+            ? sit_down(tracer, state)
+            : set_profile_function(state, on_event, reinterpret_cast<PyObject*>(put_back)) == 0;
+    if (!done) clear_or_report(PyExc_Exception);
   });
 }
 
 void stop_hooks(Tracer& tracer) noexcept {
   each_state([&](PyThreadState* state) {
-    if (!is_ours(state)) {
-      if (tracer.hooks->was_seated(state)) ++tracer.replaced;
+    Seat* const seat = find_seat(tracer, state);
+    if (seat == nullptr) {
+      ++(tracer.hooks->was_seated(state) ? tracer.replaced : tracer.unseen);
       return;
     }
-    auto* const seat = reinterpret_cast<Seat*>(state->c_profileobj);
     Py_INCREF(seat);
     if (set_profile_function(state, seat->other, seat->other_argument) < 0)
       clear_or_report(PyExc_Exception);

@@ -33,6 +33,9 @@ struct Tracer {
   std::uint64_t replaced =
       0;  // times that a program put a profile function of its own in our place
 
+  std::uint64_t set_within = 0;  // calls of sys.setprofile, if it takes our place
+  std::uint64_t unseen = 0;      // threads that were never recorded, alive at the end
+
   // The key for a frame's code. Never fails: key 0 is a frame without a name.
   CodeWord word(PyObject* code) noexcept { return codes.require(code); }
   // Events of a code object that is not plain. `frame` is the one that begins, borrowed.

@@ -129,7 +129,60 @@ def test_a_profile_function_that_comes_within_stays_behind_the_profile():
     assert sys.getprofile() is hear
     sys.setprofile(None)
     assert heard == ["call", "return"] * 6
-    assert recorded(prof) == (3 if MONITORING else 1)
+    assert recorded(prof) == 3
+    if not MONITORING:
+        assert prof.data_quality()["calls of sys.setprofile"] == 1
+
+
+def test_a_profile_function_that_is_taken_away_and_put_back_goes_on_hearing():
+    heard = []
+    hear = hearer(heard)
+    sys.setprofile(hear)
+    with profile() as prof:
+        work(1)
+        saved = sys.getprofile()
+        sys.setprofile(None)
+        work(2)
+        sys.setprofile(saved)
+        work(4)
+    assert sys.getprofile() is hear
+    work(8)
+    sys.setprofile(None)
+    assert heard == ["call", "return"] * (1 + 4 + 8)
+    assert recorded(prof) == 7
+
+
+def test_what_was_saved_within_a_profile_can_be_put_back_after_it():
+    with profile():
+        saved = sys.getprofile()
+    sys.setprofile(saved)
+    work(2)
+    assert sys.getprofile() is None
+    heard = []
+    sys.setprofile(hearer(heard))
+    with profile():
+        saved = sys.getprofile()
+        sys.setprofile(None)
+    sys.setprofile(saved)
+    work(2)
+    sys.setprofile(None)
+    assert heard == ["call", "return"] * 2
+
+
+def test_threads_of_a_program_with_a_profile_function_of_its_own_are_not_missed_in_silence():
+    heard = []
+    threading.setprofile(hearer(heard))
+    try:
+        with profile() as prof:
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            work(1)
+    finally:
+        threading.setprofile(None)
+    assert heard == ["call", "return"] * 3
+    quality = prof.data_quality()
+    assert recorded(prof) == 4 or quality["calls of sys.setprofile"] == 1
 
 
 @pytest.mark.parametrize("what", ["step", "thread"])
@@ -145,23 +198,21 @@ def test_a_step_and_a_thread_bring_the_recording_back(what):
 
     starter = threading.Thread(target=start_another)
     starter.start()
-    heard = []
-    hear = hearer(heard)
+    other = cProfile.Profile()
     plan = schedule(wait=0, warmup=1, active=3, repeat=1)
     with profile(schedule=plan) as prof:
         prof.step()
-        sys.setprofile(hear)
+        other.enable()
         if what == "step":
             prof.step()
         else:
             go.set()
             starter.join()
         work(2)
-    assert sys.getprofile() is hear
-    sys.setprofile(None)
+    other.disable()
     go.set()
     starter.join()
-    assert heard == ["call", "return"] * 2
+    assert seen_by(other) == 2
     assert recorded(prof) == 2
 
 
