@@ -12,9 +12,11 @@
  *   exchange(*arrays)  what __dlpack__ costs for each: ask, take over, give back
  *   by_table(*arrays)  the same by the exchange table of their type, which is looked up once
  *   by_buffer(*arrays) the same by the buffer protocol
+ *   record(), forget() a profile function that stores a time and an address for each event, on this thread
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <frameobject.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <structmember.h>
@@ -340,6 +342,133 @@ static PyObject* by_buffer(PyObject* module, PyObject* const* arrays, Py_ssize_t
   Py_RETURN_NONE;
 }
 
+/* ---- profiles ---- */
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+static uint64_t read_clock(void) { return __rdtsc(); }
+#else
+#include <time.h>
+static uint64_t read_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+#endif
+
+/* Events go round in memory of a block's size. */
+static struct { uint64_t time; void* what; } events[4096];
+static unsigned next_event;
+
+static void store_event(void* what) {
+  events[next_event].time = read_clock();
+  events[next_event].what = what;
+  next_event = (next_event + 1) % 4096;
+}
+
+#if PY_VERSION_HEX < 0x030C0000
+static int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument) {
+  (void)self;
+  if (what == PyTrace_CALL || what == PyTrace_RETURN) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    store_event(code);
+    Py_DECREF(code);
+  } else if (what == PyTrace_C_CALL || what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION) {
+    store_event(((PyCFunctionObject*)argument)->m_ml);
+  }
+  return 0;
+}
+
+static PyObject* record(PyObject* module, PyObject* none) {
+  (void)module;
+  (void)none;
+  PyEval_SetProfile(on_event, NULL);
+  Py_RETURN_NONE;
+}
+
+static PyObject* forget(PyObject* module, PyObject* none) {
+  (void)module;
+  (void)none;
+  PyEval_SetProfile(NULL, NULL);
+  Py_RETURN_NONE;
+}
+#else
+/* Callbacks of sys.monitoring are objects with vectorcall, which get (code, offset, callable, …). */
+typedef struct {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+} Callback;
+
+static PyObject* on_code(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  (void)self, (void)flags, (void)names;
+  store_event(args[0]);
+  Py_RETURN_NONE;
+}
+static PyObject* on_c(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  (void)self, (void)flags, (void)names;
+  store_event(args[2]);
+  Py_RETURN_NONE;
+}
+
+static PyMemberDef callback_members[] = {
+    {"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(Callback, vectorcall), Py_READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
+static PyType_Slot callback_slots[] = {{Py_tp_call, PyVectorcall_Call}, {Py_tp_members, callback_members}, {0, NULL}};
+static PyType_Spec callback_spec = {"floors.Callback", sizeof(Callback), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, callback_slots};
+
+/* The tool is number 5, which no one takes by convention. */
+static int set_tool(int on) {
+  static const char* const kNames[] = {"PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD",
+                                       "PY_UNWIND", "CALL", "C_RETURN", "C_RAISE"};
+  static PyTypeObject* type;
+  PyObject* monitoring = PySys_GetObject("monitoring");
+  PyObject* names = PyObject_GetAttrString(monitoring, "events");
+  long all = 0;
+  if (type == NULL) type = (PyTypeObject*)PyType_FromSpec(&callback_spec);
+  if (names == NULL || type == NULL) return -1;
+  if (on) {
+    PyObject* taken = PyObject_CallMethod(monitoring, "use_tool_id", "is", 5, "floors");
+    if (taken == NULL) return -1;
+    Py_DECREF(taken);
+  }
+  for (int i = 0; i < 9; ++i) {
+    PyObject* event = PyObject_GetAttrString(names, kNames[i]);
+    if (event == NULL) return -1;
+    if (i < 7) all |= PyLong_AsLong(event);
+    PyObject* callback = Py_None;
+    if (on) {
+      callback = (PyObject*)PyObject_New(Callback, type);
+      ((Callback*)callback)->vectorcall = i < 6 ? on_code : on_c;
+    }
+    PyObject* former = PyObject_CallMethod(monitoring, "register_callback", "iOO", 5, event, callback);
+    Py_DECREF(event);
+    if (on) Py_DECREF(callback);
+    if (former == NULL) return -1;
+    Py_DECREF(former);
+  }
+  Py_DECREF(names);
+  PyObject* done = PyObject_CallMethod(monitoring, "set_events", "il", 5, on ? all : 0L);
+  if (done == NULL) return -1;
+  Py_DECREF(done);
+  if (!on) Py_XDECREF(PyObject_CallMethod(monitoring, "free_tool_id", "i", 5));
+  return PyErr_Occurred() == NULL ? 0 : -1;
+}
+
+static PyObject* record(PyObject* module, PyObject* none) {
+  (void)module;
+  (void)none;
+  if (set_tool(1) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject* forget(PyObject* module, PyObject* none) {
+  (void)module;
+  (void)none;
+  if (set_tool(0) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+#endif
+
 static PyMethodDef functions[] = {{"native", native, METH_NOARGS, NULL},
                                   {"python", python, METH_O, NULL},
                                   {"python_many", python_many, METH_O, NULL},
@@ -348,6 +477,8 @@ static PyMethodDef functions[] = {{"native", native, METH_NOARGS, NULL},
                                   {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, NULL},
                                   {"by_table", (PyCFunction)(void (*)(void))by_table, METH_FASTCALL, NULL},
                                   {"by_buffer", (PyCFunction)(void (*)(void))by_buffer, METH_FASTCALL, NULL},
+                                  {"record", record, METH_NOARGS, NULL},
+                                  {"forget", forget, METH_NOARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 
 static int fill(PyObject* module) {

@@ -112,7 +112,14 @@ REGISTRATION = [
     Row("override", "-", "override a kernel, take it back", INFORMATION),
 ]
 
-ALL = CPP + PYTHON + INTERPRETERS + FOOTPRINT + REGISTRATION
+# What a call takes longer while a profile records it, over the cheapest code that records at all.
+PROFILE = [
+    Row("profile_python", "8", "Python call, recorded", RATIO, 1.15),
+    Row("profile_c", "8", "  call of a function in C, recorded", RATIO, 1.15),
+    Row("profile_operator", "8", "  operator with one kernel, from Python", ABSOLUTE, 60.0),
+]
+
+ALL = CPP + PYTHON + PROFILE + INTERPRETERS + FOOTPRINT + REGISTRATION
 
 
 def compared(row: Row, measured: Measured) -> float:

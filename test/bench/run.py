@@ -61,6 +61,23 @@ def measure_python(build: Path, rounds: int) -> tuple[dict[str, float], dict[str
     return answer["nanoseconds"], answer["missing"]
 
 
+def measure_profiles(build: Path, rounds: int) -> dict[str, float]:
+    done = subprocess.run(
+        [
+            sys.executable,
+            HERE / "profile_rows.py",
+            f"--folder={build / 'test/bench'}",
+            f"--rounds={rounds}",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(build / "pyfallback")},
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"profile_rows.py ended with code {done.returncode}")
+    return json.loads(done.stdout)
+
+
 def python_with(module: str, build: Path) -> Path | None:
     """An interpreter that has a peer: this one, else build/venv-torch; None where neither has."""
     if importlib.util.find_spec(module) is not None:
@@ -252,6 +269,7 @@ def main() -> int:
     os.sched_setaffinity(0, {cpu})
     nanoseconds, missing = measure_python(build, rounds=40 * options.repetitions)
     missing |= without
+    figures |= measure_profiles(build, rounds=5 * options.repetitions)
     figures |= nanoseconds | footprint.measure(build, 2 * options.repetitions + 1)
 
     if options.torch:
