@@ -44,9 +44,20 @@ void* release_for_kernel() {
                                  (was_released ? kWasReleased : 0));
 }
 
+// Once the program ends, only the thread that ends it returns to Python. Any other would go on with the error that a
+// kernel in Python was refused with meanwhile, and print it.
+OPYARD_COLD void sleep_unless_ending(PyThreadState* state) noexcept {
+  if (ending_thread.load() == PyThread_get_thread_ident()) return;
+  // In this order: when it ends for good, the state may be gone.
+  if (is_finalizing() || PyThreadState_GetInterpreter(state) == PyInterpreterState_Main()) {
+    sleep_for_ever();
+  }
+}
+
 void retake_for_kernel(void* released) {
   const auto word = reinterpret_cast<std::uintptr_t>(released);
   auto* const state = reinterpret_cast<PyThreadState*>(word & ~kWasReleased);
+  if (closed_for_exit.load(std::memory_order_relaxed)) sleep_unless_ending(state);
   thread_note.released = (word & kWasReleased) != 0 ? state : nullptr;
   const GilWait wait;
   in_python([state] { PyEval_RestoreThread(state); });

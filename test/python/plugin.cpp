@@ -399,6 +399,9 @@ OPYARD_LIBRARY(test_plugin, m) {
          opyard::releases_gil([](const Tensor& x, const std::string& op) { return call(op, x); }));
   m.def("same_released(Tensor x) -> Tensor");
   m.impl("same_released", cpu, opyard::releases_gil([](const Tensor& x) { return x; }));
+  m.def("drop_released() -> ()");
+  m.impl("drop_released", opyard::DispatchKey::CompositeImplicitAutograd,
+         opyard::releases_gil(&drop_kept));
   m.def("is_read_only_to_worker(Tensor x) -> bool");
   m.impl("is_read_only_to_worker", cpu, opyard::releases_gil(&is_read_only_to_worker));
   m.def("any_read_only_to_worker(Tensor[] x) -> bool");

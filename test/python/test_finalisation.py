@@ -148,6 +148,35 @@ time.sleep(0.05)
         0,
         "",
     ),
+    # Before CPython 3.14 a thread that takes the GIL back then is ended by unwinding its frames.
+    "daemon thread in kernels that released the GIL": (
+        """
+def work(released=plugin.same_released, within=plugin.call_released, inside=plugin.wait_inside):
+    while True:
+        released(x)
+        within(x, "at_end::op")
+        inside(x, "at_end::op")
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.05)
+""",
+        0,
+        "",
+    ),
+    "daemon thread that returns to a GIL that is gone": (
+        """
+import numpy
+m = opyard.tensor(numpy.ones((400, 400), numpy.float32))
+def work(mm=opyard.ops.aten.mm):
+    while True:
+        mm(m, m)
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.05)
+""",
+        0,
+        "",
+    ),
     "C++ thread calling a Python operator": (
         """
 plugin.call_in_background("at_end::op", x, 4)
@@ -301,6 +330,7 @@ def faults(program, code, stderr, ended):
 # They end while threads run that nobody waits for.
 WITH_DAEMONS = {
     "daemon thread calling operators",
+    "daemon thread in kernels that released the GIL",
     "C++ thread calling a Python operator",
     "futures not completed",
 }

@@ -10,7 +10,9 @@ import time
 
 import numpy as np
 import pytest
-from conftest import import_arrays
+from conftest import import_arrays, plugin_path
+from interpreters import KINDS
+from processes import run
 
 import opyard
 
@@ -142,6 +144,100 @@ def test_J10_many_threads_release_and_take_the_gil_at_once(plugin, name_of, x):
     for thread in threads:
         thread.join()
     assert failed == []
+
+
+def test_J10_what_a_released_kernel_drops_is_dropped_with_the_gil(plugin):
+    dropped = []
+
+    class Note:
+        def __del__(self):
+            dropped.append(threading.get_ident())
+
+    for _ in range(50):
+        x = opyard.tensor([1.0])
+        x.note = Note()
+        plugin.keep(x)
+        del x
+        plugin.drop_released()
+        opyard.ops.aten.neg(opyard.tensor([1.0]))  # empties the list of what is to be dropped
+    assert dropped == [threading.get_ident()] * 50
+
+
+def test_J10_exceptions_of_all_kinds_pass_through_kernels_that_released(way, name_of, x):
+    class Interrupt(KeyboardInterrupt):
+        pass
+
+    name = name_of(lambda x: x)
+    for kind in (Interrupt, SystemExit, MemoryError, RecursionError, StopIteration, Planned):
+        planned = kind("planned")
+
+        def kernel(x, planned=planned):
+            raise planned
+
+        with opyard.library.override(name, "CPU", kernel), pytest.raises(kind) as caught:
+            way(x, name)
+        assert caught.value is planned
+        assert opyard.ops.aten.neg(x).tolist() == [-1.0, -2.0, -3.0]
+
+
+IN_AN_INTERPRETER = """
+    import sys
+    from interpreters import Interpreter
+    import opyard
+    TEXT = '''
+    import opyard, threading
+    opyard.load_library({path!r})
+    plugin = opyard.ops.test_plugin
+    lib = opyard.library.Library("there", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.define("bad(Tensor x) -> Tensor")
+    def bad(x):
+        raise KeyError("there")
+    lib.impl("f", lambda x: x, "CPU")
+    lib.impl("bad", bad, "CPU")
+    x = opyard.tensor([1.0])
+    def work():
+        for kernel in (plugin.call_released, plugin.call_without_gil):
+            for _ in range(50):
+                assert kernel(x, "there::f") is x
+                try:
+                    kernel(x, "there::bad")
+                except KeyError as error:
+                    assert error.args == ("there",)
+                else:
+                    raise AssertionError
+        plugin.keep(opyard.tensor([2.0]))
+        plugin.drop_released()
+        assert plugin.same_released(x) is x
+        done.append(1)
+    done = []
+    work()
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    assert len(done) == 5
+    '''.replace("{path!r}", repr(sys.argv[1]))
+    def run():
+        there = Interpreter(sys.argv[2])
+        there.run(TEXT)
+        there.end()
+    run()
+    import threading
+    if sys.argv[2] == "isolated":  # two at once
+        threads = [threading.Thread(target=run) for _ in range(2)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+    opyard.load_library(sys.argv[1])
+    x = opyard.tensor([1.0])
+    assert opyard.ops.test_plugin.same_released(x) is x
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_J10_kernels_release_the_gil_of_the_interpreter_that_calls(kind):
+    ended = run(IN_AN_INTERPRETER, plugin_path("opyard_test_plugin"), kind, limit=60)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "done\n", "")
 
 
 # A row for each way in which a kernel goes through memory: products, walks, rows, positions, masks,
