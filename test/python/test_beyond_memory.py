@@ -148,6 +148,21 @@ def test_F57_pytorch_raises_where_its_own_operators_would_make_it():
         z.backward()
 
 
+def test_F57_a_tangent_is_not_seen_and_transforms_are_refused():
+    """As docs/guides/arrays.md says."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    forward = torch.autograd.forward_ad
+    with forward.dual_level():
+        x = forward.make_dual(torch.ones(2), torch.full((2,), 3.0))
+        result = aten.neg(x)
+        assert result.tolist() == [-1.0, -1.0]
+        assert forward.unpack_dual(result).tangent is None
+    x = torch.ones(2, 2)
+    for transform in (torch.func.vmap(aten.neg), lambda x: torch.func.jvp(aten.neg, (x,), (x,))):
+        with pytest.raises(RuntimeError, match="doesn't have storage"):
+            transform(x)
+
+
 # conjugate and negative views --------------------------------------------------------------------
 
 
