@@ -148,6 +148,7 @@ def test_F57_pytorch_raises_where_its_own_operators_would_make_it():
         z.backward()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch itself
 def test_F57_a_tangent_is_not_seen_and_transforms_are_refused():
     """As docs/guides/arrays.md says."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
