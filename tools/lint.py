@@ -54,7 +54,16 @@ ROOMS = [
 ]
 MOST_FILES_OF_A_ROOM = 35
 PACKAGE = Path("pyfallback/opyard")
-PACKAGE_ROOMS = ["_core", "_tensor", "_dispatch", "_autograd", "_library", "_plugins", "_profile"]
+PACKAGE_ROOMS = [
+    "_core",
+    "_tensor",
+    "_dispatch",
+    "_autograd",
+    "_library",
+    "_plugins",
+    "_jit",
+    "_profile",
+]
 ONLY_PYFALLBACK = re.compile(r"<(Python|structmember|frameobject|datetime|pybind11/.*)(\.h)?>")
 LONGEST_FILE = 600
 # What fuzzers found is kept byte by byte.
@@ -308,7 +317,7 @@ def package_room(path: Path) -> int:
     if folder in PACKAGE_ROOMS:
         return PACKAGE_ROOMS.index(folder)
     # Extension modules, what the build wrote down, and the version, which need nothing.
-    if path.stem.split(".")[0] in ("_C", "_bind", "_build_info", "_tracer", "_version"):
+    if path.stem.split(".")[0] in ("_C", "_bind", "_build_info", "_graphs", "_tracer", "_version"):
         return -1
     return len(PACKAGE_ROOMS) + (path.name in ("__init__.py", "__main__.py"))
 

@@ -16,6 +16,7 @@
 #include "bind/pybind11.h"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,10 +44,38 @@ using SharedNode = Shared<jit::Node>;
 using SharedValue = Shared<jit::Value>;
 using SharedBlock = Shared<jit::Block>;
 
+// What a call of a code has to know of one stage, found when the code is made.
+struct StageTypes {
+  std::vector<TypePtr> inputs;
+  std::vector<std::string> labels;
+  std::vector<const char*> names;  // the labels
+  std::vector<TypePtr> outputs;
+};
+
+struct SharedCode {
+  jit::CodePtr code;
+  std::shared_ptr<const std::vector<StageTypes>> stages;
+  std::uint64_t version = 0;   // of the graph
+  bool has_functions = false;  // see [Cycles]
+};
+SharedCode share_code(jit::CodePtr code);
+
 struct SharedGraph {
   jit::GraphPtr graph;
+  // Of the last call, if the graph was called; good while the graph is what it was then.
+  SharedCode code = {};
+  // Whether a node may have a Python function: see [Cycles].
+  bool has_functions = false;
   bool operator==(const SharedGraph& other) const noexcept { return graph == other.graph; }
 };
+
+// [Cycles] A Python function in a graph may refer to the graph. If the only owners of the graph are
+// one object of Python, and a code that this object or the other of the two owns alone, then that
+// object shows the functions to the garbage collector; an object for a node, or a state, is another
+// owner, and as long as there is one nothing is collected.
+bool holds_functions(const jit::Graph& graph);
+int visit_functions(const jit::Graph& graph, visitproc visit, void* argument);
+void clear_functions(const jit::Graph& graph);
 
 template <typename T>
 Shared<T> share(const jit::GraphPtr& graph, T* item) {
@@ -61,6 +90,13 @@ py::list share_all(const jit::GraphPtr& graph, const Items& items) {
   return shared;
 }
 
+// The C++ object of an argument. Raises TypeError: `what` says which function takes what.
+template <typename T>
+T& require_argument(const py::object& object, const char* what) {
+  if (py::isinstance<T>(object)) return object.cast<T&>();
+  throw py::type_error(std::string(what) + ", not " + Py_TYPE(object.ptr())->tp_name);
+}
+
 // What a call of Python gave, or the exception that it left.
 inline py::object take_result(PyObject* result) {
   if (result == nullptr) throw py::error_already_set();
@@ -71,8 +107,13 @@ inline py::object take_result(PyObject* result) {
 void add_structure(py::module_& module);
 void add_attributes(py::class_<SharedNode>& node);
 void add_text(py::module_& module);
-void add_runs(py::module_& module);
+void add_codes(py::module_& module);
+void add_states(py::module_& module);
+void add_pictures(py::class_<SharedGraph>& graph);
 void add_python_operation(py::module_& module);
+void add_tracing(py::module_& module);
+// For py::class_<SharedGraph>: the slots of the type that pybind11 has no words for.
+void set_graph_slots(PyHeapTypeObject* type);
 
 }  // namespace opyard::graphs
 

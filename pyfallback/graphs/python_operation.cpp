@@ -29,10 +29,16 @@ class Kept {
     if (object_ != nullptr) table_->drop(table_, object_);
   }
   PyObject* get() const noexcept { return object_; }
+  // For the garbage collector; const as the operation is.
+  int visit(visitproc visit, void* arg) const {
+    Py_VISIT(object_);
+    return 0;
+  }
+  void clear() const { Py_CLEAR(object_); }
 
  private:
   const PythonTable* table_;
-  PyObject* object_;
+  mutable PyObject* object_;
 };
 
 class PythonOperation final : public jit::Operation {
@@ -48,6 +54,8 @@ class PythonOperation final : public jit::Operation {
   void run(std::span<const opyard::Value> inputs,
            std::vector<opyard::Value>& outputs) const override {
     const HoldPython python(table_);
+    OPYARD_CHECK(function_.get() != nullptr, BadGraph,
+                 name_ + ": the garbage collector took the function, with all that knew the graph");
     const py::object result = call(arguments_of(inputs));
     if (!PyTuple_Check(result.ptr())) return add_output(result.ptr(), outputs);
     for (const py::handle each : py::reinterpret_borrow<py::tuple>(result)) {
@@ -55,6 +63,17 @@ class PythonOperation final : public jit::Operation {
     }
   }
   std::string name() const override { return name_; }
+
+  int visit(visitproc visit, void* argument) const {
+    for (const Kept& scalar : scalars_) {
+      if (const int stop = scalar.visit(visit, argument)) return stop;
+    }
+    return function_.visit(visit, argument);
+  }
+  void clear() const {
+    function_.clear();
+    for (const Kept& scalar : scalars_) scalar.clear();
+  }
 
  private:
   py::tuple arguments_of(std::span<const opyard::Value> inputs) const {
@@ -121,10 +140,9 @@ opyard::Value scalar_texts(const py::list& scalars) {
   return opyard::Value::tuple(std::move(texts));
 }
 
-SharedNode create_python_op(const SharedGraph& graph, const py::object& function,
-                            const std::string& name, const std::vector<SharedValue>& inputs,
-                            const std::string& calling, const py::list& scalars,
-                            std::size_t outputs) {
+SharedNode create_python_op(SharedGraph& graph, const py::object& function, const std::string& name,
+                            const std::vector<SharedValue>& inputs, const std::string& calling,
+                            const py::list& scalars, std::size_t outputs) {
   check_calling(name, calling, scalars.size(), inputs.size());
   const PythonTable& known = table();
   std::vector<Kept> kept;
@@ -135,12 +153,45 @@ SharedNode create_python_op(const SharedGraph& graph, const py::object& function
   node->s_(jit::attr::name, name);
   node->s_(jit::attr::cconv, calling);
   node->ival_(jit::Symbol::attr("scalar_args"), scalar_texts(scalars));
+  graph.has_functions = true;
   node->set_payload(
       make_counted<PythonOperation>(known, function.ptr(), name, calling, std::move(kept)));
   return share(graph.graph, node);
 }
 
+// visit(operation) for those that belong to this graph alone, until it gives another number than 0.
+template <typename Visit>
+int each_function(const jit::Block& block, const Visit& visit) {
+  for (const jit::Node* const node : block.nodes()) {
+    for (const jit::Block* const inner : node->blocks()) {
+      if (const int stop = each_function(*inner, visit)) return stop;
+    }
+    if (node->payload() == nullptr || node->payload()->owner_count() != 1) continue;
+    if (const auto* const found = dynamic_cast<const PythonOperation*>(node->payload().get())) {
+      if (const int stop = visit(*found)) return stop;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
+
+bool holds_functions(const jit::Graph& graph) {
+  return each_function(*graph.block(), [](const PythonOperation&) { return 1; }) != 0;
+}
+
+int visit_functions(const jit::Graph& graph, visitproc visit, void* argument) {
+  return each_function(*graph.block(), [&](const PythonOperation& operation) {
+    return operation.visit(visit, argument);
+  });
+}
+
+void clear_functions(const jit::Graph& graph) {
+  each_function(*graph.block(), [](const PythonOperation& operation) {
+    operation.clear();
+    return 0;
+  });
+}
 
 void add_python_operation(py::module_& module) {
   module.def("create_python_op", &create_python_op, py::arg("graph"), py::arg("function"),

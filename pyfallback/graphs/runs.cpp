@@ -1,208 +1,256 @@
-// graphs/runs.cpp: Code and InterpreterState in Python.
+// graphs/runs.cpp: entering a run from Python: graph(*args), code(*args), stages of a state.
 //
 // Arguments are converted by the types of the graph's inputs as an operator's are by its schema, so
 // arrays of other libraries are tensors here, too. One output comes as itself, several as a tuple.
-#include "graphs/graphs.h"
+//
+// [Entering] A run is a call path. These functions are slots and method descriptors of the types,
+// which CPython calls without pybind11 in between, and opyard._C converts (PythonTable::call_run).
+#include "graphs/runs.h"
 
-#include <memory>
-
-#include "opyard/jit/interpreter_state.h"
+#include <algorithm>
 
 namespace opyard::graphs {
 namespace {
 
-struct SharedCode {
-  jit::CodePtr code;
-};
-using State = jit::InterpreterState;
 using Values = std::vector<opyard::Value>;
 
-// The inputs and outputs of one stage, in the graph's order.
-std::vector<const jit::Value*> outputs_of(const jit::Graph& graph, std::size_t stage) {
-  std::vector<const jit::Value*> outputs;
+StageTypes types_of(const jit::Code& code, std::size_t stage, std::size_t first) {
+  const jit::Graph& graph = code.graph();
+  StageTypes types;
+  for (std::size_t index = first; index < first + code.input_count(stage); ++index) {
+    types.inputs.push_back(graph.inputs()[index]->type());
+    types.labels.push_back("input %" + graph.inputs()[index]->printed_name());
+  }
+  for (const std::string& label : types.labels) types.names.push_back(label.c_str());
   for (std::size_t index = 0; index < graph.outputs().size(); ++index) {
-    if (std::size_t(graph.output_stage(index)) == stage) outputs.push_back(graph.outputs()[index]);
-  }
-  return outputs;
-}
-
-std::size_t inputs_before(const jit::Code& code, std::size_t stage) {
-  std::size_t count = 0;
-  for (std::size_t each = 0; each < stage; ++each) count += code.input_count(each);
-  return count;
-}
-
-// Raises BadArgument for another number of arguments; TypeError names the input that does not fit.
-Values inputs_from(const PythonTable& known, const jit::Code& code, std::size_t stage,
-                   const py::args& args) {
-  const std::size_t count = stage < code.stage_count() ? code.input_count(stage) : 0;
-  const std::size_t first = inputs_before(code, stage);
-  Values inputs;
-  inputs.reserve(args.size());
-  for (std::size_t index = 0; index < args.size(); ++index) {
-    if (index >= count) {  // the count is refused by who runs it; what came is only counted
-      inputs.emplace_back();
-      continue;
+    if (std::size_t(graph.output_stage(index)) == stage) {
+      types.outputs.push_back(graph.outputs()[index]->type());
     }
-    const jit::Value& input = *code.graph().inputs()[first + index];
-    const std::string what = "input %" + input.printed_name();
-    inputs.push_back(require_value(known, *input.type(),
-                                   PyTuple_GET_ITEM(args.ptr(), Py_ssize_t(index)), what.c_str()));
   }
-  return inputs;
+  return types;
 }
 
-PyObject* objects_from(const PythonTable& known, const jit::Code& code, std::size_t stage,
-                       const Values& values) {
-  const std::vector<const jit::Value*> outputs = outputs_of(code.graph(), stage);
-  if (values.size() == 1) return to_object(known, *outputs[0]->type(), values[0]);
-  if (values.empty()) return Py_NewRef(Py_None);
-  PyObject* const tuple = require_object(known, PyTuple_New(Py_ssize_t(values.size())));
-  for (std::size_t index = 0; index < values.size(); ++index) {
-    PyObject* const object = known.from_value(&known, outputs[index]->type().get(), &values[index]);
-    if (object == nullptr) {
-      Py_DECREF(tuple);
-      throw_python_exception(known);
-    }
-    PyTuple_SET_ITEM(tuple, Py_ssize_t(index), object);
+// The C++ object of an instance, or null if __init__ did not run. The type has been checked by
+// CPython.
+template <typename T>
+T* find_held(PyObject* self) noexcept {
+  auto* const instance = reinterpret_cast<py::detail::instance*>(self);
+  void* const* const values = instance->simple_layout ? instance->simple_value_holder
+                                                      : instance->nonsimple.values_and_holders;
+  return values == nullptr ? nullptr : static_cast<T*>(values[0]);
+}
+
+template <typename T>
+T* require_held(PyObject* self) {
+  T* const held = find_held<T>(self);
+  if (held == nullptr) {
+    PyErr_Format(PyExc_TypeError, "%s.__init__() was not called", Py_TYPE(self)->tp_name);
   }
-  return tuple;
+  return held;
 }
 
-py::object run(const SharedCode& self, const py::args& args) {
+bool has_no_names(PyObject* self, const char* what, std::size_t names) {
+  if (names == 0) return true;
+  PyErr_Format(PyExc_TypeError, "%s%s takes the inputs by position, not by name",
+               Py_TYPE(self)->tp_name, what);
+  return false;
+}
+
+using Run = void (*)(void* context, std::span<const opyard::Value> inputs,
+                     std::span<opyard::Value> outputs);
+
+PyObject* call(const StageTypes& types, Run run, void* context, PyObject* const* args,
+               std::size_t count) {
   const PythonTable& known = table();
-  return take_result(called_from_python(known, [&] {
-    const Values inputs = inputs_from(known, *self.code, 0, args);
-    return objects_from(known, *self.code, 0, self.code->run(inputs));
-  }));
+  const PythonRun description = {types.inputs.data(),
+                                 types.names.data(),
+                                 types.inputs.size(),
+                                 types.outputs.data(),
+                                 types.outputs.size(),
+                                 run,
+                                 context};
+  return known.call_run(&known, &description, args, count);
 }
 
-py::object run_one_stage(State& self, const py::args& args) {
-  const PythonTable& known = table();
-  return take_result(called_from_python(known, [&] {
-    const std::size_t stage = self.stage();
-    Values outputs;
-    self.run_one_stage(inputs_from(known, *self.code(), stage, args), outputs);
-    return objects_from(known, *self.code(), stage, outputs);
-  }));
+// ---- codes and graphs
+
+void run_code(void* context, std::span<const opyard::Value> inputs,
+              std::span<opyard::Value> outputs) {
+  static_cast<const jit::Code*>(context)->run(inputs, outputs);
 }
 
-py::object begin_stage(State& self, const py::args& args) {
-  const PythonTable& known = table();
-  return take_result(called_from_python(known, [&] {
-    self.begin_stage(inputs_from(known, *self.code(), self.stage(), args));
-    return Py_NewRef(Py_None);
-  }));
+PyObject* call_code(const SharedCode& shared, PyObject* args) {
+  const jit::CodePtr kept = shared.code;
+  return call(shared.stages->front(), &run_code, const_cast<jit::Code*>(kept.get()),
+              PySequence_Fast_ITEMS(args), std::size_t(PyTuple_GET_SIZE(args)));
 }
 
-py::object resume(State& self) {
-  const PythonTable& known = table();
-  return take_result(called_from_python(known, [&] {
-    const std::size_t stage = self.stage();
-    Values outputs;
-    self.resume(outputs);
-    return objects_from(known, *self.code(), stage, outputs);
-  }));
+std::size_t names_in(PyObject* kwargs) {
+  return kwargs == nullptr ? 0 : std::size_t(PyDict_GET_SIZE(kwargs));
 }
 
-py::object step(State& self) {
-  return take_result(called_from_python(table(), [&] { return PyBool_FromLong(self.step()); }));
+PyObject* code_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  const auto* const shared = require_held<SharedCode>(self);
+  if (shared == nullptr || !has_no_names(self, "()", names_in(kwargs))) return nullptr;
+  return call_code(*shared, args);
 }
 
-py::object run_to(State& self, const SharedNode& node) {
-  return take_result(
-      called_from_python(table(), [&] { return PyBool_FromLong(self.run_to(node.item)); }));
-}
-
-py::object read(const State& self, const SharedValue& value) {
-  const PythonTable& known = table();
-  const std::optional<opyard::Value> found = self.read(value.item);
-  if (!found) {
-    fail(ErrorKind::NotFound,
-         "no register holds %" + value.item->printed_name() +
-             " now: it is not computed yet, died at its last use, or has no register");
+// The code of the last call, or a new one: opyard.jit.compile() loads the operators that it names.
+const SharedCode* code_of(SharedGraph& shared, PyObject* self) {
+  if (shared.code.code != nullptr && shared.code.version == shared.graph->version()) {
+    return &shared.code;
   }
-  return take_result(known.from_value(&known, value.item->type().get(), &*found));
-}
-
-py::list live_values(const State& self) {
-  py::list values;
-  for (const jit::Value* value : self.live_values()) {
-    values.append(py::cast(share(self.code()->graph_ptr(), const_cast<jit::Value*>(value))));
+  try {
+    const py::object code = py::module_::import("opyard.jit").attr("compile")(py::handle(self));
+    shared.code = code.cast<const SharedCode&>();
+    return &shared.code;
+  } catch (py::error_already_set& error) {
+    error.restore();
+    return nullptr;
   }
-  return values;
 }
 
-py::object node_of(const State& self) {
-  const jit::Node* const node = self.node();
-  if (node == nullptr) return py::none();
-  return py::cast(share(self.code()->graph_ptr(), const_cast<jit::Node*>(node)));
+PyObject* graph_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  auto* const shared = require_held<SharedGraph>(self);
+  if (shared == nullptr || !has_no_names(self, "()", names_in(kwargs))) return nullptr;
+  const SharedCode* const code = code_of(*shared, self);
+  return code == nullptr ? nullptr : call_code(*code, args);
 }
 
-void add_code(py::class_<SharedCode>& code) {
-  code.def(py::init([](const SharedGraph& graph) { return SharedCode{jit::compile(graph.graph)}; }),
-           py::arg("graph"))
-      .def("__call__", &run, "runs a graph of one stage")
-      .def_property_readonly(
-          "graph", [](const SharedCode& self) { return SharedGraph{self.code->graph_ptr()}; })
-      .def_property_readonly("stage_count",
-                             [](const SharedCode& self) { return self.code->stage_count(); })
-      .def("input_count",
-           [](const SharedCode& self, std::size_t stage) { return self.code->input_count(stage); })
-      .def("output_count",
-           [](const SharedCode& self, std::size_t stage) { return self.code->output_count(stage); })
-      .def_property_readonly("register_count",
-                             [](const SharedCode& self) { return self.code->register_count(); })
-      .def_property_readonly("instruction_count",
-                             [](const SharedCode& self) { return self.code->instruction_count(); })
-      .def(
-          "register_of",
-          [](const SharedCode& self, const SharedValue& value) {
-            return self.code->register_of(value.item);
-          },
-          "the register of a value, or -1")
-      .def(
-          "disassemble", [](const SharedCode& self) { return self.code->disassemble(); },
-          "a line an instruction; ! marks a last use")
-      .def("__repr__", [](const SharedCode& self) { return self.code->disassemble(); });
+// ---- states
+
+void move_to(std::span<opyard::Value> outputs, Values&& given) {
+  std::move(given.begin(), given.end(), outputs.begin());
 }
 
-void add_state(py::class_<State>& state) {
-  state
-      .def(py::init([](const SharedCode& code) { return std::make_unique<State>(code.code); }),
-           py::arg("code"))
-      .def("run_one_stage", &run_one_stage, "runs the next stage; gives its outputs")
-      .def("begin_stage", &begin_stage, "takes the inputs of the next stage and runs nothing yet")
-      .def("step", &step, "runs one instruction; False if the stage has no more")
-      .def("run_to", &run_to, "runs until this node is next; False if the stage ended before")
-      .def("resume", &resume, "runs to the end of the stage; gives its outputs")
-      .def(
-          "clone", [](const State& self) { return std::make_unique<State>(self.clone()); },
-          "the same position and values; the two are independent from then on")
-      .def_property_readonly("code", [](const State& self) { return SharedCode{self.code()}; })
-      .def_property_readonly("stage", &State::stage, "the stage that runs, or is next")
-      .def_property_readonly("is_inside_stage", &State::is_inside_stage)
-      .def_property_readonly("is_finished", &State::is_finished)
-      .def_property_readonly("instruction", &State::instruction,
-                             "the number of the next one, or None")
-      .def("node", &node_of, "the node of the next instruction, or None")
-      .def("read", &read, "what the register of a value holds now; LookupError if none does")
-      .def("live_values", &live_values, "the values that registers hold now")
-      .def(
-          "type_for_input",
-          [](const State& self, std::size_t index) {
-            return jit::type_text(self.type_for_input(index));
-          },
-          "what an input of the current stage is declared as");
+void run_stage(void* context, std::span<const opyard::Value> inputs,
+               std::span<opyard::Value> outputs) {
+  Values given;
+  static_cast<jit::InterpreterState*>(context)->run_one_stage(inputs, given);
+  move_to(outputs, std::move(given));
+}
+void begin_stage(void* context, std::span<const opyard::Value> inputs, std::span<opyard::Value>) {
+  static_cast<jit::InterpreterState*>(context)->begin_stage(inputs);
+}
+void resume_stage(void* context, std::span<const opyard::Value>, std::span<opyard::Value> outputs) {
+  Values given;
+  static_cast<jit::InterpreterState*>(context)->resume(given);
+  move_to(outputs, std::move(given));
+}
+
+// Past the last stage no types are known, and the state says so by itself.
+const StageTypes& types_now(const SharedState& self) {
+  static const StageTypes& none = *new StageTypes;
+  const std::size_t stage = self.state.stage();
+  return stage < self.stages->size() ? (*self.stages)[stage] : none;
+}
+
+PyObject* state_run_one_stage(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  auto* const held = require_held<SharedState>(self);
+  if (held == nullptr) return nullptr;
+  return call(types_now(*held), &run_stage, &held->state, args, std::size_t(count));
+}
+
+PyObject* state_begin_stage(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  auto* const held = require_held<SharedState>(self);
+  if (held == nullptr) return nullptr;
+  StageTypes types = types_now(*held);  // no outputs yet
+  types.outputs.clear();
+  types.names.clear();
+  for (const std::string& label : types.labels) types.names.push_back(label.c_str());
+  return call(types, &begin_stage, &held->state, args, std::size_t(count));
+}
+
+PyObject* state_resume(PyObject* self, PyObject*) {
+  auto* const held = require_held<SharedState>(self);
+  if (held == nullptr) return nullptr;
+  return call(types_now(*held), &resume_stage, &held->state, nullptr, 0);
+}
+
+template <typename Function>
+PyCFunction method(Function function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef state_methods[] = {
+    {"run_one_stage", method(&state_run_one_stage), METH_FASTCALL,
+     "run_one_stage($self, /, *inputs)\n--\n\nRuns the next stage; gives its outputs."},
+    {"begin_stage", method(&state_begin_stage), METH_FASTCALL,
+     "begin_stage($self, /, *inputs)\n--\n\nTakes the inputs of the next stage and runs nothing "
+     "yet."},
+    {"resume", method(&state_resume), METH_NOARGS,
+     "resume($self, /)\n--\n\nRuns to the end of the stage; gives its outputs."}};
+
+// ---- the garbage collector: graphs.h [Cycles]
+
+bool owns_alone(const SharedGraph& shared) {
+  const jit::Code* const code = shared.code.code.get();
+  if (code == nullptr) return shared.graph->owner_count() == 1;
+  return code->owner_count() == 1 && &code->graph() == shared.graph.get() &&
+         shared.graph->owner_count() == 2;
+}
+
+int traverse_graph(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const auto* const shared = find_held<SharedGraph>(self);
+  if (shared == nullptr || !shared->has_functions || !owns_alone(*shared)) return 0;
+  return visit_functions(*shared->graph, visit, arg);
+}
+int clear_graph(PyObject* self) {
+  const auto* const shared = find_held<SharedGraph>(self);
+  if (shared != nullptr && shared->has_functions) clear_functions(*shared->graph);
+  return 0;
+}
+
+int traverse_code(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const auto* const shared = find_held<SharedCode>(self);
+  if (shared == nullptr || !shared->has_functions || shared->code->owner_count() != 1) return 0;
+  if (shared->code->graph().owner_count() != 1) return 0;
+  return visit_functions(shared->code->graph(), visit, arg);
+}
+int clear_code(PyObject* self) {
+  const auto* const shared = find_held<SharedCode>(self);
+  if (shared != nullptr && shared->has_functions) clear_functions(shared->code->graph());
+  return 0;
+}
+
+void set_slots(PyHeapTypeObject* heap_type, ternaryfunc call, traverseproc traverse,
+               inquiry clear) {
+  PyTypeObject& type = heap_type->ht_type;
+  type.tp_call = call;
+  type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type.tp_traverse = traverse;
+  type.tp_clear = clear;
 }
 
 }  // namespace
 
-void add_runs(py::module_& module) {
-  py::class_<SharedCode> code(module, "Code", "A graph as flat code.");
-  py::class_<State> state(module, "InterpreterState", "One run of a code, stage by stage.");
-  add_code(code);
-  add_state(state);
+SharedCode share_code(jit::CodePtr code) {
+  std::vector<StageTypes> stages;
+  std::size_t first = 0;
+  for (std::size_t stage = 0; stage < code->stage_count(); ++stage) {
+    stages.push_back(types_of(*code, stage, first));
+    first += code->input_count(stage);
+  }
+  const bool has_functions = holds_functions(code->graph());
+  const std::uint64_t version = code->graph().version();
+  return {std::move(code), std::make_shared<const std::vector<StageTypes>>(std::move(stages)),
+          version, has_functions};
+}
+
+void set_graph_slots(PyHeapTypeObject* type) {
+  set_slots(type, &graph_call, &traverse_graph, &clear_graph);
+}
+void set_code_slots(PyHeapTypeObject* type) {
+  set_slots(type, &code_call, &traverse_code, &clear_code);
+}
+
+void add_stage_methods(py::class_<SharedState>& state) {
+  auto* const type = reinterpret_cast<PyTypeObject*>(state.ptr());
+  for (PyMethodDef& each : state_methods) {
+    state.attr(each.ml_name) = take_result(PyDescr_NewMethod(type, &each));
+  }
 }
 
 }  // namespace opyard::graphs

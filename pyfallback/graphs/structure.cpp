@@ -331,12 +331,14 @@ void add_graph(py::class_<SharedGraph>& graph) {
           "lint", [](const SharedGraph& self) { jit::lint(*self.graph); },
           "raises ValueError naming the first rule that the graph breaks");
   add_graph_changes(graph);
+  add_pictures(graph);
 }
 
 }  // namespace
 
 void add_structure(py::module_& module) {
-  py::class_<SharedGraph> graph(module, "Graph", "A program over values.");
+  py::class_<SharedGraph> graph(module, "Graph", py::custom_type_setup(&set_graph_slots),
+                                "A program over values.");
   py::class_<SharedNode> node(module, "Node", "One step of a graph.");
   py::class_<SharedValue> value(module, "Value", "A name with a type: what a node gives.");
   py::class_<SharedBlock> block(module, "Block", "The nodes of a graph, a branch, or a loop.");

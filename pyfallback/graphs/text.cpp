@@ -12,9 +12,11 @@ namespace {
 using Names = std::vector<std::pair<std::string, std::string>>;
 
 py::object parse(const std::string& text, const std::string& source, const py::list& tensors,
-                 bool with_names) {
+                 bool with_names, bool untrusted, const std::vector<std::string>& allowed) {
   jit::ParseOptions options;
   options.source = source;
+  options.untrusted = untrusted;
+  options.allowed = allowed;
   for (const py::handle tensor : tensors) {
     options.tensors.push_back(require_tensor(table(), tensor.ptr()));
   }
@@ -40,7 +42,7 @@ SharedGraph parse_expression(const std::string& text, const Names& inputs,
 
 void add_text(py::module_& module) {
   module.def("parse_ir", &parse, py::arg("text"), py::arg("source"), py::arg("tensors"),
-             py::arg("with_names"));
+             py::arg("with_names"), py::arg("untrusted"), py::arg("allowed"));
   module.def("parse_expression", &parse_expression, py::arg("text"), py::arg("inputs"),
              py::arg("name_space"));
 }

@@ -34,6 +34,8 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     set_item(tensor, index, value)   tensor[index] = value
     get_gradient(tensor, name)       an attribute about gradients; so set_gradient(tensor, name, value)
     call_gradient(name, tensor, …)   a method about gradients
+    trace_read(tensor, what)         warns that a traced function read something of a tensor
+    trace_made(tensor)               says that a traced function made a tensor of its own numbers
 
 One is asked by `_core/ops.py`, which is below the room that has the answer:
 
@@ -85,6 +87,8 @@ _LATE = {
     "get_gradient": ("._autograd.tensors", "get"),
     "set_gradient": ("._autograd.tensors", "set_"),
     "call_gradient": ("._autograd.tensors", "call"),
+    "trace_made": ("._jit.reads", "trace_made"),
+    "trace_read": ("._jit.reads", "trace_read"),
 }
 
 

@@ -18,41 +18,77 @@ later stage. A graph of one stage is called like a function, by its code: compil
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from . import _graphs
 from ._core import ops as _ops
 from ._graphs import Block, Code, Graph, InterpreterState, Node, Value
+from ._jit.builder import GraphBuilder
+from ._jit.reads import TracerWarning
+from ._jit.tracing import TracedFunction, TracingCheckError, trace
 
 __all__ = [
     "Block",
     "Code",
     "Graph",
+    "GraphBuilder",
+    "InstructionTime",
     "InterpreterState",
     "Node",
+    "StageLifetimes",
+    "TracedFunction",
+    "TracerWarning",
+    "TracingCheckError",
     "Value",
     "compile",
     "create_python_op",
+    "lifetimes",
     "parse_expression",
     "parse_ir",
     "parse_ir_with_names",
+    "times",
+    "trace",
 ]
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"the text of a graph is a str, not {type(text).__name__}")
 
 
 def _load_operators(text: str) -> None:
     """Loads the plugins whose operators a graph's text names. Raises TypeError for no text."""
-    if not isinstance(text, str):
-        raise TypeError(f"the text of a graph is a str, not {type(text).__name__}")
+    _check_text(text)
     for name in {word for word in text.replace("(", " ").replace("[", " ").split() if "::" in word}:
         _ops.load_for(name)
 
 
-def parse_ir(text: str, *, source: str = "<graph>", tensors: Iterable[object] = ()) -> Graph:
+def parse_ir(
+    text: str,
+    *,
+    source: str = "<graph>",
+    tensors: Iterable[object] = (),
+    untrusted: bool = False,
+    allowed: Iterable[str] = (),
+) -> Graph:
     """The graph that a text says. `tensors` are what its <Tensor>s stand for, in order.
+
+    An `untrusted` text comes from a stranger: nothing is loaded for it, its graph may call the
+    operators in `allowed` and no others, by full name with or without overload, and it runs in a
+    state that has a budget (InterpreterState.set_budget).
 
     Raises ValueError with line, column and a caret for a text that is no graph.
     """
-    _load_operators(text)
-    return _graphs.parse_ir(text, source, list(tensors), False)
+    allowed = list(allowed)
+    if untrusted:
+        _check_text(text)
+        for name in allowed:
+            _ops.load_for(name)
+    elif allowed:
+        raise ValueError("parse_ir: allowed=... says what an untrusted text may call")
+    else:
+        _load_operators(text)
+    return _graphs.parse_ir(text, source, list(tensors), False, untrusted, allowed)
 
 
 def parse_ir_with_names(
@@ -60,7 +96,7 @@ def parse_ir_with_names(
 ) -> tuple[Graph, dict[str, Value]]:
     """As parse_ir(), and what each name means at the end of the text."""
     _load_operators(text)
-    return _graphs.parse_ir(text, source, list(tensors), True)
+    return _graphs.parse_ir(text, source, list(tensors), True, False, [])
 
 
 def parse_expression(
@@ -89,8 +125,51 @@ def compile(graph: Graph) -> Code:
     """
     if not isinstance(graph, Graph):
         raise TypeError(f"compile() takes a Graph, not {type(graph).__name__}; see parse_ir()")
-    _load_operators(str(graph))
+    if not graph.is_restricted:  # a stranger's names load nothing
+        _load_operators(str(graph))
     return Code(graph)
+
+
+class StageLifetimes(NamedTuple):
+    """What lives when in one stage of a code."""
+
+    peak: int
+    """How many values that may own memory live at once, at most."""
+    peak_at: int
+    """The number of the first instruction where they do."""
+    peak_values: list[Value]
+    kept: list[tuple[Value, Node]]
+    """What lives on behind the stage, and the node of a later one, or the Return, that needs it."""
+    unused_inputs: list[Value]
+    """Never held."""
+    unused_outputs: list[Value]
+    """Of nodes; freed at once."""
+
+
+def lifetimes(code: Code) -> list[StageLifetimes]:
+    """What lives when, a line each stage; code.report() is the same as text.
+
+    InterpreterState.check_frees() has each step of a run checked against this plan.
+    """
+    if not isinstance(code, Code):
+        raise TypeError(f"lifetimes() takes a Code, not {type(code).__name__}; see compile()")
+    return [StageLifetimes(*stage) for stage in code._lifetimes()]
+
+
+class InstructionTime(NamedTuple):
+    """How often an instruction ran in a state that measures, and how long that took."""
+
+    instruction: int
+    count: int
+    nanoseconds: int
+
+
+def times(state: InterpreterState) -> list[InstructionTime]:
+    """The times of the instructions that ran since state.measure(); the slowest first."""
+    if not isinstance(state, InterpreterState):
+        raise TypeError(f"times() takes an InterpreterState, not {type(state).__name__}")
+    every = [InstructionTime(number, *each) for number, each in enumerate(state._times())]
+    return sorted((each for each in every if each.count), key=lambda each: -each.nanoseconds)
 
 
 def create_python_op(

@@ -18,6 +18,7 @@
 #include "opyard/version.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
+#include "slots/run_call.h"
 
 namespace opyard::python {
 namespace {
@@ -178,7 +179,8 @@ constexpr PythonTable kTable = {kPythonTableVersion,
                                 end_call,
                                 raise,
                                 take_exception_as_error,
-                                drop};
+                                drop,
+                                call_run};
 
 }  // namespace
 

@@ -49,8 +49,9 @@ PUBLIC = {
         register_callback_for_stream_synchronization
     """,
     "opyard.jit": """
-        Block Code Graph InterpreterState Node Value compile create_python_op parse_expression
-        parse_ir parse_ir_with_names
+        Block Code Graph GraphBuilder InstructionTime InterpreterState Node StageLifetimes
+        TracedFunction TracerWarning TracingCheckError Value compile create_python_op lifetimes
+        parse_expression parse_ir parse_ir_with_names times trace
     """,
     "opyard.profiler": """
         ProfilerAction ProfilerActivity profile record_function schedule show_instances

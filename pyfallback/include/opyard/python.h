@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -47,6 +48,20 @@
 namespace opyard {
 
 inline constexpr std::uint32_t kPythonTableVersion = 1;
+
+// What a call from Python runs that is no operator, such as a graph: see PythonTable::call_run. Made by the
+// caller; everything that it points to outlives the call.
+struct PythonRun {
+  const TypePtr* inputs;     // their types, in order,
+  const char* const* names;  // and what they are called in messages
+  std::size_t input_count;
+  const TypePtr* outputs;
+  std::size_t output_count;
+  // Runs it: `inputs` are lent, `outputs` has room for output_count values. As many inputs as Python gave, those past
+  // input_count None: so it can refuse another number in its own words. May throw.
+  void (*run)(void* context, std::span<const Value> inputs, std::span<Value> outputs);
+  void* context;
+};
 
 // Memory for a scope of the table, on the stack of the thread that the scope is on.
 struct PythonScope {
@@ -103,6 +118,13 @@ struct PythonTable {
   int (*take_exception)(const PythonTable* self, std::optional<Error>* error);
   // Gives a reference back that C++ kept, on any thread, with the GIL or without.
   void (*drop)(const PythonTable* self, PyObject* object);
+
+  // ---- Calls. With the GIL held.
+
+  // Converts positional arguments by the types of the inputs as an operator's are, runs, and gives the outputs: None,
+  // the one, or a tuple of them. A whole call from Python, so begin_call is not needed. Null with an exception set.
+  PyObject* (*call_run)(const PythonTable* self, const PythonRun* run, PyObject* const* args,
+                        std::size_t count);
 };
 
 // The table of this interpreter, which stays valid for ever. Imports opyard. Null with an ImportError set if the

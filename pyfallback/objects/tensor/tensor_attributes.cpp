@@ -6,6 +6,7 @@
 // Python, NumPy and others probe for many of them, and must not load the operators by that.
 #include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"
+#include "objects/tensor/traced_read.h"
 #include "objects/values/dtype.h"
 #include "objects/values/symbolic.h"
 #include "opyard/value/sym_tensor.h"
@@ -30,10 +31,16 @@ Owned to_tuple(Runtime& runtime, SymIntSpan words) {
 }
 
 PyObject* get_shape(PyObject* self, void*) {
-  return entry_from_python([&] { return sizes_of(self).release(); });
+  return entry_from_python([&] {
+    note_read(self, "shape");
+    return sizes_of(self).release();
+  });
 }
 PyObject* get_strides(PyObject* self, void*) {
-  return entry_from_python([&] { return strides_of(self).release(); });
+  return entry_from_python([&] {
+    note_read(self, "strides");
+    return strides_of(self).release();
+  });
 }
 PyObject* get_ndim(PyObject* self, void*) {
   return entry_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });

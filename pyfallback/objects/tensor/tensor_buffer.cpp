@@ -3,6 +3,7 @@
 // A view's shape and strides lie in memory of its own. A tensor's geometry never changes and the
 // view holds the wrapper, so nothing has to be counted or locked while it is out.
 #include "objects/tensor/tensor_parts.h"
+#include "objects/tensor/traced_read.h"
 #include "objects/values/element.h"
 #include "runtime/types.h"
 
@@ -121,6 +122,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   return entry_from_python(-1, [&] {
     const Tensor& tensor = tensor_unchecked(self);
+    note_read(self, "its buffer");
     try {
       require_readable(tensor, "buffer");
       require_buffer_format(tensor, "buffer");

@@ -10,6 +10,7 @@
 #include "objects/arrays/numpy_types.h"
 #include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"
+#include "objects/tensor/traced_read.h"
 #include "objects/values/dtype.h"
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
@@ -277,7 +278,9 @@ PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
     Runtime& runtime = runtime_of_module(module);
     const Owned wanted = require_dtype_object(runtime, dtype);
     const Device where = require_device(runtime, device);
-    return on_device(runtime, construct_from(module, data, wanted.get()), where).release();
+    Owned made = on_device(runtime, construct_from(module, data, wanted.get()), where);
+    if (__builtin_expect(is_recording_calls(), 0)) tell_trace_of_made(made.get());
+    return made.release();
   });
 }
 

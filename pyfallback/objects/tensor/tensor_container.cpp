@@ -3,6 +3,7 @@
 // What an index means is decided in opyard/_tensor/indexing.py, which the package hands over as hooks
 // get_item(tensor, index) and set_item(tensor, index, value).
 #include "objects/tensor/tensor_parts.h"
+#include "objects/tensor/traced_read.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -20,6 +21,7 @@ std::int64_t require_length(const Tensor& tensor, const char* what) {
 
 Py_ssize_t length(PyObject* self) {
   return entry_from_python(Py_ssize_t{-1}, [&] {
+    note_read(self, "len()");
     return Py_ssize_t(require_length(tensor_unchecked(self), "taking the length of"));
   });
 }
@@ -58,6 +60,7 @@ PyObject* get_place(PyObject* self, Py_ssize_t place) {
 PyObject* iterate(PyObject* self) {
   return entry_from_python([&] {
     require_length(tensor_unchecked(self), "iterating over");
+    note_read(self, "the number of rows");
     return PySeqIter_New(self);
   });
 }

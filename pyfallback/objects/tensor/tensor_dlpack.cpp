@@ -7,6 +7,7 @@
 #include "objects/arrays/foreign_state.h"
 #include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"
+#include "objects/tensor/traced_read.h"
 #include "objects/values/element.h"
 #include "objects/values/integer.h"
 #include "runtime/clear.h"
@@ -109,6 +110,7 @@ PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
                                     &request.copy) == 0) {
       return nullptr;
     }
+    note_read(self, "__dlpack__()");
     try {
       return export_tensor(self, request).release();
     } catch (const Error& error) {

@@ -9,6 +9,7 @@
 
 #include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"
+#include "objects/tensor/traced_read.h"
 #include "objects/values/integer.h"
 #include "objects/values/symbolic.h"
 #include "opyard/slot/modes.h"
@@ -55,6 +56,7 @@ PyObject* size(PyObject* self, PyObject* args, PyObject* kwargs) {
   return entry_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     PyObject* const dim = parse_dim(args, kwargs, "|O:size");
+    note_read(self, "size()");
     if (dim == Py_None) return sizes_of(self).release();
     if (tensor.impl()->has_policy(kDefined)) return item_at(sizes_of(self), tensor, dim).release();
     return PyLong_FromLongLong(tensor.size(to_dim(tensor, dim)));
@@ -65,6 +67,7 @@ PyObject* stride(PyObject* self, PyObject* args, PyObject* kwargs) {
   return entry_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     PyObject* const dim = parse_dim(args, kwargs, "|O:stride");
+    note_read(self, "stride()");
     if (dim == Py_None) return strides_of(self).release();
     if (tensor.impl()->has_policy(kDefined)) {
       return item_at(strides_of(self), tensor, dim).release();
@@ -79,6 +82,7 @@ PyObject* dim(PyObject* self, PyObject*) {
 PyObject* numel(PyObject* self, PyObject*) {
   return entry_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
+    note_read(self, "numel()");
     if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
       return PyLong_FromLongLong(tensor.numel());
     }
@@ -181,6 +185,7 @@ Owned list_from(const Listing& listing, std::size_t dim, const std::byte* data) 
 
 PyObject* tolist(PyObject* self, PyObject*) {
   return entry_from_python([&] {
+    note_read(self, "tolist()");
     const Tensor& tensor = tensor_unchecked(self);
     const TensorImpl& impl = *tensor.impl();
     if (impl.keys().has(DispatchKey::Python) && impl.data() == nullptr) {
@@ -232,6 +237,7 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
 // Where NumPy is to be asked in Python, by way of a memoryview, which keeps the tensor alive as the array's base.
 Owned to_array(PyObject* self) {
   const Tensor& tensor = tensor_unchecked(self);
+  note_read(self, "numpy()");
   require_readable(tensor, "numpy");
   require_buffer_format(tensor, "numpy");
   if (Owned array = find_numpy_array(runtime_of_tensor(self), self)) return array;
@@ -261,6 +267,7 @@ Owned only_element(PyObject* self, const char* what) {
                                   std::to_string(tensor.numel()) +
                                   " elements; only a tensor of one element is a number");
   }
+  note_read(self, what);
   return to_number(tensor.dtype(), require_readable(tensor, what));
 }
 

@@ -13,13 +13,14 @@ struct SourceRange {
   // Shared by all nodes of one text; null where nothing is known.
   std::shared_ptr<const std::string> file;
   std::uint32_t line = 0;    // from 1
-  std::uint32_t column = 0;  // from 1
+  std::uint32_t column = 0;  // from 1; 0 if it is not known
 
   bool known() const noexcept { return file != nullptr; }
-  // "model.py:12:4", or empty.
+  // "model.py:12:4", "model.py:12" if the column is not known, or empty.
   std::string text() const {
     if (!known()) return {};
-    return *file + ':' + std::to_string(line) + ':' + std::to_string(column);
+    const std::string place = *file + ':' + std::to_string(line);
+    return column == 0 ? place : place + ':' + std::to_string(column);
   }
 };
 

@@ -1,0 +1,112 @@
+// graphs/tracing.cpp: jit/trace.h in Python: a function's calls become a graph.
+//
+// What the function gets and gives in nested containers is flattened in opyard/_jit/containers.py;
+// here are tensors only. Each node gets the line of the innermost Python frame that is not of the
+// package itself.
+#include "graphs/graphs.h"
+
+#include <frameobject.h>
+
+#include <memory>
+
+#include "opyard/jit/trace.h"
+
+namespace opyard::graphs {
+namespace {
+
+// The package's own folder, with the slash at its end.
+const std::string& own_folder() {
+  static const std::string& folder = *new std::string([] {
+    const auto file = py::module_::import("opyard").attr("__file__").cast<std::string>();
+    return file.substr(0, file.rfind('/') + 1);
+  }());
+  return folder;
+}
+
+// The innermost frame of a user, or null.
+py::object user_frame() {
+  auto frame = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame) {
+    auto* const raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    const auto code =
+        py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
+    const auto file = code.attr("co_filename").cast<std::string>();
+    if (!file.starts_with(own_folder())) return frame;
+    frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
+  }
+  return frame;
+}
+
+// Names of files are shared by the nodes of a trace that follow each other.
+class Places {
+ public:
+  jit::SourceRange operator()() {
+    const py::object frame = user_frame();
+    if (!frame) return {};
+    auto* const raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    const auto code =
+        py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
+    const auto file = code.attr("co_filename").cast<std::string>();
+    if (file_ == nullptr || *file_ != file) file_ = std::make_shared<const std::string>(file);
+    return {file_, std::uint32_t(PyFrame_GetLineNumber(raw)), 0};
+  }
+
+ private:
+  std::shared_ptr<const std::string> file_;
+};
+
+// `function` takes nothing and gives a list of Tensors, which are the outputs.
+SharedGraph trace(const py::object& function, const py::list& tensors,
+                  const std::vector<std::string>& names) {
+  const PythonTable& known = table();
+  jit::TraceOptions options;
+  // On the thread that traces, in its interpreter; a kernel of C++ may have let go of the GIL.
+  options.where = [&known, places = std::make_shared<Places>()] {
+    const HoldPython python(known);
+    return (*places)();
+  };
+  jit::Trace trace(std::move(options));
+  for (std::size_t index = 0; index < tensors.size(); ++index) {
+    trace.add_input(require_tensor(known, tensors[index].ptr()), names.at(index));
+  }
+  py::list outputs;
+  {
+    const jit::TraceGuard recording(trace);
+    outputs = function();
+  }
+  for (const py::handle output : outputs) {
+    trace.register_output(require_tensor(known, output.ptr()));
+  }
+  return {trace.finish()};
+}
+
+// Whether the trace of this thread computes the tensor anew at each run.
+bool is_computed(const py::object& tensor) {
+  jit::Trace* const trace = jit::current_trace();
+  if (trace == nullptr) return false;
+  const jit::Value* const value = trace->find(require_tensor(table(), tensor.ptr()));
+  return value != nullptr && value->node()->kind() != jit::prim::Constant;
+}
+
+void add_made(const py::object& tensor) {
+  if (jit::Trace* const trace = jit::current_trace()) {
+    trace->add_made(require_tensor(table(), tensor.ptr()));
+  }
+}
+
+py::object current_place() {
+  const py::object frame = user_frame();
+  return frame ? frame : py::object(py::none());
+}
+
+}  // namespace
+
+void add_tracing(py::module_& module) {
+  module.def("trace", &trace, py::arg("function"), py::arg("tensors"), py::arg("names"));
+  module.def("is_computed", &is_computed, py::arg("tensor"));
+  module.def("add_made", &add_made, py::arg("tensor"));
+  module.def("user_frame", &current_place);
+  module.def("is_tracing", [] { return jit::current_trace() != nullptr; });
+}
+
+}  // namespace opyard::graphs

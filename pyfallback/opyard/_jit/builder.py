@@ -1,0 +1,153 @@
+"""GraphBuilder: a graph written as a program over values that do not exist yet.
+
+    b = GraphBuilder()
+    x, w = b.input("x"), b.input("w")
+    b.output((x * w).relu() + 1)
+    b.next_stage()
+    b.output(b.call("aten::mul", b.input("grad"), w))
+    graph = b.graph
+
+What b.call() makes has the number and types of results that its operator's schema says; the
+overload is chosen by the types of the arguments, as compile() chooses.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _C, _graphs
+from .._core import ops as _ops
+
+
+class Handle:
+    """A value of a graph that is built: arithmetic and methods on it call aten operators."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, builder: "GraphBuilder", value: "_graphs.Value") -> None:
+        self._builder = builder
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{self.value!r} is a value of a graph that has not run: it is neither true nor "
+            "false. Use GraphBuilder.call('aten::where', ...), or a prim::If of Graph.create()"
+        )
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *args: self._builder.call(f"aten::{name}", self, *args)
+
+
+def _forward(name: str) -> Callable[[Handle, object], Any]:
+    return lambda self, other: self._builder.call(f"aten::{name}", self, other)
+
+
+def _backward(name: str) -> Callable[[Handle, object], Any]:
+    return lambda self, other: self._builder.call(f"aten::{name}", other, self)
+
+
+for _method, _name in {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "matmul": "matmul",
+    "pow": "pow",
+    "lt": "lt",
+    "le": "le",
+    "gt": "gt",
+    "ge": "ge",
+}.items():
+    setattr(Handle, f"__{_method}__", _forward(_name))
+for _method, _name in {"add": "add", "mul": "mul", "sub": "rsub"}.items():
+    # A number and a tensor: sums and products may change places, and rsub is the other difference.
+    setattr(Handle, f"__r{_method}__", _forward(_name))
+Handle.__neg__ = lambda self: self._builder.call("aten::neg", self)  # type: ignore[attr-defined]
+
+
+class GraphBuilder:
+    """See the module. `graph` is the graph so far, and may be changed by its own methods, too."""
+
+    def __init__(self) -> None:
+        self.graph = _graphs.Graph()
+        self._constants: dict[object, _graphs.Value] = {}
+
+    def input(self, name: str = "", type: str = "") -> Handle:
+        """A new input of the current stage; a Tensor unless told otherwise."""
+        return Handle(self, self.graph.add_input(name, type))
+
+    def constant(self, value: object, type: str = "") -> Handle:
+        """A constant: a number, text, None, Tensor, or a list of such. Equal ones are one."""
+        key = (value.__class__, type, repr(value))
+        plain = value is None or isinstance(value, (bool, int, float, complex, str))
+        if not plain or key not in self._constants:
+            # In front of everything, so that all blocks and stages may use it.
+            node = self.graph.create_constant(value, type)
+            node = self.graph.prepend_node(node)
+            if self.graph.stage:
+                node.stage = 0
+            if not plain:
+                return Handle(self, node.output())
+            self._constants[key] = node.output()
+        return Handle(self, self._constants[key])
+
+    def list(self, items: Sequence[object], type: str = "Tensor[]") -> Handle:
+        """A list of handles."""
+        node = self.graph.create("prim::ListConstruct", [self._value(item) for item in items])
+        made = self.graph.append_node(node).output()
+        made.type = type
+        return Handle(self, made)
+
+    def call(self, kind: str, *args: object) -> Any:
+        """Calls "ns::name" or "ns::name.overload" with handles and constants, by position.
+
+        Gives one handle, a tuple of several, or None. Raises ValueError for an operator that is not
+        there or takes something else; nothing is added then.
+        """
+        _ops.load_for(kind)
+        node = self.graph.create(kind, [self._value(arg) for arg in args], 0)
+        try:
+            types = _graphs.result_types(node)
+        except BaseException:
+            node.destroy()
+            raise
+        for type in types:
+            node.add_output(type)
+        made = [Handle(self, value) for value in self.graph.append_node(node).outputs()]
+        return None if not made else made[0] if len(made) == 1 else tuple(made)
+
+    def python(self, function: Callable, *args: object, outputs: int = 1) -> Any:
+        """Calls a Python function when the graph runs; handles are its tensors."""
+        inputs = [arg.value for arg in args if isinstance(arg, Handle)]
+        scalars = [arg for arg in args if not isinstance(arg, Handle)]
+        calling = "".join("t" if isinstance(arg, Handle) else "s" for arg in args)
+        name = getattr(function, "__name__", type(function).__name__)
+        node = _graphs.create_python_op(
+            self.graph, function, name, inputs, calling, scalars, outputs
+        )
+        made = [Handle(self, value) for value in self.graph.append_node(node).outputs()]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def output(self, *handles: object) -> None:
+        """Outputs of the current stage."""
+        for handle in handles:
+            self.graph.register_output(self._value(handle))
+
+    def next_stage(self) -> int:
+        """What is added from now on belongs to the next stage; gives its number."""
+        return self.graph.advance_stage()
+
+    def _value(self, item: object) -> "_graphs.Value":
+        if isinstance(item, Handle):
+            return item.value
+        if isinstance(item, _graphs.Value):
+            return item
+        if isinstance(item, (list, tuple)) and any(isinstance(each, Handle) for each in item):
+            return self.list(item).value
+        if isinstance(item, _C.dtype | _C.device):
+            raise TypeError(f"{item!r} as a constant needs its type: constant({item!r}, 'int')")
+        return self.constant(item).value
