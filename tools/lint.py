@@ -317,7 +317,15 @@ def package_room(path: Path) -> int:
     if folder in PACKAGE_ROOMS:
         return PACKAGE_ROOMS.index(folder)
     # Extension modules, what the build wrote down, and the version, which need nothing.
-    if path.stem.split(".")[0] in ("_C", "_bind", "_build_info", "_graphs", "_tracer", "_version"):
+    if path.stem.split(".")[0] in (
+        "_C",
+        "_bind",
+        "_build_info",
+        "_gradients",
+        "_graphs",
+        "_tracer",
+        "_version",
+    ):
         return -1
     return len(PACKAGE_ROOMS) + (path.name in ("__init__.py", "__main__.py"))
 

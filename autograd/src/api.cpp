@@ -22,8 +22,8 @@ void require_defined(const Tensor& tensor, const char* what) {
 
 std::vector<Root> roots_of(std::span<const Tensor> roots, std::span<const Tensor> gradients) {
   if (!gradients.empty() && gradients.size() != roots.size()) {
-    fail(ErrorKind::BadArgument, fmt::format("{} gradients were given for {} tensors",
-                                             gradients.size(), roots.size()));
+    fail(ErrorKind::BadArgument,
+         fmt::format("{} gradients were given for {} tensors", gradients.size(), roots.size()));
   }
   std::vector<Root> all;
   for (std::size_t i = 0; i < roots.size(); ++i) {
@@ -153,8 +153,7 @@ std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook) {
 
 bool remove_hook(const Tensor& tensor, std::uint64_t number) {
   const Edge edge = edge_of(tensor);
-  return edge && edge.function->find_hooks() != nullptr &&
-         edge.function->hooks().remove(number);
+  return edge && edge.function->find_hooks() != nullptr && edge.function->hooks().remove(number);
 }
 
 void backward(std::span<const Tensor> roots, std::span<const Tensor> gradients,

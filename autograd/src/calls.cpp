@@ -27,16 +27,17 @@ using Strided = Tensor(const Tensor&, IntSpan, IntSpan, std::int64_t);
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
-  static const auto op = handle<Tensor(const Tensor&, const Tensor&, const Scalar&)>("aten::add.Tensor");
+  static const auto op =
+      handle<Tensor(const Tensor&, const Tensor&, const Scalar&)>("aten::add.Tensor");
   return op.call(a, b, Scalar(std::int64_t{1}));
 }
 void add_in_place(Tensor& a, const Tensor& b) {
-  static const auto op = handle<Tensor&(Tensor&, const Tensor&, const Scalar&)>("aten::add_.Tensor");
+  static const auto op =
+      handle<Tensor&(Tensor&, const Tensor&, const Scalar&)>("aten::add_.Tensor");
   op.call(a, b, Scalar(std::int64_t{1}));
 }
 Tensor clone(const Tensor& tensor) {
-  static const auto op =
-      handle<Tensor(const Tensor&, std::optional<MemoryFormat>)>("aten::clone");
+  static const auto op = handle<Tensor(const Tensor&, std::optional<MemoryFormat>)>("aten::clone");
   return op.call(tensor, std::nullopt);
 }
 Tensor zeros(const Expected& like) {

@@ -214,9 +214,8 @@ FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
     for (const std::string& argument : names_in(formula.of)) {
       const auto position = schema.find_argument(argument);
       if (!position) {
-        fail(ErrorKind::BadGraph,
-             fmt::format("{}: there is no such argument.\nDeclaration: {}", where(op, formula),
-                         op.declaration()));
+        fail(ErrorKind::BadGraph, fmt::format("{}: there is no such argument.\nDeclaration: {}",
+                                              where(op, formula), op.declaration()));
       }
       outputs.push_back(*position);
     }
@@ -251,9 +250,8 @@ void FormulaSet::add(const Operator& op, const Formula& formula, std::vector<std
   try {
     const jit::GraphPtr graph = jit::parse_expression(formula.text, names.inputs(), options);
     if (graph->outputs().size() != code.outputs.size()) {
-      fail(ErrorKind::BadGraph,
-           fmt::format("the formula gives {} values for {} arguments", graph->outputs().size(),
-                       code.outputs.size()));
+      fail(ErrorKind::BadGraph, fmt::format("the formula gives {} values for {} arguments",
+                                            graph->outputs().size(), code.outputs.size()));
     }
     Rewriter rewriter(*graph, names);
     rewriter.run();

@@ -58,8 +58,9 @@ struct Capture {
 
 [[noreturn]] OPYARD_COLD void refuse_gradient(const Function& function, std::size_t index,
                                               const std::string& what) {
-  fail(ErrorKind::BadReturn, fmt::format("Function {} returned an invalid gradient at index {} - {}",
-                                         function.name(), index, what));
+  fail(ErrorKind::BadReturn,
+       fmt::format("Function {} returned an invalid gradient at index {} - {}", function.name(),
+                   index, what));
 }
 
 bool is_expandable(IntSpan from, IntSpan to) {
@@ -91,9 +92,9 @@ void validate(const Function& function, std::size_t index, Tensor& gradient,
   }
   if (gradient.dtype() != expected.dtype) {
     if (!is_floating_point(gradient.dtype()) && !is_complex(gradient.dtype())) {
-      refuse_gradient(function, index, fmt::format("got dtype {} but expected {}",
-                                                   name_of(gradient.dtype()),
-                                                   name_of(expected.dtype)));
+      refuse_gradient(function, index,
+                      fmt::format("got dtype {} but expected {}", name_of(gradient.dtype()),
+                                  name_of(expected.dtype)));
     }
     gradient = calls::to_dtype(gradient, expected.dtype);
   }
@@ -205,9 +206,7 @@ struct RunState {
   };
   std::priority_queue<Ready> ready;
 
-  void make_ready(std::size_t number) {
-    ready.push({tasks[number].function->sequence(), number});
-  }
+  void make_ready(std::size_t number) { ready.push({tasks[number].function->sequence(), number}); }
 
   void start() {
     for (Root& root : roots) {
@@ -221,9 +220,8 @@ struct RunState {
 
   bool is_wanted(const Task& task) const {
     if (task.needed) return true;
-    return std::any_of(captures.begin(), captures.end(), [&](const Capture& capture) {
-      return capture.function == task.function;
-    });
+    return std::any_of(captures.begin(), captures.end(),
+                       [&](const Capture& capture) { return capture.function == task.function; });
   }
 
   void work() {
@@ -256,8 +254,7 @@ struct RunState {
         validate_inputs(function, gradients, before);
       }
       for (const Capture& capture : captures) {
-        if (capture.function == &function && !run.accumulate &&
-            capture.input < gradients.size()) {
+        if (capture.function == &function && !run.accumulate && capture.input < gradients.size()) {
           captured[capture.position] = gradients[capture.input];
         }
       }
@@ -300,7 +297,8 @@ struct RunState {
       if (edge.input < edge.function->input_count()) {
         validate(function, i, results[i], edge.function->input(edge.input));
       }
-      if (const Anomaly mode = anomaly(); mode.on && mode.check_nan) check_nan(function, i, results[i]);
+      if (const Anomaly mode = anomaly(); mode.on && mode.check_nan)
+        check_nan(function, i, results[i]);
     }
     return results;
   }
@@ -308,8 +306,8 @@ struct RunState {
   static void check_nan(const Function& function, std::size_t index, const Tensor& gradient) {
     const GradientModeGuard off(GradientMode::NoGradients);
     if (!is_floating_point(gradient.dtype()) || !calls::has_nan(gradient)) return;
-    fail(ErrorKind::BadValue,
-         fmt::format("Function '{}' returned nan values in its {}th output.", function.name(), index));
+    fail(ErrorKind::BadValue, fmt::format("Function '{}' returned nan values in its {}th output.",
+                                          function.name(), index));
   }
 
   [[noreturn]] OPYARD_COLD static void throw_from(const Function& function, const Error& error) {

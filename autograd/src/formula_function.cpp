@@ -55,7 +55,7 @@ void SavedValues::refuse() {
        "grad(); give keep_graph=True (retain_graph=True) the first time to run it again");
 }
 
-void FormulaFunction::save_arguments(std::span<const Value> arguments, int written,
+void FormulaFunction::save_arguments(std::span<const Value> arguments, const Tensor& written,
                                      const Tensor& original) {
   for (std::size_t i = 0; i < formulas_->sources.size(); ++i) {
     const Source& source = formulas_->sources[i];
@@ -66,7 +66,7 @@ void FormulaFunction::save_arguments(std::span<const Value> arguments, int writt
     }
     if (source.kind != Kind::Argument) continue;
     const Value& value = arguments[source.index];
-    if (int(source.index) == written) {
+    if (written.defined() && value.is_tensor() && value.tensor_unchecked().same(written)) {
       saved_.items.push_back({i, SavedTensor(original, false), Value()});
     } else if (value.is_tensor()) {
       saved_.items.push_back({i, SavedTensor(value.tensor_unchecked(), false), Value()});

@@ -72,8 +72,9 @@ class FormulaFunction final : public Function {
   std::string name() const override { return formulas_->name; }
   void release_saved() noexcept override { saved_.give_up(); }
 
-  // Before the call, of which argument `written` is written in place, or -1; then it saves `original`.
-  void save_arguments(std::span<const Value> arguments, int written, const Tensor& original);
+  // Before the call. `original` is a copy of what is written in place, if a formula reads it.
+  void save_arguments(std::span<const Value> arguments, const Tensor& written,
+                      const Tensor& original);
   // After it.
   void save_results(std::span<const Value> arguments, std::span<const Value> results);
 

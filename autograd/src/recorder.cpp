@@ -195,10 +195,11 @@ void check_write(const Operator& op, const Tensor& tensor, bool any_needs) {
   }
   if (!needs && !any_needs) return;
   if (tensor.impl()->has_mark(TensorImpl::kMadeWithoutGradients)) {
-    refuse_write(op,
-                 "a view that was made under no_grad, of a tensor with a history, is being modified "
-                 "in place with gradients on. Make the view with gradients on, or write under "
-                 "no_grad, or detach it");
+    refuse_write(
+        op,
+        "a view that was made under no_grad, of a tensor with a history, is being modified "
+        "in place with gradients on. Make the view with gradients on, or write under "
+        "no_grad, or detach it");
   }
   if (tensor.impl()->has_mark(TensorImpl::kInference)) {
     refuse_write(op,
@@ -209,9 +210,10 @@ void check_write(const Operator& op, const Tensor& tensor, bool any_needs) {
   const IntSpan strides = tensor.impl()->own_strides();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] > 1 && strides[i] == 0) {
-      refuse_write(op,
-                   "an expanded tensor, of which several elements are one place in memory, is being "
-                   "written with gradients on; clone() it first");
+      refuse_write(
+          op,
+          "an expanded tensor, of which several elements are one place in memory, is being "
+          "written with gradients on; clone() it first");
     }
   }
 }
@@ -284,7 +286,6 @@ class Recording {
       if (!value.is_tensor()) continue;
       check_write(op_, value.tensor_unchecked(), true);
       written_ = value.tensor_unchecked();
-      written_argument_ = int(argument);
       begin_write(written_);
     }
     collect_edges();
@@ -387,13 +388,23 @@ class Recording {
       function_ = make_counted<NoFormula>(op_, missing);
       return add_edges(*function_);
     }
-    if (needed == 0) return;  // no gradient flows through
+    if (needed == 0 && !written_.defined()) return;  // no gradient flows through
     formula_ = make_counted<FormulaFunction>(plan_.formulas, needed, counts_);
     Tensor original;
-    if (written_argument_ != kNone && plan_.reads_original) original = copy_of(written_);
-    formula_->save_arguments(kept(), written_argument_, original);
+    if (written_.defined() && (plan_.reads_original || is_given_twice())) {
+      original = copy_of(written_);
+    }
+    formula_->save_arguments(kept(), written_, original);
     add_edges(*formula_);
     function_ = formula_;
+  }
+  // h.mul_(h)
+  bool is_given_twice() {
+    int count = 0;
+    each_tensor(plan_, kept(), [&](std::size_t, const Tensor& tensor) {
+      count += tensor.defined() && tensor.same(written_) ? 1 : 0;
+    });
+    return count > 1;
   }
   void add_edges(Function& function) {
     for (std::size_t i = 0; i < edges_.size(); ++i) function.add_edge(edges_[i]);
@@ -502,7 +513,6 @@ class Recording {
   FunctionPtr function_;
   CountedPtr<FormulaFunction> formula_;
   Tensor written_;
-  int written_argument_ = kNone;
   bool has_written_result_ = false;
 };
 

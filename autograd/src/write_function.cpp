@@ -89,9 +89,9 @@ void record_write(const Tensor& written, FunctionPtr function, std::uint32_t inp
   StorageState* const storage = find_storage_state(written);
   if (storage == nullptr) return set_history(written, std::move(call));
   if (storage->dtype != written.dtype()) {
-    fail(ErrorKind::Unsupported, describe(written) +
-                                     " was written through a view of another dtype than " +
-                                     name_of(storage->dtype) + ", through which gradients do not flow");
+    fail(ErrorKind::Unsupported,
+         describe(written) + " was written through a view of another dtype than " +
+             name_of(storage->dtype) + ", through which gradients do not flow");
   }
   storage->history = {make_counted<WriteRow>(written, *storage, std::move(call)), 0};
   storage->generation.fetch_add(1, std::memory_order_acq_rel);

@@ -29,8 +29,9 @@ Tensor view(const Tensor& self, IntSpan sizes) {
   return op.call(self, sizes);
 }
 Tensor sum_over(const Tensor& self, IntSpan dims, bool keepdim) {
-  static const auto op = operator_of<Tensor(const Tensor&, std::optional<IntSpan>, bool,
-                                            std::optional<DType>)>("aten::sum.dim_IntList");
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::optional<IntSpan>, bool, std::optional<DType>)>(
+          "aten::sum.dim_IntList");
   return op.call(self, dims, keepdim, std::nullopt);
 }
 Tensor mul(const Tensor& a, const Tensor& b) {
@@ -208,8 +209,8 @@ Tensor narrow_backward(const Tensor& values, IntSpan size, std::int64_t dim, std
 using Indices = std::vector<std::optional<Tensor>>;
 
 Tensor index_backward(const Tensor& values, IntSpan size, const Indices& indices) {
-  static const auto put = operator_of<Tensor&(Tensor&, const Indices&, const Tensor&, bool)>(
-      "aten::index_put_");
+  static const auto put =
+      operator_of<Tensor&(Tensor&, const Indices&, const Tensor&, bool)>("aten::index_put_");
   Tensor result = zeros_of(size, values.dtype());
   put.call(result, indices, values, true);
   return result;
@@ -219,10 +220,12 @@ Tensor index_select_backward(const Tensor& values, IntSpan size, std::int64_t di
   static const auto to_int64 =
       operator_of<Tensor(const Tensor&, DType, bool, bool, std::optional<MemoryFormat>)>(
           "aten::to.dtype");
-  if (size.empty()) return view(sum_over(view(values, std::array{values.numel()}),
-                                         std::array{std::int64_t{0}}, false), size);
-  const auto at = std::size_t(wrap_dim("aten::index_select_backward", dim,
-                                       std::int64_t(size.size())));
+  if (size.empty())
+    return view(
+        sum_over(view(values, std::array{values.numel()}), std::array{std::int64_t{0}}, false),
+        size);
+  const auto at =
+      std::size_t(wrap_dim("aten::index_select_backward", dim, std::int64_t(size.size())));
   Indices indices(at + 1);
   indices[at] = view(to_int64.call(index, DType::Int64, false, false, std::nullopt),
                      std::array{index.numel()});
@@ -357,7 +360,8 @@ Tensor permute_back(const Tensor& self, IntSpan dims) {
 
 // What was there before a write stays where nothing was written, or was added to.
 Tensor index_put_backward(const Tensor& grad, const Indices& indices, bool accumulate) {
-  static const auto index = operator_of<Tensor(const Tensor&, const Indices&)>("aten::index.Tensor");
+  static const auto index =
+      operator_of<Tensor(const Tensor&, const Indices&)>("aten::index.Tensor");
   static const auto back =
       operator_of<Tensor(const Tensor&, IntSpan, const Indices&)>("aten::index_backward");
   if (accumulate) return grad;
@@ -413,11 +417,11 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
         &pow_scalar_backward);
   m.def("clamp_backward(Tensor grad, Tensor self, Scalar? min, Scalar? max) -> Tensor",
         &clamp_backward);
+  m.def("chosen_backward(Tensor grad, int[] size, int dim, Tensor indices, bool keepdim) -> Tensor",
+        &chosen_backward);
   m.def(
-      "chosen_backward(Tensor grad, int[] size, int dim, Tensor indices, bool keepdim) -> Tensor",
-      &chosen_backward);
-  m.def(
-      "as_strided_backward(Tensor grad, int[] self_size, int[] self_stride, int self_offset, int count, "
+      "as_strided_backward(Tensor grad, int[] self_size, int[] self_stride, int self_offset, int "
+      "count, "
       "int[] size, int[] stride, int? offset) -> Tensor",
       &as_strided_backward);
   m.def("permute_back(Tensor self, int[] dims) -> Tensor", &permute_back);
@@ -449,8 +453,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
                {{"row", "scatter_strided(grad, numel(row), size, stride, offset)"}});
   m.derivative("scatter_strided", {{"values", "gather_strided(grad, size, stride, offset)"}});
   m.derivative("replace_strided",
-               {{"row", "replace_strided(grad, gather_strided(grad, size, stride, offset) * 0, "
-                        "size, stride, offset)"},
+               {{"row",
+                 "replace_strided(grad, gather_strided(grad, size, stride, offset) * 0, "
+                 "size, stride, offset)"},
                 {"values", "gather_strided(grad, size, stride, offset)"}});
 }
 

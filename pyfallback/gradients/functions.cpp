@@ -1,6 +1,7 @@
 // gradients/functions.cpp: functions as Python sees them, and functions that are Python's.
 #include "gradients/gradients.h"
 
+#include "opyard/registry/registry.h"
 #include "runtime/clear.h"
 
 namespace opyard::gradients {
@@ -21,8 +22,7 @@ class PythonFunction final : public Function {
     // The function is handed over for the call alone: what Python keeps of it would be a cycle.
     const py::object self = py::cast(SharedFunction{FunctionPtr::share(this)});
     const py::object result = py::reinterpret_steal<py::object>(require_object(
-        known,
-        PyObject_CallFunctionObjArgs(backward_.get(), self.ptr(), given.ptr(), nullptr)));
+        known, PyObject_CallFunctionObjArgs(backward_.get(), self.ptr(), given.ptr(), nullptr)));
     if (!PyTuple_Check(result.ptr())) return {one(known, result.ptr(), 0)};
     Gradients all;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.ptr()); ++i) {
@@ -38,9 +38,11 @@ class PythonFunction final : public Function {
       const HoldPython python(known);
       const py::object release = py::reinterpret_steal<py::object>(
           PyObject_GetAttrString(backward_.get(), "release_saved"));
-      if (!release) return PyErr_Clear();
-      const py::object done =
-          py::reinterpret_steal<py::object>(PyObject_CallNoArgs(release.ptr()));
+      if (!release) {
+        if (!python::clear_if(PyExc_AttributeError)) PyErr_WriteUnraisable(backward_.get());
+        return;
+      }
+      const py::object done = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(release.ptr()));
       if (!done) PyErr_WriteUnraisable(release.ptr());
     } catch (const Error&) {
       // The interpreter has ended, and what was saved with it.
@@ -51,10 +53,10 @@ class PythonFunction final : public Function {
   Tensor one(const PythonTable& known, PyObject* object, std::size_t index) const {
     if (object == Py_None) return {};
     if (const Tensor* const tensor = known.unwrap_tensor(&known, object)) return *tensor;
-    PyErr_Clear();
-    fail(ErrorKind::BadArgument,
-         "expected Variable or None (got " + std::string(Py_TYPE(object)->tp_name) + ") from " +
-             name_ + " as gradient " + std::to_string(index));
+    if (!python::clear_if(PyExc_TypeError)) throw_python_exception(known);
+    fail(ErrorKind::BadArgument, "expected Variable or None (got " +
+                                     std::string(Py_TYPE(object)->tp_name) + ") from " + name_ +
+                                     " as gradient " + std::to_string(index));
   }
 
   const std::string name_;
@@ -78,12 +80,12 @@ class PythonDerivative final : public CustomDerivative {
       wanted[i] = py::bool_(bool(needs[i]));
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
-      got[i] = py::reinterpret_steal<py::object>(
-          to_object(known, *schema.results[i].type, results[i]));
+      got[i] =
+          py::reinterpret_steal<py::object>(to_object(known, *schema.results[i].type, results[i]));
     }
-    const py::object backward = py::reinterpret_steal<py::object>(require_object(
-        known, PyObject_CallFunctionObjArgs(prepare_.get(), given.ptr(), got.ptr(), wanted.ptr(),
-                                            nullptr)));
+    const py::object backward = py::reinterpret_steal<py::object>(
+        require_object(known, PyObject_CallFunctionObjArgs(prepare_.get(), given.ptr(), got.ptr(),
+                                                           wanted.ptr(), nullptr)));
     if (backward.is_none()) return {};
     return make_counted<PythonFunction>(known, backward_name(op), backward.ptr());
   }
@@ -111,7 +113,8 @@ py::object differentiate(const py::object& op, const py::object& prepare,
     if (found == nullptr) throw_python_exception(known);
     CountedPtr<Counted> function = make_counted<PythonDerivative>(known, prepare.ptr());
     registered = std::make_unique<RegisteredDerivative>(Registry::instance().differentiate(
-        found->name(), make_counted<Derivative>(std::vector<Formula>{}, place, std::move(function))));
+        found->name(),
+        make_counted<Derivative>(std::vector<Formula>{}, place, std::move(function))));
     return Py_NewRef(Py_None);
   });
   return py::cast(std::move(registered));
@@ -143,7 +146,7 @@ py::object formulas(const py::object& op) {
   for (const Formula& formula : derivative->formulas) {
     all.append(py::make_tuple(formula.of, formula.text));
   }
-  return std::move(all);
+  return all;
 }
 
 // A function whose backward is Python's, with an edge for each tensor (or None).
@@ -180,10 +183,10 @@ py::object next_functions(const SharedFunction& self) {
   py::tuple all(self.function->edge_count());
   for (std::size_t i = 0; i < self.function->edge_count(); ++i) {
     const Edge& edge = self.function->edge(i);
-    all[i] = py::make_tuple(edge ? py::cast(SharedFunction{edge.function}) : py::none(),
-                            edge.input);
+    all[i] =
+        py::make_tuple(edge ? py::cast(SharedFunction{edge.function}) : py::none(), edge.input);
   }
-  return std::move(all);
+  return all;
 }
 
 py::object call_function(const SharedFunction& self, const py::args& args) {
@@ -208,9 +211,8 @@ std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
         require_object(own, PyObject_CallOneArg(kept->get(), given.ptr())));
     if (result.is_none()) return true;
     if (result.ptr() == Py_False) return false;
-    const py::tuple items = PyTuple_Check(result.ptr())
-                                ? py::reinterpret_borrow<py::tuple>(result)
-                                : py::make_tuple(result);
+    const py::tuple items = PyTuple_Check(result.ptr()) ? py::reinterpret_borrow<py::tuple>(result)
+                                                        : py::make_tuple(result);
     if (items.size() != gradients.size()) {
       fail(ErrorKind::BadReturn, "a prehook gave " + std::to_string(items.size()) +
                                      " gradients in place of " + std::to_string(gradients.size()));
@@ -223,28 +225,25 @@ std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
 }
 std::uint64_t add_posthook(const SharedFunction& self, const py::object& hook) {
   auto kept = std::make_shared<Kept>(table(), hook.ptr());
-  return self.function->hooks().add(
-      Hooks::After([kept](Function&, Gradients& gradients, const Gradients& given) {
-        const PythonTable& own = kept->table();
-        const HoldPython python(own);
-        const py::object results = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
-        const py::object inputs = py::reinterpret_steal<py::object>(to_tuple(own, given));
-        const py::object result = py::reinterpret_steal<py::object>(
-            require_object(own, PyObject_CallFunctionObjArgs(kept->get(), results.ptr(),
-                                                             inputs.ptr(), nullptr)));
-        if (result.is_none()) return;
-        const py::tuple items = PyTuple_Check(result.ptr())
-                                    ? py::reinterpret_borrow<py::tuple>(result)
-                                    : py::make_tuple(result);
-        if (items.size() != gradients.size()) {
-          fail(ErrorKind::BadReturn, "a hook gave " + std::to_string(items.size()) +
-                                         " gradients in place of " +
-                                         std::to_string(gradients.size()));
-        }
-        for (std::size_t i = 0; i < items.size(); ++i) {
-          gradients[i] = optional_tensor(own, items[i].ptr());
-        }
-      }));
+  return self.function->hooks().add(Hooks::After([kept](Function&, Gradients& gradients,
+                                                        const Gradients& given) {
+    const PythonTable& own = kept->table();
+    const HoldPython python(own);
+    const py::object results = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
+    const py::object inputs = py::reinterpret_steal<py::object>(to_tuple(own, given));
+    const py::object result = py::reinterpret_steal<py::object>(require_object(
+        own, PyObject_CallFunctionObjArgs(kept->get(), results.ptr(), inputs.ptr(), nullptr)));
+    if (result.is_none()) return;
+    const py::tuple items = PyTuple_Check(result.ptr()) ? py::reinterpret_borrow<py::tuple>(result)
+                                                        : py::make_tuple(result);
+    if (items.size() != gradients.size()) {
+      fail(ErrorKind::BadReturn, "a hook gave " + std::to_string(items.size()) +
+                                     " gradients in place of " + std::to_string(gradients.size()));
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      gradients[i] = optional_tensor(own, items[i].ptr());
+    }
+  }));
 }
 
 std::unique_ptr<SavedTensor> save(const py::object& tensor, bool is_result, std::uint32_t input) {
@@ -291,17 +290,20 @@ void add_functions(py::module_& module) {
            [](const SharedFunction& self) {
              return "<" + self.function->name() + " object of opyard.autograd>";
            })
-      .def("__eq__", [](const SharedFunction& self, const SharedFunction& other) {
-        return self == other;
-      }, py::is_operator())
+      .def(
+          "__eq__",
+          [](const SharedFunction& self, const SharedFunction& other) { return self == other; },
+          py::is_operator())
       .def("__hash__", [](const SharedFunction& self) {
         return std::hash<const void*>()(self.function.get());
       });
   py::class_<SavedTensor>(module, "SavedTensor").def("take_out", &take_out);
   py::class_<RegisteredDerivative>(module, "RegisteredDerivative")
-      .def("undo", &RegisteredDerivative::undo);
-  module.def("save", &save, py::arg("tensor"), py::arg("is_result") = false,
-             py::arg("input") = 0);
+      // As the parts of a Library have them.
+      .def("reset", &RegisteredDerivative::undo)
+      .def("begin_again", [](RegisteredDerivative&) {})
+      .def("end_again", [](RegisteredDerivative&) {});
+  module.def("save", &save, py::arg("tensor"), py::arg("is_result") = false, py::arg("input") = 0);
   module.def("make_function", &make_python_function);
   module.def("set_history", &give_history);
   module.def("skip_output", &add_input_without_tensor);

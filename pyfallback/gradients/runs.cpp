@@ -79,8 +79,8 @@ py::tuple enter_inference(bool on) {
   return py::make_tuple(mode, keys.include.raw(), keys.exclude.raw());
 }
 void leave_inference(int mode, std::uint64_t include, std::uint64_t exclude) {
-  set_local_keys({DispatchKeySet(DispatchKeySet::RAW, include),
-                  DispatchKeySet(DispatchKeySet::RAW, exclude)});
+  set_local_keys(
+      {DispatchKeySet(DispatchKeySet::RAW, include), DispatchKeySet(DispatchKeySet::RAW, exclude)});
   set_gradient_mode(GradientMode(mode));
 }
 

@@ -1,5 +1,6 @@
 // gradients/tensors.cpp: what is kept beside a tensor.
 #include "gradients/gradients.h"
+#include "runtime/clear.h"
 
 namespace opyard::gradients {
 namespace {
@@ -56,7 +57,7 @@ Hooks::OfTensor hook_of(const PythonTable& known, const py::object& hook) {
         require_object(own, PyObject_CallOneArg(kept->get(), argument.ptr())));
     if (result.is_none()) return {};
     if (own.unwrap_tensor(&own, result.ptr()) == nullptr) {
-      PyErr_Clear();
+      if (!python::clear_if(PyExc_TypeError)) throw_python_exception(own);
       fail(ErrorKind::BadArgument, std::string("expected Variable, but hook returned '") +
                                        Py_TYPE(result.ptr())->tp_name +
                                        "'; a hook gives a Tensor, or None to leave it as it is");

@@ -114,7 +114,17 @@ _LATE = {
     "zeros": "_tensor.factories",
 }
 _SUBMODULES = frozenset(
-    {"autograd", "dispatch", "futures", "gpu_trace", "jit", "library", "profiler", "schema", "testing"}
+    {
+        "autograd",
+        "dispatch",
+        "futures",
+        "gpu_trace",
+        "jit",
+        "library",
+        "profiler",
+        "schema",
+        "testing",
+    }
 )
 
 

@@ -32,7 +32,7 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     reduce(tensor, protocol)         what pickle asks it
     get_item(tensor, index)          tensor[index]
     set_item(tensor, index, value)   tensor[index] = value
-    get_gradient(tensor, name)       an attribute about gradients; so set_gradient(tensor, name, value)
+    get_gradient(tensor, name)       an attribute about gradients; so set_gradient(…, value)
     call_gradient(name, tensor, …)   a method about gradients
     trace_read(tensor, what)         warns that a traced function read something of a tensor
     trace_made(tensor)               says that a traced function made a tensor of its own numbers

@@ -7,8 +7,8 @@
     with opyard.autograd.no_grad():            # nothing is recorded here
         x -= 0.1 * x.grad
 
-Formulas of operators are text beside their schemas: Library.derivative(); an operation whose backward
-is Python is a Function. See the guide on gradients.
+Formulas of operators are text beside their schemas: Library.derivative(); an operation whose
+backward is Python is a Function. See the guide on gradients.
 """
 
 from . import _gradients

@@ -264,7 +264,8 @@ PyObject* derivative(PyObject* self, PyObject* args) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs); ++i) {
       const char* of = nullptr;
       const char* text = nullptr;
-      if (PyArg_ParseTuple(PyList_GET_ITEM(pairs, i), "ss", &of, &text) == 0) throw PythonErrorSet();
+      if (PyArg_ParseTuple(PyList_GET_ITEM(pairs, i), "ss", &of, &text) == 0)
+        throw PythonErrorSet();
       formulas.push_back({of, text});
     }
     const auto library = library_of(self);

@@ -69,7 +69,8 @@ TEST_F(Autograd, G17_a_chain_of_a_million_functions_runs_and_ends_without_recurs
   require_gradient(x);
   Tensor y = x;
   for (int i = 0; i < 1'000'000; ++i) {
-    auto function = autograd::make_function("Same", {&y, 1}, [](autograd::Gradients g) { return g; });
+    auto function =
+        autograd::make_function("Same", {&y, 1}, [](autograd::Gradients g) { return g; });
     y = vector_of({1});
     autograd::set_history(y, {function, function->add_input(autograd::Expected(y))});
   }

@@ -1090,12 +1090,7 @@ def test_F29_has_no_autograd_formula(make, ns):
 # What comes later ---------------------------------------------------------------------------
 
 
-def test_formulas_wait_for_the_backward_engine(make, ns):
-    f = make(twice)
-    assert message_of(NotImplementedError, f.register_autograd, twice, setup_context=twice) == (
-        f"register_autograd: {ns}::twice can have no formula yet, since Opyard has no backward "
-        "engine; a kernel at the key Autograd, by impl(), sees every call of tensors with that key"
-    )
+def test_F21_an_operator_that_writes_has_no_formula(make, ns):
     g = make(add_one_, mutates_args=["x"], tags=Tag.inplace)
     assert message_of(RuntimeError, g.register_autograd, twice) == (
         f"register_autograd: {ns}::add_one_ is not functional, so it can have no formula: its "

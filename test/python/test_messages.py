@@ -166,7 +166,7 @@ CASES = {
     "register/no operator": lambda ops: opyard.library.register_kernel(3, "cpu", tensor),
     "register/no function": lambda ops: opyard.library.register_kernel(ops.one, "cpu", 3),
     "register/no type": lambda ops: opyard.library.impl(ops.one, "nowhere", tensor),
-    "register/autograd": lambda ops: opyard.library.register_autograd(ops.one, tensor),
+    "register/autograd": lambda ops: opyard.library.register_autograd(ops.one, 3),
     "register/autograd of a writer": lambda ops: custom(
         lambda x: x, call=lambda made: made.register_autograd(tensor), **WRITES
     ),

@@ -271,7 +271,7 @@ def wanted(function, op, lib):
 
 FUNCTIONS = (impl, register_kernel, register_fake, register_autocast, register_opyard_dispatch,
              register_effect, register_autograd, register_vmap)  # fmt: skip
-LATER = (register_autograd, register_vmap)
+LATER = (register_vmap,)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)

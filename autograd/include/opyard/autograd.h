@@ -46,8 +46,8 @@ OPYARD_API bool remove_hook(const Tensor& tensor, std::uint64_t number);
 struct BackwardOptions {
   bool keep_graph = false;
   bool create_graph = false;
-  bool allow_unused = false;           // of grad()
-  std::vector<Tensor> inputs = {};     // of backward(): only these accumulate
+  bool allow_unused = false;        // of grad()
+  std::vector<Tensor> inputs = {};  // of backward(): only these accumulate
 };
 // An undefined gradient stands for 1, of a tensor with one element.
 OPYARD_API void backward(std::span<const Tensor> roots, std::span<const Tensor> gradients = {},
@@ -82,9 +82,9 @@ class OPYARD_API InferenceGuard {
 };
 
 // The keys at which calls are recorded.
-inline constexpr DispatchKeySet kAutogradKeys{
-    DispatchKey::AutogradOther, DispatchKey::AutogradFunctionality,
-    DispatchKey::AutogradNestedTensor};
+inline constexpr DispatchKeySet kAutogradKeys{DispatchKey::AutogradOther,
+                                              DispatchKey::AutogradFunctionality,
+                                              DispatchKey::AutogradNestedTensor};
 
 // A function of a program's own, for set_history().
 using CppBackward = std::function<Gradients(Gradients)>;

@@ -74,8 +74,7 @@ std::string describe_slot(const Entry& entry, DispatchKey key, const Common& com
                           Viewer viewer) {
   const Resolved resolved = entry.resolve(key, common, viewer);
   if (resolved.record->role == RecordRole::Missing) return "";
-  return fmt::format("{}{} [{}]",
-                     passes_calls_by(resolved.record->role) ? "fallthrough " : "",
+  return fmt::format("{}{} [{}]", passes_calls_by(resolved.record->role) ? "fallthrough " : "",
                      resolved.record->provenance.str(), resolved.rule);
 }
 

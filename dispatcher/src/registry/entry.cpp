@@ -159,7 +159,8 @@ class Active {
   bool is_recorded(const Resolved& found) const {
     if (recording_ == nullptr || recording_->record() == nullptr) return false;
     if (found.record == built_in_fallback(DispatchKey::AutogradOther)) return true;
-    return recording_->has_derivative() && found.record == at(DispatchKey::CompositeImplicitAutograd);
+    return recording_->has_derivative() &&
+           found.record == at(DispatchKey::CompositeImplicitAutograd);
   }
   const Record* at(DispatchKey alias) const { return alias_[index_of(alias)]; }
   const Record* serving(const SlotFacts& facts, DispatchKey alias) const {

@@ -279,13 +279,15 @@ void Library::derivative(std::string_view text, std::vector<Formula> formulas) {
   const OperatorName name = qualified(parse_operator_name(text), "derivative");
   if (formulas.empty()) {
     fail(ErrorKind::BadRegistration,
-         fmt::format("derivative(\"{}\", ...): no formula was given; give one for each argument that "
-                     "has a gradient",
-                     text));
+         fmt::format(
+             "derivative(\"{}\", ...): no formula was given; give one for each argument that "
+             "has a gradient",
+             text));
   }
   auto given = make_counted<Derivative>(std::move(formulas), provenance());
   make_room();
-  registrations_.push_back(Registry::instance().differentiate(name, std::move(given), owner_.get()));
+  registrations_.push_back(
+      Registry::instance().differentiate(name, std::move(given), owner_.get()));
 }
 
 void Library::fallback(Kernel kernel) {

@@ -63,13 +63,14 @@ CountedPtr<Storage> Storage::adopt(void* data, std::size_t bytes, Device device,
 }
 
 CountedPtr<Storage> Storage::second() {
+  if (is_second_) return CountedPtr<Storage>::share(this);
   if (Storage* const known = second_.get()) return CountedPtr<Storage>::share(known);
   settle();
   const MemoryAccess access = access_.load(std::memory_order_relaxed);
   const std::lock_guard lock(second_storages());
   if (Storage* const known = second_.get()) return CountedPtr<Storage>::share(known);
-  auto fresh = CountedPtr<Storage>::steal(new Storage(data_, bytes_, device_, context_, deleter_,
-                                                      access == MemoryAccess::ReadOnly));
+  auto fresh = CountedPtr<Storage>::steal(
+      new Storage(data_, bytes_, device_, context_, deleter_, access == MemoryAccess::ReadOnly));
   fresh->size_class_ = size_class_;
   fresh->is_second_ = true;
   fresh->first_ = this;

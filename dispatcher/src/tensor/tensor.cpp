@@ -16,11 +16,12 @@ DispatchKeySet keys_of_view(DispatchKeySet keys) {
 
 // In C++ these views are for kernels: a gradient would not flow through one that a program makes.
 [[noreturn]] OPYARD_COLD void refuse_unrecorded(const char* function, const Tensor& tensor) {
-  fail(ErrorKind::Unsupported,
-       fmt::format("Tensor::{0} of {1}, which needs a gradient, would not be recorded: it is for "
-                   "kernels, which run below autograd; call the operator aten::{0} instead, or turn "
-                   "gradients off with GradientModeGuard",
-                   function, describe(tensor)));
+  fail(
+      ErrorKind::Unsupported,
+      fmt::format("Tensor::{0} of {1}, which needs a gradient, would not be recorded: it is for "
+                  "kernels, which run below autograd; call the operator aten::{0} instead, or turn "
+                  "gradients off with GradientModeGuard",
+                  function, describe(tensor)));
 }
 void check_unrecorded(const char* function, const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();

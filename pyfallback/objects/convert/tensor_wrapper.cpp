@@ -13,6 +13,7 @@
 
 #include <string>
 
+#include "opyard/keys/gradient_mode.h"
 #include "opyard/tensor/memory_format.h"
 #include "opyard/value/cast.h"
 #include "opyard/value/sym_tensor.h"

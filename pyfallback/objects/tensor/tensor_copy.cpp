@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "objects/tensor/tensor_parts.h"
-#include "opyard/keys/gradient_mode.h"
 #include "objects/values/element.h"
+#include "opyard/keys/gradient_mode.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

@@ -72,9 +72,9 @@ PyObject* is_inference_tensor(PyObject* self, PyObject*) {
   return PyBool_FromLong(tensor_unchecked(self).impl()->has_mark(TensorImpl::kInference) ? 1 : 0);
 }
 
-#define OPYARD_METHOD(name)                                                 \
+#define OPYARD_METHOD(name)                                                   \
   PyObject* tensor_##name(PyObject* self, PyObject* args, PyObject* kwargs) { \
-    return call(self, #name, args, kwargs);                                 \
+    return call(self, #name, args, kwargs);                                   \
   }
 OPYARD_METHOD(requires_grad_)
 OPYARD_METHOD(backward)

@@ -342,7 +342,8 @@ PyMethodDef tensor_methods[] = {
      "of "
      "another class."},
     {"requires_grad_", method(tensor_requires_grad_), METH_VARARGS | METH_KEYWORDS,
-     "requires_grad_($self, requires_grad=True)\n--\n\nHas calls with this tensor recorded from now "
+     "requires_grad_($self, requires_grad=True)\n--\n\nHas calls with this tensor recorded from "
+     "now "
      "on, or not. Raises TypeError for integers."},
     {"backward", method(tensor_backward), METH_VARARGS | METH_KEYWORDS,
      "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"

@@ -1,17 +1,17 @@
 """Function: an operation whose backward is written in Python; and how functions of a graph look.
 
-    class Square(opyard.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
+class Square(opyard.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
 
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            return grad * x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * x * 2
 
-    y = Square.apply(x)
+y = Square.apply(x)
 """
 
 import functools
@@ -54,7 +54,7 @@ class Node:
         return RemovableHandle(self._function, self._function._register_prehook(hook))
 
     def register_hook(self, hook: Callable) -> Any:
-        """Calls hook(results, gradients) after it ran; a tuple that it returns replaces the results."""
+        """Calls hook(results, gradients) after it ran; a tuple that it gives replaces these."""
         from .tensors import RemovableHandle
 
         return RemovableHandle(self._function, self._function._register_hook(hook))
@@ -264,9 +264,9 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
             _gradients.skip_output(function)
             continue
         if _same(output, args) and not _same(output, ctx._dirty):
-            output = outputs[number] = _gradients.detached(output)  # noqa: PLW2901
+            output = outputs[number] = _gradients.detached(output)
         elif output.requires_grad and not _same(output, ctx._dirty):
-            output = outputs[number] = _gradients.detached(output)  # noqa: PLW2901
+            output = outputs[number] = _gradients.detached(output)
         backward._likes[number] = _zeros_like(output.shape, output.dtype, output.device)
         _gradients.set_history(output, function)
     ctx._keep(outputs)
@@ -300,7 +300,7 @@ def once_differentiable(fn: Callable) -> Callable:
         marked = []
         for one in outputs:
             if isinstance(one, _C.Tensor):
-                one = _gradients.detached(one)  # noqa: PLW2901
+                one = _gradients.detached(one)
                 _gradients.set_history(one, function)
             marked.append(one)
         return tuple(marked) if isinstance(results, tuple) else marked[0]

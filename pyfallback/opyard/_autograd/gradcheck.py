@@ -70,8 +70,8 @@ def gradcheck(
     for i in checked:
         if given[i].dtype is not _C.float64:
             raise ValueError(
-                f"gradcheck: input {i} is {given[i].dtype}; differences are too coarse for anything "
-                "but float64"
+                f"gradcheck: input {i} is {given[i].dtype}; differences are too coarse for all but "
+                "float64"
             )
     try:
         _compare(func, given, checked, eps, atol, rtol)

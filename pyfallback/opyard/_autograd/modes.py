@@ -57,7 +57,7 @@ class _GradientMode(_Mode):
         _gradients.set_gradient_mode(self._former.pop())
 
 
-class no_grad(_GradientMode):  # noqa: N801
+class no_grad(_GradientMode):
     """Nothing is recorded: results require no gradient. Changes no dispatch key."""
 
     _mode = _OFF
@@ -73,7 +73,7 @@ class no_grad(_GradientMode):  # noqa: N801
         super().__init__()
 
 
-class enable_grad(_GradientMode):  # noqa: N801
+class enable_grad(_GradientMode):
     """Calls are recorded again, inside of no_grad()."""
 
     _mode = _ON
@@ -89,7 +89,7 @@ class enable_grad(_GradientMode):  # noqa: N801
         super().__init__()
 
 
-class set_grad_enabled(_GradientMode):  # noqa: N801
+class set_grad_enabled(_GradientMode):
     """set_grad_enabled(mode): for good, or for a `with` statement."""
 
     def __init__(self, mode: bool) -> None:
@@ -115,7 +115,7 @@ class set_grad_enabled(_GradientMode):  # noqa: N801
         return super().__call__(fn)
 
 
-class inference_mode(_Mode):  # noqa: N801
+class inference_mode(_Mode):
     """Nothing is recorded, and tensors that are made inside never are: they lack the autograd keys.
 
     Faster than no_grad(), and what is made inside cannot be used where gradients are recorded.
@@ -147,7 +147,7 @@ class inference_mode(_Mode):  # noqa: N801
         _gradients.leave_inference(*self._former.pop())
 
 
-class detect_anomaly:  # noqa: N801
+class detect_anomaly:
     """Functions note where their call was made, and a gradient with a NaN raises; for one process.
 
     For looking into a fault: it is slow.

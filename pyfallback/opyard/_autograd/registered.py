@@ -1,12 +1,29 @@
 """register_autograd(): a backward in Python for an operator."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import weakref
+from collections.abc import Callable
 
 from .. import _C, _gradients
 from .functions import FunctionCtx
 
-_registered: "dict[str, _gradients.RegisteredDerivative]" = {}
+# The last one of each operator, while it is registered.
+_registered: "weakref.WeakValueDictionary[str, _Part]" = weakref.WeakValueDictionary()
+
+
+class _Part:
+    """A registration, as the parts of a Library are; undone once."""
+
+    def __init__(self, registration: "_gradients.RegisteredDerivative") -> None:
+        self.registration = registration
+
+    def reset(self) -> None:
+        self.registration.reset()
+
+    def begin_again(self) -> None:
+        """What is registered again takes its place."""
+
+    def end_again(self) -> None:
+        """There is nothing to be taken back."""
 
 
 class _OperatorCtx(FunctionCtx):
@@ -20,14 +37,19 @@ def _is_list(value: object) -> bool:
 class _OperatorBackward:
     """What the engine calls for one call of the operator."""
 
-    def __init__(self, name: str, ctx: _OperatorCtx, backward: Callable, arguments: tuple, results: tuple) -> None:
+    def __init__(
+        self, name: str, ctx: _OperatorCtx, backward: Callable, arguments: tuple, results: tuple
+    ) -> None:
         self._name = name
         self._ctx = ctx
         self._backward = backward
         self._lengths = [len(a) if _is_list(a) else None for a in arguments]
         self._kinds = [
-            "list" if _is_list(a) and any(isinstance(i, _C.Tensor) for i in a) or a == []
-            else "tensor" if isinstance(a, _C.Tensor) or a is None else "other"
+            "list"
+            if (_is_list(a) and any(isinstance(i, _C.Tensor) for i in a)) or a == []
+            else "tensor"
+            if isinstance(a, _C.Tensor) or a is None
+            else "other"
             for a in arguments
         ]
         self._result_lengths = [len(r) if _is_list(r) else None for r in results]
@@ -87,15 +109,21 @@ class _OperatorBackward:
 
 
 def register(
-    op: "_C.OpOverload", backward: Callable, setup_context: "Callable | None", place: str
+    op: "_C.OpOverload",
+    backward: Callable,
+    setup_context: "Callable | None",
+    place: str,
+    parts: "list | None",
 ) -> None:
-    """Gives an operator a backward. A second one takes the place of the first."""
+    """Gives an operator a backward, which ends with what has `parts`, else with the operator.
+
+    A second one takes the place of the first.
+    """
     schema = op._schema
+    full_name = op.name()
     names = [argument.name for argument in schema.arguments]
     keyword_only = [argument.name for argument in schema.arguments if argument.kwarg_only]
-    takes_tensors = [
-        "Tensor" in str(argument.type) for argument in schema.arguments
-    ]
+    takes_tensors = ["Tensor" in str(argument.type) for argument in schema.arguments]
 
     def prepare(arguments: tuple, results: tuple, needs: tuple) -> _OperatorBackward:
         ctx = _OperatorCtx()
@@ -115,10 +143,18 @@ def register(
                 )
             else:
                 setup_context(ctx, positional, output)
-        call = _OperatorBackward(op.name(), ctx, backward, arguments, results)
+        call = _OperatorBackward(full_name, ctx, backward, arguments, results)
         call._passed = len(arguments) - len(keyword_only)
         call._tensor_arguments = takes_tensors
         ctx._keep([t for r in results for t in (r if _is_list(r) else (r,))])
         return call
 
-    _registered[op.name()] = _gradients.differentiate(op, prepare, place)
+    part = _Part(_gradients.differentiate(op, prepare, place))
+    former = _registered.get(full_name)
+    if former is not None:
+        former.reset()
+    _registered[full_name] = part
+    if parts is not None:
+        parts.append(part)
+    else:
+        weakref.finalize(op, part.reset).atexit = False

@@ -30,11 +30,13 @@ def backward(
 ) -> None:
     """Accumulates the gradients of the leaves that `tensors` were computed from.
 
-    `retain_graph`, or `keep_graph`, keeps what was saved for another run; with `create_graph` the run
-    is recorded itself. `inputs` are the only tensors to accumulate for.
+    `retain_graph`, or `keep_graph`, keeps what was saved for another run; with `create_graph` the
+    run is recorded itself. `inputs` are the only tensors to accumulate for.
     """
     _ops.load_aten()
-    keep = create_graph if retain_graph is None and keep_graph is None else retain_graph or keep_graph
+    keep = (
+        create_graph if retain_graph is None and keep_graph is None else retain_graph or keep_graph
+    )
     if inputs is not None and not (wanted := _tensors("backward: inputs", inputs)):
         raise RuntimeError("'inputs' argument to backward cannot be empty.")
     _gradients.backward(
@@ -61,7 +63,9 @@ def grad(
     Raises ValueError for an input that was not used, unless `allow_unused`; then it is None.
     """
     _ops.load_aten()
-    keep = create_graph if retain_graph is None and keep_graph is None else retain_graph or keep_graph
+    keep = (
+        create_graph if retain_graph is None and keep_graph is None else retain_graph or keep_graph
+    )
     return _gradients.grad_of(
         _tensors("grad", outputs),
         _tensors("grad: inputs", inputs),

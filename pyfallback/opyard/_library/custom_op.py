@@ -238,8 +238,8 @@ class CustomOpDef(_C.OpCaller):
     def register_autograd(
         self, backward: Callable, /, *, setup_context: "Callable | None" = None
     ) -> None:
-        """Gives it a backward in Python; see opyard.library.register_autograd(). Raises RuntimeError
-        for an operator that writes to an argument, which can have no formula."""
+        """Gives it a backward in Python; see opyard.library.register_autograd(). Raises
+        RuntimeError for one that writes to an argument, which can have no formula."""
         from .shortcuts import register_autograd
 
         register_autograd(self, backward, setup_context=setup_context)

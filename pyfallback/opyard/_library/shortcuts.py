@@ -228,10 +228,11 @@ def register_autograd(
 ) -> None:
     """Gives an operator a backward in Python: backward(ctx, *gradients).
 
-    It gives a gradient, or None, for each argument, keyword-only ones left out. `setup_context(ctx,
-    inputs, output)` is called when a call is recorded, with `keyword_only_inputs` between the two if
-    the operator has such; ctx has save_for_backward(), saved_tensors and needs_input_grad, and takes
-    attributes. A list of tensors gets its gradients, and gives them, as a list.
+    It gives a gradient, or None, for each argument, keyword-only ones left out.
+    `setup_context(ctx, inputs, output)` is called when a call is recorded, with
+    `keyword_only_inputs` between the two if the operator has such; ctx has save_for_backward(),
+    saved_tensors and needs_input_grad, and takes attributes. A list of tensors gets its gradients,
+    and gives them, as a list.
 
     A second one takes the place of the first. Raises RuntimeError for an operator that can have no
     formula, since it writes to an argument or gives a view; ValueError and LookupError as
@@ -254,7 +255,10 @@ def register_autograd(
         raise TypeError(f"register_autograd: {name}: backward and setup_context are functions")
     from .._autograd import registered
 
-    registered.register(operator, backward, setup_context, f"registered by {backward!r}")
+    definition = definition_of(operator) if lib is None else None
+    owner = lib if definition is None else definition._kernels
+    parts = None if owner is None else owner._parts
+    registered.register(operator, backward, setup_context, f"registered by {backward!r}", parts)
 
 
 def register_vmap(

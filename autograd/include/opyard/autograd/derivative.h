@@ -36,11 +36,11 @@ class OPYARD_API CustomDerivative : public Counted {
 // Where an input of a formula's code comes from.
 struct Source {
   enum class Kind : std::uint8_t {
-    Gradient,       // of result `index`
-    Argument,       // its value, saved
-    Result,         // saved
-    OtherSizes,     // of argument `index`, or None if they are those of the result
-    Answer,         // of a question about arguments, asked when the call is recorded
+    Gradient,    // of result `index`
+    Argument,    // its value, saved
+    Result,      // saved
+    OtherSizes,  // of argument `index`, or None if they are those of the result
+    Answer,      // of a question about arguments, asked when the call is recorded
   };
   Kind kind;
   std::size_t index = 0;

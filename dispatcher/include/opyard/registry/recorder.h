@@ -89,7 +89,10 @@ bool holds_gradient(const T& argument) {
     return may_need_gradient(std::span<const Value>(&argument, 1));
   } else if constexpr (requires { argument.has_value(), *argument; }) {
     return argument.has_value() && holds_gradient(*argument);
-  } else if constexpr (requires { typename T::value_type; argument.begin(); }) {
+  } else if constexpr (requires {
+                         typename T::value_type;
+                         argument.begin();
+                       }) {
     if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<typename T::value_type>>) {
       for (const auto& item : argument) {
         if (holds_gradient(item)) return true;
