@@ -49,9 +49,9 @@ void set_budget(State& self, std::optional<std::uint64_t> steps, std::optional<s
   if (steps) budget.steps = *steps;
   if (bytes) budget.bytes = *bytes;
   constexpr double kMost = 1e9;  // seconds; as good as none
-  if (seconds && *seconds < kMost) {
+  if (seconds) {
     OPYARD_CHECK(*seconds >= 0, BadValue, "set_budget: seconds is below zero, or no number");
-    budget.time = std::chrono::nanoseconds(std::int64_t(*seconds * 1e9));
+    if (*seconds < kMost) budget.time = std::chrono::nanoseconds(std::int64_t(*seconds * 1e9));
   }
   self.state.set_budget(budget);
 }

@@ -40,6 +40,31 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+// A type as a picture has room for: of a tensor its elements and sizes.
+std::string short_type(const Type& type) {
+  const TensorShape* const shape = find_shape(type);
+  if (shape == nullptr) return type_text(type);
+  TensorShape shown;
+  shown.dtype = shape->dtype;
+  shown.sizes = shape->sizes;
+  return type_text(*shaped_tensor(std::move(shown)));
+}
+
+// The node as its text, with short types of what it gives.
+std::string line_of(const Node& node) {
+  std::string line = to_string(node);
+  std::size_t from = 0;
+  for (const Value* const output : node.outputs()) {
+    const std::string whole = type_text(*output->type());
+    const std::size_t at = line.find(whole, from);
+    if (at == std::string::npos) continue;
+    const std::string shown = short_type(*output->type());
+    line.replace(at, whole.size(), shown);
+    from = at + shown.size();
+  }
+  return line;
+}
+
 // At most so many letters, never half of a UTF-8 character.
 std::string cut(std::string text) {
   if (text.size() <= kMostLetters) return text;
@@ -90,7 +115,7 @@ class Drawing {
   }
 
   void add_lines(const Node* node, std::vector<std::string>& lines, std::size_t indent) {
-    lines.push_back(cut(std::string(indent, ' ') + to_string(*node)));
+    lines.push_back(cut(std::string(indent, ' ') + line_of(*node)));
     for (const Block* const block : node->blocks()) {
       for (const Node* const inner : block->nodes()) add_lines(inner, lines, indent + 2);
     }
@@ -112,7 +137,7 @@ class Drawing {
     for (const Value* const input : graph_.inputs()) {
       if (input->stage() != stage) continue;
       add(input,
-          {{cut("%" + input->printed_name() + " : " + type_text(*input->type()))},
+          {{cut("%" + input->printed_name() + " : " + short_type(*input->type()))},
            0,
            0,
            0,
