@@ -34,6 +34,7 @@
 #include "opyard/schema/parse.h"
 #include "opyard/slot/main_interpreter.h"
 #include "registering/callbacks.h"
+#include "registering/finder.h"
 #include "registering/library.h"
 #include "runtime/gil.h"
 #include "runtime/late_warnings.h"
@@ -221,6 +222,7 @@ int execute(PyObject* module) {
     NamedError::set_raise(raise_named_error);
     set_late_warning_handler(warn_late_in_python);
     offer_gil();
+    offer_finder();
     add_python_table(runtime, module);
     offer_main_interpreter(runtime.tag);
     keep_runtime(runtime);

@@ -77,7 +77,7 @@ Tensor to_device_and_dtype(const Tensor& self, Device device, DType dtype, bool 
 
 Tensor to_prim_device(const Tensor& self, std::optional<Device> device,
                       std::optional<std::int64_t> dtype, bool non_blocking, bool copy) {
-  const auto wanted = dtype ? std::optional(require_dtype(*dtype)) : std::nullopt;
+  const auto wanted = dtype ? std::optional(opyard::require_dtype(*dtype)) : std::nullopt;
   return to_device(self, device, wanted, non_blocking, copy, std::nullopt);
 }
 

@@ -38,7 +38,7 @@ std::vector<SymInt> row_major_strides(const std::vector<SymInt>& sizes) {
 }  // namespace
 
 Tensor empty_on_meta(const char* op, const std::vector<SymInt>& sizes, DType dtype) {
-  const Device meta{Backend::Meta, 0};
+  const Device meta{Backend::Meta};
   if (is_plain(sizes)) {
     const DimVector numbers = plain(sizes);
     require_sizes(op, numbers);

@@ -114,7 +114,8 @@ CallPlan::CallPlan(Runtime& runtime, const Operator& op) : op_(op), direct_(runt
     }
   }
   takes_numbers_ = is_arithmetic(op.name());
-  ends_in_ints_ = positional_ > 0 && is_list_of_ints(*schema.arguments[positional_ - 1].type) &&
+  ends_in_ints_ = op.name().name_space() == "aten" && positional_ > 0 &&
+                  is_list_of_ints(*schema.arguments[positional_ - 1].type) &&
                   std::all_of(parameters_.begin(), parameters_.begin() + positional_ - 1,
                               [](const Parameter& parameter) { return parameter.is_tensor; });
   if (schema.variadic_arguments || schema.variadic_results) {
@@ -287,9 +288,9 @@ std::string CallPlan::explain(const ArgumentMismatch& mismatch, PyObject* names)
           "{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}",
           op_.name().name, positional_, mismatch.position, op_.declaration());
     case ArgumentMismatch::Kind::Missing:
-      return fmt::format("{}() is missing value for argument '{}'. Declaration: {}",
+      return fmt::format("{}() is missing value for argument '{}'. Declaration: {}{}",
                          op_.name().name, parameters_[mismatch.position].argument->name,
-                         op_.declaration());
+                         op_.declaration(), advice_for_names(names));
     case ArgumentMismatch::Kind::Type:
     case ArgumentMismatch::Kind::Range:
       return explain_value(mismatch);
@@ -323,10 +324,20 @@ std::string CallPlan::advice_for_name(std::string_view name) const {
   for (const auto& [theirs, ours] : kNames) {
     if (name != theirs) continue;
     for (const Parameter& parameter : parameters_) {
-      if (parameter.argument->name == ours) return fmt::format("\nIt is called '{}' here.", ours);
+      if (parameter.argument->name == ours)
+        return fmt::format("\n'{}' is called '{}' here.", theirs, ours);
     }
   }
   return "";
+}
+
+std::string CallPlan::advice_for_names(PyObject* names) const {
+  std::string advice;
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* const name = PyTuple_GET_ITEM(names, i);
+    if (find(name) == nullptr) advice += advice_for_name(require_text(name, "an argument's name"));
+  }
+  return advice;
 }
 
 // `count` arguments were given by position.

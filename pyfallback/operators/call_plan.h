@@ -50,8 +50,8 @@ class CallPlan {
   bool bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
             Stack& stack, ForeignArguments& arrays, ArgumentMismatch& mismatch,
             bool only_candidate) const;
-  // The same with the ints at the end as one list, if that is what the schema ends in: reshape(x, 3, 2) for
-  // reshape(x, [3, 2]). False if they do not fit so, either; the stack is then as it was.
+  // The same with the ints at the end as one list, if that is what a schema of aten ends in: reshape(x, 3, 2)
+  // for reshape(x, [3, 2]). False if they do not fit so, either; the stack is then as it was.
   OPYARD_COLD bool bind_spread(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
                                PyObject* names, Stack& stack, ForeignArguments& arrays) const;
   // The same with numbers for tensors beside another tensor, for operators of arithmetic: add.Tensor(x, 1).
@@ -101,6 +101,7 @@ class CallPlan {
   std::string explain_value(const ArgumentMismatch& mismatch) const;
   std::string explain_names(std::size_t count, PyObject* names) const;
   std::string advice_for_name(std::string_view name) const;
+  std::string advice_for_names(PyObject* names) const;
 
   OPYARD_COLD void move_offset(Runtime& runtime, Stack& stack,
                                const ForeignArguments& arrays) const;
@@ -114,7 +115,7 @@ class CallPlan {
   Py_ssize_t positional_ = 0;
   // The position of an argument called storage_offset, behind a tensor that it counts in; 0 if there is none.
   std::size_t storage_offset_ = 0;
-  // Whether the last one that may be given by position is a list of ints, with nothing but tensors before it.
+  // Of aten: whether the last one that may be given by position is a list of ints, with nothing but tensors before it.
   bool ends_in_ints_ = false;
   bool takes_numbers_ = false;
 };

@@ -40,6 +40,17 @@ from ._C import (
 from ._core.ops import load_library, loaded_libraries, ops, unload_library
 from ._version import __version__
 
+TYPE_CHECKING = False  # as in typing, which importing the package does not need
+if TYPE_CHECKING:
+    from . import dispatch, futures, gpu_trace, jit, library, profiler, schema, testing
+    from ._core.errors import register_error, set_warn_always
+    from ._core.layout import Layout
+    from ._core.tags import Tag
+    from ._dispatch.autocast import autocast
+    from ._dispatch.context import capture_context
+    from ._tensor.factories import arange, cat, empty, eye, full, ones, stack, where, zeros
+    from ._tensor.symbolic import SymBool, SymFloat, SymInt
+
 # Without bool: a star import must not take the built-in one away.
 __all__ = [
     "Layout",

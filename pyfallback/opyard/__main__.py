@@ -1,5 +1,6 @@
-"""`python -m opyard`: says where the parts of an installed Opyard lie, one answer a line.
+"""`opyard-config`, `python -m opyard`: where the parts of Opyard lie, one answer a line.
 
+c++ -std=c++20 $(opyard-config --cflags) demo.cpp $(opyard-config --libs) …
 PKG_CONFIG_PATH=$(python -m opyard --pkgconfigdir) pkg-config --cflags --libs opyard
 cmake -Dopyard_DIR=$(python -m opyard --cmakedir) …
 
@@ -19,7 +20,7 @@ def main() -> None:
 
         return _stubs.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
-        prog="python -m opyard",
+        prog="opyard-config" if "config" in sys.argv[0] else "python -m opyard",
         description="Where Opyard's parts lie.",
         epilog="python -m opyard stubs --help: the operators as .pyi files for type checkers",
     )
@@ -27,6 +28,8 @@ def main() -> None:
     parser.add_argument("--pkgconfigdir", action="store_true", help="the folder of opyard.pc")
     parser.add_argument("--cmakedir", action="store_true", help="the folder of opyardConfig.cmake")
     parser.add_argument("--includedir", action="store_true", help="the folders of the C++ headers")
+    parser.add_argument("--cflags", action="store_true", help="what a compiler is given")
+    parser.add_argument("--libs", action="store_true", help="what a linker is given")
     parser.add_argument("--library", action="store_true", help="the file of libopyard.so")
     parser.add_argument(
         "--kernels", action="store_true", help="the file of the CPU operator plugin"
@@ -45,6 +48,10 @@ def main() -> None:
         print(_build_info.cmake_dir)
     if asked.includedir:
         print(*_build_info.include_dirs, sep="\n")
+    if asked.cflags:
+        print(*(f"-I{folder}" for folder in _build_info.include_dirs))
+    if asked.libs:
+        print(_build_info.library)
     if asked.library:
         print(_build_info.library)
     if asked.kernels:

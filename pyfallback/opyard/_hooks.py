@@ -14,6 +14,7 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     dir_tensor(tensor)               what dir() of it shows
     list_tensor(tensor)              tolist() of one without memory, by calls
     defined_in_python(op)            whether a Library of Python defines it
+    load_for(name)                   loads what brings the operator "ns::name", for look-ups in C++
     schema(text)                     the schema that a text says
     c_function(op, form)             the CFunction of an overload
     annotations(op), doc(op), signature(op), decompose(op, …), has_kernel_for_any(op, keys),
@@ -108,6 +109,7 @@ hooks.update(
         "packet": _ops.packet_of,
         "overload": _ops.overload_of,
         "aten": _ops.find_aten,
+        "load_for": _ops.load_for,
         **{name: _late(name) for name in _LATE},
     }
 )

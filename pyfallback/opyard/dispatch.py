@@ -11,6 +11,8 @@ Where a key is asked for, a DispatchKey, its number or its name will do; where a
 for, a DispatchKeySet or one key.
 """
 
+from typing import TYPE_CHECKING
+
 from . import _C
 from ._C import DispatchKeySet, disabled_dispatch
 from ._core import ops as _ops
@@ -60,6 +62,14 @@ from ._dispatch.modes import (
     push_mode,
 )
 
+if TYPE_CHECKING:
+    from ._dispatch.explanation import Explanation
+    from ._dispatch.higher_order import HigherOrderOperator
+    from ._dispatch.history import History, RegistryEvent, history
+    from ._dispatch.table_model import PythonDispatcher
+    from ._dispatch.what_if import TableChange, WhatIf, what_if
+    from ._library.py_impl import enable_python_dispatcher, no_python_dispatcher, resolve_key
+
 __all__ = [
     "AutoDispatchBelowAutograd",
     "ComputedKernel",
@@ -68,20 +78,20 @@ __all__ = [
     "DispatchMode",
     "DispatchTrace",
     "ExcludeDispatchKeyGuard",
-    "Explanation",  # noqa: F822
+    "Explanation",
     "ForceDispatchKeyGuard",
-    "HigherOrderOperator",  # noqa: F822
-    "History",  # noqa: F822
+    "HigherOrderOperator",
+    "History",
     "IncludeDispatchKeyGuard",
     "LayerGap",
     "ModeKey",
     "PreserveDispatchKeyGuard",
-    "PythonDispatcher",  # noqa: F822
+    "PythonDispatcher",
     "RegistrationHandle",
-    "RegistryEvent",  # noqa: F822
+    "RegistryEvent",
     "SetExcludeDispatchKeyGuard",
-    "TableChange",  # noqa: F822
-    "WhatIf",  # noqa: F822
+    "TableChange",
+    "WhatIf",
     "check_invariants",
     "computed_kernel",
     "dangling",
@@ -89,7 +99,7 @@ __all__ = [
     "disabled_dispatch",
     "dump",
     "dump_table",
-    "enable_python_dispatcher",  # noqa: F822
+    "enable_python_dispatcher",
     "explain",
     "get_current_dispatch_mode",
     "get_current_dispatch_mode_stack",
@@ -98,13 +108,13 @@ __all__ = [
     "has_fallback",
     "has_kernel",
     "has_kernel_for_any",
-    "history",  # noqa: F822
+    "history",
     "is_fallthrough",
     "keys_of",
     "len_dispatch_mode_stack",
     "metadata",
     "no_dispatch",
-    "no_python_dispatcher",  # noqa: F822
+    "no_python_dispatcher",
     "on_registration",
     "pop_mode",
     "pop_mode_temporarily",
@@ -112,7 +122,7 @@ __all__ = [
     "register_backend",
     "register_layer",
     "rename_backend",
-    "resolve_key",  # noqa: F822
+    "resolve_key",
     "set_dispatch_trace",
     "set_report_error_callback",
     "skip",
@@ -122,7 +132,7 @@ __all__ = [
     "tls_local_include_set",
     "tls_set_dispatch_key_excluded",
     "tls_set_dispatch_key_included",
-    "what_if",  # noqa: F822
+    "what_if",
     "would_dispatch",
 ]
 
@@ -206,7 +216,7 @@ def check_invariants() -> None:
     _bind.check_invariants()
 
 
-def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":  # noqa: F821
+def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":
     """Where op(*args, **kwargs) would go, and why, without making the call.
 
     `op` is an operator, a packet, or "ns::name". Raises what the call would raise for arguments

@@ -14,7 +14,7 @@ alive by its registration; a kernel that refers to its own Library keeps both fo
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _C
 from ._core.ops import load_library, loaded_libraries, unload_library
@@ -73,6 +73,9 @@ __all__ = [
 ]
 
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+_Named = str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller
+
 # Imported when it is first named: it needs ctypes or inspect, or is seldom wanted.
 _LATE = {
     "CFunction": "_library.c_function",
@@ -111,6 +114,14 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LATE})
 
 
+@overload
+def register_fake(
+    op: _Named, fn: None = None, *, lib: "Library | None" = None, allow_override: bool = False
+) -> "Callable[[_F], _F]": ...
+@overload
+def register_fake(
+    op: _Named, fn: _F, *, lib: "Library | None" = None, allow_override: bool = False
+) -> _F: ...
 def register_fake(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     fn: "Callable[..., Any] | None" = None,

@@ -86,10 +86,10 @@ def test_F42_a_handler_gets_operator_types_and_the_caller_s_arguments(f, x):
     f(x, a, n=2)
     f(x=a, y=x)
     assert calls == [
-        ("Holding", f.default, (Holding,), (a,), None),
+        ("Holding", f.default, (Holding,), (a,), {}),
         ("Holding", f.default, (Holding,), (a,), {"s": "b"}),
         ("Holding", f.default, (Holding,), (x, a), {"n": 2}),
-        ("Holding", f.default, (Holding,), (a, x), None),
+        ("Holding", f.default, (Holding,), (a, x), {}),
     ]
     assert calls[0][1] is f.default
     assert [type(call[3][0]) for call in calls] == [Holding, Holding, Tensor, Holding]

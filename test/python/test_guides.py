@@ -1,7 +1,8 @@
 """test_guides.py: the programs of the guides in docs/guides run as they stand there.
 
 The C blocks of a guide become one library, lib<name>.so after the file that the text calls
-`<name>.c`; the Python blocks are run beside it as one program.
+`<name>.c`; its C++ blocks, if they register something, one named after the namespace. The Python
+blocks are run beside it as one program.
 """
 
 import os
@@ -36,6 +37,31 @@ def test_the_programs_of_a_guide_work(guide, tmp_path):
             [compiler, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC"]
             + [f"-I{folder}" for folder in _build_info.include_dirs]
             + [f"{name}.c", "-o", f"lib{name}.so", _build_info.library],
+            cwd=tmp_path,
+            check=True,
+        )
+    in_cpp = "\n".join(blocks(text, "cpp"))
+    if "#include" not in in_cpp:
+        in_cpp = ""  # parts of programs, which do not compile alone
+    if namespaces := set(re.findall(r"^OPYARD_LIBRARY\((\w+)", in_cpp, re.MULTILINE)):
+        compiler = shutil.which("c++")
+        if compiler is None:
+            pytest.skip("there is no C++ compiler here")
+        [name] = namespaces
+        (tmp_path / f"{name}.cpp").write_text(in_cpp, "utf-8")
+        subprocess.run(
+            [
+                compiler,
+                "-std=c++20",
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Werror",
+                "-shared",
+                "-fPIC",
+            ]
+            + [f"-I{folder}" for folder in _build_info.include_dirs]
+            + [f"{name}.cpp", "-o", f"lib{name}.so", _build_info.library],
             cwd=tmp_path,
             check=True,
         )

@@ -149,7 +149,7 @@ def test_F37_docstrings_have_schema_and_text(library, ns):
     assert f.n.__doc__ == f"{ns}::f.n(Tensor x, int n) -> Tensor"
     assert f.__doc__ == f"{f.default.__doc__}\n\n{f.n.__doc__}"
     assert inspect.getdoc(f.default) == f.default.__doc__
-    assert f.default.__name__ == "f"
+    assert f.default.__name__ == "f.default"
     default = f.default
     library._destroy()
     assert default.__doc__ == f"{ns}::f(Tensor x) -> Tensor"

@@ -22,6 +22,11 @@
 // Depends on: the headers it includes.
 #pragma once
 
+#if __cplusplus < 202002L
+#error \
+    "Opyard's headers are C++20: compile with -std=c++20; in CMake target_compile_features(demo PRIVATE cxx_std_20)"
+#else
+
 #include "opyard/library.h"
 #include "opyard/tensor/accessor.h"
 #include "opyard/tensor/dispatch_dtypes.h"
@@ -29,3 +34,5 @@
 #include "opyard/tensor/strided_loop.h"
 #include "opyard/tensor/views.h"
 #include "opyard/value/message.h"
+
+#endif

@@ -32,8 +32,12 @@ class _Key(IntEnum):
         return cls.__members__.get(value)
 
 
-DispatchKey = _Key("DispatchKey", _C.dispatch_keys(), module="opyard.dispatch")
-DispatchKey.__doc__ = "Every dispatch key, with aliases such as Autograd last."
+TYPE_CHECKING = False  # as in typing, which importing this does not need
+if TYPE_CHECKING:
+    from ._key_names import DispatchKey
+else:
+    DispatchKey = _Key("DispatchKey", _C.dispatch_keys(), module="opyard.dispatch")
+    DispatchKey.__doc__ = "Every dispatch key, with aliases such as Autograd last."
 hooks["DispatchKey"] = DispatchKey
 
 

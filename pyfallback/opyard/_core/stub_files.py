@@ -86,6 +86,8 @@ def _type(written: Any, of_result: bool) -> str:
         return f"_builtins.dict[{elements[0]}, {elements[1]}]"
     if kind == "Tuple":
         return f"_builtins.tuple[{', '.join(elements) or '()'}]"
+    if kind == "Future":
+        return f"_opyard_C.Future[{elements[0] if elements else '_typing.Any'}]"
     if kind == "Union":
         return " | ".join(dict.fromkeys(elements)) or "_typing.Any"
     if kind in _WIDER:

@@ -12,11 +12,12 @@ What people use of this module is in opyard.dispatch.
 """
 
 import enum
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import _C
 from .thread_block import ThreadBlock
 
+_Self = TypeVar("_Self", bound="DispatchMode")
 _USER = 3  # the place in the stack of modes that have no fixed one
 
 
@@ -63,7 +64,7 @@ class DispatchMode:
             f"{type(self).__name__} is a DispatchMode without an __opyard_dispatch__ of its own"
         )
 
-    def __enter__(self) -> "DispatchMode":
+    def __enter__(self: _Self) -> _Self:
         push_mode(self)
         return self
 
@@ -126,9 +127,9 @@ def push_mode(mode: DispatchMode) -> None:
     place that is taken.
     """
     handler = _raw_attribute(type(mode), "__opyard_dispatch__")
-    if isinstance(handler, (classmethod, staticmethod)):
+    if isinstance(handler, classmethod):
         raise TypeError(
-            f"__opyard_dispatch__ of the mode {type(mode).__name__} is a {type(handler).__name__}; "
+            f"__opyard_dispatch__ of the mode {type(mode).__name__} is a classmethod; "
             "a mode's is a method of its instance: def __opyard_dispatch__(self, op, types, "
             "args=(), kwargs=None). Subclasses of Tensor have class methods"
         )

@@ -19,7 +19,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from .. import _C
 from .._core import ops as _ops
@@ -35,8 +35,12 @@ from .custom_schema import (
 from .library import Library, _place
 from .shortcuts import device_key, namespace_of, require_callable, set_effect
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
 # The live ones, by name.
-definitions: dict[str, "CustomOpDef"] = {}
+definitions: "dict[str, CustomOpDef[..., Any]]" = {}
 
 
 def definition_named(name: str) -> "CustomOpDef":
@@ -47,11 +51,15 @@ def definition_named(name: str) -> "CustomOpDef":
     return found
 
 
-class CustomOpDef(_C.OpCaller):
+class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
     """An operator that custom_op() made. Calling it is calling the operator, opyard.ops.ns.name.
 
     `op` is the operator, and __wrapped__ the function that it was made of.
     """
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 
     def __init__(
         self,
@@ -142,6 +150,12 @@ class CustomOpDef(_C.OpCaller):
             self._device_argument()
         return given
 
+    @overload
+    def register_kernel(
+        self, device_types: "str | Iterable[str] | None", fn: None = None, /
+    ) -> "Callable[[_F], _F]": ...
+    @overload
+    def register_kernel(self, device_types: "str | Iterable[str] | None", fn: _F, /) -> _F: ...
     def register_kernel(
         self, device_types: "str | Iterable[str] | None", fn: "Callable | None" = None, /
     ) -> Any:
@@ -207,6 +221,10 @@ class CustomOpDef(_C.OpCaller):
 
         self._put("BackendSelect", select_by_device, keyset=True)
 
+    @overload
+    def register_fake(self, fn: None = None, /) -> "Callable[[_F], _F]": ...
+    @overload
+    def register_fake(self, fn: _F, /) -> _F: ...
     def register_fake(self, fn: "Callable | None" = None, /) -> Any:
         """Registers what the operator gives for tensors without elements; also as a decorator.
 
@@ -439,6 +457,30 @@ def _missing_fake(definition: CustomOpDef) -> Callable:
     return missing_fake
 
 
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: "str | Iterable[str]",
+    device_types: "str | Iterable[str] | None" = None,
+    schema: "str | None" = None,
+    tags: "str | Iterable[str] | None" = None,
+    check_aliasing: bool = True,
+) -> "Callable[[Callable[_P, _R]], CustomOpDef[_P, _R]]": ...
+@overload
+def custom_op(
+    name: str,
+    fn: "Callable[_P, _R]",
+    /,
+    *,
+    mutates_args: "str | Iterable[str]",
+    device_types: "str | Iterable[str] | None" = None,
+    schema: "str | None" = None,
+    tags: "str | Iterable[str] | None" = None,
+    check_aliasing: bool = True,
+) -> "CustomOpDef[_P, _R]": ...
 def custom_op(
     name: str,
     fn: "Callable | None" = None,

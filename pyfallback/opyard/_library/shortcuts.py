@@ -9,12 +9,15 @@ to that, and a second one replaces the first.
 import functools
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from .. import _C
 from .._core import ops as _ops
 from .._core.keys import DispatchKey, key_of
 from .library import Library, _refuse_meta_kernel
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_Named = str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller
 
 # Whose registrations stay: one library for each namespace.
 _kept: dict[str, Library] = {}
@@ -165,6 +168,22 @@ def _implement(
         lib.impl(op, fn, key, allow_override=True)
 
 
+@overload
+def impl(
+    qualname: _Named,
+    types: "str | int | Iterable[str | int]",
+    func: None = None,
+    *,
+    lib: "Library | None" = None,
+) -> "Callable[[_F], _F]": ...
+@overload
+def impl(
+    qualname: _Named,
+    types: "str | int | Iterable[str | int]",
+    func: _F,
+    *,
+    lib: "Library | None" = None,
+) -> _F: ...
 def impl(
     qualname: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     types: "str | int | Iterable[str | int]",
@@ -193,6 +212,22 @@ def impl(
     return register if func is None else register(func)
 
 
+@overload
+def register_kernel(
+    op: _Named,
+    device_types: "str | Iterable[str] | None",
+    func: None = None,
+    *,
+    lib: "Library | None" = None,
+) -> "Callable[[_F], _F]": ...
+@overload
+def register_kernel(
+    op: _Named,
+    device_types: "str | Iterable[str] | None",
+    func: _F,
+    *,
+    lib: "Library | None" = None,
+) -> _F: ...
 def register_kernel(
     op: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
     device_types: "str | Iterable[str] | None",

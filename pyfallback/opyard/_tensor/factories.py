@@ -9,10 +9,11 @@ from typing import Any
 
 from .. import _C
 from .._core.ops import ops
+from .symbolic import SymInt
 
 _Number = bool | int | float
 _Array = Any  # a Tensor, or an array of another library
-_Sizes = int | Sequence[int]
+_Sizes = int | SymInt | Sequence[int | SymInt]
 
 
 def _as_tensor(value: Any) -> Any:

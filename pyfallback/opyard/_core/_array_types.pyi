@@ -1,0 +1,9 @@
+"""What type checkers take for an array of another library."""
+
+from typing import Any, Protocol
+
+class ForeignArray(Protocol):
+    """What has the methods of DLPack."""
+
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __dlpack_device__(self) -> Any: ...

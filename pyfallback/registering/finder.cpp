@@ -1,0 +1,28 @@
+// registering/finder.cpp: asking the package to load what brings an operator.
+#include "registering/finder.h"
+
+#include "runtime/runtime.h"
+
+#include <string>
+
+#include "opyard/registry/finder.h"
+#include "runtime/enter_python.h"
+#include "runtime/types.h"
+
+namespace opyard::python {
+namespace {
+
+void load_for(std::string_view name) {
+  Runtime* const runtime = find_runtime();
+  if (runtime == nullptr || runtime->hooks == nullptr) return;
+  enter_python(*runtime, [&] {
+    PyObject* const load = require_hook(*runtime, "load_for");
+    checked(PyObject_CallOneArg(load, to_text(std::string(name)).get()));
+  });
+}
+
+}  // namespace
+
+void offer_finder() noexcept { set_operator_finder(&load_for); }
+
+}  // namespace opyard::python

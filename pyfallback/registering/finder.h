@@ -1,0 +1,12 @@
+// registering/finder.h: operators that C++ and C look up are loaded as those that Python names.
+//
+// Depends on: runtime/python.h.
+#pragma once
+
+namespace opyard::python {
+
+// Sets the finder of opyard/registry/finder.h, for the process. It asks the package of the interpreter that
+// the thread is in, or of the first one, by the hook load_for; after the last one has ended it does nothing.
+void offer_finder() noexcept;
+
+}  // namespace opyard::python

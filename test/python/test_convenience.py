@@ -1,0 +1,95 @@
+"""Protects the ways of writing things that people try first.
+
+Suspect operators/call_plan.cpp, objects/tensor/tensor_construct.cpp, opyard/_tensor/factories.py.
+"""
+
+import pytest
+
+import opyard
+
+aten = opyard.ops.aten
+
+
+@pytest.fixture
+def y():
+    return aten.arange(6).reshape([2, 3])
+
+
+def test_sizes_one_by_one(y):
+    assert y.reshape(3, 2).shape == (3, 2)
+    assert y.reshape(-1).shape == (6,)
+    assert y.view(3, -1).shape == (3, 2)
+    assert y.permute(1, 0).tolist() == y.T.tolist()
+    assert y.reshape(1, 2, 3).expand(4, 2, 3).shape == (4, 2, 3)
+    assert aten.reshape(y, 3, 2).shape == aten.reshape.default(y, 3, 2).shape == (3, 2)
+    assert y.reshape([3, 2]).shape == (3, 2)
+
+
+def test_what_is_no_list_of_ints_is_refused_as_before(y):
+    with pytest.raises(TypeError, match=r"reshape\(\) takes 2 positional argument\(s\) but 3"):
+        y.reshape(3, "2")
+    with pytest.raises(TypeError, match=r"takes 2 positional argument\(s\) but 3"):
+        y.reshape(3, True)
+
+
+def test_factories_have_the_names_that_people_try():
+    assert opyard.zeros(2, 3).tolist() == [[0.0] * 3] * 2
+    assert opyard.ones([2], dtype=opyard.int64).tolist() == [1, 1]
+    assert opyard.empty(2, device="meta").device.type == "meta"
+    assert opyard.full(2, 7).tolist() == opyard.full([2], 7).tolist() == [7, 7]
+    assert opyard.arange(1, 4).tolist() == [1, 2, 3]
+    assert opyard.eye(2).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    one = opyard.ones(1)
+    assert opyard.cat([one, one]).shape == (2,)
+    assert opyard.stack([one, one]).shape == (2, 1)
+    assert opyard.where(opyard.tensor([True, False]), 1.5, 0).tolist() == [1.5, 0.0]
+
+
+def test_tensor_takes_devices_and_the_classes_of_numbers():
+    assert opyard.tensor([1], dtype=float).dtype is opyard.float64
+    assert opyard.tensor([1.5], dtype=int).dtype is opyard.int64
+    assert opyard.tensor([1], dtype=bool).dtype is opyard.bool
+    assert opyard.tensor([1], device="cpu").tolist() == [1]
+    made = opyard.tensor([[1.0, 2.0]], device=opyard.device("meta"))
+    assert (made.shape, made.device.type) == ((1, 2), "meta")
+    with pytest.raises(NotImplementedError, match="tensor: device is 'cuda"):
+        opyard.tensor([1], device="cuda:0")
+    with pytest.raises(TypeError, match="tensor: dtype is a type; accepted are dtypes"):
+        opyard.tensor([1], dtype=str)
+    with pytest.raises(TypeError, match="tensor: device is a int"):
+        opyard.tensor([1], device=0)
+
+
+def test_numbers_are_formatted_and_other_tensors_are_not():
+    assert f"{opyard.tensor(1.25):.1f} {opyard.tensor(7):>3}" == "1.2   7"
+    assert f"{opyard.tensor([1.0])}" == str(opyard.tensor([1.0]))
+    with pytest.raises(TypeError, match="cannot be formatted as '.2f'"):
+        f"{opyard.tensor([1.0]):.2f}"
+
+
+def test_conversions_by_name(y):
+    assert y.float().dtype is opyard.float32
+    assert y.double().dtype is opyard.float64
+    assert y.bool().dtype is opyard.bool
+    assert y.long() is y
+    assert y.int().dtype is opyard.int32
+    assert y.nelement() == 6 and y.cpu() is y
+    meta = y.to("meta")
+    assert (meta.shape, meta.dtype, meta.device.type) == ((2, 3), opyard.int64, "meta")
+    assert meta.to("meta", opyard.float32).dtype is opyard.float32
+    assert y.to("cpu") is y
+    with pytest.raises(NotImplementedError, match="on meta, which has no elements to copy"):
+        meta.to("cpu")
+
+
+def test_a_number_for_a_tensor_in_arithmetic(y):
+    assert aten.add.Tensor(y, 1).dtype is opyard.int64
+    assert aten.mul.Tensor(opyard.tensor([1.0]), 2).tolist() == [2.0]
+    assert aten.sub.Tensor(y, 1.5).dtype is opyard.float32
+    with pytest.raises(TypeError, match="Expected a value of type 'Tensor'"):
+        aten.maximum.default(y, 1)
+
+
+def test_names_of_numpy_are_answered_with_ours(y):
+    with pytest.raises(TypeError, match="'axis' is called 'dim' here"):
+        aten.sum(y, axis=0)

@@ -1,0 +1,81 @@
+"""Protects what completion, help() and inspect find: operators, methods and late names.
+
+Suspect operators/packet.cpp, opyard/_tensor/methods.py, and __dir__ of the module that is named.
+"""
+
+import importlib
+import inspect
+import pydoc
+
+import pytest
+
+import opyard
+
+
+def helped(thing):
+    return pydoc.plain(pydoc.render_doc(thing))
+
+
+@pytest.fixture
+def y():
+    return opyard.tensor([1.0, 2.0])
+
+
+def test_help_of_a_method_that_is_an_operator(y):
+    text = helped(y.sum)
+    assert "sum(" in text and "aten::sum(Tensor self" in text
+    assert "aten::sum" in helped(opyard.ops.aten.sum)
+    assert "sum" in helped(opyard.Tensor.sum)
+    assert "relu" in helped(opyard.ops.aten.relu.default)
+
+
+def test_names_of_operators_are_python_names(y):
+    assert (y.sum.__name__, opyard.ops.aten.sum.__name__) == ("sum", "sum")
+    assert opyard.ops.aten.sum.__module__ == "opyard.ops.aten"
+    assert opyard.ops.aten.add.Tensor.__name__ == "add.Tensor"
+    assert opyard.ops.aten.relu.default.__name__ == "relu.default"
+    assert opyard.ops.aten.add.Tensor.op is opyard.ops.aten.add.Tensor
+    with pytest.raises(AttributeError, match="has no attribute '__wrapped__'"):
+        _ = opyard.ops.aten.sum.__wrapped__
+    with pytest.raises(AttributeError, match="has no overload name 'nope'"):
+        _ = opyard.ops.aten.sum.nope
+
+
+def test_an_operator_says_whether_python_defines_it(define):
+    assert not opyard.ops.aten.relu.default._defined_in_python
+    assert define("told(Tensor x) -> Tensor").default._defined_in_python
+
+
+def test_dir_of_a_tensor_shows_operators(y):
+    names = dir(y)
+    assert {"sum", "mean", "reshape", "shape", "item", "float"} <= set(names)
+    assert names == sorted(set(names))
+    y.note = 1
+    assert "note" in dir(y)
+    for name in names:
+        if not name.startswith("_"):
+            getattr(y, name)
+
+
+def test_dir_of_a_packet_shows_its_overloads():
+    assert {"Tensor", "overloads", "qualified_name"} <= set(dir(opyard.ops.aten.add))
+
+
+def test_signatures_of_methods_leave_self_out(y):
+    parameters = inspect.signature(y.softmax).parameters
+    assert "self" not in parameters and "dim" in parameters
+
+
+@pytest.mark.parametrize("module", ["opyard", "opyard.library", "opyard.dispatch", "opyard.jit"])
+def test_dir_and_help_of_a_module_have_all_of_its_names(module):
+    found = importlib.import_module(module)
+    assert set(found.__all__) <= set(dir(found))
+    text = helped(found)
+    for name in found.__all__:
+        assert name in text or name == "__version__"  # which help calls VERSION
+
+
+def test_a_class_attribute_that_is_no_operator_raises():
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        _ = opyard.Tensor.no_such_thing
+    assert not hasattr(opyard.Tensor, "__no_such_thing__")

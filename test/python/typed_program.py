@@ -1,0 +1,87 @@
+"""A program as a user writes it, which mypy --strict must take as it is."""
+
+import numpy as np
+
+import opyard
+from opyard.dispatch import DispatchKey, DispatchKeySet, DispatchMode, explain, what_if
+from opyard.futures import Future
+from opyard.library import (
+    Library,
+    custom_op,
+    get_ctx,
+    impl,
+    infer_schema,
+    opcheck,
+    override,
+    register_fake,
+    register_kernel,
+)
+from opyard.testing import CallLog, LoggingMode
+
+
+@custom_op("typed::twice", mutates_args=())
+def twice(x: opyard.Tensor, times: int = 2) -> opyard.Tensor:
+    return x * times
+
+
+y: opyard.Tensor = twice(opyard.tensor([1.0]), times=3)
+
+
+@register_fake("typed::twice")
+def fake(x: opyard.Tensor, times: int = 2) -> opyard.Tensor:
+    return opyard.zeros(get_ctx().new_dynamic_size(), device="meta")
+
+
+z: opyard.Tensor = fake(y)
+
+
+@register_kernel("typed::twice", "cpu")
+def kernel(x: opyard.Tensor, times: int = 2) -> opyard.Tensor:
+    return x
+
+
+k: opyard.Tensor = kernel(y, 3)
+
+
+@impl("typed::twice", "CPU")
+def implemented(x: opyard.Tensor, times: int = 2) -> opyard.Tensor:
+    return x
+
+
+i: opyard.Tensor = implemented(y)
+
+
+class Counting(DispatchMode):
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __opyard_dispatch__(
+        self,
+        op: opyard._C.OpOverload,
+        types: "tuple[type, ...]",
+        args: "tuple[object, ...]" = (),
+        kwargs: "dict[str, object] | None" = None,
+    ) -> object:
+        self.count += 1
+        return op(*args, **kwargs or {})
+
+
+with Counting() as mode:
+    mode.count += 1
+key: DispatchKey = DispatchKey.CPU
+keys = DispatchKeySet([DispatchKey.CPU, DispatchKey.AutogradCPU])
+future: Future[int] = Future()
+future.set_result(3)
+number: int = future.wait()
+then: Future[str] = future.then(lambda done: str(done.value()))
+text: str = f"{y:.2f} {explain(opyard.ops.aten.neg, y)} {what_if('typed::twice', 'CPU')}"
+x = y + np.ones(1) + 1 - y
+reshaped: opyard.Tensor = y.reshape(1, 1).float()
+made: opyard.Tensor = opyard.tensor([1], dtype=float, device="cpu")
+with override("typed::twice", "CPU", lambda x, times=2: x):
+    pass
+lib = Library("typed2", "DEF")
+lib.define("f(Tensor x) -> Tensor")
+print(infer_schema(kernel, mutates_args=()), opcheck(twice, (y,)))
+with LoggingMode() as log:
+    calls: CallLog = log.log
