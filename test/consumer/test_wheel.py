@@ -43,7 +43,13 @@ def test_the_version_is_the_same_everywhere(wheel_python, build_info, tmp_path):
 
 
 # One for each layer, and the way in for hosts.
-LIBRARIES = ["libopyard.so", "libopyard_embed.so", "libopyard_jit.so", "libopyard_profiler.so"]
+LIBRARIES = [
+    "libopyard.so",
+    "libopyard_autograd.so",
+    "libopyard_embed.so",
+    "libopyard_jit.so",
+    "libopyard_profiler.so",
+]
 
 
 def test_each_layer_is_one_library_under_one_name(package):

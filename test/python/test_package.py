@@ -15,11 +15,17 @@ import opyard
 # A name that goes, goes from here and into CHANGELOG.md.
 PUBLIC = {
     "opyard": """
-        Layout SymBool SymFloat SymInt Tag Tensor __version__ arange autocast bfloat16
+        Layout SymBool SymFloat SymInt Tag Tensor __version__ arange autocast autograd bfloat16
         capture_context cat complex128 complex64 device dispatch dtype empty eye float16 float32
         float64 from_dlpack from_numpy full futures gpu_trace int16 int32 int64 int8 jit library
         load_library loaded_libraries ones ops profiler register_error schema set_warn_always stack
         tensor testing uint8 unload_library where zeros
+    """,
+    "opyard.autograd": """
+        Function FunctionCtx GradcheckError Node RemovableHandle backward check_formulas
+        detect_anomaly enable_grad formulas grad gradcheck gradgradcheck inference_mode
+        is_grad_enabled is_inference_mode_enabled no_grad once_differentiable queue_callback
+        set_grad_enabled
     """,
     "opyard.dispatch": """
         AutoDispatchBelowAutograd ComputedKernel DispatchKey DispatchKeySet DispatchMode
