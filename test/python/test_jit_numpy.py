@@ -100,7 +100,7 @@ class Program:
 
     def call_by_call(self, tensors):
         values = list(tensors)
-        for name, places, numbers in self.calls:
+        for name, places, _ in self.calls:
             packet = getattr(aten, name.removeprefix("aten::").partition(".")[0])
             values.append(packet(*[values[place] for place in places]))  # alpha is 1 anyhow
         return [values[place] for place in self.outputs]
