@@ -19,7 +19,7 @@ using Self = const PythonTable*;
 using Scope = PythonScope*;
 
 static_assert(kPythonTableVersion == 1, "write down the layout of the new version");
-static_assert(sizeof(PythonTable) == 160);
+static_assert(sizeof(PythonTable) == 168);
 static_assert(sizeof(PythonScope) == 32);
 static_assert(std::is_standard_layout_v<PythonTable> && std::is_trivial_v<PythonTable>);
 
@@ -45,5 +45,7 @@ OPYARD_TABLE_AT(128, end_call, int (*)(Self, Scope));
 OPYARD_TABLE_AT(136, raise, void (*)(Self, const Error*));
 OPYARD_TABLE_AT(144, take_exception, int (*)(Self, std::optional<Error>*));
 OPYARD_TABLE_AT(152, drop, void (*)(Self, PyObject*));
+OPYARD_TABLE_AT(160, call_run,
+                PyObject* (*)(Self, const PythonRun*, PyObject* const*, std::size_t));
 
 }  // namespace opyard
