@@ -15,6 +15,7 @@ Every kernel has a label, which is the file name that its registration seems to 
 must be refused raises Refused and changes nothing.
 """
 
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -205,7 +206,11 @@ def mask(standing):
     """The bits that calls of the operator keep: layers that fall through everywhere are out."""
     bits = 0xFFFF
     for key, served in serving(standing).items():
-        if key != "Undefined" and not served.falls_through:
+        if key == "Undefined":
+            continue
+        # Once gradients are recorded, in a process that has asked for one, calls stop there.
+        recorded = "opyard._gradients" in sys.modules and key in _AUTOGRAD_KEYS
+        if not served.falls_through or (recorded and served.label == "built in"):
             bits |= 1 << 16 + layer_position(key)
     return bits
 

@@ -360,6 +360,33 @@ def custom():
     made._destroy()
 
 
+class Doubled(opyard.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        assert len(ctx.saved_tensors) == 1
+        return grad * 2
+
+
+def differentiated():
+    a = opyard.autograd
+    x = opyard.tensor([1.0, 2.0], dtype=opyard.float64).requires_grad_()
+    y = (Doubled.apply(x) * x).sum()
+    x.register_hook(lambda g: g * 2).remove()
+    a.backward(y)
+    a.gradgradcheck(lambda x: x * x, [x])
+    buffer = opyard.ops.aten.zeros([2, 2], dtype=opyard.float64)
+    buffer[0] = x
+    opyard.ops.aten.exp(buffer)[0].sum().backward()
+    with a.no_grad(), a.enable_grad(), a.inference_mode():
+        a.is_grad_enabled()
+    fails(ValueError, y.backward)
+
+
 def custom_by_device():
     def full(n: int, device: opyard.device) -> opyard.Tensor:
         return opyard.tensor([n])
@@ -651,6 +678,9 @@ SCENARIOS = {
     **{f"jit.{name}": graphs for name in opyard.jit.__all__ if name != "create_python_op"},
     "jit.create_python_op": python_ops,
     "jit.parse_ir refused": lambda: fails(ValueError, opyard.jit.parse_ir, "graph("),
+    # autograd
+    **{f"autograd.{name}": differentiated for name in opyard.autograd.__all__},
+    "autograd.backward refused": lambda: fails(ValueError, opyard.autograd.backward, X),
     # profiler
     "profiler.profile": profiled,
     "profiler.record_function": profiled,

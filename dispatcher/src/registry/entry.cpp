@@ -146,7 +146,7 @@ class Active {
   Resolved resolve(unsigned slot, const Common& common) const {
     const Resolved found = look_up(slot, slot_facts()[slot], common);
     if (common.armed && slot_facts()[slot].is_autograd && is_recorded(found)) {
-      return {recording_->record(), "recorder"};
+      return {recording_->record(), found.rule};
     }
     // There is nothing below Undefined that a call could go on to.
     const bool ends = key_of_slot(slot) == DispatchKey::Undefined &&

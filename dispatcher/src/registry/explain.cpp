@@ -18,11 +18,10 @@ std::string describe(const Registry::Resolution& resolution, RecordRole role) {
     case RecordRole::Gone:
       return "definition taken back";
     case RecordRole::Fallthrough:
+    case RecordRole::Recorder:  // where nothing needs a gradient
       return "falls through";
     case RecordRole::Observe:
       return "tells the observers";
-    case RecordRole::Recorder:
-      return "records gradients, where one is needed";
     default:
       return resolution.rule;
   }

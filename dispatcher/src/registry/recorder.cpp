@@ -76,7 +76,7 @@ std::unique_ptr<Record> make_recorder(const Schema& schema,
   record->role = RecordRole::Recorder;
   record->boxed = &run_recorder;
   record->sees_all = writes_or_views(schema);
-  record->provenance = "the recorder of gradients";
+  record->provenance = "built in";
   record->context = make_counted<RecordedOperator>(std::move(derivative)).release();
   record->destroy = [](void* context) {
     CountedAccess::release(static_cast<RecordedOperator*>(context));
