@@ -11,6 +11,7 @@
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
+#include "opyard/registry/recorder.h"
 #include "opyard/registry/registry.h"
 #include "opyard/slot/thread_dispatcher.h"
 #include "runtime/errors.h"
@@ -140,6 +141,12 @@ void dispatch_in_python(Runtime& runtime, const Operator& op, DispatchKeySet key
   detail::enter_thread();
   const detail::CallDepth depth;  // keeps the record
   const Record* record = &op.settle(keys);
+  while (
+      record->role == RecordRole::Recorder &&
+      detail::passes(*record, detail::may_need_gradient(stack.top(op.schema().arguments.size())))) {
+    keys = detail::below_layer(keys);
+    record = &op.settle(keys);
+  }
   DispatchKey key = key_of_slot(runtime_index(keys));
   {
     const HoldGil gil(runtime);

@@ -697,6 +697,7 @@ SCENARIOS = {
 MODULES = {
     "opyard": opyard, "library": lib, "dispatch": d, "schema": s, "futures": f, "testing": t,
     "gpu_trace": opyard.gpu_trace, "jit": opyard.jit, "profiler": opyard.profiler,
+    "autograd": opyard.autograd,
 }  # fmt: skip
 # Neither is a function: constants and submodules.
 PLAIN = {

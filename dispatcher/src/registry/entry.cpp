@@ -242,7 +242,7 @@ Table stored_table(const Entry& entry, const Common& common, const See& see) {
 
 // Whether watchers are told of calls that take this record.
 bool takes_calls(const Record& record) {
-  return record.role != RecordRole::Fallthrough && record.role != RecordRole::ThreadEntry;
+  return !passes_calls_by(record.role) && record.role != RecordRole::ThreadEntry;
 }
 
 }  // namespace

@@ -80,7 +80,6 @@ OPYARD_METHOD(requires_grad_)
 OPYARD_METHOD(backward)
 OPYARD_METHOD(retain_grad)
 OPYARD_METHOD(register_hook)
-OPYARD_METHOD(detach_)
 #undef OPYARD_METHOD
 
 }  // namespace opyard::python

@@ -354,8 +354,6 @@ PyMethodDef tensor_methods[] = {
     {"register_hook", method(tensor_register_hook), METH_VARARGS | METH_KEYWORDS,
      "register_hook($self, hook)\n--\n\nCalls hook(gradient) whenever this tensor's gradient was "
      "computed; a Tensor that it returns takes its place. Gives a handle with remove()."},
-    {"detach_", method(tensor_detach_), METH_VARARGS | METH_KEYWORDS,
-     "detach_($self)\n--\n\nTakes the history away: a leaf that requires no gradient."},
     {"is_inference", is_inference_tensor, METH_NOARGS,
      "is_inference($self)\n--\n\nWhether it was made under opyard.autograd.inference_mode()."},
     {nullptr, nullptr, 0, nullptr}};

@@ -82,7 +82,6 @@ PyObject* tensor_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
 PyObject* tensor_backward(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* tensor_retain_grad(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* tensor_register_hook(PyObject* self, PyObject* args, PyObject* kwargs);
-PyObject* tensor_detach_(PyObject* self, PyObject* args, PyObject* kwargs);
 
 // tensor_methods.cpp: methods that are not operators. Ends in nulls.
 extern PyMethodDef tensor_methods[];
