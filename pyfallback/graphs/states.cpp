@@ -1,5 +1,6 @@
 // graphs/states.cpp: InterpreterState in Python: stepping, reading, budgets, times.
 #include <chrono>
+#include <string_view>
 
 #include "graphs/runs.h"
 #include "opyard/jit/types.h"
@@ -40,6 +41,23 @@ py::object node_of(const State& self) {
   const jit::Node* const node = self.state.node();
   if (node == nullptr) return py::none();
   return py::cast(share(self.state.code()->graph_ptr(), const_cast<jit::Node*>(node)));
+}
+
+py::bytes save(const State& self) {
+  const std::string bytes = self.state.save();
+  return py::bytes(bytes.data(), bytes.size());
+}
+
+std::unique_ptr<State> load(const py::object& code, const py::object& bytes) {
+  const auto& shared =
+      require_argument<SharedCode>(code, "load() takes the Code of the saved state first");
+  if (!PyBytes_Check(bytes.ptr())) {
+    throw py::type_error(std::string("load() takes the bytes that save() gave, not ") +
+                         Py_TYPE(bytes.ptr())->tp_name);
+  }
+  const std::string_view given(PyBytes_AS_STRING(bytes.ptr()),
+                               std::size_t(PyBytes_GET_SIZE(bytes.ptr())));
+  return std::make_unique<State>(jit::InterpreterState::load(shared.code, given), shared.stages);
 }
 
 // None is no limit.
@@ -132,7 +150,10 @@ void add_states(py::module_& module) {
           [](const State& self) {
             return std::make_unique<State>(self.state.clone(), self.stages);
           },
-          "the same position and values; the two are independent from then on");
+          "the same position and values; the two are independent from then on")
+      .def("save", &save, "position and values as bytes, which another process may load()")
+      .def_static("load", &load, py::arg("code"), py::arg("bytes"),
+                  "a state that save() gave, of a code of the same graph");
   add_positions(state);
   add_watches(state);
   add_stage_methods(state);

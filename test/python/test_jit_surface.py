@@ -151,6 +151,26 @@ def test_X23_a_drawing_is_svg_with_each_stage_and_escapes_names():
     assert "<script>" not in evil.draw()
 
 
+def test_X23_a_state_is_saved_inside_a_stage_and_loaded():
+    code = jit.compile(jit.parse_ir(SQUARES))
+    state = jit.InterpreterState(code)
+    state.begin_stage(t(2), 3)
+    state.step()
+    saved = state.save()
+    again = jit.InterpreterState.load(jit.compile(jit.parse_ir(SQUARES)), saved)
+    assert again.instruction == state.instruction
+    assert again.resume().tolist() == state.resume().tolist() == [12.0]
+    for cut in range(0, len(saved), 7):
+        with pytest.raises(ValueError):
+            jit.InterpreterState.load(code, saved[:cut])
+    with pytest.raises(ValueError):
+        jit.InterpreterState.load(jit.compile(jit.parse_ir(TWO_STAGES)), saved)
+    with pytest.raises(TypeError, match=r"load\(\) takes the bytes that save\(\) gave, not str"):
+        jit.InterpreterState.load(code, "text")
+    with pytest.raises(TypeError, match="takes the Code of the saved state first, not int"):
+        jit.InterpreterState.load(3, saved)
+
+
 # strangers -------------------------------------------------------------------------------
 
 
