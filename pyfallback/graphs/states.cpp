@@ -1,8 +1,9 @@
 // graphs/states.cpp: InterpreterState in Python: stepping, reading, budgets, times.
+#include "graphs/runs.h"
+
 #include <chrono>
 #include <string_view>
 
-#include "graphs/runs.h"
 #include "opyard/jit/types.h"
 
 namespace opyard::graphs {

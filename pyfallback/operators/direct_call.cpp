@@ -335,6 +335,8 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
     return cpp_call_(runtime, op_.schema(), args, count, record.typed, record.context, keys);
   }
   if (record.boxed == python_run_) return call_function(runtime, record, args, flags, names);
+  if (record.role == RecordRole::Watch)
+    return call_watched(runtime, record, keys, args, flags, names);
   return leads_to_handlers(record) ? call_handlers(runtime, overload, args, count, names) : nullptr;
 }
 
