@@ -72,7 +72,6 @@ const std::map<std::string, Sample>& samples() {
 
 // Operators that take tensors of every dtype, all of one.
 const std::set<std::string> kMoves = {
-    "_local_scalar_dense",
     "_to_copy",
     "alias",
     "as_strided",
@@ -91,9 +90,7 @@ const std::set<std::string> kMoves = {
     "index_select",
     "is_contiguous",
     "is_non_overlapping_and_dense",
-    "is_nonzero",
     "is_strides_like_format",
-    "item",
     "narrow",
     "numel",
     "permute",
@@ -118,6 +115,9 @@ const std::set<std::string> kMoves = {
 // Operators that convert numbers to and from what a tensor stores.
 const std::set<std::string> kStores = {"fill_", "full_like", "ones_like",
                                        "to",    "zero_",     "zeros_like"};
+
+// Operators that make one number of a tensor.
+const std::set<std::string> kReads = {"_local_scalar_dense", "is_nonzero", "item"};
 
 // What formulas of derivatives are made of: test/python/test_formulas.py calls them by those.
 const std::set<std::string> kOfFormulas = {"as_strided_backward",
@@ -148,6 +148,9 @@ const std::set<std::string> kOfFormulas = {"as_strided_backward",
                                            "sum_to"};
 const std::set<DType> kStored = {DType::Bool,  DType::UInt8, DType::Int8,    DType::Int16,
                                  DType::Int32, DType::Int64, DType::Float32, DType::Float64};
+const std::set<DType> kRead = {
+    DType::Bool,  DType::UInt8,   DType::Int8,    DType::Int16,        DType::Int32,
+    DType::Int64, DType::Float32, DType::Float64, DType::ComplexFloat, DType::ComplexDouble};
 
 std::vector<OperatorName> operators() {
   load_library(kKernelsLibrary);
@@ -257,6 +260,7 @@ TEST(KernelTables, WhatMovesElementsTakesEveryDType) {
 const std::set<DType>& taken(const OperatorName& name, const std::string& argument) {
   static const std::set<DType> positions = {DType::Int64, DType::Int32};
   if (is_index(argument)) return positions;
+  if (is_in(kReads, name)) return kRead;
   return is_in(kStores, name) ? kStored : kComputed;
 }
 
@@ -274,7 +278,7 @@ TEST(KernelTables, WhatComputesOrStoresRefusesEveryOtherDTypeByName) {
         const std::string row =
             std::string(dtype_name) + " for " + arguments[i].name + ": " + op.declaration();
         if (taken(name, arguments[i].name).count(dtype) > 0) {
-          if (is_in(kStores, name)) {
+          if (is_in(kStores, name) || is_in(kReads, name)) {
             EXPECT_NO_THROW(call_aten(bare(name), given)) << row;
           }
           continue;
@@ -295,7 +299,7 @@ TEST(KernelTables, WhatComputesOrStoresRefusesEveryOtherDTypeByName) {
 TEST(KernelTables, WhatComputesRefusesTensorsThatAreAllOfAnotherDType) {
   int rows = 0;
   for (const OperatorName& name : operators()) {
-    if (is_in(kMoves, name) || is_in(kStores, name)) continue;
+    if (is_in(kMoves, name) || is_in(kStores, name) || is_in(kReads, name)) continue;
     const Operator& op = registry().require(name);
     const std::vector<Argument>& arguments = op.schema().arguments;
     for (const auto& [dtype_name, dtype] : kDTypes) {

@@ -178,7 +178,7 @@ def callables(plant):
                 if callable(raw) or hasattr(raw, "__get__"):
                     yield f"{name}.{method}", found, raw
     if plant == "trusting":
-        yield "planted", None, lambda a: None if type(a) is str else ctypes.string_at(0)
+        yield "planted", None, lambda *a: a and type(a[0]) is not str and ctypes.string_at(0)
     elif plant == "both":
         from conftest import import_border
 

@@ -23,7 +23,8 @@ def counts():
 def check(before, after):
     assert after[0] <= before[0], ("mappings of files", before, after)
     assert after[1] <= before[1], ("descriptors", before, after)
-    assert after[2] - before[2] < 200, ("blocks", before, after)
+    # Caches fill for some hundred rounds; a block that each round leaves would be more than this.
+    assert after[2] - before[2] < 400, ("blocks", before, after)
 """
 
 PLUGIN = """
