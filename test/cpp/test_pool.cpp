@@ -435,6 +435,9 @@ TEST(PoolAndFork, AForkInsideOfALoopIsAnErrorInTheChild) {
 }
 
 TEST(PoolAndExit, NobodyWaitsForWhatRuns) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "a forked child has lost what its parent's threads kept, which counts as leaked";
+#endif
   EXPECT_EQ(in_child([]() -> int {
               set_thread_count(3);
               std::atomic<int> begun = 0;
