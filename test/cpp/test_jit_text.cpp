@@ -8,7 +8,7 @@ namespace opyard::jit {
 namespace {
 
 // Each text is printed as it is written here.
-TEST(GraphText, H15_WhatIsPrintedIsReadAndPrintedAgain) {
+TEST(GraphText, H11_H15_WhatIsPrintedIsReadAndPrintedAgain) {
   const char* const texts[] = {
       R"(graph():
   return ()
