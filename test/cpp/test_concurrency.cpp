@@ -12,6 +12,7 @@
 #include <functional>
 #include <thread>
 
+#include "dropped_warnings.h"
 #include "opyard/observe/observer.h"
 #include "opyard/registry/explain.h"
 #include "opyard/registry/library.h"
@@ -168,7 +169,7 @@ class Concurrency : public testing::Test {
   }
 
   // Every override of another owner would warn; who covers is not what is tested here.
-  const CaughtWarnings warnings_;
+  const DroppedWarnings warnings_;
   const Registration op_ = define("t::stable(Tensor x) -> Tensor");
   const Registration base_ = implement("t::stable", K::CPU, checking());
   const TypedOperator<Unary> stable_ = registry().require("t::stable").typed<Unary>();
