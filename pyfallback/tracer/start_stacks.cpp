@@ -1,8 +1,13 @@
 // tracer/start_stacks.cpp: the frames that were open when a profile began.
+//
+// They are asked of sys._current_frames(), under whose lock no thread state is half made: one that a native
+// thread makes meanwhile, without the GIL, is in the list of states before it can be asked for its frame.
 #include "runtime/python.h"
 
 #include <algorithm>
+#include <memory>
 
+#include "tracer/border.h"
 #include "tracer/tracer.h"
 
 namespace opyard::python {
@@ -10,11 +15,25 @@ namespace {
 
 constexpr std::size_t kMostFrames = 128;  // the innermost
 
-profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state) {
+struct Release {
+  void operator()(PyObject* object) const noexcept { Py_DECREF(object); }
+};
+using Held = std::unique_ptr<PyObject, Release>;
+
+// The innermost frame of a thread, a new reference, or null.
+PyFrameObject* frame_of(PyObject* frames, std::uint64_t thread) {
+  const Held key(checked_new(PyLong_FromUnsignedLongLong(thread)));
+  PyObject* const frame = PyDict_GetItemWithError(frames, key.get());
+  if (frame == nullptr && PyErr_Occurred() != nullptr) throw PythonErrorSet();
+  Py_XINCREF(frame);
+  return reinterpret_cast<PyFrameObject*>(frame);
+}
+
+profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* frames) {
   profiler::StartStack stack;
   stack.handle = std::uint64_t(state->thread_id);
   stack.native_id = native_id_of(state);
-  PyFrameObject* frame = PyThreadState_GetFrame(state);
+  PyFrameObject* frame = frame_of(frames, stack.handle);
   while (frame != nullptr && stack.keys.size() < kMostFrames) {
     PyCodeObject* const code = PyFrame_GetCode(frame);
     const CodeWord word = tracer.word(reinterpret_cast<PyObject*>(code));
@@ -37,10 +56,18 @@ profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state) {
 
 void add_start_stacks(Tracer& tracer, profiler::Window& window) {
   const PauseCollector pause;  // its finalisers could let another thread change the list of states
+  PyObject* const ask = PySys_GetObject("_current_frames");
+  if (ask == nullptr) {
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "sys._current_frames is gone, which a profile asks for the frames that are open");
+    throw PythonErrorSet();
+  }
+  const Held frames(checked_new(PyObject_CallNoArgs(ask)));
   PyInterpreterState* const interpreter = PyInterpreterState_Get();
   for (PyThreadState* state = PyInterpreterState_ThreadHead(interpreter); state != nullptr;
        state = PyThreadState_Next(state)) {
-    window.add_start_stack(stack_of(tracer, state));
+    window.add_start_stack(stack_of(tracer, state, frames.get()));
   }
 }
 
