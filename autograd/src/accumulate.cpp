@@ -14,7 +14,7 @@
 namespace opyard::autograd {
 namespace {
 
-// Whether nobody else can see its elements.
+// Whether no other owner can see its elements.
 bool is_ours_alone(const Tensor& tensor) {
   return tensor.impl()->is_unshared() && tensor.impl()->storage()->is_unshared() &&
          tensor.is_contiguous();

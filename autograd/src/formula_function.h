@@ -4,7 +4,7 @@
 // meanwhile, and runs the code.
 //
 // [Giving up] Runs count themselves while they read what is saved. Who gives it up says so in the same
-// word; whoever is last then drops it. So runs on several threads take no lock.
+// word; the last run then drops it. So runs on several threads take no lock.
 //
 // Depends on: autograd/derivative.h, autograd/saved_tensor.h.
 #pragma once

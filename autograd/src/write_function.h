@@ -3,8 +3,8 @@
 //   row' = write(row, value)       one of the tensors on a storage was written in place
 //   x    = x.geometry of row'      what each of them is from then on (FromStorage)
 //
-// `row` is all of the storage as one row of elements. The gradient of row' goes to the row as it was
-// before, where nothing was written, and through the function of the call where something was.
+// `row` is all of the storage as one row of elements. The gradient of row' goes to the row of before for
+// elements that were not written, and through the function of the call for those that were.
 //
 // Depends on: autograd/tensor_state.h.
 #pragma once

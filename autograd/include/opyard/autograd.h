@@ -49,7 +49,7 @@ struct BackwardOptions {
   bool allow_unused = false;        // of grad()
   std::vector<Tensor> inputs = {};  // of backward(): only these accumulate
 };
-// An undefined gradient stands for 1, of a tensor with one element.
+// An undefined gradient means 1, for a tensor with one element.
 OPYARD_API void backward(std::span<const Tensor> roots, std::span<const Tensor> gradients = {},
                          const BackwardOptions& options = {});
 inline void backward(const Tensor& root, const BackwardOptions& options = {}) {

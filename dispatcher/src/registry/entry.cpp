@@ -219,7 +219,7 @@ Table table_for(const Entry& entry, const Common& common, Viewer viewer) {
   return table;
 }
 
-// What slots lead to that all read, but for watchers: a stub where the views differ. Gives each view and its
+// What slots lead to that all read, but for watchers: a built-in record if the views differ. Gives each view and its
 // table to `see`.
 template <typename See>
 Table stored_table(const Entry& entry, const Common& common, const See& see) {

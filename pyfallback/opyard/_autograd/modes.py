@@ -57,36 +57,30 @@ class _GradientMode(_Mode):
         _gradients.set_gradient_mode(self._former.pop())
 
 
-class no_grad(_GradientMode):
+class _Switch(_GradientMode):
+    """One that is also a decorator without parentheses."""
+
+    def __new__(cls, orig_func: "Callable | None" = None) -> Any:
+        mode = super().__new__(cls)
+        if orig_func is None:
+            return mode
+        mode.__init__()  # type: ignore[misc]
+        return mode(orig_func)
+
+    def __init__(self, orig_func: "Callable | None" = None) -> None:
+        super().__init__()
+
+
+class no_grad(_Switch):
     """Nothing is recorded: results require no gradient. Changes no dispatch key."""
 
     _mode = _OFF
 
-    def __new__(cls, orig_func: "Callable | None" = None) -> Any:
-        mode = super().__new__(cls)
-        if orig_func is None:
-            return mode
-        mode.__init__()  # type: ignore[misc]
-        return mode(orig_func)
 
-    def __init__(self, orig_func: "Callable | None" = None) -> None:
-        super().__init__()
-
-
-class enable_grad(_GradientMode):
+class enable_grad(_Switch):
     """Calls are recorded again, inside of no_grad()."""
 
     _mode = _ON
-
-    def __new__(cls, orig_func: "Callable | None" = None) -> Any:
-        mode = super().__new__(cls)
-        if orig_func is None:
-            return mode
-        mode.__init__()  # type: ignore[misc]
-        return mode(orig_func)
-
-    def __init__(self, orig_func: "Callable | None" = None) -> None:
-        super().__init__()
 
 
 class set_grad_enabled(_GradientMode):

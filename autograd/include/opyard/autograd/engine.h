@@ -47,7 +47,7 @@ OPYARD_API void at_end_of_run(std::function<void()> call);
 // How many runs this thread is inside of.
 OPYARD_API int run_depth() noexcept;
 
-// A function that stands where a graph begins, and is never run: what arrives is captured.
+// The function at which a graph begins. It is never run: what arrives is captured.
 OPYARD_API FunctionPtr make_dummy();
 
 }  // namespace opyard::autograd

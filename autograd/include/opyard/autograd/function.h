@@ -34,7 +34,7 @@ namespace opyard::autograd {
 class Function;
 class Hooks;
 using FunctionPtr = CountedPtr<Function>;
-// One for each input or edge; undefined where there is none.
+// One for each input or edge; undefined if there is none.
 using Gradients = std::vector<Tensor>;
 
 struct Edge {
@@ -84,7 +84,7 @@ class OPYARD_API Function : public Counted {
     return std::uint32_t(inputs_.size() - 1);
   }
 
-  // Null as long as nobody has hung one on this function. Any thread.
+  // Null as long as this function has no hook. Any thread.
   Hooks* find_hooks() const noexcept { return hooks_.load(std::memory_order_acquire); }
   Hooks& hooks();
 

@@ -60,7 +60,7 @@ class OPYARD_API StorageState final : public Counted {
   std::atomic<std::uint32_t> generation{0};
 };
 
-// Null where nothing is kept.
+// Null if nothing is kept.
 inline TensorState* find_state(const Tensor& tensor) noexcept {
   return static_cast<TensorState*>(tensor.impl()->gradient_state().get());
 }
