@@ -1,4 +1,4 @@
-"""test/bench/footprint.py: what `import opyard` costs: time, memory, size on disk.
+"""test/bench/footprint.py: what importing opyard and its profiler costs: time, memory, disk.
 
 Each import happens in a fresh interpreter, floor and ours in turn, and the median counts. The
 memory is what the import adds to the resident set of that interpreter. The sources are compiled
@@ -23,6 +23,7 @@ def resident():
             return int(line.split()[1]) / 1024
 
 sys.path.insert(0, {folder!r})
+{prepare}
 before = resident()
 begin = time.perf_counter_ns()
 import {module}
@@ -31,9 +32,11 @@ print(json.dumps([nanoseconds / 1e6, resident() - before]))
 """
 
 
-def import_once(module: str, folder: Path, **settings: str) -> tuple[float, float]:
-    """Milliseconds and MiB of one import."""
-    code = IMPORT.format(folder=str(folder), module=module)
+def import_once(
+    module: str, folder: Path, prepare: str = "", **settings: str
+) -> tuple[float, float]:
+    """Milliseconds and MiB of one import, after `prepare`."""
+    code = IMPORT.format(folder=str(folder), module=module, prepare=prepare)
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -71,13 +74,21 @@ def measure(build: Path, repetitions: int) -> dict[str, float]:
     modules = {"floor": ("floors", build / "test/bench"), "ours": ("opyard", build / "pyfallback")}
     taken: dict[str, list[tuple[float, float]]] = {side: [] for side in modules}
     of_sources = []
+    of_profiler = []
+    profiler = ("opyard.profiler", build / "pyfallback", "import opyard")
+    import_once(*profiler)
     for module, folder in modules.values():
         import_once(module, folder)  # compiles what is not compiled, warms the page cache
     for _ in range(repetitions):
         for side, (module, folder) in modules.items():
             taken[side].append(import_once(module, folder))
         of_sources.append(import_sources(*modules["ours"]))
-    figures = {"import_sources/ours": statistics.median(of_sources)}
+        of_profiler.append(import_once(*profiler))
+    figures = {
+        "import_sources/ours": statistics.median(of_sources),
+        "profiler_time/ours": statistics.median(time for time, _ in of_profiler),
+        "profiler_memory/ours": statistics.median(memory for _, memory in of_profiler),
+    }
     for side, pairs in taken.items():
         figures[f"import_time/{side}"] = statistics.median(pair[0] for pair in pairs)
         figures[f"import_memory/{side}"] = statistics.median(pair[1] for pair in pairs)

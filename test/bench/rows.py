@@ -101,6 +101,8 @@ FOOTPRINT = [
     Row("import_time", "-", "import opyard: time", ABSOLUTE, 5.0, "ms"),
     Row("import_memory", "-", "import opyard: resident memory", ABSOLUTE, 3.0, "MiB"),
     Row("import_sources", "-", "  time, no bytecode there", INFORMATION, unit="ms"),
+    Row("profiler_time", "-", "import opyard.profiler, after opyard: time", ABSOLUTE, 10.0, "ms"),
+    Row("profiler_memory", "-", "  resident memory", ABSOLUTE, 1.5, "MiB"),
     Row("disk", "-", "import opyard: size on disk, no kernels", ABSOLUTE, 3.0, "MB"),
 ]
 

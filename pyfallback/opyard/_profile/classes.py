@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from .. import _tracer
 
+TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from enum import Enum
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -50,6 +49,8 @@ def schedule(
             "active must be at least 1, the others at least 0"
         )
     if warmup == 0:
+        import warnings
+
         warnings.warn(
             "Profiler won't be using warmup, this can skew profiler results", stacklevel=2
         )

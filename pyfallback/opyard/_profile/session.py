@@ -5,16 +5,13 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import threading
-import warnings
 from enum import Enum
-from functools import wraps
-from typing import TYPE_CHECKING
 
 from .. import _tracer
 from .classes import refresh_classes
 from .schedule import ENDINGS, TRANSITIONS, ProfilerAction, always
 
+TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
@@ -48,6 +45,14 @@ def _prefixes() -> list[str]:
     """Where modules are found, longest first: what file names begin with and need not show."""
     places = {os.path.abspath(place) for place in sys.path}
     return sorted((place.rstrip("/") + "/" for place in places if place != "/"), key=len)[::-1]
+
+
+def _thread_names() -> dict[int, str]:
+    """By ident. A program that never imported threading has named no thread."""
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return {}
+    return {thread.ident: thread.name for thread in threading.enumerate() if thread.ident}
 
 
 def _open_for_export(path: str | os.PathLike[str]) -> BinaryIO:
@@ -89,6 +94,8 @@ class profile:
             raise TypeError(f"profile() got unexpected arguments: {', '.join(sorted(unknown))}")
         given = sorted(name for name, value in others.items() if value)
         if given:
+            import warnings
+
             warnings.warn(
                 f"profile() does nothing for these arguments: {', '.join(given)}", stacklevel=2
             )
@@ -152,6 +159,8 @@ class profile:
             _tracer.renew()
             return
         if "warn" in what:
+            import warnings
+
             warnings.warn(
                 f"Incorrect schedule: {before.name} followed by {self.current_action.name}",
                 stacklevel=2,
@@ -203,7 +212,7 @@ class profile:
         self._recording = False
         _running.discard(self)
         if keep:
-            trace.name_threads({t.ident: t.name for t in threading.enumerate() if t.ident})
+            trace.name_threads(_thread_names())
             trace.set_prefixes(_prefixes())
             self._trace = trace
 
@@ -325,6 +334,8 @@ class record_function:
         _tracer.exit(self._key)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        from functools import wraps
+
         @wraps(function)
         def within(*args: Any, **kwargs: Any) -> Any:
             with self:
