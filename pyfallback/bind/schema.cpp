@@ -71,6 +71,8 @@ py::object to_object(const Value& value) {
       return sequence_of<py::tuple>(value.items_unchecked());
     case Kind::String:
       return py::str(std::string(value.to_string_view()));
+    case Kind::Device:
+      return py::module_::import("opyard._C").attr("device")(to_string(value));
     default:
       return py::str(to_string(value));
   }
@@ -119,9 +121,14 @@ void add_type(py::module_& module) {
           py::is_operator());
 }
 
+// Of a list, its elements may be what is written to: Tensor(a!)[].
+bool writes(const AliasInfo& alias) {
+  return alias.is_write || std::any_of(alias.contained.begin(), alias.contained.end(), writes);
+}
+
 void add_alias_info(py::module_& module) {
   py::class_<AliasInfo>(module, "AliasInfo", "The alias sets of an argument or result.")
-      .def_readonly("is_write", &AliasInfo::is_write)
+      .def_property_readonly("is_write", &writes, "whether a call writes to it, or to an element")
       .def_property_readonly(
           "before_set", [](const AliasInfo& self) { return set_of(self.before); },
           "the sets it is in when the call begins")

@@ -140,7 +140,8 @@ TEST(DispatchKey, A9_EveryNameParsesBackToItsKey) {
 
 TEST(DispatchKey, A9_AnUnknownNameIsAnError) {
   EXPECT_THROWN(parse_dispatch_key("GPU"), NotFound, "could not parse dispatch key: GPU");
-  EXPECT_THROWN(parse_dispatch_key("cpu"), NotFound, "could not parse dispatch key: cpu");
+  EXPECT_THROWN(parse_dispatch_key("cpu"), NotFound,
+                "could not parse dispatch key: cpu. Did you mean CPU?");
   EXPECT_THROWN(parse_dispatch_key(""), NotFound, "could not parse dispatch key: ");
 }
 

@@ -203,7 +203,7 @@ TEST(Library, B15_ASchemaIsMadeFromACppFunction) {
       dump("t::inferred"),
       "name: t::inferred\n"
       "schema: t::inferred(Tensor _0, int _1, Tensor? _2, int[] _3) -> (Tensor _0, float _1)\n"
-      "debug: registered at frag.cpp:3\nalias analysis kind: CONSERVATIVE (default)\n"
+      "debug: registered at frag.cpp:3\nalias analysis kind: CONSERVATIVE\n"
       "CompositeImplicitAutograd[alias]: registered at frag.cpp:3 :: (Tensor _0, int _1, "
       "Tensor? _2, int[] _3) -> (Tensor _0, float _1) [ boxed unboxed ]\n");
   EXPECT_THROWN(

@@ -68,8 +68,9 @@ TEST(SchemaErrors, C18_EachMistakeIsNamed) {
       {"f(int x=[1) -> ()", "1:11: expected ',' or ']' but found ')'"},
       {"f(str x=\"a) -> ()", "1:9: this text has no closing '\"'"},
       {"f(str x=\"\\q\") -> ()",
-       "1:10: unknown escape; known are \\\\ \\\" \\' \\n \\t \\r and \\x with two digits from 00 "
-       "to 7f"},
+       "1:10: unknown escape; known are \\\\ \\\" \\' \\? \\a \\b \\f \\n \\r \\t \\v, \\x with "
+       "two "
+       "digits from 00 to 7f and \\ with octal digits up to 177"},
       {"f(Tensor(1) x) -> ()", "1:10: expected the name of an alias set but found '1'"},
       {"f(Tensor(a|a) x) -> ()", "1:12: alias set 'a' stands twice"},
       {"f(int?? x) -> ()", "1:7: '?' stands twice"},

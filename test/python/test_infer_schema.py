@@ -219,7 +219,8 @@ def test_C25_numbers_of_aliases_are_places_of_parameters():
 # refusals ---------------------------------------------------------------------------------
 
 ACCEPTED = ("accepted are Tensor, int, float, bool, complex, str, numbers.Number, dtype, device, "
-            "Any, and list, dict, tuple, Future and optional of them")  # fmt: skip
+            "Any, numpy.ndarray, torch.Tensor, Literal, Enum, NamedTuple, and list, dict, tuple, "
+            "Future and optional of them")  # fmt: skip
 
 
 def only(x, /) -> None: ...
@@ -251,7 +252,8 @@ REFUSED = {
         "parameter 'xs' stands for any number of arguments, which a schema cannot say"),
     "no annotation": (bare, (), "parameter 'x' must have a type annotation"),
     "unsupported type": (odd, (),
-        f"parameter 'x' has the type bytes, which no schema type stands for; {ACCEPTED}"),
+        f"parameter 'x' has the type bytes, which no schema type stands for (say Any, which passes "
+        f"bytes as they are, or a Tensor of uint8); {ACCEPTED}"),
     "a list of what": (which, (),
         "parameter 'x' has the type list, which no schema type stands for (say of what, as in "
         f"list[int]); {ACCEPTED}"),
@@ -281,7 +283,8 @@ REFUSED = {
     "no result": (no_result, (),
         "the result must have a type annotation; None for no result"),
     "unsupported result": (odd_result, (),
-        f"the result has the type set[int], which no schema type stands for; {ACCEPTED}, and "
+        f"the result has the type set[int], which no schema type stands for (for a set, say "
+        f"list[T]); {ACCEPTED}, and "
         "tuples of them for several results"),
     "unknown annotation": (unknown, (),
         "an annotation names 'Nowhere', which is not known where the function was defined at "

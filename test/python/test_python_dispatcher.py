@@ -3,6 +3,7 @@
 Suspect opyard/_library/py_impl.py, kernels/python_dispatcher.cpp.
 """
 
+import sys
 import threading
 
 import pytest
@@ -78,11 +79,22 @@ def test_F38_keys_are_named_as_elsewhere(f, x, key):
     assert seen[0].has("AutogradCPU")
 
 
-def test_F38_a_second_one_for_the_same_key_replaces_the_first(f, x):
-    y = opyard.tensor([2.0])
+def test_F38_a_second_one_for_the_same_key_is_refused(f, x):
+    first = sys._getframe().f_lineno + 1
     f.py_impl("CPU")(lambda x: x)
-    f.py_impl("CPU")(lambda x: y)
-    assert f(x) is y
+    with pytest.raises(RuntimeError) as refused:
+        f.py_impl("CPU")(lambda x: x + x)
+    assert str(refused.value) == (
+        f"py_impl: {f.name()} has a function at CPU already, registered at {__file__}:{first}; "
+        "override() puts another on top of it, and a library, as lib=, too"
+    )
+    assert f(x) is x
+
+
+def test_F38_the_same_code_may_give_its_function_again(f, x):
+    for y in [opyard.tensor([2.0]), opyard.tensor([3.0])]:
+        f.py_impl("CPU")(lambda x, y=y: y)
+        assert f(x) is y
 
 
 def test_F38_one_of_another_library_goes_on_top_and_its_end_uncovers_what_is_below(f, ns, x):
@@ -317,7 +329,7 @@ def test_F40_registrations_invalidate_the_cache(library, ns, f, x):
     with enable_python_dispatcher():
         f.py_impl("CPU")(lambda x: x)
         assert f(x) is x
-        f.py_impl("CPU")(lambda x: y)
+        library.impl(f, lambda x: y, "CPU", allow_override=True)
         assert f(x) is y
         lib = Library(ns, "IMPL")
         lib.impl(f, lambda x: z, "CPU", allow_override=True)

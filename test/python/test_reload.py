@@ -60,6 +60,7 @@ def cell(ns):
         return sys.modules[name]
 
     sys.modules[name].Library = Library
+    sys.modules[name].opyard = opyard
     yield run
     del sys.modules[name]
     gc.collect()
@@ -567,3 +568,37 @@ def test_X5_reloading_again_and_again_leaves_nothing_behind(module, ns, x):
         module(FIRST + OVERRIDES)
     after = count()
     assert after[:2] == before[:2] and after[2] <= before[2] + 5
+
+
+def test_X5_a_cell_that_defines_without_a_library_may_run_again(cell, ns):
+    text = """
+        from opyard.library import define, impl, register_fake
+        define("NS::f", "(Tensor x) -> Tensor")
+        impl("NS::f", "cpu", FN)
+        register_fake("NS::f", lambda x: x)
+        """
+    x = opyard.tensor([1.0])
+    cell(text.replace("FN", "lambda x: x"), CELL)
+    f = ops(ns).f.default
+    assert f(x) is x
+    cell(text.replace("FN", "lambda x: x + 1"), CELL)
+    assert ops(ns).f.default is f
+    assert f(x).tolist() == [2.0]
+    # Another schema replaces the operator; the kernels stay.
+    cell(
+        text.replace("FN", "lambda x, n=2: x + n").replace("Tensor x)", "Tensor x, int n=2)"), CELL
+    )
+    assert ops(ns).f(x, 3).tolist() == [4.0]
+    with pytest.raises(RuntimeError, match="multiple times"):
+        cell(text.replace("FN", "lambda x: x"), "/tmp/another.py")
+
+
+def test_X5_a_cell_that_gives_a_function_by_py_impl_may_run_again(cell, ns):
+    cell('opyard.library.define("NS::f", "(Tensor x) -> Tensor")', "/tmp/2.py")
+    text = 'opyard.ops.NS.f.default.py_impl("CPU")(FN)'
+    x = opyard.tensor([1.0])
+    cell(text.replace("FN", "lambda x: x"), CELL)
+    cell(text.replace("FN", "lambda x: x + 1"), CELL)
+    assert ops(ns).f(x).tolist() == [2.0]
+    with pytest.raises(RuntimeError, match="has a function at CPU already, registered at"):
+        cell(text.replace("FN", "lambda x: x"), "/tmp/3.py")

@@ -9,6 +9,7 @@ import pickle
 
 import pytest
 
+import opyard
 import opyard.library
 from opyard.schema import AliasInfo, Argument, Schema, Type, parse
 
@@ -61,7 +62,7 @@ def test_results(schema):
         ("int? n=None", None),
         ("int[] n=[1, 2]", [1, 2]),
         ("int[3] n=1", [1, 1, 1]),
-        ("Device n='cpu'", "cpu"),
+        ("Device n='cpu'", opyard.device("cpu")),
         ("ScalarType n=6", 6),
         ("float n=inf", float("inf")),
     ],

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 
 #include "keys/names.h"
 
@@ -82,11 +83,30 @@ std::string to_string(Backend backend) {
   return to_string(instance_of(DispatchKey::Dense, backend));
 }
 
+namespace {
+
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+[[noreturn]] void refuse_name(std::string_view name) {
+  for (const KeyName& entry : detail::key_names()) {
+    if (in_lower_case(entry.name) != in_lower_case(name)) continue;
+    fail(ErrorKind::NotFound,
+         fmt::format("could not parse dispatch key: {}. Did you mean {}?", name, entry.name));
+  }
+  fail(ErrorKind::NotFound, fmt::format("could not parse dispatch key: {}", name));
+}
+
+}  // namespace
+
 DispatchKey parse_dispatch_key(std::string_view name) {
   for (const KeyName& entry : detail::key_names()) {
     if (entry.name == name || entry.given_first == name) return entry.key;
   }
-  fail(ErrorKind::NotFound, fmt::format("could not parse dispatch key: {}", name));
+  refuse_name(name);
 }
 
 std::vector<DispatchKey> all_dispatch_keys() {

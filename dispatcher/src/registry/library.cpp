@@ -234,6 +234,7 @@ OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
     add(definition.schema.arguments, types.arguments);
     add(definition.schema.results, types.results);
     definition.alias_analysis = AliasAnalysis::Conservative;
+    definition.alias_analysis_is_default = false;
     definition.provenance = provenance();
     definition.interpreter = interpreter_;
     definition.python_module = python_module_;

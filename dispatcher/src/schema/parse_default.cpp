@@ -268,8 +268,8 @@ void check_texts(SchemaCursor& cursor, const Literal& literal) {
   const Unquoted unquoted = unquote(token);
   if (unquoted.wrong) {
     cursor.report(*unquoted.wrong,
-                  "unknown escape; known are \\\\ \\\" \\' \\n \\t \\r and \\x "
-                  "with two digits from 00 to 7f");
+                  "unknown escape; known are \\\\ \\\" \\' \\? \\a \\b \\f \\n \\r \\t "
+                  "\\v, \\x with two digits from 00 to 7f and \\ with octal digits up to 177");
   } else if (token.text.front() == '\'') {
     cursor.report(token.span(), "texts are written in double quotes",
                   SchemaFix{token.offset, token.end(), in_double_quotes(unquoted.text)});

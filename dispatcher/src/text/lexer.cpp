@@ -28,15 +28,41 @@ char simple_escape(char c) {
     case '"':
     case '\'':
       return c;
+    case '?':
+      return c;
     case 'n':
       return '\n';
     case 't':
       return '\t';
     case 'r':
       return '\r';
+    case 'a':
+      return '\a';
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'v':
+      return '\v';
     default:
       return 0;
   }
+}
+
+// An octal escape: how many digits follow the backslash, up to three; 0 where it is none, or past 177.
+std::size_t octal_digits(std::string_view text) {
+  std::size_t count = 0;
+  int number = 0;
+  while (count < 3 && count < text.size() && text[count] >= '0' && text[count] <= '7') {
+    number = number * 8 + (text[count++] - '0');
+  }
+  return number < 128 ? count : 0;
+}
+
+char octal(std::string_view digits) {
+  int number = 0;
+  for (const char digit : digits) number = number * 8 + (digit - '0');
+  return char(number);
 }
 
 }  // namespace
@@ -188,8 +214,12 @@ Unquoted unquote(const Token& token) {
     const char kind = text[++i];
     const int high = kind == 'x' && i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+    const std::size_t digits = octal_digits(text.substr(i));
     if (simple_escape(kind) != 0) {
       out.text += simple_escape(kind);
+    } else if (digits > 0) {
+      out.text += octal(text.substr(i, digits));
+      i += digits - 1;
     } else if (high >= 0 && high < 8 && low >= 0) {
       out.text += char(high * 16 + low);
       i += 2;

@@ -171,8 +171,23 @@ bool to_scalar(Runtime& runtime, PyObject* object, Value& value) {
   return to_int(runtime, object, value) || to_float(runtime, object, value);
 }
 
+// The name of a member of an enum.Enum, whose class has __members__; null for other objects.
+Owned member_name(Runtime& runtime, PyObject* object) {
+  PyObject* const cls = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  if (Py_TYPE(cls) == &PyType_Type) return {};  // an enum has a metaclass
+  if (!Owned::steal(PyObject_GetAttrString(cls, "__members__"))) {
+    if (!clear_if(PyExc_AttributeError)) throw_python_error(runtime);
+    return {};
+  }
+  Owned name = require(runtime, PyObject_GetAttrString(object, "name"));
+  return PyUnicode_Check(name.get()) ? std::move(name) : Owned();
+}
+
 bool to_string_value(Runtime& runtime, PyObject* object, Value& value) {
-  if (!PyUnicode_Check(object)) return false;
+  if (!PyUnicode_Check(object)) {
+    const Owned name = member_name(runtime, object);
+    return name && to_string_value(runtime, name.get(), value);
+  }
   Py_ssize_t size = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(object, &size);
   if (text == nullptr) {

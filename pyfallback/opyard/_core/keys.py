@@ -88,6 +88,13 @@ def key_of(key: "str | int") -> DispatchKey:
         raise LookupError(f"no dispatch key has the number {key}") from None
 
 
+def key_of_device(device: str) -> "DispatchKey | None":
+    """The key of the kernels of a device type such as "cpu"; None for what is no device type."""
+    first = int(DispatchKey.CPU)
+    backends = map(DispatchKey, range(first, first + 16))
+    return next((key for key in backends if key.name.lower() == device), None)
+
+
 def register_backend(name: str) -> DispatchKey:
     """Takes a free backend and names it; gives its dense key.
 

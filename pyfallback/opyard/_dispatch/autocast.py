@@ -9,6 +9,7 @@ on. Operators without a rule pass it by. Those that write to an argument can hav
 would write to what was cast, a copy.
 """
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,10 @@ from .guards import ExcludeDispatchKeyGuard, _Guard, _joined, _without
 
 _KEYS = {"cpu": DispatchKey.AutocastCPU, "cuda": DispatchKey.AutocastCUDA}
 # float64 is left alone: who wants so many digits means it.
-_FLOATS = (_C.float16, _C.bfloat16, _C.float32)
+_SMALL_FLOATS = (_C.float16, _C.bfloat16)
+_FLOATS = (*_SMALL_FLOATS, _C.float32)
+# What autocast(dtype=) says on this thread, by device type.
+_chosen = threading.local()
 
 
 def autocast_key(device_type: str) -> DispatchKey:
@@ -32,24 +36,42 @@ def autocast_key(device_type: str) -> DispatchKey:
 class autocast(_Guard):
     """Switches the autocast layer of a device type on for a with block of this thread, or off.
 
-    It may be entered again, also inside. Raises ValueError for a device type without such a layer.
+    With `dtype`, rules that cast to a smaller dtype than float32 cast to this one in the block;
+    rules for float32 stay, since they are there for the digits. It may be entered again, also
+    inside. Raises ValueError for a device type without such a layer and for a dtype that is not
+    bfloat16, float16 or float32, TypeError for what is no dtype.
     """
 
-    def __init__(self, device_type: str, enabled: bool = True) -> None:
+    def __init__(
+        self, device_type: str, enabled: bool = True, *, dtype: "_C.dtype | None" = None
+    ) -> None:
         super().__init__()
         self._key = _C.DispatchKeySet(autocast_key(device_type))
+        if dtype is not None and not isinstance(dtype, _C.dtype):
+            raise TypeError(
+                f"autocast: dtype is a dtype, such as opyard.bfloat16, not {type(dtype).__name__}"
+            )
+        if dtype is not None and dtype not in _FLOATS:
+            raise ValueError(f"autocast casts to bfloat16, float16 or float32, not to {dtype}")
+        self._device_type, self._dtype = device_type, dtype
         self._enabled = enabled
 
-    def _begin(self) -> tuple["_C.DispatchKeySet", "_C.DispatchKeySet"]:
+    def _begin(self) -> tuple["_C.DispatchKeySet", "_C.DispatchKeySet", "_C.dtype | None"]:
         include, exclude = _C.local_keys()
-        former = include & self._key, exclude & self._key
+        chosen = _chosen.__dict__
+        former = include & self._key, exclude & self._key, chosen.get(self._device_type)
+        if self._dtype is not None:
+            chosen[self._device_type] = self._dtype
         if self._enabled:
             _C.set_local_keys(_joined(include, self._key), _without(exclude, self._key))
         else:
             _C.set_local_keys(_without(include, self._key), _joined(exclude, self._key))
         return former
 
-    def _end(self, former: tuple["_C.DispatchKeySet", "_C.DispatchKeySet"]) -> None:
+    def _end(
+        self, former: tuple["_C.DispatchKeySet", "_C.DispatchKeySet", "_C.dtype | None"]
+    ) -> None:
+        _chosen.__dict__[self._device_type] = former[2]
         # Of whatever the block has changed, only this key goes back.
         include, exclude = _C.local_keys()
         _C.set_local_keys(
@@ -75,20 +97,24 @@ def casting_kernel(op: "_C.OpOverload", device_type: str, dtype: "_C.dtype") -> 
             )
     layers = _C.DispatchKeySet(list(_KEYS.values()))
 
-    def cast(value: Any) -> Any:
+    def cast(value: Any, to: "_C.dtype") -> Any:
         if isinstance(value, _C.Tensor):
             eligible = (
-                value.dtype in _FLOATS and value.dtype != dtype and value.device.type == device_type
+                value.dtype in _FLOATS and value.dtype != to and value.device.type == device_type
             )
-            return value.to(dtype) if eligible else value
+            return value.to(to) if eligible else value
         if isinstance(value, (list, tuple)):
-            return type(value)(map(cast, value))
+            return type(value)(cast(each, to) for each in value)
         if isinstance(value, dict):
-            return {key: cast(each) for key, each in value.items()}
+            return {key: cast(each, to) for key, each in value.items()}
         return value
 
     def autocast_kernel(*args: Any, **kwargs: Any) -> Any:
+        to = dtype
+        if dtype in _SMALL_FLOATS:
+            to = _chosen.__dict__.get(device_type) or dtype
         with ExcludeDispatchKeyGuard(layers):
-            return op(*map(cast, args), **{name: cast(each) for name, each in kwargs.items()})
+            given = [cast(each, to) for each in args]
+            return op(*given, **{name: cast(each, to) for name, each in kwargs.items()})
 
     return autocast_kernel

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from .. import _C
 from .._core import ops as _ops
+from .annotations import adapted
 from .custom_schema import (
     Contract,
     documentation,
@@ -119,7 +120,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
 
     def _put_kernel(self, device: "str | None", fn: Callable) -> None:
         key = "CompositeExplicitAutograd" if device is None else device_key(device)
-        self._put(key, fn, rule=self._rule)
+        self._put(key, adapted(fn), rule=self._rule)
 
     def _device_argument(self) -> int:
         """The position of the argument that says the device. Raises ValueError where it is wanted
@@ -229,8 +230,8 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         """Registers what the operator gives for tensors without elements; also as a decorator.
 
         See opyard.library.register_fake(). A second one replaces the first. Gives a UserWarning for
-        an operator with the tag inplace, whose fake kernel is known. Raises TypeError where `fn` is
-        not callable, RuntimeError where this definition was replaced.
+        an operator with the tag inplace or out, whose fake kernel is known. Raises TypeError where
+        `fn` is not callable, RuntimeError where this definition was replaced.
         """
 
         def register(fn: Callable) -> Callable:
@@ -238,10 +239,13 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
 
             require_callable("register_fake", self._name, fn)
             self._require_live()
-            if "inplace" in self._tags:
+            known = {"inplace": "its first argument", "out": "what it writes to"}
+            for tag in self._tags:
+                if tag not in known:
+                    continue
                 warnings.warn(
-                    f"{self._name} has the tag inplace, so its fake kernel is known: it gives its "
-                    "first argument. The one that is registered now replaces it",
+                    f"{self._name} has the tag {tag}, so its fake kernel is known: it gives "
+                    f"{known[tag]}. The one that is registered now replaces it",
                     UserWarning,
                     stacklevel=3 if direct else 2,
                 )

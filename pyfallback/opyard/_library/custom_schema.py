@@ -34,15 +34,18 @@ def _without_results(text: str) -> str:
 class Contract:
     """What the tags of an operator ask of its schema. Messages name the operator and the tag."""
 
-    def __init__(self, name: str, tags: tuple[str, ...]) -> None:
+    def __init__(self, name: str, tags: tuple[str, ...], asked: str = "custom_op") -> None:
         self.name, self.tags = name, tags
+        self._asked = asked  # the function that a caller has called
         if "inplace" in tags and "out" in tags:
             raise ValueError(
-                f"custom_op: {name} has the tags Tag.inplace and Tag.out, which exclude each other"
+                f"{asked}: {name} has the tags Tag.inplace and Tag.out, which exclude each other"
             )
 
     def refuse(self, tag: str, what: str, schema: Any) -> NoReturn:
-        raise ValueError(f"custom_op: {self.name} has the tag Tag.{tag}, so {what}. Got {schema}")
+        raise ValueError(
+            f"{self._asked}: {self.name} has the tag Tag.{tag}, so {what}. Got {schema}"
+        )
 
     def declare(self, parse: Callable[[str], Any], text: str) -> str:
         """An inferred schema, with the aliases that the tags stand for."""

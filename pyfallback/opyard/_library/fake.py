@@ -139,12 +139,14 @@ def with_context(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     return fake_kernel
 
 
-def _provenance(name: str) -> str:
+def _provenance(name: str, of: str = "debug") -> str:
+    """Where an operator was defined, or the kernel registered that serves the key `of` now."""
     from .. import _bind
 
     for line in _bind.dump(name).splitlines():
-        if line.startswith("debug: "):
-            return line.removeprefix("debug: ")
+        what, _, rest = line.partition(": ")
+        if what.removesuffix("[alias]") == of:
+            return rest.partition(" :: ")[0]
     return "defined nowhere"
 
 
@@ -166,14 +168,14 @@ def _check_free(name: str) -> None:
 
     if _bind.has_kernel_at(name, int(DispatchKey.Meta)):
         raise RuntimeError(
-            f"register_fake: {name} already has a Meta implementation; allow_override=True puts "
-            "the fake kernel on top of it"
+            f"register_fake: {name} already has a Meta implementation, "
+            f"{_provenance(name, 'Meta')}; allow_override=True puts the fake kernel on top of it"
         )
     if _bind.has_kernel_at(name, int(DispatchKey.CompositeImplicitAutograd)):
         raise RuntimeError(
-            f"register_fake: {name} has a kernel at CompositeImplicitAutograd, which serves meta "
-            "tensors by the operators that it is made of; allow_override=True puts a fake kernel "
-            "on top of it"
+            f"register_fake: {name} has a kernel at CompositeImplicitAutograd, "
+            f"{_provenance(name, 'CompositeImplicitAutograd')}, which serves meta tensors by the "
+            "operators that it is made of; allow_override=True puts a fake kernel on top of it"
         )
 
 

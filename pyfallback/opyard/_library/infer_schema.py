@@ -5,6 +5,8 @@ it is a schema. What has no place in one is refused with the function's name and
 """
 
 import collections.abc
+import enum
+import functools
 import inspect
 import numbers
 import types
@@ -14,6 +16,7 @@ from typing import Any
 
 from .. import _C
 from .._C import Future
+from .annotations import advice, array_maker, enum_base, field_types, is_enum, is_named_tuple
 
 _PLAIN = {
     _C.Tensor: "Tensor",
@@ -61,6 +64,14 @@ def _union(parts: tuple, alias: str) -> str:
     return _union(rest, alias) + "?"
 
 
+def _literal_type(values: tuple) -> str:
+    """The type of Literal[values], which are of one type."""
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1 and kinds <= {str, int, bool}:
+        return _PLAIN[kinds.pop()]
+    raise _Unsupported("the values of a Literal are all str, all int or all bool")
+
+
 def _type(annotation: Any, alias: str = "") -> str:
     """The type's text. `alias` goes behind each Tensor in it: "(a0!)"."""
     annotation = _plain(annotation)
@@ -68,7 +79,15 @@ def _type(annotation: Any, alias: str = "") -> str:
         return _PLAIN[annotation] + (alias if annotation is _C.Tensor else "")
     if annotation is Any:
         return "Any"
+    if array_maker(annotation) is not None:
+        return "Tensor" + alias
+    if is_enum(annotation):
+        return _PLAIN[enum_base(annotation)]
+    if is_named_tuple(annotation):
+        return "(" + ", ".join(map(_type, field_types(annotation))) + ")"
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return _literal_type(parts)
     if origin in (typing.Union, types.UnionType):
         return _union(parts, alias)
     if origin in _LISTS and len(parts) == 1:
@@ -85,12 +104,14 @@ def _type(annotation: Any, alias: str = "") -> str:
         return f"Future({_type(parts[0])})" if parts else "Future(Any)"
     if annotation in _LISTS or annotation in _DICTS or annotation is tuple:
         raise _Unsupported("say of what, as in list[int]")
-    raise _Unsupported
+    raise _Unsupported(advice(annotation))
 
 
 def _has_tensor(annotation: Any) -> bool:
     annotation = _plain(annotation)
-    return annotation is _C.Tensor or any(map(_has_tensor, typing.get_args(annotation)))
+    if annotation is _C.Tensor or array_maker(annotation) is not None:
+        return True
+    return any(map(_has_tensor, typing.get_args(annotation)))
 
 
 def _literal(value: Any) -> str:
@@ -107,6 +128,8 @@ def _literal(value: Any) -> str:
         value = str.__str__(value)
         value.encode()
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    if isinstance(value, enum.Enum):
+        return f'"{value.name}"'
     if isinstance(value, _C.device):
         return f'"{value}"'
     if isinstance(value, _C.dtype):
@@ -210,22 +233,29 @@ class _Inference:
             )
 
 
+_NAMED = "infer::schema"  # a schema parses with a name
 _ACCEPTED = (
-    "Tensor, int, float, bool, complex, str, numbers.Number, dtype, device, Any, and list, dict, "
-    "tuple, Future and optional of them"
+    "Tensor, int, float, bool, complex, str, numbers.Number, dtype, device, Any, numpy.ndarray, "
+    "torch.Tensor, Literal, Enum, NamedTuple, and list, dict, tuple, Future and optional of them"
 )
 
 
 def _hinted(function: Callable) -> Any:
     """What carries the annotations."""
     function = inspect.unwrap(function)
+    while isinstance(function, functools.partial):
+        function = inspect.unwrap(function.func)
     if inspect.isroutine(function) or not callable(type(function)):
         return function
     return function if hasattr(function, "__annotations__") else type(function).__call__
 
 
 def infer_schema(
-    function: Callable, *, mutates_args: "str | Iterable[str]", op_name: "str | None" = None
+    function: Callable,
+    *,
+    mutates_args: "str | Iterable[str]",
+    op_name: "str | None" = None,
+    tags: "str | Iterable[str]" = (),
 ) -> str:
     """The schema that a function's annotations say, as text: "(Tensor x, float s=1.0) -> Tensor".
 
@@ -235,6 +265,9 @@ def infer_schema(
     `mutates_args` names the parameters whose tensors the function writes to, or is "unknown", which
     stands for all tensors. With `op_name` the text begins with it. int stands for SymInt,
     numbers.Number for Scalar, X | None for X?, list[X] for X[]; keyword-only parameters follow "*".
+    The arrays of NumPy and PyTorch stand for Tensor, Literal and Enum for str or int, a NamedTuple
+    for a tuple. With Tag.inplace or Tag.out among `tags` the results are those that are written to,
+    as custom_op() says.
 
     Raises ValueError, with the signature, for what a schema cannot say: parameters by position
     only and *args, missing annotations, types and defaults without a counterpart, and names in
@@ -252,7 +285,12 @@ def infer_schema(
         parts.append(inference.parameter(parameter, alias))
     text = f"({', '.join(parts)}) -> {inference.results()}"
     try:
-        parse("infer::schema" + text)
+        parse(_NAMED + text)
     except ValueError as error:
         inference.refuse(f"{text} is no schema: {str(error).splitlines()[0]}")
+    from .._core.tags import names_of
+    from .custom_schema import Contract
+
+    contract = Contract(op_name or inference.name, names_of(tags), "infer_schema")
+    text = contract.declare(parse, _NAMED + text).removeprefix(_NAMED)
     return text if op_name is None else op_name + text

@@ -4,7 +4,7 @@ import functools
 import os
 import sys
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _C
@@ -48,11 +48,15 @@ def _is_ours(module: object) -> bool:
 
 
 def _key_name(key: "str | int") -> str:
-    if isinstance(key, str):
-        return key
-    from .._core.keys import key_of
+    """The name of a key; a device type, such as "cpu", stands for the key of its kernels."""
+    from .._core.keys import DispatchKey, key_of, key_of_device
 
-    return key_of(key).name
+    if not isinstance(key, str):
+        return key_of(key).name
+    if key in DispatchKey.__members__:
+        return key
+    by_device = key_of_device(key)
+    return key if by_device is None else by_device.name
 
 
 def _function(fn: object) -> object:
@@ -81,18 +85,22 @@ def _refuse_meta_kernel(name: str) -> None:
         )
 
 
-def _packet_in(ns: str, schema: str) -> str:
-    """The name of the packet that a schema defines an operator of; of what does not parse, any."""
-    name = schema.partition("(")[0].partition(".")[0].strip()
+def _name_in(ns: str, schema: str) -> str:
+    """The full name of the operator that a schema defines; of what does not parse, any."""
+    name = schema.partition("(")[0].strip()
     return name if "::" in name else f"{ns}::{name}"
+
+
+def _forget(defined: "Iterable[str]") -> None:
+    for name in defined:
+        _ops.forget(name.partition(".")[0])
 
 
 def _take_back(parts: "list[_C.Library]", defined: list[str]) -> None:
     """Ends the registrations of a Library. Not a method: it must not keep the Library alive."""
     for part in reversed(parts):
         part.reset()
-    for name in defined:
-        _ops.forget(name)
+    _forget(defined)
 
 
 def defined_in_python(op: "_C.OpOverload") -> bool:
@@ -114,6 +122,9 @@ class Library:
     If a module is reloaded, or a cell is run again, the library that its code makes replaces the
     one that the same code made before: a registration replaces the earlier one, and what the code
     no longer registers is unregistered when it has run. See docs/guides/reloading.md.
+
+    In a with block it ends with the block, else with close() or when nobody has it any more.
+    `operators` and `kernels` list what it holds.
 
     Raises ValueError for an unknown kind and for reserved namespaces, RuntimeError for a namespace
     that is no identifier, where another library is the definer of this namespace, for a key with a
@@ -149,6 +160,7 @@ class Library:
         self._former_rules: list[Any] = []
         self._python_module = ("", "")
         self._is_made_again = False  # and what it had registered before may be replaced
+        self._implemented_again: set[tuple[str, str]] = set()
         if former is None or not former._hand_over(self, _place()):
             self._open(_place())
         else:
@@ -197,7 +209,9 @@ class Library:
 
     def _end_again(self) -> None:
         """Takes back what was not registered again; see _library/reload.py."""
-        self._is_made_again = False
+        if self._is_made_again:
+            self._is_made_again = False
+            self._implemented = self._implemented_again
         while self._former_rules:
             self._former_rules.pop().reset()
         if not self._end.alive:
@@ -205,8 +219,7 @@ class Library:
         for part in self._parts:
             if isinstance(part, _C.Library):
                 part.end_again()
-        for name in self._defined:
-            _ops.forget(name)
+        _forget(self._defined)
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
@@ -257,12 +270,12 @@ class Library:
         self, place: str, schema: str, conservative: bool, tags: "str | Sequence[str]", doc: str
     ) -> str:
         # Noted before: behind a definition that succeeded nothing may fail, not even for memory.
-        packet = _packet_in(self.ns, schema) if isinstance(schema, str) else ""
-        self._defined.append(packet)
+        name = _name_in(self.ns, schema) if isinstance(schema, str) else ""
+        self._defined.append(name)
         try:
             return self._target().define(schema, conservative, tags, place, doc)
         except BaseException:
-            self._defined.remove(packet)
+            self._defined.remove(name)
             raise
 
     def impl(
@@ -277,7 +290,8 @@ class Library:
     ) -> None:
         """Registers a kernel for an operator at a key, or fallthrough_kernel.
 
-        Without a key it is the library's; without that, CompositeImplicitAutograd. With
+        A key may be given as a device type, such as "cpu". Without a key it is the library's;
+        without that, CompositeImplicitAutograd. With
         `with_keyset` the kernel gets the key set of the call first, with `with_next` a callable
         before its arguments that calls the kernel which it covers; see override. A second kernel
         of this library for the same operator and key replaces the first. One that covers another
@@ -306,7 +320,12 @@ class Library:
         target = self._target()
         if target is not self._library and (name, key) in self._implemented:
             allow_override = True  # it replaces its own kernel, without a warning
-        target.impl(op_name, function, dispatch_key, wants, allow_override, _place())
+        target.impl(op_name, function, key, wants, allow_override, _place())
+        self._note_kernel(name, key, target)
+
+    def _note_kernel(self, name: str, key: str, target: Any) -> None:
+        if self._is_made_again:
+            self._implemented_again.add((name, key))
         if (name, key) not in self._implemented:
             self._implemented.add((name, key))
             if target is not self._library:
@@ -341,13 +360,14 @@ class Library:
         """
         if isinstance(op_name, _C.OpOverload):
             op_name = op_name.name()
-        if dispatch_key == "":
-            dispatch_key = self.dispatch_key
+        dispatch_key = self.dispatch_key if dispatch_key == "" else _key_name(dispatch_key)
         file = _ops.encoded_path(path)
         target = self._target()
         target.impl_c(
             op_name, file, symbol, dispatch_key, form, allow_override, _place(), releases_gil
         )
+        name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
+        self._note_kernel(name, dispatch_key or "CompositeImplicitAutograd", target)
 
     def fallback(
         self, fn: Callable[..., Any], dispatch_key: "str | int" = "", *, with_keyset: bool = False
@@ -360,6 +380,7 @@ class Library:
         the key has a fallback.
         """
         function = _function(fn)
+        key = _key_name(dispatch_key) or self.dispatch_key
         if self.ns != "_":
             raise RuntimeError(
                 "a fallback serves all operators, so it is registered in the global namespace "
@@ -367,16 +388,16 @@ class Library:
             )
         library = self._target()
         if library is not self._library:
-            dispatch_key = dispatch_key or self.dispatch_key
-            library.fallback_at(_key_name(dispatch_key), function, with_keyset, _place())
+            library.fallback_at(key, function, with_keyset, _place())
+            self._note_kernel("*", key, library)
             return
-        if dispatch_key != "" and _key_name(dispatch_key) != self.dispatch_key:
-            key = _key_name(dispatch_key)
+        if key != self.dispatch_key:
             if key not in self._fallbacks:
                 self._fallbacks[key] = _C.Library("_", "IMPL", key, _place())
                 self._parts.append(self._fallbacks[key])
             library = self._fallbacks[key]
         library.fallback(function, with_keyset, _place())
+        self._note_kernel("*", key, self._library)
 
     def derivative(self, op_name: "str | _C.OpOverload", formulas: "Mapping[str, str]") -> None:
         """Gives an operator of this namespace its derivative: for each argument a formula.
@@ -399,6 +420,36 @@ class Library:
         _ops.note(functools.partial(setattr, self, "_python_module", self._python_module))
         self._python_module = module, context
 
+    @property
+    def operators(self) -> list[str]:
+        """The full names of the operators that it defines, in order."""
+        from .. import _bind
+
+        known = set(_bind.operator_names()) if self._end.alive else set()
+        return [name for name in dict.fromkeys(self._defined) if name in known]
+
+    @property
+    def kernels(self) -> list[tuple[str, str]]:
+        """The (operator, key) of each kernel that it has registered, sorted; a fallback's operator
+        is "*"."""
+        return sorted(self._implemented) if self._end.alive else []
+
+    def close(self) -> None:
+        """Takes back all that it has registered; once is enough.
+
+        Called by a plugin package while it is loaded, on a library that was there before, it does
+        so once that has succeeded.
+        """
+        self._destroy()
+
+    def __enter__(self) -> "Library":
+        if not self._end.alive:
+            raise RuntimeError(f"{self!r} was closed already; make a new one")
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
     def _destroy(self) -> None:
-        """Takes everything back now; see override.remove()."""
+        """As close(), which subclasses may define otherwise."""
         _ops.end(self, self._end)

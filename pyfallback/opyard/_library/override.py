@@ -66,7 +66,8 @@ class override:
 
     `op` is "ns::name", "ns::name.overload", or an operator of opyard.ops; a packet stands for its
     only overload. Several are given as a list; "ns::*" or opyard.ops.ns stands for all that are
-    defined in a namespace now. `dispatch_key` may be a list likewise. Without `fn` it is a
+    defined in a namespace now. `dispatch_key` may be a list likewise, and
+    a device type such as "cpu" stands for the key of its kernels. Without `fn` it is a
     decorator, which gives the override itself. `name` is what explain(), dump(), dump_table() and
     history() show beside the place.
 

@@ -1,6 +1,7 @@
 """op.py_impl(), which kernel serves a key, and the Python dispatcher."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,32 @@ from .._core import ops as _ops
 from .._core.keys import DispatchKey, key_of
 from .._dispatch.modes import DispatchMode
 from .._dispatch.thread_block import ThreadBlock
-from .library import Library
+from .library import Library, _outer_frame, _place
+from .reload import site_in_run
 
 # What py_impl() registered without a library: one library for each operator, kept for ever.
 _own_libraries: "dict[_C.OpOverload, Library]" = {}
+# Where it did so: the code that has called it, and the place in words.
+_own_places: "dict[tuple[_C.OpOverload, DispatchKey], tuple[object, str]]" = {}
+
+
+def _require_first(op: "_C.OpOverload", key: DispatchKey, fn: Callable) -> object:
+    """Raises if other code has given the operator a function at this key. The same code may run
+    again: the cell of a notebook, a module that is reloaded, or a function that registers. Gives
+    what tells this code from other code.
+    """
+    code = getattr(inspect.unwrap(fn), "__code__", None)
+    site = site_in_run(_outer_frame(), ("py_impl", op.name(), key.name))
+    same: object = site
+    if site is None and code is not None:
+        same = (code.co_filename, code.co_firstlineno, code.co_name)
+    former, place = _own_places.get((op, key), (None, ""))
+    if place and (same is None or former != same):
+        raise RuntimeError(
+            f"py_impl: {op.name()} has a function at {key} already, {place}; override() puts "
+            "another on top of it, and a library, as lib=, too"
+        )
+    return same
 
 
 class _Rule:
@@ -118,10 +141,14 @@ def py_impl(
         if lib is not None:
             lib.impl(op, fn, key, with_keyset=with_keyset, allow_override=True)
             return fn
+        code = _require_first(op, key, fn)
         own = _own_libraries.get(op)
         if own is None:
             own = _own_libraries[op] = Library(op.namespace, "IMPL")
         own.impl(op, fn, key, with_keyset=with_keyset, allow_override=True)
+        if (op, key) not in _own_places:
+            _ops.note(functools.partial(_own_places.pop, (op, key), None))
+        _own_places[op, key] = code, f"registered at {_place()}"
         return fn
 
     return register

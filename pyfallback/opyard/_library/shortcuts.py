@@ -13,16 +13,15 @@ from typing import Any, TypeVar, overload
 
 from .. import _C
 from .._core import ops as _ops
-from .._core.keys import DispatchKey, key_of
-from .library import Library, _refuse_meta_kernel
+from .._core.keys import DispatchKey, key_of, key_of_device
+from .library import Library, _outer_frame, _refuse_meta_kernel
+from .reload import site_in_run
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Named = str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller
 
 # Whose registrations stay: one library for each namespace.
 _kept: dict[str, Library] = {}
-
-_DEVICE_KEYS = range(int(DispatchKey.CPU), int(DispatchKey.CPU) + 16)
 
 
 def kept_library(ns: str) -> Library:
@@ -73,8 +72,9 @@ def device_key(device: str) -> DispatchKey:
         raise TypeError(f"a device type is a str, such as 'cpu', not {type(device).__name__}")
     if _C.device(device).index is not None:
         raise ValueError(f"{device!r} is one device; a kernel is for all devices of a type")
-    keys = map(DispatchKey, _DEVICE_KEYS)
-    return next(key for key in keys if key.name.lower() == device.lower())
+    key = key_of_device(device.lower())
+    assert key is not None, f"the device type {device} has no key"
+    return key
 
 
 def _keys_for(types: "str | int | Iterable[str | int]") -> list[str]:
@@ -111,6 +111,9 @@ def define(
 ) -> str:
     """Defines an operator, define("demo::f", "(Tensor x) -> Tensor"), and gives its name.
 
+    Without a library it stays. The cell of a notebook, or a module that is reloaded, may run again:
+    it then replaces what it has defined before.
+
     Raises ValueError for a name without a namespace, for a schema with a name of its own or that
     does not parse, for unknown tags, and for a library of another namespace; RuntimeError where the
     operator is defined already.
@@ -126,7 +129,36 @@ def define(
             f"define(qualname, schema): {qualname} is of another namespace than its library, "
             f"which is for {lib.ns}"
         )
-    return (lib or kept_library(ns)).define(qualname + schema.strip(), tags=tags)
+    text = qualname + schema.strip()
+    site = None if lib is not None else site_in_run(_outer_frame(), ("definition", qualname))
+    if site is None:
+        return (lib or kept_library(ns)).define(text, tags=tags)
+    return _define_at_site(site, ns, qualname, text, tags)
+
+
+# What define() has defined without a library, in code that may run again: the cell of a notebook or
+# the outermost code of a module. Each has a library of its own, which the code then replaces.
+_defined: "dict[str, tuple[object, object, Library]]" = {}
+
+
+def _define_at_site(
+    site: object, ns: str, qualname: str, text: str, tags: "str | Iterable[str]"
+) -> str:
+    from .._bind import parse
+    from .._core.tags import names_of
+
+    names = names_of(tags)
+    same = (str(parse(text)), names)
+    former_site, former, library = _defined.get(qualname, (None, None, None))
+    if library is not None and former_site == site and library.operators:
+        if former == same:
+            return qualname
+        library._destroy()
+    made = Library(ns, "FRAGMENT")
+    name = made.define(text, tags=names)
+    _defined[qualname] = site, same, made
+    _ops.note(functools.partial(_defined.pop, qualname, None))
+    return name
 
 
 def namespace_of(function: str, name: str) -> str:

@@ -1,0 +1,180 @@
+"""Annotations of users' own classes: what a schema says for them, and how a function gets them.
+
+A schema has tensors, numbers, texts and containers of them. Some annotations stand for one of these
+and yet for another class in Python:
+
+    numpy.ndarray, torch.Tensor   Tensor; the function gets an array of this class
+    Literal["a", "b"]             str (or int, bool); other values are refused
+    an Enum                       str: a member's name. With str or int among its bases, its value
+    a NamedTuple                  a tuple of its fields
+
+The function of an operator that custom_op() makes gets the annotated class back, by `adapted`.
+"""
+
+import collections.abc
+import dataclasses
+import enum
+import functools
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from .. import _C
+
+# The classes of arrays that may be annotated: module, class, and how one is made of a Tensor.
+_ARRAYS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("numpy", "ndarray"): lambda tensor: tensor.numpy(),
+    ("torch", "Tensor"): lambda tensor: sys.modules["torch"].from_dlpack(tensor),
+}
+_Converter = Callable[[Any], Any]
+
+
+def array_maker(annotation: Any) -> "_Converter | None":
+    """How an array of the annotated class is made of a Tensor; None for what is no such class."""
+    cls = typing.get_origin(annotation) or annotation  # numpy.typing.NDArray[numpy.float32]
+    for (module, name), make in _ARRAYS.items():
+        if module in sys.modules and getattr(sys.modules[module], name, None) is cls:
+            return make
+    return None
+
+
+def is_enum(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, enum.Enum)
+
+
+def enum_base(cls: type) -> type:
+    """What a schema has for the members of an Enum: str, or int for those that are ints."""
+    return int if issubclass(cls, int) else str
+
+
+def is_named_tuple(annotation: Any) -> bool:
+    return (
+        isinstance(annotation, type)
+        and issubclass(annotation, tuple)
+        and isinstance(getattr(annotation, "_fields", None), tuple)
+    )
+
+
+def field_types(cls: type) -> list[Any]:
+    """The annotations of the fields of a NamedTuple; Any for those that have none."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return [hints.get(field, Any) for field in cls._fields]  # type: ignore[attr-defined]
+
+
+def advice(annotation: Any) -> str:
+    """What to write in place of an annotation that no schema has; "" where that is not known."""
+    origin = typing.get_origin(annotation) or annotation
+    if dataclasses.is_dataclass(annotation):
+        return "for a dataclass, say a NamedTuple with its fields, or take the fields one by one"
+    if origin in (bytes, bytearray, memoryview):
+        return "say Any, which passes bytes as they are, or a Tensor of uint8"
+    if origin is collections.abc.Callable:
+        return "say Any, which passes a function as it is"
+    if origin in (set, frozenset):
+        return "for a set, say list[T]"
+    return ""
+
+
+# From what a schema has to what a function wants --------------------------------------------
+
+
+def _literal(values: tuple, name: str) -> _Converter:
+    def check(value: Any) -> Any:
+        if any(value == each and type(value) is type(each) for each in values):
+            return value
+        accepted = ", ".join(map(repr, values))
+        raise ValueError(f"argument '{name}' is {value!r}; accepted are {accepted}")
+
+    return check
+
+
+def _member(cls: Any, name: str) -> _Converter:
+    def member(value: Any) -> Any:
+        if isinstance(value, cls):
+            return value
+        if not issubclass(cls, (str, int)) and value in cls.__members__:
+            return cls[value]
+        try:
+            return cls(value)
+        except ValueError:
+            given = (each.value if issubclass(cls, (str, int)) else each.name for each in cls)
+            accepted = ", ".join(map(repr, given))
+            raise ValueError(
+                f"argument '{name}' is {value!r}, which is no {cls.__name__}; accepted are "
+                f"{accepted}"
+            ) from None
+
+    return member
+
+
+def _each(make: _Converter) -> _Converter:
+    return lambda values: [make(each) for each in values]
+
+
+def _fields(cls: Any, makers: "list[_Converter | None]") -> _Converter:
+    def tuple_of(values: Any) -> Any:
+        pairs = zip(makers, values, strict=True)
+        return cls(*(value if make is None else make(value) for make, value in pairs))
+
+    return tuple_of
+
+
+def _converter(annotation: Any, name: str) -> "_Converter | None":
+    """What a value of a schema's type becomes before the function gets it; None for no change."""
+    from .infer_schema import _plain
+
+    annotation = _plain(annotation)
+    origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    make: _Converter | None = None
+    if (array := array_maker(annotation)) is not None:
+        return lambda value: array(value) if isinstance(value, _C.Tensor) else value
+    if origin is typing.Literal:
+        return _literal(parts, name)
+    if is_enum(annotation):
+        return _member(annotation, name)
+    if is_named_tuple(annotation):
+        return _fields(annotation, [_converter(each, name) for each in field_types(annotation)])
+    if origin in (typing.Union, types.UnionType):
+        rest = [part for part in parts if part is not type(None)]
+        make = _converter(rest[0], name) if len(rest) == 1 else None
+        return make and (lambda value: None if value is None else make(value))
+    if origin in (list, collections.abc.Sequence) and len(parts) == 1:
+        make = _converter(parts[0], name)
+        return make and _each(make)
+    return None
+
+
+def adapted(function: Callable) -> Callable:
+    """The function as a kernel: one that wants classes of its own gets them; others are as they
+    were.
+    """
+    from .infer_schema import _hinted
+
+    try:
+        signature = inspect.signature(function)
+        hints = typing.get_type_hints(_hinted(function), include_extras=True)
+    except (TypeError, ValueError, NameError, AttributeError):
+        return function  # without annotations that say something
+    makers = {
+        name: make
+        for name in signature.parameters
+        if name in hints and (make := _converter(hints[name], name)) is not None
+    }
+    if not makers:
+        return function
+    positions = [makers.get(name) for name in signature.parameters]
+
+    @functools.wraps(function)
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        made = [
+            value if make is None else make(value)
+            for make, value in zip(positions, args, strict=False)
+        ]
+        for name in kwargs.keys() & makers.keys():
+            kwargs[name] = makers[name](kwargs[name])
+        return function(*made, **kwargs)
+
+    return kernel

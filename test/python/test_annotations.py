@@ -1,0 +1,203 @@
+"""test_annotations.py: operators made of functions whose annotations are users' own classes.
+
+Suspect opyard/_library/annotations.py, infer_schema.py, and member_name() of
+objects/convert/convert.cpp.
+"""
+
+import collections
+import dataclasses
+import enum
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import pytest
+
+import opyard
+from opyard import Tensor
+from opyard.library import custom_op, infer_schema
+
+
+class Side(enum.Enum):
+    LEFT = 1
+    RIGHT = 2
+
+
+class Word(str, enum.Enum):
+    YES = "y"
+    NO = "n"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 3
+
+
+class Window(NamedTuple):
+    size: int
+    step: float = 1.0
+    side: Side = Side.LEFT
+
+
+@dataclasses.dataclass
+class Options:
+    size: int
+
+
+seen: list = []
+
+
+@pytest.fixture
+def made(ns):
+    seen.clear()
+
+    def make(annotation, default=None):
+        def f(x: Tensor, option: annotation) -> Tensor:
+            seen.append(option)
+            return x.clone()
+
+        if default is not None:
+            f.__defaults__ = (default,)
+        return custom_op(f"{ns}::f", f, mutates_args=())
+
+    return make
+
+
+@pytest.fixture
+def x():
+    return opyard.tensor([1.0, 2.0])
+
+
+def test_X7_an_enum_passes_by_name(made, x):
+    f = made(Side, Side.RIGHT)
+    assert str(f.op._schema).endswith('f(Tensor x, str option="RIGHT") -> Tensor')
+    f(x, Side.LEFT)
+    f(x, "LEFT")
+    f(x)
+    assert seen == [Side.LEFT, Side.LEFT, Side.RIGHT]
+    with pytest.raises(ValueError) as refused:
+        f(x, "UP")
+    assert str(refused.value) == (
+        "argument 'option' is 'UP', which is no Side; accepted are 'LEFT', 'RIGHT'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "wanted"),
+    [
+        (Word, Word.NO, Word.NO), (Word, "y", Word.YES), (Level, 3, Level.HIGH),
+        (Side | None, None, None), (Side | None, Side.LEFT, Side.LEFT),
+        (list[Side], [Side.LEFT, "RIGHT"], [Side.LEFT, Side.RIGHT]),
+        (Literal["a", "b"], "b", "b"), (Literal[1, 2], 2, 2), (Literal[True], True, True),
+        (Window, Window(3, 2.0), Window(3, 2.0)),
+        (Window, (3, 2.0, "RIGHT"), Window(3, 2.0, Side.RIGHT)),
+    ],
+)  # fmt: skip
+def test_X7_a_function_gets_the_class_that_it_names(made, x, kind, given, wanted):
+    made(kind)(x, given)
+    assert seen == [wanted]
+    assert type(seen[0]) is type(wanted)
+
+
+def test_X7_dicts_nested_lists_texts_unions_and_defaults_pass(made, x):
+    made(dict[str, list[Tensor]])(x, {"a": [x]})
+    assert seen[0]["a"][0] is x
+    made(list[str], ["a", "b"])(x)
+    made(int | str, "three")(x)
+    made(int | str)(x, 3)
+    function = str.upper
+    made(Any)(x, function)
+    made(Any)(x, b"bytes")
+    assert seen[1:] == [["a", "b"], "three", 3, function, b"bytes"]
+
+
+def test_X7_what_a_literal_does_not_name_is_refused(made, x):
+    with pytest.raises(ValueError, match=r"argument 'option' is 'c'; accepted are 'a', 'b'"):
+        made(Literal["a", "b"])(x, "c")
+    with pytest.raises(ValueError, match=r"all str, all int or all bool"):
+        infer_schema(made_with(Literal["a", 1]), mutates_args=())
+
+
+def made_with(annotation):
+    def f(option: annotation) -> int:
+        return 1
+
+    return f
+
+
+@pytest.mark.parametrize(
+    ("annotation", "advice"),
+    [
+        (
+            Options,
+            "for a dataclass, say a NamedTuple with its fields, or take the fields one by one",
+        ),
+        (bytes, "say Any, which passes bytes as they are, or a Tensor of uint8"),
+        (Callable[[int], int], "say Any, which passes a function as it is"),
+        (set[int], "for a set, say list[T]"),
+    ],
+)
+def test_X7_what_no_schema_has_is_refused_with_what_to_write(annotation, advice):
+    with pytest.raises(ValueError, match="parameter 'option' has the type") as refused:
+        infer_schema(made_with(annotation), mutates_args=())
+    assert f"({advice})" in str(refused.value)
+
+
+def test_X7_an_array_of_numpy_is_a_tensor_on_the_same_memory(ns, x):
+    numpy = pytest.importorskip("numpy")
+
+    def f(a: numpy.ndarray, more: list[numpy.ndarray]) -> numpy.ndarray:
+        seen.append((a, more))
+        a += 1
+        return numpy.sin(a)
+
+    f = custom_op(f"{ns}::f", f, mutates_args=["a"])
+    seen.clear()
+    assert str(f.op._schema).endswith("f(Tensor(a0!) a, Tensor[] more) -> Tensor")
+    array = numpy.ones(2)
+    result = f(array, [array, x])
+    assert type(result) is numpy.ndarray
+    assert result.tolist() == numpy.sin([2.0, 2.0]).tolist()
+    assert array.tolist() == [2.0, 2.0]
+    assert type(f(x, [])) is Tensor
+    assert x.tolist() == [2.0, 3.0]
+    assert {type(each) for each in [seen[0][0], *seen[0][1], seen[1][0]]} == {numpy.ndarray}
+
+
+def test_X7_an_enum_stands_for_its_name_in_any_operator(define, x):
+    f = define("f(Tensor x, str s, str[] more=[]) -> str")
+    f.default.py_impl("CPU")(lambda x, s, more=None: s + "".join(more or []))
+    assert f(x, Side.LEFT) == "LEFT"
+    assert f(x, "a", [Side.LEFT, "b"]) == "aLEFTb"
+    with pytest.raises(TypeError, match="argument 's'"):
+        f(x, Side)
+    with pytest.raises(TypeError, match="argument 's'"):
+        f(x, collections.OrderedDict())
+
+
+def test_C26_a_partial_has_the_annotations_of_its_function():
+    import functools
+
+    def scale(x: Tensor, factor: float, bias: int = 2) -> Tensor:
+        return x
+
+    partial = functools.partial(functools.partial(scale, bias=3), factor=2.0)
+    assert infer_schema(partial, mutates_args=()) == (
+        "(Tensor x, *, float factor=2.0, SymInt bias=3) -> Tensor"
+    )
+
+
+def test_C26_tags_declare_the_results():
+    def add_(x: Tensor, y: Tensor) -> Tensor:
+        return x
+
+    def add(x: Tensor, *, out: Tensor) -> Tensor:
+        return out
+
+    assert infer_schema(add_, mutates_args=["x"], tags=opyard.Tag.inplace) == (
+        "(Tensor(a0!) x, Tensor y) -> Tensor(a0!)"
+    )
+    assert infer_schema(add, mutates_args=["out"], op_name="t::add", tags=["out"]) == (
+        "t::add(Tensor x, *, Tensor(a1!) out) -> Tensor(a1!)"
+    )
+    with pytest.raises(ValueError, match=r"infer_schema: add has the tag Tag\.inplace, so "):
+        infer_schema(add, mutates_args=["out"], tags=opyard.Tag.inplace)
