@@ -125,8 +125,10 @@ class Bench:
         return f"this failed: {' '.join(command)}{said}" if done.returncode else ""
 
     def configure(self) -> str:
-        # As build/main has it, so that the compiler's cache serves both.
-        options = ["--wrap-mode=nodownload", f"-Dpythons={sys.executable}", "-Dbenchmarks=false"]
+        # As build/main has it, so that the compiler's cache serves both. A defect of which the
+        # compiler warns is none: it does not build.
+        options = ["--wrap-mode=nodownload", "-Dwerror=true", f"-Dpythons={sys.executable}"]
+        options += ["-Dbenchmarks=false"]
         key = self.folder / ".key"
         if key.exists() and key.read_text("utf-8") == str(options):
             return ""

@@ -66,23 +66,21 @@ class Writer {
     const std::string id = std::to_string(track.native_id);
     metadata("thread_name", track.native_id,
              track.name.empty() ? "thread " + id : "thread " + id + " (" + track.name + ")");
+    const std::vector<std::uint32_t>& numbers = numbers_[index];
+    // Of each span, the number of the nearest call of Python around it, or 0; a parent comes before its children.
+    std::vector<std::uint32_t> calling(track.spans.size(), 0);
     for (std::size_t n = 0; n < track.spans.size(); ++n) {
-      write_span(track, track.spans[n], numbers_[index][n],
-                 calling_number(track.spans[n], numbers_[index], track));
+      const std::uint32_t parent = track.spans[n].parent;
+      if (parent != kNoSpan) {
+        calling[n] = numbers[parent] != 0 ? numbers[parent] : calling[parent];
+      }
+      write_span(track, track.spans[n], numbers[n], calling[n]);
       pieces_.flush_if_full();
     }
     for (const Mark& mark : track.marks) {
       write_mark(track, mark);
       pieces_.flush_if_full();
     }
-  }
-
-  // The number of the nearest call of Python around a span, or 0.
-  static std::uint32_t calling_number(const Span& span, const std::vector<std::uint32_t>& numbers,
-                                      const Track& track) {
-    std::uint32_t at = span.parent;
-    while (at != kNoSpan && numbers[at] == 0) at = track.spans[at].parent;
-    return at == kNoSpan ? 0 : numbers[at];
   }
 
   void write_span(const Track& track, const Span& span, std::uint32_t number,

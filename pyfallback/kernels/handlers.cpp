@@ -250,6 +250,12 @@ std::string joined(const Names& names) {
        text + "; each of them returned NotImplemented.\nDeclaration: " + op.declaration());
 }
 
+[[noreturn]] OPYARD_COLD void refuse_one(Runtime& runtime, const Operator& op, PyTypeObject* type) {
+  Classes classes;
+  classes.add(runtime, type);
+  refuse(op, classes);
+}
+
 // Asks the rule that the operator has for exactly this class, if there is one; null else. It goes before
 // the handler of the class itself.
 Owned ask_rule(HandlerCall& call, const Asked& asked) {
@@ -279,6 +285,11 @@ HandlerAnswer answer_of(const Asked& asked, Owned object) {
   return answer_of(asked, std::move(answer));
 }
 
+[[noreturn]] OPYARD_COLD void refuse_mode(const PyTypeObject* type) {
+  fail(ErrorKind::BadArgument,
+       fmt::format("a {} is no mode: it has no __opyard_dispatch__", type->tp_name));
+}
+
 // Asks in turn. See [Order].
 HandlerAnswer ask_all(HandlerCall& call, const Classes& classes) {
   Runtime& runtime = call.runtime;
@@ -289,10 +300,7 @@ HandlerAnswer ask_all(HandlerCall& call, const Classes& classes) {
     auto* const receiver = static_cast<PyObject*>(hide.outermost().handler().object(runtime.tag));
     const Asked asked{receiver, Py_TYPE(receiver), true};
     const Owned raw = Owned::share(lookup_on_type(asked.type, runtime.handler_name));
-    if (!raw) {
-      fail(ErrorKind::BadArgument,
-           fmt::format("a {} is no mode: it has no __opyard_dispatch__", asked.type->tp_name));
-    }
+    if (!raw) refuse_mode(asked.type);
     if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
     Owned answer = ask(call, asked, raw.get());
     if (answer.get() != Py_NotImplemented) return answer_of(asked, std::move(answer));
@@ -495,9 +503,7 @@ Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
   const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
   HandlerAnswer answer = ask_class(call, first, kept.get());
   if (answer.object) return answer;
-  Classes classes;
-  classes.add(runtime, first);
-  refuse(op, classes);
+  refuse_one(runtime, op, first);
 }
 
 namespace {

@@ -63,8 +63,8 @@ void push_ruled_results(Runtime& runtime, const Returner& returner, PyObject* fu
 
 // A call without conversions; see PythonKernel::of_tensors.
 template <bool fresh>
-[[gnu::aligned(64)]] void call_with_tensors(const Record& record, const Operator& op,
-                                            Stack& stack) {
+[[gnu::noinline, gnu::aligned(64)]] void call_with_tensors(const Record& record, const Operator& op,
+                                                           Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   Runtime& runtime = kernel.runtime;
   enter_python(runtime, [&] {
@@ -149,7 +149,7 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
 
 namespace {
 
-// Nothing but a choice: each way takes the GIL for itself, so that the frequent one has a frame alone.
+// Nothing but a choice, which jumps: each way takes the GIL for itself, and has a frame alone.
 [[gnu::aligned(64)]] void run_python_kernel(const Record& record, const Operator& op,
                                             DispatchKeySet keys, Stack& stack) {
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);

@@ -16,18 +16,25 @@ OverloadObject& overload_of(PyObject* self) { return *reinterpret_cast<OverloadO
 const Operator& op_of(PyObject* self) { return overload_of(self).plan->op(); }
 Runtime& runtime_of_overload(PyObject* self) { return *overload_of(self).runtime; }
 
-PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* const* args,
-                             Py_ssize_t count, PyObject* names) {
-  const CalledFromPython called(runtime);
-  ForeignArguments arrays(args, count, names);
-  CallStack stack;
+// With a frame of its own: what only binding needs takes no C stack below a call (test_depth.py).
+[[gnu::noinline]] void bind_any_way(Runtime& runtime, const CallPlan& plan, PyObject* const* args,
+                                    Py_ssize_t count, PyObject* names, Stack& stack,
+                                    ForeignArguments& arrays, std::vector<Owned>& made) {
   ArgumentMismatch mismatch;
-  std::vector<Owned> made;
   if (!plan.bind(runtime, args, count, names, stack, arrays, mismatch, true) &&
       !plan.bind_spread(runtime, args, count, names, stack, arrays) &&
       !plan.bind_numbers(runtime, args, count, names, stack, arrays, made)) {
     plan.refuse(mismatch, names);
   }
+}
+
+PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* const* args,
+                             Py_ssize_t count, PyObject* names) {
+  const CalledFromPython called(runtime);
+  ForeignArguments arrays(args, count, names);
+  CallStack stack;
+  std::vector<Owned> made;
+  bind_any_way(runtime, plan, args, count, names, stack, arrays, made);
   return plan.call(runtime, stack, arrays);
 }
 

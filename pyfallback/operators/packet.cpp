@@ -120,8 +120,8 @@ PyObject* closest(std::span<PyObject* const> overloads,
 
 // The overload that takes the arguments, which are then on the stack. Converting an argument
 // may run Python code that makes the packet look again, so those that are tried are held.
-Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names, Stack& stack,
-             ForeignArguments& arrays) {
+[[gnu::noinline]] Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count,
+                               PyObject* names, Stack& stack, ForeignArguments& arrays) {
   const Owned held = current_overloads(self);
   const std::span<PyObject* const> overloads = items_of(held);
   if (overloads.empty()) refuse_gone(packet_of(self));
@@ -154,16 +154,21 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
       .try_call(*packet_of(self).runtime, first.get(), args, flags, names);
 }
 
+// With a frame of its own: calls that need no stack of values take none of the C stack for it (test_depth.py).
+[[gnu::noinline]] PyObject* call_through_stack(PyObject* self, PyObject* const* args,
+                                               Py_ssize_t count, PyObject* names) {
+  Runtime& runtime = *packet_of(self).runtime;
+  const CalledFromPython called(runtime);
+  ForeignArguments arrays(args, count, names);
+  CallStack stack;
+  const Owned overload = choose(self, args, count, names, stack, arrays);
+  return plan_of(overload.get()).call(runtime, stack, arrays);
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
   return entry_from_python([&] {
-    Runtime& runtime = *packet_of(self).runtime;
     if (PyObject* const result = try_first(self, args, flags, names)) return result;
-    const CalledFromPython called(runtime);
-    const Py_ssize_t count = PyVectorcall_NARGS(flags);
-    ForeignArguments arrays(args, count, names);
-    CallStack stack;
-    const Owned overload = choose(self, args, count, names, stack, arrays);
-    return plan_of(overload.get()).call(runtime, stack, arrays);
+    return call_through_stack(self, args, PyVectorcall_NARGS(flags), names);
   });
 }
 

@@ -2,8 +2,11 @@
 //
 // [Listening] is a capsule that owns a Registration; dropping it ends the listening. What
 // on_defined raises comes out of the definition as that same object. on_undefined is told while a
-// registration ends, which nothing may stop, so what it raises goes to sys.unraisablehook.
+// registration ends, which nothing may stop, so what it raises goes to sys.unraisablehook; and so does
+// what on_defined raises while a thread puts a definition back that another one was to replace.
 #include "registering/callbacks.h"
+
+#include <utility>
 
 #include "operators/overload.h"
 #include "operators/packet.h"
@@ -50,30 +53,46 @@ void call_with(const Callback& callback, const Owned& argument) {
           in_python([&] { return PyObject_CallOneArg(callback.function(), argument.get()); }));
 }
 
+void call_and_report(const Callback& callback, const Operator& op) {
+  // Whoever ends or puts back a registration may have an exception on its way.
+  PyObject* const former = take_exception();
+  try {
+    call_with(callback, overload_object(callback.runtime(), op));
+  } catch (const PythonErrorSet&) {
+    PyErr_WriteUnraisable(callback.function());
+  } catch (const Error& error) {
+    set_python_error(error);
+    PyErr_WriteUnraisable(callback.function());
+  }
+  if (former != nullptr) restore_exception(former);
+}
+
+// See [Listening].
+constinit thread_local bool is_putting_back = false;
+
 void tell_defined(const Callback& callback, const Operator& op) {
   Runtime& runtime = callback.runtime();
   if (runtime.gate.closed() && !holds_gil(runtime)) return;
+  const bool report = is_putting_back;
   const LeaveInterpreter other(runtime);
-  enter_python(runtime, [&] { call_with(callback, overload_object(runtime, op)); });
+  enter_python(runtime, [&] {
+    if (report) return call_and_report(callback, op);
+    call_with(callback, overload_object(runtime, op));
+  });
 }
 
 void tell_undefined(const Callback& callback, const Operator& op) {
   Runtime& runtime = callback.runtime();
   if (runtime.gate.closed() && !holds_gil(runtime)) return;
   const LeaveInterpreter other(runtime);
-  enter_python(runtime, [&] {
-    // Whoever ends a registration may have an exception on its way.
-    PyObject* const former = take_exception();
-    try {
-      call_with(callback, overload_object(runtime, op));
-    } catch (const PythonErrorSet&) {
-      PyErr_WriteUnraisable(callback.function());
-    } catch (const Error& error) {
-      set_python_error(error);
-      PyErr_WriteUnraisable(callback.function());
-    }
-    if (former != nullptr) restore_exception(former);
-  });
+  enter_python(runtime, [&] { call_and_report(callback, op); });
+}
+
+// put_definitions_back(on) -> what it was: whether this thread puts back what it defines.
+PyObject* put_definitions_back(PyObject*, PyObject* on) {
+  const int wanted = PyObject_IsTrue(on);
+  if (wanted < 0) return nullptr;
+  return PyBool_FromLong(std::exchange(is_putting_back, wanted != 0) ? 1 : 0);
 }
 
 constexpr const char* kListening = "opyard.listening";
@@ -154,6 +173,9 @@ PyObject* set_missing_kernel_reporter(PyObject* module, PyObject* args) {
 PyMethodDef callback_functions[] = {
     {"listen", listen, METH_VARARGS, "listen(on_defined, on_undefined) -> what keeps it going"},
     {"stop_listening", stop_listening, METH_O, "stop_listening(what listen() gave)"},
+    {"put_definitions_back", put_definitions_back, METH_O,
+     "put_definitions_back(on) -> what it was: on, listeners cannot refuse what this thread "
+     "defines"},
     {"set_missing_kernel_reporter", set_missing_kernel_reporter, METH_VARARGS,
      "set_missing_kernel_reporter(op, function or None)"},
     {nullptr, nullptr, 0, nullptr}};

@@ -300,6 +300,39 @@ def test_F12_a_docstring_that_cannot_be_kept(make, ns, x):
     assert values(f(x)) == [2.0, 4.0, 6.0]
 
 
+@pytest.mark.parametrize("refused", ["what is new", "all"])
+def test_F12_a_listener_that_raises_leaves_the_former_as_it_was(make, ns, x, monkeypatch, refused):
+    """Also one that raises for the former too, when it is put back: that goes to the hook."""
+    f = make(twice)
+    before, reported = (dump(f.op), dump_table(f.op)), []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: reported.append(told.exc_value))
+    planted, armed = ValueError("planted"), []
+
+    def raiser(op):
+        if armed and op.namespace == ns and (refused == "all" or len(op._schema.arguments) == 2):
+            raise planted
+
+    with opyard.dispatch.on_registration(raiser):
+        armed.append(True)
+        with pytest.raises(ValueError) as caught:
+
+            @make(name="twice")
+            def other(x: Tensor, n: int = 4) -> Tensor:
+                return x * n
+
+        assert caught.value is planted
+        # What puts nothing back is refused as ever.
+        with pytest.raises(ValueError):
+
+            @make(name="thrice")
+            def thrice(x: Tensor, n: int) -> Tensor:
+                return x
+
+    assert (dump(f.op), dump_table(f.op)) == before
+    assert values(f(x)) == values(getattr(ops, ns).twice(x)) == [2.0, 4.0, 6.0]
+    assert reported == ([planted] if refused == "all" else [])
+
+
 def test_F12_what_somebody_else_took_back_can_be_made_again(make, ns, x):
     f = make(twice)
     again = dump(f.op)

@@ -1,4 +1,8 @@
-"""test_depth.py: what goes deep: chains that end at 1,000,000 links, and the C stack of calls.
+"""test_depth.py: what goes deep: chains of up to 1,000,000 links, and the C stack of calls.
+
+What is long and not deep in calls is made, used and dropped on a stack of 256 KiB (ENDS): a
+function that calls itself at each link would need more, whatever it does there. Chains of shared
+memory are in test_chains.py.
 
 Calls of Python kernels that call operators take C stack at each level, which Python's own limit
 does not count; before the stack of a thread ends, RecursionError is raised. Suspect
@@ -9,7 +13,7 @@ import sys
 
 import pytest
 from conftest import plain_build
-from processes import run
+from processes import run, volume
 
 # Each way in which an operator leads back to Python: text that defines go(depth), which runs
 # `bottom` there.
@@ -148,12 +152,12 @@ def test_B10_python_s_own_limit_comes_first_where_there_is_room(way):
 # Bytes of C stack that a level may take, on CPython 3.11: 32 more than when this was written. Some
 # 400 of them are CPython's own. A level that takes more lets fewer fit.
 MOST_BYTES = {
-    "direct call": 1264,
-    "boxed call": 1632,
-    "fallback": 1824,
-    "call_next": 2960,
-    "handler of a class": 1248,
-    "mode": 1360,
+    "direct call": 720,
+    "boxed call": 1616,
+    "fallback": 1600,
+    "call_next": 2912,
+    "handler of a class": 1200,
+    "mode": 1280,
 }
 
 LEVEL = (
@@ -188,3 +192,155 @@ def test_what_a_level_takes(way):
 
 def test_every_way_has_its_figure():
     assert set(WAYS) == set(MOST_BYTES)
+
+
+# What may be long: text that makes it of N links, uses it, and drops it.
+ENDS = {
+    "attributes of tensors": """
+        x = opyard.tensor([1.0])
+        for _ in range(N):
+            y = opyard.tensor([1.0])
+            y.before = x
+            x = y
+        del x, y
+    """,
+    "attributes of a class": """
+        class T(opyard.Tensor): pass
+        make = lambda: opyard.Tensor.make_subclass(T, opyard.tensor([1.0]))
+        x = make()
+        for _ in range(N):
+            y = make()
+            y.before = x
+            x = y
+        del x, y
+    """,
+    "functions of gradients, dropped": """
+        y = opyard.tensor([1.0]).requires_grad_()
+        for _ in range(N):
+            y = y.neg()
+        del y
+    """,
+    "a backward": """
+        x = opyard.tensor([1.0]).requires_grad_()
+        y = x
+        for _ in range(N):
+            y = y.neg()
+        y.sum().backward()
+        assert abs(x.grad.tolist()[0]) == 1.0
+        del y
+    """,
+    "values that functions saved": """
+        x = opyard.tensor([1.0]).requires_grad_()
+        y = x
+        for _ in range(N):
+            y = y * y
+        y.sum().backward()
+        del y
+    """,
+    "writes with a history": """
+        x = opyard.tensor([1.0]).requires_grad_()
+        y = x.clone()
+        for _ in range(N):
+            y.mul_(1.0)
+        y.sum().backward()
+        assert x.grad.tolist() == [1.0]
+        del y
+    """,
+    "a gradient that has a history": """
+        x = opyard.tensor([1.0]).requires_grad_()
+        y = x
+        for _ in range(N // 10):
+            y = y * x
+        (g,) = opyard.autograd.grad(y.sum(), [x], create_graph=True)
+        del y, g
+    """,
+    "views of views": """
+        y = opyard.tensor([1.0]).requires_grad_().clone()
+        for _ in range(N):
+            y = y.view([1])
+        del y
+    """,
+    "nodes of a graph": """
+        b = jit.GraphBuilder()
+        value = b.input("x")
+        for _ in range(N // 10):
+            value = value + 1
+        b.output(value)
+        graph = b.graph
+        graph.lint()
+        assert jit.compile(graph)(opyard.tensor([1.0])).tolist() == [N // 10 + 1.0]
+        assert len(str(graph)) > N // 10
+        del graph, b, value
+    """,
+    "nodes of a text": """
+        lines = ["graph(%0 : Tensor):"]
+        lines += [f"  %{i + 1} : Tensor = aten::neg(%{i})" for i in range(N - 10)]
+        lines += [f"  return (%{N - 10})", ""]
+        graph = jit.parse_ir("\\n".join(lines))
+        del graph
+    """,
+    "futures that end": """
+        last = first = opyard.futures.Future()
+        for _ in range(N):
+            last = last.then(lambda future: future.value())
+        first.set_result(1)
+        assert last.wait() == 1
+        del last, first
+    """,
+    "futures that are dropped": """
+        last = opyard.futures.Future()
+        for _ in range(N):
+            last = last.then(lambda future: future.value())
+        del last
+    """,
+    "spans of a profile": """
+        with profiler.profile() as prof:
+            scopes = [profiler.record_function("a") for _ in range(N)]
+            for scope in scopes:
+                scope.__enter__()
+            for scope in reversed(scopes):
+                scope.__exit__(None, None, None)
+        assert len(prof.events()) >= N
+        str(prof.key_averages())
+        prof.export_chrome_trace(os.devnull)
+        del prof
+    """,
+    "key guards": """
+        guards = [opyard.dispatch.IncludeDispatchKeyGuard("OnTop1") for _ in range(N)]
+        for guard in guards:
+            guard.__enter__()
+        for guard in reversed(guards):
+            guard.__exit__(None, None, None)
+    """,
+    "modes": """
+        class Mode(opyard.dispatch.DispatchMode):
+            def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+                return op(*args)
+        modes = [Mode() for _ in range(N // 100)]  # each looks at those that are there
+        for mode in modes:
+            mode.__enter__()
+        for mode in reversed(modes):
+            mode.__exit__(None, None, None)
+    """,
+}
+
+LONG = """
+import os, sys, textwrap, threading
+import opyard, opyard.dispatch, opyard.futures, opyard.autograd
+from opyard import jit, profiler
+N = int(sys.argv[2])
+def work():
+    exec(textwrap.dedent(sys.argv[1]), globals())
+    print("ended")
+threading.stack_size(256 * 1024)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+
+
+@plain_build
+@pytest.mark.parametrize("way", ENDS)
+def test_B10_what_is_long_ends_on_a_small_stack(way):
+    done = run(LONG, ENDS[way], volume(100_000), limit=300)
+    assert (done.code, done.stdout, done.stderr) == (0, "ended\n", ""), done

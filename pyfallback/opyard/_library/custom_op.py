@@ -323,6 +323,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
     def _define(self, devices: "list[str | None]") -> None:
         """See [Again]."""
         old = definitions.get(self._name)
+        was_exchanged = False
         try:
             self._register(devices, self._init_fn)
             self._put_default_fake()
@@ -332,8 +333,12 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
                 self._definition = old._definition
             else:
                 self._definition = self._exchanged_definition(old)
+                was_exchanged = True
             self._bind(_ops.overload_of(self._name))
         except BaseException:
+            if was_exchanged:
+                self._definition._destroy()
+                old._define_again()
             self._kernels._destroy()
             raise
         _ops.note(functools.partial(self._give_way, old))
@@ -378,10 +383,15 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
             raise
 
     def _define_again(self) -> None:
-        """With the library that it had: others may have notes of that."""
+        """With the library that it had: others may have notes of that. No listener can refuse it:
+        what one raises goes to sys.unraisablehook."""
         if not self._definition._end.alive:
             self._definition._open(self._place)
-            self._definition._define_at(self._place, *self._definition_arguments())
+            former = _C.put_definitions_back(True)
+            try:
+                self._definition._define_at(self._place, *self._definition_arguments())
+            finally:
+                _C.put_definitions_back(former)
 
     def _destroy(self) -> None:
         """Takes the operator back."""
