@@ -29,10 +29,11 @@
 #include "operators/overload.h"
 #include "operators/packet.h"
 #include "opyard/base/warning.h"
+#include "opyard/detail/interpreter/main_interpreter.h"
 #include "opyard/keys/local.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 #include "opyard/schema/parse.h"
-#include "opyard/slot/main_interpreter.h"
 #include "registering/callbacks.h"
 #include "registering/finder.h"
 #include "registering/library.h"
@@ -40,9 +41,9 @@
 #include "runtime/late_warnings.h"
 #include "runtime/types.h"
 #include "runtime/warnings.h"
-#include "slots/python_table.h"
-#include "slots/slots.h"
-#include "slots/trace_slots.h"
+#include "vtable/gpu_trace.h"
+#include "vtable/python_table.h"
+#include "vtable/vtable.h"
 
 namespace opyard::python {
 namespace {
@@ -131,8 +132,7 @@ PyObject* new_packet(PyObject* module, PyObject* name) {
 PyObject* overloads(PyObject*, PyObject* name) {
   return entry_from_python([&] {
     Owned list = checked(PyList_New(0));
-    for (const std::string& overload :
-         Registry::instance().overloads(require_text(name, "an operator name"))) {
+    for (const std::string& overload : inspect::overloads(require_text(name, "an operator name"))) {
       if (PyList_Append(list.get(), to_text(overload).get()) < 0) throw PythonErrorSet();
     }
     return list.release();
@@ -149,8 +149,7 @@ PyObject* dump_table(PyObject*, PyObject* args) {
     OPYARD_CHECK(runtime != nullptr, NotFound,
                  "no interpreter with the number " + std::to_string(number) +
                      " has imported opyard in this process");
-    return to_text(Registry::instance().dump_table(parse_operator_name(name), runtime->tag))
-        .release();
+    return to_text(inspect::dump_table(parse_operator_name(name), runtime->tag)).release();
   });
 }
 
@@ -285,16 +284,18 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
       *runtime, [&](PyObject*& object) { return object == nullptr ? 0 : visit(object, arg); });
 }
 
-// What is there of arrays when the interpreter has ended: what comes back later is freed, and nothing is kept.
+// What is there of arrays when the interpreter has ended: what comes back later is freed, and
+// nothing is kept.
 constinit ForeignState ended_foreign_state = [] {
   ForeignState state;
   state.most_free_keepers = 0;
-  state.most_free_loans = 0;
+  state.most_free_exports = 0;
   return state;
 }();
 
-// For the collector, when the interpreter has let go of the module and no object of its types is reached from
-// anywhere: each keeps its type, and a type its module. All finalisers have run by then.
+// For the collector, when the interpreter has let go of the module and no object of its types is
+// reached from anywhere: each keeps its type, and a type its module. All finalisers have run by
+// then.
 int clear(PyObject* module) {
   Runtime* const runtime = owned_by(module);
   if (runtime == nullptr || runtime->foreign == &ended_foreign_state) return 0;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "opyard/autograd/tensor_state.h"
-#include "opyard/registry/typed.h"
+#include "opyard/detail/registry/typed.h"
 
 namespace opyard::autograd::calls {
 

@@ -23,9 +23,9 @@
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/anomaly.h"
 #include "opyard/autograd/hooks.h"
+#include "opyard/interpreter/gil.h"
 #include "opyard/keys/gradient_mode.h"
-#include "opyard/slot/gil.h"
-#include "opyard/slot/thread_context.h"
+#include "opyard/thread/thread_context.h"
 #include "pointer_map.h"
 
 namespace opyard::autograd {

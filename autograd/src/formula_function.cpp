@@ -19,9 +19,9 @@ Value ask(const Source& source, std::span<const Value> arguments, std::span<cons
     if (which == -1) {
       stack.push(constant);
     } else if (which >= 0) {
-      stack.lend(arguments[std::size_t(which)]);
+      stack.borrow(arguments[std::size_t(which)]);
     } else {
-      stack.lend(results[std::size_t(-2 - which)]);
+      stack.borrow(results[std::size_t(-2 - which)]);
     }
   }
   source.question->call_boxed(stack);

@@ -3,7 +3,7 @@
 // Depends on: base/mutex.h.
 #pragma once
 
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 
 namespace opyard::autograd {
 

@@ -1,6 +1,7 @@
 // autograd/names.cpp: in-place forms and their functional forms.
 #include "names.h"
 
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 
 namespace opyard::autograd {
@@ -21,9 +22,9 @@ const Operator* functional_form(const Operator& op) {
 }
 
 CountedPtr<const Derivative> find_derivative(const Operator& op) {
-  if (auto own = Registry::instance().derivative(op.name())) return own;
+  if (auto own = inspect::derivative(op.name())) return own;
   const Operator* const form = functional_form(op);
-  return form == nullptr ? nullptr : Registry::instance().derivative(form->name());
+  return form == nullptr ? nullptr : inspect::derivative(form->name());
 }
 
 }  // namespace opyard::autograd

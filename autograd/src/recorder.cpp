@@ -354,7 +354,7 @@ class Recording {
     return bool(edges_[edges_.size() - 1]);
   }
 
-  // The stack's arguments are gone after the call, or lent by callers that drop them.
+  // The stack's arguments are gone after the call, or borrowed by callers that drop them.
   void keep_arguments(std::span<const Value> arguments) {
     for (const Value& argument : arguments) arguments_.push_back(Value(argument));
   }

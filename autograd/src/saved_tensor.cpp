@@ -52,7 +52,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_r
   Storage& storage = *tensor.impl()->storage();
   // A tensor that a class defines, or has symbolic sizes, is kept as the object that it is.
   const bool as_it_is = tensor.impl()->policies() != 0 || tensor.keys().has(DispatchKey::Python);
-  if (storage.is_lent()) {
+  if (storage.is_borrowed()) {
     const GradientModeGuard off(GradientMode::NoGradients);
     tensor_ = calls::clone(tensor);
     version_ = version_of(tensor_);

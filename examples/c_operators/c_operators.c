@@ -24,7 +24,7 @@ static int clamp(void* context, const opyard_operator* op, uint64_t keys, opyard
   return opyard_push_double(stack, x < low ? low : x > high ? high : x);
 }
 
-/* A vector of float64, lent. */
+/* A vector of float64, borrowed. */
 static int vector_at(const opyard_stack* stack, size_t index, bool write, DLTensor* view) {
   opyard_tensor* tensor = NULL;
   int status = opyard_to_tensor(opyard_get(stack, index), &tensor);

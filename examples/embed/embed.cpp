@@ -41,7 +41,8 @@ library.impl("score", score)
 double work(opyard::embed::Interpreter& interpreter, const opyard::Tensor& shared, int calls) {
   interpreter.run(kKernel);
   const opyard::embed::Inside inside(interpreter);
-  // A tensor belongs to the interpreter that sees it, so each one sees an alias. The memory is the same.
+  // A tensor belongs to the interpreter that sees it, so each one sees an alias. The memory is the
+  // same.
   const opyard::Tensor mine = shared.alias();
   const auto score =
       opyard::require_operator("host::score").typed<double(const opyard::Tensor&, std::int64_t)>();

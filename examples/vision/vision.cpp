@@ -66,7 +66,8 @@ Tensor nms(const Tensor& boxes, const Tensor& scores, double iou_threshold) {
   return result;
 }
 
-// The value at a point, between the four elements around it; y and x count elements' centres from 0.
+// The value at a point, between the four elements around it; y and x count elements' centres from
+// 0.
 template <typename T>
 T interpolate(opyard::Accessor<const T, 2> plane, T y, T x) {
   const std::int64_t height = plane.size(0), width = plane.size(1);

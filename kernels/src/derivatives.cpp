@@ -1,11 +1,12 @@
 // kernels/derivatives.cpp: the derivative of every operator of this library that has one.
 //
-// A formula is an expression of arguments, results, and gradients of results, in the language of graphs;
-// docs/guides/gradients.md says how they are written. "None" says that no gradient flows to an argument.
+// A formula is an expression of arguments, results, and gradients of results, in the language of
+// graphs; docs/guides/gradients.md says how they are written. "None" says that no gradient flows to
+// an argument.
 //
-// Composite operators, such as matmul, stack, flatten and softmax.int, need none: what they call has some.
-// An in-place form has that of its functional form. Results of integers and bools have no gradient.
-// Those that are missing, and why:
+// Composite operators, such as matmul, stack, flatten and softmax.int, need none: what they call
+// has some. An in-place form has that of its functional form. Results of integers and bools have no
+// gradient. Those that are missing, and why:
 //
 //   div.*_mode      a step if it rounds, and div if not: call the one that is meant
 #include <opyard/library.h>

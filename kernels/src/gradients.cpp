@@ -1,8 +1,8 @@
 // kernels/gradients.cpp: operators that formulas of derivatives are made of.
 //
-// They are operators like any other, and have derivatives of their own or are made of operators that
-// have: so a gradient can be differentiated again. Those that look at no element are asked when a call is
-// recorded, and what they were asked of is not kept.
+// They are operators like any other, and have derivatives of their own or are made of operators
+// that have: so a gradient can be differentiated again. Those that look at no element are asked
+// when a call is recorded, and what they were asked of is not kept.
 #include <opyard/library.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // kernels/meta.cpp: factories and views on meta whose sizes may be symbolic.
 //
-// Kernels of other backends take sizes as plain ints. These are called boxed and take them as they came,
-// so that a fake kernel can say "as many rows as the elements tell":
+// Kernels of other backends take sizes as plain ints. These are called boxed and take them as they
+// came, so that a fake kernel can say "as many rows as the elements tell":
 //
 //   aten.empty([get_ctx().new_dynamic_size(), 3], device="meta")
 #include <opyard/library.h>

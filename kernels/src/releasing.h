@@ -1,14 +1,16 @@
 // kernels/releasing.h: from which size on a kernel lets other threads run Python code.
 //
-// A release and taking the GIL again cost 29 ns, twice that on a busy machine. The sizes are those from which that is
-// at most 1.2 % of the cheapest loop (docs/dev/performance.md has the figures): 32,768 elements of float32 are negated in
-// 2.6 us and added in 4.9; a product of 65,536 multiplications takes 4.0 us. Smaller work may hold the GIL for as long as
-// its elements are expensive: 32,767 exponentials take 0.14 ms, far less than the 5 ms after which CPython asks for it.
+// A release and taking the GIL again cost 29 ns, twice that on a busy machine. The sizes are those
+// from which that is at most 1.2 % of the cheapest loop (docs/dev/performance.md has the figures):
+// 32,768 elements of float32 are negated in 2.6 us and added in 4.9; a product of 65,536
+// multiplications takes 4.0 us. Smaller work may hold the GIL for as long as its elements are
+// expensive: 32,767 exponentials take 0.14 ms, far less than the 5 ms after which CPython asks for
+// it.
 //
-// Depends on: opyard/slot/gil.h.
+// Depends on: opyard/interpreter/gil.h.
 #pragma once
 
-#include <opyard/slot/gil.h>
+#include <opyard/interpreter/gil.h>
 
 #include <cstdint>
 #include <utility>

@@ -1,7 +1,7 @@
 // kernels/symbolic.cpp: geometry of tensors whose sizes only their elements tell.
 //
-// A size that is computed from SymInts is one itself; no kernel here compares two of them, since that
-// would ask the reasoner to decide what a fake kernel cannot know.
+// A size that is computed from SymInts is one itself; no kernel here compares two of them, since
+// that would ask the reasoner to decide what a fake kernel cannot know.
 #include "symbolic.h"
 
 #include <algorithm>

@@ -17,8 +17,8 @@
 
 #include "opyard/tensor.h"
 
-// In front of a plain loop: what one step writes, no other step reads (write.h), so the compiler may
-// turn it into vector instructions without asking whether operands overlap.
+// In front of a plain loop: what one step writes, no other step reads (write.h), so the compiler
+// may turn it into vector instructions without asking whether operands overlap.
 #ifdef __clang__
 #define OPYARD_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -44,7 +44,8 @@ class Walk {
   // One element that stands for all.
   void add_number(const void* number);
 
-  // Once, after all operands were added. Other threads may run Python code meanwhile if there are many elements.
+  // Once, after all operands were added. Other threads may run Python code meanwhile if there are
+  // many elements.
   void run(Loop loop, const void* context = nullptr);
 
  private:

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "opyard/keys/runtime_table.h"
+#include "opyard/detail/keys/runtime_table.h"
 #include "opyard/profiler/names.h"
 
 namespace opyard::profiler {

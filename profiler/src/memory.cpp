@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <new>
 
+#include "opyard/observe/gpu_trace.h"
 #include "opyard/profiler/memory.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/session.h"
-#include "opyard/slot/gpu_trace.h"
 #include "opyard/tensor/memory_listener.h"
 
 namespace opyard::profiler {

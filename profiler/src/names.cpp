@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 
 namespace opyard::profiler {
 namespace {

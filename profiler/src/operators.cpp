@@ -7,11 +7,11 @@
 #include <new>
 
 #include "json.h"
+#include "opyard/detail/registry/watch.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/session.h"
 #include "opyard/profiler/shapes.h"
 #include "opyard/registry/operator.h"
-#include "opyard/registry/watch.h"
 
 namespace opyard::profiler {
 namespace {

@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "opyard/base/alloc.h"
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 
 namespace opyard::profiler {
 

@@ -5,8 +5,8 @@
 #include <mutex>
 
 #include "opyard/base/error.h"
-#include "opyard/base/mutex.h"
 #include "opyard/base/warning.h"
+#include "opyard/detail/base/mutex.h"
 
 namespace opyard::profiler {
 namespace {

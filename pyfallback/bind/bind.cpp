@@ -4,9 +4,10 @@
 // It keeps no Python object of its own, so it may be imported late and lives as long as Python
 // lets it.
 //
-// [Interrupted] Python code runs while the module is made, such as the handler of a signal, and may raise. Then the
-// exception leaves as it is, and not as an ImportError; and what was made is forgotten at once, since pybind11
-// refuses to make a class twice: so the next import makes it anew.
+// [Interrupted] Python code runs while the module is made, such as the handler of a signal, and may
+// raise. Then the exception leaves as it is, and not as an ImportError; and what was made is
+// forgotten at once, since pybind11 refuses to make a class twice: so the next import makes it
+// anew.
 #include "runtime/python.h"
 
 #include "bind/c_function.h"
@@ -115,7 +116,8 @@ void make(py::module_& module) {
   add_c_function(module);
 }
 
-// See [Interrupted]. Classes and functions refer to each other, so that the collector has to free them.
+// See [Interrupted]. Classes and functions refer to each other, so that the collector has to free
+// them.
 void forget(const py::module_& module) {
   PyObject* const names = PyModule_GetDict(module.ptr());
   const auto all = py::reinterpret_steal<py::list>(PyDict_Keys(names));

@@ -1,7 +1,7 @@
 // bind/c_function.cpp: operators as C functions, for opyard/_library/c_function.py.
 //
-// [At exit] The objects of a program die one by one when the interpreter ends, while C code may still
-// hold the addresses, on other threads or in functions that run at the end of the process. So
+// [At exit] The objects of a program die one by one when the interpreter ends, while C code may
+// still hold the addresses, on other threads or in functions that run at the end of the process. So
 // closures that are alive then stand for ever. One whose kernel is a Python function fails with
 // InterpreterGone from then on.
 #include "bind/c_function.h"

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "bind/registry.h"
-#include "opyard/keys/named_keys.h"
+#include "opyard/detail/keys/named_keys.h"
 
 namespace py = pybind11;
 

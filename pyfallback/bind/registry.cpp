@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "opyard/keys/alias.h"
+#include "opyard/registry/dispatch_log.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
-#include "opyard/registry/trace.h"
 #include "opyard/schema/parse.h"
 
 namespace py = pybind11;
@@ -22,7 +23,7 @@ const Registry& registry() { return Registry::instance(); }
 
 std::vector<std::string> operator_names() {
   std::vector<std::string> names;
-  for (const OperatorName& name : registry().names()) names.push_back(to_string(name));
+  for (const OperatorName& name : inspect::names()) names.push_back(to_string(name));
   return names;
 }
 
@@ -30,28 +31,28 @@ void add_dumps(py::module_& module) {
   module.def("operator_names", &operator_names, "the names of all operators, in order");
   module.def(
       "dump",
-      [](const std::string& name) { return show_text(registry().dump(parse_operator_name(name))); },
+      [](const std::string& name) { return show_text(inspect::dump(parse_operator_name(name))); },
       "the registered kernels of an operator, a line each; '' where there are none");
   module.def(
       "dump_table",
       [](const std::string& name) {
-        return show_text(registry().dump_table(parse_operator_name(name)));
+        return show_text(inspect::dump_table(parse_operator_name(name)));
       },
       "the kernel of each key of an operator, a line each");
   module.def(
       "metadata",
       [](const std::string& name) {
-        return show_text(registry().metadata(parse_operator_name(name)));
+        return show_text(inspect::metadata(parse_operator_name(name)));
       },
       "what other programs need to know of an operator, as JSON");
   module.def(
-      "dangling", [] { return show_texts(registry().dangling()); },
+      "dangling", [] { return show_texts(inspect::dangling()); },
       "the dumps of operators that have kernels and no definition");
   module.def(
-      "check_invariants", [] { registry().check_invariants(); },
+      "check_invariants", [] { inspect::check_invariants(); },
       "raises RuntimeError where a stored table is not the computed one");
   module.def(
-      "retired_count", [] { return registry().retired_count(); },
+      "retired_count", [] { return inspect::retired_count(); },
       "kernels that were taken back and are not freed yet");
   module.def(
       "reclaim", [] { Registry::instance().reclaim(); }, "frees those that no call can be using");
@@ -61,7 +62,7 @@ void add_dumps(py::module_& module) {
 py::list what_if(const std::string& name, int key, int change) {
   py::list rows;
   for (const TableChange& at :
-       registry().what_if(parse_operator_name(name), DispatchKey(key), WhatIf(change))) {
+       inspect::what_if(parse_operator_name(name), DispatchKey(key), WhatIf(change))) {
     rows.append(py::make_tuple(int(at.key), show_text(at.before), show_text(at.after)));
   }
   return rows;
@@ -70,7 +71,7 @@ py::list what_if(const std::string& name, int key, int change) {
 // (number, seconds since the epoch, added, thing, name, key, provenance, registration)
 py::list history() {
   py::list rows;
-  for (const RegistryEvent& event : registry().history()) {
+  for (const RegistryEvent& event : inspect::history()) {
     const std::chrono::duration<double> since_epoch = event.time.time_since_epoch();
     rows.append(py::make_tuple(event.number, since_epoch.count(), event.added, int(event.thing),
                                event.name, int(event.key), show_text(event.provenance),
@@ -87,37 +88,37 @@ void add_foresight_and_memory(py::module_& module) {
 void add_questions(py::module_& module) {
   module.def(
       "python_module",
-      [](const std::string& name) { return registry().python_module(parse_operator_name(name)); },
+      [](const std::string& name) { return inspect::python_module(parse_operator_name(name)); },
       "the module of an operator's fake kernel and what else its author said, or two empty texts");
   module.def(
       "has_kernel",
-      [](const std::string& name) { return registry().has_kernel(parse_operator_name(name)); },
+      [](const std::string& name) { return inspect::has_kernel(parse_operator_name(name)); },
       "whether an operator has kernels, defined or not");
   module.def(
       "has_kernel_at",
       [](const std::string& name, int key) {
-        return registry().has_kernel_at(parse_operator_name(name), DispatchKey(key));
+        return inspect::has_kernel_at(parse_operator_name(name), DispatchKey(key));
       },
       "whether an operator has a kernel at exactly this key");
   module.def(
       "has_kernel_at_any",
       [](const std::string& name, std::uint64_t keys) {
-        return registry().has_kernel_at_any(parse_operator_name(name),
-                                            DispatchKeySet(DispatchKeySet::RAW, keys));
+        return inspect::has_kernel_at_any(parse_operator_name(name),
+                                          DispatchKeySet(DispatchKeySet::RAW, keys));
       },
       "whether an operator has a kernel at a key of this set, given by its bits");
   module.def(
       "has_computed_kernel",
       [](const std::string& name, int key) {
-        return registry().has_computed_kernel(parse_operator_name(name), DispatchKey(key));
+        return inspect::has_computed_kernel(parse_operator_name(name), DispatchKey(key));
       },
       "whether a call that goes to this key finds a kernel");
   module.def(
       "rule_at",
       [](const std::string& name, int key) {
         const OperatorName op = parse_operator_name(name);
-        registry().has_computed_kernel(op, DispatchKey(key));  // raises for what is no runtime key
-        return registry().resolve(registry().require(op), DispatchKey(key)).rule;
+        inspect::has_computed_kernel(op, DispatchKey(key));  // raises for what is no runtime key
+        return inspect::resolve(registry().require(op), DispatchKey(key)).rule;
       },
       "the rule by which a kernel serves this key, as in dump_table()");
   module.def(
@@ -127,16 +128,16 @@ void add_questions(py::module_& module) {
   module.def(
       "is_fallthrough",
       [](const std::string& name, int key) {
-        return registry().is_fallthrough(parse_operator_name(name), DispatchKey(key));
+        return inspect::is_fallthrough(parse_operator_name(name), DispatchKey(key));
       },
       "whether calls pass this key by");
   module.def(
-      "has_fallback", [](int key) { return registry().has_fallback(DispatchKey(key)); },
+      "has_fallback", [](int key) { return inspect::has_fallback(DispatchKey(key)); },
       "whether a fallback is registered for this key");
   module.def(
-      "set_dispatch_trace", [](bool on) { set_dispatch_trace(on); },
+      "set_dispatch_log", [](bool on) { set_dispatch_log(on); },
       "shows every call of the process on the standard error stream, or no more");
-  module.def("dispatch_trace", [] { return dispatch_trace(); }, "whether it does");
+  module.def("dispatch_log", [] { return dispatch_log(); }, "whether it does");
 }
 
 }  // namespace

@@ -183,7 +183,8 @@ py::tuple answer(const std::optional<std::string>& why) {
   return py::make_tuple(!why.has_value(), why.value_or(""));
 }
 
-// For pickle and copy: the text is parsed again, by a function of the package whose name is all that is pickled.
+// For pickle and copy: the text is parsed again, by a function of the package whose name is all
+// that is pickled.
 py::tuple reduce(const Schema& self, int) {
   const py::object parse = py::module_::import("opyard.schema").attr("parse");
   return py::make_tuple(parse, py::make_tuple(to_string(self)));
@@ -263,8 +264,8 @@ void refuse_new(py::object type, const char* maker) {
       "cannot create '" + std::string(py::str(type.attr("__name__"))) + "' objects; " + maker;
   type.attr("__new__") = py::cpp_function(
       [text](const py::args&, const py::kwargs&) -> py::object { throw py::type_error(text); });
-  // Last: an assignment to the attribute sets the slot. So not even the __new__ of pybind11's base class, or
-  // of a subclass that calls it, makes one.
+  // Last: an assignment to the attribute sets the slot. So not even the __new__ of pybind11's base
+  // class, or of a subclass that calls it, makes one.
   reinterpret_cast<PyTypeObject*>(type.ptr())->tp_new = refuse_new_object;
 }
 

@@ -1,7 +1,7 @@
 // bind/text.h: texts of C++ that name files, as Python's.
 //
-// A file's name need not be UTF-8, and pybind11's own conversion would raise. As in the messages of errors, what is
-// none is shown by its escapes.
+// A file's name need not be UTF-8, and pybind11's own conversion would raise. As in the messages of
+// errors, what is none is shown by its escapes.
 //
 // Depends on: pybind11.
 #pragma once

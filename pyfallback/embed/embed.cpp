@@ -1,12 +1,12 @@
 // embed/embed.cpp: the life of an interpreter that a C++ program begins.
 //
-// [Owner] CPython wants an interpreter to end on the thread on which it began: the module threading takes that
-// one for its main thread. So each has a thread of its own, which begins it, waits, and ends it; programs
-// may then let go of it anywhere.
+// [Owner] CPython wants an interpreter to end on the thread on which it began: the module threading
+// takes that one for its main thread. So each has a thread of its own, which begins it, waits, and
+// ends it; programs may then let go of it anywhere.
 //
-// [Lock] Beginning and ending take one lock of the process, since CPython 3.12 fails now and then where two
-// threads do it at once. It is the one lock of ours under which a GIL is taken, so nobody may come to
-// it from inside an interpreter, and none of our other locks is taken before it.
+// [Lock] Beginning and ending take one lock of the process, since CPython 3.12 fails now and then
+// where two threads do it at once. It is the one lock of ours under which a GIL is taken, so nobody
+// may come to it from inside an interpreter, and none of our other locks is taken before it.
 #include "opyard/embed.h"
 
 #include <atomic>
@@ -17,8 +17,8 @@
 #include <thread>
 
 #include "embed/library.h"
-#include "opyard/base/mutex.h"
 #include "opyard/base/warning.h"
+#include "opyard/detail/base/mutex.h"
 
 namespace opyard::embed {
 namespace {
@@ -239,7 +239,8 @@ void end_python(detail::Place& place) {
   place.python().Py_FinalizeEx();
 }
 
-// The current thread state is then that of the new interpreter, or null with the reason in `failure`.
+// The current thread state is then that of the new interpreter, or null with the reason in
+// `failure`.
 void* make_interpreter(const PythonLibrary& python, Gil gil, std::string& failure) {
   if (!python.can_isolate()) return python.Py_NewInterpreter();
   const bool own = gil == Gil::Own;

@@ -1,6 +1,7 @@
 // gradients/functions.cpp: functions as Python sees them, and functions that are Python's.
 #include "gradients/gradients.h"
 
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/clear.h"
 
@@ -137,7 +138,7 @@ py::object formulas(const py::object& op) {
     const PythonTable& known = table();
     const Operator* const found = known.unwrap_operator(&known, op.ptr());
     if (found == nullptr) throw_python_exception(known);
-    derivative = Registry::instance().derivative(found->name());
+    derivative = inspect::derivative(found->name());
     return Py_NewRef(Py_None);
   });
   if (!derivative) return py::none();

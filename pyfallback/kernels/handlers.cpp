@@ -1,10 +1,10 @@
 // kernels/handlers.cpp: asking handlers in turn, until one answers.
 //
-// [Order] Modes are asked first, the innermost first. A mode is hidden while its handler runs, and so
-// are those inside of it, which have answered NotImplemented. Then come the classes of the tensors, a
-// subclass before its superclass, else from left to right; the modes are there again for them, since
-// what a class unwraps may be what a mode was waiting for. Where all answer NotImplemented the call
-// raises TypeError.
+// [Order] Modes are asked first, the innermost first. A mode is hidden while its handler runs, and
+// so are those inside of it, which have answered NotImplemented. Then come the classes of the
+// tensors, a subclass before its superclass, else from left to right; the modes are there again for
+// them, since what a class unwraps may be what a mode was waiting for. Where all answer
+// NotImplemented the call raises TypeError.
 //
 // Functions are aligned for the reason in operators/direct_call.cpp, [Places].
 //
@@ -21,10 +21,10 @@
 #include "objects/tensor/tensor.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
-#include "opyard/base/small_vector.h"
+#include "opyard/detail/base/small_vector.h"
+#include "opyard/detail/thread/key_snapshot.h"
 #include "opyard/registry/handlers.h"
-#include "opyard/slot/entry_keys.h"
-#include "opyard/slot/modes.h"
+#include "opyard/thread/modes.h"
 #include "runtime/clear.h"
 #include "runtime/enter_python.h"
 #include "runtime/types.h"
@@ -55,8 +55,9 @@ std::string describe_handler(const void* who) {
                      reinterpret_cast<PyTypeObject*>(answer.type.get())->tp_name);
 }
 
-// No keyword arguments, as an empty dictionary that nobody else holds: the one of the calls before, unless a
-// handler kept it or wrote to it. A dictionary for each call would cost more (bench row subclass).
+// No keyword arguments, as an empty dictionary that nobody else holds: the one of the calls before,
+// unless a handler kept it or wrote to it. A dictionary for each call would cost more (bench row
+// subclass).
 Owned no_kwargs(Runtime& runtime) {
   PyObject*& kept = runtime.empty_kwargs;
   if (kept == nullptr || Py_REFCNT(kept) != 1 || PyDict_GET_SIZE(kept) != 0) {
@@ -66,8 +67,8 @@ Owned no_kwargs(Runtime& runtime) {
   return Owned::share(kept);
 }
 
-// Calls a handler as it lies on the type of a mode, or the function of a class's handler. A rule of an
-// operator is called with the receiver first, whatever it is. The caller keeps it alive.
+// Calls a handler as it lies on the type of a mode, or the function of a class's handler. A rule of
+// an operator is called with the receiver first, whatever it is. The caller keeps it alive.
 [[gnu::aligned(64)]] Owned ask(HandlerCall& call, const Asked& asked, PyObject* function,
                                bool is_rule = false) {
   Runtime& runtime = call.runtime;
@@ -83,23 +84,23 @@ Owned no_kwargs(Runtime& runtime) {
   // What is no Python function is bound to its receiver already.
   PyObject** const first = plain ? all + 2 : all + 3;
   const auto count = std::size_t(std::end(all) - first);
-  const ForgetEntryKeys anew;
+  const HideKeySnapshot anew;
   return require(runtime, in_python([&] {
                    return call_function(plain ? function : bound.get(), first,
                                         count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
                  }));
 }
 
-// [Kept] What was found out about the handler of a class is kept in the class, as a tuple under a name
-// of ours: the attribute as it lies on the type, the function that is called with the class first, and
-// the tuple (class,). A subclass finds that of its superclass, and a changed class an old one; both
-// differ in one of the items, and then it is made anew.
+// [Kept] What was found out about the handler of a class is kept in the class, as a tuple under a
+// name of ours: the attribute as it lies on the type, the function that is called with the class
+// first, and the tuple (class,). A subclass finds that of its superclass, and a changed class an
+// old one; both differ in one of the items, and then it is made anew.
 enum Kept { kRaw, kFunction, kTypes };
 
 PyObject* kept_item(PyObject* kept, Kept item) { return PyTuple_GET_ITEM(kept, item); }
 
-// Whether an attribute under that name is a tuple as make_kept() makes them: whoever writes the class can
-// put anything there, such as what was copied from another class.
+// Whether an attribute under that name is a tuple as make_kept() makes them: whoever writes the
+// class can put anything there, such as what was copied from another class.
 bool is_kept(PyObject* attribute) {
   if (!PyTuple_CheckExact(attribute) || PyTuple_GET_SIZE(attribute) != 3) return false;
   PyObject* const types = kept_item(attribute, kTypes);
@@ -156,8 +157,8 @@ OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
     return Owned::share(near.kept);
   }
   Owned kept = find_handler(runtime, type);
-  // What was just made changed the class; then it is remembered the next time. A class that takes no
-  // attributes does not hold it, so that it dies with this call.
+  // What was just made changed the class; then it is remembered the next time. A class that takes
+  // no attributes does not hold it, so that it dies with this call.
   if (kept && version != 0 && version == type_version(runtime, type) &&
       lookup_on_type(type, runtime.kept_name) == kept.get()) {
     near = {type, version, kept.get()};
@@ -179,7 +180,8 @@ class Classes {
     for (const Item& item : items_) drop_reference(item.kept);
   }
 
-  // Where it has a handler and is not there yet: before the first of its superclasses, else at the end.
+  // Where it has a handler and is not there yet: before the first of its superclasses, else at the
+  // end.
   void add(Runtime& runtime, PyTypeObject* type) {
     for (const Item& known : items_) {
       if (known.type == type) return;

@@ -1,7 +1,7 @@
 // kernels/modes.cpp: entering and leaving modes.
 #include "kernels/modes.h"
 
-#include "opyard/slot/modes.h"
+#include "opyard/thread/modes.h"
 #include "runtime/errors.h"
 #include "runtime/types.h"
 

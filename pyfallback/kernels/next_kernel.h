@@ -1,8 +1,9 @@
 // kernels/next_kernel.h: a Python function as a kernel that can go on to the one that it covers.
 //
-// The function gets a callable before the arguments of the operator, behind the key set where it asks
-// for that: call_next(*args, **kwargs) calls what lies below (registry/next.h) with the keys of the
-// call. The object is made for one call; kept longer, and on any thread, it still leads there.
+// The function gets a callable before the arguments of the operator, behind the key set where it
+// asks for that: call_next(*args, **kwargs) calls what lies below (registry/next.h) with the keys
+// of the call. The object is made for one call; kept longer, and on any thread, it still leads
+// there.
 //
 // Depends on: operators/{overload,gc_visible_functions}.h, registry/next.h, registry/kernel.h.
 #pragma once
@@ -14,7 +15,8 @@
 
 namespace opyard::python {
 
-// A kernel that calls `function` so, which it puts into `shown` as long as it keeps it. With the GIL held.
+// A kernel that calls `function` so, which it puts into `shown` as long as it keeps it. With the
+// GIL held.
 Kernel make_next_kernel(Runtime& runtime, PyObject* function, bool with_keyset,
                         GcVisibleFunction shown);
 

@@ -1,8 +1,8 @@
 // kernels/python_dispatcher.cpp: an operator's cache, and running what is in it.
 //
-// [Cache] A dictionary of the operator's Python object: the number of a key leads to (the address of the
-// record that stood there, the address of its Python function, what the hook said). An entry holds
-// while both addresses are those of the table, so that registrations need not know of caches.
+// [Cache] A dictionary of the operator's Python object: the number of a key leads to (the address
+// of the record that stood there, the address of its Python function, what the hook said). An entry
+// holds while both addresses are those of the table, so that registrations need not know of caches.
 #include "kernels/python_dispatcher.h"
 
 #include <fmt/format.h>
@@ -11,9 +11,10 @@
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
-#include "opyard/registry/recorder.h"
+#include "opyard/detail/registry/recorder.h"
+#include "opyard/detail/thread/thread_dispatcher.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
-#include "opyard/slot/thread_dispatcher.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
@@ -114,7 +115,7 @@ PyObject* python_function(PyObject* module, PyObject* args) {
     detail::enter_thread();
     const detail::CallDepth depth;
     const PythonKernel* const kernel =
-        find_python_kernel(runtime, *Registry::instance().resolve(op, to_dispatch_key(key)).record);
+        find_python_kernel(runtime, *inspect::resolve(op, to_dispatch_key(key)).record);
     const bool plain = kernel != nullptr && kernel->convention.is_plain();
     return Owned::share(plain ? kernel->function : Py_None).release();
   });
@@ -158,7 +159,7 @@ void dispatch_in_python(Runtime& runtime, const Operator& op, DispatchKeySet key
                                     stack);
       }
       const DispatchKey other = to_dispatch_key(found.get());
-      if (other != key) record = Registry::instance().resolve(op, other).record;
+      if (other != key) record = inspect::resolve(op, other).record;
     } catch (const PythonErrorSet&) {
       throw_python_error(runtime);
     }

@@ -1,8 +1,8 @@
 // kernels/python_dispatcher.h: choosing in Python what runs at a key.
 //
-// While it is enabled on a thread, each call asks a cache of its operator, key -> what runs there. What
-// the cache does not have, the hook `get_dispatch` says: a function, or a key, for the kernel that
-// stands there. Either way calls from inside go through the Python dispatcher again.
+// While it is enabled on a thread, each call asks a cache of its operator, key -> what runs there.
+// What the cache does not have, the hook `get_dispatch` says: a function, or a key, for the kernel
+// that stands there. Either way calls from inside go through the Python dispatcher again.
 //
 // Depends on: runtime/runtime.h, registry/operator.h.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace opyard::python {
 
-// Runs a boxed call with this set: what the slot `python_dispatcher` does. Any thread.
+// Runs a boxed call with this set: what the function `python_dispatcher` does. Any thread.
 void dispatch_in_python(Runtime& runtime, const Operator& op, DispatchKeySet keys, Stack& stack);
 
 // The functions of _C for it, ended by a null row.

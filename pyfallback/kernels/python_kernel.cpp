@@ -20,6 +20,7 @@
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/clear.h"
 #include "runtime/enter_python.h"
@@ -206,7 +207,7 @@ void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey k
                              DispatchKeySet keys, Stack& stack, KernelConvention convention) {
   detail::enter_thread();
   const detail::CallDepth depth;  // keeps the record
-  const Registry::Resolution found = Registry::instance().resolve(op, key);
+  const inspect::Resolution found = inspect::resolve(op, key);
   const PythonKernel* const kernel = find_python_kernel(runtime, *found.record);
   if (kernel == nullptr) {
     fail(ErrorKind::NoKernel,

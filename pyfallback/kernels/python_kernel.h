@@ -16,7 +16,8 @@
 
 namespace opyard::python {
 
-// A kernel that calls `function`, which it puts into `shown` as long as it keeps it. With the GIL held.
+// A kernel that calls `function`, which it puts into `shown` as long as it keeps it. With the GIL
+// held.
 Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention convention,
                           GcVisibleFunction shown);
 
@@ -26,8 +27,8 @@ extern const PythonKernelCalls python_kernel_calls;
 // The kernel behind a record, or null where it is none of this interpreter's.
 const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& record) noexcept;
 
-// A function's name, for the report of what is left; of an object that is no function, the class's. With
-// the GIL held.
+// A function's name, for the report of what is left; of an object that is no function, the class's.
+// With the GIL held.
 std::string name_of_function(PyObject* function);
 
 // Calls a function with the arguments on the stack, which its results replace. With the GIL held.
@@ -35,9 +36,9 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
                           const Returner& returner, const Operator& op, DispatchKeySet keys,
                           Stack& stack);
 
-// The same with the function that is registered for an operator and a runtime key: what the slot
-// `python_op_registration_trampoline` does. Raises NoKernel where none of this interpreter's stands
-// there. Any thread.
+// The same with the function that is registered for an operator and a runtime key: what the
+// function `python_op_registration_trampoline` does. Raises NoKernel where none of this
+// interpreter's stands there. Any thread.
 void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey key,
                              DispatchKeySet keys, Stack& stack, KernelConvention convention);
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "objects/arrays/shared_memory.h"
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/value/alias.h"
-#include "opyard/value/dict_object.h"
 #include "runtime/clear.h"
 
 namespace opyard::python {
@@ -38,8 +38,8 @@ bool share_memory(const Value& one, const Value& other) noexcept {
   return first != nullptr && second != nullptr && shares_memory(*first, *second);
 }
 
-// Appends the tensors that can be reached through a value, one of them as often as it is met. `seen`
-// has what elements were taken of, which may lie in itself.
+// Appends the tensors that can be reached through a value, one of them as often as it is met.
+// `seen` has what elements were taken of, which may lie in itself.
 void append_tensors(const Value& value, std::vector<Value>& found, std::vector<const void*>& seen) {
   if (value.is_tensor()) {
     found.push_back(value);
@@ -81,8 +81,8 @@ bool share_memory(const std::vector<Value>& some, const std::vector<Value>& othe
   return false;
 }
 
-// Sorted, since lists may be long: what shares memory with anything then does so with its neighbour,
-// empty storages aside, which are shared only as objects.
+// Sorted, since lists may be long: what shares memory with anything then does so with its
+// neighbour, empty storages aside, which are shared only as objects.
 bool share_memory_among_themselves(const std::vector<Value>& tensors) {
   std::vector<const Storage*> storages;
   for (const Value& each : tensors) {

@@ -9,7 +9,8 @@
 //
 // The rule is chosen when the kernel is registered. Calls whose objects are ready are looked at by
 // operators/direct_call.cpp, which comes here only with what it takes for a breach. It compares
-// storages alone: a Tensor that the kernel made on an argument's bytes, as from_numpy() does, passes.
+// storages alone: a Tensor that the kernel made on an argument's bytes, as from_numpy() does,
+// passes.
 //
 // Depends on: operators/python_function.h, kernels/results.h.
 #pragma once
@@ -23,8 +24,8 @@
 
 namespace opyard::python {
 
-// Raises BadReturn where the results of `function` break the rule. `arguments` are the call's, in the
-// order of the schema. With the GIL held.
+// Raises BadReturn where the results of `function` break the rule. `arguments` are the call's, in
+// the order of the schema. With the GIL held.
 void check_results(ResultRule rule, const Returner& returner, PyObject* function,
                    const Operator& op, std::span<const Value> arguments,
                    std::span<const Value> results);

@@ -23,8 +23,8 @@ struct Returner {
   std::string text() const { return describe(who); }
 };
 
-// Puts what `object` stands for on the stack. Raises BadReturn where it does not fit the schema, and
-// what the conversion raises. With the GIL held.
+// Puts what `object` stands for on the stack. Raises BadReturn where it does not fit the schema,
+// and what the conversion raises. With the GIL held.
 void push_results(Runtime& runtime, const Returner& returner, const Operator& op, PyObject* object,
                   Stack& stack);
 

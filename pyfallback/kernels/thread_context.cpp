@@ -1,7 +1,7 @@
 // kernels/thread_context.cpp: capturing a thread's keys and modes, and calling with them.
 #include "kernels/thread_context.h"
 
-#include "opyard/slot/thread_context.h"
+#include "opyard/thread/thread_context.h"
 #include "runtime/errors.h"
 #include "runtime/types.h"
 
@@ -30,8 +30,8 @@ PyObject* capture(PyObject*, PyObject*) {
   });
 }
 
-// run_in_thread_context(context, keep, function, args, kwargs): with `keep` the context becomes what
-// the function left.
+// run_in_thread_context(context, keep, function, args, kwargs): with `keep` the context becomes
+// what the function left.
 PyObject* run(PyObject*, PyObject* arguments) {
   return entry_from_python([&] {
     PyObject* capsule = nullptr;

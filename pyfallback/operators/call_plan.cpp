@@ -58,10 +58,10 @@ void set_details(ArgumentMismatch& mismatch, std::string_view text) {
 }
 
 // `arrays` is the owner.
-void lend_to(Stack& stack, TensorImpl* array) {
-  Tensor lent(CountedPtr<TensorImpl>::steal(array));
-  stack.lend(lent);
-  static_cast<void>(lent.release_impl());
+void borrow_to(Stack& stack, TensorImpl* array) {
+  Tensor borrowed(CountedPtr<TensorImpl>::steal(array));
+  stack.borrow(borrowed);
+  static_cast<void>(borrowed.release_impl());
 }
 
 bool is_list_of_ints(const Type& type) {
@@ -145,7 +145,7 @@ bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, 
     arrays.set_written(parameters_[position].is_written);
     if (parameters_[position].is_tensor && given != Py_None && !is_tensor(runtime, given)) {
       if (TensorImpl* const array = arrays.convert(runtime, given)) {
-        lend_to(stack, array);
+        borrow_to(stack, array);
         return true;
       }
     }
@@ -201,11 +201,11 @@ bool CallPlan::bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, P
       }
       stack.push(*default_value);
     } else if (parameter.is_tensor && Py_TYPE(given) == runtime.tensor_type) {
-      stack.lend(tensor_unchecked(given));
+      stack.borrow(tensor_unchecked(given));
     } else if (TensorImpl* const array = parameter.is_tensor && !parameter.is_written
-                                             ? arrays.lend_of_known_type(runtime, given)
+                                             ? arrays.export_of_known_type(runtime, given)
                                              : nullptr) {
-      lend_to(stack, array);
+      borrow_to(stack, array);
     } else if (!convert(runtime, i, given, stack, arrays, mismatch, only_candidate)) {
       stack.drop(i);
       return false;
@@ -258,8 +258,8 @@ bool CallPlan::bind_numbers(Runtime& runtime, PyObject* const* args, Py_ssize_t 
   return !made.empty() && bind(runtime, all.data(), count, names, stack, arrays, mismatch, true);
 }
 
-// A library counts storage offsets from where its own memory begins, which may be before the array's first element; the
-// tensor that stands for the array begins there.
+// A library counts storage offsets from where its own memory begins, which may be before the
+// array's first element; the tensor that stands for the array begins there.
 void CallPlan::move_offset(Runtime& runtime, Stack& stack, const ForeignArguments& arrays) const {
   const std::span<Value> values = stack.top(parameters_.size());
   Value& offset = values[storage_offset_];

@@ -4,11 +4,12 @@
 // names, defaults as values, what may be given by position. Binding walks it once, puts the
 // arguments straight onto the stack, and builds no dictionary and no tuple.
 //
-// Where the arguments do not fit, the failure is found once, as a ArgumentMismatch, and put into words only
-// where nobody takes the call: looking a second time may run an __index__ that answers otherwise.
-// The texts are kept to the letter, since people match on them.
+// Where the arguments do not fit, the failure is found once, as a ArgumentMismatch, and put into
+// words only where nobody takes the call: looking a second time may run an __index__ that answers
+// otherwise. The texts are kept to the letter, since people match on them.
 //
-// Depends on: operators/direct_call.h, objects/arrays/foreign_array.h, registry/operator.h, value/stack.h.
+// Depends on: operators/direct_call.h, objects/arrays/foreign_array.h, registry/operator.h,
+// value/stack.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -45,17 +46,18 @@ class CallPlan {
   // Binds vectorcall arguments and pushes one value an argument of the schema. Where they do
   // not fit it gives false, with what was wrong in `mismatch`; the stack is then as it was. Throws
   // where a conversion raises; that something names nothing is raised where this is the only
-  // candidate, else a mismatch. Tensors are lent: the caller's references keep them alive, and `arrays` those
-  // that stand for arrays of other libraries.
+  // candidate, else a mismatch. Tensors are borrowed: the caller's references keep them alive, and
+  // `arrays` those that stand for arrays of other libraries.
   bool bind(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
             Stack& stack, ForeignArguments& arrays, ArgumentMismatch& mismatch,
             bool only_candidate) const;
-  // The same with the ints at the end as one list, if that is what a schema of aten ends in: reshape(x, 3, 2)
-  // for reshape(x, [3, 2]). False if they do not fit so, either; the stack is then as it was.
+  // The same with the ints at the end as one list, if that is what a schema of aten ends in:
+  // reshape(x, 3, 2) for reshape(x, [3, 2]). False if they do not fit so, either; the stack is then
+  // as it was.
   OPYARD_COLD bool bind_spread(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
                                PyObject* names, Stack& stack, ForeignArguments& arrays) const;
-  // The same with numbers for tensors beside another tensor, for operators of arithmetic: add.Tensor(x, 1).
-  // `made` keeps what was made of them until the call has returned.
+  // The same with numbers for tensors beside another tensor, for operators of arithmetic:
+  // add.Tensor(x, 1). `made` keeps what was made of them until the call has returned.
   OPYARD_COLD bool bind_numbers(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
                                 PyObject* names, Stack& stack, ForeignArguments& arrays,
                                 std::vector<Owned>& made) const;
@@ -113,15 +115,17 @@ class CallPlan {
   // that the check that each call makes anyway refuses it.
   static constexpr Py_ssize_t kCannotBeCalled = -1;
   Py_ssize_t positional_ = 0;
-  // The position of an argument called storage_offset, behind a tensor that it counts in; 0 if there is none.
+  // The position of an argument called storage_offset, behind a tensor that it counts in; 0 if
+  // there is none.
   std::size_t storage_offset_ = 0;
-  // Of aten: whether the last one that may be given by position is a list of ints, with nothing but tensors before it.
+  // Of aten: whether the last one that may be given by position is a list of ints, with nothing but
+  // tensors before it.
   bool ends_in_ints_ = false;
   bool takes_numbers_ = false;
 };
 
-// The results of an operator, on top of the stack, as one Python object: None, the one, or a tuple of
-// them. Takes them from the stack.
+// The results of an operator, on top of the stack, as one Python object: None, the one, or a tuple
+// of them. Takes them from the stack.
 PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack);
 // The same for a call with arguments from Python: tensors become arrays where those were given.
 PyObject* take_results(Runtime& runtime, const Operator& op, Stack& stack,

@@ -3,11 +3,12 @@
 // [Defaults] A function in Python must not see an argument that equals its default (see
 // kernels/call_arguments.h), so such a call goes through the stack, which leaves it out.
 //
-// [Places] What every call runs begins a cache line. Where such functions lie is otherwise up to what is
-// linked before them, and moves the bench rows python_names and subclass by a tenth.
+// [Places] What every call runs begins a cache line. Where such functions lie is otherwise up to
+// what is linked before them, and moves the bench rows python_names and subclass by a tenth.
 //
-// [C++ calls] C++ kernels are called by their C++ signature. Each signature in the table has a function of its
-// own, which is instantiated for it: the arguments' conversions and the call are one function.
+// [C++ calls] C++ kernels are called by their C++ signature. Each signature in the table has a
+// function of its own, which is instantiated for it: the arguments' conversions and the call are
+// one function.
 #include "operators/direct_call.h"
 
 #include <array>
@@ -19,9 +20,9 @@
 #include "objects/convert/convert.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/integer.h"
+#include "opyard/detail/registry/observed_call.h"
+#include "opyard/detail/registry/recorder.h"
 #include "opyard/registry/handlers.h"
-#include "opyard/registry/recorder.h"
-#include "opyard/registry/watched.h"
 #include "opyard/value/scalar.h"
 #include "runtime/clear.h"
 #include "runtime/exit.h"
@@ -117,8 +118,8 @@ const Storage& memory_of(PyObject* tensor) noexcept {
   return *tensor_unchecked(tensor).impl()->storage();
 }
 
-// One argument of a C++ function, from the object that was given, else from its default; false where
-// the object is not ready.
+// One argument of a C++ function, from the object that was given, else from its default; false
+// where the object is not ready.
 template <typename A>
 struct Taken;
 template <>
@@ -281,7 +282,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   const std::uint32_t outer = detail::begin_reading();
   keys = op_.call_keys(keys);
   const Record& record = op_.record(keys);
-  if (record.lasting && names == nullptr) {
+  if (record.call_as != CallAs::Guarded && names == nullptr) {
     const std::type_info* const signature = record.signature;
     const TypedFunction function = record.typed;
     void* const context = record.context;
@@ -296,7 +297,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
       detail::end_reading(outer);
       return pass_recorder(runtime, record, keys, overload, args, flags, names);
     }
-    if (__builtin_expect(record.role == RecordRole::View, 0)) {
+    if (__builtin_expect(record.role == RecordRole::PerInterpreter, 0)) {
       const detail::CallDepth depth;
       detail::end_reading(outer);
       return call_view(runtime, keys, args, flags, names);
@@ -329,7 +330,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   if (!detail::passes(recorder, may_need)) return nullptr;
   keys = detail::below_layer(keys);
   const Record& record = op_.settle(keys);
-  if (record.lasting && names == nullptr) {
+  if (record.call_as != CallAs::Guarded && names == nullptr) {
     if (__builtin_expect(record.signature != signature_, 0)) learn(record.signature);
     if (cpp_call_ == nullptr) return nullptr;
     return cpp_call_(runtime, op_.schema(), args, count, record.typed, record.context, keys);
@@ -360,8 +361,8 @@ bool DirectCall::fits_cpp_call(PyObject* const* args, std::size_t count) const {
   return true;
 }
 
-// Inside a CallDepth. Watchers are told of a call that is made here, and of no other: so what could make it go
-// through the stack after all is asked first.
+// Inside a CallDepth. Watchers are told of a call that is made here, and of no other: so what could
+// make it go through the stack after all is asked first.
 [[gnu::aligned(64)]] PyObject* DirectCall::call_watched(Runtime& runtime, const Record& watch,
                                                         DispatchKeySet keys, PyObject* const* args,
                                                         std::size_t flags, PyObject* names) const {
@@ -369,17 +370,17 @@ bool DirectCall::fits_cpp_call(PyObject* const* args, std::size_t count) const {
   if (detail::wants_values(watch)) return nullptr;
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
   const Record& record = detail::record_behind(op_, keys);
-  if (record.lasting && names == nullptr) {
+  if (record.call_as != CallAs::Guarded && names == nullptr) {
     if (record.signature != signature_) learn(record.signature);
     if (cpp_call_ == nullptr || !fits_cpp_call(args, count)) return nullptr;
-    const detail::WatchedCall watched(op_, watch, keys);
+    const detail::ObservedCall watched(op_, watch, keys);
     return cpp_call_(runtime, op_.schema(), args, count, record.typed, record.context, keys);
   }
   if (record.boxed != python_run_) return nullptr;
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   const KernelConvention& convention = kernel.convention;
   if (&kernel.runtime != &runtime || convention.with_keyset || convention.with_op) return nullptr;
-  const detail::WatchedCall watched(op_, watch, keys);
+  const detail::ObservedCall watched(op_, watch, keys);
   return call_function(runtime, record, args, flags, names);
 }
 
@@ -389,8 +390,8 @@ void DirectCall::learn(const std::type_info* signature) const {
 }
 
 // Finds each name among the keyword-only parameters, in their order. One of the others, or another
-// order, goes through the stack: a function gets by position what may be given by position, and names
-// in the order of the schema.
+// order, goes through the stack: a function gets by position what may be given by position, and
+// names in the order of the schema.
 [[gnu::aligned(64)]] bool DirectCall::join_keywords(const Runtime& runtime, PyObject* const* values,
                                                     PyObject* names, DispatchKeySet& keys) const {
   std::uint64_t given = 0;
@@ -456,8 +457,8 @@ void DirectCall::learn(const std::type_info* signature) const {
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
   Owned result = checked(
       in_python([&] { return python::call_function(kernel.function, args, flags, names); }));
-  // One new tensor, as most give, needs no more than a look at the memory. Without this such calls cost
-  // 3 ns more.
+  // One new tensor, as most give, needs no more than a look at the memory. Without this such calls
+  // cost 3 ns more.
   if (kernel.convention.rule == ResultRule::Fresh && results_.size() == 1 &&
       Py_TYPE(result.get()) == runtime.tensor_type && is_for_tensors(results_[0]) &&
       __builtin_expect(is_apart(args, count, names, result.get()), 1)) {

@@ -1,13 +1,13 @@
 // operators/direct_call.h: calls whose arguments go to the kernel as they lie in the argument array.
 //
-// A call from Python need not go through the stack where its arguments are ready: where an object is
-// what the boxed route would make of it. Then
+// A call from Python need not go through the stack where its arguments are ready: where an object
+// is what the boxed route would make of it. Then
 //   - a kernel in Python gets the caller's own array, and its result is the result;
 //   - handlers of modes and classes get the caller's own objects likewise;
 //   - a kernel in C++ of one of the commonest signatures gets references into the tensors' wrappers.
-// In all other cases, such as a list, an argument that equals its default, an unknown name, a layer in
-// between, try_call() does nothing and the call is made through the stack. Both ways give the same
-// results and errors.
+// In all other cases, such as a list, an argument that equals its default, an unknown name, a layer
+// in between, try_call() does nothing and the call is made through the stack. Both ways give the
+// same results and errors.
 //
 // What can be known of the operator is found when its Python object is made.
 //
@@ -41,8 +41,8 @@ class DirectCall {
   // With the GIL held; throws PythonErrorSet.
   DirectCall(Runtime& runtime, const Operator& op);
 
-  // Makes a vectorcall and gives its result, a new reference; or gives null, without an exception, where
-  // it has to be made through the stack. Throws what the kernel throws, and PythonErrorSet.
+  // Makes a vectorcall and gives its result, a new reference; or gives null, without an exception,
+  // where it has to be made through the stack. Throws what the kernel throws, and PythonErrorSet.
   // `overload` is the operator's Python object.
   PyObject* try_call(Runtime& runtime, PyObject* overload, PyObject* const* args, std::size_t flags,
                      PyObject* names) const;
@@ -98,7 +98,8 @@ class DirectCall {
   Py_ssize_t most_ = 0;               // and may be
   std::uint64_t required_names_ = 0;  // which have to be given by name, by position in the schema
 
-  // The C++ signature that was met last, and the function that calls it; null where there is none. With the GIL.
+  // The C++ signature that was met last, and the function that calls it; null where there is none.
+  // With the GIL.
   mutable const std::type_info* signature_ = nullptr;
   mutable CppCall cpp_call_ = nullptr;
 };

@@ -1,9 +1,10 @@
 // operators/gc_visible_functions.h: what the garbage collector sees of a library's kernels.
 //
-// A kernel keeps a function, and the function its module's variables, the library among them: a cycle through
-// C++ that the garbage collector does not see. While Python runs that is intended, since a kernel stays
-// registered until its library ends. When Python ends, the library shows the collector the functions that it
-// keeps. So the cycle is found and broken, and modules that registered something do not outlive their interpreter.
+// A kernel keeps a function, and the function its module's variables, the library among them: a
+// cycle through C++ that the garbage collector does not see. While Python runs that is intended,
+// since a kernel stays registered until its library ends. When Python ends, the library shows the
+// collector the functions that it keeps. So the cycle is found and broken, and modules that
+// registered something do not outlive their interpreter.
 //
 // Depends on: runtime/python.h.
 #pragma once
@@ -16,8 +17,8 @@
 
 namespace opyard::python {
 
-// The reference of one kernel: null before it is taken, and from then on when it is given back, which any
-// thread may do. Shared by the kernel and its library.
+// The reference of one kernel: null before it is taken, and from then on when it is given back,
+// which any thread may do. Shared by the kernel and its library.
 using GcVisibleFunction = std::shared_ptr<std::atomic<PyObject*>>;
 
 // Those of one library. With the GIL held.

@@ -1,12 +1,12 @@
 // operators/name_space.cpp: attributes that are found once and then kept.
 //
-// A type of our own, since a class in Python with a __getattr__ looks through its bases first, at every
-// access (bench row path).
+// A type of our own, since a class in Python with a __getattr__ looks through its bases first, at
+// every access (bench row path).
 //
-// [Near] Beside its dictionary an object has a few of its attributes by the addresses of their names,
-// which the interpreter gives for one name always. So its dictionary is changed in here alone:
-// what Python gets for __dict__ can only be looked at, as with a class. Names are plain strings there,
-// so that no code of a user runs while one is looked for.
+// [Near] Beside its dictionary an object has a few of its attributes by the addresses of their
+// names, which the interpreter gives for one name always. So its dictionary is changed in here
+// alone: what Python gets for __dict__ can only be looked at, as with a class. Names are plain
+// strings there, so that no code of a user runs while one is looked for.
 #include "operators/name_space.h"
 
 #include <structmember.h>

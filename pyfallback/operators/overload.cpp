@@ -5,6 +5,7 @@
 
 #include "objects/values/key_set.h"
 #include "operators/explanation.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
@@ -124,7 +125,7 @@ PyObject* explain_call(PyObject* self, PyObject* const* args, Py_ssize_t count, 
 PyObject* has_kernel(PyObject* self, PyObject* key_object) {
   return entry_from_python([&]() -> PyObject* {
     const DispatchKey key = to_dispatch_key(key_object);
-    for (const DispatchKey at : Registry::instance().keys_with_kernel(op_of(self))) {
+    for (const DispatchKey at : inspect::keys_with_kernel(op_of(self))) {
       if (at == key) Py_RETURN_TRUE;
     }
     Py_RETURN_FALSE;
@@ -239,7 +240,7 @@ PyObject* get_tags(PyObject* self, void*) {
   return entry_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     Owned list = checked(PyList_New(0));
-    for (const std::string& name : Registry::instance().tags(op_of(self).name())) {
+    for (const std::string& name : inspect::tags(op_of(self).name())) {
       const Owned tag =
           require(runtime, PyObject_CallOneArg(require_hook(runtime, "tag"), to_text(name).get()));
       if (PyList_Append(list.get(), tag.get()) < 0) throw PythonErrorSet();

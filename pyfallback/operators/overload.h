@@ -24,8 +24,8 @@ struct OverloadObject {
   Runtime* runtime;
   CallPlan* plan;  // owned
   PyObject* weak_references;
-  // Dictionaries, or null: rules for classes of modes and tensors (kernels/handlers.h), and what the
-  // Python dispatcher found (kernels/python_dispatcher.h).
+  // Dictionaries, or null: rules for classes of modes and tensors (kernels/handlers.h), and what
+  // the Python dispatcher found (kernels/python_dispatcher.h).
   PyObject* class_rules;
   PyObject* dispatch_cache;
 };

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "operators/overload.h"
-#include "opyard/base/small_vector.h"
+#include "opyard/detail/base/small_vector.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
@@ -23,7 +24,8 @@ struct PacketObject {
   PyObject* overloads;        // a tuple of those that are defined, in order of definition
   PyObject* attributes;       // a dictionary of the same, by the name of the overload
   std::uint64_t generation;   // of the registry when `overloads` was looked up
-  PyObject* near_name;   // that was asked for last, and what it led to in `attributes`, lent: good
+  PyObject*
+      near_name;  // that was asked for last, and what it led to in `attributes`, borrowed: good
   PyObject* near_value;  // for this generation
   PyObject* weak_references;
 };
@@ -45,7 +47,7 @@ void refresh(PacketObject& packet) {
   if (packet.generation == generation) return;
   Registry& registry = Registry::instance();
   std::vector<const Operator*> defined;
-  for (const std::string& overload : registry.overloads(*packet.name)) {
+  for (const std::string& overload : inspect::overloads(*packet.name)) {
     const Operator* const op = registry.find({*packet.name, overload});
     if (op != nullptr) defined.push_back(op);  // else taken back a moment ago
   }

@@ -1,7 +1,8 @@
 // operators/python_function.h: the Python function behind a kernel's record.
 //
 // A record whose boxed function is PythonKernelCalls::run has a PythonKernel as its context. Code
-// that has the call's arguments as Python objects may call the function with them directly: direct_call.h.
+// that has the call's arguments as Python objects may call the function with them directly:
+// direct_call.h.
 //
 // Depends on: operators/gc_visible_functions.h, runtime/{runtime,stack_end}.h, registry/record.h.
 #pragma once
@@ -17,8 +18,9 @@
 namespace opyard::python {
 
 // PyObject_Vectorcall for what mostly is a function in Python. Such a one is called at once: what
-// CPython looks at behind each call, that an exception comes with a null, holds of its own functions.
-// Each level of kernels that call operators passes here, so the end of the C stack is looked for here.
+// CPython looks at behind each call, that an exception comes with a null, holds of its own
+// functions. Each level of kernels that call operators passes here, so the end of the C stack is
+// looked for here.
 inline PyObject* call_function(PyObject* function, PyObject* const* args, std::size_t flags,
                                PyObject* names) {
   if (is_stack_at_its_end()) return nullptr;
@@ -48,9 +50,9 @@ struct PythonKernel {
   PyObject* const function;
   const KernelConvention convention;
   const GcVisibleFunction shown;
-  // The operator that was called last where it takes tensors by position only and gives one: its calls
-  // need no conversions. The second is for kernels whose results have to be fresh. Read before the GIL
-  // is there: both ways do the same.
+  // The operator that was called last where it takes tensors by position only and gives one: its
+  // calls need no conversions. The second is for kernels whose results have to be fresh. Read
+  // before the GIL is there: both ways do the same.
   mutable std::atomic<const Operator*> of_tensors = nullptr;
   mutable std::atomic<const Operator*> of_tensors_fresh = nullptr;
 };
@@ -62,9 +64,9 @@ struct HandlerAnswer {
   bool of_mode = false;
 };
 
-// How a direct call reaches the kernels in Python (kernels/python_kernel.cpp) and the handlers of modes and
-// classes (kernels/handlers.cpp), which are in the room above. The module gives both tables to the Runtime;
-// the functions have the GIL, and throw what the Python code raises.
+// How a direct call reaches the kernels in Python (kernels/python_kernel.cpp) and the handlers of
+// modes and classes (kernels/handlers.cpp), which are in the room above. The module gives both
+// tables to the Runtime; the functions have the GIL, and throw what the Python code raises.
 struct PythonKernelCalls {
   // The boxed function of the records that have a PythonKernel as their context.
   void (*run)(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack);
@@ -77,7 +79,8 @@ struct PythonKernelCalls {
                                  PyObject* result);
 };
 struct HandlerCalls {
-  // Asks the modes of this thread, then the classes of the arguments. These are ready: what a handler gets.
+  // Asks the modes of this thread, then the classes of the arguments. These are ready: what a
+  // handler gets.
   HandlerAnswer (*ask)(Runtime& runtime, PyObject* overload, PyObject* const* args,
                        std::size_t count, PyObject* names);
   // An answer by way of the stack: converted and checked as a boxed call does it.

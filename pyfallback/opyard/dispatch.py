@@ -30,7 +30,7 @@ from ._core.queries import (
     is_fallthrough,
     metadata,
     on_registration,
-    set_dispatch_trace,
+    set_dispatch_log,
     set_report_error_callback,
 )
 from ._dispatch.guards import (
@@ -123,7 +123,7 @@ __all__ = [
     "register_layer",
     "rename_backend",
     "resolve_key",
-    "set_dispatch_trace",
+    "set_dispatch_log",
     "set_report_error_callback",
     "skip",
     "tls_is_dispatch_key_excluded",

@@ -61,7 +61,7 @@ class CallbackRegistry:
                 )
 
 
-# By the name of the interpreter's slot, without "trace_gpu_".
+# By the name of the interpreter's function, without "trace_gpu_".
 _registries = {
     "event_creation": CallbackRegistry("GPU event creation"),
     "event_deletion": CallbackRegistry("GPU event deletion"),

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "opyard/registry/finder.h"
+#include "opyard/detail/registry/finder.h"
 #include "runtime/enter_python.h"
 #include "runtime/types.h"
 

@@ -1,12 +1,13 @@
 // registering/library.cpp: registering from Python.
 //
-// [Shared] A registration runs code of users: warning filters, listeners, finalizers of kernels that
-// it replaces. Any of them may take the same library back. So whoever registers holds a share of
-// the library; taking it back ends what stands at once, and what is just being registered ends
+// [Shared] A registration runs code of users: warning filters, listeners, finalizers of kernels
+// that it replaces. Any of them may take the same library back. So whoever registers holds a share
+// of the library; taking it back ends what stands at once, and what is just being registered ends
 // with the last share.
 //
-// [Ending] A library is shown to Python's collector with the functions of its kernels from the moment on when its
-// interpreter is closed: see operators/gc_visible_functions.h. What is collected then is taken back.
+// [Ending] A library is shown to Python's collector with the functions of its kernels from the
+// moment on when its interpreter is closed: see operators/gc_visible_functions.h. What is collected
+// then is taken back.
 #include "registering/library.h"
 
 #include <cstdlib>
@@ -54,8 +55,9 @@ std::optional<DispatchKey> parse_key(PyObject* key) {
   return to_dispatch_key(key);
 }
 
-// For PyArg_ParseTuple's "O&": where something is registered, into a std::string. The name of a file need not be
-// text to Python; what has no UTF-8 form is shown by its escapes, as in tracebacks.
+// For PyArg_ParseTuple's "O&": where something is registered, into a std::string. The name of a
+// file need not be text to Python; what has no UTF-8 form is shown by its escapes, as in
+// tracebacks.
 int convert_place(PyObject* object, void* place) noexcept {
   if (!PyUnicode_Check(object)) {
     PyErr_Format(PyExc_TypeError, "a place must be a str, not %s", Py_TYPE(object)->tp_name);

@@ -10,7 +10,8 @@
 
 namespace opyard::python {
 
-// Ends the registrations of all libraries of the interpreter, for the report of what is left; see objects/tensor/leak_check.h.
+// Ends the registrations of all libraries of the interpreter, for the report of what is left; see
+// objects/tensor/leak_check.h.
 void take_back_libraries(const Runtime& runtime);
 void add_library_type(Runtime& runtime, PyObject* module);
 

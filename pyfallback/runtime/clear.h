@@ -1,7 +1,8 @@
 // runtime/clear.h: giving up an exception that was expected, and no other.
 //
-// What fails as it may is one type of exception. Whatever else is set there, such as KeyboardInterrupt, MemoryError or
-// what a user's code raised, has to reach somebody. This is the one place that calls PyErr_Clear(), see tools/lint.py.
+// What fails as it may is one type of exception. Whatever else is set there, such as
+// KeyboardInterrupt, MemoryError or what a user's code raised, has to reach somebody. This is the
+// one place that calls PyErr_Clear(), see tools/lint.py.
 //
 // Depends on: runtime/python.h.
 #pragma once
@@ -17,8 +18,8 @@ inline bool clear_if(PyObject* type) noexcept {
   return true;
 }
 
-// The same where nothing can be raised, as beside an exception that is on its way: any other one is reported to
-// sys.unraisablehook. Nothing is set afterwards.
+// The same where nothing can be raised, as beside an exception that is on its way: any other one is
+// reported to sys.unraisablehook. Nothing is set afterwards.
 inline void clear_or_report(PyObject* type, PyObject* where = nullptr) noexcept {
   if (PyErr_Occurred() != nullptr && !clear_if(type)) PyErr_WriteUnraisable(where);
 }

@@ -19,9 +19,9 @@
 
 namespace opyard::python {
 
-// [Chains] An object that dies may be the last owner of another one, as arrays that share memory are of each other, one on the
-// C stack of the other. So only so many die inside of each other on a thread; those beyond go on the list as well, and are
-// dropped when the outermost is done.
+// [Chains] An object that dies may be the last owner of another one, as arrays that share memory
+// are of each other, one on the C stack of the other. So only so many die inside of each other on a
+// thread; those beyond go on the list as well, and are dropped when the outermost is done.
 inline constexpr int kDeepestDrop = 32;
 inline constinit __thread int drop_depth __attribute__((tls_model("initial-exec"))) = 0;
 inline constinit __thread bool drops_put_aside __attribute__((tls_model("initial-exec"))) = false;
@@ -34,8 +34,8 @@ class DropList {
 
   // Whether there is something to drop: one load.
   bool pending() const noexcept { return first_.load(std::memory_order_relaxed) != nullptr; }
-  // Takes everything off, the oldest first, and hands each reference to `drop`. What that pushes waits
-  // for the next time.
+  // Takes everything off, the oldest first, and hands each reference to `drop`. What that pushes
+  // waits for the next time.
   template <typename Drop>
   void drain(const Drop& drop) noexcept {
     Entry* oldest = take_all();

@@ -11,9 +11,9 @@
 
 namespace opyard::python {
 
-// Runs a body that calls Python, with the GIL. What it leaves as a Python exception that is set becomes
-// an Error that carries it, since the caller may be C++, which must not see PythonErrorSet. Raises
-// InterpreterGone once the interpreter has ended.
+// Runs a body that calls Python, with the GIL. What it leaves as a Python exception that is set
+// becomes an Error that carries it, since the caller may be C++, which must not see PythonErrorSet.
+// Raises InterpreterGone once the interpreter has ended.
 template <typename Body>
 decltype(auto) enter_python(Runtime& runtime, Body&& body) {
   const HoldGil gil(runtime);

@@ -2,7 +2,7 @@
 //
 // Both extension modules use it, so it stands apart from what only _C has.
 //
-// Depends on: runtime/clear.h, base/error.h, slot/{error_class,interpreter_exception}.h.
+// Depends on: runtime/clear.h, base/error.h, interpreter/{error_class,interpreter_exception}.h.
 #pragma once
 
 #include "runtime/python.h"
@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "opyard/base/error.h"
-#include "opyard/slot/error_class.h"
-#include "opyard/slot/interpreter_exception.h"
+#include "opyard/interpreter/error_class.h"
+#include "opyard/interpreter/interpreter_exception.h"
 #include "runtime/clear.h"
 
 namespace opyard::python {
@@ -37,8 +37,8 @@ inline void set_exception(PyObject* type, std::string_view text) noexcept {
   Py_DECREF(message);
 }
 
-// Lines that C++ code added to an exception on its way become notes of it, each once. With that exception
-// set. Where that is not possible they are left out: the exception itself matters more.
+// Lines that C++ code added to an exception on its way become notes of it, each once. With that
+// exception set. Where that is not possible they are left out: the exception itself matters more.
 inline void note_context(const CarriedException& carried, std::string_view text) noexcept {
   const auto* const exception = dynamic_cast<const InterpreterException*>(&carried);
   if (exception == nullptr || exception->text().empty()) return;

@@ -1,7 +1,7 @@
 // runtime/errors.cpp: carrying Python exceptions through C++, and naming C++ ones in Python.
 #include "runtime/errors.h"
 
-#include "opyard/slot/interpreter_exception.h"
+#include "opyard/interpreter/interpreter_exception.h"
 #include "runtime/clear.h"
 #include "runtime/gil.h"
 

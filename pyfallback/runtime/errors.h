@@ -32,11 +32,11 @@ struct PythonErrorSet {};
 
 // A Python exception as a C++ one that carries it. With the GIL held.
 Error to_error(Runtime& runtime, Owned exception);
-// The Python exception that an Error carries, lent; null where it is of another language.
+// The Python exception that an Error carries, borrowed; null where it is of another language.
 PyObject* find_exception(const CarriedException& carried) noexcept;
 
-// Makes a Python class the one of the errors that C++ calls by a name. Throws BadArgument for what is no
-// class of exceptions, BadRegistration where another class has the name.
+// Makes a Python class the one of the errors that C++ calls by a name. Throws BadArgument for what
+// is no class of exceptions, BadRegistration where another class has the name.
 void put_error_class(Runtime& runtime, PyObject* name, PyObject* type);
 // A handler for NamedError::set_raise().
 bool raise_named_error(const std::string& name, std::string_view message) noexcept;

@@ -5,9 +5,9 @@
 #include <new>
 
 #include "opyard/base/error.h"
-#include "opyard/base/mutex.h"
-#include "opyard/slot/gil.h"
-#include "opyard/slot/gil_wait.h"
+#include "opyard/detail/base/mutex.h"
+#include "opyard/detail/interpreter/gil_wait.h"
+#include "opyard/interpreter/gil.h"
 
 namespace opyard::python {
 namespace {
@@ -31,8 +31,9 @@ PyThreadState* detached_thread_state() noexcept {
   return known_thread_state();
 }
 
-// [Kernels] What ReleaseGil does in one scope, in two functions. The note's former state is null or, if a scope further out
-// has released the GIL and it was taken again since, this thread's own one as well: a bit of the pointer says which.
+// [Kernels] What ReleaseGil does in one scope, in two functions. The note's former state is null
+// or, if a scope further out has released the GIL and it was taken again since, this thread's own
+// one as well: a bit of the pointer says which.
 constexpr std::uintptr_t kWasReleased = 1;
 
 void* release_for_kernel() {
@@ -44,8 +45,8 @@ void* release_for_kernel() {
                                  (was_released ? kWasReleased : 0));
 }
 
-// Once the program ends, only the thread that ends it returns to Python. Any other would go on with the error that a
-// kernel in Python was refused with meanwhile, and print it.
+// Once the program ends, only the thread that ends it returns to Python. Any other would go on with
+// the error that a kernel in Python was refused with meanwhile, and print it.
 OPYARD_COLD void sleep_unless_ending(PyThreadState* state) noexcept {
   if (ending_thread.load() == PyThread_get_thread_ident()) return;
   // In this order: when it ends for good, the state may be gone.

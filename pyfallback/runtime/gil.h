@@ -5,10 +5,11 @@
 // where the gate is closed. ReleaseGil lets go of the GIL around long or blocking work in code that
 // was called from Python. Either may wait for the GIL: see runtime/exit.h.
 //
-// [Interpreters] A thread that is in one interpreter, with its GIL or having let go of it, enters no other
-// one: HoldGil raises InterpreterGone then, naming both. A thread that is in none is a guest: it gets a
-// thread state of its own for the scope. LeaveInterpreter makes a guest of a thread for a scope, for
-// what is no call, such as telling a listener: so thread states are swapped, and never nested.
+// [Interpreters] A thread that is in one interpreter, with its GIL or having let go of it, enters
+// no other one: HoldGil raises InterpreterGone then, naming both. A thread that is in none is a
+// guest: it gets a thread state of its own for the scope. LeaveInterpreter makes a guest of a
+// thread for a scope, for what is no call, such as telling a listener: so thread states are
+// swapped, and never nested.
 //
 // pybind11's guards are not used: their destructors may end the process at exit.
 //
@@ -23,9 +24,9 @@ namespace opyard::python {
 
 // What a thread knows of the interpreter that it is in.
 struct ThreadNote {
-  // The runtime and the thread state with which it came from Python into the innermost such scope, or
-  // null. Believed only where the state is the current one as well: then it is this thread's, which is
-  // still inside.
+  // The runtime and the thread state with which it came from Python into the innermost such scope,
+  // or null. Believed only where the state is the current one as well: then it is this thread's,
+  // which is still inside.
   Runtime* runtime = nullptr;
   PyThreadState* state = nullptr;
   // With which it let go of the GIL in the innermost ReleaseGil, or null.
@@ -36,8 +37,8 @@ struct ThreadNote {
 // One for each extension module: opyard._C's is the one that is asked.
 inline constinit __thread ThreadNote thread_note __attribute__((tls_model("initial-exec"))) = {};
 
-// The thread state of the interpreter that this thread is in, also where it has let go of the GIL; null
-// for a thread that is in none.
+// The thread state of the interpreter that this thread is in, also where it has let go of the GIL;
+// null for a thread that is in none.
 PyThreadState* own_thread_state() noexcept;
 // Whether this thread is in the interpreter.
 bool is_inside(const Runtime& runtime) noexcept;
@@ -63,7 +64,8 @@ class HoldGil {
   PyThreadState* made_ = nullptr;
 };
 
-// A scope of code that Python called, with the GIL held. Inside, HoldGil finds that out by a comparison.
+// A scope of code that Python called, with the GIL held. Inside, HoldGil finds that out by a
+// comparison.
 class CalledFromPython {
  public:
   explicit CalledFromPython(Runtime& runtime) noexcept
@@ -100,8 +102,8 @@ class ReleaseGil {
   PyThreadState* const former_;
 };
 
-// Has kernels that are marked so, and opyard::without_gil(), release the GIL of this CPython; see opyard/slot/gil.h. For the
-// life of the process, once or more often.
+// Has kernels that are marked so, and opyard::without_gil(), release the GIL of this CPython; see
+// opyard/interpreter/gil.h. For the life of the process, once or more often.
 void offer_gil() noexcept;
 
 // See [Interpreters]. Does nothing on a thread that is in this interpreter, or in none.

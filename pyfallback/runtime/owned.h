@@ -1,10 +1,10 @@
 // runtime/owned.h: a Python reference that this code must give back.
 //
 //   Owned::steal(f())      for API functions that return a new reference
-//   Owned::share(borrowed) for API functions that lend one
+//   Owned::share(borrowed) for API functions that give a borrowed one
 //
 // The destructor needs the GIL, so an Owned lives in a scope that holds it. References that
-// C++ objects keep go through the interpreter tag instead (slot/interpreter.h).
+// C++ objects keep go through the interpreter tag instead (interpreter/interpreter.h).
 //
 // Depends on: runtime/exit.h.
 #pragma once

@@ -25,7 +25,8 @@
 
 namespace opyard::python {
 
-// Whether there was ever a second interpreter with this module: then a thread may have several states.
+// Whether there was ever a second interpreter with this module: then a thread may have several
+// states.
 inline constinit std::atomic<bool> may_have_several_states{false};
 
 // The current thread state, or null where this thread has none or does not hold the GIL. On
@@ -38,13 +39,14 @@ inline PyThreadState* current_thread_state() noexcept {
 #endif
 }
 
-// The thread that has closed the main interpreter, which ends it, and its state: Python says that it is not there as
-// soon as it begins to take itself apart, and that thread still has work to do then.
+// The thread that has closed the main interpreter, which ends it, and its state: Python says that
+// it is not there as soon as it begins to take itself apart, and that thread still has work to do
+// then.
 inline constinit std::atomic<unsigned long> ending_thread{0};
 inline constinit std::atomic<PyThreadState*> ending_state{nullptr};
 
-// The thread state with which this thread holds a GIL, of whichever interpreter, or null. Never blocks;
-// null once Python is gone.
+// The thread state with which this thread holds a GIL, of whichever interpreter, or null. Never
+// blocks; null once Python is gone.
 inline PyThreadState* attached_thread_state() noexcept {
   PyThreadState* const current = current_thread_state();
   if (Py_IsInitialized() == 0) {
@@ -53,8 +55,8 @@ inline PyThreadState* attached_thread_state() noexcept {
     return is_ending ? current : nullptr;
   }
 #if PY_VERSION_HEX < 0x030C0000
-  // There it may be another thread's. A thread knows the first state it had; one that was made for it
-  // later, for another interpreter, says whose it is.
+  // There it may be another thread's. A thread knows the first state it had; one that was made for
+  // it later, for another interpreter, says whose it is.
   if (current == nullptr || current == PyGILState_GetThisThreadState()) return current;
   if (!may_have_several_states.load(std::memory_order_relaxed)) return nullptr;
   if (current->thread_id != PyThread_get_thread_ident()) return nullptr;
@@ -63,8 +65,8 @@ inline PyThreadState* attached_thread_state() noexcept {
 }
 inline bool holds_gil() noexcept { return attached_thread_state() != nullptr; }
 
-// The thread state with which this thread let go of a GIL, as far as Python knows it; null where it had
-// none. Before 3.12 that is the first one it had.
+// The thread state with which this thread let go of a GIL, as far as Python knows it; null where it
+// had none. Before 3.12 that is the first one it had.
 inline PyThreadState* known_thread_state() noexcept {
   return Py_IsInitialized() == 0 ? nullptr : PyGILState_GetThisThreadState();
 }
@@ -84,12 +86,14 @@ inline bool is_finalizing() noexcept {
 }
 
 // What a name leads to on a type and its bases, without binding it; borrowed, null where there is
-// nothing. With no exception set: it would be lost. CPython keeps the answers in a cache of its own.
+// nothing. With no exception set: it would be lost. CPython keeps the answers in a cache of its
+// own.
 inline PyObject* lookup_on_type(PyTypeObject* type, PyObject* name) noexcept {
   return _PyType_Lookup(type, name);
 }
 
-// Makes an object again, with one reference, of memory that kept its type and its reference to that.
+// Makes an object again, with one reference, of memory that kept its type and its reference to
+// that.
 inline void revive(PyObject* memory) noexcept {
 #ifdef Py_REF_DEBUG
   _Py_NewReference(memory);  // which a debug build counts
@@ -98,14 +102,15 @@ inline void revive(PyObject* memory) noexcept {
 #endif
 }
 
-// Lets the finaliser of an object that the collector can see run once more: Python calls it once in an
-// object's life, and notes that in the last bit of the second word in front of it.
+// Lets the finaliser of an object that the collector can see run once more: Python calls it once in
+// an object's life, and notes that in the last bit of the second word in front of it.
 inline void clear_finalized(PyObject* object) noexcept {
   reinterpret_cast<uintptr_t*>(object)[-1] &= ~uintptr_t{1};
 }
 
-// Lets calls of a class's instances go to the vectorcall function that its base of C keeps in them. Before
-// 3.12 a class of Python does not inherit that; one that has a __call__ of its own never does.
+// Lets calls of a class's instances go to the vectorcall function that its base of C keeps in them.
+// Before 3.12 a class of Python does not inherit that; one that has a __call__ of its own never
+// does.
 inline void inherit_vectorcall(PyTypeObject* type) noexcept {
 #if PY_VERSION_HEX < 0x030C0000
   if (type->tp_call == PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
@@ -114,9 +119,10 @@ inline void inherit_vectorcall(PyTypeObject* type) noexcept {
 #endif
 }
 
-// A number that changes whenever the type or a base of it does, and that no other type has had since CPython
-// began to count; 0 where the type has none at present. Looking a name up gives it one, as long as there are
-// numbers left. Ask type_version() of runtime/runtime.h, which knows about counting anew.
+// A number that changes whenever the type or a base of it does, and that no other type has had
+// since CPython began to count; 0 where the type has none at present. Looking a name up gives it
+// one, as long as there are numbers left. Ask type_version() of runtime/runtime.h, which knows
+// about counting anew.
 inline unsigned tag_of_type(const PyTypeObject* type) noexcept {
   return (type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) != 0 ? type->tp_version_tag : 0;
 }

@@ -1,14 +1,14 @@
 // runtime/runtime.cpp: the life of a runtime.
 //
-// [Life] _C's first import makes the runtime, and the interpreter's own dictionary keeps it for later
-// ones. An atexit function of the interpreter closes it; a static destructor closes the gates too,
-// for hosts that just exit. The dictionary is cleared when nothing of the interpreter can run any more:
-// then the runtime ends, its tag is disarmed, and the registry forgets it. The dictionary also keeps the
-// module, so that its types stay as long; the interpreter's last collection takes them. The runtime and its tag are
-// never freed; an interpreter that is made later gets its own.
+// [Life] _C's first import makes the runtime, and the interpreter's own dictionary keeps it for
+// later ones. An atexit function of the interpreter closes it; a static destructor closes the gates
+// too, for hosts that just exit. The dictionary is cleared when nothing of the interpreter can run
+// any more: then the runtime ends, its tag is disarmed, and the registry forgets it. The dictionary
+// also keeps the module, so that its types stay as long; the interpreter's last collection takes
+// them. The runtime and its tag are never freed; an interpreter that is made later gets its own.
 //
-// Code that has neither a tag nor a type at hand finds its runtime through one atomic pointer, as long
-// as one interpreter is served; where there are several, by its thread state.
+// Code that has neither a tag nor a type at hand finds its runtime through one atomic pointer, as
+// long as one interpreter is served; where there are several, by its thread state.
 #include "runtime/runtime.h"
 
 #include <mutex>

@@ -1,9 +1,10 @@
 // runtime/runtime.h: everything Opyard keeps for one interpreter.
 //
 // One Runtime is made when `_C` is first imported into an interpreter and is never freed: C++
-// objects may lead to it through the interpreter tag for ever. Each interpreter of a process has its own. Where the module is imported once
-// more, because someone emptied sys.modules, it has the same runtime and the same types. It holds
-// no static Python object; what it holds is borrowed from, or dropped with, the first module.
+// objects may lead to it through the interpreter tag for ever. Each interpreter of a process has
+// its own. Where the module is imported once more, because someone emptied sys.modules, it has the
+// same runtime and the same types. It holds no static Python object; what it holds is borrowed
+// from, or dropped with, the first module.
 //
 //   _C module state ── Runtime ── Interpreter tag (libopyard)
 //                              ├─ gate, drop list
@@ -12,7 +13,7 @@
 // Threads: the Python members are used with this interpreter's GIL held; gate and drop list by
 // anyone.
 //
-// Depends on: runtime/{python,gate,drop_list,owned}.h, slot/interpreter.h.
+// Depends on: runtime/{python,gate,drop_list,owned}.h, interpreter/interpreter.h.
 #pragma once
 
 #include "runtime/python.h"
@@ -22,7 +23,7 @@
 #include <memory>
 #include <string>
 
-#include "opyard/slot/interpreter.h"
+#include "opyard/interpreter/interpreter.h"
 #include "runtime/drop_list.h"
 #include "runtime/gate.h"
 #include "runtime/owned.h"
@@ -49,8 +50,8 @@ struct Runtime {
   Gate gate;
   DropList drops;
 
-  // Drops a reference that C++ kept, or puts it aside if too many are dying: see [Chains] in runtime/drop_list.h. With the GIL
-  // held; runs finalisers.
+  // Drops a reference that C++ kept, or puts it aside if too many are dying: see [Chains] in
+  // runtime/drop_list.h. With the GIL held; runs finalisers.
   void drop_kept(PyObject* object) noexcept {
     if (__builtin_expect(drop_depth == kDeepestDrop, 0)) {
       drops_put_aside = true;
@@ -59,8 +60,8 @@ struct Runtime {
     ++drop_depth;
     drop_at_once(object);
     if (drop_depth == 1) {
-      // Only what was put aside here: what finalisers add for others waits for the next entry, else they could
-      // keep this thread for ever.
+      // Only what was put aside here: what finalisers add for others waits for the next entry, else
+      // they could keep this thread for ever.
       while (__builtin_expect(drops_put_aside, 0)) {
         drops_put_aside = false;
         drops.drain([this](PyObject* next) { drop_at_once(next); });
@@ -77,16 +78,17 @@ struct Runtime {
     drop_reference(object);
   }
 
-  // Called for a reference that a C++ object kept and gives up, before it is dropped, with the GIL held:
-  // see objects/tensor/tensor_life.cpp, [Keeping].
+  // Called for a reference that a C++ object kept and gives up, before it is dropped, with the GIL
+  // held: see objects/tensor/tensor_life.cpp, [Keeping].
   void (*before_drop)(PyObject* object) noexcept = nullptr;
 
-  // How direct calls reach Python kernels and handlers (operators/python_function.h). Set with the types.
+  // How direct calls reach Python kernels and handlers (operators/python_function.h). Set with the
+  // types.
   const PythonKernelCalls* python_kernel_calls = nullptr;
   const HandlerCalls* handler_calls = nullptr;
 
-  // The module that was imported first; the interpreter keeps it until the runtime ends. It is the owner of what
-  // follows.
+  // The module that was imported first; the interpreter keeps it until the runtime ends. It is the
+  // owner of what follows.
   PyObject* module = nullptr;
   // Heap types of _C; strong references.
   PyTypeObject* tensor_type = nullptr;
@@ -101,7 +103,7 @@ struct Runtime {
   PyTypeObject* key_set_type = nullptr;
   PyTypeObject* future_type = nullptr;
   PyTypeObject* sym_node_type = nullptr;
-  // Device events that wait to be told; see slots/trace_slots.cpp.
+  // Device events that wait to be told; see vtable/gpu_trace.cpp.
   std::atomic<LateTrace*> late_traces{nullptr};
   // SymInt, SymFloat and SymBool; null until the first one is wanted.
   PyObject* sym_types[3] = {};
@@ -112,14 +114,15 @@ struct Runtime {
   // Classes of errors by name and names by class, see runtime/errors.cpp; null until the first one.
   PyObject* error_classes = nullptr;
   PyObject* error_names = nullptr;
-  // Of handlers: the name "__opyard_dispatch__"; disabled_dispatch(), the handler of a class without one; and
-  // the attribute in which a class keeps what is known about its handler.
+  // Of handlers: the name "__opyard_dispatch__"; disabled_dispatch(), the handler of a class
+  // without one; and the attribute in which a class keeps what is known about its handler.
   PyObject* handler_name = nullptr;
   PyObject* disabled_dispatch = nullptr;
   PyObject* kept_name = nullptr;
   // The dictionary that handlers get for no keyword arguments, while nobody else holds it.
   PyObject* empty_kwargs = nullptr;
-  // A cache of that attribute by the class's address: borrowed, and valid while the type has this version.
+  // A cache of that attribute by the class's address: borrowed, and valid while the type has this
+  // version.
   struct KeptHandler {
     PyTypeObject* type = nullptr;
     TypeVersion version = 0;
@@ -129,8 +132,8 @@ struct Runtime {
   KeptHandler kept_handlers[kKeptHandlers];
   // The name "__del__".
   PyObject* del_name = nullptr;
-  // A class that nobody else looks anything up on, and how often its tag was found gone: where CPython
-  // counts anew. See type_version().
+  // A class that nobody else looks anything up on, and how often its tag was found gone: where
+  // CPython counts anew. See type_version().
   PyTypeObject* counted_type = nullptr;
   std::uint64_t counted_anew = 0;
 
@@ -187,11 +190,12 @@ inline bool holds_gil(const Runtime& runtime) noexcept {
 
 // Makes what type_version() needs. Throws PythonErrorSet.
 void prepare_type_versions(Runtime& runtime);
-// Notes that CPython gives the tags of types out once more; whether tags can be trusted from now on.
+// Notes that CPython gives the tags of types out once more; whether tags can be trusted from now
+// on.
 bool count_types_anew(Runtime& runtime) noexcept;
 
-// A number that no other type has had, and that changes whenever the type or a base of it does; 0 where
-// there is none at present. With the GIL held and no exception set.
+// A number that no other type has had, and that changes whenever the type or a base of it does; 0
+// where there is none at present. With the GIL held and no exception set.
 inline TypeVersion type_version(Runtime& runtime, PyTypeObject* type) noexcept {
   if constexpr (kTypeTagsComeAgain) {
     const PyTypeObject* const counted = runtime.counted_type;

@@ -8,8 +8,8 @@
 namespace opyard::python {
 namespace {
 
-// What a level needs that makes no further one: the evaluation of Python code, an import, a message. Of a stack that
-// is smaller than four times as much, a quarter.
+// What a level needs that makes no further one: the evaluation of Python code, an import, a
+// message. Of a stack that is smaller than four times as much, a quarter.
 constexpr std::uintptr_t kReserve = 96 * 1024;
 
 struct StackBounds {

@@ -1,11 +1,13 @@
 // runtime/stack_end.h: how near a thread is to the end of its C stack.
 //
-// Each call of a Python kernel by way of an operator takes a piece of the C stack, which Python's own limit of
-// recursion knows nothing of: 1000 levels are more than a thread has whose stack is small, as those of musl and of
-// threading.stack_size() are. So before a Python function is called as a kernel or handler its caller looks: a load
-// and a comparison. What is left is enough for what the function calls that is no operator.
+// Each call of a Python kernel by way of an operator takes a piece of the C stack, which Python's
+// own limit of recursion knows nothing of: 1000 levels are more than a thread has whose stack is
+// small, as those of musl and of threading.stack_size() are. So before a Python function is called
+// as a kernel or handler its caller looks: a load and a comparison. What is left is enough for what
+// the function calls that is no operator.
 //
-// On a stack that is not the thread's own, such as a fiber's, nothing is known and nothing is refused.
+// On a stack that is not the thread's own, such as a fiber's, nothing is known and nothing is
+// refused.
 //
 // Depends on: runtime/python.h.
 #pragma once

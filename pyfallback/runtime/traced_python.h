@@ -1,7 +1,7 @@
 // runtime/traced_python.h: the part of the table of CPython versions that only a tracer needs.
 //
-// Words kept in code objects, frames' arguments, threads' ids, profile functions. Apart from runtime/python.h, which
-// every file of the plugin includes.
+// Words kept in code objects, frames' arguments, threads' ids, profile functions. Apart from
+// runtime/python.h, which every file of the plugin includes.
 //
 // Threads: with the GIL held. Depends on: runtime/python.h.
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace opyard::python {
 
-// The word that a code object keeps for us, under an index that the interpreter has given out; 0 at first. A code
-// object that is made at the place of an old one begins with 0. With the GIL held.
+// The word that a code object keeps for us, under an index that the interpreter has given out; 0 at
+// first. A code object that is made at the place of an old one begins with 0. With the GIL held.
 inline std::uintptr_t code_word(PyObject* code, Py_ssize_t index) noexcept {
   void* word = nullptr;
 #if PY_VERSION_HEX >= 0x030C0000
@@ -53,8 +53,8 @@ inline PyObject* qualified_name_of(const PyCodeObject* code) noexcept {
 #endif
 }
 
-// The first argument of a frame's function, as its variable is now: a new reference; null if there is none, or
-// if the variable was deleted. Leaves no exception.
+// The first argument of a frame's function, as its variable is now: a new reference; null if there
+// is none, or if the variable was deleted. Leaves no exception.
 inline PyObject* first_argument_of(PyFrameObject* frame) noexcept {
   PyCodeObject* const code = PyFrame_GetCode(frame);
   const bool has_one = code->co_argcount > 0;
@@ -104,9 +104,9 @@ inline long long native_id_of(const PyThreadState* state) noexcept {
 }
 
 #if PY_VERSION_HEX < 0x030C0000
-// The profile function of any thread of the interpreter, not only of this one. With the GIL held. CPython refuses
-// while another thread is in the middle of the same, once, and sets the exception on the thread that is asked about:
-// what that thread had is put back, and it is tried again.
+// The profile function of any thread of the interpreter, not only of this one. With the GIL held.
+// CPython refuses while another thread is in the middle of the same, once, and sets the exception
+// on the thread that is asked about: what that thread had is put back, and it is tried again.
 inline int set_profile_function(PyThreadState* state, Py_tracefunc function, PyObject* argument) {
   if (state == PyThreadState_Get()) return _PyEval_SetProfile(state, function, argument);
   PyObject* const type = std::exchange(state->curexc_type, nullptr);

@@ -49,7 +49,8 @@ inline std::string_view require_text(PyObject* object, const char* what) {
   return {text, std::size_t(size)};
 }
 
-// A text that C++ made. Where it names a file it need not be UTF-8: what is none is shown by its escapes.
+// A text that C++ made. Where it names a file it need not be UTF-8: what is none is shown by its
+// escapes.
 inline Owned to_text(std::string_view text) {
   PyObject* const object =
       PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "backslashreplace");

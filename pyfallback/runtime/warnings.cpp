@@ -1,8 +1,8 @@
 // runtime/warnings.cpp: keeping the warnings of a call, and saying them in Python.
 //
 // [Border] Whether a call came from Python by one of our border functions is read off the stack,
-// since a mark would cost each call something: going outwards from warn(), a frame of this module comes
-// before one of the interpreter. The unwinder also gives the place of that frame, by which an
+// since a mark would cost each call something: going outwards from warn(), a frame of this module
+// comes before one of the interpreter. The unwinder also gives the place of that frame, by which an
 // outer call's warnings are told from those of the calls that its kernel makes.
 #include "runtime/warnings.h"
 
@@ -64,8 +64,8 @@ _Unwind_Reason_Code look_at(_Unwind_Context* context, void* argument) {
                                                                   : _URC_NO_REASON;
 }
 
-// The frame that is returned to at this address, or that of the nearest border function; 0 for none.
-// See [Border].
+// The frame that is returned to at this address, or that of the nearest border function; 0 for
+// none. See [Border].
 _Unwind_Word find_frame(const void* return_address) noexcept {
   Search search{file_of(reinterpret_cast<const void*>(&PyObject_Vectorcall)), return_address, true,
                 0};

@@ -33,7 +33,8 @@ using profiler::SpanKind;
 struct Callback {
   PyObject_HEAD vectorcallfunc vectorcall;
   Tracer* tracer;
-  PyObject* missing;  // stands for the first argument of a call without one; lent by sys.monitoring
+  PyObject*
+      missing;  // stands for the first argument of a call without one; borrowed by sys.monitoring
 };
 
 Tracer& tracer_of(PyObject* self) { return *reinterpret_cast<Callback*>(self)->tracer; }

@@ -1,7 +1,7 @@
 // test/bench/boxed_call.cpp: journeys 2 and 7, calling an unboxed kernel with boxes and from registers.
 //
 // The floor is the cheapest boxed call that a hand can write: two 16-byte values on the C stack
-// that only lend their tensors, a wrapper that takes them apart for a kernel it knows by
+// that only borrow their tensors, a wrapper that takes them apart for a kernel it knows by
 // pointer and moves the result into the first of them, and a caller that lets the result go.
 // What remains are the two counts of a result that someone owns.
 #include "bench.h"
@@ -20,11 +20,11 @@ struct Box {
 constexpr std::uint64_t kTensorBox = 1;
 
 // A handle on what a box points to, without an owner of its own.
-const Tensor& lent(const Box& box) { return reinterpret_cast<const Tensor&>(box.pointer); }
+const Tensor& borrowed(const Box& box) { return reinterpret_cast<const Tensor&>(box.pointer); }
 
 void run_boxes(void* function, Box* boxes) {
   if (boxes[0].kind != kTensorBox || boxes[1].kind != kTensorBox) __builtin_trap();
-  Tensor result = reinterpret_cast<Pair*>(function)(lent(boxes[0]), lent(boxes[1]));
+  Tensor result = reinterpret_cast<Pair*>(function)(borrowed(boxes[0]), borrowed(boxes[1]));
   boxes[0] = {kTensorBox, result.release_impl()};
 }
 
@@ -59,16 +59,17 @@ void boxed_ours(benchmark::State& state) {
   const Tensor y = small_tensor();
   measure(state, [&] {
     InlineStack<2> stack;
-    stack.lend(x);
-    stack.lend(y);
+    stack.borrow(x);
+    stack.borrow(y);
     (op.*call)(stack);
     benchmark::DoNotOptimize(stack[0]);
   });
 }
 
 // From registers: what a graph does for each of its instructions. The floor is the record's own
-// function, known by pointer and called with the same values: it takes the tensors out, calls the kernel
-// and writes its result. What remains is the dispatch. The result of the call before is dropped in both.
+// function, known by pointer and called with the same values: it takes the tensors out, calls the
+// kernel and writes its result. What remains is the dispatch. The result of the call before is
+// dropped in both.
 template <typename Call>
 void from_registers(benchmark::State& state, const Call& call) {
   const Value x = small_tensor();

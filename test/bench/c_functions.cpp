@@ -182,8 +182,8 @@ void tensors_ours(benchmark::State& state) {
   const Tensor x = small_tensor();
   measure(state, [&] {
     InlineStack<2> stack;
-    stack.lend(x);
-    stack.lend(x);
+    stack.borrow(x);
+    stack.borrow(x);
     op.call_boxed(stack);
     benchmark::DoNotOptimize(stack[0]);
   });

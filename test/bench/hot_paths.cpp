@@ -110,8 +110,8 @@ void boxed(const Subjects& s, long times) {
   const Operator& op = require_operator("hot::counted");
   while (times-- > 0) {
     InlineStack<2> stack;
-    stack.lend(s.x);
-    stack.lend(s.x);
+    stack.borrow(s.x);
+    stack.borrow(s.x);
     op.call_boxed(stack);
     keep(stack);
   }
@@ -120,8 +120,8 @@ void boxed_unchecked(const Subjects& s, long times) {
   const Operator& op = require_operator("hot::counted");
   while (times-- > 0) {
     InlineStack<2> stack;
-    stack.lend(s.x);
-    stack.lend(s.x);
+    stack.borrow(s.x);
+    stack.borrow(s.x);
     op.call_boxed_unchecked(stack);
     keep(stack);
   }
@@ -142,7 +142,7 @@ void boxed_fallback(const Subjects& s, long times) {
   const IncludeDispatchKeyGuard include(K::Tracer);
   while (times-- > 0) {
     InlineStack<1> stack;
-    stack.lend(s.x);
+    stack.borrow(s.x);
     op.call_boxed(stack);
     keep(stack);
   }
@@ -182,8 +182,8 @@ void c_function_tensors(const Subjects& s, long times) {
       serve_by_c("c_tensors(Tensor x, Tensor y) -> ()", reinterpret_cast<const void*>(&look));
   while (times-- > 0) {
     InlineStack<2> stack;
-    stack.lend(s.x);
-    stack.lend(s.x);
+    stack.borrow(s.x);
+    stack.borrow(s.x);
     op.call_boxed(stack);
     keep(stack);
   }

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <new>
 
-#include "opyard/registry/typed.h"
+#include "opyard/detail/registry/typed.h"
 
 namespace opyard {
 

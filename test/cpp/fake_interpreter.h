@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "opyard/slot/interpreter.h"
+#include "opyard/interpreter/interpreter.h"
 
 namespace opyard {
 

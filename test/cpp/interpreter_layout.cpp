@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "opyard/slot/interpreter.h"
+#include "opyard/interpreter/interpreter.h"
 
 namespace opyard {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "fake_interpreter.h"
+#include "opyard/detail/value/dict_object.h"
+#include "opyard/detail/value/future_object.h"
 #include "opyard/value/deep_copy.h"
-#include "opyard/value/dict_object.h"
-#include "opyard/value/future_object.h"
 #include "opyard/value/value.h"
 #include "symbolic.h"
 

@@ -15,8 +15,9 @@
 #include <vector>
 
 #include "opyard/base/warning.h"
+#include "opyard/detail/registry/typed.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
-#include "opyard/registry/typed.h"
 #include "opyard/schema/parse.h"
 
 namespace opyard {
@@ -39,11 +40,9 @@ inline Registration implement(std::string_view name, std::optional<DispatchKey> 
                               std::move(provenance), owner, false);
 }
 
-inline std::string dump(std::string_view name) {
-  return registry().dump(parse_operator_name(name));
-}
+inline std::string dump(std::string_view name) { return inspect::dump(parse_operator_name(name)); }
 inline std::string dump_table(std::string_view name) {
-  return registry().dump_table(parse_operator_name(name));
+  return inspect::dump_table(parse_operator_name(name));
 }
 
 // A tensor of one float that carries exactly these keys.

@@ -290,7 +290,7 @@ TEST(CApi, ATensorIsCountedByItsHandles) {
     opyard_tensor* same = nullptr;
     EXPECT_EQ(opyard_to_tensor(stack[1], &same), OPYARD_OK);
     EXPECT_EQ(same, tensor);
-    EXPECT_EQ(owners(), 3u) << "what is read is lent";
+    EXPECT_EQ(owners(), 3u) << "what is read is borrowed";
     opyard_retain(same);
     EXPECT_EQ(owners(), 4u);
     opyard_release(same);

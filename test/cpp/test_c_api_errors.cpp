@@ -7,8 +7,8 @@
 
 #include "opyard/c_api.h"
 #include "opyard/ffi/c_function.h"
+#include "opyard/interpreter/interpreter_exception.h"
 #include "opyard/library.h"
-#include "opyard/slot/interpreter_exception.h"
 #include "registering.h"
 
 namespace opyard {
@@ -146,7 +146,7 @@ TEST(CApiErrors, ACarriedExceptionComesOutOfCAsItself) {
     ASSERT_EQ(opyard_error_exception(error, &exception), OPYARD_OK);
     EXPECT_EQ(exception.object, &gone);
     EXPECT_EQ(exception.interpreter, &gone);
-    EXPECT_EQ(exception.release, nullptr) << "it is lent";
+    EXPECT_EQ(exception.release, nullptr) << "it is borrowed";
     // On another thread it is the same.
     std::thread([&] {
       EXPECT_EQ(opyard_restore_error(error), OPYARD_ERROR_Python);

@@ -304,7 +304,8 @@ TEST(CClosure, MemoryThatWasLentCannotBeKept) {
   std::int64_t shape[] = {1};
   const DLTensor x = view(data, shape);
   constexpr const char* kHeld =
-      ": argument 'x' at position 0: its memory was lent for this call, and is still held: by a "
+      ": argument 'x' at position 0: its memory was borrowed for this call, and is still held: by "
+      "a "
       "tensor "
       "that the kernel kept, or by a result that is a view of it; keep or return a clone()";
   EXPECT_EQ(keep.function().as<std::int64_t(const DLTensor*)>()(&x), 0);

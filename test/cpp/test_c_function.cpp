@@ -180,11 +180,10 @@ TEST(CFunction, RegistrationsStandAtAKeyAndEndWithTheirLibrary) {
     Library library(LibraryKind::Impl, "t", K::CPU, "c.cpp", 2);
     impl_c(library, "t::sum", c_functions(), "c_sum");
     EXPECT_EQ(sum.call(doubles({1, 2}))[0], Value(3.0));
-    EXPECT_TRUE(Registry::instance().has_kernel_at(sum.op().name(), K::CPU));
-    EXPECT_EQ(Registry::instance().dump(sum.op().name()).find("c.cpp:2") != std::string::npos,
-              true);
+    EXPECT_TRUE(inspect::has_kernel_at(sum.op().name(), K::CPU));
+    EXPECT_EQ(inspect::dump(sum.op().name()).find("c.cpp:2") != std::string::npos, true);
   }
-  EXPECT_FALSE(Registry::instance().has_kernel(sum.op().name()));
+  EXPECT_FALSE(inspect::has_kernel(sum.op().name()));
   EXPECT_THROW(sum.call(doubles({1, 2})), Error);
 }
 

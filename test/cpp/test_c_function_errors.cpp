@@ -117,11 +117,11 @@ TEST(CFunctionErrors, WhatIsNotThereIsNamedAndNothingIsRegistered) {
                 "t::f: \"c_table\" of " + file + " is data, and a kernel is a function");
   EXPECT_THROWN(c_kernel(op.op(), nullptr, "f of nothing"), BadArgument,
                 "t::f: the C function f of nothing has a null address");
-  EXPECT_FALSE(Registry::instance().has_kernel(op.op().name()));
+  EXPECT_FALSE(inspect::has_kernel(op.op().name()));
 
   ServedByC without("without(Scalar n) -> int");
   EXPECT_THROW(without.serve("c_nothing"), Error);
-  EXPECT_FALSE(Registry::instance().has_kernel(without.op().name()));
+  EXPECT_FALSE(inspect::has_kernel(without.op().name()));
 }
 
 TEST(CFunctionErrors, AFileThatIsCutShortIsRefused) {

@@ -58,7 +58,7 @@ TEST(COutOfMemory, ARegistrationLeavesNothingBehind) {
               return true;
             }),
             5);
-  EXPECT_FALSE(Registry::instance().has_kernel(op.name()));
+  EXPECT_FALSE(inspect::has_kernel(op.name()));
 }
 
 TEST(COutOfMemory, ACallGivesBackWhatItTook) {
@@ -186,7 +186,7 @@ TEST(COutOfMemory, NumbersAndTensorsTakeNoMemoryAtAll) {
             0);
   EXPECT_EQ(counting::requests_of([&] {
               InlineStack<1> stack;
-              stack.lend(x);
+              stack.borrow(x);
               sum.op().call_boxed(stack);
               EXPECT_EQ(stack[0].to_double(), 3.0);
             }),

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "opyard/registry/refusals.h"
+#include "opyard/detail/registry/refusals.h"
 
 namespace opyard {
 namespace {

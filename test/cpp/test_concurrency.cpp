@@ -15,6 +15,7 @@
 #include "dropped_warnings.h"
 #include "opyard/observe/observer.h"
 #include "opyard/registry/explain.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/library.h"
 #include "registering.h"
 
@@ -135,8 +136,8 @@ class Concurrency : public testing::Test {
           [&] { static_cast<void>(registry().require("t::comes_and_goes").typed<Unary>()); });
       static_cast<void>(explain(stable_.op(), std::vector{Value(x)}));
       static_cast<void>(dump("t::stable").size() + dump_table("t::comes_and_goes").size());
-      static_cast<void>(registry().names());
-      registry().check_invariants();
+      static_cast<void>(inspect::names());
+      inspect::check_invariants();
     }
     if (round % 64 == 0) {
       std::thread([&] { expect_fair([&] { static_cast<void>(stable_.call(x)); }); }).join();
@@ -185,9 +186,9 @@ TEST_F(Concurrency, B36_FourReadersAgainstTwoWriters) {
       run({reader, reader, reader, reader, override_and_take_back, define_and_take_back});
   for (const long count : rounds) EXPECT_GT(count, 10) << "every thread came to its turn";
   EXPECT_EQ(dead_contexts, 0) << "a kernel was destroyed while it ran";
-  registry().check_invariants();
+  inspect::check_invariants();
   registry().reclaim();
-  EXPECT_EQ(registry().retired_count(), 0u);
+  EXPECT_EQ(inspect::retired_count(), 0u);
   EXPECT_EQ(Context::count, 1) << "that of the kernel which still stands";
 }
 

@@ -8,6 +8,7 @@
 
 #include "fake_interpreter.h"
 #include "opyard/library.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 #include "thrown_by.h"
 
@@ -76,33 +77,33 @@ TEST_F(Views, X12_AKernelOfOneInterpreterServesItsCallsAlone) {
     EXPECT_EQ(call(op), 2);
   }
   const auto line = [&](const Interpreter* interpreter) {
-    const std::string table = Registry::instance().dump_table(op.name(), interpreter);
+    const std::string table = inspect::dump_table(op.name(), interpreter);
     return table.substr(0, table.find('\n'));
   };
   EXPECT_NE(line(a.tag), "") << line(a.tag);
-  Registry::instance().check_invariants();
+  inspect::check_invariants();
   of_a.reset();
   {
     const Inside inside(a);
     EXPECT_EQ(call(op), 0);
   }
-  Registry::instance().check_invariants();
+  inspect::check_invariants();
 }
 
 TEST_F(Views, X12_TheLastOneLeftHasTheTableForItself) {
   const Guest<FakeA> a;
   Library of_a(LibraryKind::Impl, "views", std::nullopt, "", 0, a.tag);
   of_a.impl("number", DispatchKey::CompositeExplicitAutograd, &give<1>);
-  EXPECT_NE(op.record(DispatchKeySet()).role, RecordRole::View) << "alone: no detour";
+  EXPECT_NE(op.record(DispatchKeySet()).role, RecordRole::PerInterpreter) << "alone: no detour";
   {
     const Guest<FakeB> b;
-    EXPECT_EQ(op.record(DispatchKeySet()).role, RecordRole::View);
+    EXPECT_EQ(op.record(DispatchKeySet()).role, RecordRole::PerInterpreter);
     Library of_b(LibraryKind::Impl, "views", std::nullopt, "", 0, b.tag);
     of_b.impl("number", DispatchKey::CompositeExplicitAutograd, &give<2>);
   }
-  EXPECT_NE(op.record(DispatchKeySet()).role, RecordRole::View);
+  EXPECT_NE(op.record(DispatchKeySet()).role, RecordRole::PerInterpreter);
   EXPECT_EQ(call(op), 1);
-  Registry::instance().check_invariants();
+  inspect::check_invariants();
 }
 
 TEST_F(Views, F11_ADefinitionStandsUntilTheLastOfItsInterpretersTakesItBack) {
@@ -159,7 +160,7 @@ TEST_F(Views, P14_CallsRegistrationsAndGuestsAtOnce) {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
-  Registry::instance().check_invariants();
+  inspect::check_invariants();
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "opyard/observe/observer.h"
 #include "opyard/plugin/plugin.h"
 #include "opyard/registry/explain.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/library.h"
 #include "registering.h"
 
@@ -105,7 +106,7 @@ void override_kernel(const Handles&, int, int) {
 void look_up(const Handles& handles, int, int) {
   EXPECT_EQ(registry().find({"t::stable", ""}), &handles.stable.op());
   fairly([&] { static_cast<void>(registry().require("t::brief").typed<Unary>()); });
-  static_cast<void>(registry().has_computed_kernel({"t::stable", ""}, K::XLA));
+  static_cast<void>(inspect::has_computed_kernel({"t::stable", ""}, K::XLA));
 }
 void guard(const Handles& handles, int, int) {
   const IncludeDispatchKeyGuard include(K::Tracer);
@@ -125,10 +126,10 @@ void load_a_library(const Handles&, int, int round) {
   fairly([&] { static_cast<void>(unload_library(plugin_file())); });
 }
 void list(const Handles&, int, int) {
-  static_cast<void>(registry().names().size() + registry().overloads("t::stable").size());
+  static_cast<void>(inspect::names().size() + inspect::overloads("t::stable").size());
   static_cast<void>(dump("t::stable").size() + dump_table("t::brief").size());
-  static_cast<void>(registry().dangling().size() + loaded_libraries().size());
-  registry().check_invariants();
+  static_cast<void>(inspect::dangling().size() + loaded_libraries().size());
+  inspect::check_invariants();
 }
 void explain_one(const Handles& handles, int, int) {
   const std::vector<Value> arguments{Value(tensor_with({K::CPU}))};
@@ -177,13 +178,13 @@ TEST(ConcurrencyPairs, B36_EveryKindOfOperationAgainstEveryOther) {
     for (int other = one; other < kKindCount; ++other, ++pairs) {
       SCOPED_TRACE(std::string(kKinds[one].name) + " against " + kKinds[other].name);
       run_pair(handles, kKinds[one], kKinds[other]);
-      registry().check_invariants();
+      inspect::check_invariants();
       if (HasFailure()) return;
     }
   }
   EXPECT_EQ(pairs, kPairCount);
   registry().reclaim();
-  EXPECT_EQ(registry().retired_count(), 0u);
+  EXPECT_EQ(inspect::retired_count(), 0u);
   EXPECT_TRUE(loaded_libraries().empty());
 }
 

@@ -85,21 +85,21 @@ TEST(DLPackExchange, P17_WithoutMemoryItIsGivenBackOnce) {
 
 TEST(DLPackExchange, F57_ABorrowedStructLeadsIntoTheTensor) {
   const Tensor tensor = Tensor::empty(Dims{2, 3}, DType::Int16).as_strided(Dims{3}, Dims{2}, 1);
-  DLTensor lent{};
-  borrow_dlpack(tensor, lent);
-  EXPECT_EQ(lent.data, tensor.raw());
-  EXPECT_EQ(lent.ndim, 1);
-  EXPECT_EQ(lent.shape[0], 3);
-  EXPECT_EQ(lent.strides[0], 2);
-  EXPECT_EQ(lent.dtype.bits, 16);
-  EXPECT_EQ(thrown_by([&] { borrow_dlpack(Tensor(), lent); }).kind, ErrorKind::BadValue);
+  DLTensor borrowed{};
+  borrow_dlpack(tensor, borrowed);
+  EXPECT_EQ(borrowed.data, tensor.raw());
+  EXPECT_EQ(borrowed.ndim, 1);
+  EXPECT_EQ(borrowed.shape[0], 3);
+  EXPECT_EQ(borrowed.strides[0], 2);
+  EXPECT_EQ(borrowed.dtype.bits, 16);
+  EXPECT_EQ(thrown_by([&] { borrow_dlpack(Tensor(), borrowed); }).kind, ErrorKind::BadValue);
 }
 
 TEST(DLPackExchange, E9_ASymbolicTensorHasNoSizesToLend) {
   const Tensor tensor = Tensor::empty(Dims{2, 3});
   make_symbolic(tensor, {Reasoner::symbol("n", 5), 3}, {3, 1}, 0);
-  DLTensor lent{};
-  EXPECT_THROWN(borrow_dlpack(tensor, lent), BadValue,
+  DLTensor borrowed{};
+  EXPECT_THROWN(borrow_dlpack(tensor, borrowed), BadValue,
                 "Cannot call sizes on a tensor with symbolic shapes/strides");
 }
 

@@ -132,18 +132,18 @@ TEST(Dump, B39_ATableOfKernelsWithoutADefinition) {
 TEST(Dump, B40_AViolatedTableShowsBothViews) {
   const Registration op = define("t::broken(Tensor x) -> Tensor");
   const Registration kernel = implement("t::broken", K::CPU, echo(""), "registered at k.cpp:2");
-  registry().check_invariants();
+  inspect::check_invariants();
   const Operator& broken = registry().require("t::broken");
   const Record& right = broken.record(DispatchKeySet(K::CPU));
   Record wrong;
   wrong.provenance = "planted";
   Entry::set_slot(broken, K::CPU, wrong);
-  EXPECT_THROWN(registry().check_invariants(), Internal,
+  EXPECT_THROWN(inspect::check_invariants(), Internal,
                 "t::broken at CPU: the table holds \"planted\", registrations make it \"registered "
                 "at k.cpp:2\" [kernel]\nCanonical state\n" +
                     dump("t::broken") + "Computed table:\n" + dump_table("t::broken"));
   Entry::set_slot(broken, K::CPU, right);
-  registry().check_invariants();
+  inspect::check_invariants();
 }
 
 TEST(Dump, B40_AViolatedMaskIsFoundAsWell) {
@@ -151,11 +151,11 @@ TEST(Dump, B40_AViolatedMaskIsFoundAsWell) {
   const Operator& masked = registry().require("t::masked");
   const std::uint64_t right =
       Entry::set_mask(masked, masked.mask().raw() | DispatchKeySet(K::Tracer).raw());
-  const Thrown thrown = thrown_by([] { registry().check_invariants(); });
+  const Thrown thrown = thrown_by([] { inspect::check_invariants(); });
   EXPECT_EQ(thrown.kind, ErrorKind::Internal);
   EXPECT_EQ(thrown.text.find("t::masked: the mask is DispatchKeySet("), 0u) << thrown.text;
   Entry::set_mask(masked, right);
-  registry().check_invariants();
+  inspect::check_invariants();
 }
 
 }  // namespace

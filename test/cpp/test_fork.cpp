@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "opyard/plugin/plugin.h"
+#include "opyard/registry/inspect.h"
 #include "registering.h"
 
 namespace opyard {
@@ -61,10 +62,10 @@ int use_everything() {
   std::thread([&] { ran = who_ran("t::child", {K::CPU}); }).join();
   if (ran != "cpu") return 3;
   op.undo();
-  registry().check_invariants();
+  inspect::check_invariants();
   registry().reclaim();
   if (!loaded_libraries().empty()) return 4;
-  return registry().retired_count() == 0 ? 0 : 5;
+  return inspect::retired_count() == 0 ? 0 : 5;
 }
 
 TEST(Fork, TheChildCanUseTheRegistryAtOnce) {
@@ -93,18 +94,18 @@ TEST(Fork, TheChildDoesNotWaitForThreadsThatAreNotThere) {
   std::thread caller([] { who_ran("t::blocks", {K::CPU}); });
   inside.wait(false);
   kernel.undo();
-  EXPECT_EQ(registry().retired_count(), 1u);
+  EXPECT_EQ(inspect::retired_count(), 1u);
   EXPECT_EQ(in_child([] {
               registry().reclaim();
-              return registry().retired_count() == 0 ? use_everything() : 10;
+              return inspect::retired_count() == 0 ? use_everything() : 10;
             }),
             0);
-  EXPECT_EQ(registry().retired_count(), 1u) << "in the parent the call goes on";
+  EXPECT_EQ(inspect::retired_count(), 1u) << "in the parent the call goes on";
   open = true;
   open.notify_all();
   caller.join();
   registry().reclaim();
-  EXPECT_EQ(registry().retired_count(), 0u);
+  EXPECT_EQ(inspect::retired_count(), 0u);
 }
 
 TEST(Fork, AKernelMayFork) {
@@ -153,7 +154,7 @@ TEST(Fork, AmongBusyThreads) {
   for (std::thread& thread : busy) thread.join();
   alarm(0);
   registry().reclaim();
-  EXPECT_EQ(registry().retired_count(), 0u);
+  EXPECT_EQ(inspect::retired_count(), 0u);
 }
 
 }  // namespace

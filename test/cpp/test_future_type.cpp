@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "opyard/registry/types.h"
+#include "opyard/detail/registry/types.h"
 #include "opyard/schema/parse.h"
 #include "opyard/schema/type_of.h"
 #include "round_trip.h"

@@ -1,6 +1,6 @@
 // test_gpu_trace.cpp: protects that work on a device goes on whoever watches it, and that the first one
 // who asks is told.
-#include "opyard/slot/gpu_trace.h"
+#include "opyard/observe/gpu_trace.h"
 
 #include <gtest/gtest.h>
 

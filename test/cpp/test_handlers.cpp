@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "fake_interpreter.h"
-#include "opyard/slot/modes.h"
-#include "opyard/slot/thread_context.h"
+#include "opyard/thread/modes.h"
+#include "opyard/thread/thread_context.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -44,7 +44,7 @@ class Handlers : public testing::Test {
 
   static Tensor tagged(Interpreter* tag) {
     const Tensor tensor = tensor_with({K::CPU, K::Python});
-    tensor.impl()->object_slot().claim(tag);
+    tensor.impl()->object_link().claim(tag);
     return tensor;
   }
   static void enter(Interpreter* tag) {

@@ -1,5 +1,6 @@
 // test_history.cpp: protects that the registry remembers what came and went (X3).
 #include "opyard/registry/history.h"
+#include "opyard/registry/inspect.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@ using K = DispatchKey;
 class Since {
  public:
   std::vector<RegistryEvent> events() const {
-    std::vector<RegistryEvent> all = registry().history();
+    std::vector<RegistryEvent> all = inspect::history();
     std::erase_if(all, [&](const RegistryEvent& event) { return event.number <= last_; });
     return all;
   }
@@ -38,7 +39,7 @@ class Since {
 
  private:
   static std::uint64_t last_number() {
-    const auto all = registry().history();
+    const auto all = inspect::history();
     return all.empty() ? 0 : all.back().number;
   }
   const std::uint64_t last_ = last_number();
@@ -81,7 +82,7 @@ TEST(History, WhatIsRefusedIsNotWrittenDown) {
   const Since since;
   static_cast<void>(thrown_by([] { define("h::once(Tensor x) -> Tensor"); }));
   static_cast<void>(thrown_by([] { implement("h::once", K::Dense, echo("")); }));
-  static_cast<void>(registry().what_if({"h::once", ""}, K::CPU, WhatIf::Kernel));
+  static_cast<void>(inspect::what_if({"h::once", ""}, K::CPU, WhatIf::Kernel));
   EXPECT_EQ(since.lines(), Lines());
 }
 
@@ -134,7 +135,7 @@ TEST(History, LongTextsLoseTheirBeginning) {
 
 TEST(History, RemembersTheLastEventsInOrder) {
   for (std::size_t i = 0; i < kHistoryLength; ++i) implement("h::many", K::CPU, echo("")).undo();
-  const std::vector<RegistryEvent> events = registry().history();
+  const std::vector<RegistryEvent> events = inspect::history();
   ASSERT_EQ(events.size(), kHistoryLength);
   for (std::size_t i = 1; i < events.size(); ++i) {
     ASSERT_EQ(events[i].number, events[i - 1].number + 1);
@@ -147,7 +148,7 @@ TEST(History, IsReadWhileOthersRegister) {
     for (int i = 0; i < 2000; ++i) implement("h::busy", K::CPU, echo("")).undo();
   });
   for (int i = 0; i < 50; ++i) {
-    const std::vector<RegistryEvent> events = registry().history();
+    const std::vector<RegistryEvent> events = inspect::history();
     for (std::size_t at = 1; at < events.size(); ++at) {
       ASSERT_LT(events[at - 1].number, events[at].number);
     }

@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/library.h"
 #include "registering.h"
 #include "thrown_by.h"
@@ -18,12 +19,12 @@ using K = DispatchKey;
 OperatorName named(std::string_view name) { return parse_operator_name(name); }
 
 TEST(Inspect, B32_KernelsWithoutADefinitionAreListed) {
-  EXPECT_TRUE(registry().dangling().empty());
+  EXPECT_TRUE(inspect::dangling().empty());
   Registration lone = implement("t::lone", K::CPU, echo("lone"), "registered at lone.cpp:1");
   const Registration other =
       implement("t::lone.out", K::Meta, boxed_echo("out"), "registered at out.cpp:2");
   EXPECT_EQ(
-      registry().dangling(),
+      inspect::dangling(),
       (std::vector<std::string>{
           "name: t::lone\nschema: (none)\nCPU: registered at lone.cpp:1 :: (Tensor _0) -> Tensor "
           "_0 [ boxed unboxed ]\n",
@@ -31,41 +32,41 @@ TEST(Inspect, B32_KernelsWithoutADefinitionAreListed) {
           "]\n"}));
   {
     const Registration op = define("t::lone(Tensor x) -> Tensor");
-    EXPECT_EQ(registry().dangling().size(), 1u);
+    EXPECT_EQ(inspect::dangling().size(), 1u);
   }
   lone.undo();
-  EXPECT_EQ(registry().dangling().size(), 1u);
+  EXPECT_EQ(inspect::dangling().size(), 1u);
 }
 
 TEST(Inspect, B43_WhetherThereIsAKernel) {
   const Registration op = define("t::asked(Tensor x) -> Tensor");
-  EXPECT_FALSE(registry().has_kernel(named("t::asked")));
-  EXPECT_FALSE(registry().has_kernel(named("t::nope")));
+  EXPECT_FALSE(inspect::has_kernel(named("t::asked")));
+  EXPECT_FALSE(inspect::has_kernel(named("t::nope")));
   const Registration meta = implement("t::asked", K::Meta, echo("meta"));
   const Registration all = implement("t::asked", K::CompositeExplicitAutograd, echo("all"));
   const Registration through = implement("t::asked", K::AutogradCPU, Kernel::fallthrough());
-  EXPECT_TRUE(registry().has_kernel(named("t::asked")));
-  EXPECT_TRUE(registry().has_kernel_at(named("t::asked"), K::Meta));
-  EXPECT_TRUE(registry().has_kernel_at(named("t::asked"), K::CompositeExplicitAutograd));
-  EXPECT_FALSE(registry().has_kernel_at(named("t::asked"), K::CPU)) << "exactly this key";
-  EXPECT_TRUE(registry().has_kernel_at_any(named("t::asked"), {K::CUDA, K::Meta}));
-  EXPECT_FALSE(registry().has_kernel_at_any(named("t::asked"), {K::CUDA, K::CPU}));
+  EXPECT_TRUE(inspect::has_kernel(named("t::asked")));
+  EXPECT_TRUE(inspect::has_kernel_at(named("t::asked"), K::Meta));
+  EXPECT_TRUE(inspect::has_kernel_at(named("t::asked"), K::CompositeExplicitAutograd));
+  EXPECT_FALSE(inspect::has_kernel_at(named("t::asked"), K::CPU)) << "exactly this key";
+  EXPECT_TRUE(inspect::has_kernel_at_any(named("t::asked"), {K::CUDA, K::Meta}));
+  EXPECT_FALSE(inspect::has_kernel_at_any(named("t::asked"), {K::CUDA, K::CPU}));
 
-  EXPECT_TRUE(registry().has_computed_kernel(named("t::asked"), K::CPU)) << "by the composite";
-  EXPECT_TRUE(registry().has_computed_kernel(named("t::asked"), K::Undefined));
-  EXPECT_FALSE(registry().has_computed_kernel(named("t::asked"), K::NestedTensorCPU));
-  EXPECT_TRUE(registry().is_fallthrough(named("t::asked"), K::AutogradCPU));
-  EXPECT_FALSE(registry().is_fallthrough(named("t::asked"), K::CPU));
-  EXPECT_THROWN(registry().has_computed_kernel(named("t::asked"), K::Autograd), BadValue,
+  EXPECT_TRUE(inspect::has_computed_kernel(named("t::asked"), K::CPU)) << "by the composite";
+  EXPECT_TRUE(inspect::has_computed_kernel(named("t::asked"), K::Undefined));
+  EXPECT_FALSE(inspect::has_computed_kernel(named("t::asked"), K::NestedTensorCPU));
+  EXPECT_TRUE(inspect::is_fallthrough(named("t::asked"), K::AutogradCPU));
+  EXPECT_FALSE(inspect::is_fallthrough(named("t::asked"), K::CPU));
+  EXPECT_THROWN(inspect::has_computed_kernel(named("t::asked"), K::Autograd), BadValue,
                 "Autograd is an alias key. Alias keys do not have runtime kernel registrations.");
-  EXPECT_THROWN(registry().has_computed_kernel(named("t::asked"), K::Dense), BadValue,
+  EXPECT_THROWN(inspect::has_computed_kernel(named("t::asked"), K::Dense), BadValue,
                 "Dense has no slot of its own; name the key of one backend");
-  EXPECT_THROWN(registry().is_fallthrough(named("t::nope"), K::CPU), NotFound,
+  EXPECT_THROWN(inspect::is_fallthrough(named("t::nope"), K::CPU), NotFound,
                 "operator t::nope does not exist");
 
-  EXPECT_FALSE(registry().has_fallback(K::XLA));
+  EXPECT_FALSE(inspect::has_fallback(K::XLA));
   const Registration fallback = registry().implement_fallback(K::XLA, boxed_echo("xla"), "");
-  EXPECT_TRUE(registry().has_fallback(K::XLA));
+  EXPECT_TRUE(inspect::has_fallback(K::XLA));
 }
 
 TEST(Inspect, B43_D11_TheKernelOfOneKeyCanBeCalled) {
@@ -102,12 +103,12 @@ TEST(Inspect, AnOperatorOfFormerTimesIsNotTakenForTheOneOfItsName) {
   const Registration cpu = implement("t::again", K::CPU, boxed_echo("cpu"));
   Registration op = define("t::again(Tensor x) -> Tensor");
   const Operator& former = registry().require("t::again");
-  EXPECT_EQ(registry().keys_with_kernel(former), std::vector<K>{K::CPU});
+  EXPECT_EQ(inspect::keys_with_kernel(former), std::vector<K>{K::CPU});
   op.undo();
   op = define("t::again(Tensor y) -> Tensor");
   ASSERT_NE(&registry().require("t::again"), &former);
-  EXPECT_TRUE(registry().keys_with_kernel(former).empty());
-  EXPECT_STREQ(registry().resolve(former, K::CPU).rule, "definition taken back");
+  EXPECT_TRUE(inspect::keys_with_kernel(former).empty());
+  EXPECT_STREQ(inspect::resolve(former, K::CPU).rule, "definition taken back");
 }
 
 // Raises an error of its own, or leaves it to the dispatcher.
@@ -155,8 +156,8 @@ TEST(Inspect, B19_E7_AFakeKernelsModuleIsNamedToWhoMissesIt) {
   lib.def("real(Tensor x) -> Tensor");
   lib.set_python_module("demo.fakes", "see its README");
   lib.def("fake(Tensor x) -> Tensor");
-  EXPECT_EQ(registry().python_module(named("t::real")), (std::pair<std::string, std::string>{}));
-  EXPECT_EQ(registry().python_module(named("t::fake")),
+  EXPECT_EQ(inspect::python_module(named("t::real")), (std::pair<std::string, std::string>{}));
+  EXPECT_EQ(inspect::python_module(named("t::fake")),
             (std::pair<std::string, std::string>("demo.fakes", "see its README")));
   const auto text = [](const char* name, DispatchKeySet keys) {
     return thrown_by([&] {
@@ -187,7 +188,7 @@ TEST(Inspect, B19_ADefinitionWithAKernelHasTheModuleToo) {
   Library lib(LibraryKind::Fragment, "t", std::nullopt, "fake.cpp", 3);
   lib.set_python_module("demo.fakes", "see its README");
   lib.def("inferred", [](const Tensor& x) { return x; });
-  EXPECT_EQ(registry().python_module(named("t::inferred")),
+  EXPECT_EQ(inspect::python_module(named("t::inferred")),
             (std::pair<std::string, std::string>("demo.fakes", "see its README")));
   lib.set_python_module("demo.fakes", "see its README");
   EXPECT_TRUE(warnings.texts().empty()) << "the same again";
@@ -201,7 +202,7 @@ TEST(Inspect, B46_AnOperatorSaysWhatItIsAsJson) {
           {"core", "out"}, AliasAnalysis::FromSchema,
           "Tells.\n\nA \"quote\", a \\ and a \x01\x1f.");
   EXPECT_EQ(
-      registry().metadata(named("t::told.out")),
+      inspect::metadata(named("t::told.out")),
       "{\"name\": \"t::told\", \"overload\": \"out\", \"schema\": \"t::told.out(Tensor(a!) x, "
       "int[2] "
       "n=[1, 2], *, str mode=\\\"a\\\\\\\"b\\\") -> Tensor(a!)\", \"doc\": \"Tells.\\u000a\\u000aA "
@@ -212,7 +213,7 @@ TEST(Inspect, B46_AnOperatorSaysWhatItIsAsJson) {
       "\"default\": \"[1, 2]\"}, {\"name\": \"mode\", \"type\": \"str\", \"default\": "
       "\"\\\"a\\\\\\\"b\\\"\", \"keyword_only\": true}], \"results\": [{\"name\": \"\", \"type\": "
       "\"Tensor\", \"alias\": \"(a!)\"}]}");
-  EXPECT_THROWN(registry().metadata(named("t::told")), NotFound,
+  EXPECT_THROWN(inspect::metadata(named("t::told")), NotFound,
                 "Could not find schema for t::told. Is the library that defines it loaded?");
 }
 

@@ -1,5 +1,5 @@
 // test_interpreter.cpp: protects calls into an interpreter that ends, or has ended.
-#include "opyard/slot/interpreter.h"
+#include "opyard/interpreter/interpreter.h"
 
 #include <gtest/gtest.h>
 
@@ -102,9 +102,9 @@ bool keeps_house(const std::string& slot) {
 
 std::vector<std::string> slot_names() {
   return {
-#define OPYARD_INTERPRETER_SLOT(name, result, parameters, arguments, disarmed) #name,
-#include "opyard/slot/interpreter_slots.def"
-#undef OPYARD_INTERPRETER_SLOT
+#define OPYARD_INTERPRETER_FUNCTION(name, result, parameters, arguments, disarmed) #name,
+#include "opyard/interpreter/interpreter_functions.def"
+#undef OPYARD_INTERPRETER_FUNCTION
   };
 }
 
@@ -157,10 +157,10 @@ TEST(Interpreter, E12_DisarmedHousekeepingDoesNothingAndTheRestRaisesByName) {
 }
 
 TEST(Interpreter, E12_EverySlotHasADisarmedForm) {
-#define OPYARD_INTERPRETER_SLOT(name, result, parameters, arguments, disarmed) \
+#define OPYARD_INTERPRETER_FUNCTION(name, result, parameters, arguments, disarmed) \
   EXPECT_NE(disarmed_vtable().name, nullptr) << #name;
-#include "opyard/slot/interpreter_slots.def"
-#undef OPYARD_INTERPRETER_SLOT
+#include "opyard/interpreter/interpreter_functions.def"
+#undef OPYARD_INTERPRETER_FUNCTION
 }
 
 TEST(Interpreter, E13_TheTagOutlivesTheTableThatItsPluginBrought) {

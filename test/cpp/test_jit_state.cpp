@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "jit.h"
+#include "opyard/detail/value/future_object.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/value/dict.h"
-#include "opyard/value/future_object.h"
 #include "thrown_by.h"
 
 namespace opyard::jit {

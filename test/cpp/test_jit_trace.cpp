@@ -5,6 +5,7 @@
 
 #include "jit.h"
 #include "opyard/jit/trace.h"
+#include "opyard/registry/inspect.h"
 
 namespace opyard::jit {
 namespace {
@@ -53,7 +54,7 @@ TEST(Trace, AThrowEndsTheRecordingAndLeavesTheGraphWithoutTheCall) {
   EXPECT_EQ(trace.finish()->node_count(), 1u);
   EXPECT_EQ(current_trace(), nullptr);
   EXPECT_FALSE(local_keys().include.has(DispatchKey::Tracer));
-  EXPECT_FALSE(Registry::instance().has_fallback(DispatchKey::Tracer));
+  EXPECT_FALSE(inspect::has_fallback(DispatchKey::Tracer));
 }
 
 TEST(Trace, ATraceIsOfOneThreadAndIsUsedOnce) {

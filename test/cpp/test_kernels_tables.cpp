@@ -22,6 +22,7 @@ struct Named {
 };
 constexpr Named kDTypes[] = {
 #define OPYARD_DTYPE(code, Name, python_name, type, dlpack, bits) {#python_name, DType::Name},
+#include "opyard/registry/inspect.h"
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
 };
@@ -155,7 +156,7 @@ const std::set<DType> kRead = {
 std::vector<OperatorName> operators() {
   load_library(kKernelsLibrary);
   std::vector<OperatorName> found;
-  for (const OperatorName& name : registry().names()) {
+  for (const OperatorName& name : inspect::names()) {
     const bool is_of_formulas = kOfFormulas.count(name.name.substr(name.name.rfind(':') + 1)) > 0;
     if (name.name.starts_with("aten::") && !is_of_formulas && registry().find(name) != nullptr) {
       found.push_back(name);

@@ -1,4 +1,5 @@
 // test_library.cpp: protects what each kind of library may hold, and that its end takes all back.
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/library.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +35,7 @@ TEST(Library, B1_TheThreeKinds) {
   EXPECT_EQ(def.kind(), LibraryKind::Def);
   EXPECT_EQ(impl.key(), K::CPU);
   EXPECT_EQ(more.name_space(), "t");
-  EXPECT_EQ(registry().names().size(), 2u);
+  EXPECT_EQ(inspect::names().size(), 2u);
   EXPECT_EQ(who_ran("t::f", {K::CPU}), "nobody") << "a kernel that says nothing ran";
   EXPECT_EQ(dump("t::f"),
             "name: t::f\nschema: t::f(Tensor x) -> Tensor\ndebug: registered at def.cpp:1\n"
@@ -134,7 +135,7 @@ TEST(Library, B8_AWrittenKeyMustBeTheLibrarys) {
   Library any = kernels(std::nullopt);
   any.impl("foo", K::CUDA, &same);
   any.impl("foo", &same);
-  EXPECT_EQ(registry().keys_with_kernel(registry().require("t::foo")),
+  EXPECT_EQ(inspect::keys_with_kernel(registry().require("t::foo")),
             (std::vector<K>{K::CPU, K::CUDA, K::CompositeImplicitAutograd}));
 }
 
@@ -170,7 +171,7 @@ TEST(Library, B10_ItsEndUndoesAllItRegisteredInAnyOrder) {
     libraries[3]->fallback(Kernel::boxed(&boxed_same));
     for (const std::size_t i : order) {
       libraries[i].reset();
-      registry().check_invariants();
+      inspect::check_invariants();
     }
     EXPECT_EQ(dump("t::f") + dump_table("t::f"), "");
     EXPECT_EQ(registry().find({"t::f", ""}), nullptr);
@@ -231,7 +232,7 @@ TEST(Library, B17_NamesOfOperatorsAndOverloads) {
         << name;
     EXPECT_EQ(thrown_by([&] { lib.impl(name, K::CPU, &same); }).kind, ErrorKind::BadSchema) << name;
   }
-  EXPECT_TRUE(registry().names().empty());
+  EXPECT_TRUE(inspect::names().empty());
   lib.def("_f1.Tensor_2(Tensor x) -> Tensor");
 }
 
@@ -305,9 +306,9 @@ TEST(Library, X10_AHandlerThatThrowsLeavesNothingBehind) {
       thrown_by([&] { lib.def("over.b(Tensor x, int m) -> Tensor", &same); });
   set_warning_handler(former);
   EXPECT_EQ(thrown.kind, ErrorKind::BadValue);
-  EXPECT_EQ(Registry::instance().overloads(first.name), std::vector<std::string>{"a"});
+  EXPECT_EQ(inspect::overloads(first.name), std::vector<std::string>{"a"});
   EXPECT_EQ(with_kernel.kind, ErrorKind::BadRegistration) << "of another C++ signature";
-  Registry::instance().check_invariants();
+  inspect::check_invariants();
   lib.def("over.b(str s) -> Tensor");
 }
 
@@ -334,14 +335,14 @@ TEST(Library, X5_FilledOnceMoreItReplacesInPlaceAndKeepsOperators) {
   const Operator& f = registry.require("again::f");
 
   library.begin_again();
-  EXPECT_TRUE(registry.has_kernel_at({"again::f", ""}, DispatchKey::CPU)) << "until replaced";
+  EXPECT_TRUE(inspect::has_kernel_at({"again::f", ""}, DispatchKey::CPU)) << "until replaced";
   library.def("f(Tensor x) -> Tensor");
   library.impl("f", DispatchKey::CPU, unchanged);
   EXPECT_THROW(library.def("f(Tensor x) -> Tensor"), Error) << "twice in one filling";
   library.end_again();
   EXPECT_EQ(&registry.require("again::f"), &f);
-  EXPECT_TRUE(registry.has_kernel_at({"again::f", ""}, DispatchKey::CPU));
-  EXPECT_FALSE(registry.has_kernel_at({"again::f", ""}, DispatchKey::Meta));
+  EXPECT_TRUE(inspect::has_kernel_at({"again::f", ""}, DispatchKey::CPU));
+  EXPECT_FALSE(inspect::has_kernel_at({"again::f", ""}, DispatchKey::Meta));
   EXPECT_EQ(registry.find({"again::g", ""}), nullptr);
   EXPECT_THROW(library.def("f(Tensor x) -> Tensor"), Error) << "after the filling";
 
@@ -354,7 +355,7 @@ TEST(Library, X5_FilledOnceMoreItReplacesInPlaceAndKeepsOperators) {
   EXPECT_THROW(f.call_boxed(stack), Error);
   library.reset();
   EXPECT_EQ(registry.find({"again::f", ""}), nullptr);
-  registry.check_invariants();
+  inspect::check_invariants();
 }
 
 }  // namespace

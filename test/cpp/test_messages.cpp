@@ -12,11 +12,12 @@
 
 #include "folder.h"
 #include "one_of_each.h"
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
+#include "opyard/detail/keys/named_keys.h"
 #include "opyard/ffi/c_function.h"
 #include "opyard/keys/alias.h"
-#include "opyard/keys/named_keys.h"
 #include "opyard/plugin/plugin.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/library.h"
 #include "opyard/value/deep_copy.h"
 #include "opyard/value/dict.h"
@@ -176,9 +177,9 @@ const std::map<std::string, Case>& cases() {
       {"find/nothing", [](const S&) { registry().require("t::nope"); }},
       {"find/kernels only", [](const S&) { registry().require("t::lone"); }},
       {"find/computed of nothing",
-       [](const S&) { registry().is_fallthrough({"t::nope", ""}, K::CPU); }},
+       [](const S&) { inspect::is_fallthrough({"t::nope", ""}, K::CPU); }},
       {"find/computed of an alias",
-       [](const S&) { registry().has_computed_kernel({"t::f", ""}, K::Autograd); }},
+       [](const S&) { inspect::has_computed_kernel({"t::f", ""}, K::Autograd); }},
 
       // Registering.
       {"register/twice",
@@ -409,7 +410,7 @@ TEST(Messages, EachIsWhatTheFileSays) {
     EXPECT_EQ(name_of(thrown.kind), found->second.kind);
     EXPECT_EQ(thrown.text, found->second.text);
   }
-  registry().check_invariants();
+  inspect::check_invariants();
 }
 
 TEST(Messages, TheFileHasNoneThatNobodyProvokes) {

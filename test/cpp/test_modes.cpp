@@ -1,5 +1,5 @@
 // test_modes.cpp: protects the stack of modes of a thread, and what it does to the include set.
-#include "opyard/slot/modes.h"
+#include "opyard/thread/modes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // test_mutex.cpp: protects the order of the locks, and that the child of a fork finds none held.
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
 // test_next.cpp: protects that a kernel can hand its call on to the one that it covers (X4), whatever
 // comes and goes meanwhile.
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/next.h"
 
 #include <gtest/gtest.h>
@@ -66,10 +67,11 @@ TEST(CallNext, X4_WhatOneLibraryReplacesKeepsItsPlace) {
   const char owner = 0;
   const Registration b = implement("t::f", K::CPU, noting('b'), "registered at b.cpp:1", &owner);
   const Registration c = implement("t::f", K::CPU, noting('c'));
-  const Registration again = registry().implement(
-      {"t::f", ""}, K::CPU, noting('B'), "registered at b.cpp:2", &owner, false, registry().now());
+  const Registration again =
+      registry().implement({"t::f", ""}, K::CPU, noting('B'), "registered at b.cpp:2", &owner,
+                           false, registry().reload_mark());
   EXPECT_EQ(call(), "cBa");
-  registry().check_invariants();
+  inspect::check_invariants();
 }
 
 TEST(CallNext, X4_AtTheBottomComesWhatTheKeyFallsBackOn) {
@@ -92,7 +94,7 @@ TEST(CallNext, X4_AfterTheDefinitionIsGoneTheCallFails) {
   Registration op = define("t::f(Tensor x) -> Tensor");
   const Registration below = implement("t::f", K::CPU, noting('a', false));
   const Operator& f = registry().require("t::f");
-  const KernelPlace place{K::CPU, registry().now() + 1};
+  const KernelPlace place{K::CPU, registry().reload_mark() + 1};
   InlineStack<4> stack;
   stack.push(Value(tensor_with({K::CPU})));
   ran.clear();

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "opyard/registry/trace.h"
+#include "opyard/registry/dispatch_log.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -135,11 +135,11 @@ TEST(BoxedCall, TheKernelIsNamedForItsResultsOnAThreadsFirstCallToo) {
   std::thread([&] { first = said(); }).join();
   EXPECT_EQ(first, wanted);
   EXPECT_EQ(said(), wanted);
-  set_dispatch_trace(true);
+  set_dispatch_log(true);
   testing::internal::CaptureStderr();
   const std::string traced = said();
   testing::internal::GetCapturedStderr();
-  set_dispatch_trace(false);
+  set_dispatch_log(false);
   EXPECT_EQ(traced, wanted);
 }
 

@@ -9,6 +9,7 @@
 
 #include "counting_new.h"
 #include "opyard/registry/explain.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/library.h"
 #include "registering.h"
 
@@ -21,9 +22,9 @@ using K = DispatchKey;
 const std::string kPlace = "registered at a_file_with_a_long_name_indeed.cpp:1234";
 
 std::string picture() {
-  registry().check_invariants();
+  inspect::check_invariants();
   std::string text;
-  for (const OperatorName& name : registry().names()) {
+  for (const OperatorName& name : inspect::names()) {
     text += dump(to_string(name)) + dump_table(to_string(name));
   }
   for (const char* name : {"t::dangling", "t::fresh", "t::fixed"}) text += dump(name);
@@ -110,7 +111,7 @@ TEST(OutOfMemory, B14_ANameNeverSeenBeforeLeavesNoHalfMadeEntry) {
       const Registration fallback = registry().implement_fallback(K::XLA, boxed_echo(""), "");
       EXPECT_EQ(picture(), "");
       const Registration again = define(name + "(Tensor x) -> Tensor");
-      EXPECT_EQ(to_string(registry().names().front()), name);
+      EXPECT_EQ(to_string(inspect::names().front()), name);
     }
     EXPECT_GT(n, 3);
   }
@@ -209,7 +210,7 @@ TEST(OutOfMemory, TakingBackNeedsNoMemory) {
     }
     EXPECT_FALSE(counting::refused) << "nothing was even asked for";
     EXPECT_EQ(dump("t::back"), "");
-    EXPECT_EQ(registry().retired_count(), 0u);
+    EXPECT_EQ(inspect::retired_count(), 0u);
   }
 }
 
@@ -265,7 +266,7 @@ TEST(OutOfMemory, LookingChangesNothing) {
   fail_each([&] {
     static_cast<void>(dump("t::look") + dump_table("t::look"));
     static_cast<void>(to_string(explain(look, arguments)));
-    static_cast<void>(registry().overloads("t::look"));
+    static_cast<void>(inspect::overloads("t::look"));
   });
   fail_each([&] {
     try {

@@ -4,6 +4,7 @@
 // One test a plugin: what a plugin does when it is loaded for the first time happens once in a
 // process.
 #include "opyard/plugin/plugin.h"
+#include "opyard/registry/inspect.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -32,10 +33,10 @@ namespace fs = std::filesystem;
 
 // What stands in the registry, as text.
 std::string whole_registry() {
-  registry().check_invariants();
+  inspect::check_invariants();
   std::string text;
-  for (const OperatorName& name : registry().names()) {
-    text += registry().dump(name) + registry().dump_table(name);
+  for (const OperatorName& name : inspect::names()) {
+    text += inspect::dump(name) + inspect::dump_table(name);
   }
   return text;
 }

@@ -17,6 +17,7 @@
 #include "opyard/base/warning.h"
 #include "opyard/library.h"
 #include "opyard/plugin/plugin.h"
+#include "opyard/registry/inspect.h"
 #include "plugin_files.h"
 #include "registering.h"
 #include "thrown_by.h"
@@ -113,9 +114,9 @@ void cycle(const std::string& plugin, const char* name, std::int64_t factor) {
   EXPECT_EQ(count_mappings(), mappings);
   EXPECT_EQ(count_descriptors(), descriptors);
   registry().reclaim();
-  EXPECT_EQ(registry().retired_count(), 0u) << "nobody calls any more";
+  EXPECT_EQ(inspect::retired_count(), 0u) << "nobody calls any more";
   EXPECT_TRUE(loaded_libraries().empty());
-  registry().check_invariants();
+  inspect::check_invariants();
 }
 
 TEST(PluginCycles, ManyCyclesOfAPluginInCxxWhileFourThreadsCall) {
@@ -257,7 +258,7 @@ TEST(PluginSurvivors, ACallUnderWayIsNamedByItsKernel) {
   EXPECT_NE(call->provenance.find("in_c.c:"), std::string::npos) << call->provenance;
   EXPECT_NE(to_string(report).find("may still be running"), std::string::npos);
   registry().reclaim();
-  EXPECT_EQ(registry().retired_count(), 0u) << "once the call has ended";
+  EXPECT_EQ(inspect::retired_count(), 0u) << "once the call has ended";
 }
 
 // ---- The environment

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "counting_new.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/library.h"
 #include "registering.h"
 #include "thrown_by.h"
@@ -54,7 +55,7 @@ class Reclaim : public testing::Test {
  protected:
   ~Reclaim() override {
     registry().reclaim();
-    EXPECT_EQ(registry().retired_count(), 0u);
+    EXPECT_EQ(inspect::retired_count(), 0u);
   }
   const Registration op_ = define("t::f(Tensor x) -> Tensor");
   const TypedOperator<Unary> f_ = registry().require("t::f").typed<Unary>();
@@ -68,7 +69,7 @@ TEST_F(Reclaim, AKernelThatIsTakenBackIsDestroyedAtOnceWhereNoCallRuns) {
   EXPECT_EQ(witness_.use_count(), 2);
   kernel.undo();
   EXPECT_EQ(witness_.use_count(), 1);
-  EXPECT_EQ(registry().retired_count(), 0u);
+  EXPECT_EQ(inspect::retired_count(), 0u);
 }
 
 TEST_F(Reclaim, FallbacksAndReplacedKernelsAreDestroyedAsWell) {
@@ -94,10 +95,10 @@ TEST_F(Reclaim, NotWhileACallOnAnotherThreadIsInside) {
   gate.wait_until_inside();
   kernel.undo();
   EXPECT_EQ(witness_.use_count(), 2);
-  EXPECT_EQ(registry().retired_count(), 1u);
+  EXPECT_EQ(inspect::retired_count(), 1u);
   for (int i = 0; i < 10; ++i) {
     implement("t::f", K::CPU, holding(witness_)).undo();
-    EXPECT_EQ(registry().retired_count(), 2u + i) << "what is retired later waits as well";
+    EXPECT_EQ(inspect::retired_count(), 2u + i) << "what is retired later waits as well";
   }
   EXPECT_EQ(*witness_, 0);
   gate.open();
@@ -124,7 +125,7 @@ TEST_F(Reclaim, NotWhileACallOnAnotherThreadReads) {
   step.wait(0);
   implement("t::f", K::CPU, holding(witness_)).undo();
   EXPECT_EQ(witness_.use_count(), 2);
-  EXPECT_EQ(registry().retired_count(), 1u);
+  EXPECT_EQ(inspect::retired_count(), 1u);
   step = 2;
   step.notify_all();
   step.wait(2);
@@ -173,11 +174,11 @@ TEST_F(Reclaim, ALayerThatIsAFunctionHoldsWhatItRedispatchesTo) {
   std::thread caller([&] { static_cast<void>(f_.call(x)); });
   gate.wait_until_inside();
   kernel.undo();
-  EXPECT_EQ(registry().retired_count(), 1u) << "its context is in use";
+  EXPECT_EQ(inspect::retired_count(), 1u) << "its context is in use";
   gate.open();
   caller.join();
   layer.undo();
-  EXPECT_EQ(registry().retired_count(), 0u);
+  EXPECT_EQ(inspect::retired_count(), 0u);
   EXPECT_EQ(witness_.use_count(), 1);
 }
 
@@ -197,7 +198,7 @@ TEST_F(Reclaim, AFunctionIsFreedWhileItRuns) {
   });
   step.wait(0);
   kernel.undo();
-  EXPECT_EQ(registry().retired_count(), 0u) << "its record is not needed any more";
+  EXPECT_EQ(inspect::retired_count(), 0u) << "its record is not needed any more";
   step = 2;
   step.notify_all();
   caller.join();
@@ -230,9 +231,9 @@ TEST_F(Reclaim, AThreadThatEndsIsWaitedForNoMore) {
   retired = true;
   retired.notify_all();
   caller.join();
-  EXPECT_EQ(registry().retired_count(), 1u) << "the thread's end frees nothing by itself";
+  EXPECT_EQ(inspect::retired_count(), 1u) << "the thread's end frees nothing by itself";
   registry().reclaim();
-  EXPECT_EQ(registry().retired_count(), 0u);
+  EXPECT_EQ(inspect::retired_count(), 0u);
 }
 
 // Calls once more when the thread has been forgotten already, as thread-local objects of other
@@ -316,7 +317,7 @@ TEST_F(Reclaim, AThreadThatCallsInTheLastRoundOfItsEndIsForgotten) {
   EXPECT_EQ(*witness_, caller.rounds);
   kernel.undo();
   EXPECT_EQ(witness_.use_count(), 1);
-  EXPECT_EQ(registry().retired_count(), 0u);
+  EXPECT_EQ(inspect::retired_count(), 0u);
 }
 
 TEST_F(Reclaim, AnIdleThreadIsNotWaitedFor) {
@@ -379,7 +380,7 @@ void expect_flat(Cycle&& cycle) {
   EXPECT_EQ(live_allocations().bytes, before.bytes);
   EXPECT_EQ(counting::live, blocks) << "of operator new and allocate() together";
   EXPECT_LE(counting::live_bytes, bytes + 256) << "some blocks may be a little larger than before";
-  EXPECT_EQ(registry().retired_count(), 0u);
+  EXPECT_EQ(inspect::retired_count(), 0u);
 }
 
 TEST_F(Reclaim, MemoryIsFlatOverTenThousandOverrides) {
@@ -421,7 +422,7 @@ TEST_F(Reclaim, MemoryIsFlatWhereOthersCallAllTheTime) {
   for (int i = 0; i < 10000; ++i) {
     const Registration kernel =
         registry().implement({"t::f", ""}, K::CPU, holding(witness_), "", nullptr, true);
-    most = std::max(most, registry().retired_count());
+    most = std::max(most, inspect::retired_count());
   }
   stop = true;
   caller.join();

@@ -1,4 +1,4 @@
-// test_references.cpp: protects tensors that are lent, written to, and returned by reference (D9).
+// test_references.cpp: protects tensors that are borrowed, written to, and returned by reference (D9).
 //
 // Nothing may outlive what it refers to: run under the address sanitizer, each of these tests is
 // also a test that no freed tensor is touched.
@@ -64,7 +64,7 @@ TEST(References, D9_AnOutSignatureReturnsOut) {
   EXPECT_EQ(*out.data<float>(), 5.F);
   out = tensor_with({K::Meta});
   EXPECT_EQ(&call(x, out), &out);
-  EXPECT_EQ(out.impl()->owner_count(), 1u) << "a lent tensor is not kept";
+  EXPECT_EQ(out.impl()->owner_count(), 1u) << "a borrowed tensor is not kept";
 }
 
 TEST(References, D9_SeveralOutsReturnATupleOfReferences) {

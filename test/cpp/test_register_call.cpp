@@ -1,6 +1,6 @@
 // test_register_call.cpp: protects calls from registers: whatever serves the operator, they give what
 // a boxed call gives, raise what it raises, and count nothing that the kernel does not count.
-#include "opyard/registry/register_call.h"
+#include "opyard/detail/registry/register_call.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "counting_new.h"
 #include "opyard/observe/observer.h"
-#include "opyard/registry/trace.h"
+#include "opyard/registry/dispatch_log.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -348,10 +348,10 @@ TEST(RegisterCall, ObserversAndTheTraceSeeTheCall) {
     EXPECT_EQ(observer.threw, 1);
   }
   const Served served("(Tensor x) -> Tensor", Kernel::from(&pass));
-  set_dispatch_trace(true);
+  set_dispatch_log(true);
   testing::internal::CaptureStderr();
   const Outcome traced = from_registers(registry().require("t::f"), {x});
-  set_dispatch_trace(false);
+  set_dispatch_log(false);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), " [call] op=[t::f], key=[CPU]\n");
   EXPECT_TRUE(traced.results[0].identical(x));
 }

@@ -43,7 +43,7 @@ Make passing_fallback(K key) {
 
 // All that can be seen of the operator: dump, table, and where calls go.
 std::string picture() {
-  registry().check_invariants();
+  inspect::check_invariants();
   std::string text = dump("t::f") + dump_table("t::f");
   if (registry().find({"t::f", ""}) == nullptr) return text;
   for (const DispatchKeySet keys :

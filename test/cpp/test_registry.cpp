@@ -1,4 +1,5 @@
 // test_registry.cpp: protects definitions, lookups, and what may be registered with what.
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 
 #include <gtest/gtest.h>
@@ -45,13 +46,13 @@ TEST(Registry, NamesAndOverloadsAreThoseDefinedNow) {
   const Registration third = define("t::g.a_third(Tensor x) -> Tensor");
   const Registration kernel = implement("t::g.undefined", K::CPU, echo("cpu"));
   const Registration longer = define("t::gg(Tensor x) -> Tensor");
-  EXPECT_EQ(registry().overloads("t::g"), (std::vector<std::string>{"second", "", "a_third"}))
+  EXPECT_EQ(inspect::overloads("t::g"), (std::vector<std::string>{"second", "", "a_third"}))
       << "in order of definition";
-  EXPECT_EQ(registry().names().size(), 4u) << "by name, kernels alone do not count";
-  EXPECT_EQ(to_string(registry().names().front()), "t::g");
+  EXPECT_EQ(inspect::names().size(), 4u) << "by name, kernels alone do not count";
+  EXPECT_EQ(to_string(inspect::names().front()), "t::g");
   first.undo();
-  EXPECT_EQ(registry().overloads("t::g"), (std::vector<std::string>{"second", "a_third"}));
-  EXPECT_TRUE(registry().overloads("t::nope").empty());
+  EXPECT_EQ(inspect::overloads("t::g"), (std::vector<std::string>{"second", "a_third"}));
+  EXPECT_TRUE(inspect::overloads("t::nope").empty());
 }
 
 TEST(Registry, TheGenerationRisesWithEachDefinitionAndWithItsEnd) {
@@ -70,9 +71,8 @@ TEST(Registry, TagsAreKeptInOrder) {
   definition.schema = parse_schema("t::tagged(Tensor x) -> Tensor");
   definition.tags = {"pointwise", "core", "a"};
   const Registration op = registry().define(std::move(definition));
-  EXPECT_EQ(registry().tags({"t::tagged", ""}),
-            (std::vector<std::string>{"pointwise", "core", "a"}));
-  EXPECT_TRUE(registry().tags({"t::nope", ""}).empty());
+  EXPECT_EQ(inspect::tags({"t::tagged", ""}), (std::vector<std::string>{"pointwise", "core", "a"}));
+  EXPECT_TRUE(inspect::tags({"t::nope", ""}).empty());
 }
 
 TEST(Registry, B2_ANamespaceIsClaimedOnce) {
@@ -105,7 +105,7 @@ TEST(Registry, B21_NoKeyAndUndefinedMeanTheCatchAll) {
     const Registration kernel = implement("t::all", std::nullopt, echo("all"));
     EXPECT_EQ(who_ran("t::all", {}), "all");
     EXPECT_EQ(who_ran("t::all", {K::SparseXLA}), "all");
-    EXPECT_EQ(registry().keys_with_kernel(registry().require("t::all")),
+    EXPECT_EQ(inspect::keys_with_kernel(registry().require("t::all")),
               std::vector<K>{K::CompositeImplicitAutograd});
   }
   const Registration kernel = implement("t::all", K::Undefined, echo("undefined"));

@@ -29,7 +29,7 @@ class Resolution : public testing::Test {
   }
   // The table's line for a key, without the key: "CPU [kernel]". Empty where it has none.
   static std::string line(K key) {
-    registry().check_invariants();
+    inspect::check_invariants();
     std::istringstream table(dump_table("t::f"));
     const std::string start = to_string(key) + ": ";
     for (std::string text; std::getline(table, text);) {
@@ -173,7 +173,7 @@ TEST_F(Resolution, B26_3_ThenTheFallbackOfTheKey) {
 
 TEST_F(Resolution, B26_4_ElseTheKernelIsMissing) {
   EXPECT_EQ(line(K::CPU), "");
-  EXPECT_STREQ(registry().resolve(registry().require("t::f"), K::CPU).rule, "missing");
+  EXPECT_STREQ(inspect::resolve(registry().require("t::f"), K::CPU).rule, "missing");
   EXPECT_EQ(ran({K::CPU}), "no kernel");
   EXPECT_EQ(ran({}), "no kernel");
 }

@@ -1,5 +1,5 @@
 // test_runtime_table.cpp: protects the slot numbers, which every table and every call rely on.
-#include "opyard/keys/runtime_table.h"
+#include "opyard/detail/keys/runtime_table.h"
 
 #include <gtest/gtest.h>
 

@@ -50,7 +50,7 @@ class SignalHandler : public testing::Test {
   ~SignalHandler() override {
     std::signal(SIGUSR1, SIG_DFL);
     registry().reclaim();
-    EXPECT_EQ(registry().retired_count(), 0u);
+    EXPECT_EQ(inspect::retired_count(), 0u);
   }
 
   static void install(void (*handler)(int)) {
@@ -76,7 +76,7 @@ class SignalHandler : public testing::Test {
     });
     step.wait(0);
     kernel.undo();
-    const std::size_t retired = registry().retired_count();
+    const std::size_t retired = inspect::retired_count();
     step = 2;
     step.notify_all();
     reader.join();

@@ -22,7 +22,7 @@ Kernel by_value() {
 
 // What stands in the registry for an operator, as text.
 std::string state_of(std::string_view name) {
-  registry().check_invariants();
+  inspect::check_invariants();
   return dump(name) + dump_table(name);
 }
 

@@ -1,7 +1,7 @@
 // test_small_vector.cpp: protects a vector that moves its elements to the heap when they grow.
 //
 // Every test runs on both sides of the border between in place (up to 3 here) and the heap.
-#include "opyard/base/small_vector.h"
+#include "opyard/detail/base/small_vector.h"
 
 #include <gtest/gtest.h>
 

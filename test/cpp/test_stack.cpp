@@ -1,4 +1,4 @@
-// test_stack.cpp: protects what lies below a call's arguments, and what was only lent to it.
+// test_stack.cpp: protects what lies below a call's arguments, and what was only borrowed to it.
 #include "opyard/value/stack.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(Stack, LentTensorsStayLentWhenItGrows) {
   const Tensor tensor = Tensor::empty(kTwo);
   {
     InlineStack<1> stack;
-    for (int i = 0; i < 100; ++i) stack.lend(tensor);
+    for (int i = 0; i < 100; ++i) stack.borrow(tensor);
     EXPECT_EQ(owners(tensor), 1u);
     EXPECT_TRUE(stack.peek(99).to_tensor().same(tensor));
   }
@@ -107,7 +107,7 @@ TEST(Stack, OwnedTensorsAreNotCountedAgainWhenItGrows) {
 TEST(Stack, PoppingALentTensorMakesAnOwner) {
   const Tensor tensor = Tensor::empty(kTwo);
   InlineStack<1> stack;
-  stack.lend(tensor);
+  stack.borrow(tensor);
   const Value popped = stack.pop();
   EXPECT_EQ(owners(tensor), 2u);
   EXPECT_TRUE(stack.empty());
@@ -129,11 +129,11 @@ TEST(Stack, APushWithoutMemoryChangesNothing) {
   const Tensor tensor = Tensor::empty(kTwo);
   InlineStack<2> stack;
   stack.push(tensor);
-  stack.lend(tensor);
+  stack.borrow(tensor);
   {
     const FailingAllocator none(0);
     EXPECT_THROW(stack.push(Value(tensor)), std::bad_alloc);
-    EXPECT_THROW(stack.lend(tensor), std::bad_alloc);
+    EXPECT_THROW(stack.borrow(tensor), std::bad_alloc);
   }
   EXPECT_EQ(stack.size(), 2u);
   EXPECT_EQ(owners(tensor), 2u) << "the value that was not pushed is gone, the others stand";

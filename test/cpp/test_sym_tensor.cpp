@@ -75,7 +75,7 @@ const InterpreterVTable& describing() {
 
 Tensor with_policies(std::uint8_t policies) {
   const Tensor tensor = Tensor::empty(kSizes);
-  tensor.impl()->object_slot().claim(Interpreter::create(&describing()));
+  tensor.impl()->object_link().claim(Interpreter::create(&describing()));
   tensor.impl()->set_policies(policies);
   asked.clear();
   return tensor;

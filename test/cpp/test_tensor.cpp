@@ -172,11 +172,11 @@ TEST(Tensor, AnyAllocationMayFail) {
 TEST(Tensor, AnAliasIsUntaggedAndWithoutTheKeysOfPython) {
   Interpreter* const a = FakeA::create();
   const Tensor tensor = Tensor::empty(Dims{2, 3});
-  tensor.impl()->object_slot().claim(a);
+  tensor.impl()->object_link().claim(a);
   tensor.impl()->set_keys(tensor.keys().add(K::Python).add(K::PythonTLSSnapshot).add(K::OnTop1));
   const Tensor alias = tensor.alias();
   EXPECT_FALSE(alias.same(tensor));
-  EXPECT_EQ(alias.impl()->object_slot().tag(), nullptr);
+  EXPECT_EQ(alias.impl()->object_link().tag(), nullptr);
   EXPECT_EQ(alias.keys(), Tensor::empty({}).keys().add(K::OnTop1));
   EXPECT_EQ(alias.raw(), tensor.raw());
   EXPECT_EQ(dims(alias.sizes()), dims(tensor.sizes()));
@@ -189,7 +189,7 @@ TEST(Tensor, E21_ATensorThatOwnsItsObjectIsLeftToIt) {
   const int before = FakeA::decrefs;
   const auto make = [&](bool owns) {
     const Tensor tensor = Tensor::empty({});
-    ObjectSlot& slot = tensor.impl()->object_slot();
+    ObjectLink& slot = tensor.impl()->object_link();
     slot.claim(a);
     slot.set_object_with_lock_held(&object);
     slot.set_owns_object_with_lock_held(owns);
@@ -203,7 +203,7 @@ TEST(Tensor, E21_ATensorThatOwnsItsObjectIsLeftToIt) {
   bool was_left = false;
   CountedPtr<TensorImpl> owner = left->return_to_object_with_lock_held(was_left);
   EXPECT_TRUE(was_left);
-  EXPECT_FALSE(left->object_slot().owns_object());
+  EXPECT_FALSE(left->object_link().owns_object());
   EXPECT_EQ(owner->owner_count(), 1u);
   owner.reset();
   EXPECT_EQ(FakeA::decrefs, before + 1) << "it owned nothing when it died";
@@ -217,9 +217,9 @@ TEST(Tensor, E24_WhereTheInterpreterIsGoneATensorAndItsObjectStay) {
   {
     const Tensor tensor = Tensor::empty({});
     left = tensor.impl().get();
-    left->object_slot().claim(a);
-    left->object_slot().set_object_with_lock_held(&object);
-    left->object_slot().set_owns_object_with_lock_held(true);
+    left->object_link().claim(a);
+    left->object_link().set_object_with_lock_held(&object);
+    left->object_link().set_owns_object_with_lock_held(true);
     a->disarm();
   }
   EXPECT_EQ(FakeA::decrefs, before);
@@ -233,7 +233,7 @@ TEST(Tensor, E21_AnObjectMayBecomeTheOwnerAgainBeforeTheOthersLetGo) {
   int object = 0;
   const int before = FakeA::decrefs;
   Tensor tensor = Tensor::empty({});
-  ObjectSlot& slot = tensor.impl()->object_slot();
+  ObjectLink& slot = tensor.impl()->object_link();
   slot.claim(a);
   slot.set_object_with_lock_held(&object);
   slot.set_owns_object_with_lock_held(true);

@@ -1,5 +1,5 @@
 // test_thread_context.cpp: protects that a captured context is whole, and leaves nothing behind.
-#include "opyard/slot/thread_context.h"
+#include "opyard/thread/thread_context.h"
 
 #include <gtest/gtest.h>
 

@@ -163,7 +163,7 @@ TEST(Type, AcceptsTheValuesThatAKernelCanTake) {
 
 TEST(Type, ALentTensorIsAccepted) {
   const Tensor tensor = Tensor::empty(kTwo);
-  EXPECT_TRUE(accepts(*type_of("Tensor"), Value::lend(tensor)));
+  EXPECT_TRUE(accepts(*type_of("Tensor"), Value::borrow(tensor)));
 }
 
 TEST(Type, X11_PlainKindsAreThoseThatAreAcceptedWhateverTheValue) {

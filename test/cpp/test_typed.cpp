@@ -1,5 +1,5 @@
 // test_typed.cpp: protects calls through typed handles: what they cost, and what they return.
-#include "opyard/registry/typed.h"
+#include "opyard/detail/registry/typed.h"
 
 #include <gtest/gtest.h>
 

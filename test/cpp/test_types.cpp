@@ -1,7 +1,7 @@
 // test_types.cpp: protects every C++ type of registry/types.h on its way through the stack (D9).
 //
 // test_types_kinds.cpp goes on with the kinds that are not in every schema.
-#include "opyard/registry/types.h"
+#include "opyard/detail/registry/types.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "one_of_each.h"
-#include "opyard/registry/types.h"
+#include "opyard/detail/registry/types.h"
 #include "round_trip.h"
 #include "thrown_by.h"
 

@@ -102,10 +102,11 @@ TEST(Value, ALentTensorIsNotCounted) {
   const std::uint32_t before = owners(tensor);
   {
     alignas(Value) std::byte memory[sizeof(Value)];
-    auto* lent = new (memory) Value(Value::lend(tensor));  // built in place: it stays lent
+    auto* borrowed =
+        new (memory) Value(Value::borrow(tensor));  // built in place: it stays borrowed
     EXPECT_EQ(owners(tensor), before);
-    EXPECT_TRUE(lent->to_tensor().same(tensor));
-    lent->~Value();
+    EXPECT_TRUE(borrowed->to_tensor().same(tensor));
+    borrowed->~Value();
   }
   EXPECT_EQ(owners(tensor), before);
 }
@@ -113,16 +114,16 @@ TEST(Value, ALentTensorIsNotCounted) {
 TEST(Value, CopyingOrMovingALentTensorMakesAnOwner) {
   const Tensor tensor = two_floats();
   alignas(Value) std::byte memory[sizeof(Value)];
-  auto* lent = new (memory) Value(Value::lend(tensor));
+  auto* borrowed = new (memory) Value(Value::borrow(tensor));
   {
-    const Value copied = *lent;
+    const Value copied = *borrowed;
     EXPECT_EQ(owners(tensor), 2u);
-    const Value moved = std::move(*lent);
+    const Value moved = std::move(*borrowed);
     EXPECT_EQ(owners(tensor), 3u);
-    EXPECT_TRUE(lent->is_tensor()) << "a lent value is still there after the move";
+    EXPECT_TRUE(borrowed->is_tensor()) << "a borrowed value is still there after the move";
   }
   EXPECT_EQ(owners(tensor), 1u);
-  lent->~Value();
+  borrowed->~Value();
 }
 
 TEST(Value, TakingATensorOutLeavesNone) {
@@ -134,11 +135,11 @@ TEST(Value, TakingATensorOutLeavesNone) {
   EXPECT_TRUE(owned.is_none());
 
   alignas(Value) std::byte memory[sizeof(Value)];
-  auto* lent = new (memory) Value(Value::lend(tensor));
-  const Tensor shared = lent->take_tensor();
-  EXPECT_EQ(owners(tensor), 3u) << "what was lent is counted when it is taken";
-  EXPECT_TRUE(lent->is_none());
-  lent->~Value();
+  auto* borrowed = new (memory) Value(Value::borrow(tensor));
+  const Tensor shared = borrowed->take_tensor();
+  EXPECT_EQ(owners(tensor), 3u) << "what was borrowed is counted when it is taken";
+  EXPECT_TRUE(borrowed->is_none());
+  borrowed->~Value();
   EXPECT_EQ(owners(tensor), 3u);
 
   Value number(1);
@@ -155,7 +156,7 @@ TEST(Value, D2_AnUndefinedTensorIsATensorWithoutKeys) {
   EXPECT_EQ(to_string(value), "[ Tensor (undefined) ]");
   EXPECT_EQ(value, Value(Tensor()));
   EXPECT_FALSE(value == Value());
-  EXPECT_TRUE(Value::lend(Tensor()).is_tensor());
+  EXPECT_TRUE(Value::borrow(Tensor()).is_tensor());
   Value moved = value;
   EXPECT_FALSE(moved.take_tensor().defined());
 }

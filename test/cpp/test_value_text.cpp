@@ -139,7 +139,7 @@ TEST(Value, D4_EqualityIsByContentAndIdentityByObject) {
 TEST(Value, TensorsAndForeignObjectsAreEqualOnlyToThemselves) {
   const Tensor tensor = two_floats();
   EXPECT_TRUE(Value(tensor) == Value(tensor));
-  EXPECT_TRUE(Value(tensor) == Value::lend(tensor));
+  EXPECT_TRUE(Value(tensor) == Value::borrow(tensor));
   EXPECT_FALSE(Value(tensor) == Value(two_floats()));
   Interpreter* const a = FakeA::create();
   int object = 0;

@@ -9,7 +9,7 @@
 
 #include "opyard/base/backtrace.h"
 #include "opyard/base/error.h"
-#include "opyard/slot/error_class.h"
+#include "opyard/interpreter/error_class.h"
 #include "thrown_by.h"
 
 namespace opyard {

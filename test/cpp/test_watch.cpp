@@ -1,6 +1,7 @@
 // test_watch.cpp: protects that watchers are told of every kernel on every thread, and that tables are what they
 // were when no one watches.
-#include "opyard/registry/watch.h"
+#include "opyard/detail/registry/watch.h"
+#include "opyard/registry/inspect.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "opyard/registry/trace.h"
+#include "opyard/registry/dispatch_log.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -57,10 +58,10 @@ std::vector<std::string> told(Body&& body, bool values = false) {
   notes().wants = values;
   notes().take();
   start_watching(notes());
-  registry().check_invariants();
+  inspect::check_invariants();
   body();
   stop_watching(notes());
-  registry().check_invariants();
+  inspect::check_invariants();
   return notes().take();
 }
 
@@ -188,10 +189,10 @@ TEST_F(Watch, OffTheTablesAreWhatTheyWere) {
 TEST_F(Watch, TheDispatchTraceIsAWatcherBesideOthers) {
   const auto f = registry().require("t::f").typed<Unary>();
   testing::internal::CaptureStderr();
-  set_dispatch_trace(true);
+  set_dispatch_log(true);
   EXPECT_EQ(told([&] { f.call(x_); }), whole_);
   f.call(tensor_with({K::CPU}));
-  set_dispatch_trace(false);
+  set_dispatch_log(false);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             " [call] op=[t::f], key=[AutogradCPU]\n  [redispatch] op=[t::f], key=[CPU]\n"
             " [call] op=[t::f], key=[CPU]\n");
@@ -217,10 +218,10 @@ TEST_F(Watch, StartingAndStoppingWhileThreadsCallAndRegister) {
   for (int n = 0; n < 200; ++n) {
     start_watching(notes());
     start_watching(second);
-    registry().check_invariants();
+    inspect::check_invariants();
     stop_watching(notes());
     stop_watching(second);
-    registry().check_invariants();
+    inspect::check_invariants();
   }
   end = true;
   for (std::thread& thread : threads) thread.join();
@@ -239,7 +240,7 @@ TEST_F(Watch, ANinthWatcherIsRefused) {
   EXPECT_EXIT(
       {
         const bool refused = thrown_by(start_nine).kind == ErrorKind::Unsupported;
-        registry().check_invariants();
+        inspect::check_invariants();
         std::_Exit(refused ? 7 : 1);
       },
       testing::ExitedWithCode(7), "");

@@ -34,7 +34,7 @@ TEST(WeakValue, D4_TheUndefinedTensorNeverExpires) {
 TEST(WeakValue, D4_ALentTensorIsWatchedAsAnyOther) {
   const std::int64_t two[] = {2};
   Tensor tensor = Tensor::empty(two);
-  const WeakValue weak{Value::lend(tensor)};
+  const WeakValue weak{Value::borrow(tensor)};
   EXPECT_EQ(tensor.impl()->owner_count(), 1u);
   EXPECT_TRUE(weak.lock().to_tensor().same(tensor));
   tensor = Tensor();

@@ -1,4 +1,5 @@
 // test_what_if.cpp: protects that what_if() (X2) says what a registration then does, and does nothing.
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/what_if.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ void expect_changes(const std::vector<TableChange>& foretold, std::map<K, std::s
 TEST(WhatIf, ForetellsAKernel) {
   const Registration op = define("t::f(Tensor x) -> Tensor");
   const Registration cpu = implement("t::f", K::CPU, echo(""), "registered at cpu.cpp:1");
-  const std::vector<TableChange> changes = registry().what_if(kName, K::CPU, WhatIf::Kernel);
+  const std::vector<TableChange> changes = inspect::what_if(kName, K::CPU, WhatIf::Kernel);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].key, K::CPU);
   EXPECT_EQ(changes[0].before, "registered at cpu.cpp:1 [kernel]");
@@ -53,10 +54,10 @@ TEST(WhatIf, ForetellsAKernel) {
 TEST(WhatIf, ForetellsAFallthroughAndARemoval) {
   const Registration op = define("t::f(Tensor x) -> Tensor");
   const Registration cpu = implement("t::f", K::CPU, echo(""), "registered at cpu.cpp:1");
-  const auto fallthrough = registry().what_if(kName, K::CPU, WhatIf::Fallthrough);
+  const auto fallthrough = inspect::what_if(kName, K::CPU, WhatIf::Fallthrough);
   ASSERT_EQ(fallthrough.size(), 1u);
   EXPECT_EQ(fallthrough[0].after, "fallthrough the new kernel [kernel]");
-  const auto removal = registry().what_if(kName, K::CPU, WhatIf::Removal);
+  const auto removal = inspect::what_if(kName, K::CPU, WhatIf::Removal);
   ASSERT_EQ(removal.size(), 1u);
   EXPECT_EQ(removal[0].before, "registered at cpu.cpp:1 [kernel]");
   EXPECT_EQ(removal[0].after, "missing");
@@ -69,10 +70,10 @@ TEST(WhatIf, ChangesNothing) {
   const Registration second = implement("t::f", K::CPU, echo("second"), "registered at 2.cpp:1");
   const std::string dumped = dump("t::f");
   for (const WhatIf change : {WhatIf::Kernel, WhatIf::Fallthrough, WhatIf::Removal}) {
-    static_cast<void>(registry().what_if(kName, K::CPU, change));
+    static_cast<void>(inspect::what_if(kName, K::CPU, change));
     EXPECT_EQ(dump("t::f"), dumped);
     EXPECT_EQ(who_ran("t::f", {K::CPU}), "second");
-    registry().check_invariants();
+    inspect::check_invariants();
   }
 }
 
@@ -103,10 +104,10 @@ TEST(WhatIf, SaysWhatTheRegistrationThenDoes) {
     const K key = any_key();
     const bool removes = kernels.count(key) != 0;
     const bool falls_through = !removes && random() % 2 == 0;
-    const auto foretold = registry().what_if(kName, key,
-                                             removes         ? WhatIf::Removal
-                                             : falls_through ? WhatIf::Fallthrough
-                                                             : WhatIf::Kernel);
+    const auto foretold = inspect::what_if(kName, key,
+                                           removes         ? WhatIf::Removal
+                                           : falls_through ? WhatIf::Fallthrough
+                                                           : WhatIf::Kernel);
     const std::map<K, std::string> before = table();
     Registration added;
     if (removes) {
@@ -122,23 +123,23 @@ TEST(WhatIf, SaysWhatTheRegistrationThenDoes) {
 }
 
 TEST(WhatIf, RefusesWhatHasNoAnswer) {
-  EXPECT_THROWN(static_cast<void>(registry().what_if({"t::nobody", ""}, K::CPU, WhatIf::Kernel)),
+  EXPECT_THROWN(static_cast<void>(inspect::what_if({"t::nobody", ""}, K::CPU, WhatIf::Kernel)),
                 NotFound, "operator t::nobody does not exist");
   const Registration op = define("t::f(Tensor x) -> Tensor");
-  EXPECT_THROWN(static_cast<void>(registry().what_if(kName, K::CPU, WhatIf::Removal)), BadValue,
+  EXPECT_THROWN(static_cast<void>(inspect::what_if(kName, K::CPU, WhatIf::Removal)), BadValue,
                 "t::f: there is no kernel at CPU that could be taken back");
-  EXPECT_THROWN(static_cast<void>(registry().what_if(kName, K::Dense, WhatIf::Kernel)),
+  EXPECT_THROWN(static_cast<void>(inspect::what_if(kName, K::Dense, WhatIf::Kernel)),
                 BadRegistration,
                 "t::f: a kernel cannot stand at Dense, which is a layer of many keys; name the key "
                 "of one backend, or an alias key");
-  EXPECT_THROWN(static_cast<void>(registry().what_if(kName, K::ThreadEntry, WhatIf::Kernel)),
+  EXPECT_THROWN(static_cast<void>(inspect::what_if(kName, K::ThreadEntry, WhatIf::Kernel)),
                 BadRegistration,
                 "t::f: a kernel cannot stand at ThreadEntry, which belongs to the dispatcher");
 }
 
 TEST(WhatIf, AnOperatorThatHasKernelsOnlyHasATable) {
   const Registration kernel = implement("t::dangling", K::CPU, echo(""), "registered at d.cpp:1");
-  const auto changes = registry().what_if({"t::dangling", ""}, K::CPU, WhatIf::Removal);
+  const auto changes = inspect::what_if({"t::dangling", ""}, K::CPU, WhatIf::Removal);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].before, "registered at d.cpp:1 [kernel]");
 }

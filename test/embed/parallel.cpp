@@ -1,6 +1,7 @@
 // test/embed/parallel.cpp: two isolated interpreters of four threads each, which override one operator and
 // read one array, while interpreters come and go.
 #include "opyard/embed.h"
+#include "opyard/registry/inspect.h"
 
 #include <atomic>
 #include <thread>
@@ -82,6 +83,6 @@ int main(int count, char** arguments) {
     for (std::thread& thread : threads) thread.join();
     CHECK(wrong == 0);
   }
-  opyard::Registry::instance().check_invariants();
+  inspect::check_invariants();
   std::puts("fine");
 }

@@ -1,8 +1,8 @@
 // test/fuzz/dlpack_import.cpp: a DLPack struct of any contents is refused and given back, or becomes a tensor
 // that says of itself what the struct says, and is given back when that ends.
 //
-// The bytes choose every field of the struct; sizes and strides come last, as many as there are. Elements
-// are never read: a struct cannot tell how much memory there is behind it.
+// The bytes choose every field of the struct; sizes and strides come last, as many as there are.
+// Elements are never read: a struct cannot tell how much memory there is behind it.
 #include "opyard/tensor/dlpack.h"
 
 #include <array>
@@ -21,7 +21,8 @@ using dlpack::DLManagedTensor;
 using dlpack::DLManagedTensorVersioned;
 using dlpack::DLTensor;
 
-// More than a tensor may have dimensions: one that is read past them is seen by the address sanitizer.
+// More than a tensor may have dimensions: one that is read past them is seen by the address
+// sanitizer.
 constexpr std::size_t kNumbers = 65;
 
 class Choices {
@@ -83,16 +84,18 @@ void give_back(Managed* managed) {
 void check(const Tensor& tensor, const Given& given) {
   const DLTensor& array = given.array;
   require(tensor.dim() == array.ndim, "as many dimensions");
-  DLTensor lent{};
-  borrow_dlpack(tensor, lent);
-  require(std::memcmp(&lent.dtype, &array.dtype, sizeof(lent.dtype)) == 0, "the same elements");
+  DLTensor borrowed{};
+  borrow_dlpack(tensor, borrowed);
+  require(std::memcmp(&borrowed.dtype, &array.dtype, sizeof(borrowed.dtype)) == 0,
+          "the same elements");
   for (int i = 0; i < array.ndim; ++i) {
-    require(lent.shape[i] == array.shape[i], "the same sizes");
-    require(array.strides == nullptr || lent.strides[i] == array.strides[i], "the same strides");
+    require(borrowed.shape[i] == array.shape[i], "the same sizes");
+    require(array.strides == nullptr || borrowed.strides[i] == array.strides[i],
+            "the same strides");
   }
   require(array.strides != nullptr || tensor.is_contiguous(), "without strides, row by row");
   if (tensor.numel() > 0) {
-    require(lent.data == static_cast<std::byte*>(array.data) + array.byte_offset,
+    require(borrowed.data == static_cast<std::byte*>(array.data) + array.byte_offset,
             "the same memory");
   }
 }

@@ -30,7 +30,7 @@ LEFT_OUT = {
     "_C.close": "ends the interpreter's part",
     "_C.configure": "takes the package's own functions",
     "_C.set_sym_types": "takes the package's own classes",
-    "_bind.set_dispatch_trace": "prints every call",
+    "_bind.set_dispatch_log": "prints every call",
     "Future.wait": "waits for what never comes",
     "Future.value": "waits for what never comes",
 }

@@ -7,7 +7,7 @@
  *   Array(values, shape=None, read_only=False)
  *   Older, Subclassable      the same with the table under its older name; one that may have subclasses
  *   array.fail               None, an exception that the table raises, "quietly" or "nothing"
- *   array.lends              whether the table lends the array although it fails to give it away
+ *   array.exports              whether the table exports the array although it fails to give it away
  *   array.set(i, value)
  *   array.move()             its values are in other memory from now on
  *   counts()                 (structs handed out, structs given back)
@@ -78,7 +78,7 @@ typedef struct {
   int32_t ndim;
   int64_t shape[kMostDims], strides[kMostDims];
   int read_only;
-  char lends;
+  char exports;
   PyObject* fail;
 } Array;
 
@@ -170,8 +170,8 @@ static int to_older(Managed* managed, void** out) { return make_from(older_type,
 
 static int borrow_object(void* object, Description* out) {
   Array* array = object;
-  if (array->fail != Py_None && !array->lends) {
-    PyErr_SetString(PyExc_RuntimeError, "an array that fails is not lent");
+  if (array->fail != Py_None && !array->exports) {
+    PyErr_SetString(PyExc_RuntimeError, "an array that fails is not exported");
     return -1;
   }
   *out = (Description){array->values, {1, 0}, array->ndim, {2, 32, 1}, array->shape, array->strides, 0};
@@ -287,7 +287,7 @@ static PyMethodDef methods[] = {{"tolist", to_list, METH_NOARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 static PyGetSetDef properties[] = {{"address", get_address, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
 static PyMemberDef members[] = {{"fail", T_OBJECT, offsetof(Array, fail), 0, NULL},
-                                {"lends", T_BOOL, offsetof(Array, lends), 0, NULL},
+                                {"exports", T_BOOL, offsetof(Array, exports), 0, NULL},
                                 {"read_only", T_INT, offsetof(Array, read_only), READONLY, NULL},
                                 {NULL, 0, 0, 0, NULL}};
 static PyType_Slot slots[] = {{Py_tp_new, make},           {Py_tp_dealloc, deallocate}, {Py_tp_methods, methods},
@@ -330,9 +330,9 @@ static PyObject* describe(PyObject* module, PyObject* object) {
 }
 static PyObject* borrow(PyObject* module, PyObject* object) {
   (void)module;
-  Description lent;
+  Description exported;
   Table* from = table_of((PyObject*)Py_TYPE(object));
-  return from == NULL || from->borrow(object, &lent) != 0 ? NULL : describe_array(&lent, 0);
+  return from == NULL || from->borrow(object, &exported) != 0 ? NULL : describe_array(&exported, 0);
 }
 static PyObject* remake(PyObject* module, PyObject* args) {
   (void)module;

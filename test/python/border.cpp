@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "objects/tensor/tensor.h"
+#include "opyard/interpreter/error_class.h"
 #include "opyard/library.h"
-#include "opyard/slot/error_class.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
 

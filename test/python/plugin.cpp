@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "opyard/base/warning.h"
+#include "opyard/interpreter/error_class.h"
+#include "opyard/interpreter/gil.h"
 #include "opyard/library.h"
-#include "opyard/slot/error_class.h"
-#include "opyard/slot/gil.h"
 #include "opyard/value/future.h"
 #include "opyard/value/list.h"
 
@@ -326,7 +326,7 @@ Future<Tensor> call_later(const std::string& op, const Tensor& x) {
   });
   return future;
 }
-// Asks for what a lender has to be asked, while the call may be on its way still, and then after it.
+// Asks for what a exporter has to be asked, while the call may be on its way still, and then after it.
 void read_in_background(const Tensor& x) {
   in_background([x] {
     for (int i = 0; i < 3; ++i) {

@@ -240,13 +240,13 @@ def test_F57_only_what_a_dtype_can_need_is_asked(define):
     """By the way that knows the dtype beforehand: arrays with a table."""
     op = define("look(Tensor x, Tensor y) -> ()", CPU=lambda x, y: None)
 
-    class Lent(arrays.Subclassable):
+    class Exported(arrays.Subclassable):
         requires_grad = fake.Tensor.requires_grad
         is_conj = fake.Tensor.is_conj
         is_neg = fake.Tensor.is_neg
         wants = conj = neg = False
 
-    a, b = Lent([1.0]), Lent([2.0])
+    a, b = Exported([1.0]), Exported([2.0])
     op(a, b)  # the type is looked at
     assert asked_by(lambda: op(a, b)) == ["requires_grad", "is_neg"] * 2
     a.conj = True  # nothing that float32 could be

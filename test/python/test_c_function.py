@@ -284,7 +284,9 @@ def test_tensors_are_lent_to_python_kernels(define):
     assert f.ctypes(ctypes.addressof(x)) == 6.0
     g = keep.default.c_function()
     assert math.isnan(g.ctypes(ctypes.addressof(x)))
-    with pytest.raises(RuntimeError, match="its memory was lent for this call, and is still held"):
+    with pytest.raises(
+        RuntimeError, match="its memory was borrowed for this call, and is still held"
+    ):
         g.check()
     kept.clear()
 

@@ -1,7 +1,7 @@
 """test_context.py: capture_context(): modes, keys and variables on other threads and in tasks.
 
 Suspect opyard/_dispatch/context.py, kernels/thread_context.cpp, then
-dispatcher/src/slot/thread_context.cpp.
+dispatcher/src/thread/thread_context.cpp.
 """
 
 import asyncio

@@ -254,9 +254,9 @@ def test_interruptions_come_out_as_they_are_and_leave_nothing(installed, ns):
 def test_a_shared_library_is_unloaded_when_the_package_fails(installed, ns):
     from conftest import plugin_path
 
-    path = plugin_path("opyard_throwing_plugin").with_name("opyard_slots_plugin.so")
+    path = plugin_path("opyard_throwing_plugin").with_name("opyard_vtable_plugin.so")
     if not path.exists():
-        pytest.skip("opyard_slots_plugin.so is not built here")
+        pytest.skip("opyard_vtable_plugin.so is not built here")
     if str(path) in opyard.loaded_libraries():
         opyard.unload_library(path)
     installed(f"import opyard\nopyard.load_library({str(path)!r})\nraise ValueError('later')")

@@ -465,7 +465,7 @@ def test_P17_a_failing_kernel_keeps_nothing(define):
 def test_P17_a_call_that_does_not_fit_keeps_nothing():
     made, back = arrays.counts()
     with pytest.raises(TypeError):
-        aten.add(arrays.Older([1.0]), "text")  # its table lends nothing
+        aten.add(arrays.Older([1.0]), "text")  # its table exports nothing
     now = arrays.counts()
     assert now[0] - made == now[1] - back
     assert now[0] - made == 1, "several candidates share what was converted"

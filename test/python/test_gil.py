@@ -1,6 +1,6 @@
 """test_gil.py: kernels in C++ that run with the GIL released.
 
-Suspect runtime/gil.cpp [Kernels], then slot/gil.h.
+Suspect runtime/gil.cpp [Kernels], then interpreter/gil.h.
 What deadlocks is in test_deadlocks.py; here is what such a kernel sees and gives.
 """
 

@@ -1,6 +1,6 @@
 """Protects that Python is told what happens on devices, and that no callback can spoil that.
 
-Suspect opyard/gpu_trace.py, slots/trace_slots.cpp, dispatcher/src/slot/gpu_trace.cpp.
+Suspect opyard/gpu_trace.py, vtable/gpu_trace.cpp, dispatcher/src/observe/gpu_trace.cpp.
 """
 
 import logging
@@ -16,8 +16,8 @@ from opyard import gpu_trace
 
 @pytest.fixture(scope="module")
 def slots():
-    opyard.load_library(plugin_path("opyard_slots_plugin"))
-    return opyard.ops.test_slots
+    opyard.load_library(plugin_path("opyard_vtable_plugin"))
+    return opyard.ops.test_vtable
 
 
 @pytest.fixture
@@ -137,9 +137,9 @@ def test_E29_nothing_is_told_once_the_interpreter_is_gone(run_program):
         opyard.load_library(sys.argv[1])
         told = []
         opyard.gpu_trace.register_callback_for_memory_deallocation(told.append)
-        opyard.ops.test_slots.trace_at_exit("memory_deallocation")
+        opyard.ops.test_vtable.trace_at_exit("memory_deallocation")
         print("ends")
         """,
-        plugin_path("opyard_slots_plugin"),
+        plugin_path("opyard_vtable_plugin"),
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "ends\n", "")

@@ -1,7 +1,7 @@
 """Several interpreters in one process share operators, and nothing else (E26 to E28, F11, P21).
 
 Each test is a program in a process of its own. Suspect runtime/gil.cpp, runtime/runtime.cpp, and
-dispatcher/src/registry/views.cpp.
+dispatcher/src/registry/interpreter_tables.cpp.
 """
 
 import pytest

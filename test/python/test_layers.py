@@ -86,8 +86,8 @@ UPWARD = [
     ("pyfallback/objects/convert/convert.cpp", "operators/overload.h"),
     ("pyfallback/operators/direct_call.cpp", "kernels/python_kernel.h"),
     ("pyfallback/kernels/handlers.cpp", "registering/library.h"),
-    ("pyfallback/registering/library.cpp", "slots/slots.h"),
-    ("pyfallback/slots/slots.cpp", "bind/schema.h"),
+    ("pyfallback/registering/library.cpp", "vtable/vtable.h"),
+    ("pyfallback/vtable/vtable.cpp", "bind/schema.h"),
 ]
 
 
@@ -147,11 +147,11 @@ def test_folders_in_a_circle_are_refused_also_without_an_order(lint, plant):
 def test_a_room_that_is_too_full_or_not_in_the_order_is_refused(lint, plant):
     plant("pyfallback/elsewhere/planted.cpp", "\n")
     for number in range(lint.MOST_FILES_OF_A_ROOM):
-        plant(f"pyfallback/slots/planted_{number}.cpp", "\n")
+        plant(f"pyfallback/vtable/planted_{number}.cpp", "\n")
     faults = list(lint.check_rooms())
     assert len(faults) == 2
     assert "pyfallback/elsewhere/planted.cpp: is in no room" in faults[0]
-    assert re.match(r"pyfallback/slots: \d+ files", faults[1])
+    assert re.match(r"pyfallback/vtable: \d+ files", faults[1])
 
 
 # imports ----------------------------------------------------------------------------------

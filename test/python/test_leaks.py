@@ -620,7 +620,7 @@ SCENARIOS = {
     "dispatch.computed_kernel refused": lambda: fails(
         LookupError, d.computed_kernel, ops.bare.default, "CUDA"),
     "dispatch.DispatchTrace": lambda: in_mode(d.DispatchTrace(), lambda: None),
-    "dispatch.set_dispatch_trace": lambda: d.set_dispatch_trace(False),
+    "dispatch.set_dispatch_log": lambda: d.set_dispatch_log(False),
     "dispatch.Explanation": lambda: str(d.explain(ops.op, X)),
     "dispatch.explain": lambda: d.explain(ops.op, X),
     "dispatch.explain refused": lambda: fails(TypeError, d.explain, 3),

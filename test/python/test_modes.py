@@ -1,7 +1,7 @@
 """test_modes.py: dispatch modes: who is asked, in which order, and what is left afterwards.
 
 Suspect kernels/handlers.cpp, kernels/modes.cpp, opyard/_dispatch/modes.py, then
-dispatcher/src/slot/modes.cpp.
+dispatcher/src/thread/modes.cpp.
 """
 
 import sys

@@ -39,7 +39,7 @@ PUBLIC = {
         has_kernel_for_any history is_fallthrough keys_of len_dispatch_mode_stack metadata
         no_dispatch no_python_dispatcher on_registration pop_mode pop_mode_temporarily
         push_mode register_backend register_layer rename_backend resolve_key
-        set_dispatch_trace set_report_error_callback skip tls_is_dispatch_key_excluded
+        set_dispatch_log set_report_error_callback skip tls_is_dispatch_key_excluded
         tls_is_dispatch_key_included tls_local_exclude_set tls_local_include_set
         tls_set_dispatch_key_excluded tls_set_dispatch_key_included what_if would_dispatch
     """,

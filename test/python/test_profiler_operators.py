@@ -1,6 +1,6 @@
 """Operators, their kernels, arguments, memory and devices in profiles.
 
-Suspect profiler/src/operators.cpp, profiler/src/memory.cpp, dispatcher/src/registry/watched.cpp.
+Suspect profiler/src/operators.cpp, profiler/src/memory.cpp, registry/observed_call.cpp.
 """
 
 import json
@@ -207,10 +207,10 @@ def test_I47_chrome_traces_show_keys_shapes_and_memory(ops, tmp_path):
 
 
 def test_E29_a_profile_hears_devices_beside_the_interpreter():
-    opyard.load_library(plugin_path("opyard_slots_plugin"))
+    opyard.load_library(plugin_path("opyard_vtable_plugin"))
     with profile(with_stack=False) as prof:
-        opyard.ops.test_slots.trace("event_record")
-    opyard.ops.test_slots.trace("event_record")
+        opyard.ops.test_vtable.trace("event_record")
+    opyard.ops.test_vtable.trace("event_record")
     marks = [mark for track in prof.events().tracks for mark in prof._trace.marks(track.index)]
     (mark,) = [mark for mark in marks if mark[0] == "Device"]
     assert prof._trace.name(mark[3])[0] == "CUDA event_record"

@@ -1,6 +1,6 @@
 """test_python_table.py: an extension module that has all of Python by the table of opyard/python.h.
 
-Suspect slots/python_table.cpp, then the room that the function's name leads to.
+Suspect vtable/python_table.cpp, then the room that the function's name leads to.
 """
 
 import importlib.machinery

@@ -73,7 +73,7 @@ ROWS = {
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         def work(number):
             if number == 0:
-                dispatch.set_dispatch_trace(True); dispatch.set_dispatch_trace(False)
+                dispatch.set_dispatch_log(True); dispatch.set_dispatch_log(False)
             else:
                 op(x)
     """,

@@ -26,7 +26,7 @@ from opyard.dispatch import (
     is_fallthrough,
     metadata,
     on_registration,
-    set_dispatch_trace,
+    set_dispatch_log,
     set_report_error_callback,
 )
 from opyard.library import Library, fallthrough_kernel
@@ -143,10 +143,10 @@ def test_B43_a_computed_kernel_runs_whatever_backend_the_call_has(
     library.impl("f", lambda keys, x: repr(keys), "CPU", with_keyset=True)
     kernel = computed_kernel(packet, "CPU")
     cuda = DispatchKeySet(["CUDA", "Meta", "AutogradCUDA"])
-    set_dispatch_trace(traced)
+    set_dispatch_log(traced)
     with IncludeDispatchKeyGuard(cuda):
         assert kernel(x) == kernel.call_boxed(cuda, x) == "DispatchKeySet(CPU)"
-    set_dispatch_trace(False)
+    set_dispatch_log(False)
     assert capfd.readouterr().err.count("key=[CPU]") == 2 * traced
 
 
@@ -466,11 +466,11 @@ def test_B45_the_trace_shows_calls_with_their_depth(define, x, ns, capfd):
         f"  [call] op=[{ns}::inner], key=[CPU]\n"
         f" [call] op=[{ns}::inner], key=[CPU]\n"
     )
-    set_dispatch_trace(True)
+    set_dispatch_log(True)
     with DispatchTrace():
         pass
     inner(x)
-    set_dispatch_trace(False)
+    set_dispatch_log(False)
     inner(x)
     assert capfd.readouterr().err == f" [call] op=[{ns}::inner], key=[CPU]\n"
 

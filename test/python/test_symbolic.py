@@ -16,8 +16,8 @@ from opyard import SymBool, SymFloat, SymInt, Tensor
 
 @pytest.fixture(scope="module")
 def slots():
-    opyard.load_library(plugin_path("opyard_slots_plugin"))
-    return opyard.ops.test_slots
+    opyard.load_library(plugin_path("opyard_vtable_plugin"))
+    return opyard.ops.test_vtable
 
 
 class Node:
@@ -186,7 +186,7 @@ def test_E34_cpp_computes_with_nodes_of_python(slots, n):
     assert slots.twice_and_one(3) == 7
     assert slots.decide(n) == 5
     assert Node.decided[-1][0] == "n"
-    assert Node.decided[-1][1] == "slots_plugin.cpp"
+    assert Node.decided[-1][1] == "vtable_plugin.cpp"
 
 
 def test_E34_python_computes_with_nodes_of_cpp(slots):

@@ -1,6 +1,6 @@
 """Protects tensors without elements whose class defines sizes, strides, device and layout.
 
-Suspect objects/convert/tensor_wrapper.cpp, slots/metadata_slots.cpp,
+Suspect objects/convert/tensor_wrapper.cpp, vtable/metadata.cpp,
 dispatcher/src/tensor/tensor_impl.cpp.
 """
 
@@ -23,8 +23,8 @@ from opyard.dispatch import tls_is_dispatch_key_included as included
 
 @pytest.fixture(scope="module")
 def slots():
-    opyard.load_library(plugin_path("opyard_slots_plugin"))
-    return opyard.ops.test_slots
+    opyard.load_library(plugin_path("opyard_vtable_plugin"))
+    return opyard.ops.test_vtable
 
 
 class Answering(Tensor):

@@ -60,8 +60,8 @@ OPYARD_API int opyard_version(opyard_version_info* info);
 typedef struct opyard_tensor opyard_tensor;
 typedef struct opyard_error opyard_error;
 
-// Adds an owner to a tensor, an error or the object of a value, or takes one away. The last to let go
-// ends the object, on whatever thread that is. Null is allowed.
+// Adds an owner to a tensor, an error or the object of a value, or takes one away. The last to let
+// go ends the object, on whatever thread that is. Null is allowed.
 OPYARD_API void opyard_retain(const void* object);
 OPYARD_API void opyard_release(const void* object);
 
@@ -75,21 +75,21 @@ typedef struct opyard_exception {
   void* object;             // the exception in its language
   // Lets go of `object`, once, on whatever thread that is. May be null.
   void (*release)(void* object);
-  // Raises the exception again in its language, whose lock the caller holds; gives 0 where it cannot
-  // any more. May be null: others then see kind and text.
+  // Raises the exception again in its language, whose lock the caller holds; gives 0 where it
+  // cannot any more. May be null: others then see kind and text.
   int (*restore)(void* object);
 } opyard_exception;
 
 // Takes this thread's error: an object with one owner, the caller; null where there is none.
 OPYARD_API opyard_error* opyard_take_error(void);
-// Makes it this thread's error, on any thread, as often as wanted; gives its status. The caller still
-// owns it. So what is called while one cleans up cannot put its own error in front.
+// Makes it this thread's error, on any thread, as often as wanted; gives its status. The caller
+// still owns it. So what is called while one cleans up cannot put its own error in front.
 OPYARD_API int opyard_restore_error(const opyard_error* error);
 OPYARD_API int opyard_error_status(const opyard_error* error);
 // Good as long as the error.
 OPYARD_API const char* opyard_error_text(const opyard_error* error);
-// What the error carries, lent: `release` is null. Fields past what the caller's size says are left
-// out. Gives NotFound where it carries nothing, or nothing that can be shown.
+// What the error carries, borrowed: `release` is null. Fields past what the caller's size says are
+// left out. Gives NotFound where it carries nothing, or nothing that can be shown.
 OPYARD_API int opyard_error_exception(const opyard_error* error, opyard_exception* exception);
 // As opyard_set_error(), with an exception, which the error owns from now on: `release` is called
 // when the error is gone, also where this fails. The status is given back.
@@ -105,14 +105,15 @@ enum opyard_kind {
   OPYARD_KIND_LIMIT = 256
 };
 
-// Where a tensor lies: the position of a backend in keys.def, and an index, or -1 for the current one.
+// Where a tensor lies: the position of a backend in keys.def, and an index, or -1 for the current
+// one.
 typedef struct opyard_device {
   uint8_t backend;
   int16_t index;
 } opyard_device;
 
-// An argument, a result or an element, lent: it owns nothing, and what it leads to lives as long as
-// the place that it was read from keeps it.
+// An argument, a result or an element, borrowed: it owns nothing, and what it leads to lives as
+// long as the place that it was read from keeps it.
 typedef struct opyard_value {
   uint8_t kind;  // an opyard_kind: which field of `as` counts
   uint8_t reserved[7];
@@ -125,8 +126,8 @@ typedef struct opyard_value {
   } as;
 } opyard_value;
 
-// Exactly this kind, else BadArgument. Texts and tensors are lent; a text ends with a zero byte, and
-// `bytes`, which may be null, counts those before it.
+// Exactly this kind, else BadArgument. Texts and tensors are borrowed; a text ends with a zero
+// byte, and `bytes`, which may be null, counts those before it.
 OPYARD_API int opyard_to_bool(opyard_value value, bool* result);
 OPYARD_API int opyard_to_int(opyard_value value, int64_t* result);
 OPYARD_API int opyard_to_double(opyard_value value, double* result);
@@ -141,24 +142,27 @@ OPYARD_API int opyard_to_capsule(opyard_value value, const char* name, void** po
 OPYARD_API int opyard_size(opyard_value value, size_t* size);
 // An element of a list or tuple. BadIndex.
 OPYARD_API int opyard_item(opyard_value value, size_t index, opyard_value* item);
-// Walks a dict: from *position 0 on, gives an entry and moves *position behind it. NotFound at the end.
+// Walks a dict: from *position 0 on, gives an entry and moves *position behind it. NotFound at the
+// end.
 OPYARD_API int opyard_next_entry(opyard_value dict, size_t* position, opyard_value* key,
                                  opyard_value* item);
-// The value as a person would write it, as snprintf() does: at most `capacity` bytes with a zero byte
-// at the end, and the length of the whole text in *bytes. `buffer` may be null where `capacity` is 0.
+// The value as a person would write it, as snprintf() does: at most `capacity` bytes with a zero
+// byte at the end, and the length of the whole text in *bytes. `buffer` may be null where
+// `capacity` is 0.
 OPYARD_API int opyard_value_text(opyard_value value, char* buffer, size_t capacity, size_t* bytes);
 
 // ---- Stacks
 
-// The values of a call. A kernel is given one that begins with its arguments and sees nothing below.
+// The values of a call. A kernel is given one that begins with its arguments and sees nothing
+// below.
 typedef struct opyard_stack opyard_stack;
 
 OPYARD_API int opyard_stack_create(opyard_stack** stack);
 OPYARD_API void opyard_stack_destroy(opyard_stack* stack);
 OPYARD_API size_t opyard_stack_size(const opyard_stack* stack);
 
-// The value at a place, counted from the bottom; None past the end. It may be kept as long as it stays
-// on the stack: pushing others moves it, but not what it leads to.
+// The value at a place, counted from the bottom; None past the end. It may be kept as long as it
+// stays on the stack: pushing others moves it, but not what it leads to.
 OPYARD_API opyard_value opyard_get(const opyard_stack* stack, size_t index);
 
 // Put a value on top. Each takes an owner of its own of what it is given.
@@ -174,11 +178,11 @@ OPYARD_API int opyard_push_device(opyard_stack* stack, const char* device);
 // Null is the undefined tensor.
 OPYARD_API int opyard_push_tensor(opyard_stack* stack, opyard_tensor* tensor);
 // `deleter` is called with `context` when the last owner lets go, also where this fails; or it is
-// null, and the pointer is lent.
+// null, and the pointer is borrowed.
 OPYARD_API int opyard_push_capsule(opyard_stack* stack, void* pointer, const char* name,
                                    void* context, void (*deleter)(void* context));
-// Put one value in the place of the topmost `count`, or, for a dict, of `count` keys each followed by
-// its value. BadArgument where there are fewer; the stack is then as it was.
+// Put one value in the place of the topmost `count`, or, for a dict, of `count` keys each followed
+// by its value. BadArgument where there are fewer; the stack is then as it was.
 OPYARD_API int opyard_pack_list(opyard_stack* stack, size_t count);
 OPYARD_API int opyard_pack_tuple(opyard_stack* stack, size_t count);
 OPYARD_API int opyard_pack_dict(opyard_stack* stack, size_t count);
@@ -187,26 +191,28 @@ OPYARD_API void opyard_drop(opyard_stack* stack, size_t count);
 
 // ---- Tensors
 
-// A new tensor of uninitialised elements; the caller owns it. `device` may be null for cpu. BadShape,
-// Unsupported for an element type or a device without memory, OutOfMemory.
+// A new tensor of uninitialised elements; the caller owns it. `device` may be null for cpu.
+// BadShape, Unsupported for an element type or a device without memory, OutOfMemory.
 OPYARD_API int opyard_tensor_empty(const int64_t* sizes, size_t dims, DLDataType dtype,
                                    const char* device, opyard_tensor** tensor);
-// A tensor on the memory of someone else, which it takes over, also where this fails: the deleter of
-// `managed` is called once. Raises what from_dlpack() of opyard/tensor/dlpack.h raises.
+// A tensor on the memory of someone else, which it takes over, also where this fails: the deleter
+// of `managed` is called once. Raises what from_dlpack() of opyard/tensor/dlpack.h raises.
 OPYARD_API int opyard_tensor_from_dlpack(DLManagedTensorVersioned* managed, opyard_tensor** tensor);
 // The tensor for another library, which gives it back through its deleter.
 OPYARD_API int opyard_tensor_to_dlpack(const opyard_tensor* tensor,
                                        DLManagedTensorVersioned** managed);
-// The tensor as it lies, lent: good as long as the tensor. To be written to only with `write`, which
-// counts as a write to it, and raises BadValue where its memory is read-only. On cpu; for other
-// devices use the device's own functions and opyard_tensor_device(). BadValue for an undefined tensor.
+// The tensor as it lies, borrowed: good as long as the tensor. To be written to only with `write`,
+// which counts as a write to it, and raises BadValue where its memory is read-only. On cpu; for
+// other devices use the device's own functions and opyard_tensor_device(). BadValue for an
+// undefined tensor.
 OPYARD_API int opyard_tensor_view(const opyard_tensor* tensor, bool write, DLTensor* view);
 OPYARD_API int opyard_tensor_device(const opyard_tensor* tensor, opyard_device* device);
 // The keys that it adds to a call.
 OPYARD_API uint64_t opyard_tensor_keys(const opyard_tensor* tensor);
 
-// Devices of a backend, "PrivateUse1"; copies; and the end of what a device has to do. As register_device(),
-// copy_elements() and synchronise() of the current stream in opyard/tensor/device_functions.h.
+// Devices of a backend, "PrivateUse1"; copies; and the end of what a device has to do. As
+// register_device(), copy_elements() and synchronise() of the current stream in
+// opyard/tensor/device_functions.h.
 OPYARD_API int opyard_register_device(const char* backend,
                                       const opyard_device_functions* functions);
 OPYARD_API int opyard_tensor_copy(opyard_tensor* to, const opyard_tensor* from);
@@ -217,8 +223,8 @@ OPYARD_API int opyard_synchronise(opyard_device device);
 // A set of keys is a number, of which the bits are not promised: make one from names. "CPU",
 // "AutogradCPU", "Autograd" for all keys that the alias stands for; NotFound.
 OPYARD_API int opyard_keys_of(const char* name, uint64_t* keys);
-// Every key below this one, which is a layer or a key of one backend: what a layer's kernel redispatches with, by
-// `keys & below`.
+// Every key below this one, which is a layer or a key of one backend: what a layer's kernel
+// redispatches with, by `keys & below`.
 OPYARD_API int opyard_keys_below(const char* name, uint64_t* keys);
 // Takes the layers of `taken` out of a set; backends stay.
 OPYARD_API uint64_t opyard_keys_without(uint64_t keys, uint64_t taken);
@@ -231,7 +237,8 @@ typedef struct opyard_local_keys {
   uint64_t exclude;
 } opyard_local_keys;
 
-// A scope: one of the first two, and at its end opyard_restore_keys() with what that gave, on the same thread.
+// A scope: one of the first two, and at its end opyard_restore_keys() with what that gave, on the
+// same thread.
 OPYARD_API opyard_local_keys opyard_include_keys(uint64_t keys);
 OPYARD_API opyard_local_keys opyard_exclude_keys(uint64_t keys);
 OPYARD_API void opyard_restore_keys(opyard_local_keys former);
@@ -248,13 +255,14 @@ OPYARD_API const char* opyard_operator_schema(const opyard_operator* op);
 OPYARD_API size_t opyard_operator_arguments(const opyard_operator* op);
 OPYARD_API size_t opyard_operator_results(const opyard_operator* op);
 
-// Pushes the arguments that the schema has behind those that are there: its defaults. `given` are on
-// top already. BadArgument where one has none.
+// Pushes the arguments that the schema has behind those that are there: its defaults. `given` are
+// on top already. BadArgument where one has none.
 OPYARD_API int opyard_push_defaults(const opyard_operator* op, opyard_stack* stack, size_t given);
 
-// Call with the arguments on top of the stack, which the results replace. Where it fails the arguments
-// are gone. The first is a call like any other; the second goes on from a kernel with the keys that it
-// is given, and looks neither at the arguments nor at the thread; the third goes to one key.
+// Call with the arguments on top of the stack, which the results replace. Where it fails the
+// arguments are gone. The first is a call like any other; the second goes on from a kernel with the
+// keys that it is given, and looks neither at the arguments nor at the thread; the third goes to
+// one key.
 OPYARD_API int opyard_call(const opyard_operator* op, opyard_stack* stack);
 OPYARD_API int opyard_redispatch(const opyard_operator* op, uint64_t keys, opyard_stack* stack);
 OPYARD_API int opyard_call_at(const opyard_operator* op, const char* key, opyard_stack* stack);
@@ -262,17 +270,18 @@ OPYARD_API int opyard_call_at(const opyard_operator* op, const char* key, opyard
 // ---- Libraries and kernels
 
 // A kernel. The stack begins with the arguments, which the schema has been held against; `keys` are
-// those that the call goes with. It pushes its results on top and gives OPYARD_OK; the arguments are
-// taken from below them, and stay good until then. Where it hands them on by opyard_redispatch(),
-// what that leaves are its results. Any other status fails the call, with this thread's error where
-// the kernel left one.
+// those that the call goes with. It pushes its results on top and gives OPYARD_OK; the arguments
+// are taken from below them, and stay good until then. Where it hands them on by
+// opyard_redispatch(), what that leaves are its results. Any other status fails the call, with this
+// thread's error where the kernel left one.
 typedef int (*opyard_kernel_function)(void* context, const opyard_operator* op, uint64_t keys,
                                       opyard_stack* stack);
 
 enum opyard_kernel_flags {
   OPYARD_KERNEL_OVERRIDE = 1,     // covers another library's kernel on purpose: no warning
   OPYARD_KERNEL_FALLTHROUGH = 2,  // no kernel: calls pass this key by; `function` is null
-  // Runs with the lock of the interpreter released, if its caller holds it: it touches no object of one.
+  // Runs with the lock of the interpreter released, if its caller holds it: it touches no object of
+  // one.
   OPYARD_KERNEL_RELEASES_GIL = 4
 };
 
@@ -280,8 +289,8 @@ typedef struct opyard_kernel {
   size_t bytes;  // sizeof(opyard_kernel)
   opyard_kernel_function function;
   void* context;
-  // Called once with `context` when no call can use it any more, also where registering fails. May be
-  // null.
+  // Called once with `context` when no call can use it any more, also where registering fails. May
+  // be null.
   void (*destroy)(void* context);
   uint32_t flags;  // of opyard_kernel_flags
 } opyard_kernel;
@@ -308,8 +317,8 @@ OPYARD_API int opyard_define(opyard_library* library, const char* schema,
 // CompositeImplicitAutograd. Raises what Library::impl() of opyard/registry/library.h raises.
 OPYARD_API int opyard_implement(opyard_library* library, const char* name, const char* key,
                                 const opyard_kernel* kernel);
-// Registers a C function of the operator's own signature ("double cosine(double x)"), which has to be
-// defined. `shown` is what errors call it. Unsupported where the schema has no such signature.
+// Registers a C function of the operator's own signature ("double cosine(double x)"), which has to
+// be defined. `shown` is what errors call it. Unsupported where the schema has no such signature.
 OPYARD_API int opyard_implement_function(opyard_library* library, const char* name, const char* key,
                                          opyard_function function, const char* shown);
 // Gives an operator a derivative: `texts[i]` is the gradient of the argument `of[i]`. Raises what
@@ -327,8 +336,9 @@ OPYARD_API int opyard_set_thread_count(int count);
 
 // Gives OPYARD_OK, or a status, with this thread's error if it has a text.
 typedef int (*opyard_range_function)(void* context, int64_t begin, int64_t end);
-// Calls the function with ranges that cover [begin, end) once, of at least `grain` each but for the last,
-// on several threads; all calls have returned when it does. It fails as the first call that failed.
+// Calls the function with ranges that cover [begin, end) once, of at least `grain` each but for the
+// last, on several threads; all calls have returned when it does. It fails as the first call that
+// failed.
 OPYARD_API int opyard_parallel_for(int64_t begin, int64_t end, int64_t grain,
                                    opyard_range_function function, void* context);
 
@@ -343,8 +353,8 @@ typedef struct opyard_task {
 
 // Runs the function on a thread of the pool, and pushes a future of what it gives.
 OPYARD_API int opyard_start_task(const opyard_task* task, opyard_stack* stack);
-// Waits for a future and pushes its value, or fails as what completes it did. A task that no thread has
-// begun runs on this one. BadArgument for a value that is no future.
+// Waits for a future and pushes its value, or fails as what completes it did. A task that no thread
+// has begun runs on this one. BadArgument for a value that is no future.
 OPYARD_API int opyard_wait(opyard_value future, opyard_stack* stack);
 
 // ---- Plugins and warnings

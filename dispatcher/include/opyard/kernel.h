@@ -16,8 +16,8 @@
 //   value/message.h           OPYARD_REQUIRE(condition, Kind, pieces…)
 //   library.h                 OPYARD_LIBRARY
 //
-// Compile a library with -DOPYARD_CHECKED while you write it: accessors then check indices, and data()
-// that the tensor is contiguous. docs/guides/kernels.md is the guide.
+// Compile a library with -DOPYARD_CHECKED while you write it: accessors then check indices, and
+// data() that the tensor is contiguous. docs/guides/kernels.md is the guide.
 //
 // Depends on: the headers it includes.
 #pragma once

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "base/spare_blocks.h"
+#include "base/free_list.h"
 
 namespace opyard {
 

@@ -13,9 +13,9 @@
 namespace opyard {
 namespace {
 
-// The error of the last failed border call on this thread. Only border functions write it. It has no
-// destructor: C functions also fail at the end of the process, when the objects of its thread are
-// gone.
+// The error of the last failed border call on this thread. Only border functions write it. It has
+// no destructor: C functions also fail at the end of the process, when the objects of its thread
+// are gone.
 struct ThreadError {
   bool present;
   alignas(Error) std::byte bytes[sizeof(Error)];

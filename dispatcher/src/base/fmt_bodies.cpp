@@ -1,13 +1,13 @@
 // base/fmt_bodies.cpp: the compiled half of fmt, once, for every library of ours that formats messages.
 //
-// fmt is either header-only, compiled again in each file that includes it, or a shared library that a
-// wheel would have to carry along. This is the third way: fmt's own bodies in one file of a static
-// library, hidden in whatever links it. A file that only formats a message compiles in 1.1 s instead
-// of 4.3 s (g++ 12 -O3, registry/built_in_records.cpp); count them before undoing this.
+// fmt is either header-only, compiled again in each file that includes it, or a shared library that
+// a wheel would have to carry along. This is the third way: fmt's own bodies in one file of a
+// static library, hidden in whatever links it. A file that only formats a message compiles in 1.1 s
+// instead of 4.3 s (g++ 12 -O3, registry/built_in_records.cpp); count them before undoing this.
 //
-// The templates below are those that fmt declares in its header and has the bodies of in the file that
-// is included here. For a major version that is not known yet, dispatcher/meson.build falls back to
-// header-only: try it, add what the linker misses, and raise both bounds.
+// The templates below are those that fmt declares in its header and has the bodies of in the file
+// that is included here. For a major version that is not known yet, dispatcher/meson.build falls
+// back to header-only: try it, add what the linker misses, and raise both bounds.
 //
 // Depends on: fmt 9 to 12.
 #include <fmt/format-inl.h>

@@ -1,5 +1,5 @@
 // base/mutex.cpp: taking locks, and holding all of them across fork().
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
 // base/private_copy.h: a copy of a file that no one else uses, for as long as it is needed.
 //
-// base/shared_library.cpp maps a changed library from one, since the dynamic linker reads no path twice.
+// base/shared_library.cpp maps a changed library from one, since the dynamic linker reads no path
+// twice.
 //
 // Depends on: nothing of ours.
 #pragma once
@@ -9,9 +10,9 @@
 
 namespace opyard {
 
-// Beside the original if possible, so that what the copy finds relative to itself is found; else in the
-// folder for temporary files. Whoever dies with one leaves the file; the next to make a copy of the same
-// original there removes it. Raises BadPlugin.
+// Beside the original if possible, so that what the copy finds relative to itself is found; else in
+// the folder for temporary files. Whoever dies with one leaves the file; the next to make a copy of
+// the same original there removes it. Raises BadPlugin.
 class PrivateCopy {
  public:
   explicit PrivateCopy(const std::string& original);

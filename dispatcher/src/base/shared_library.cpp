@@ -21,7 +21,7 @@
 
 #include "base/private_copy.h"
 #include "opyard/base/error.h"
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 
 namespace opyard {
 namespace {

@@ -16,7 +16,7 @@
 #include <unordered_map>
 
 #include "base/weak_table.h"
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 
 namespace opyard::detail {
 namespace {

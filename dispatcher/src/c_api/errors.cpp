@@ -5,7 +5,7 @@
 #include "base/versioned_struct.h"
 #include "c_api/handles.h"
 #include "opyard/base/warning.h"
-#include "opyard/slot/interpreter_exception.h"
+#include "opyard/interpreter/interpreter_exception.h"
 
 namespace opyard::c_api {
 namespace {

@@ -57,13 +57,13 @@ inline Tensor tensor_of(const opyard_tensor* tensor) {
 }
 
 // A value as C sees it.
-opyard_value lend(const Value& value) noexcept;
+opyard_value borrow(const Value& value) noexcept;
 
-// The value that C lent. It counts nothing, and neither does its end; a copy of it is an owner.
-class LentValue {
+// The value that C borrowed. It counts nothing, and neither does its end; a copy of it is an owner.
+class BorrowedValue {
  public:
   // Raises BadValue or Unsupported for an unknown kind, BadArgument for a null object.
-  explicit LentValue(opyard_value value);
+  explicit BorrowedValue(opyard_value value);
   const Value& operator*() const noexcept {
     return *std::launder(reinterpret_cast<const Value*>(bytes_));
   }

@@ -12,8 +12,8 @@
 namespace opyard::c_api {
 namespace {
 
-// Calls a function of a C program, and raises what it says by its status and this thread's error. What
-// was the thread's error before is set aside meanwhile.
+// Calls a function of a C program, and raises what it says by its status and this thread's error.
+// What was the thread's error before is set aside meanwhile.
 template <typename Body>
 void call(const char* what, Body&& body) {
   const detail::EarlierError earlier;
@@ -104,7 +104,7 @@ int opyard_start_task(const opyard_task* task, opyard_stack* stack) {
 
 int opyard_wait(opyard_value future, opyard_stack* stack) {
   return border([&] {
-    const LentValue given(future);
+    const BorrowedValue given(future);
     require(stack, "a stack")->values.push(Future<Value>(*given).object()->wait());
   });
 }

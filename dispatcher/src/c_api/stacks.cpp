@@ -5,7 +5,7 @@
 
 #include "c_api/handles.h"
 #include "c_api/stack.h"
-#include "opyard/value/dict_object.h"
+#include "opyard/detail/value/dict_object.h"
 
 void opyard_stack::require(std::size_t count, const char* what) const {
   if (count <= size()) return;
@@ -58,11 +58,11 @@ size_t opyard_stack_size(const opyard_stack* stack) { return stack == nullptr ? 
 
 opyard_value opyard_get(const opyard_stack* stack, size_t index) {
   if (__builtin_expect(stack == nullptr || index >= stack->size(), 0)) return opyard_value{};
-  return lend(stack->values[stack->base + index]);
+  return borrow(stack->values[stack->base + index]);
 }
 
 int opyard_push(opyard_stack* stack, opyard_value value) {
-  return push(stack, [&] { return Value(*LentValue(value)); });
+  return push(stack, [&] { return Value(*BorrowedValue(value)); });
 }
 
 int opyard_push_none(opyard_stack* stack) {

@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "c_api/handles.h"
-#include "opyard/value/dict_object.h"
+#include "opyard/detail/value/dict_object.h"
 
 namespace opyard::c_api {
 namespace {
 
 // What tells a value that nobody counts; see value/value.h.
-constexpr std::uint64_t kLent = 2;
+constexpr std::uint64_t kBorrowed = 2;
 
 const std::vector<Value>& items_of(const Value& value) {
   return value.is_tuple() ? value.to_tuple() : value.to_list();
@@ -18,18 +18,18 @@ const std::vector<Value>& items_of(const Value& value) {
 
 }  // namespace
 
-opyard_value lend(const Value& value) noexcept {
-  opyard_value lent{};
-  lent.kind = std::uint8_t(value.kind());
+opyard_value borrow(const Value& value) noexcept {
+  opyard_value borrowed{};
+  borrowed.kind = std::uint8_t(value.kind());
   if (is_heap(value.kind())) {
-    lent.as.object = value.object_unchecked();
+    borrowed.as.object = value.object_unchecked();
   } else {
-    lent.as.integer = value.int_unchecked();  // the whole payload, whatever it is
+    borrowed.as.integer = value.int_unchecked();  // the whole payload, whatever it is
   }
-  return lent;
+  return borrowed;
 }
 
-LentValue::LentValue(opyard_value value) {
+BorrowedValue::BorrowedValue(opyard_value value) {
   const Kind kind = require_kind(value.kind);
   if (!is_heap(kind)) {
     const Value plain = kind == Kind::Bool     ? Value(value.as.boolean)
@@ -42,7 +42,7 @@ LentValue::LentValue(opyard_value value) {
     return;
   }
   if (value.as.object == nullptr && kind != Kind::Tensor) refuse_null("the object of a value");
-  const std::uint64_t hold = value.as.object == nullptr ? 0 : kLent;
+  const std::uint64_t hold = value.as.object == nullptr ? 0 : kBorrowed;
   const std::uint64_t head = std::uint64_t(kind) | hold << 8;
   std::memcpy(bytes_, &head, sizeof(head));
   std::memcpy(bytes_ + sizeof(head), &value.as.object, sizeof(void*));
@@ -65,8 +65,8 @@ template <typename T, typename Get>
 int read(opyard_value value, T* result, const Get& get) {
   return border([&] {
     require(result, "the place of the result");
-    const LentValue lent(value);
-    *result = get(*lent);
+    const BorrowedValue borrowed(value);
+    *result = get(*borrowed);
   });
 }
 
@@ -93,7 +93,7 @@ int opyard_to_double(opyard_value value, double* result) {
 int opyard_to_complex(opyard_value value, double result[2]) {
   return border([&] {
     require(result, "the place of the result");
-    const std::complex<double> number = LentValue(value)->to_complex();
+    const std::complex<double> number = BorrowedValue(value)->to_complex();
     result[0] = number.real();
     result[1] = number.imag();
   });
@@ -102,7 +102,7 @@ int opyard_to_complex(opyard_value value, double result[2]) {
 int opyard_to_string(opyard_value value, const char** text, size_t* bytes) {
   return border([&] {
     require(text, "the place of the result");
-    const std::string_view view = LentValue(value)->to_string_view();
+    const std::string_view view = BorrowedValue(value)->to_string_view();
     *text = view.data();
     if (bytes != nullptr) *bytes = view.size();
   });
@@ -135,7 +135,7 @@ int opyard_item(opyard_value value, size_t index, opyard_value* item) {
       fail(ErrorKind::BadIndex,
            fmt::format("element {} was asked for, but there are {}", index, items.size()));
     }
-    return lend(items[index]);
+    return borrow(items[index]);
   });
 }
 
@@ -144,18 +144,18 @@ int opyard_next_entry(opyard_value dict, size_t* position, opyard_value* key, op
     require(position, "a position");
     require(key, "the place of the key");
     require(item, "the place of the result");
-    const LentValue lent(dict);
-    const DictObject& entries = lent->to_dict();
+    const BorrowedValue borrowed(dict);
+    const DictObject& entries = borrowed->to_dict();
     const std::size_t found = entries.next(*position);
     if (found == DictObject::kEnd) fail(ErrorKind::NotFound, "the dict has no more entries");
-    *key = lend(entries.key_at(found));
-    *item = lend(entries.value_at(found));
+    *key = borrow(entries.key_at(found));
+    *item = borrow(entries.value_at(found));
     *position = found + 1;
   });
 }
 
 int opyard_value_text(opyard_value value, char* buffer, size_t capacity, size_t* bytes) {
-  return border([&] { write_text(to_string(*LentValue(value)), buffer, capacity, bytes); });
+  return border([&] { write_text(to_string(*BorrowedValue(value)), buffer, capacity, bytes); });
 }
 
 }  // extern "C"

@@ -6,9 +6,9 @@
 // ffi/entry_points.h.
 //
 // [Steps] 1. The arguments become values on a stack. 2. The operator is called. 3. Its results are
-// made ready for the out-pointers or the return value. 4. What was lent is looked at: nobody may
-// hold it any more. 5. The results are written: all of them or, where anything failed, none. 6. A
-// failure becomes a status, or a NaN, 0 or false; the error is kept for the thread. Nothing is
+// made ready for the out-pointers or the return value. 4. What was borrowed is looked at: nobody
+// may hold it any more. 5. The results are written: all of them or, where anything failed, none. 6.
+// A failure becomes a status, or a NaN, 0 or false; the error is kept for the thread. Nothing is
 // thrown past the C frames that called, but for the unwinding of a thread that is being ended.
 //
 // The way in belongs to its CFunction; calls only read it, so they need no lock.
@@ -20,10 +20,10 @@
 #include <utility>
 
 #include "base/demangled.h"
+#include "ffi/borrowed_arguments.h"
 #include "ffi/c_callee.h"
 #include "ffi/entry_points.h"
 #include "ffi/handed_results.h"
-#include "ffi/lent_arguments.h"
 
 namespace opyard {
 
@@ -135,7 +135,7 @@ template <CReturn returned, typename WordOf>
 
 void call(const Callee& callee, void* place, void** words) {
   const CSignature& signature = callee.signature;
-  LentArguments arguments(callee);
+  BorrowedArguments arguments(callee);
   std::vector<HandedResult> results;
   if (!signature.returns_result()) {
     results.reserve(signature.results.size());

@@ -2,8 +2,8 @@
 //
 // [Steps] 1. Each argument becomes one or two words, which may lead to structs in the call's own
 // memory. 2. Out-pointers lead to places on the C stack. 3. The error of an earlier failure on this
-// thread is set aside, so that one that is there afterwards is the function's. 4. The call, directly
-// or through libffi; see [Registers] in ffi/c_signature.h. 5. Failures. 6. What the
+// thread is set aside, so that one that is there afterwards is the function's. 4. The call,
+// directly or through libffi; see [Registers] in ffi/c_signature.h. 5. Failures. 6. What the
 // function left becomes the results, which replace the arguments.
 //
 // Where arguments and result are numbers only, a function that was picked at registration does all

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ffi/c_signature.h"
-#include "opyard/registry/record.h"
+#include "opyard/detail/registry/record.h"
 
 namespace opyard::ffi {
 

@@ -231,7 +231,8 @@ void place_parameters(CSignature& signature) {
   for (CPart& part : signature.results) place(part, true);
 }
 
-// Finds every parameter's place in the rows; false where one has none. See [Registers] in the header.
+// Finds every parameter's place in the rows; false where one has none. See [Registers] in the
+// header.
 bool place_in_rows(CSignature& signature) {
   signature.integers = signature.reals = signature.others = 0;
   for (const char letter : std::string_view(signature.letters).substr(1)) {

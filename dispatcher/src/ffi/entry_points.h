@@ -15,14 +15,14 @@ namespace opyard::ffi {
 // function returns goes to `result`, integers as wide as a register.
 using EntryHandler = void (*)(const void* context, const Word* words, Out& result);
 
-// A function of this signature that calls the handler, and returns what it leaves. Null where all are
-// in use, and for a signature that does not fit: with words on the stack, or a complex result. Any
-// thread.
+// A function of this signature that calls the handler, and returns what it leaves. Null where all
+// are in use, and for a signature that does not fit: with words on the stack, or a complex result.
+// Any thread.
 void* take_entry_point(const CSignature& signature, EntryHandler handler,
                        const void* context) noexcept;
 
-// Whoever calls it from now on gets an error, until it is taken for another use. Does nothing for any
-// other function.
+// Whoever calls it from now on gets an error, until it is taken for another use. Does nothing for
+// any other function.
 void give_back_entry_point(const CSignature& signature, void* function) noexcept;
 
 }  // namespace opyard::ffi

@@ -10,8 +10,8 @@
 
 namespace opyard::ffi {
 
-// One result. All that can fail happens before anything is written; what was made and is not written
-// is given back.
+// One result. All that can fail happens before anything is written; what was made and is not
+// written is given back.
 class HandedResult {
  public:
   // `words` has an address for each parameter. Raises BadArgument for a null out-pointer.

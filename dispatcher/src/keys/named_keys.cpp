@@ -1,5 +1,5 @@
 // keys/named_keys.cpp: naming keys, and what a name may not be.
-#include "opyard/keys/named_keys.h"
+#include "opyard/detail/keys/named_keys.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/identifier.h"
 #include "keys/names.h"
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 
 namespace opyard {
 namespace {

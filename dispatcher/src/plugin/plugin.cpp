@@ -7,6 +7,7 @@
 // [Fork] The child of a fork has one thread. A plugin that another thread was loading or unloading
 // then is forgotten there, since nobody would ever finish it.
 #include "opyard/plugin/plugin.h"
+#include "opyard/registry/inspect.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@
 #include <utility>
 
 #include "base/versioned_struct.h"
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 #include "opyard/registry/library.h"
 #include "plugin/c_block.h"
 #include "plugin/loader.h"
@@ -178,7 +179,7 @@ UnloadReport unload_and_report(const std::string& file) {
   // Before the place is free: who waits to load it again defines its operators anew.
   try {
     Registry::instance().reclaim();
-    report.in_use = Registry::instance().retired_count();
+    report.in_use = inspect::retired_count();
     report.survivors = search->find(plugin->provenances);
   } catch (const std::bad_alloc&) {
     // What there was memory for is the report: the plugin is unloaded.

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 #include "opyard/plugin/plugin.h"
 #include "opyard/registry/library.h"
 #include "plugin/loader.h"

@@ -1,15 +1,16 @@
 // plugin/survivors.cpp: what is left of a plugin that is unloaded.
 //
-// [What can be known] Calls under way show in the records that cannot be freed yet; typed handles in
-// the operators that they were made of; kernels of other libraries in the registry. Nobody keeps a
-// list of tensors or other objects: those whose memory is the plugin's give it back by its code, which
-// stays, so they need none.
+// [What can be known] Calls under way show in the records that cannot be freed yet; typed handles
+// in the operators that they were made of; kernels of other libraries in the registry. Nobody keeps
+// a list of tensors or other objects: those whose memory is the plugin's give it back by its code,
+// which stays, so they need none.
 #include "plugin/survivors.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "opyard/registry/inspect.h"
 #include "registry/entry.h"
 #include "registry/reclaim.h"
 
@@ -19,7 +20,7 @@ namespace {
 // The kernels in a dump of an operator that is not defined, as key and provenance; see
 // registry/dump.cpp for the lines.
 void add_kernels(const OperatorName& name, std::vector<Survivor>& survivors) {
-  const std::string dump = Registry::instance().dump(name);
+  const std::string dump = inspect::dump(name);
   for (std::size_t begin = 0; begin < dump.size();) {
     const std::size_t end = dump.find('\n', begin);
     const std::string line = dump.substr(begin, end - begin);
@@ -50,7 +51,7 @@ std::string describe(const Survivor& survivor) {
 }  // namespace
 
 SurvivorSearch::SurvivorSearch(const std::vector<std::string>& name_spaces) {
-  for (OperatorName& name : Registry::instance().names()) {
+  for (OperatorName& name : inspect::names()) {
     const auto found = std::find(name_spaces.begin(), name_spaces.end(), name.name_space());
     if (found == name_spaces.end()) continue;
     if (const Operator* const op = Registry::instance().find(name)) {

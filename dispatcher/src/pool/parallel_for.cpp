@@ -1,8 +1,8 @@
 // pool/parallel_for.cpp: dividing a loop into ranges, and who takes them.
 //
-// Ranges are taken one by one from a counter, by the caller and those who help, so that a slow thread
-// holds up one range only. There are a few for each thread; where they begin depends on the size of the
-// loop and of the pool alone.
+// Ranges are taken one by one from a counter, by the caller and those who help, so that a slow
+// thread holds up one range only. There are a few for each thread; where they begin depends on the
+// size of the loop and of the pool alone.
 #include "opyard/pool/parallel_for.h"
 
 #include <cxxabi.h>
@@ -12,9 +12,9 @@
 #include <optional>
 
 #include "opyard/base/error.h"
+#include "opyard/interpreter/gil.h"
 #include "opyard/pool/pool.h"
-#include "opyard/slot/gil.h"
-#include "opyard/slot/thread_context.h"
+#include "opyard/thread/thread_context.h"
 #include "pool/queue.h"
 
 namespace opyard {

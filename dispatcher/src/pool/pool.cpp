@@ -1,24 +1,24 @@
 // pool/pool.cpp: the process's threads, what is queued for them, and who sleeps.
 //
-// Overview: one lock guards everything; no code of a user runs under it. A thread of the pool takes a
-// range of a loop first, then the oldest job, then sleeps on a futex. Threads are started when
+// Overview: one lock guards everything; no code of a user runs under it. A thread of the pool takes
+// a range of a loop first, then the oldest job, then sleeps on a futex. Threads are started when
 // something is queued and none sleeps, and never end: they are born detached, with signals blocked.
 //
 // [Waiting] A thread that waits for a job which no one has begun runs it itself. It runs no other:
 // one could need what only this thread completes further down its stack, and neither would go on.
-// Since every job that is waited for is either run by its waiter or by a thread, waiting ends if the
-// program has no cycle, whatever the size of the pool is.
+// Since every job that is waited for is either run by its waiter or by a thread, waiting ends if
+// the program has no cycle, whatever the size of the pool is.
 //
-// [Size] So many threads of the pool are awake and not waiting at a time, at most. One that begins to wait
-// leaves its place to another, which may be started for it; when it wakes up there may be one too
-// many, until one has nothing to do.
+// [Size] So many threads of the pool are awake and not waiting at a time, at most. One that begins
+// to wait leaves its place to another, which may be started for it; when it wakes up there may be
+// one too many, until one has nothing to do.
 //
-// [Wake-up] Whoever wakes a sleeper takes it off `sleeping` and leaves a token, so that two things that are
-// queued at once wake two threads. All of it is under the lock; the futex's word only says that
-// something has changed.
+// [Wake-up] Whoever wakes a sleeper takes it off `sleeping` and leaves a token, so that two things
+// that are queued at once wake two threads. All of it is under the lock; the futex's word only says
+// that something has changed.
 //
-// [Fork] The lock is held across fork(), so the child finds the lists whole. It forgets threads and queue.
-// Jobs stay in the table, where a waiter finds them.
+// [Fork] The lock is held across fork(), so the child finds the lists whole. It forgets threads and
+// queue. Jobs stay in the table, where a waiter finds them.
 #include "opyard/pool/pool.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@
 #include <string_view>
 #include <utility>
 
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 #include "pool/queue.h"
 
 namespace opyard {
@@ -46,8 +46,8 @@ namespace detail {
 namespace {
 
 constexpr int kMostThreads = 1024;
-// A waiter runs what it waits for inside of what it runs; past this depth another thread does, which
-// has a stack of its own.
+// A waiter runs what it waits for inside of what it runs; past this depth another thread does,
+// which has a stack of its own.
 constexpr int kDeepestHelp = 32;
 constexpr std::size_t kBuckets = 512;
 
@@ -187,7 +187,8 @@ struct Pool {
     return CountedPtr<Job>::steal(job);
   }
 
-  // Runs a job that was begun, with the lock released meanwhile. It leaves the table in whatever way it ends.
+  // Runs a job that was begun, with the lock released meanwhile. It leaves the table in whatever
+  // way it ends.
   void run(CountedPtr<Job> job, std::unique_lock<Mutex>& lock) {
     struct Leave {
       Pool& pool;

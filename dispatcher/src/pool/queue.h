@@ -13,7 +13,8 @@ namespace opyard::detail {
 // Runs once, on a thread of the pool or on one that waits for it.
 class Job : public Counted {
  public:
-  // `completes` is what the job will have completed when it has run: by this address waiters find it.
+  // `completes` is what the job will have completed when it has run: by this address waiters find
+  // it.
   explicit Job(const void* completes) noexcept : completes_(completes) {}
   ~Job() override;
 
@@ -33,11 +34,12 @@ class Job : public Counted {
   bool begun_ = false;
 };
 
-// Runs it on a thread of the pool; at once on this thread if the pool has none and cannot start one.
+// Runs it on a thread of the pool; at once on this thread if the pool has none and cannot start
+// one.
 void queue_job(CountedPtr<Job> job);
 
-// For a thread that is about to wait for what a job completes. If no one has begun the job, it is run
-// here and now, unless the wait has a timeout. Gives whether it was. Raises BadFuture for a job
+// For a thread that is about to wait for what a job completes. If no one has begun the job, it is
+// run here and now, unless the wait has a timeout. Gives whether it was. Raises BadFuture for a job
 // that nobody will complete, see opyard/pool/pool.h, [Fork].
 bool help_to_complete(const void* what, bool timed);
 
@@ -54,7 +56,8 @@ class Asleep {
   const bool counts_;
 };
 
-// A loop that wants helpers. It is on the stack of its caller, which leaves when no helper is inside.
+// A loop that wants helpers. It is on the stack of its caller, which leaves when no helper is
+// inside.
 class Loop {
  public:
   // Takes ranges until none is left. Lets nothing out but forced unwinding.

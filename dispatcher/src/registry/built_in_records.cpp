@@ -6,15 +6,16 @@
 namespace opyard {
 namespace {
 
-// How a record says why it takes no call; set at load by what explains calls, registry/refusals.cpp,
-// which reads the tables that these records are in.
+// How a record says why it takes no call; set at load by what explains calls,
+// registry/refusals.cpp, which reads the tables that these records are in.
 constinit RefuseCall refuse_call = nullptr;
 
 void refuse(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
   refuse_call(record.role, op, keys, stack);
 }
 
-// Run as a call of its own, so that it is the kernel, not this record, that answers for its results.
+// Run as a call of its own, so that it is the kernel, not this record, that answers for its
+// results.
 void run_thread_entry(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const Record& record = op.settle(keys);
   op.run_boxed(record, keys, stack);
@@ -38,11 +39,11 @@ void make_built_in_records() {
   gone_record();
   thread_entry_record();
   watch_record();
-  view_record();
+  per_interpreter_record();
   built_in_fallback(DispatchKey::Observe);
   handlers_record();
   dispatcher_record();
-  entry_keys_record();
+  key_snapshot_record();
 }
 
 void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
@@ -84,7 +85,7 @@ const Record* built_in_fallback(DispatchKey key) {
     case DispatchKey::PythonDispatcher:
       return &dispatcher_record();
     case DispatchKey::PythonTLSSnapshot:
-      return &entry_keys_record();
+      return &key_snapshot_record();
     case DispatchKey::BackendSelect:
     case DispatchKey::AboveBackendSelect1:
     case DispatchKey::AboveBackendSelect2:

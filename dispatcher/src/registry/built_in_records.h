@@ -6,7 +6,7 @@
 // Depends on: registry/record.h.
 #pragma once
 
-#include "opyard/registry/record.h"
+#include "opyard/detail/registry/record.h"
 
 namespace opyard {
 
@@ -15,8 +15,8 @@ class Operator;
 // A record that lives as long as the process. Raises bad_alloc.
 const Record& make_built_in_record(RecordRole role, BoxedFunction boxed, const char* provenance);
 
-// Raises what a call is told that comes to a record of this role: Missing, Ambiguous or Gone. Set once, at
-// load, by registry/refusals.cpp: the words are made of tables, so they are above them.
+// Raises what a call is told that comes to a record of this role: Missing, Ambiguous or Gone. Set
+// once, at load, by registry/refusals.cpp: the words are made of tables, so they are above them.
 using RefuseCall = void (*)(RecordRole, const Operator& op, DispatchKeySet keys, Stack& stack);
 void set_refuse_call(RefuseCall refuse) noexcept;
 
@@ -36,16 +36,16 @@ const Record& ambiguous_record();
 const Record& gone_record();
 // Makes the thread known and goes on; see keys/local.h [Thread entry].
 const Record& thread_entry_record();
-// Tells the observers of this thread, and goes on below. registry/watched.cpp
+// Tells the observers of this thread, and goes on below. registry/observed_call.cpp
 const Record& observe_record();
-// Tells the watchers, and goes on to what the slot would lead to. registry/watched.cpp
+// Tells the watchers, and goes on to what the slot would lead to. registry/observed_call.cpp
 const Record& watch_record();
-// Goes on to what stands there for the interpreter that calls. registry/views.cpp
-const Record& view_record();
+// Goes on to what stands there for the interpreter that calls. registry/interpreter_tables.cpp
+const Record& per_interpreter_record();
 // Hands the call to the handlers of an interpreter. registry/handlers.cpp
 const Record& handlers_record();
 // Notes the sets that the call entered with, and goes on below. registry/handlers.cpp
-const Record& entry_keys_record();
+const Record& key_snapshot_record();
 // Hands the call to the thread's own dispatcher. registry/handlers.cpp
 const Record& dispatcher_record();
 

@@ -43,7 +43,7 @@ std::string describe(const Record& record) {
 
 }  // namespace
 
-std::string dump(const Entry& entry, Viewer viewer) {
+std::string dump(const Entry& entry, CallingInterpreter caller) {
   if (!entry.exists()) return "";
   std::string text = fmt::format("name: {}\n", to_string(entry.name));
   if (const auto& definition = entry.definition) {
@@ -58,7 +58,7 @@ std::string dump(const Entry& entry, Viewer viewer) {
     bool active = true;
     for (auto kernel = stack.rbegin(); kernel != stack.rend(); ++kernel) {
       const Record& record = *kernel->record;
-      const bool seen = viewer.sees(record);
+      const bool seen = caller.sees(record);
       text += fmt::format("{}{}{}: {}\n", to_string(key), is_alias(key) ? "[alias]" : "",
                           !seen    ? " (of another interpreter)"
                           : active ? ""
@@ -71,17 +71,17 @@ std::string dump(const Entry& entry, Viewer viewer) {
 }
 
 std::string describe_slot(const Entry& entry, DispatchKey key, const Common& common,
-                          Viewer viewer) {
-  const Resolved resolved = entry.resolve(key, common, viewer);
+                          CallingInterpreter caller) {
+  const Resolved resolved = entry.resolve(key, common, caller);
   if (resolved.record->role == RecordRole::Missing) return "";
   return fmt::format("{}{} [{}]", passes_calls_by(resolved.record->role) ? "fallthrough " : "",
                      resolved.record->provenance.str(), resolved.rule);
 }
 
-std::string dump_table(const Entry& entry, const Common& common, Viewer viewer) {
+std::string dump_table(const Entry& entry, const Common& common, CallingInterpreter caller) {
   std::string text;
   const auto add = [&](DispatchKey key) {
-    const std::string kernel = describe_slot(entry, key, common, viewer);
+    const std::string kernel = describe_slot(entry, key, common, caller);
     if (!kernel.empty()) text += to_string(key) + ": " + kernel + "\n";
   };
   if (!entry.exists()) return text;

@@ -18,8 +18,8 @@
 
 #include "opyard/keys/alias.h"
 #include "registry/built_in_records.h"
+#include "registry/interpreter_tables.h"
 #include "registry/signature.h"
-#include "registry/views.h"
 
 namespace opyard {
 namespace {
@@ -48,14 +48,14 @@ DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at) 
 std::atomic<std::uint64_t> table_changes{1};
 std::atomic<bool> several_interpreters{false};
 
-const Record* Entry::active(DispatchKey key, Viewer viewer) const {
-  return kernels.newest(key, viewer);
+const Record* Entry::active(DispatchKey key, CallingInterpreter caller) const {
+  return kernels.newest(key, caller);
 }
 
-bool Entry::has_kernel(Viewer viewer) const {
+bool Entry::has_kernel(CallingInterpreter caller) const {
   const KernelStacks::Stack all = kernels.all();
   return std::any_of(all.begin(), all.end(),
-                     [&](const auto& kernel) { return viewer.sees(*kernel.record); });
+                     [&](const auto& kernel) { return caller.sees(*kernel.record); });
 }
 
 KnownDefinition::KnownDefinition(Definition&& definition)
@@ -123,16 +123,17 @@ const std::array<SlotFacts, kSlotCount>& slot_facts() {
   return facts;
 }
 
-// The active kernels of an entry as a viewer sees them, laid out for resolving all slots.
+// The active kernels of an entry as a caller sees them, laid out for resolving all slots.
 class Active {
  public:
-  Active(const Entry& entry, Viewer viewer) : Active(entry, viewer, DispatchKey::Undefined, 0) {}
+  Active(const Entry& entry, CallingInterpreter caller)
+      : Active(entry, caller, DispatchKey::Undefined, 0) {}
   // Without those at `without` from this order on.
-  Active(const Entry& entry, Viewer viewer, DispatchKey without, std::uint64_t order)
-      : viewer_(viewer), recording_(entry.recording.get()) {
+  Active(const Entry& entry, CallingInterpreter caller, DispatchKey without, std::uint64_t order)
+      : viewer_(caller), recording_(entry.recording.get()) {
     for (const auto& [key, stack] : entry.kernels) {
       const std::uint64_t end = key == without ? order : ~std::uint64_t{0};
-      const Record* const record = entry.kernels.newest(key, viewer, end);
+      const Record* const record = entry.kernels.newest(key, caller, end);
       if (record == nullptr) continue;
       if (is_alias(key)) {
         alias_[index_of(key)] = record;
@@ -155,7 +156,7 @@ class Active {
   }
 
  private:
-  // See [Order] in opyard/registry/recorder.h.
+  // See [Order] in opyard/detail/registry/recorder.h.
   bool is_recorded(const Resolved& found) const {
     if (recording_ == nullptr || recording_->record() == nullptr) return false;
     if (found.record == built_in_fallback(DispatchKey::AutogradOther)) return true;
@@ -199,7 +200,7 @@ class Active {
     return {&missing_record(), "missing"};
   }
 
-  const Viewer viewer_;
+  const CallingInterpreter viewer_;
   const Recording* const recording_;
   std::array<const Record*, kSlotCount> exact_{};
   const Record* alias_[std::size(kAliases)] = {};
@@ -209,8 +210,8 @@ class Active {
 using Table = std::array<const Record*, kSlotCount>;
 
 // ThreadEntry has no kernels.
-Table table_for(const Entry& entry, const Common& common, Viewer viewer) {
-  const Active active(entry, viewer);
+Table table_for(const Entry& entry, const Common& common, CallingInterpreter caller) {
+  const Active active(entry, caller);
   Table table;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const bool is_entry = key_of_slot(slot) == DispatchKey::ThreadEntry;
@@ -219,18 +220,19 @@ Table table_for(const Entry& entry, const Common& common, Viewer viewer) {
   return table;
 }
 
-// What slots lead to that all read, but for watchers: a built-in record if the views differ. Gives each view and its
-// table to `see`.
+// What slots lead to that all read, but for watchers: a built-in record if the views differ. Gives
+// each view and its table to `see`.
 template <typename See>
 Table stored_table(const Entry& entry, const Common& common, const See& see) {
-  OperatorView* const views = common.several() ? OperatorView::first(*entry.op) : nullptr;
-  Table stored = table_for(entry, common, views == nullptr ? common.usual() : Viewer::outside());
+  InterpreterTable* const views = common.several() ? InterpreterTable::first(*entry.op) : nullptr;
+  Table stored =
+      table_for(entry, common, views == nullptr ? common.usual() : CallingInterpreter::outside());
   Table differs{};
-  for (OperatorView* view = views; view != nullptr; view = view->next) {
+  for (InterpreterTable* view = views; view != nullptr; view = view->next) {
     if (!view->is_seen()) continue;
-    const Table table = table_for(entry, common, view->viewer());
+    const Table table = table_for(entry, common, view->caller());
     for (std::size_t slot = 0; slot < table.size(); ++slot) {
-      if (table[slot] != stored[slot]) differs[slot] = &view_record();
+      if (table[slot] != stored[slot]) differs[slot] = &per_interpreter_record();
     }
     see(*view, table);
   }
@@ -247,17 +249,18 @@ bool takes_calls(const Record& record) {
 
 }  // namespace
 
-Resolved Entry::resolve(DispatchKey key, const Common& common, Viewer viewer) const {
-  return Active(*this, viewer).resolve(slot_of(key), common);
+Resolved Entry::resolve(DispatchKey key, const Common& common, CallingInterpreter caller) const {
+  return Active(*this, caller).resolve(slot_of(key), common);
 }
 
 void Entry::prepare_views(Operator& live, const Common& common) const {
-  if (common.watched) WatchedView::require(live);
+  if (common.watched) WatchedTable::require(live);
   if (!common.several()) return;
   const auto require = [&](const auto& registered) {
     for (const auto& one : registered) {
       const Interpreter* const interpreter = one.record->interpreter;
-      if (interpreter != nullptr && interpreter->armed()) OperatorView::require(live, *interpreter);
+      if (interpreter != nullptr && interpreter->armed())
+        InterpreterTable::require(live, *interpreter);
     }
   };
   require(kernels.all());
@@ -271,12 +274,12 @@ Resolved Entry::resolve_below(DispatchKey key, DispatchKey at, std::uint64_t ord
 
 void Entry::publish(const Common& common) const {
   if (op == nullptr) return;
-  const Table table = stored_table(*this, common, [](OperatorView& view, const Table& seen) {
+  const Table table = stored_table(*this, common, [](InterpreterTable& view, const Table& seen) {
     for (std::size_t slot = 0; slot < seen.size(); ++slot) {
       view.slots[slot].store(seen[slot], std::memory_order_release);
     }
   });
-  WatchedView* const behind = common.watched ? WatchedView::find(*op) : nullptr;
+  WatchedTable* const behind = common.watched ? WatchedTable::find(*op) : nullptr;
   std::uint64_t stays = DispatchKeySet::kBackendBits;  // and layers with a slot that takes calls
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     if (table[slot]->role != RecordRole::Fallthrough) {
@@ -295,7 +298,7 @@ void Entry::publish(const Common& common) const {
 
 void Entry::set_watched(bool watched) const noexcept {
   if (op == nullptr) return;
-  WatchedView& behind = *WatchedView::find(*op);
+  WatchedTable& behind = *WatchedTable::find(*op);
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     std::atomic<const Record*>& front = op->table_.slots[slot];
     if (watched) {
@@ -338,7 +341,7 @@ std::string Entry::find_drift(const Common& common) const {
   }
   std::string drift_of_view;
   const Table computed =
-      stored_table(*this, common, [&](const OperatorView& view, const Table& seen) {
+      stored_table(*this, common, [&](const InterpreterTable& view, const Table& seen) {
         for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
           if (view.slots[slot].load(std::memory_order_acquire) == seen[slot]) continue;
           drift_of_view = fmt::format("{} at {}: an interpreter's table is not the computed one",
@@ -346,7 +349,7 @@ std::string Entry::find_drift(const Common& common) const {
         }
       });
   if (!drift_of_view.empty()) return drift_of_view;
-  const WatchedView* const behind = common.watched ? WatchedView::find(*op) : nullptr;
+  const WatchedTable* const behind = common.watched ? WatchedTable::find(*op) : nullptr;
   if (common.watched && behind == nullptr) {
     return fmt::format("{} is not watched, while others are", to_string(name));
   }

@@ -9,7 +9,8 @@
 //
 // All of it is guarded by the registry's lock; only Operator's slots are read without.
 //
-// Depends on: registry/registry.h, registry/kernel_stacks.h, registry/recorder.h, registry/built_in_records.h, registry/viewer.h.
+// Depends on: registry/registry.h, registry/kernel_stacks.h, registry/recorder.h,
+// registry/built_in_records.h, registry/calling_interpreter.h.
 #pragma once
 
 #include <array>
@@ -18,33 +19,35 @@
 #include <optional>
 #include <vector>
 
-#include "opyard/base/rare.h"
-#include "opyard/base/shared_text.h"
+#include "opyard/detail/base/rare.h"
+#include "opyard/detail/base/shared_text.h"
 #include "opyard/registry/registry.h"
+#include "registry/calling_interpreter.h"
 #include "registry/kernel_stacks.h"
 #include "registry/recorder.h"
-#include "registry/viewer.h"
 
 namespace opyard {
 
 // What the tables of all operators share.
 struct Common {
   KernelStacks fallbacks;  // one a key that serves all, or one for each interpreter
-  bool watched = false;    // slots lead to watchers first; see registry/watched.cpp
+  bool watched = false;    // slots lead to watchers first; see registry/observed_call.cpp
   bool armed = false;      // gradients are recorded; see registry/recorder.h
   std::vector<const Interpreter*> interpreters;  // those that take part
 
   // Whether interpreters see different tables.
   bool several() const noexcept { return interpreters.size() > 1; }
   // Whose calls the stored tables are for, where not several.
-  Viewer usual() const noexcept {
-    return interpreters.empty() ? Viewer::after() : Viewer::of(interpreters.front());
+  CallingInterpreter usual() const noexcept {
+    return interpreters.empty() ? CallingInterpreter::after()
+                                : CallingInterpreter::of(interpreters.front());
   }
   // Whose calls are those of this thread.
-  Viewer here() const noexcept {
+  CallingInterpreter here() const noexcept {
     if (!several()) return usual();
     const Interpreter* const interpreter = Interpreter::here();
-    return interpreter == nullptr ? Viewer::outside() : Viewer::of(interpreter);
+    return interpreter == nullptr ? CallingInterpreter::outside()
+                                  : CallingInterpreter::of(interpreter);
   }
 };
 
@@ -86,7 +89,8 @@ struct Entry {
   std::optional<KnownDefinition> definition;
   std::uint64_t definition_id = 0;  // also the order of definition
   Owner definition_owner = nullptr;
-  // Who else has made the same definition, each another interpreter; it stands until the last is gone.
+  // Who else has made the same definition, each another interpreter; it stands until the last is
+  // gone.
   struct Sharer {
     const Interpreter* interpreter;
     std::uint64_t id;
@@ -100,17 +104,17 @@ struct Entry {
   CountedPtr<MissingKernelReporter> reporter;     // who is told where a call finds no kernel
   std::unique_ptr<Recording> recording;           // derivatives; of each operator once armed
 
-  bool has_kernel(Viewer viewer) const;
+  bool has_kernel(CallingInterpreter caller) const;
   bool exists() const { return definition.has_value() || !kernels.empty(); }
 
   // The active kernel at exactly this key, or null.
-  const Record* active(DispatchKey key, Viewer viewer) const;
+  const Record* active(DispatchKey key, CallingInterpreter caller) const;
   // The active kernel with a C++ signature, if any kernel has one; and its key.
   std::pair<const Record*, DispatchKey> first_signature() const;
 
   // What serves a runtime key; the order is described in registry/registry.h. Never a
   // fallthrough at Undefined.
-  Resolved resolve(DispatchKey key, const Common& common, Viewer viewer) const;
+  Resolved resolve(DispatchKey key, const Common& common, CallingInterpreter caller) const;
   // The same without the kernels at `at` from this order on, for the calls of this thread.
   Resolved resolve_below(DispatchKey key, DispatchKey at, std::uint64_t order,
                          const Common& common) const;
@@ -120,8 +124,8 @@ struct Entry {
 
   // Writes slots and mask of the live operator so that they equal what resolve() says.
   void publish(const Common& common) const;
-  // Puts the record that watches in front of the slots, or takes it away, without resolving them anew. The
-  // operator has its view Watched.
+  // Puts the record that watches in front of the slots, or takes it away, without resolving them
+  // anew. The operator has its view Watched.
   void set_watched(bool watched) const noexcept;
   // Makes every call of an operator raise OperatorGone.
   static void mark_removed(Operator& op);

@@ -6,12 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 
 namespace opyard {
 namespace {
 
-std::string describe(const Registry::Resolution& resolution, RecordRole role) {
+std::string describe(const inspect::Resolution& resolution, RecordRole role) {
   switch (role) {
     case RecordRole::Missing:
       return "no kernel";
@@ -41,9 +42,10 @@ Route walk(const Operator& op, DispatchKeySet keys) {
     const DispatchKey key = keys.highest();
     const DispatchKey layer = keys.highest_layer();
     const bool masked = layer != DispatchKey::Undefined && !op.mask().has(layer);
-    const Registry::Resolution resolution = Registry::instance().resolve(op, key);
+    const inspect::Resolution resolution = inspect::resolve(op, key);
     RecordRole role = masked ? RecordRole::Fallthrough : op.record(keys).role;
-    if (role == RecordRole::Watch || role == RecordRole::View) role = resolution.record->role;
+    if (role == RecordRole::Watch || role == RecordRole::PerInterpreter)
+      role = resolution.record->role;
     const bool passed = role == RecordRole::Fallthrough || role == RecordRole::Observe ||
                         role == RecordRole::Recorder;
     const bool names_one = passed || role == RecordRole::Kernel;
@@ -72,7 +74,7 @@ std::vector<ConsideredKey> walk_below(const Operator& op, Route at) {
 
 std::string list_kernels(const Operator& op) {
   std::string text;
-  for (const DispatchKey key : Registry::instance().keys_with_kernel(op)) {
+  for (const DispatchKey key : inspect::keys_with_kernel(op)) {
     text += (text.empty() ? "" : ", ") + to_string(key);
   }
   return text.empty() ? "It has no kernel at all." : "Kernels stand at: " + text + ".";

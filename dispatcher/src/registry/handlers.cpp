@@ -1,11 +1,11 @@
 // registry/handlers.cpp: from the key Python to the interpreter that answers.
 #include "opyard/registry/handlers.h"
 
+#include "opyard/detail/thread/key_snapshot.h"
+#include "opyard/detail/thread/thread_dispatcher.h"
 #include "opyard/registry/operator.h"
-#include "opyard/slot/entry_keys.h"
-#include "opyard/slot/modes.h"
-#include "opyard/slot/thread_dispatcher.h"
 #include "opyard/tensor/tensor.h"
+#include "opyard/thread/modes.h"
 #include "registry/built_in_records.h"
 
 namespace opyard {
@@ -13,7 +13,7 @@ namespace {
 
 // The interpreter that a tensor's class belongs to, or null.
 Interpreter* interpreter_of(const Tensor& tensor) {
-  return tensor.keys().has(DispatchKey::Python) ? tensor.impl()->object_slot().tag() : nullptr;
+  return tensor.keys().has(DispatchKey::Python) ? tensor.impl()->object_link().tag() : nullptr;
 }
 
 Interpreter* interpreter_of(std::span<const Value> arguments) {
@@ -53,16 +53,16 @@ void run_dispatcher(const Record&, const Operator& op, DispatchKeySet keys, Stac
   interpreter->python_dispatcher(op, below, stack);
 }
 
-// See slot/entry_keys.h.
+// See thread/key_snapshot.h.
 void note_entry(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  const NoteEntryKeys note;
+  const TakeKeySnapshot note;
   const DispatchKeySet below(DispatchKeySet::FULL_AFTER, DispatchKey::PythonTLSSnapshot);
   op.redispatch_boxed(keys & below, stack);
 }
 
 }  // namespace
 
-const Record& entry_keys_record() {
+const Record& key_snapshot_record() {
   static const Record& built_in = make_built_in_record(RecordRole::Kernel, &note_entry, "built in");
   return built_in;
 }

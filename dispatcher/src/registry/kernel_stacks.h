@@ -6,7 +6,7 @@
 //   CPU   CPU   CUDA   AutogradCPU
 //         └ active
 //
-// Depends on: opyard/registry/record.h, registry/viewer.h.
+// Depends on: opyard/detail/registry/record.h, registry/calling_interpreter.h.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "opyard/registry/record.h"
-#include "registry/viewer.h"
+#include "opyard/detail/registry/record.h"
+#include "registry/calling_interpreter.h"
 
 namespace opyard {
 
@@ -59,13 +59,13 @@ class KernelStacks {
     const auto [begin, end] = detail::range(all_, key);
     return {begin, end};
   }
-  // The newest at a key that the viewer sees, of those before this order; or null.
-  const Record* newest(DispatchKey key, Viewer viewer,
+  // The newest at a key that the caller sees, of those before this order; or null.
+  const Record* newest(DispatchKey key, CallingInterpreter caller,
                        std::uint64_t end = ~std::uint64_t{0}) const noexcept {
     const Stack stack = at(key);
     for (auto kernel = stack.rbegin(); kernel != stack.rend(); ++kernel) {
       const Record& record = *kernel->record;
-      if (record.order < end && viewer.sees(record)) return &record;
+      if (record.order < end && caller.sees(record)) return &record;
     }
     return nullptr;
   }

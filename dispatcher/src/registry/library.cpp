@@ -1,5 +1,6 @@
 // registry/library.cpp: a batch of registrations, and what each kind of batch may hold.
 #include "opyard/registry/library.h"
+#include "opyard/registry/inspect.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +8,8 @@
 
 #include "base/identifier.h"
 #include "opyard/base/warning.h"
+#include "opyard/detail/schema/overlap.h"
 #include "opyard/detail/text/source.h"
-#include "opyard/schema/overlap.h"
 
 namespace opyard {
 namespace {
@@ -32,7 +33,7 @@ const char* macro_of(LibraryKind kind) {
 void warn_of_ambiguity(const OperatorName& name, const std::string& provenance) {
   const Registry& registry = Registry::instance();
   const Operator* const defined = registry.find(name);
-  for (const std::string& overload : registry.overloads(name.name)) {
+  for (const std::string& overload : inspect::overloads(name.name)) {
     if (overload == name.overload || defined == nullptr) return;  // those behind it are later
     const Operator* const earlier = registry.find({name.name, overload});
     if (earlier == nullptr) continue;  // taken back a moment ago
@@ -53,7 +54,7 @@ Registration Library::define(Definition definition) {
   const OperatorName name = definition.schema.name;
   const std::string provenance = definition.provenance;
   Registration registration =
-      Registry::instance().define(std::move(definition), owner_.get(), again_);
+      Registry::instance().define(std::move(definition), owner_.get(), reload_);
   warn_of_ambiguity(name, provenance);  // a handler that throws takes the definition back
   return registration;
 }
@@ -108,18 +109,18 @@ void Library::begin_again() {
   // The claim of a namespace is not made again.
   const std::size_t kept = kind_ == LibraryKind::Def && !registrations_.empty() ? 1 : 0;
   former_.reserve(former_.size() + registrations_.size());
-  const Again again = Registry::instance().now();
+  const ReloadMark mark = Registry::instance().reload_mark();
   former_.insert(former_.end(),
                  std::make_move_iterator(registrations_.begin() + std::ptrdiff_t(kept)),
                  std::make_move_iterator(registrations_.end()));
   registrations_.erase(registrations_.begin() + std::ptrdiff_t(kept), registrations_.end());
-  again_ = again;
+  reload_ = mark;
   python_module_.clear();
   python_context_.clear();
 }
 
 void Library::end_again() noexcept {
-  again_ = 0;
+  reload_ = 0;
   while (!former_.empty()) {
     const Registration last = std::move(former_.back());
     former_.pop_back();
@@ -272,7 +273,7 @@ void Library::implement(std::string_view text, std::optional<DispatchKey> key, K
   make_room();
   if (interpreter_ != nullptr) kernel.serve_only(interpreter_);
   registrations_.push_back(Registry::instance().implement(
-      name, key ? key : key_, std::move(kernel), provenance(), owner_.get(), override, again_));
+      name, key ? key : key_, std::move(kernel), provenance(), owner_.get(), override, reload_));
 }
 
 void Library::derivative(std::string_view text, std::vector<Formula> formulas) {
@@ -308,7 +309,7 @@ void Library::fallback(Kernel kernel) {
   make_room();
   if (interpreter_ != nullptr) kernel.serve_only(interpreter_);
   registrations_.push_back(Registry::instance().implement_fallback(
-      *key_, std::move(kernel), provenance(), owner_.get(), again_));
+      *key_, std::move(kernel), provenance(), owner_.get(), reload_));
 }
 
 }  // namespace opyard

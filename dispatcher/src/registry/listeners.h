@@ -19,7 +19,7 @@
 #include <memory>
 #include <vector>
 
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 #include "opyard/registry/listener.h"
 
 namespace opyard {

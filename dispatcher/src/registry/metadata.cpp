@@ -1,6 +1,7 @@
 // registry/metadata.cpp: an operator as JSON, for other programs.
 #include <fmt/format.h>
 
+#include "opyard/registry/inspect.h"
 #include "registry/state.h"
 #include "schema/print.h"
 
@@ -50,13 +51,14 @@ std::string argument_text(const Argument& argument) {
 
 }  // namespace
 
-std::string Registry::metadata(const OperatorName& name) const {
-  const Operator& op = require(name);
+std::string inspect::metadata(const OperatorName& name) {
+  const Operator& op = Registry::instance().require(name);
+  const RegistryAccess::State& state = RegistryAccess::state();
   std::string doc;
   std::vector<std::string> tags;
   {
-    const std::lock_guard lock(state_->mutex);
-    const Entry* const entry = state_->find(op);
+    const std::lock_guard lock(state.mutex);
+    const Entry* const entry = state.find(op);
     if (entry != nullptr) {
       if (const auto* texts = entry->definition->texts.find()) doc = texts->doc;
       tags = entry->definition->tags;

@@ -1,14 +1,16 @@
 // registry/next.cpp: what lies below a kernel, and remembering it.
 //
 // [Remembered] Each thread remembers the last answers, so that the registry is not asked, nor its
-// lock taken, while tables stay as they are. An answer holds as long as table_changes is the number it
-// was found with. A record that leaves a table is retired after that number has changed; so who finds
-// the number unchanged, inside a CallDepth, may use the record, for the same reason as one that it
-// reads from a slot.
+// lock taken, while tables stay as they are. An answer holds as long as table_changes is the number
+// it was found with. A record that leaves a table is retired after that number has changed; so who
+// finds the number unchanged, inside a CallDepth, may use the record, for the same reason as one
+// that it reads from a slot.
 #include "opyard/registry/next.h"
 
 #include "opyard/registry/registry.h"
+#include "registry/built_in_records.h"
 #include "registry/entry.h"
+#include "registry/state.h"
 
 namespace opyard {
 namespace {
@@ -26,6 +28,17 @@ struct Answer {
 constexpr std::size_t kRemembered = 8;
 constinit thread_local Answer answers[kRemembered];
 
+// The record that would serve this runtime key if a kernel at `at`, and those on top of it, were
+// not registered. Inside a CallDepth.
+const Record& resolve_below(const Operator& op, DispatchKey key, DispatchKey at,
+                            std::uint64_t order) {
+  const RegistryAccess::State& state = RegistryAccess::state();
+  const std::lock_guard lock(state.mutex);
+  const Entry* entry = state.find(op);
+  if (entry == nullptr) return gone_record();
+  return *entry->resolve_below(key, at, order, state.common).record;
+}
+
 // See [Remembered].
 const Record& find_below(const Operator& op, KernelPlace place, DispatchKey key) {
   const std::uint64_t changes = table_changes.load(std::memory_order_acquire);
@@ -34,7 +47,7 @@ const Record& find_below(const Operator& op, KernelPlace place, DispatchKey key)
       several_interpreters.load(std::memory_order_relaxed) ? Interpreter::here() : nullptr;
   if (answer.changes != changes || answer.interpreter != interpreter || answer.op != &op ||
       answer.order != place.order || answer.at != place.key || answer.key != key) {
-    const Record& record = Registry::instance().resolve_below(op, key, place.key, place.order);
+    const Record& record = resolve_below(op, key, place.key, place.order);
     answer = {&op, &record, place.order, changes, place.key, key, interpreter};
   }
   return *answer.record;

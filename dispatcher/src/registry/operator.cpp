@@ -236,7 +236,7 @@ const Record& Operator::settle(DispatchKeySet& keys) const {
       case RecordRole::Fallthrough:
         keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, keys.highest_layer());
         break;
-      case RecordRole::View:
+      case RecordRole::PerInterpreter:
         found = &record_here(keys);
         continue;
       default:

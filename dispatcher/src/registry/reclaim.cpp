@@ -47,7 +47,7 @@
 #include <cerrno>
 #include <new>
 
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 #include "opyard/keys/local.h"
 #include "opyard/registry/operator.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "opyard/registry/record.h"
+#include "opyard/detail/registry/record.h"
 
 namespace opyard {
 

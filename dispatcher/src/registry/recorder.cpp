@@ -148,13 +148,4 @@ Registration Registry::differentiate(const OperatorName& name,
   return Registration(id);
 }
 
-CountedPtr<const Derivative> Registry::derivative(const OperatorName& name) const {
-  const std::lock_guard lock(state_->mutex);
-  const Entry* const entry = state_->find(name);
-  if (entry == nullptr || entry->recording == nullptr || entry->recording->given.empty()) {
-    return nullptr;
-  }
-  return entry->recording->given.back().derivative;
-}
-
 }  // namespace opyard

@@ -3,17 +3,17 @@
 //   Recording ── given: derivatives, newest last, each with its record once the recorder is armed
 //             └─ plain: the record that serves while none is given
 //
-// Guarded by the registry's lock. Records are made before anything changes, so that giving and taking
-// away cannot fail for want of memory once it has begun.
+// Guarded by the registry's lock. Records are made before anything changes, so that giving and
+// taking away cannot fail for want of memory once it has begun.
 //
-// Depends on: opyard/registry/recorder.h, registry/reclaim.h.
+// Depends on: opyard/detail/registry/recorder.h, registry/reclaim.h.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <vector>
 
-#include "opyard/registry/recorder.h"
+#include "opyard/detail/registry/recorder.h"
 #include "opyard/schema/schema.h"
 #include "registry/reclaim.h"
 

@@ -1,12 +1,14 @@
 // registry/refusals.cpp: what a call is told that finds no kernel.
 //
-// Printing is above resolution: the records that raise are in the tables, and their words are made by
-// reading tables. So the records know one function pointer, which is set here when libopyard is loaded.
+// Printing is above resolution: the records that raise are in the tables, and their words are made
+// by reading tables. So the records know one function pointer, which is set here when libopyard is
+// loaded.
 #include <fmt/format.h>
 
+#include "opyard/detail/interpreter/main_interpreter.h"
 #include "opyard/registry/explain.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
-#include "opyard/slot/main_interpreter.h"
 #include "registry/built_in_records.h"
 
 namespace opyard {
@@ -18,10 +20,10 @@ std::string route_of(const Operator& op, DispatchKeySet keys, Stack& stack) {
   return explain_route(op, keys, op.argument_keys(stack.top(count)));
 }
 
-// What is said of a call without data, where the operator said where its fake kernel is: by Python, which
-// knows whether that module is imported, else here. Empty where there is nothing to say.
+// What is said of a call without data, where the operator said where its fake kernel is: by Python,
+// which knows whether that module is imported, else here. Empty where there is nothing to say.
 std::string fake_kernel_sentence(const Operator& op, DispatchKey key) {
-  const auto [module, context] = Registry::instance().python_module(op.name());
+  const auto [module, context] = inspect::python_module(op.name());
   if (module.empty() || backend_of(key) != Backend::Meta) return "";
   const std::string name = to_string(op.name());
   if (Interpreter* const interpreter = main_interpreter()) {
@@ -54,7 +56,7 @@ void refuse_missing(const Operator& op, DispatchKeySet keys, Stack& stack) {
         " was called without a tensor that carries dispatch keys, and it has no kernel for "
         "calls without one.";
   }
-  if (const auto reporter = Registry::instance().missing_kernel_reporter(op)) {
+  if (const auto reporter = inspect::missing_kernel_reporter(op)) {
     reporter->report(op, key);
   }
   const std::string of_fake = fake_kernel_sentence(op, key);

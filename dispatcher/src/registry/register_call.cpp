@@ -1,13 +1,13 @@
 // registry/register_call.cpp: calls from registers that do not end in a typed function at once.
 //
 // What only takes boxes gets them: a boxed kernel, a boxed fallback, a Python function, an observer
-// that wants values. Arguments are lent to the stack. What is used a last time is dropped when the
-// kernel has returned: moving it onto the stack instead costs a nanosecond more than lending it.
+// that wants values. The stack borrows the arguments. What is used a last time is dropped when the
+// kernel has returned: moving it onto the stack instead costs a nanosecond more than borrowing it.
 #include <fmt/format.h>
 
+#include "opyard/detail/registry/observed_call.h"
+#include "opyard/detail/registry/recorder.h"
 #include "opyard/registry/operator.h"
-#include "opyard/registry/recorder.h"
-#include "opyard/registry/watched.h"
 
 namespace opyard {
 namespace {
@@ -56,15 +56,15 @@ void Operator::run_from_registers(const Record& record, DispatchKeySet keys,
     }
   }
   if (detail::watches(record) && !detail::wants_values(record)) {
-    const detail::WatchedCall watched(*this, record, keys);
+    const detail::ObservedCall watched(*this, record, keys);
     return run_from_registers(watched.next(), watched.keys(), call);
   }
   if (schema_.variadic_arguments || schema_.variadic_results) refuse_open_count(*this);
   InlineStack<16> stack;
-  for (std::size_t i = 0; i < plan_.size(); ++i) stack.lend(*call.arguments[i]);
+  for (std::size_t i = 0; i < plan_.size(); ++i) stack.borrow(*call.arguments[i]);
   run_boxed(record, keys, stack);
-  // A result may be an argument that the kernel left on the stack, lent as it was: it is owned before
-  // the register it came from is emptied or written.
+  // A result may be an argument that the kernel left on the stack, borrowed as it was: it is owned
+  // before the register it came from is emptied or written.
   for (std::size_t i = 0; i < result_kinds_.size(); ++i) stack[i] = Value(std::move(stack[i]));
   call.drop_last_uses();
   for (std::size_t i = 0; i < result_kinds_.size(); ++i) *call.results[i] = std::move(stack[i]);

@@ -16,10 +16,10 @@
 
 #include "opyard/base/warning.h"
 #include "registry/built_in_records.h"
+#include "registry/interpreter_tables.h"
 #include "registry/reclaim.h"
 #include "registry/signature.h"
 #include "registry/state.h"
-#include "registry/views.h"
 
 namespace opyard {
 
@@ -143,14 +143,14 @@ bool may_share(const Entry& entry, const Definition& fresh) {
 }
 
 // The registration of this owner among the sharers that makes way for the same definition; or 0.
-std::uint64_t may_share_again(const Entry& entry, const Definition& fresh, Owner owner,
-                              Again again) {
+std::uint64_t may_share_on_reload(const Entry& entry, const Definition& fresh, Owner owner,
+                                  ReloadMark reload) {
   if (owner == nullptr || entry.ending || to_string(fresh.schema) != entry.op->declaration()) {
     return 0;
   }
-  const auto own =
-      std::find_if(entry.sharers.begin(), entry.sharers.end(),
-                   [&](const Entry::Sharer& one) { return one.owner == owner && one.id <= again; });
+  const auto own = std::find_if(
+      entry.sharers.begin(), entry.sharers.end(),
+      [&](const Entry::Sharer& one) { return one.owner == owner && one.id <= reload; });
   return own == entry.sharers.end() ? 0 : own->id;
 }
 
@@ -202,12 +202,12 @@ namespace {
 
 }  // namespace
 
-Again Registry::now() const {
+ReloadMark Registry::reload_mark() const {
   const std::lock_guard lock(state_->mutex);
   return state_->last_id;
 }
 
-Registration Registry::define(Definition definition, Owner owner, Again again) {
+Registration Registry::define(Definition definition, Owner owner, ReloadMark reload) {
   RecordChain freed;
   CountedPtr<MissingKernelReporter> reporter;  // destroyed after the lock is released
   std::unique_lock lock(state_->mutex);
@@ -221,10 +221,10 @@ Registration Registry::define(Definition definition, Owner owner, Again again) {
   }
   const bool is_same = entry.definition && entry.op->declaration() == to_string(definition.schema);
   const bool replaces = entry.definition && owner != nullptr && !entry.ending &&
-                        entry.definition_owner == owner && entry.definition_id <= again &&
+                        entry.definition_owner == owner && entry.definition_id <= reload &&
                         (is_same || entry.sharers.empty());
   if (entry.definition && !replaces) {
-    const std::uint64_t former_id = may_share_again(entry, definition, owner, again);
+    const std::uint64_t former_id = may_share_on_reload(entry, definition, owner, reload);
     if (former_id == 0 && !may_share(entry, definition)) refuse_definition(entry, definition);
     entry.sharers.reserve(entry.sharers.size() + 1);
     const std::uint64_t id = state_->add_target({State::What::Definition, &entry});
@@ -320,7 +320,8 @@ void Registry::set_missing_kernel_reporter(const Operator& op,
 }
 
 Registration Registry::implement(OperatorName name, std::optional<DispatchKey> at, Kernel kernel,
-                                 std::string provenance, Owner owner, bool override, Again again) {
+                                 std::string provenance, Owner owner, bool override,
+                                 ReloadMark reload) {
   const DispatchKey key = kernel_key(name, at);
   std::unique_ptr<Record> record = record_of(std::move(kernel), std::move(provenance));
 
@@ -340,7 +341,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
       return owner != nullptr && kernel.owner == owner;
     };
     const auto own = std::find_if(stack.begin(), stack.end(), is_own);
-    const bool in_place = own != stack.end() && (own + 1 == stack.end() || own->id <= again);
+    const bool in_place = own != stack.end() && (own + 1 == stack.end() || own->id <= reload);
     const auto below = std::find_if(stack.rbegin(), stack.rend(), [&](const auto& kernel) {
       return meet(*kernel.record, *record);
     });
@@ -350,7 +351,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
       warning = describe_override(*entry, key, *below->record, *record);
     }
     if (entry->op != nullptr && record->interpreter != nullptr && state_->common.several()) {
-      OperatorView::require(*entry->op, *record->interpreter);
+      InterpreterTable::require(*entry->op, *record->interpreter);
     }
     if (own != stack.end() && !in_place) covered = own->id;
     const std::uint64_t id = state_->add_target({State::What::Kernel, entry, key});
@@ -388,7 +389,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
 }
 
 Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::string provenance,
-                                          Owner owner, Again again) {
+                                          Owner owner, ReloadMark reload) {
   if (!is_known(key) || !is_runtime_key(key) || key == DispatchKey::Undefined ||
       key == DispatchKey::ThreadEntry) {
     fail(ErrorKind::BadRegistration,
@@ -407,7 +408,7 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
   state_->share(record->provenance);
   RegisteredKernel* replaced = nullptr;
   for (RegisteredKernel& former : state_->common.fallbacks.at(key)) {
-    if (owner != nullptr && former.owner == owner && former.id <= again) {
+    if (owner != nullptr && former.owner == owner && former.id <= reload) {
       replaced = &former;
     } else if (meet(*former.record, *record)) {
       fail(ErrorKind::BadRegistration,
@@ -418,7 +419,7 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
   }
   if (record->interpreter != nullptr && state_->common.several()) {
     for (const auto& [name, entry] : state_->entries) {
-      if (entry->op != nullptr) OperatorView::require(*entry->op, *record->interpreter);
+      if (entry->op != nullptr) InterpreterTable::require(*entry->op, *record->interpreter);
     }
   }
   if (replaced == nullptr) state_->common.fallbacks.reserve_one();
@@ -563,7 +564,5 @@ void Registry::reclaim() {
   const std::lock_guard lock(state_->mutex);
   freed = collect_retired();
 }
-
-std::size_t Registry::retired_count() const { return retired_record_count(); }
 
 }  // namespace opyard

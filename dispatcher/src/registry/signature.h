@@ -6,12 +6,13 @@
 #include <cstdint>
 
 #include "base/demangled.h"
-#include "opyard/registry/record.h"
+#include "opyard/detail/registry/record.h"
 #include "opyard/schema/schema.h"
 
 namespace opyard {
 
-// Operator::signature_ is the address of a type_info, and this where a typed handle was made with it.
+// Operator::signature_ is the address of a type_info, and this where a typed handle was made with
+// it.
 inline constexpr std::uintptr_t kHandleMade = 1;
 
 // A nameless schema with arguments and results called _0, _1, …

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 #include "opyard/registry/registry.h"
 #include "registry/entry.h"
 #include "registry/history.h"
@@ -109,6 +109,12 @@ struct Registry::State {
   void publish_all() const {
     for (const auto& [name, entry] : entries) entry->publish(common);
   }
+};
+
+// What the questions read: registry/inspect.h.
+struct RegistryAccess {
+  using State = Registry::State;
+  static State& state() noexcept { return *Registry::instance().state_; }
 };
 
 }  // namespace opyard

@@ -2,7 +2,7 @@
 //
 // The entry's kernels are changed and put back, and nothing is published in between, so calls
 // notice nothing: they read slots. Whoever else asks for kernels waits for the lock.
-#include "opyard/registry/what_if.h"
+#include "opyard/registry/inspect.h"
 
 #include <fmt/format.h>
 
@@ -65,18 +65,18 @@ std::vector<std::string> table_of(const Entry& entry, const Common& common) {
 
 }  // namespace
 
-std::vector<TableChange> Registry::what_if(const OperatorName& name, DispatchKey at,
-                                           WhatIf change) const {
+std::vector<TableChange> inspect::what_if(const OperatorName& name, DispatchKey at, WhatIf change) {
+  RegistryAccess::State& state = RegistryAccess::state();
   const DispatchKey key = kernel_key(name, at);
-  const std::lock_guard lock(state_->mutex);
-  const auto found = state_->entries.find(name);
-  if (found == state_->entries.end() || !found->second->exists()) {
+  const std::lock_guard lock(state.mutex);
+  const auto found = state.entries.find(name);
+  if (found == state.entries.end() || !found->second->exists()) {
     fail(ErrorKind::NotFound, fmt::format("operator {} does not exist", to_string(name)));
   }
   Entry& entry = *found->second;
-  const std::vector<std::string> before = table_of(entry, state_->common);
+  const std::vector<std::string> before = table_of(entry, state.common);
   const Trial trial(entry, key, change);
-  const std::vector<std::string> after = table_of(entry, state_->common);
+  const std::vector<std::string> after = table_of(entry, state.common);
   std::vector<TableChange> changes;
   for (std::size_t slot = 0; slot < before.size(); ++slot) {
     if (before[slot] == after[slot]) continue;

@@ -1,9 +1,9 @@
 // schema/accepts.cpp: whether a value may stand for an argument of a type.
 #include <algorithm>
 
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/schema/future_type.h"
 #include "opyard/schema/relations.h"
-#include "opyard/value/dict_object.h"
 
 namespace opyard {
 namespace {

@@ -208,7 +208,8 @@ Reason compare_keyword_only_forward(const std::vector<Argument>& now,
   return std::nullopt;
 }
 
-// A boxed call with another number of values is refused, so only one with as many can be read otherwise.
+// A boxed call with another number of values is refused, so only one with as many can be read
+// otherwise.
 Reason compare_positions_forward(const Schema& fresh, const Schema& old) {
   if (fresh.arguments.size() != old.arguments.size()) return std::nullopt;
   for (std::size_t i = 0; i < old.arguments.size(); ++i) {

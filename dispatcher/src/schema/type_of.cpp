@@ -7,8 +7,8 @@
 
 #include <unordered_map>
 
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/schema/future_type.h"
-#include "opyard/value/dict_object.h"
 
 namespace opyard {
 namespace {

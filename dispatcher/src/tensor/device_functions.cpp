@@ -1,7 +1,7 @@
 // tensor/device_functions.cpp: devices that plugins bring.
 //
-// Threads: the functions of a backend are found by one atomic load. Who registers puts a new node in
-// front of the former, which stays: memory may have come from it.
+// Threads: the functions of a backend are found by one atomic load. Who registers puts a new node
+// in front of the former, which stays: memory may have come from it.
 #include "opyard/tensor/device_functions.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/versioned_struct.h"
-#include "opyard/slot/gpu_trace.h"
+#include "opyard/observe/gpu_trace.h"
 #include "opyard/tensor/memory_listener.h"
 
 namespace opyard {
@@ -106,8 +106,8 @@ void register_device(Backend backend, const opyard_device_functions& given) {
   }
   auto node = std::make_unique<Registered>(Registered{functions, functions.name});
   node->functions.name = node->name.c_str();
-  auto& slot = registered[std::size_t(backend)];
-  const Registered* former = slot.load(std::memory_order_acquire);
+  auto& place = registered[std::size_t(backend)];
+  const Registered* former = place.load(std::memory_order_acquire);
   do {
     if (former != nullptr && former->name != node->name) {
       fail(ErrorKind::BadRegistration,
@@ -115,7 +115,7 @@ void register_device(Backend backend, const opyard_device_functions& given) {
                        to_string(backend), former->name, node->name));
     }
     node->former = former;
-  } while (!slot.compare_exchange_weak(former, node.get(), std::memory_order_acq_rel));
+  } while (!place.compare_exchange_weak(former, node.get(), std::memory_order_acq_rel));
   static_cast<void>(node.release());
 }
 

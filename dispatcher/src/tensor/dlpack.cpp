@@ -223,13 +223,13 @@ Managed* hand_out(const Tensor& tensor) {
   return &exported->managed;
 }
 
-// What a caller lent along with a deleter, until a storage has it.
-class Lent {
+// What a caller handed along with a deleter, until a storage has it.
+class Handed {
  public:
-  Lent(void* context, Storage::Deleter deleter) noexcept : context_(context), deleter_(deleter) {}
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-  ~Lent() {
+  Handed(void* context, Storage::Deleter deleter) noexcept : context_(context), deleter_(deleter) {}
+  Handed(const Handed&) = delete;
+  Handed& operator=(const Handed&) = delete;
+  ~Handed() {
     if (deleter_ != nullptr) deleter_(context_);
   }
   [[nodiscard]] void* release() noexcept {
@@ -276,8 +276,8 @@ Tensor from_dlpack(DLManagedTensorVersioned* managed) {
 
 Tensor adopt_dlpack(const DLTensor& array, bool read_only, void* context,
                     Storage::Deleter deleter) {
-  Lent lent(context, deleter);
-  return adopt(array, read_only, deleter, [&] { return lent.release(); });
+  Handed handed(context, deleter);
+  return adopt(array, read_only, deleter, [&] { return handed.release(); });
 }
 
 Tensor adopt_dlpack(const DLManagedTensor& managed, void* context, Storage::Deleter deleter) {
@@ -286,9 +286,9 @@ Tensor adopt_dlpack(const DLManagedTensor& managed, void* context, Storage::Dele
 
 Tensor adopt_dlpack(const DLManagedTensorVersioned& managed, void* context,
                     Storage::Deleter deleter) {
-  Lent lent(context, deleter);
+  Handed handed(context, deleter);
   require_version(managed.version);
-  return adopt(managed.dl_tensor, is_read_only(managed), deleter, [&] { return lent.release(); });
+  return adopt(managed.dl_tensor, is_read_only(managed), deleter, [&] { return handed.release(); });
 }
 
 void borrow_dlpack(const Tensor& tensor, DLTensor& out) {
@@ -330,7 +330,7 @@ DLDevice dlpack_device_of(const Tensor& tensor) {
            describe(tensor), to_string(device)));
 }
 
-Tensor lend_dlpack(const DLTensor& array, bool read_only) {
+Tensor borrow_dlpack(const DLTensor& array, bool read_only) {
   return adopt(array, read_only, nullptr, []() -> void* { return nullptr; });
 }
 

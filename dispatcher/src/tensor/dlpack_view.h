@@ -37,7 +37,8 @@ namespace opyard {
   view.byte_offset = 0;
 }
 
-// A tensor on memory that its caller lends, and has to outlive it. Raises what from_dlpack() raises.
-Tensor lend_dlpack(const dlpack::DLTensor& array, bool read_only);
+// A tensor on memory that is borrowed from its caller, who has to outlive it. Raises what
+// from_dlpack() raises.
+Tensor borrow_dlpack(const dlpack::DLTensor& array, bool read_only);
 
 }  // namespace opyard

@@ -16,8 +16,9 @@
 
 namespace opyard {
 
-// In two variables, which stay in registers: through a reference to one of a struct's members the struct is
-// read as a whole right after it was written in parts, and the processor waits (8 ns; bench row foreign_table).
+// In two variables, which stay in registers: through a reference to one of a struct's members the
+// struct is read as a whole right after it was written in parts, and the processor waits (8 ns;
+// bench row foreign_table).
 std::optional<Extent> find_extent(IntSpan sizes, IntSpan strides) noexcept {
   std::int64_t lowest = 0;
   std::int64_t highest = 0;
@@ -46,7 +47,8 @@ std::string describe_sizes(IntSpan sizes) {
 
 namespace {
 
-// Where one of the sizes is 0 or less, or their product too large: raises, or there are no elements.
+// Where one of the sizes is 0 or less, or their product too large: raises, or there are no
+// elements.
 OPYARD_COLD std::int64_t require_no_elements(IntSpan sizes) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] >= 0) continue;

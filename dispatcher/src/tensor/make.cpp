@@ -1,7 +1,8 @@
 // tensor/make.cpp: new tensors like others, and copies of elements by their strides.
 //
-// A copy moves whole elements of 1, 2, 4, 8 or 16 bytes and does not look inside, so it serves every
-// dtype. Bytes move through an array of that size, which compilers turn into one load and one store.
+// A copy moves whole elements of 1, 2, 4, 8 or 16 bytes and does not look inside, so it serves
+// every dtype. Bytes move through an array of that size, which compilers turn into one load and one
+// store.
 #include "opyard/tensor/make.h"
 
 #include <fmt/format.h>

@@ -8,7 +8,7 @@
 
 #include <mutex>
 
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 #include "opyard/tensor/device_functions.h"
 #include "opyard/tensor/memory_listener.h"
 

@@ -22,8 +22,8 @@ void broadcast_strides(const Tensor& x, IntSpan sizes, DimVector& strides) {
   }
 }
 
-// A dimension of size 1 is dropped, and one is joined with the next if every tensor goes on seamlessly.
-// Order is kept, so that elements come in row-major order.
+// A dimension of size 1 is dropped, and one is joined with the next if every tensor goes on
+// seamlessly. Order is kept, so that elements come in row-major order.
 void join_dimensions(DimVector& sizes, DimVector* strides, std::size_t count) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

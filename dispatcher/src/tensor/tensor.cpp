@@ -73,14 +73,14 @@ Block find_block(void* data, IntSpan sizes, IntSpan strides, DType dtype) {
 }
 
 // Memory of someone else until a storage has taken it over.
-struct Lent {
+struct Handed {
   void* context;
   Storage::Deleter deleter;
 
-  Lent(void* c, Storage::Deleter d) noexcept : context(c), deleter(d) {}
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-  ~Lent() {
+  Handed(void* c, Storage::Deleter d) noexcept : context(c), deleter(d) {}
+  Handed(const Handed&) = delete;
+  Handed& operator=(const Handed&) = delete;
+  ~Handed() {
     if (deleter != nullptr) deleter(context);
   }
 };
@@ -110,11 +110,11 @@ Tensor Tensor::empty(IntSpan sizes, DType dtype, Device device) {
 // `data` is the first element. With negative strides the storage begins below it.
 Tensor Tensor::adopt(void* data, IntSpan sizes, IntSpan strides, DType dtype, Device device,
                      void* context, Storage::Deleter deleter, bool read_only) {
-  Lent lent(context, deleter);
+  Handed handed(context, deleter);
   require_same_length(sizes, strides);
   const Block block = find_block(data, sizes, strides, dtype);
-  CountedPtr<Storage> storage = Storage::adopt(block.begin, block.bytes, device, lent.context,
-                                               std::exchange(lent.deleter, nullptr), read_only);
+  CountedPtr<Storage> storage = Storage::adopt(block.begin, block.bytes, device, handed.context,
+                                               std::exchange(handed.deleter, nullptr), read_only);
   return Tensor(make_counted<TensorImpl>(std::move(storage), dtype, sizes, strides, block.first,
                                          keys_on(device)));
 }

@@ -11,15 +11,14 @@
 #include <limits>
 #include <thread>
 
-#include "base/spare_blocks.h"
+#include "base/free_list.h"
 #include "opyard/keys/gradient_mode.h"
 #include "tensor/geometry.h"
 
 namespace opyard {
 namespace {
 
-constinit __thread detail::SpareBlocks spare_tensors
-    __attribute__((tls_model("initial-exec"))) = {};
+constinit __thread detail::FreeList spare_tensors __attribute__((tls_model("initial-exec"))) = {};
 
 [[noreturn]] OPYARD_COLD void refuse_extent(IntSpan sizes, IntSpan strides, std::int64_t offset,
                                             DType dtype, std::size_t bytes) {
@@ -79,7 +78,7 @@ TensorImpl::TensorImpl(CountedPtr<Storage> storage, DType dtype, IntSpan sizes, 
 
 void TensorImpl::set_policies(std::uint8_t policies) {
   if ((policies & kCustomSizes) != 0) policies |= kCustomStrides;
-  OPYARD_CHECK((policies & ~kSymbolic) == 0 || object_slot_.tag() != nullptr, BadArgument,
+  OPYARD_CHECK((policies & ~kSymbolic) == 0 || object_link_.tag() != nullptr, BadArgument,
                "a tensor of which an interpreter's class defines parts needs an object of that "
                "interpreter first");
   policies_ = policies;
@@ -142,16 +141,16 @@ void TensorImpl::operator delete(void* memory, std::size_t bytes) noexcept {
   spare_tensors.deallocate(memory, bytes);
 }
 
-// A tensor that owns the object in its slot is left to it: that object may be in somebody's hands, by
-// a weak reference. It buries the tensor when it dies. Where the interpreter is gone the slot's decref
-// does nothing, and both stay.
+// A tensor that owns its linked object is left to it: that object may be in somebody's hands, by
+// a weak reference. It buries the tensor when it dies. Where the interpreter is gone the link's
+// decref does nothing, and both stay.
 void TensorImpl::end() const noexcept {
-  if (__builtin_expect(!object_slot_.owns_object(), 1)) {
+  if (__builtin_expect(!object_link_.owns_object(), 1)) {
     delete this;
     return;
   }
-  Interpreter* const interpreter = object_slot_.tag();
-  void* const object = object_slot_.object(interpreter);
+  Interpreter* const interpreter = object_link_.tag();
+  void* const object = object_link_.object(interpreter);
   leave_without_owner();
   interpreter->decref(object, true);
 }
@@ -163,7 +162,7 @@ CountedPtr<TensorImpl> TensorImpl::return_to_object_with_lock_held(bool& was_lef
       std::this_thread::yield();  // a thread is in the middle of end()
     give_owner();
   }
-  object_slot_.set_owns_object_with_lock_held(false);
+  object_link_.set_owns_object_with_lock_held(false);
   return CountedPtr<TensorImpl>::steal(this);
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "opyard/value/dict_object.h"
-#include "opyard/value/future_object.h"
+#include "opyard/detail/value/dict_object.h"
+#include "opyard/detail/value/future_object.h"
 
 namespace opyard {
 namespace {

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "opyard/value/dict_object.h"
+#include "opyard/detail/value/dict_object.h"
 
 namespace opyard {
 

@@ -4,7 +4,7 @@
 // table of positions, at most half full, searched from the hash onwards to the first free place.
 // Entries are never moved while it stands; an erased entry stays as a gap, over which searches go
 // on. When there is no room for one more entry the gaps are closed and the index is made anew.
-#include "opyard/value/dict_object.h"
+#include "opyard/detail/value/dict_object.h"
 
 #include <fmt/format.h>
 

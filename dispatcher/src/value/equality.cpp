@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "opyard/value/dict_object.h"
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/value/hash.h"
 #include "value/hashing.h"
 

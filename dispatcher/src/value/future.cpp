@@ -12,9 +12,9 @@
 // completer looks for sleepers after it put kClosed there, both sequentially consistent: so either
 // the completer wakes it or it does not go to sleep.
 //
-// [Tasks] What a task completes (value/task.h) is found by the pool: who waits for it runs it, if no one has
-// begun. A thread of the pool that goes to sleep leaves its place to another. The lock of an interpreter is
-// released meanwhile: the task may need it.
+// [Tasks] What a task completes (value/task.h) is found by the pool: who waits for it runs it, if
+// no one has begun. A thread of the pool that goes to sleep leaves its place to another. The lock
+// of an interpreter is released meanwhile: the task may need it.
 //
 // [Run] A thread that is running callbacks has a Run: the callbacks that are still to come, and the
 // one that is being run. Completing another future in a callback appends to it. A wait inside a
@@ -25,7 +25,7 @@
 //
 // [Death] A pending future may hold a long chain of others through its callbacks. Those that die
 // while one is dying leave their callbacks and values to it, so that length costs no stack.
-#include "opyard/value/future_object.h"
+#include "opyard/detail/value/future_object.h"
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -39,10 +39,10 @@
 #include <memory>
 #include <utility>
 
-#include "opyard/base/mutex.h"
 #include "opyard/base/warning.h"
+#include "opyard/detail/base/mutex.h"
+#include "opyard/interpreter/gil.h"
 #include "opyard/keys/local.h"
-#include "opyard/slot/gil.h"
 #include "opyard/value/alias.h"
 #include "pool/queue.h"
 #include "value/hashing.h"

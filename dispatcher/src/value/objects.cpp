@@ -3,7 +3,7 @@
 
 #include <new>
 
-#include "opyard/value/dict_object.h"
+#include "opyard/detail/value/dict_object.h"
 #include "value/dismantle.h"
 #include "value/hashing.h"
 

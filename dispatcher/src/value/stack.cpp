@@ -14,7 +14,7 @@ void Stack::grow() {
   constexpr std::size_t kFirstCapacity = 8;
   const std::size_t capacity = std::max(kFirstCapacity, capacity_ * 2);
   void* memory = allocate(capacity * sizeof(Value), alignof(Value));
-  // Values are relocated as bytes, so that a lent one stays lent. The old bytes are then
+  // Values are relocated as bytes, so that a borrowed one stays borrowed. The old bytes are then
   // raw memory again: nothing is destroyed there.
   if (size_ > 0) std::memcpy(memory, static_cast<const void*>(bottom_), size_ * sizeof(Value));
   give_back();

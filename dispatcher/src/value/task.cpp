@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "opyard/slot/thread_context.h"
+#include "opyard/thread/thread_context.h"
 #include "pool/queue.h"
 
 namespace opyard {

@@ -8,8 +8,8 @@
 
 #include <cmath>
 
-#include "opyard/value/dict_object.h"
-#include "opyard/value/future_object.h"
+#include "opyard/detail/value/dict_object.h"
+#include "opyard/detail/value/future_object.h"
 #include "opyard/value/value.h"
 
 namespace opyard {

@@ -11,7 +11,7 @@
 
 #include "base/demangled.h"
 #include "opyard/base/error.h"
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 
 namespace opyard {
 namespace {

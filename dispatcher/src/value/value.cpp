@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "opyard/value/dict_object.h"
-#include "opyard/value/future_object.h"
+#include "opyard/detail/value/dict_object.h"
+#include "opyard/detail/value/future_object.h"
 
 namespace opyard {
 namespace {
@@ -95,7 +95,8 @@ Value Value::dict(std::vector<std::pair<Value, Value>> entries) {
   return Value(std::move(dict));
 }
 
-// A constant node is a plain number; whatever else a node knows of its value, it stays symbolic here.
+// A constant node is a plain number; whatever else a node knows of its value, it stays symbolic
+// here.
 Value::Value(SymInt number) : Value(Kind::Int) {
   if (number.is_symbolic()) {
     head_ = std::uint64_t(Kind::SymInt);

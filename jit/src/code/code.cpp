@@ -131,9 +131,9 @@ void Code::run(std::span<const opyard::Value> inputs, std::span<opyard::Value> o
     const std::uint32_t target = stage.inputs[i].target;
     if (target == kNoRegister) continue;
     Register* const at = registers.data() + target;
-    // Nothing is in it yet. A lent value is built in place: moving it would make an owner.
+    // Nothing is in it yet. A borrowed value is built in place: moving it would make an owner.
     if (inputs[i].is_tensor()) {
-      new (static_cast<void*>(at)) Register(Register::lend(inputs[i].tensor_unchecked()));
+      new (static_cast<void*>(at)) Register(Register::borrow(inputs[i].tensor_unchecked()));
     } else {
       *at = inputs[i];
     }

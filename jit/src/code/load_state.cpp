@@ -9,9 +9,9 @@
 
 #include "code/plan.h"
 #include "code/saved_state.h"
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/tensor/tensor.h"
-#include "opyard/value/dict_object.h"
 
 namespace opyard::jit {
 namespace {

@@ -6,10 +6,10 @@
 #include <unordered_map>
 
 #include "code/saved_state.h"
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/print.h"
 #include "opyard/tensor/tensor.h"
-#include "opyard/value/dict_object.h"
 
 namespace opyard::jit {
 

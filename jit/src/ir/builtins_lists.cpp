@@ -5,7 +5,7 @@
 
 #include "ir/builtins.h"
 #include "ir/scalar_math.h"
-#include "opyard/value/dict_object.h"
+#include "opyard/detail/value/dict_object.h"
 
 namespace opyard::jit::detail {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "ir/builtins.h"
 #include "ir/node_rules.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 #include "opyard/schema/relations.h"
 
@@ -168,7 +169,7 @@ std::vector<Callee> find_candidates(std::string_view name, std::string_view over
       found.push_back({nullptr, builtin});
   }
   const Registry& registry = Registry::instance();
-  for (const std::string& registered : registry.overloads(name)) {
+  for (const std::string& registered : inspect::overloads(name)) {
     if (!any_overload && registered != overload) continue;
     if (const Operator* const op = registry.find({std::string(name), registered})) {
       found.push_back({op, nullptr});
@@ -228,7 +229,7 @@ Callee resolve(const Node& node) {
 }
 
 bool is_known_operator(std::string_view name) {
-  return !detail::find_builtins(name).empty() || !Registry::instance().overloads(name).empty();
+  return !detail::find_builtins(name).empty() || !inspect::overloads(name).empty();
 }
 
 std::vector<TypePtr> result_types(const Schema& schema, std::span<const TypePtr> inputs) {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "opyard/base/error.h"
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 
 namespace opyard::jit {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "opyard/detail/text/literal.h"
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/value/cast.h"
-#include "opyard/value/dict_object.h"
 #include "text/graph_language.h"
 
 namespace opyard::jit::detail {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/jit/graph.h"
-#include "opyard/value/dict_object.h"
 
 namespace opyard::jit::detail {
 namespace {

@@ -7,10 +7,10 @@
 #include <mutex>
 #include <utility>
 
-#include "opyard/base/mutex.h"
+#include "opyard/detail/base/mutex.h"
 #include "opyard/registry/kernel.h"
 #include "opyard/registry/registry.h"
-#include "opyard/slot/modes.h"
+#include "opyard/thread/modes.h"
 #include "opyard/value/deep_copy.h"
 #include "trace/trace_data.h"
 

@@ -8,14 +8,15 @@
 //     op.call(x);                                                         // its Python kernels
 //   }
 //
-// A program links libopyard_embed and no libpython: a Python that is loaded already is used, else the one that
-// is named is opened, with its symbols for all, and started. Each interpreter imports opyard as it begins.
+// A program links libopyard_embed and no libpython: a Python that is loaded already is used, else
+// the one that is named is opened, with its symbols for all, and started. Each interpreter imports
+// opyard as it begins.
 //
-// Threads: everything here may be used by any thread that is in no interpreter, and raises BadRegistration
-// on one that is in one: whoever begins or ends an interpreter waits for Python. Several threads may
-// be inside one interpreter; they take turns by its GIL. Interpreters with a GIL of their own run at
-// once; they need CPython 3.12. A tensor that one of them was shown is that one's: give each
-// an alias().
+// Threads: everything here may be used by any thread that is in no interpreter, and raises
+// BadRegistration on one that is in one: whoever begins or ends an interpreter waits for Python.
+// Several threads may be inside one interpreter; they take turns by its GIL. Interpreters with a
+// GIL of their own run at once; they need CPython 3.12. A tensor that one of them was shown is that
+// one's: give each an alias().
 //
 // Depends on: base/error.h.
 #pragma once
@@ -34,9 +35,11 @@ struct Options {
   // The libpython to open where none is loaded: a path or a name. Empty: the environment variable
   // OPYARD_LIBPYTHON, else the newest one from 3.13 to 3.10 that the system finds.
   std::string library = "";
-  // A python program, such as that of a virtual environment, whose packages are used. Empty: the library's own.
+  // A python program, such as that of a virtual environment, whose packages are used. Empty: the
+  // library's own.
   std::string executable = "";
-  // Folders that each interpreter looks into first when it imports: where opyard lies, and one's own modules.
+  // Folders that each interpreter looks into first when it imports: where opyard lies, and one's
+  // own modules.
   std::vector<std::string> path = {};
 };
 
@@ -47,12 +50,14 @@ class Place;
 // The Python of this process, and its main interpreter. At most one at a time.
 class OPYARD_API Python {
  public:
-  // Raises BadPlugin where no libpython can be opened, or it is none of 3.10 to 3.13; BadRegistration
-  // where there is a Python object already; and what `import opyard` raises, as Error of the kind Python.
+  // Raises BadPlugin where no libpython can be opened, or it is none of 3.10 to 3.13;
+  // BadRegistration where there is a Python object already; and what `import opyard` raises, as
+  // Error of the kind Python.
   explicit Python(const Options& options = {});
   Python(const Python&) = delete;
   Python& operator=(const Python&) = delete;
-  // As end(); from inside an interpreter it does nothing but say so, since a destructor raises nothing.
+  // As end(); from inside an interpreter it does nothing but say so, since a destructor raises
+  // nothing.
   ~Python();
 
   // Ends Python, where this object started it. Raises BadRegistration while an Interpreter lives.
@@ -102,8 +107,8 @@ class OPYARD_API Interpreter {
 // This thread is in an interpreter, with its GIL, for a scope. Not to be moved to another thread.
 class OPYARD_API Inside {
  public:
-  // Raises BadRegistration where this thread is in an interpreter already, InterpreterGone for one that
-  // has ended.
+  // Raises BadRegistration where this thread is in an interpreter already, InterpreterGone for one
+  // that has ended.
   explicit Inside(Python& python);
   explicit Inside(Interpreter& interpreter);
   Inside(const Inside&) = delete;

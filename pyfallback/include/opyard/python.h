@@ -1,9 +1,10 @@
 // opyard/python.h: the table by which other extension modules use the Python plugin.
 //
-// An extension module that shows graphs, gradients or profiles has Python objects to make of tensors and
-// values, exceptions to carry both ways, and threads that call Python. What does all that is in opyard._C
-// and only there: the note "this thread holds the GIL" belongs to one module, and so do the types. _C gives
-// each interpreter one table of C functions, in a capsule; an extension compiles nothing else of the plugin in.
+// An extension module that shows graphs, gradients or profiles has Python objects to make of
+// tensors and values, exceptions to carry both ways, and threads that call Python. What does all
+// that is in opyard._C and only there: the note "this thread holds the GIL" belongs to one module,
+// and so do the types. _C gives each interpreter one table of C functions, in a capsule; an
+// extension compiles nothing else of the plugin in.
 //
 //   const PythonTable* table;                                  // of the module's state: one per interpreter
 //   int execute(PyObject* module) {
@@ -20,11 +21,13 @@
 //     require_object(*table, PyObject_CallOneArg(callback, to_object(*table, tensor)));
 //   }
 //
-// The struct is the promise: functions are added at its end and `bytes` grows; whatever else would change
-// raises kPythonTableVersion, and import_python_table() refuses the module. No function of the table lets a
-// C++ exception out. C++ objects pass by pointer, so the module has to be built for this minor version of Opyard.
+// The struct is the promise: functions are added at its end and `bytes` grows; whatever else would
+// change raises kPythonTableVersion, and import_python_table() refuses the module. No function of
+// the table lets a C++ exception out. C++ objects pass by pointer, so the module has to be built
+// for this minor version of Opyard.
 //
-// Depends on: Python.h, base/error.h, registry/operator.h, schema/type.h, tensor/tensor.h, value/value.h.
+// Depends on: Python.h, base/error.h, registry/operator.h, schema/type.h, tensor/tensor.h,
+// value/value.h.
 #pragma once
 
 #include <Python.h>
@@ -37,10 +40,10 @@
 #include <utility>
 
 #include "opyard/base/error.h"
+#include "opyard/interpreter/interpreter.h"
 #include "opyard/keys/dispatch_key_set.h"
 #include "opyard/registry/operator.h"
 #include "opyard/schema/type.h"
-#include "opyard/slot/interpreter.h"
 #include "opyard/tensor/tensor.h"
 #include "opyard/value/value.h"
 #include "opyard/version.h"
@@ -49,16 +52,17 @@ namespace opyard {
 
 inline constexpr std::uint32_t kPythonTableVersion = 1;
 
-// What a call from Python runs that is no operator, such as a graph: see PythonTable::call_run. Made by the
-// caller; everything that it points to outlives the call.
+// What a call from Python runs that is no operator, such as a graph: see PythonTable::call_run.
+// Made by the caller; everything that it points to outlives the call.
 struct PythonRun {
   const TypePtr* inputs;     // their types, in order,
   const char* const* names;  // and what they are called in messages
   std::size_t input_count;
   const TypePtr* outputs;
   std::size_t output_count;
-  // Runs it: `inputs` are lent, `outputs` has room for output_count values. As many inputs as Python gave, those past
-  // input_count None: so it can refuse another number in its own words. May throw.
+  // Runs it: `inputs` are borrowed, `outputs` has room for output_count values. As many inputs as
+  // Python gave, those past input_count None: so it can refuse another number in its own words. May
+  // throw.
   void (*run)(void* context, std::span<const Value> inputs, std::span<Value> outputs);
   void* context;
 };
@@ -82,7 +86,8 @@ struct PythonTable {
   // The tensor of a Tensor or of an instance of a subclass; as long as the object. TypeError.
   const Tensor* (*unwrap_tensor)(const PythonTable* self, PyObject* object);
   // Assigns the value of this schema type that an object stands for, as an operator's argument is
-  // converted; arrays of other libraries become tensors. 0, or -1: `what` names the object in the message.
+  // converted; arrays of other libraries become tensors. 0, or -1: `what` names the object in the
+  // message.
   int (*to_value)(const PythonTable* self, const Type* type, PyObject* object, const char* what,
                   Value* value);
   // The object for a value of this type, which may be null for any; a new reference.
@@ -96,39 +101,43 @@ struct PythonTable {
 
   // ---- The GIL. Scopes are on one thread, and end in the opposite order.
 
-  // enter: from any thread, holding the GIL or not; holds it until leave. Gives an opyard::Status: if it is
-  // not Ok (the interpreter has ended, or the thread is in another one) the reason is in take_error(), and
-  // nothing is to be left.
+  // enter: from any thread, holding the GIL or not; holds it until leave. Gives an opyard::Status:
+  // if it is not Ok (the interpreter has ended, or the thread is in another one) the reason is in
+  // take_error(), and nothing is to be left.
   int (*enter)(const PythonTable* self, PythonScope* scope);
   void (*leave)(const PythonTable* self, PythonScope* scope);
   // With the GIL held: lets go of it until take_again.
   void (*let_go)(const PythonTable* self, PythonScope* scope);
   void (*take_again)(const PythonTable* self, PythonScope* scope);
-  // Around what Python calls, with the GIL held: `enter` inside of it finds the GIL by a comparison.
+  // Around what Python calls, with the GIL held: `enter` inside of it finds the GIL by a
+  // comparison.
   void (*begin_call)(const PythonTable* self, PythonScope* scope);
-  // Ends it, and does what C++ code left to be done with the GIL (references, warnings). 0, or -1 with an
-  // exception set: that a filter makes of a warning, or that was set before.
+  // Ends it, and does what C++ code left to be done with the GIL (references, warnings). 0, or -1
+  // with an exception set: that a filter makes of a warning, or that was set before.
   int (*end_call)(const PythonTable* self, PythonScope* scope);
 
   // ---- Errors and references
 
-  // Sets the Python exception of an Error: the very object that it carries, else one of its kind. With the GIL held.
+  // Sets the Python exception of an Error: the very object that it carries, else one of its kind.
+  // With the GIL held.
   void (*raise)(const PythonTable* self, const Error* error);
-  // Takes the exception that is set; assigns an Error that carries it. 0, or -1: none was set. With the GIL held.
+  // Takes the exception that is set; assigns an Error that carries it. 0, or -1: none was set. With
+  // the GIL held.
   int (*take_exception)(const PythonTable* self, std::optional<Error>* error);
   // Gives a reference back that C++ kept, on any thread, with the GIL or without.
   void (*drop)(const PythonTable* self, PyObject* object);
 
   // ---- Calls. With the GIL held.
 
-  // Converts positional arguments by the types of the inputs as an operator's are, runs, and gives the outputs: None,
-  // the one, or a tuple of them. A whole call from Python, so begin_call is not needed. Null with an exception set.
+  // Converts positional arguments by the types of the inputs as an operator's are, runs, and gives
+  // the outputs: None, the one, or a tuple of them. A whole call from Python, so begin_call is not
+  // needed. Null with an exception set.
   PyObject* (*call_run)(const PythonTable* self, const PythonRun* run, PyObject* const* args,
                         std::size_t count);
 };
 
-// The table of this interpreter, which stays valid for ever. Imports opyard. Null with an ImportError set if the
-// versions do not fit. With the GIL held.
+// The table of this interpreter, which stays valid for ever. Imports opyard. Null with an
+// ImportError set if the versions do not fit. With the GIL held.
 inline const PythonTable* import_python_table() {
   const auto* const table =
       static_cast<const PythonTable*>(PyCapsule_Import("opyard._C.python_table", 0));
@@ -217,8 +226,8 @@ inline Value require_value(const PythonTable& table, const Type& type, PyObject*
   return value;
 }
 
-// The body of a function that Python calls, with the GIL held: its result, or null with the exception set
-// that it threw or left. The forced unwinding of a thread passes through.
+// The body of a function that Python calls, with the GIL held: its result, or null with the
+// exception set that it threw or left. The forced unwinding of a thread passes through.
 template <typename Body>
 OPYARD_CATCHES_FORCED_UNWIND PyObject* called_from_python(const PythonTable& table, Body&& body) {
   PythonScope scope;

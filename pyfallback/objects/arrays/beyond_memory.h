@@ -1,8 +1,9 @@
 // objects/arrays/beyond_memory.h: what arrays of a library with gradients carry beyond their memory.
 //
-// The ways of objects/arrays/foreign_array.h hand out memory, and say nothing of what PyTorch's tensors carry besides: that a
-// gradient is required, that the elements are meant conjugated or negated, and how often they were written. So each array
-// of a type that can answer is asked, by attributes and methods that are looked up once a type:
+// The ways of objects/arrays/foreign_array.h hand out memory, and say nothing of what PyTorch's
+// tensors carry besides: that a gradient is required, that the elements are meant conjugated or
+// negated, and how often they were written. So each array of a type that can answer is asked, by
+// attributes and methods that are looked up once a type:
 //
 //   question             asked of elements       if it says yes
 //   requires_grad        float, complex          refused while the library's is_grad_enabled() says so
@@ -10,10 +11,12 @@
 //   is_neg()             all but bool            the same by resolve_neg()
 //
 // and each array that is written to has its writes counted before the call, by the library's
-// autograd.graph.increment_version(). The library is the package of the class that defines the first question.
+// autograd.graph.increment_version(). The library is the package of the class that defines the
+// first question.
 //
-// [Cost] An attribute or method that a type implements in C is called without a look-up and without a frame; what one
-// costs for a tensor of PyTorch is in docs/dev/performance.md. A method may let go of the GIL for a while.
+// [Cost] An attribute or method that a type implements in C is called without a look-up and without
+// a frame; what one costs for a tensor of PyTorch is in docs/dev/performance.md. A method may let
+// go of the GIL for a while.
 //
 // Everything with the GIL held.
 //
@@ -63,7 +66,8 @@ struct GradientLibrary {
   GradientLibrary* older = nullptr;
 };
 
-// What arrays of some types can be asked: types that answer in the same way have the same one, which is kept, too.
+// What arrays of some types can be asked: types that answer in the same way have the same one,
+// which is kept, too.
 struct BeyondMemory {
   Question requires_grad;
   Question is_conj;
@@ -106,14 +110,15 @@ inline bool is_only_memory(const BeyondMemory& beyond, PyObject* array, DType dt
   });
 }
 
-// The copy that is read in place of an array; null for the array itself. Raises BadValue for what is refused, without
-// naming the argument. Throws PythonErrorSet.
+// The copy that is read in place of an array; null for the array itself. Raises BadValue for what
+// is refused, without naming the argument. Throws PythonErrorSet.
 Owned resolve(const BeyondMemory* beyond, PyObject* array, bool written, GradMode& mode);
 
 // Before an array is written to. Throws PythonErrorSet.
 void count_write(const BeyondMemory* beyond, PyObject* array);
 
-// Where the array's first element is in the memory of its library, in elements. Throws PythonErrorSet.
+// Where the array's first element is in the memory of its library, in elements. Throws
+// PythonErrorSet.
 std::int64_t storage_offset_of(const BeyondMemory* beyond, PyObject* array);
 
 // Forgets all of it. When the module ends; nothing is known of any type then.

@@ -14,8 +14,8 @@ namespace {
 
 std::string prefix(const char* what) { return *what == '\0' ? "" : std::string(what) + ": "; }
 
-// The view's own exception says why; it becomes the cause of one that says what to do. What is no refusal, but an
-// exception of the array's own code or a lack of memory, leaves as itself.
+// The view's own exception says why; it becomes the cause of one that says what to do. What is no
+// refusal, but an exception of the array's own code or a lack of memory, leaves as itself.
 [[noreturn]] void refuse_object(PyObject* object, const char* what) {
   const bool has_buffer = PyObject_CheckBuffer(object) != 0;
   const bool is_refusal =

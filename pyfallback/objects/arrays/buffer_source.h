@@ -20,15 +20,16 @@ struct BufferGeometry {
   bool read_only = false;
 };
 
-// The dtype of a format of the struct module, without its byte order, for elements of so many bytes.
+// The dtype of a format of the struct module, without its byte order, for elements of so many
+// bytes.
 std::optional<DType> find_dtype_of(std::string_view format, Py_ssize_t bytes) noexcept;
 
 // Holds a memoryview of the object. Everything with the GIL held.
 class BufferSource {
  public:
-  // Raises, beginning with `what` where that is not empty: BadArgument for an object without the buffer protocol, for
-  // elements that it cannot show and for a masked array; BadValue for elements that are no dtype or lie in another byte
-  // order.
+  // Raises, beginning with `what` where that is not empty: BadArgument for an object without the
+  // buffer protocol, for elements that it cannot show and for a masked array; BadValue for elements
+  // that are no dtype or lie in another byte order.
   BufferSource(PyObject* object, const char* what);
 
   // Raises BadValue for geometry that a tensor on the same memory cannot have: negative strides,
@@ -50,10 +51,10 @@ class BufferSource {
   BufferGeometry geometry_;
 };
 
-// A tensor on the memory of an object with the buffer protocol; read-only where the buffer is. Raises what
-// BufferSource and its require_shareable() do. A memoryview of the object is the storage's context: it keeps the object
-// alive and forbids it to move its memory. It is let go of through the interpreter tag, so that a tensor may die on any
-// thread and take no GIL.
+// A tensor on the memory of an object with the buffer protocol; read-only where the buffer is.
+// Raises what BufferSource and its require_shareable() do. A memoryview of the object is the
+// storage's context: it keeps the object alive and forbids it to move its memory. It is let go of
+// through the interpreter tag, so that a tensor may die on any thread and take no GIL.
 Tensor share_buffer(Runtime& runtime, PyObject* object, const char* what);
 
 }  // namespace opyard::python

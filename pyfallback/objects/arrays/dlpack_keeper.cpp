@@ -1,8 +1,8 @@
 // objects/arrays/dlpack_keeper.cpp: giving structs back.
 #include "objects/arrays/dlpack_keeper.h"
 
+#include "objects/arrays/exported_array.h"
 #include "objects/arrays/foreign_state.h"
-#include "objects/arrays/lent_array.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -103,7 +103,7 @@ void add_keeper_type(Runtime& runtime) {
 
 void drop_keepers(Runtime& runtime) noexcept {
   ForeignState& state = *runtime.foreign;
-  drop_loans(runtime);
+  drop_exports(runtime);
   state.most_free_keepers = 0;
   while (state.free_keeper_count > 0) {
     free_object(state.free_keepers[--state.free_keeper_count]);

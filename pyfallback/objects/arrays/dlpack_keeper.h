@@ -1,8 +1,9 @@
 // objects/arrays/dlpack_keeper.h: DLPack structs of other libraries, kept as Python objects until they are given back.
 //
-// A struct's deleter may need the GIL, or take it, while the last owner of a tensor may be any thread, even one that outlives
-// Python. So the memory's storage keeps a keeper, and lets go of it through the interpreter tag; the keeper calls
-// the producer's deleter when it dies: with the GIL, at once or from the drop list.
+// A struct's deleter may need the GIL, or take it, while the last owner of a tensor may be any
+// thread, even one that outlives Python. So the memory's storage keeps a keeper, and lets go of it
+// through the interpreter tag; the keeper calls the producer's deleter when it dies: with the GIL,
+// at once or from the drop list.
 //
 //   Storage ──deleter──> tag->decref ──> keeper ──dies──> producer's deleter(struct)
 //
@@ -21,13 +22,14 @@ namespace opyard::python {
 // PythonErrorSet.
 Owned make_keeper(Runtime& runtime);
 
-// Puts a struct into an empty keeper, which from now on gives it back, and makes a tensor on its memory. Raises
-// what from_dlpack() raises; then the struct was given back. `read_only` is for what a struct does not say itself.
+// Puts a struct into an empty keeper, which from now on gives it back, and makes a tensor on its
+// memory. Raises what from_dlpack() raises; then the struct was given back. `read_only` is for what
+// a struct does not say itself.
 Tensor take_over(Owned keeper, dlpack::DLManagedTensor* managed, bool read_only = false);
 Tensor take_over(Owned keeper, dlpack::DLManagedTensorVersioned* managed, bool read_only = false);
 
-// Puts anything else into an empty keeper, which gives it back when it dies. A storage whose context the keeper is, lets
-// go of it with the deleter.
+// Puts anything else into an empty keeper, which gives it back when it dies. A storage whose
+// context the keeper is, lets go of it with the deleter.
 using GiveBack = void (*)(void* kept);
 void fill_keeper(PyObject* keeper, void* kept, GiveBack give_back) noexcept;
 void let_go_of_keeper(void* keeper);

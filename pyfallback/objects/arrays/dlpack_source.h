@@ -36,9 +36,9 @@ struct DLPackForm<dlpack::DLManagedTensorVersioned> {
   static constexpr const char* kUsed = "used_dltensor_versioned";
 };
 
-// A tensor on the memory of a capsule, which is used up. Raises what the core's from_dlpack() raises, after which the
-// struct was given back; `read_only` is for what it does not say; BadValue for a capsule that was used up already and BadArgument for another one. Throws
-// PythonErrorSet.
+// A tensor on the memory of a capsule, which is used up. Raises what the core's from_dlpack()
+// raises, after which the struct was given back; `read_only` is for what it does not say; BadValue
+// for a capsule that was used up already and BadArgument for another one. Throws PythonErrorSet.
 Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what, bool read_only = false);
 
 // The same for what the object's __dlpack__ gives. Throws PythonErrorSet with what that raises.
@@ -48,12 +48,14 @@ Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what);
 Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* source,
                        const char* what);
 
-// What those two ask for: the capsule, and the struct itself, which the caller gives back. Raise likewise.
+// What those two ask for: the capsule, and the struct itself, which the caller gives back. Raise
+// likewise.
 Owned ask_method(Runtime& runtime, PyObject* source, const char* what);
 dlpack::DLManagedTensorVersioned* ask_table(const dlpack::DLPackExchangeAPI& table,
                                             PyObject* source, const char* what);
 
-// What the buffer of an array says that has one. Capsules from before DLPack 1.0 cannot say it, and those of JAX are such.
+// What the buffer of an array says that has one. Capsules from before DLPack 1.0 cannot say it, and
+// those of JAX are such.
 bool has_read_only_buffer(PyObject* array);
 
 // A tensor on the same memory that refuses to be written.

@@ -1,12 +1,13 @@
 // objects/arrays/foreign_arguments.cpp: the arrays of one call, from binding to the end.
 //
-// [Moved] An array that is lent is read where it was when it was bound. Code that the conversion of a later argument runs may
-// give it other memory, as resize_() of PyTorch's tensors does, even if a struct owns it. So if such code may have run, each
-// array whose table lends is looked at once more right before the call. Buffers cannot move while they are exported.
+// [Moved] An array that is exported is read where it was when it was bound. Code that the
+// conversion of a later argument runs may give it other memory, as resize_() of PyTorch's tensors
+// does, even if a struct owns it. So if such code may have run, each array whose table exports is
+// looked at once more right before the call. Buffers cannot move while they are exported.
 #include "objects/arrays/dlpack_source.h"
+#include "objects/arrays/exported_array.h"
 #include "objects/arrays/foreign_array.h"
 #include "objects/arrays/foreign_state.h"
-#include "objects/arrays/lent_array.h"
 #include "runtime/types.h"
 
 #include <algorithm>
@@ -30,27 +31,27 @@ void require_writable(Runtime& runtime, const TensorImpl& tensor, PyObject* arra
 }
 
 // A copy is nobody's but the call's: what is written there is lost.
-void make_read_only(LentOrTaken& taken) {
-  if (taken.loan != nullptr) {
-    taken.loan->tensor.set_access(true);
+void make_read_only(ExportedOrTaken& taken) {
+  if (taken.exported != nullptr) {
+    taken.exported->tensor.set_access(true);
   } else {
     taken.tensor = as_read_only(std::move(taken.tensor));
   }
 }
 
-// Ends a loan that turns out to be too little for its array.
+// Ends an export that turns out to be too little for its array.
 class Provisional {
  public:
-  explicit Provisional(LentArray& loan) noexcept : loan_(&loan) {}
+  explicit Provisional(ExportedArray& exported) noexcept : exported_(&exported) {}
   Provisional(const Provisional&) = delete;
   Provisional& operator=(const Provisional&) = delete;
   ~Provisional() {
-    if (loan_ != nullptr) end_loan(*loan_);
+    if (exported_ != nullptr) end_export(*exported_);
   }
-  void keep() noexcept { loan_ = nullptr; }
+  void keep() noexcept { exported_ = nullptr; }
 
  private:
-  LentArray* loan_;
+  ExportedArray* exported_;
 };
 
 // See [Moved].
@@ -85,8 +86,9 @@ PyObject* ForeignArguments::find_array(const TensorImpl* tensor) const noexcept 
   return nullptr;
 }
 
-// The caller of the operator holds the array, and nothing is looked at in its type's place once Python code may have run.
-TensorImpl* ForeignArguments::lend_of_known_type(Runtime& runtime, PyObject* object) {
+// The caller of the operator holds the array, and nothing is looked at in its type's place once
+// Python code may have run.
+TensorImpl* ForeignArguments::export_of_known_type(Runtime& runtime, PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
   const ForeignState::Known& near = place_of(*runtime.foreign, type);
   const TypeVersion version = type_version(runtime, type);
@@ -97,18 +99,19 @@ TensorImpl* ForeignArguments::lend_of_known_type(Runtime& runtime, PyObject* obj
   items_.reserve(items_.size() + 1);
   const dlpack::DLPackExchangeAPI* const table = near.kind.table;
   const BeyondMemory* const beyond = near.kind.beyond;
-  LentArray* const loan = table != nullptr && table->dltensor_from_py_object_no_sync != nullptr
-                              ? lend_by_table(runtime, *table, object)
-                              : lend_array(runtime, near.kind, object, false);
-  if (loan == nullptr) return nullptr;
-  loan->hold_array(false);
-  TensorImpl* const tensor = &loan->tensor.tensor();
+  ExportedArray* const exported =
+      table != nullptr && table->dltensor_from_py_object_no_sync != nullptr
+          ? export_by_table(runtime, *table, object)
+          : export_array(runtime, near.kind, object, false);
+  if (exported == nullptr) return nullptr;
+  exported->hold_array(false);
+  TensorImpl* const tensor = &exported->tensor.tensor();
   if (beyond != nullptr) {
-    Provisional provisional(*loan);
+    Provisional provisional(*exported);
     if (!is_only_memory(*beyond, object, tensor->dtype(), grad_mode_)) return nullptr;
     provisional.keep();
   }
-  items_.push_back({object, tensor, loan, false, false});
+  items_.push_back({object, tensor, exported, false, false});
   if (first_ == nullptr) first_ = object;
   return tensor;
 }
@@ -119,23 +122,23 @@ ForeignArguments::Item& ForeignArguments::take(Runtime& runtime, const ForeignKi
   if (kind.way != ForeignWay::Table) expect_code();
   items_.reserve(items_.size() + 1);
   const Owned copy = copy_or_refuse(runtime, kind, object, written_, grad_mode_);
-  LentOrTaken taken;
+  ExportedOrTaken taken;
   if (copy) {
     taken = take_or_refuse(runtime, foreign_kind_of(runtime, Py_TYPE(copy.get())), copy.get());
     make_read_only(taken);
   } else {
-    taken.loan = lend_array(runtime, kind, object, written_);
-    if (taken.loan == nullptr) taken = take_or_refuse(runtime, kind, object);
+    taken.exported = export_array(runtime, kind, object, written_);
+    if (taken.exported == nullptr) taken = take_or_refuse(runtime, kind, object);
   }
   TensorImpl* tensor = nullptr;
-  if (taken.loan != nullptr) {
-    taken.loan->hold_array(true);
-    tensor = &taken.loan->tensor.tensor();
+  if (taken.exported != nullptr) {
+    taken.exported->hold_array(true);
+    tensor = &taken.exported->tensor.tensor();
   } else {
     tensor = taken.tensor.release_impl();
   }
-  if (copy || taken.loan == nullptr) Py_INCREF(object);
-  items_.push_back({object, tensor, taken.loan, bool(copy), false});
+  if (copy || taken.exported == nullptr) Py_INCREF(object);
+  items_.push_back({object, tensor, taken.exported, bool(copy), false});
   return items_.back();
 }
 
@@ -189,16 +192,16 @@ std::int64_t ForeignArguments::storage_offset_of(Runtime& runtime, const TensorI
   return 0;
 }
 
-// The last one first, so that the same argument of the next call gets the same loan.
+// The last one first, so that the same argument of the next call gets the same export.
 void ForeignArguments::drop() noexcept {
   for (std::size_t i = items_.size(); i-- > 0;) {
     const Item& item = items_[i];
-    if (item.loan != nullptr) {
-      end_loan(*item.loan);
+    if (item.exported != nullptr) {
+      end_export(*item.exported);
     } else {
       const Tensor owner(CountedPtr<TensorImpl>::steal(item.tensor));
     }
-    if (item.is_copy || item.loan == nullptr) drop_reference(item.object);
+    if (item.is_copy || item.exported == nullptr) drop_reference(item.object);
   }
 }
 

@@ -1,15 +1,16 @@
 // objects/arrays/foreign_array.cpp: what a type of arrays offers, and arrays as tensors.
 //
-// [Types] All is looked up on the type, as Python does with its own double-underscore methods, and once: the
-// answer is kept under the type's address and version (objects/arrays/foreign_state.h). The exchange table is the exception that
-// the specification makes: it is an attribute of the type object, so a descriptor there is bound.
+// [Types] All is looked up on the type, as Python does with its own double-underscore methods, and
+// once: the answer is kept under the type's address and version (objects/arrays/foreign_state.h).
+// The exchange table is the exception that the specification makes: it is an attribute of the type
+// object, so a descriptor there is bound.
 #include "objects/arrays/foreign_array.h"
 
 #include "objects/arrays/buffer_source.h"
 #include "objects/arrays/dlpack_keeper.h"
 #include "objects/arrays/dlpack_source.h"
+#include "objects/arrays/exported_array.h"
 #include "objects/arrays/foreign_state.h"
-#include "objects/arrays/lent_array.h"
 #include "objects/arrays/numpy_types.h"
 #include "runtime/clear.h"
 #include "runtime/types.h"
@@ -42,8 +43,8 @@ const dlpack::DLPackExchangeAPI* table_of_our_version(const void* first) noexcep
   return nullptr;
 }
 
-// The table that a type has under this name, or null. Only a capsule is a table: None means that there is none,
-// and a number cannot be told to be an address.
+// The table that a type has under this name, or null. Only a capsule is a table: None means that
+// there is none, and a number cannot be told to be an address.
 const dlpack::DLPackExchangeAPI* find_table(Runtime& runtime, PyTypeObject* type, PyObject* name) {
   PyObject* const found = lookup_on_type(type, name);
   if (found == nullptr) return nullptr;
@@ -104,8 +105,8 @@ OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
 
 // ---- arrays as tensors ----
 
-// The exception that a producer raised, as what stands in the way of a conversion: a BufferError says that. Any other
-// leaves as itself.
+// The exception that a producer raised, as what stands in the way of a conversion: a BufferError
+// says that. Any other leaves as itself.
 [[noreturn]] OPYARD_COLD void refuse_by_exception(Runtime& runtime, const char* whose) {
   if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw_python_error(runtime);
   const Owned exception = Owned::steal(take_exception());
@@ -116,9 +117,9 @@ OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
 }
 
 // NumPy before 2.1 hands out no array that is read-only by __dlpack__; its buffers can say that.
-LentOrTaken take_of_numpy(Runtime& runtime, PyObject* array) {
+ExportedOrTaken take_of_numpy(Runtime& runtime, PyObject* array) {
   try {
-    return lend_from_method(runtime, array);
+    return export_from_method(runtime, array);
   } catch (const PythonErrorSet&) {
     if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw;
   }
@@ -138,13 +139,13 @@ LentOrTaken take_of_numpy(Runtime& runtime, PyObject* array) {
   throw PythonErrorSet();
 }
 
-LentOrTaken take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
+ExportedOrTaken take(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   switch (kind.way) {
     case ForeignWay::Table:
-      return lend_from_table(runtime, *kind.table, object);
+      return export_from_table(runtime, *kind.table, object);
     case ForeignWay::Method:
       if (kind.result == ForeignReturn::NumPy) return take_of_numpy(runtime, object);
-      return lend_from_method(runtime, object);
+      return export_from_method(runtime, object);
     case ForeignWay::Buffer:
       return {nullptr, share_buffer(runtime, object, "")};
     case ForeignWay::None:
@@ -157,10 +158,10 @@ Owned intern(const char* name) { return checked(PyUnicode_InternFromString(name)
 
 }  // namespace
 
-LentOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
+ExportedOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object) {
   try {
-    LentOrTaken taken = take(runtime, kind, object);
-    if (taken.loan == nullptr) taken.tensor = require_forwards(std::move(taken.tensor), "");
+    ExportedOrTaken taken = take(runtime, kind, object);
+    if (taken.exported == nullptr) taken.tensor = require_forwards(std::move(taken.tensor), "");
     return taken;
   } catch (const PythonErrorSet&) {
     refuse_by_exception(runtime, kind.way == ForeignWay::Table    ? "its exchange table"
@@ -188,7 +189,8 @@ Owned copy_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object
 }
 
 ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type) {
-  // Looking up may give the type its version, and binding a table may run Python code that changes it.
+  // Looking up may give the type its version, and binding a table may run Python code that changes
+  // it.
   lookup_on_type(type, runtime.foreign->table_name);
   const TypeVersion before = type_version(runtime, type);
   ForeignKind kind = find_kind(runtime, type);
@@ -217,11 +219,11 @@ bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arg
   GradMode mode;
   const Owned copy = copy_or_refuse(runtime, kind, object, false, mode);
   PyObject* const array = copy ? copy.get() : object;
-  LentOrTaken taken = take_or_refuse(runtime, foreign_kind_of(runtime, Py_TYPE(array)), array);
-  if (taken.loan != nullptr) {
-    taken.tensor = Tensor(CountedPtr<TensorImpl>::share(&taken.loan->tensor.tensor()));
-    taken.loan->hold_array(false);
-    end_loan(*taken.loan);
+  ExportedOrTaken taken = take_or_refuse(runtime, foreign_kind_of(runtime, Py_TYPE(array)), array);
+  if (taken.exported != nullptr) {
+    taken.tensor = Tensor(CountedPtr<TensorImpl>::share(&taken.exported->tensor.tensor()));
+    taken.exported->hold_array(false);
+    end_export(*taken.exported);
   }
   value = std::move(taken.tensor);
   return true;

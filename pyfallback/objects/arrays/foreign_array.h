@@ -1,8 +1,9 @@
 // objects/arrays/foreign_array.h: arrays of other libraries as arguments and results of operators.
 //
-// An array comes in by the first way that its type offers: the exchange table of DLPack, __dlpack__, the buffer
-// protocol. No memory is copied; it is given back when the last tensor on it is gone. For the length of a call plain arrays are
-// only lent, see objects/arrays/lent_array.h. Numbers are no arrays, also those of NumPy that have a buffer.
+// An array comes in by the first way that its type offers: the exchange table of DLPack,
+// __dlpack__, the buffer protocol. No memory is copied; it is given back when the last tensor on it
+// is gone. For the length of a call plain arrays are only exported, see
+// objects/arrays/exported_array.h. Numbers are no arrays, also those of NumPy that have a buffer.
 //
 // How results go out as arrays is in objects/convert/foreign_results.h.
 //
@@ -17,15 +18,15 @@
 
 #include "objects/arrays/beyond_memory.h"
 #include "objects/values/refusals.h"
-#include "opyard/base/small_vector.h"
+#include "opyard/detail/base/small_vector.h"
 #include "opyard/schema/schema.h"
 #include "opyard/tensor/tensor.h"
 
 namespace opyard::python {
 
 struct ForeignKind;
-struct LentArray;
-struct LentOrTaken;
+struct ExportedArray;
+struct ExportedOrTaken;
 
 // The arrays among the arguments of one call, from binding to result.
 class ForeignArguments {
@@ -50,24 +51,28 @@ class ForeignArguments {
   void set_written(bool written) noexcept { written_ = written; }
   bool written() const noexcept { return written_; }
 
-  // The tensor that stands for an array which is not written to and can be lent as it is (objects/arrays/lent_array.h), where its
-  // type is known and it is given for the first time; null for all else, and nothing was done.
-  TensorImpl* lend_of_known_type(Runtime& runtime, PyObject* object);
+  // The tensor that stands for an array which is not written to and can be exported as it is
+  // (objects/arrays/exported_array.h), where its type is known and it is given for the first time;
+  // null for all else, and nothing was done.
+  TensorImpl* export_of_known_type(Runtime& runtime, PyObject* object);
 
-  // The tensor that stands for an array, kept here; null for an object that is none. Throws as to_foreign_tensor()
-  // does.
+  // The tensor that stands for an array, kept here; null for an object that is none. Throws as
+  // to_foreign_tensor() does.
   TensorImpl* convert(Runtime& runtime, PyObject* object);
 
-  // Code of Python's may have run, or is about to: what was lent so far is looked at again before the call.
+  // Code of Python's may have run, or is about to: what was exported so far is looked at again
+  // before the call.
   void expect_code() noexcept { code_ran_ |= !items_.empty(); }
 
-  // Everything is bound, and the operator is called next: counts the writes (objects/arrays/beyond_memory.h). Raises
-  // BadValue, naming the operator, if an array has other memory than when it was bound. Throws PythonErrorSet.
+  // Everything is bound, and the operator is called next: counts the writes
+  // (objects/arrays/beyond_memory.h). Raises BadValue, naming the operator, if an array has other
+  // memory than when it was bound. Throws PythonErrorSet.
   void before_call(Runtime& runtime, const std::string& op) {
     if (__builtin_expect(code_ran_ || any_written_, 0)) settle(runtime, op);
   }
 
-  // Where the first element of an array that was bound is in the memory of its library. Throws PythonErrorSet.
+  // Where the first element of an array that was bound is in the memory of its library. Throws
+  // PythonErrorSet.
   std::int64_t storage_offset_of(Runtime& runtime, const TensorImpl& tensor) const;
 
   // For giving results back (objects/convert/foreign_results.h), of a call with arrays.
@@ -83,7 +88,7 @@ class ForeignArguments {
   struct Item {
     PyObject* object;
     TensorImpl* tensor;
-    LentArray* loan;  // that the tensor belongs to, else null
+    ExportedArray* exported;  // that the tensor belongs to, else null
     bool
         is_copy;  // the tensor is on a copy (objects/arrays/beyond_memory.h), and the object is held here
     bool is_written;
@@ -108,17 +113,17 @@ class ForeignArguments {
 // Whether an object is an array of another library.
 bool is_foreign_array(Runtime& runtime, PyObject* object);
 
-// Converts such an array to a tensor; false for any other object. `arguments` notes it, and may be null. Throws
-// RefusedArray, and what the conversion itself raises.
+// Converts such an array to a tensor; false for any other object. `arguments` notes it, and may be
+// null. Throws RefusedArray, and what the conversion itself raises.
 bool to_foreign_tensor(Runtime& runtime, PyObject* object, ForeignArguments* arguments,
                        Value& value);
 
-// An array of this kind as a tensor that owns what it needs: the loan of a struct, or a tensor as from_dlpack() makes it.
-// Throws as to_value() does, from within a call of C++ as well.
-LentOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object);
+// An array of this kind as a tensor that owns what it needs: the export of a struct, or a tensor as
+// from_dlpack() makes it. Throws as to_value() does, from within a call of C++ as well.
+ExportedOrTaken take_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object);
 
-// The copy that is read in place of an array that is more than memory, or null; see objects/arrays/beyond_memory.h. Throws
-// likewise.
+// The copy that is read in place of an array that is more than memory, or null; see
+// objects/arrays/beyond_memory.h. Throws likewise.
 Owned copy_or_refuse(Runtime& runtime, const ForeignKind& kind, PyObject* object, bool written,
                      GradMode& mode);
 

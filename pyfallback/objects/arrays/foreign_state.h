@@ -1,6 +1,7 @@
 // objects/arrays/foreign_state.h: what an interpreter knows about the arrays of other libraries.
 //
-// Made with the first import of `_C` and kept for ever, as the Runtime is that leads to it. Everything with the GIL held.
+// Made with the first import of `_C` and kept for ever, as the Runtime is that leads to it.
+// Everything with the GIL held.
 //
 // Depends on: objects/arrays/beyond_memory.h, tensor/dlpack_exchange.h.
 #pragma once
@@ -36,16 +37,17 @@ struct ForeignKind {
   ForeignReturn result = ForeignReturn::Tensor;
   const dlpack::DLPackExchangeAPI* table = nullptr;
   bool by_buffer =
-      false;  // for the length of a call its buffer will do; see objects/arrays/lent_array.h
+      false;  // for the length of a call its buffer will do; see objects/arrays/exported_array.h
   bool is_ours = false;  // opyard.Tensor and its subclasses, which offer all of this to others
   const BeyondMemory* beyond = nullptr;  // what has to be asked besides; null for nothing
 };
 
-struct LentArray;
+struct ExportedArray;
 
 struct ForeignState {
-  // What was found out about types, by their addresses: good while a type has this version, which no other type
-  // gets. So nothing has to be held, and nothing is believed of a type that died or changed.
+  // What was found out about types, by their addresses: good while a type has this version, which
+  // no other type gets. So nothing has to be held, and nothing is believed of a type that died or
+  // changed.
   struct Known {
     PyTypeObject* type = nullptr;
     TypeVersion version = 0;
@@ -71,7 +73,8 @@ struct ForeignState {
   const BeyondMemory* beyond_memory = nullptr;
   GradientLibrary* gradient_libraries = nullptr;
 
-  // NumPy's functions for C, where it has been looked for and was found; see objects/tensor/numpy_functions.h. They stay, as NumPy does.
+  // NumPy's functions for C, where it has been looked for and was found; see
+  // objects/tensor/numpy_functions.h. They stay, as NumPy does.
   void* const* numpy_functions = nullptr;
   bool numpy_looked_for = false;
 
@@ -81,11 +84,11 @@ struct ForeignState {
   std::array<PyObject*, kFreeListSize> free_keepers{};
   int free_keeper_count = 0;
   int most_free_keepers = kFreeListSize;  // none once the module has ended
-  // Loans that ended, likewise; see objects/arrays/lent_array.h.
-  static constexpr int kMostFreeLoans = 32;
-  std::array<LentArray*, kMostFreeLoans> free_loans{};
-  int free_loan_count = 0;
-  int most_free_loans = kMostFreeLoans;
+  // Exports that ended, likewise; see objects/arrays/exported_array.h.
+  static constexpr int kMostFreeExports = 32;
+  std::array<ExportedArray*, kMostFreeExports> free_exports{};
+  int free_export_count = 0;
+  int most_free_exports = kMostFreeExports;
 };
 
 // The place where what is known of a type is kept.
@@ -95,11 +98,12 @@ inline ForeignState::Known& place_of(ForeignState& state, const PyTypeObject* ty
       .known[reinterpret_cast<std::uintptr_t>(type) / kTypeSize % ForeignState::kKnownTypes];
 }
 
-// For a type that is not in its place: finds out what it offers, and keeps it. Throws as foreign_kind_of() does.
+// For a type that is not in its place: finds out what it offers, and keeps it. Throws as
+// foreign_kind_of() does.
 OPYARD_COLD ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type);
 
-// What arrays of a type offer: objects/arrays/foreign_array.cpp. Throws RefusedArray where the type offers a capsule that is no
-// table, and what binding an attribute raises.
+// What arrays of a type offer: objects/arrays/foreign_array.cpp. Throws RefusedArray where the type
+// offers a capsule that is no table, and what binding an attribute raises.
 inline ForeignKind foreign_kind_of(Runtime& runtime, PyTypeObject* type) {
   const ForeignState::Known& near = place_of(*runtime.foreign, type);
   const TypeVersion version = type_version(runtime, type);

@@ -17,8 +17,8 @@
 #include "runtime/clear.h"
 #include "runtime/errors.h"
 
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/schema/parse.h"
-#include "opyard/value/dict_object.h"
 
 namespace opyard::python {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "opyard/value/dict_object.h"
+#include "opyard/detail/value/dict_object.h"
 
 namespace opyard::python {
 namespace {
@@ -54,7 +54,8 @@ bool has_tensors(const Type& type) {
                      [](const TypePtr& element) { return has_tensors(*element); });
 }
 
-// The tensor in an argument, itself or inside of lists, tuples and dicts, for which `is_it` holds; null without one.
+// The tensor in an argument, itself or inside of lists, tuples and dicts, for which `is_it` holds;
+// null without one.
 template <typename Predicate>
 PyObject* find_in(PyObject* object, const Predicate& is_it, int depth = 0) {
   constexpr int kDeepest = 4;  // an argument of the type Any may hold itself
@@ -78,11 +79,12 @@ PyObject* find_in(PyObject* object, const Predicate& is_it, int depth = 0) {
 // Whether a tensor has memory that others can read, and no object of a class of its own.
 bool is_plain(Runtime& runtime, const Tensor& tensor) {
   if (!tensor.device().is_cpu() || tensor.keys().has(DispatchKey::Python)) return false;
-  return tensor.impl()->object_slot().object(runtime.tag) == nullptr ||
+  return tensor.impl()->object_link().object(runtime.tag) == nullptr ||
          Py_TYPE(wrap(runtime, tensor).get()) == runtime.tensor_type;
 }
 
-// The argument that a tensor is, as it was given: an array, or a tensor of ours; null if it is none.
+// The argument that a tensor is, as it was given: an array, or a tensor of ours; null if it is
+// none.
 PyObject* find_argument(Runtime& runtime, const ForeignArguments& arguments, const Tensor& tensor) {
   if (tensor.impl()->owner_count() == 1) return nullptr;  // ours here
   if (PyObject* const array = arguments.find_array(tensor.impl().get())) return array;

@@ -8,9 +8,9 @@
 //   others, such as memoryview     Tensor
 //   numpy.ma.MaskedArray           refused: its mask would be lost
 //
-// So do tensors in lists, tuples and dicts, at any depth that the schema allows. A result that is an
-// argument of the call is given back as the object that came in. An instance of a subclass of Tensor, and
-// a tensor that the other library cannot hold, stay what they are.
+// So do tensors in lists, tuples and dicts, at any depth that the schema allows. A result that is
+// an argument of the call is given back as the object that came in. An instance of a subclass of
+// Tensor, and a tensor that the other library cannot hold, stay what they are.
 //
 // Depends on: objects/arrays/foreign_array.h.
 #pragma once
@@ -21,8 +21,8 @@
 
 namespace opyard::python {
 
-// A result as a Python object, for a call with arrays. With the GIL held. Throws PythonErrorSet, and what
-// the other library raises.
+// A result as a Python object, for a call with arrays. With the GIL held. Throws PythonErrorSet,
+// and what the other library raises.
 Owned give_back(Runtime& runtime, const ForeignArguments& arguments, const Type& type,
                 const Value& result);
 

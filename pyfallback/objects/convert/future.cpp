@@ -1,13 +1,14 @@
 // objects/convert/future.cpp: the Future type as a whole, the life of a wrapper, and collecting futures.
 //
-// [Identity] As with tensors: a wrapper owns its future, and the future's object slot points back to it
-// without owning. A dying wrapper empties the slot before anything else can run.
+// [Identity] As with tensors: a wrapper owns its future, and the future's object link points back
+// to it without owning. A dying wrapper empties the link before anything else can run.
 //
-// [Cycles] A future can lead back to its wrapper: by a callback, by its value, by the traceback of its
-// exception. What lies behind the C++ object is shown to the collector as the wrapper's own where nobody
-// else owns it: where every count on the way is one. Otherwise it is not shown, and what leads nowhere
-// else is still not taken for garbage. Clearing lets the future go. (Another thread can only make itself
-// an owner through a weak pointer; it finds a future that is still whole, or none.)
+// [Cycles] A future can lead back to its wrapper: by a callback, by its value, by the traceback of
+// its exception. What lies behind the C++ object is shown to the collector as the wrapper's own
+// where nobody else owns it: where every count on the way is one. Otherwise it is not shown, and
+// what leads nowhere else is still not taken for garbage. Clearing lets the future go. (Another
+// thread can only make itself an owner through a weak pointer; it finds a future that is still
+// whole, or none.)
 #include "objects/convert/future.h"
 
 #include <structmember.h>
@@ -16,7 +17,7 @@
 #include <string>
 
 #include "objects/values/dtype.h"
-#include "opyard/value/dict_object.h"
+#include "opyard/detail/value/dict_object.h"
 #include "opyard/value/future_collect.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
@@ -77,10 +78,10 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return parts.future->completed() ? visit_result(parts, visit, arg) : 0;
 }
 
-// Empties the slot and gives what the wrapper had, for the caller to let go.
+// Empties the link and gives what the wrapper had, for the caller to let go.
 FutureParts take_parts(PyObject* self) noexcept {
   FutureParts& parts = parts_of(self);
-  if (parts.future) parts.future->object_slot().set_object_with_lock_held(nullptr);
+  if (parts.future) parts.future->object_link().set_object_with_lock_held(nullptr);
   return std::exchange(parts, FutureParts());
 }
 
@@ -266,11 +267,11 @@ CountedPtr<FutureObject> future_of(PyObject* self) {
 }
 
 Owned wrap(Runtime& runtime, CountedPtr<FutureObject> future) {
-  ObjectSlot& place = future->object_slot();
+  ObjectLink& place = future->object_link();
   if (void* const live = place.object(runtime.tag)) {
     return Owned::share(static_cast<PyObject*>(live));
   }
-  if (place.status(runtime.tag) != SlotStatus::TaggedByUs) place.claim(runtime.tag);
+  if (place.status(runtime.tag) != LinkStatus::TaggedByUs) place.claim(runtime.tag);
   Owned object = require(runtime, runtime.future_type->tp_alloc(runtime.future_type, 0));
   // The collector ran before this, if at all.
   auto* const wrapper = reinterpret_cast<FutureWrapper*>(object.get());

@@ -1,8 +1,8 @@
 // objects/convert/future.h: opyard.futures.Future, a face of a value/future_object.h in Python.
 //
 // A future has one wrapper while Python knows it: the one that comes back is the one that went in.
-// objects/convert/future.cpp has the type and its life, objects/convert/future_state.cpp what completes a future and
-// what came of it, objects/convert/future_callbacks.cpp what follows.
+// objects/convert/future.cpp has the type and its life, objects/convert/future_state.cpp what
+// completes a future and what came of it, objects/convert/future_callbacks.cpp what follows.
 //
 // Depends on: runtime/runtime.h, value/future_object.h.
 #pragma once
@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "opyard/value/future_object.h"
+#include "opyard/detail/value/future_object.h"
 
 namespace opyard::python {
 
@@ -37,8 +37,8 @@ struct FutureParts {
   CountedPtr<FutureObject> future;  // null once the collector has cleared it
   // Those that were added through this wrapper and have not run, and some that have.
   std::vector<CountedPtr<FutureCallback>> callbacks;
-  // The container that the future was completed with here, or was first read as, and its value; so that
-  // each reader gets the same list.
+  // The container that the future was completed with here, or was first read as, and its value; so
+  // that each reader gets the same list.
   PyObject* container = nullptr;
   Value container_value;
   // The exception of a failed future, once it was asked for.
@@ -56,7 +56,8 @@ inline bool is_future(const Runtime& runtime, PyObject* object) noexcept {
 inline FutureParts& parts_of(PyObject* self) noexcept {
   return reinterpret_cast<FutureWrapper*>(self)->parts;
 }
-// The future of a wrapper, with one more owner. Raises BadFuture where the collector has cleared it.
+// The future of a wrapper, with one more owner. Raises BadFuture where the collector has cleared
+// it.
 CountedPtr<FutureObject> future_of(PyObject* self);
 
 // The wrapper of a future: the one that there is, or a new one. With the GIL held.

@@ -1,8 +1,8 @@
 // objects/convert/future_state.cpp: completing a future from Python, waiting for it, and what came of it.
 //
-// [Signals] A wait gives the GIL up in slices, since a signal can be told to any thread of the process
-// and Python's handlers run only on the main one: there it looks for them after each slice, so that
-// Ctrl-C ends a wait within kSlice.
+// [Signals] A wait gives the GIL up in slices, since a signal can be told to any thread of the
+// process and Python's handlers run only on the main one: there it looks for them after each slice,
+// so that Ctrl-C ends a wait within kSlice.
 //
 // The GIL is let go while a future is completed, because C++ callbacks run then, which may wait for
 // a thread that needs it.

@@ -1,9 +1,9 @@
 // objects/convert/tensor_wrapper.cpp: Tensor.make_wrapper_subclass(): tensors without memory, of a class that defines what they are like.
 //
-// make_wrapper_subclass() gives an instance of a subclass that has a geometry, a dtype and a device, and
-// no elements: its class handles every operator. It may define sizes, strides, device and layout as
-// well; tensor/tensor_impl.h, [Policies], says what that means, and slots/metadata_slots.cpp how the
-// class is asked.
+// make_wrapper_subclass() gives an instance of a subclass that has a geometry, a dtype and a
+// device, and no elements: its class handles every operator. It may define sizes, strides, device
+// and layout as well; tensor/tensor_impl.h, [Policies], says what that means, and
+// vtable/metadata.cpp how the class is asked.
 #include "objects/convert/tensor_wrapper.h"
 
 #include "objects/convert/require_value.h"

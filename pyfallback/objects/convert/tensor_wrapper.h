@@ -1,7 +1,7 @@
 // objects/convert/tensor_wrapper.h: the method Tensor.make_wrapper_subclass().
 //
-// Its arguments are converted as those of operators are, which the room of the type itself does not know:
-// so the method is added to the type when that is made.
+// Its arguments are converted as those of operators are, which the room of the type itself does not
+// know: so the method is added to the type when that is made.
 //
 // Depends on: runtime/runtime.h.
 #pragma once

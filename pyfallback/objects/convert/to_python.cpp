@@ -11,7 +11,7 @@
 #include "objects/values/symbolic.h"
 #include "runtime/errors.h"
 
-#include "opyard/value/dict_object.h"
+#include "opyard/detail/value/dict_object.h"
 
 namespace opyard::python {
 namespace {

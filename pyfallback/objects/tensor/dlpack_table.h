@@ -7,8 +7,8 @@
 
 namespace opyard::python {
 
-// Makes it the attribute __dlpack_c_exchange_api__ of the type; opyard/tensor/dlpack_exchange.h says what it is. Throws
-// PythonErrorSet.
+// Makes it the attribute __dlpack_c_exchange_api__ of the type; opyard/tensor/dlpack_exchange.h
+// says what it is. Throws PythonErrorSet.
 void offer_exchange_table(PyTypeObject* type);
 
 }  // namespace opyard::python

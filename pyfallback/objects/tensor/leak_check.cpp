@@ -1,7 +1,8 @@
 // objects/tensor/leak_check.cpp: keeping account, and the report.
 //
-// Py_AtExit() functions run when the interpreter has ended, and its memory is still there. Of Python
-// objects the report says what was written down; of tensors, which are C++ objects, what they are.
+// Py_AtExit() functions run when the interpreter has ended, and its memory is still there. Of
+// Python objects the report says what was written down; of tensors, which are C++ objects, what
+// they are.
 #include "objects/tensor/leak_check.h"
 
 #include <cstdio>

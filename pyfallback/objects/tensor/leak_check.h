@@ -1,10 +1,11 @@
 // objects/tensor/leak_check.h: a report of what is left when the interpreter has ended.
 //
-// With OPYARD_LEAKCHECK=1 in the environment, objects are noted while they live: wrappers of tensors,
-// libraries with the operators that they define, Python functions that C++ keeps. After the interpreter has
-// ended, those that are left are printed to stderr; if none are, nothing is printed. Libraries that are alive
-// when the end begins are ended first, since a kernel keeps its module's variables, the library among them.
-// Without the variable this is a null pointer. Calls never look at it; allocating and registering do.
+// With OPYARD_LEAKCHECK=1 in the environment, objects are noted while they live: wrappers of
+// tensors, libraries with the operators that they define, Python functions that C++ keeps. After
+// the interpreter has ended, those that are left are printed to stderr; if none are, nothing is
+// printed. Libraries that are alive when the end begins are ended first, since a kernel keeps its
+// module's variables, the library among them. Without the variable this is a null pointer. Calls
+// never look at it; allocating and registering do.
 //
 // Depends on: nothing of ours.
 #pragma once

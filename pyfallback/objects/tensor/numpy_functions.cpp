@@ -1,7 +1,8 @@
 // objects/tensor/numpy_functions.cpp: looking NumPy's table up, once, and making arrays.
 //
-// [Places] The numbers are NumPy's promise to extension modules that were compiled long ago: those of
-// numpy/__multiarray_api.h. The first place tells the version of that promise, 1 or 2 in its uppermost byte.
+// [Places] The numbers are NumPy's promise to extension modules that were compiled long ago: those
+// of numpy/__multiarray_api.h. The first place tells the version of that promise, 1 or 2 in its
+// uppermost byte.
 #include "objects/tensor/numpy_functions.h"
 
 #include <cstddef>
@@ -68,7 +69,8 @@ int number_of(DType dtype) noexcept {
   }
 }
 
-// The module's capsule; null where there is none. Throws PythonErrorSet with what is no Exception, such as an interrupt.
+// The module's capsule; null where there is none. Throws PythonErrorSet with what is no Exception,
+// such as an interrupt.
 Owned find_capsule(const char* module) {
   const Owned numpy = Owned::steal(in_python([&] { return PyImport_ImportModule(module); }));
   Owned capsule = numpy ? Owned::steal(PyObject_GetAttrString(numpy.get(), "_ARRAY_API")) : Owned();

@@ -1,6 +1,7 @@
 // objects/tensor/tensor.cpp: the Tensor type as a whole.
 //
-// Its parts are in files of their own, see tensor_parts.h; the life of a wrapper is in tensor_life.cpp.
+// Its parts are in files of their own, see tensor_parts.h; the life of a wrapper is in
+// tensor_life.cpp.
 #include "objects/tensor/tensor.h"
 
 #include <structmember.h>

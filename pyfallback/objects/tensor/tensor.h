@@ -1,9 +1,10 @@
 // objects/tensor/tensor.h: the Python face of a tensor.
 //
-// A wrapper holds one Tensor. While it lives the TensorImpl's object slot leads back to it, so
-// wrapping the same tensor twice gives the same object. Where Python lets go of one that must not be
-// lost while C++ owners are left, the tensor keeps the wrapper instead: objects/tensor/tensor_life.cpp.
-// Exact wrappers come from, and go back to, a free list of the interpreter.
+// A wrapper holds one Tensor. While it lives the TensorImpl's object link leads back to it, so
+// wrapping the same tensor twice gives the same object. Where Python lets go of one that must not
+// be lost while C++ owners are left, the tensor keeps the wrapper instead:
+// objects/tensor/tensor_life.cpp. Exact wrappers come from, and go back to, a free list of the
+// interpreter.
 //
 // Depends on: runtime/runtime.h, tensor/tensor.h.
 #pragma once
@@ -23,8 +24,8 @@ struct TensorObject {
   bool finalized;        // the class's own __del__ has run
 };
 
-// Whether an object is a Tensor, exactly or by subclass. One that has no other bases has Tensor last but
-// one in the order of its bases; only for others that order is searched.
+// Whether an object is a Tensor, exactly or by subclass. One that has no other bases has Tensor
+// last but one in the order of its bases; only for others that order is searched.
 inline bool is_tensor(const Runtime& runtime, PyObject* object) noexcept {
   PyTypeObject* const type = Py_TYPE(object);
   if (type == runtime.tensor_type) return true;
@@ -56,13 +57,13 @@ PyObject* wrap_reference(Runtime& runtime, Tensor&& tensor);  // owned by the ca
 inline Owned wrap(Runtime& runtime, Tensor&& tensor) {
   return Owned::steal(wrap_reference(runtime, std::move(tensor)));
 }
-// The live wrapper that owns its tensor, lent; null where there is none, or where wrap() has more to do.
-// Raises InterpreterGone for a tensor of another interpreter.
+// The live wrapper that owns its tensor, borrowed; null where there is none, or where wrap() has
+// more to do. Raises InterpreterGone for a tensor of another interpreter.
 inline PyObject* find_wrapper(const Runtime& runtime, const Tensor& tensor) {
   if (!tensor.defined()) return nullptr;
-  const ObjectSlot& slot = tensor.impl()->object_slot();
-  auto* const live = static_cast<TensorObject*>(slot.object(runtime.tag));
-  if (live == nullptr || slot.owns_object() || Py_REFCNT(live) <= 0 || live->finalized)
+  const ObjectLink& link = tensor.impl()->object_link();
+  auto* const live = static_cast<TensorObject*>(link.object(runtime.tag));
+  if (live == nullptr || link.owns_object() || Py_REFCNT(live) <= 0 || live->finalized)
     return nullptr;
   return reinterpret_cast<PyObject*>(live);
 }
@@ -73,7 +74,8 @@ inline Owned wrap(Runtime& runtime, const Tensor& tensor) {  // without counting
 // A new wrapper of this subclass of Tensor. Raises BadArgument where the tensor has a wrapper.
 Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor);
 
-// A tensor of that class on the memory of another one. A class with a handler gives it the key Python.
+// A tensor of that class on the memory of another one. A class with a handler gives it the key
+// Python.
 Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data);
 
 // Makes the type and puts it into the runtime. With the GIL held; throws PythonErrorSet.

@@ -1,7 +1,7 @@
 // objects/tensor/tensor_container.cpp: length, t[index], t[index] = value, iteration.
 //
-// What an index means is decided in opyard/_tensor/indexing.py, which the package hands over as hooks
-// get_item(tensor, index) and set_item(tensor, index, value).
+// What an index means is decided in opyard/_tensor/indexing.py, which the package hands over as
+// hooks get_item(tensor, index) and set_item(tensor, index, value).
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "runtime/types.h"

@@ -24,8 +24,8 @@ Runtime& here() {
   return *runtime;
 }
 
-// The strides that the same elements have without gaps, in the same order in memory; empty where they
-// overlap or have gaps.
+// The strides that the same elements have without gaps, in the same order in memory; empty where
+// they overlap or have gaps.
 std::vector<std::int64_t> dense_strides(const Tensor& tensor) {
   const IntSpan sizes = tensor.sizes();
   std::vector<std::int64_t> strides(tensor.strides().begin(), tensor.strides().end());
@@ -137,8 +137,8 @@ PyObject* alias_tensor(PyObject* self, PyObject*) {
   });
 }
 
-// tensor._bytes(): the elements in row-major order, as a tensor of uint8; on the same memory where they
-// lie so.
+// tensor._bytes(): the elements in row-major order, as a tensor of uint8; on the same memory where
+// they lie so.
 PyObject* bytes_of_tensor(PyObject* self, PyObject*) {
   return entry_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);

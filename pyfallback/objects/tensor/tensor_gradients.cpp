@@ -1,9 +1,9 @@
 // objects/tensor/tensor_gradients.cpp: what a Tensor says of gradients.
 //
-// The library of gradients is loaded when it is first needed. Before, no tensor requires one, and that is
-// answered here; everything else asks the package, by the name of the attribute.
+// The library of gradients is loaded when it is first needed. Before, no tensor requires one, and
+// that is answered here; everything else asks the package, by the name of the attribute.
 #include "objects/tensor/tensor_parts.h"
-#include "opyard/registry/recorder.h"
+#include "opyard/detail/registry/recorder.h"
 #include "runtime/types.h"
 
 namespace opyard::python {

@@ -1,38 +1,39 @@
 // objects/tensor/tensor_life.cpp: the life of a wrapper.
 //
-// [Identity] A wrapper owns its tensor, and the tensor's object slot points back to it without
-// owning. So the slot never dangles: a tensor cannot die before its wrapper, and a dying
-// wrapper empties the slot before anything else can run.
+// [Identity] A wrapper owns its tensor, and the tensor's object link points back to it without
+// owning. So the link never dangles: a tensor cannot die before its wrapper, and a dying
+// wrapper empties the link before anything else can run.
 //
 //   Python ──owns──> TensorObject ──owns──> TensorImpl ──> Storage
 //                         ^                     │
-//                         └── object slot ──────┘   borrowed; null where no wrapper lives
-// A wrapper of wrap_untagged() is not in the slot, and its tensor is no interpreter's, until it gets an
+//                         └── object link ──────┘   borrowed; null where no wrapper lives
+// A wrapper of wrap_untagged() is not linked, and its tensor is no interpreter's, until it gets an
 // attribute; then it is as any other.
 //
 // [Keeping] Python may let go of a wrapper while C++ owners of its tensor are left. A plain one
 // dies, and nobody can tell it from the next one. One with something to lose, an instance of a
 // subclass, attributes, or weak references, is kept by the tensor instead: the arrows turn round.
 //
-//   C++ ──owns──> TensorImpl ──owns, object slot──> TensorObject ─ ─keeper─ ─> TensorImpl
+//   C++ ──owns──> TensorImpl ──owns, object link──> TensorObject ─ ─keeper─ ─> TensorImpl
 //
-// It turns back when the tensor is wrapped, and when the wrapper is reached by a weak reference. Where
-// C++ lets go first, the tensor is left to the wrapper (TensorImpl::end), which then dies as if Python
-// had let go of it last: its __del__ runs, its weak references end, once.
+// It turns back when the tensor is wrapped, and when the wrapper is reached by a weak reference.
+// Where C++ lets go first, the tensor is left to the wrapper (TensorImpl::end), which then dies as
+// if Python had let go of it last: its __del__ runs, its weak references end, once.
 //
 // For instances of subclasses the finaliser does it, which Python asks before it takes an object
 // apart; for exact wrappers the deallocator. The collector calls the finaliser, too, for wrappers
 // that only a cycle of Python's reaches; it has cleared their weak references by then.
 //
 // [Free list] A dead wrapper's memory waits for the next one: 64 of them an interpreter, exact type
-// only. Such memory is no object, but it keeps its reference to the type and is otherwise as it was made,
-// so that a next wrapper has nothing to store but its tensor: the count's lock instruction waits for
-// stores (bench row call).
+// only. Such memory is no object, but it keeps its reference to the type and is otherwise as it was
+// made, so that a next wrapper has nothing to store but its tensor: the count's lock instruction
+// waits for stores (bench row call).
 //
 // [Collection] An exact wrapper is tracked by the collector from its first attribute on: before, it
-// owns no Python object that it could close a cycle through. Attributes of a wrapper whose tensor has
-// C++ owners are not shown to the collector, which then takes them for reached from outside, as they are.
-// Owners can only let go while it runs, since coming takes the GIL. What lies in __slots__ is shown.
+// owns no Python object that it could close a cycle through. Attributes of a wrapper whose tensor
+// has C++ owners are not shown to the collector, which then takes them for reached from outside, as
+// they are. Owners can only let go while it runs, since coming takes the GIL. What lies in
+// __slots__ is shown.
 #include "objects/tensor/tensor.h"
 
 #include <new>
@@ -89,18 +90,18 @@ bool has_other_owners(const TensorObject& wrapper) noexcept {
   return wrapper.tensor.defined() && wrapper.tensor.impl()->owner_count() > 1;
 }
 
-// See [Keeping]. The slot takes over one reference to the wrapper, which may be gone afterwards: where
-// the other owners have let go meanwhile. An only owner has to count from now on, since the wrapper,
-// which is none, may add one at the same time.
+// See [Keeping]. The link takes over one reference to the wrapper, which may be gone afterwards:
+// where the other owners have let go meanwhile. An only owner has to count from now on, since the
+// wrapper, which is none, may add one at the same time.
 void leave_to_tensor(TensorObject& wrapper) noexcept {
   const Tensor tensor = std::move(wrapper.tensor);
   CountedAccess::watch(tensor.impl().get());
   wrapper.keeper = tensor.impl().get();
-  wrapper.keeper->object_slot().set_owns_object_with_lock_held(true);
+  wrapper.keeper->object_link().set_owns_object_with_lock_held(true);
 }
 
-// Turns it back. Whether the tensor was left to the wrapper: then who let go last gives the tensor's
-// reference to the wrapper back, else the caller does.
+// Turns it back. Whether the tensor was left to the wrapper: then who let go last gives the
+// tensor's reference to the wrapper back, else the caller does.
 bool return_from_tensor(TensorObject& wrapper) noexcept {
   bool was_left = false;
   TensorImpl* const keeper = std::exchange(wrapper.keeper, nullptr);
@@ -124,7 +125,7 @@ void run_finalizer_of_class(TensorObject& wrapper) noexcept {
   if (former != nullptr) restore_exception(former);
 }
 
-// See [Identity]. Weak references are told after the slot is empty, since their callbacks may
+// See [Identity]. Weak references are told after the link is empty, since their callbacks may
 // meet the tensor again and wrap it anew; the tensor goes last, since dropping it may run
 // anything.
 [[gnu::aligned(64)]] void deallocate(PyObject* self) {
@@ -135,15 +136,15 @@ void run_finalizer_of_class(TensorObject& wrapper) noexcept {
   const bool has_more = wrapper.weak_references != nullptr || wrapper.attributes != nullptr;
   if (__builtin_expect(has_more || type != runtime.tensor_type, 0)) {
     if (type == runtime.tensor_type && has_other_owners(wrapper) &&
-        wrapper.tensor.impl()->object_slot().holds(runtime.tag, self)) {
+        wrapper.tensor.impl()->object_link().holds(runtime.tag, self)) {
       Py_SET_REFCNT(self, 1);
       leave_to_tensor(wrapper);
       return;
     }
     PyObject_GC_UnTrack(self);
   }
-  ObjectSlot& slot = wrapper.tensor.impl()->object_slot();
-  if (slot.holds(runtime.tag, self)) slot.set_object_with_lock_held(nullptr);
+  ObjectLink& link = wrapper.tensor.impl()->object_link();
+  if (link.holds(runtime.tag, self)) link.set_object_with_lock_held(nullptr);
   if (__builtin_expect(has_more, 0)) {
     if (wrapper.weak_references != nullptr) PyObject_ClearWeakRefs(self);
     Py_CLEAR(wrapper.attributes);
@@ -174,22 +175,23 @@ int clear(PyObject* self) {
   return 0;
 }
 
-// See [Identity]. Where another interpreter was first, or the tensor was wrapped once more, it stays outside.
+// See [Identity]. Where another interpreter was first, or the tensor was wrapped once more, it
+// stays outside.
 OPYARD_COLD void put_into_slot(TensorObject& wrapper) noexcept {
   Runtime& runtime = *wrapper.runtime;
-  ObjectSlot& slot = wrapper.tensor.impl()->object_slot();
+  ObjectLink& link = wrapper.tensor.impl()->object_link();
   try {
-    slot.claim(runtime.tag);
+    link.claim(runtime.tag);
   } catch (const Error&) {
     return;
   }
-  if (slot.object(runtime.tag) == nullptr) slot.set_object_with_lock_held(&wrapper);
+  if (link.object(runtime.tag) == nullptr) link.set_object_with_lock_held(&wrapper);
 }
 
 // See [Collection].
 void track_attributes(PyObject* self) noexcept {
   const Tensor& tensor = wrapper_of(self).tensor;
-  if (tensor.defined() && tensor.impl()->object_slot().tag() == nullptr) {
+  if (tensor.defined() && tensor.impl()->object_link().tag() == nullptr) {
     put_into_slot(wrapper_of(self));
   }
   if (wrapper_of(self).attributes != nullptr && PyObject_GC_IsTracked(self) == 0) {
@@ -203,14 +205,14 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   return failed;
 }
 
-// The wrapper in the slot, or null. One whose deallocation has begun does not count.
-Owned find_live(Runtime& runtime, ObjectSlot& slot, Tensor& tensor) {
-  auto* const live = static_cast<PyObject*>(slot.object(runtime.tag));
+// The linked wrapper, or null. One whose deallocation has begun does not count.
+Owned find_live(Runtime& runtime, ObjectLink& link, Tensor& tensor) {
+  auto* const live = static_cast<PyObject*>(link.object(runtime.tag));
   if (live == nullptr) return {};
-  if (slot.owns_object()) {
+  if (link.owns_object()) {
     TensorObject& wrapper = wrapper_of(live);
     wrapper.keeper = nullptr;
-    slot.set_owns_object_with_lock_held(false);
+    link.set_owns_object_with_lock_held(false);
     wrapper.tensor = std::move(tensor);
     clear_finalized(live);
     return Owned::steal(live);
@@ -221,24 +223,24 @@ Owned find_live(Runtime& runtime, ObjectSlot& slot, Tensor& tensor) {
   return Owned::share(live);
 }
 
-// What wrap_reference() leaves: the undefined tensor, one with a wrapper, one that others may tag, and
-// where no memory waits.
+// What wrap_reference() leaves: the undefined tensor, one with a wrapper, one that others may tag,
+// and where no memory waits.
 [[gnu::noinline]] PyObject* wrap_otherwise(Runtime& runtime, Tensor&& tensor) {
   if (!tensor.defined()) return Py_NewRef(Py_None);
-  ObjectSlot& slot = tensor.impl()->object_slot();
-  if (Owned live = find_live(runtime, slot, tensor)) return live.release();
-  SlotStatus status = slot.status(runtime.tag);
-  if (status == SlotStatus::MaybeUntagged) {
+  ObjectLink& link = tensor.impl()->object_link();
+  if (Owned live = find_live(runtime, link, tensor)) return live.release();
+  LinkStatus status = link.status(runtime.tag);
+  if (status == LinkStatus::MaybeUntagged) {
     if (tensor.impl()->is_unshared()) {
-      status = SlotStatus::DefinitelyUntagged;
+      status = LinkStatus::DefinitelyUntagged;
     } else {
       tensor.impl()->storage()->settle();  // Python may do anything to the array that it stands for
-      slot.claim(runtime.tag);
-      status = SlotStatus::TaggedByUs;
+      link.claim(runtime.tag);
+      status = LinkStatus::TaggedByUs;
     }
   }
   TensorObject* const wrapper = take_memory(runtime);
-  slot.init(runtime.tag, wrapper, status);
+  link.init(runtime.tag, wrapper, status);
   new (&wrapper->tensor) Tensor(std::move(tensor));
   return object_of(*wrapper);
 }
@@ -292,12 +294,12 @@ void return_left_wrapper(PyObject* object) noexcept {
 // See operators/direct_call.cpp, [Places].
 [[gnu::aligned(64)]] PyObject* wrap_reference(Runtime& runtime, Tensor&& tensor) {
   if (tensor.defined() && runtime.free_tensor_count > 0) {
-    ObjectSlot& slot = tensor.impl()->object_slot();
-    const bool is_ours = slot.holds(runtime.tag, nullptr);
-    if (is_ours || (slot.tag() == nullptr && tensor.impl()->is_unshared())) {
+    ObjectLink& link = tensor.impl()->object_link();
+    const bool is_ours = link.holds(runtime.tag, nullptr);
+    if (is_ours || (link.tag() == nullptr && tensor.impl()->is_unshared())) {
       TensorObject* const wrapper = take_kept_memory(runtime);
-      slot.init(runtime.tag, wrapper,
-                is_ours ? SlotStatus::TaggedByUs : SlotStatus::DefinitelyUntagged);
+      link.init(runtime.tag, wrapper,
+                is_ours ? LinkStatus::TaggedByUs : LinkStatus::DefinitelyUntagged);
       new (&wrapper->tensor) Tensor(std::move(tensor));
       return reinterpret_cast<PyObject*>(wrapper);
     }
@@ -312,16 +314,16 @@ Owned wrap_untagged(Runtime& runtime, Tensor&& tensor) {
 }
 
 Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor) {
-  ObjectSlot& slot = tensor.impl()->object_slot();
-  if (const Owned live = find_live(runtime, slot, tensor)) refuse_second_object(type, live.get());
-  if (slot.status(runtime.tag) != SlotStatus::TaggedByUs) slot.claim(runtime.tag);
+  ObjectLink& link = tensor.impl()->object_link();
+  if (const Owned live = find_live(runtime, link, tensor)) refuse_second_object(type, live.get());
+  if (link.status(runtime.tag) != LinkStatus::TaggedByUs) link.claim(runtime.tag);
   Owned made = checked(type->tp_alloc(type, 0));
   TensorObject& wrapper = wrapper_of(made.get());
   type->tp_finalize = finalize_tensor;  // a class beside this one may have put its own there
   clear_parts(wrapper, runtime);
   if (leak_check != nullptr) leak_check->add(LeakCheck::Kind::Tensor, made.get(), "");
   new (&wrapper.tensor) Tensor(std::move(tensor));
-  slot.set_object_with_lock_held(made.get());
+  link.set_object_with_lock_held(made.get());
   return made;
 }
 

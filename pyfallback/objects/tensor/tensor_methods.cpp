@@ -12,7 +12,7 @@
 #include "objects/tensor/traced_read.h"
 #include "objects/values/integer.h"
 #include "objects/values/symbolic.h"
-#include "opyard/slot/modes.h"
+#include "opyard/thread/modes.h"
 #include "opyard/value/sym_tensor.h"
 #include "runtime/types.h"
 
@@ -234,7 +234,8 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 }  // namespace
 
-// Where NumPy is to be asked in Python, by way of a memoryview, which keeps the tensor alive as the array's base.
+// Where NumPy is to be asked in Python, by way of a memoryview, which keeps the tensor alive as the
+// array's base.
 Owned to_array(PyObject* self) {
   const Tensor& tensor = tensor_unchecked(self);
   note_read(self, "numpy()");

@@ -1,8 +1,9 @@
 // objects/tensor/tensor_number.cpp: arithmetic: each symbol is a call of one aten operator.
 //
-// [Operands] The other operand is a Tensor, a number (bool, int, float, a scalar of NumPy), or an array of
-// another library on either side, which becomes a Tensor on its memory: so is the result. Bytes are no array
-// here. For anything else the answer is NotImplemented, and Python asks the other operand.
+// [Operands] The other operand is a Tensor, a number (bool, int, float, a scalar of NumPy), or an
+// array of another library on either side, which becomes a Tensor on its memory: so is the result.
+// Bytes are no array here. For anything else the answer is NotImplemented, and Python asks the
+// other operand.
 //
 // [Reflected] A number on the left meets a tensor on the right:
 //   + * & | ^   the operands change places

@@ -1,6 +1,7 @@
 // objects/tensor/tensor_parts.h: the Tensor type in parts, one for each file that implements some.
 //
-// tensor.cpp puts the parts together; foreign_results.cpp makes arrays of tensors; nobody else needs this.
+// tensor.cpp puts the parts together; foreign_results.cpp makes arrays of tensors; nobody else
+// needs this.
 //
 // Depends on: objects/tensor/tensor.h.
 #pragma once
@@ -54,7 +55,8 @@ bool is_number(PyObject* object) noexcept;
 Owned plain_number(PyObject* number);
 // Such a number as a tensor without dimensions that promotes beside `other` as the number would.
 Owned number_beside(Runtime& runtime, PyObject* number, const Tensor& other);
-// An array of another library as a Tensor on its memory; null for what is none. Raises what stands in the way.
+// An array of another library as a Tensor on its memory; null for what is none. Raises what stands
+// in the way.
 Owned find_array_operand(Runtime& runtime, PyObject* object);
 // Raises Unsupported, naming `what`, for a dtype that the buffer protocol cannot name.
 void require_buffer_format(const Tensor& tensor, const char* what);
@@ -87,7 +89,8 @@ PyObject* tensor_register_hook(PyObject* self, PyObject* args, PyObject* kwargs)
 extern PyMethodDef tensor_methods[];
 // Whether a mode of this thread, or the tensor's class, sees the calls that it makes.
 bool is_listened_to(PyObject* self) noexcept;
-// The element of a one-element tensor, as a Python number; by aten::item if someone listens. Raises BadValue, Unsupported.
+// The element of a one-element tensor, as a Python number; by aten::item if someone listens. Raises
+// BadValue, Unsupported.
 Owned only_element(PyObject* self, const char* what);
 // A NumPy array on the memory of a tensor. Raises Unsupported, BadValue; throws PythonErrorSet.
 Owned to_array(PyObject* self);
@@ -108,11 +111,11 @@ PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* dlpack_device(PyObject* self, PyObject*);
 PyObject* import_dlpack(PyObject* module, PyObject* source);
 PyObject* tensor_for(PyObject* module, PyObject* object);
-// The copy to read in place of an array, or null; see objects/arrays/beyond_memory.h. Raises what resolve() does, behind
-// `what`.
+// The copy to read in place of an array, or null; see objects/arrays/beyond_memory.h. Raises what
+// resolve() does, behind `what`.
 Owned require_only_memory(const BeyondMemory* beyond, PyObject* source, const char* what);
-// A tensor on the memory of an object with __dlpack__ or a capsule, also with strides below zero. If the array is more than
-// its memory, on that of a copy, which refuses to be written.
+// A tensor on the memory of an object with __dlpack__ or a capsule, also with strides below zero.
+// If the array is more than its memory, on that of a copy, which refuses to be written.
 Tensor take_dlpack(Runtime& runtime, PyObject* source);
 
 // tensor_numpy.cpp, tensor_construct.cpp: functions of the module.

@@ -1,7 +1,8 @@
 // objects/values/refusals.h: why an object is no value of a schema type.
 //
-// to_value() (objects/convert/convert.h) throws these for an object that is of the right kind and still not
-// accepted. It does not know which argument or result the object is; its caller does, and says so.
+// to_value() (objects/convert/convert.h) throws these for an object that is of the right kind and
+// still not accepted. It does not know which argument or result the object is; its caller does, and
+// says so.
 //
 // Depends on: base/error.h.
 #pragma once
@@ -25,8 +26,8 @@ struct WrongElement {
   std::string accepted;  // the schema type that it should have been of
 };
 
-// A text or a number of the right kind that names nothing, such as a device that does not exist. If another
-// type may take the object, the search goes on.
+// A text or a number of the right kind that names nothing, such as a device that does not exist. If
+// another type may take the object, the search goes on.
 struct NamesNothing : Error {
   explicit NamesNothing(const Error& error) noexcept : Error(error) {}
 };

@@ -1,12 +1,12 @@
 // objects/values/symbolic.cpp: nodes that Python reasons with, seen from C++, and the other way round.
 //
-// [Both ways] A PythonNode owns a Python object and calls its methods. A _C.SymNode owns a node of C++
-// and has these methods. Neither is ever wrapped in the other: what goes out is what came in.
+// [Both ways] A PythonNode owns a Python object and calls its methods. A _C.SymNode owns a node of
+// C++ and has these methods. Neither is ever wrapped in the other: what goes out is what came in.
 #include "objects/values/symbolic.h"
 
 #include <new>
 
-#include "opyard/slot/interpreter_object.h"
+#include "opyard/interpreter/interpreter_object.h"
 #include "runtime/clear.h"
 #include "runtime/enter_python.h"
 #include "runtime/types.h"

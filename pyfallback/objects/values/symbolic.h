@@ -1,9 +1,9 @@
 // objects/values/symbolic.h: symbolic numbers in Python: opyard.SymInt, SymFloat, SymBool, and their nodes.
 //
-// The three classes are Python's (opyard/_tensor/symbolic.py); each holds a node. A node is any object with
-// the methods of value/sym_ops.def and value/sym_node.h by name: C++ sees it through a node of its own,
-// which calls them. A node of C++ is seen from Python as a _C.SymNode. Either way a number that went
-// out and came back has the node that it had.
+// The three classes are Python's (opyard/_tensor/symbolic.py); each holds a node. A node is any
+// object with the methods of value/sym_ops.def and value/sym_node.h by name: C++ sees it through a
+// node of its own, which calls them. A node of C++ is seen from Python as a _C.SymNode. Either way
+// a number that went out and came back has the node that it had.
 //
 // Depends on: runtime/runtime.h, value/sym.h.
 #pragma once

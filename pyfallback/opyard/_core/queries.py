@@ -181,7 +181,7 @@ def set_report_error_callback(op: object, fn: "Callable[[str], object] | None") 
 
 # Watching ----------------------------------------------------------------------------------
 
-# The trace is on where it was switched on, by the environment or set_dispatch_trace(), or while a
+# The trace is on where it was switched on, by the environment or set_dispatch_log(), or while a
 # DispatchTrace is open on any thread. None: nobody has asked yet which.
 _switched_on: "bool | None" = None
 _open_traces = 0
@@ -194,14 +194,14 @@ def _change_trace(on: "bool | None", opened: int) -> None:
 
     with _trace_lock:
         if _switched_on is None:
-            _switched_on = _bind.dispatch_trace()
+            _switched_on = _bind.dispatch_log()
         if on is not None:
             _switched_on = on
         _open_traces += opened
-        _bind.set_dispatch_trace(_switched_on or _open_traces > 0)
+        _bind.set_dispatch_log(_switched_on or _open_traces > 0)
 
 
-def set_dispatch_trace(on: bool) -> None:
+def set_dispatch_log(on: bool) -> None:
     """Shows where every call of the process goes on the standard error stream, or no more.
 
     One line a kernel, " [callBoxed] op=[demo::twice], key=[CPU]", behind as many spaces as calls
@@ -212,7 +212,7 @@ def set_dispatch_trace(on: bool) -> None:
 
 
 class DispatchTrace:
-    """Shows the calls of a with block, as set_dispatch_trace() does, on all threads."""
+    """Shows the calls of a with block, as set_dispatch_log() does, on all threads."""
 
     def __enter__(self) -> "DispatchTrace":
         _change_trace(None, 1)

@@ -1,8 +1,9 @@
 // consumer.cpp: the smallest program that uses Opyard and a library of operators from outside: it
-// loads the library that it is given, calls an operator of it, and prints the version and the result.
+// loads the library that it is given, calls an operator of it, and prints the version and the
+// result.
+#include <opyard/detail/registry/typed.h>
 #include <opyard/library.h>
 #include <opyard/plugin/plugin.h>
-#include <opyard/registry/typed.h>
 #include <opyard/version.h>
 
 #include <cstdio>

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "opyard/autograd/function.h"
+#include "opyard/detail/registry/recorder.h"
 #include "opyard/jit/code.h"
 #include "opyard/registry/operator.h"
-#include "opyard/registry/recorder.h"
 
 namespace opyard::autograd {
 

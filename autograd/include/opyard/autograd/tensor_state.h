@@ -19,7 +19,7 @@
 
 #include "opyard/autograd/accumulate.h"
 #include "opyard/autograd/function.h"
-#include "opyard/base/set_once.h"
+#include "opyard/detail/base/set_once.h"
 
 namespace opyard::autograd {
 

@@ -87,7 +87,8 @@ class OPYARD_API Counted {
   mutable std::atomic<bool> watched_{false};
 };
 
-// For the few places that keep an owner in bytes of their own: Value and the C API; and for WeakPtr.
+// For the few places that keep an owner in bytes of their own: Value and the C API; and for
+// WeakPtr.
 struct CountedAccess {
   static void retain(const Counted* object) noexcept { object->retain(); }
   static void release(const Counted* object) noexcept { object->release(); }

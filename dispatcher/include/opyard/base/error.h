@@ -2,7 +2,7 @@
 //
 // Inside C++ a failure is an exception of type opyard::Error. At the C and Python
 // borders it becomes a status code plus one error kept per thread, because neither
-// a C caller nor a CPython slot may see a C++ exception fly past. A failure of our
+// a C caller nor a function of a CPython type may see a C++ exception fly past. A failure of our
 // own making is OPYARD_ASSERT, whose text says that it is our bug.
 //
 // A reader who only throws needs fail() and OPYARD_CHECK. A reader who writes a

@@ -51,8 +51,8 @@ OPYARD_API void warn_at_once(WarningKind kind, const std::string& message);
 OPYARD_API bool set_warn_always(bool always) noexcept;
 OPYARD_API bool warn_always() noexcept;
 
-// What a destructor has to say. The handler neither waits, nor throws, nor runs code of a user where
-// it cannot be sure that this is the place: it says the message later.
+// What a destructor has to say. The handler neither waits, nor throws, nor runs code of a user
+// where it cannot be sure that this is the place: it says the message later.
 using LateWarningHandler = void (*)(const std::string& message) noexcept;
 OPYARD_API LateWarningHandler set_late_warning_handler(LateWarningHandler handler) noexcept;
 

@@ -33,19 +33,19 @@
 // Everything else has no C signature, a view as a result among it: a C function cannot keep the
 // memory of an argument alive. The refusal says which argument it is about.
 //
-// [Ownership] What an argument points to is lent for the call: it is neither written to, unless it
-// is a DLTensor* of Tensor(a!), nor kept. Texts are UTF-8, end with a zero byte and have none
+// [Ownership] What an argument points to is borrowed for the call: it is neither written to, unless
+// it is a DLTensor* of Tensor(a!), nor kept. Texts are UTF-8, end with a zero byte and have none
 // inside. A result of char** or T** is memory from malloc(), which the receiver frees with free(),
 // null being the empty list; a DLManagedTensorVersioned* is given back through its deleter. Tensors
 // lie on the cpu.
 //
 // [Failure] A function that returns a status fails by another one than OPYARD_OK, and then its
-// out-pointers are not looked at; it may leave a text with opyard_set_error(). Any function fails by
-// leaving an error: one that is there when the function returns is raised, whatever it returned. So
-// an operator that failed as a callback in a C library fails the kernel that called this library,
-// with its own error, also where the library knows nothing of it; a function that knows better calls
-// opyard_clear_error(). An operator that fails as a C function without a status returns a NaN, 0
-// or false and leaves its error to opyard_last_error().
+// out-pointers are not looked at; it may leave a text with opyard_set_error(). Any function fails
+// by leaving an error: one that is there when the function returns is raised, whatever it returned.
+// So an operator that failed as a callback in a C library fails the kernel that called this
+// library, with its own error, also where the library knows nothing of it; a function that knows
+// better calls opyard_clear_error(). An operator that fails as a C function without a status
+// returns a NaN, 0 or false and leaves its error to opyard_last_error().
 //
 // Depends on: registry/library.h, ffi/c_error.h.
 #pragma once
@@ -72,7 +72,8 @@ enum class CForm : std::uint8_t {
   // Without a return value where Standard has a status: void scale(DLTensor* x, double factor).
   Void,
   // What qsort(), bsearch() and the like call, for an operator of two arguments of one number type
-  // T and a result of int: int compare(const T*, const T*) gives -1, 0 or 1, the sign of the result.
+  // T and a result of int: int compare(const T*, const T*) gives -1, 0 or 1, the sign of the
+  // result.
   Comparator,
 };
 
@@ -85,7 +86,8 @@ OPYARD_API CForm parse_c_form(std::string_view name);
 // errors call it: "scale of libdemo.so". Only calls of this very operator reach it: where the
 // name is defined anew with another schema, they raise BadSignature.
 //
-// With Gil::Released the function runs with the lock of the interpreter released: see slot/gil.h.
+// With Gil::Released the function runs with the lock of the interpreter released: see
+// interpreter/gil.h.
 //
 // Raises Unsupported where the schema has no such signature, BadArgument for a null address.
 OPYARD_API Kernel c_kernel(const Operator& op, const void* function, std::string shown,
@@ -147,10 +149,10 @@ struct LettersOf<R(A...)> {
 // An operator as a C function. The address is good as long as this object lives, on any thread;
 // what calls it must have ended before. It calls the operator through dispatch, as everyone does.
 //
-// No exception leaves it; see [Failure] above. Once the operator is gone it fails with OperatorGone,
-// and where the kernel is a Python function after the interpreter's end, with InterpreterGone. What
-// its caller lends is taken back at the end of the call: a kernel that kept a tensor argument, or
-// returned a view of one, makes the call fail with BadReturn.
+// No exception leaves it; see [Failure] above. Once the operator is gone it fails with
+// OperatorGone, and where the kernel is a Python function after the interpreter's end, with
+// InterpreterGone. What its caller exports is taken back at the end of the call: a kernel that kept
+// a tensor argument, or returned a view of one, makes the call fail with BadReturn.
 class OPYARD_API CFunction {
  public:
   // Raises Unsupported where the schema has no such signature, bad_alloc.
@@ -189,7 +191,8 @@ inline CFunction c_function(const Operator& op, CForm form = CForm::Standard) {
   return CFunction(op, form);
 }
 
-// "double cosine(double x)": what a C function must look like to serve the operator. Raises Unsupported.
+// "double cosine(double x)": what a C function must look like to serve the operator. Raises
+// Unsupported.
 OPYARD_API std::string c_prototype(const Operator& op, CForm form = CForm::Standard);
 
 }  // namespace opyard

@@ -1,7 +1,7 @@
 // opyard/observe/instruction_listener.h: being told of each instruction of a graph, on every thread.
 //
-// There is one listener at most, a profile. While there is none, a run of a graph costs one load more, and an
-// instruction nothing.
+// There is one listener at most, a profile. While there is none, a run of a graph costs one load
+// more, and an instruction nothing.
 //
 // Depends on: base/export.h.
 #pragma once
@@ -20,7 +20,8 @@ struct ToldInstruction {
   std::atomic<std::uint32_t>& note;
   const void* code;
   const void* instruction;
-  // What it does, and where: "%3 : Tensor = aten::mul(%x, %w) (stage 0, model:3:5)". Raises bad_alloc.
+  // What it does, and where: "%3 : Tensor = aten::mul(%x, %w) (stage 0, model:3:5)". Raises
+  // bad_alloc.
   std::string (*describe)(const ToldInstruction& told);
 };
 

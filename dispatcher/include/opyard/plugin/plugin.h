@@ -52,9 +52,9 @@ OPYARD_API std::string to_string(const UnloadReport& report);
 OPYARD_API UnloadReport unload_and_report(const std::string& path);
 
 // Loads the plugins that OPYARD_LIBRARIES names, paths with colons between them, at the first call
-// with the variable set; later ones do nothing. `import opyard` does this; a C++ program calls it where it
-// wants that. One that cannot be loaded is skipped: gives its error, and warns of it. Programs that
-// run with more rights than their user ignore the variable.
+// with the variable set; later ones do nothing. `import opyard` does this; a C++ program calls it
+// where it wants that. One that cannot be loaded is skipped: gives its error, and warns of it.
+// Programs that run with more rights than their user ignore the variable.
 OPYARD_API std::vector<std::string> load_environment_libraries();
 
 // The paths of the loaded plugins, in order of loading, made absolute.

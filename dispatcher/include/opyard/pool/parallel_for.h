@@ -4,13 +4,14 @@
 //     for (std::int64_t i = begin; i < end; ++i) out[i] = std::exp(in[i]);
 //   });
 //
-// The body is called with ranges that cover [begin, end) once, each of at least `grain` iterations but
-// for the last. The calling thread takes part, and all calls of the body have returned when the loop
-// does. Each thread has the caller's keys, modes and gradient mode meanwhile. A loop inside of a body runs on its thread
-// alone. The lock of an interpreter, if the caller holds it, is released while it waits for others.
+// The body is called with ranges that cover [begin, end) once, each of at least `grain` iterations
+// but for the last. The calling thread takes part, and all calls of the body have returned when the
+// loop does. Each thread has the caller's keys, modes and gradient mode meanwhile. A loop inside of
+// a body runs on its thread alone. The lock of an interpreter, if the caller holds it, is released
+// while it waits for others.
 //
-// What a body throws comes out of the loop, the first if there are several; ranges that were not begun
-// by then are left out. See pool/pool.h for the threads.
+// What a body throws comes out of the loop, the first if there are several; ranges that were not
+// begun by then are left out. See pool/pool.h for the threads.
 //
 // Depends on: pool/pool.h.
 #pragma once

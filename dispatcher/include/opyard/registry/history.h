@@ -1,6 +1,6 @@
 // opyard/registry/history.h: what was registered and taken back, in order.
 //
-//   for (const RegistryEvent& event : Registry::instance().history()) …
+//   for (const RegistryEvent& event : inspect::history()) …
 //
 // The registry remembers its last kHistoryLength changes, numbered from 1 without gaps. Names and
 // provenances that are longer than kHistoryText bytes are cut at their beginning.

@@ -11,18 +11,18 @@
 // with, and the parameter is no part of the operator's signature.
 //
 // [Plain functions] One that takes no key set stands in its record as it is, and is called with two
-// arguments more than it has: context and key set, which come last. x86-64 and AArch64 pass arguments
-// from the left and let the caller clear them away, so it does not notice. The language does not
-// promise that; elsewhere a thunk stands in between. It would cost 2 ns in a call of 12 where the
-// result is returned in memory, as a Tensor is, since GCC makes no jump of such a call: run the bench
-// row typed_counted before undoing this.
+// arguments more than it has: context and key set, which come last. x86-64 and AArch64 pass
+// arguments from the left and let the caller clear them away, so it does not notice. The language
+// does not promise that; elsewhere a thunk stands in between. It would cost 2 ns in a call of 12
+// where the result is returned in memory, as a Tensor is, since GCC makes no jump of such a call:
+// run the bench row typed_counted before undoing this.
 //
 // [Lasting functions] A function, with a key set or without, uses nothing that could be freed while
-// it runs: its code stays mapped, and the context of its thunk is its address. So a call has left the
-// table before it begins, and is a jump: the store that says so would otherwise stand between the
-// lock instructions of kernel and caller, and cost 2.8 ns of 14.
+// it runs: its code stays mapped, and the context of its thunk is its address. So a call has left
+// the table before it begins, and is a jump: the store that says so would otherwise stand between
+// the lock instructions of kernel and caller, and cost 2.8 ns of 14.
 //
-// Depends on: registry/types.h, registry/record.h, registry/operator.h, slot/gil.h.
+// Depends on: registry/types.h, registry/record.h, registry/operator.h, interpreter/gil.h.
 #pragma once
 
 #include <memory>
@@ -32,10 +32,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "opyard/detail/registry/record.h"
+#include "opyard/detail/registry/types.h"
+#include "opyard/interpreter/gil.h"
 #include "opyard/registry/operator.h"
-#include "opyard/registry/record.h"
-#include "opyard/registry/types.h"
-#include "opyard/slot/gil.h"
 
 namespace opyard {
 
@@ -59,8 +59,9 @@ template <typename T>
 inline constexpr bool kMayBeTensor = std::is_same_v<std::remove_cvref_t<T>, Tensor> ||
                                      std::is_same_v<std::remove_cvref_t<T>, std::optional<Tensor>>;
 
-// An argument of a kernel that runs without the lock of the interpreter: memory that is lent, of which only its lender knows
-// all (tensor/lent_tensor.h), belongs to the call from here on, so that nobody has to be asked inside.
+// An argument of a kernel that runs without the lock of the interpreter: memory that is exported,
+// of which only its exporter knows all (tensor/exported_tensor.h), belongs to the call from here
+// on, so that nobody has to be asked inside.
 template <typename T>
 void settle(const T& argument) {
   if constexpr (std::is_same_v<T, Tensor>) {
@@ -95,8 +96,9 @@ struct Unboxed {
       typed(pass<A>(std::get<I>(held))..., record.context, keys);
       stack.drop(sizeof...(A));
     } else {
-      // A returned reference is one of the arguments: it is counted before they are dropped. Whoever
-      // holds what was moved from has to look at it again, so a tensor is a value from the start.
+      // A returned reference is one of the arguments: it is counted before they are dropped.
+      // Whoever holds what was moved from has to look at it again, so a tensor is a value from the
+      // start.
       using Result = std::remove_cvref_t<R>;
       if constexpr (std::is_same_v<Result, Tensor> && sizeof...(A) > 0) {
         stack.replace(arguments, Value(typed(pass<A>(std::get<I>(held))..., record.context, keys)));
@@ -225,8 +227,8 @@ struct ThunkOf<F, Unboxed<R, A...>> {
     constexpr auto constant = function;
     return Callable::invoke(constant, keys, std::forward<A>(arguments)...);
   }
-  // The first two with the lock of the interpreter released: see slot/gil.h. A result is made before
-  // the lock is taken again.
+  // The first two with the lock of the interpreter released: see interpreter/gil.h. A result is
+  // made before the lock is taken again.
   static R released_through_pointer(A... arguments, void* context, DispatchKeySet keys) {
     (settle(arguments), ...);
     const GilReleased released;
@@ -250,15 +252,15 @@ class Kernel {
     if (function == nullptr) refuse_null();
     using F = R (*)(A...);
     Kernel kernel = shaped<F>();
+    kernel.record_->call_as = CallAs::Direct;
     if constexpr (kStandsAsItIs<F>) {
       kernel.record_->typed = reinterpret_cast<TypedFunction>(function);
     } else {
       using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
       kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::through_pointer);
       kernel.record_->context = reinterpret_cast<void*>(function);
-      kernel.record_->keyed = detail::CallableOf<F>::takes_keys;
+      if (detail::CallableOf<F>::takes_keys) kernel.record_->call_as = CallAs::DirectWithKeys;
     }
-    kernel.record_->lasting = true;
     return kernel;
   }
 
@@ -266,15 +268,15 @@ class Kernel {
   static Kernel from() {
     using F = std::remove_const_t<decltype(function)>;
     Kernel kernel = shaped<F>();
+    kernel.record_->call_as = CallAs::Direct;
     if constexpr (kStandsAsItIs<F>) {
       kernel.record_->typed = reinterpret_cast<TypedFunction>(function);
     } else {
       using Thunk = detail::ThunkOf<F, typename detail::CallableOf<F>::Shape>;
       kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::template direct<function>);
       kernel.record_->context = reinterpret_cast<void*>(function);
-      kernel.record_->keyed = detail::CallableOf<F>::takes_keys;
+      if (detail::CallableOf<F>::takes_keys) kernel.record_->call_as = CallAs::DirectWithKeys;
     }
-    kernel.record_->lasting = true;
     return kernel;
   }
 
@@ -290,9 +292,9 @@ class Kernel {
     return kernel;
   }
 
-  // A function, lambda or function object that runs with the lock of the interpreter released, however
-  // it is called: it touches nothing that belongs to an interpreter. Raises BadRegistration for a null
-  // pointer.
+  // A function, lambda or function object that runs with the lock of the interpreter released,
+  // however it is called: it touches nothing that belongs to an interpreter. Raises BadRegistration
+  // for a null pointer.
   template <typename F>
   static Kernel released(F&& function) {
     Kernel kernel = from(std::forward<F>(function));
@@ -305,7 +307,7 @@ class Kernel {
       const Function pointer = function;
       kernel.record_->typed = reinterpret_cast<TypedFunction>(&Thunk::released_through_pointer);
       kernel.record_->context = reinterpret_cast<void*>(pointer);
-      kernel.record_->keyed = false;  // a call goes to the thunk
+      kernel.record_->call_as = CallAs::Direct;  // a call goes to the thunk
     }
     kernel.record_->releases_gil = true;
     return kernel;
@@ -314,9 +316,9 @@ class Kernel {
   // Raises BadRegistration for a null pointer.
   OPYARD_API static Kernel boxed(BoxedKernel function, Gil gil = Gil::Kept);
   OPYARD_API static Kernel fallthrough();
-  // A boxed function with a context of its own, destroyed once no call can use it; one that is marked
-  // Released releases the lock itself. If this raises bad_alloc, or BadRegistration for a null
-  // function, the context is still the caller's.
+  // A boxed function with a context of its own, destroyed once no call can use it; one that is
+  // marked Released releases the lock itself. If this raises bad_alloc, or BadRegistration for a
+  // null function, the context is still the caller's.
   OPYARD_API static Kernel with_context(BoxedFunction function, void* context,
                                         void (*destroy)(void*), Gil gil = Gil::Kept);
 

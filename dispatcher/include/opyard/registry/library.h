@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "opyard/detail/registry/typed.h"
 #include "opyard/registry/registry.h"
-#include "opyard/registry/typed.h"
 #include "opyard/schema/parse.h"
 
 namespace opyard {
@@ -31,8 +31,9 @@ enum class LibraryKind { Def, Fragment, Impl };
 class OPYARD_API Library {
  public:
   // `key` only with Impl. Raises BadRegistration for a namespace that is no identifier, for one
-  // that another Def library holds, for the namespace "_" where operators are defined, and for a key there.
-  // Where `interpreter` is given, what it registers is that interpreter's: see registry/registry.h.
+  // that another Def library holds, for the namespace "_" where operators are defined, and for a
+  // key there. Where `interpreter` is given, what it registers is that interpreter's: see
+  // registry/registry.h.
   Library(LibraryKind kind, std::string name_space, std::optional<DispatchKey> key = std::nullopt,
           std::string file = "", int line = 0, const Interpreter* interpreter = nullptr);
   Library(Library&&) noexcept = default;
@@ -84,9 +85,10 @@ class OPYARD_API Library {
   // Takes everything back now.
   void reset() noexcept;
 
-  // From here on the library is filled once more: what it registers replaces, in its place, what it had
-  // registered for the same operator and key, so that calls notice nothing, and an operator that is
-  // defined with the same schema stays. What is not registered again stands until end_again().
+  // From here on the library is filled once more: what it registers replaces, in its place, what it
+  // had registered for the same operator and key, so that calls notice nothing, and an operator
+  // that is defined with the same schema stays. What is not registered again stays until
+  // end_again().
   void begin_again();
   // Takes back what was not registered again since begin_again().
   void end_again() noexcept;
@@ -129,7 +131,7 @@ class OPYARD_API Library {
   std::vector<Registration> registrations_;  // in order; taken back in reverse
   // Of begin_again(): what was registered before it, and what may be replaced.
   std::vector<Registration> former_;
-  Again again_ = 0;
+  ReloadMark again_ = 0;
 };
 
 }  // namespace opyard

@@ -1,7 +1,7 @@
 // opyard/registry/operator.h: an operator, as its callers hold it.
 //
 // An operator belongs to its name and schema and is never freed, so a reference to one is
-// good for ever. When its definition is taken back its slots lead to a stub that raises
+// good for ever. When its definition is taken back its slots lead to a built-in record that raises
 // OperatorGone; the same definition made again brings the same object back to life.
 //
 //   op.typed<Tensor(const Tensor&, double)>().call(x, 2.0)     registry/typed.h
@@ -10,9 +10,10 @@
 // A call takes ((keys of its arguments | include) - exclude) & mask, where the mask leaves
 // out the layers that fall through for this operator; the highest key names the slot.
 //
-// [Views] Where several interpreters take part, and some of the kernels serve one of them alone, a slot
-// in which they see different records leads to a stub with the role View. It goes on to the slot of a
-// table that is the interpreter's own: record_here(). With one interpreter there are no such tables.
+// [Interpreter tables] Where several interpreters take part, and some of the kernels serve one of
+// them alone, a slot in which they see different records leads to a built-in record with the role
+// PerInterpreter. It goes on to the slot of a table that is the interpreter's own: record_here().
+// With one interpreter there are no such tables.
 //
 // Threads: slots and mask are atomic and written under the registry's lock; the schema and
 // what is derived from it are written once, before anyone can see the operator.
@@ -27,9 +28,9 @@
 #include <string>
 #include <vector>
 
+#include "opyard/detail/keys/runtime_table.h"
+#include "opyard/detail/registry/record.h"
 #include "opyard/keys/local.h"
-#include "opyard/keys/runtime_table.h"
-#include "opyard/registry/record.h"
 #include "opyard/schema/schema.h"
 
 namespace opyard {
@@ -37,7 +38,7 @@ namespace opyard {
 template <typename Signature>
 class TypedOperator;
 
-struct OperatorView;  // registry/views.h
+struct InterpreterTable;  // registry/interpreter_tables.h
 
 namespace detail {
 
@@ -108,7 +109,8 @@ class OPYARD_API Operator {
     const std::uint32_t outer = detail::begin_reading();
     const DispatchKeySet keys = call_keys(arguments);
     const Record& found = record(keys);
-    if (__builtin_expect(!found.lasting, 0)) return call_from_registers(found, keys, outer, call);
+    if (__builtin_expect(found.call_as == CallAs::Guarded, 0))
+      return call_from_registers(found, keys, outer, call);
     const RegisterFunction function = found.from_registers;
     const TypedFunction typed = found.typed;
     void* const context = found.context;
@@ -145,8 +147,8 @@ class OPYARD_API Operator {
   const Record& layered_record(DispatchKeySet keys) const noexcept {
     return *table_.slot(detail::layered_index(keys)).load(std::memory_order_acquire);
   }
-  // What record() leads to for calls of an interpreter, or with null for a thread that is in none; and
-  // for this thread. Another one than record() only where that has the role View.
+  // What record() leads to for calls of an interpreter, or with null for a thread that is in none;
+  // and for this thread. Another one than record() only where that has the role View.
   const Record& record_for(const Interpreter* interpreter, DispatchKeySet keys) const noexcept;
   const Record& record_here(DispatchKeySet keys) const noexcept;
   DispatchKeySet mask() const noexcept {
@@ -171,7 +173,7 @@ class OPYARD_API Operator {
 
  private:
   friend struct Entry;
-  friend struct OperatorView;
+  friend struct InterpreterTable;
 
   // The mask lies beside the slots of the commonest backends, in one cache line.
   struct Table {
@@ -194,7 +196,7 @@ class OPYARD_API Operator {
     bool carries_keys;
   };
   DispatchKeySet check_and_join_keys(std::span<const Value> arguments) const;
-  // Ends what begin_reading() began, and runs what is not `lasting`.
+  // Ends what begin_reading() began, and runs what is called Guarded.
   void call_from_registers(const Record& found, DispatchKeySet keys, std::uint32_t outer,
                            const RegisterCall& call) const;
   void run_from_registers(const Record& record, DispatchKeySet keys,
@@ -220,8 +222,8 @@ class OPYARD_API Operator {
   // The address of the type_info of this operator's C++ signature, and 1 where a handle was made
   // with it, which may be called for ever through every record that comes later; or 0.
   mutable std::atomic<std::uintptr_t> signature_{0};
-  // A chain that only grows. See [Views].
-  std::atomic<OperatorView*> views_{nullptr};
+  // A chain that only grows. See [Interpreter tables].
+  std::atomic<InterpreterTable*> interpreter_tables_{nullptr};
 };
 
 }  // namespace opyard

@@ -1,6 +1,6 @@
 // opyard/registry/what_if.h: what a registration would change; asked of Registry::what_if().
 //
-//   registry.what_if({"demo::f", ""}, DispatchKey::Autograd, WhatIf::Kernel)
+//   inspect::what_if({"demo::f", ""}, DispatchKey::Autograd, WhatIf::Kernel)
 //
 // The table is computed as it is and as it would be, with the code that fills the slots, and the
 // difference is given. Calls notice nothing.

@@ -6,13 +6,13 @@
 // Depends on: schema/type.h, value/future_object.h.
 #pragma once
 
+#include "opyard/detail/value/future_object.h"
 #include "opyard/schema/type.h"
-#include "opyard/value/future_object.h"
 
 namespace opyard {
 
-// What makes a future a Future(type): it takes such values only, and is accepted where the schema says
-// so. Raises BadArgument for a null pointer.
+// What makes a future a Future(type): it takes such values only, and is accepted where the schema
+// says so. Raises BadArgument for a null pointer.
 OPYARD_API CountedPtr<const FutureElement> future_element(TypePtr type);
 
 // The T of a Future(T); Any where it was made without.

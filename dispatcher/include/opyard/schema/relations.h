@@ -60,17 +60,17 @@ OPYARD_API bool is_subtype(const Type& narrow, const Type& wide);
 enum class Callers { All, ByName };
 
 // Why a call that is written for `old` may fail, or be read otherwise, with `fresh`, as a sentence;
-// nothing where none is. The old arguments must stand in front under their names (for Callers::ByName
-// the positional ones only), types of arguments may widen, types of results may narrow, defaults and
-// alias sets stay as they are, and every further argument has a default.
+// nothing where none is. The old arguments must stand in front under their names (for
+// Callers::ByName the positional ones only), types of arguments may widen, types of results may
+// narrow, defaults and alias sets stay as they are, and every further argument has a default.
 OPYARD_API std::optional<std::string> why_not_backward_compatible(const Schema& fresh,
                                                                   const Schema& old,
                                                                   Callers callers = Callers::All);
 
-// Why a call that is written for `fresh` may fail, or be read otherwise, with `old`, where it leaves
-// out arguments that equal their defaults. Arguments may be added, behind the old ones and in front of
-// the out arguments, each with a default that is no list; and dropped where they had a default: the
-// last positional ones, and any that are keyword-only.
+// Why a call that is written for `fresh` may fail, or be read otherwise, with `old`, where it
+// leaves out arguments that equal their defaults. Arguments may be added, behind the old ones and
+// in front of the out arguments, each with a default that is no list; and dropped where they had a
+// default: the last positional ones, and any that are keyword-only.
 OPYARD_API std::optional<std::string> why_not_forward_compatible(const Schema& fresh,
                                                                  const Schema& old,
                                                                  Callers callers = Callers::All);

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "opyard/base/rare.h"
+#include "opyard/detail/base/rare.h"
 #include "opyard/schema/type.h"
 
 namespace opyard {

@@ -4,9 +4,9 @@
 //   const auto out = accessor<float, 1>(scores);         to write: bumps the version
 //   out(i) = (box(i, 2) - box(i, 0)) * (box(i, 3) - box(i, 1));
 //
-// An accessor is a pointer and N sizes and strides; it holds no reference, so the tensor must outlive
-// it. box[i] is the accessor of row i. Indices are counted from 0, and are checked only in programs
-// compiled with OPYARD_CHECKED defined.
+// An accessor is a pointer and N sizes and strides; it holds no reference, so the tensor must
+// outlive it. box[i] is the accessor of row i. Indices are counted from 0, and are checked only in
+// programs compiled with OPYARD_CHECKED defined.
 //
 // Depends on: tensor/make.h.
 #pragma once

@@ -1,14 +1,14 @@
 // opyard/tensor/c_device.h: a device as one struct of functions, which a plugin fills in. C99 and C++.
 //
-// A backend whose memory is not the CPU's needs one: tensors are then made on it, and copied to it and
-// from it. Work is put into streams, queues that run by themselves; who needs its result waits.
+// A backend whose memory is not the CPU's needs one: tensors are then made on it, and copied to it
+// and from it. Work is put into streams, queues that run by themselves; who needs its result waits.
 //
 //   static const opyard_device_functions functions = {sizeof(functions), "sim", NULL, allocate, …};
 //   opyard_register_device("PrivateUse1", &functions);      C, opyard/c_api.h
 //   register_device(Backend::PrivateUse1, functions);       C++, opyard/tensor/device_functions.h
 //
-// Every function may be called on any thread, at once on several, and throws nothing. Those that give
-// an int give OPYARD_OK or a status, with opyard_set_error() where there is a reason to tell.
+// Every function may be called on any thread, at once on several, and throws nothing. Those that
+// give an int give OPYARD_OK or a status, with opyard_set_error() where there is a reason to tell.
 //
 // Depends on: nothing else of ours.
 #pragma once

@@ -5,8 +5,8 @@
 //   copy_elements(there, here);        into the current stream of the device
 //   synchronise(current_stream(there.device()));
 //
-// Registered functions stay for ever, as names of keys do, since memory that came from them goes back
-// through them; their code is never unmapped.
+// Registered functions stay for ever, as names of keys do, since memory that came from them goes
+// back through them; their code is never unmapped.
 //
 // Depends on: tensor/c_device.h, tensor/tensor.h, tensor/stream.h.
 #pragma once
@@ -17,28 +17,28 @@
 
 namespace opyard {
 
-// From now on the backend's memory comes from these. The same name again, as when a plugin is loaded
-// again, replaces the functions for what comes; memory goes back to those that it came from.
+// From now on the backend's memory comes from these. The same name again, as when a plugin is
+// loaded again, replaces the functions for what comes; memory goes back to those that it came from.
 //
-// Raises BadRegistration for the CPU and Meta, and for a backend that has functions of another name;
-// BadArgument for a missing function; Unsupported for fields of a later version.
+// Raises BadRegistration for the CPU and Meta, and for a backend that has functions of another
+// name; BadArgument for a missing function; Unsupported for fields of a later version.
 OPYARD_API void register_device(Backend backend, const opyard_device_functions& functions);
 OPYARD_API bool has_device_functions(Backend backend) noexcept;
 
 // Copies all elements, between the CPU and a device, on one, or between two of a backend; in the
-// current stream of the device, of `to` where both are devices. On a device nobody waits for it: read
-// the CPU's memory, and let it go, after synchronise(). Counts as a write to `to`.
+// current stream of the device, of `to` where both are devices. On a device nobody waits for it:
+// read the CPU's memory, and let it go, after synchronise(). Counts as a write to `to`.
 //
 // Raises BadShape for other sizes, BadArgument for another dtype, BadValue for one that is not
-// contiguous and for read-only memory, Unsupported for two backends and for no functions, and what the
-// device says.
+// contiguous and for read-only memory, Unsupported for two backends and for no functions, and what
+// the device says.
 OPYARD_API void copy_elements(const Tensor& to, const Tensor& from);
 
 // These raise Unsupported for a backend without functions, and what the device says. On the CPU
 // there is only stream 0, which is always done.
 OPYARD_API Stream current_stream(Device device);
-// Lets what is put into `stream` from now on begin after what `other` has now. Raises BadArgument for
-// streams of two devices.
+// Lets what is put into `stream` from now on begin after what `other` has now. Raises BadArgument
+// for streams of two devices.
 OPYARD_API void wait(Stream stream, Stream other);
 // Returns when all that is in the stream is done.
 OPYARD_API void synchronise(Stream stream);

@@ -4,8 +4,9 @@
 //     return suppress<T>(boxes, scores, threshold);
 //   });
 //
-// The body is compiled once for each type, and the one that belongs to the dtype is run; all give the
-// same type. Another dtype raises Unsupported, with the operator's name and the dtypes there are.
+// The body is compiled once for each type, and the one that belongs to the dtype is run; all give
+// the same type. Another dtype raises Unsupported, with the operator's name and the dtypes there
+// are.
 //
 // Depends on: tensor/dtype.h.
 #pragma once

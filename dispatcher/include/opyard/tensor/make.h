@@ -15,14 +15,16 @@
 
 namespace opyard {
 
-// Of uninitialised elements, row-major whatever the strides of x are. Give another dtype if results have one.
+// Of uninitialised elements, row-major whatever the strides of x are. Give another dtype if results
+// have one.
 OPYARD_API Tensor empty_like(const Tensor& x, std::optional<DType> dtype = std::nullopt);
 OPYARD_API Tensor zeros(IntSpan sizes, DType dtype = DType::Float32, Device device = {});
 OPYARD_API Tensor zeros_like(const Tensor& x, std::optional<DType> dtype = std::nullopt);
 
 // The tensor itself if it is contiguous, else a row-major copy of it.
 OPYARD_API Tensor contiguous(const Tensor& x);
-// Dimensions `start` to `end`, both included, as one: a view if there are strides for it, else a copy.
+// Dimensions `start` to `end`, both included, as one: a view if there are strides for it, else a
+// copy.
 OPYARD_API Tensor flatten(const Tensor& x, std::int64_t start = 0, std::int64_t end = -1);
 
 // Raises Unsupported for a tensor that is not on the CPU, or whose class defines its geometry, and
@@ -36,7 +38,8 @@ OPYARD_API void require_element_type(const Tensor& x, DType dtype);
 
 }  // namespace detail
 
-// The first element for code that goes by strides(), in checked libraries too. They raise as data() does.
+// The first element for code that goes by strides(), in checked libraries too. They raise as data()
+// does.
 template <typename T>
 const T* strided_data(const Tensor& x) {
   detail::require_element_type(x, dtype_of<T>);

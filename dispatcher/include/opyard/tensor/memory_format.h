@@ -20,8 +20,8 @@ OPYARD_API DimVector strides_in(MemoryFormat format, IntSpan sizes);
 // the format is for another number of dimensions. Raises BadValue for Preserve.
 OPYARD_API bool is_contiguous_in(MemoryFormat format, const Tensor& tensor);
 
-// Whether its strides grow in the order of a format, gaps or not. False where the format is for another
-// number of dimensions, and for a tensor without elements. Raises BadValue for Preserve.
+// Whether its strides grow in the order of a format, gaps or not. False where the format is for
+// another number of dimensions, and for a tensor without elements. Raises BadValue for Preserve.
 OPYARD_API bool is_strides_like(MemoryFormat format, const Tensor& tensor);
 
 // Whether its elements fill one block of memory, each once, in whatever order.

@@ -11,12 +11,13 @@
 #include <cstdint>
 
 #include "opyard/base/counted.h"
-#include "opyard/base/set_once.h"
+#include "opyard/detail/base/set_once.h"
 #include "opyard/tensor/device.h"
 
 namespace opyard {
 
-// What may be done with memory. Unsettled is lent memory of which only its lender knows: tensor/lent_tensor.h.
+// What may be done with memory. Unsettled is exported memory of which only its exporter knows:
+// tensor/exported_tensor.h.
 enum class MemoryAccess : std::uint8_t { Writable, ReadOnly, Unsettled };
 
 class OPYARD_API Storage : public Counted {
@@ -29,42 +30,44 @@ class OPYARD_API Storage : public Counted {
   static CountedPtr<Storage> allocate(std::size_t bytes, Device device);
 
   // Memory of someone else, given back through `deleter` exactly once, also when this call
-  // throws. A null deleter lends the memory: the caller keeps it alive.
+  // throws. With a null deleter the memory is borrowed: the caller keeps it alive.
   static CountedPtr<Storage> adopt(void* data, std::size_t bytes, Device device, void* context,
                                    Deleter deleter, bool read_only = false);
 
   void* data() const noexcept { return data_; }
   std::size_t bytes() const noexcept { return bytes_; }
   Device device() const noexcept { return device_; }
-  // Memory that its owner forbids to write, such as an exported constant. For memory that is lent (tensor/lent_tensor.h)
-  // the lender may have to be asked, which raises what that does.
+  // Memory that its owner forbids to write, such as an exported constant. For memory that is
+  // exported (tensor/exported_tensor.h) the exporter may have to be asked, which raises what that
+  // does.
   bool read_only() const {
     settle();
     return access_.load(std::memory_order_relaxed) == MemoryAccess::ReadOnly;
   }
-  // From here on memory that is lent belongs to a struct of its own, as if it had not been lent. Nothing for other memory.
+  // From here on memory that is exported belongs to a struct of its own, as if it had not been
+  // exported. Nothing for other memory.
   void settle() const {
     if (__builtin_expect(access_.load(std::memory_order_acquire) == MemoryAccess::Unsettled, 0))
-      ask_lender();
+      ask_exporter();
   }
 
   // Counts writes; shared by all views of the storage's tensors.
   std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
 
-  // What those who record gradients keep beside the storage, such as the history of writes to it; empty
-  // as a rule. It owns nothing that owns the storage.
+  // What those who record gradients keep beside the storage, such as the history of writes to it;
+  // empty as a rule. It owns nothing that owns the storage.
   SetOnce<Counted>& gradient_state() const noexcept { return gradient_state_; }
 
-  // Another storage on the same memory, for those who are kept alive by what is beside this one: it keeps
-  // the memory, and not what is beside it. Always the same one. Raises bad_alloc.
+  // Another storage on the same memory, for those who are kept alive by what is beside this one: it
+  // keeps the memory, and not what is beside it. Always the same one. Raises bad_alloc.
   CountedPtr<Storage> second();
   // The version of the memory: of a second storage that of the first, also after its end.
   std::uint32_t shared_version() const {
     return __builtin_expect(is_second_, 0) ? version_of_first() : version();
   }
-  // Whether the memory belongs to a caller, who may take it back: see lent_tensor.h.
-  bool is_lent() const noexcept { return deleter_ == nullptr && data_ != nullptr; }
+  // Whether the memory belongs to a caller, who may take it back: see exported_tensor.h.
+  bool is_borrowed() const noexcept { return deleter_ == nullptr && data_ != nullptr; }
 
  protected:
   Storage(void* data, std::size_t bytes, Device device, void* context, Deleter deleter,
@@ -78,12 +81,13 @@ class OPYARD_API Storage : public Counted {
   ~Storage() override;
 
  private:
-  friend class LentTensor;
+  friend class ExportedTensor;
 
-  OPYARD_COLD void ask_lender() const;
+  OPYARD_COLD void ask_exporter() const;
   std::uint32_t version_of_first() const;
 
-  // Constant once the storage is shared, but for what a LentTensor settles: an owner of its own, and its access.
+  // Constant once the storage is shared, but for what an ExportedTensor settles: an owner of its
+  // own, and its access.
   void* data_;
   std::size_t bytes_;
   void* context_;
@@ -95,8 +99,8 @@ class OPYARD_API Storage : public Counted {
   bool is_second_ = false;
   std::atomic<std::uint32_t> version_{0};
   mutable SetOnce<Counted> gradient_state_;
-  // The second storage of this one, which has the memory from then on; and of a second one the first, null
-  // after its end. Guarded by one lock for all, but for the look whether there is one.
+  // The second storage of this one, which has the memory from then on; and of a second one the
+  // first, null after its end. Guarded by one lock for all, but for the look whether there is one.
   SetOnce<Storage> second_;
   Storage* first_ = nullptr;
 };

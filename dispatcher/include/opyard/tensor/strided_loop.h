@@ -4,9 +4,10 @@
 //   transform(y, [](float a, float b) { return a + b; }, x, z);       x and z broadcast to y's sizes
 //   for_each([&](float a) { sum += a; }, x);                          in row-major order
 //
-// The element types are those of the function's parameters and result; a tensor of another dtype raises
-// BadArgument. The innermost dimension is one plain loop, so contiguous tensors cost what a loop over
-// arrays costs. An input may be the result itself; other overlaps give what the order of writes gives.
+// The element types are those of the function's parameters and result; a tensor of another dtype
+// raises BadArgument. The innermost dimension is one plain loop, so contiguous tensors cost what a
+// loop over arrays costs. An input may be the result itself; other overlaps give what the order of
+// writes gives.
 //
 // Depends on: tensor/accessor.h.
 #pragma once
@@ -23,8 +24,8 @@ namespace opyard {
 
 namespace detail {
 
-// Where the elements of N tensors lie: sizes and each tensor's strides, with dimensions joined where all
-// of them go on seamlessly. Never without a dimension.
+// Where the elements of N tensors lie: sizes and each tensor's strides, with dimensions joined
+// where all of them go on seamlessly. Never without a dimension.
 template <std::size_t N>
 struct LoopPlan {
   DimVector sizes;

@@ -1,14 +1,15 @@
 // opyard/tensor/tensor_impl.h: what a tensor is made of.
 //
-//   Tensor ──> TensorImpl { keys, sizes, strides, offset, dtype, object slot } ──> Storage
+//   Tensor ──> TensorImpl { keys, sizes, strides, offset, dtype, object link } ──> Storage
 //
 // Tensors share a TensorImpl by handle; views are TensorImpls of their own on the same
 // Storage. Sizes and strides are int64 words, strides in elements. Geometry is written
 // while a tensor is made and is constant once it is shared.
 //
-// [Policies] A class of an interpreter may define what its tensors are like. One bit of a tensor says
-// for each part that it does; who asks for such a part then asks the interpreter of the tensor's
-// object, out of line, which may run code and raise. Tensors without policies pay one test of a byte.
+// [Policies] A class of an interpreter may define what its tensors are like. One bit of a tensor
+// says for each part that it does; who asks for such a part then asks the interpreter of the
+// tensor's object, out of line, which may run code and raise. Tensors without policies pay one test
+// of a byte.
 //
 //   kCustomStrides   strides(), is_contiguous(), is_non_overlapping_and_dense()
 //   kCustomSizes     sizes(), dim(), numel(), and what kCustomStrides names
@@ -19,22 +20,22 @@
 //
 // What a tensor was made with, whatever its policies, is what own_sizes() and the like give.
 //
-// [Marks] What is true of a tensor because of how it was made, and of every view of it. The bits belong
-// to those who record gradients; here they are only kept and handed on.
+// [Marks] What is true of a tensor because of how it was made, and of every view of it. The bits
+// belong to those who record gradients; here they are only kept and handed on.
 //
 // Users of tensors want tensor/tensor.h. A kernel or plugin that makes views wants this.
 //
-// Depends on: base/set_once.h, base/small_vector.h, keys/dispatch_key_set.h, slot/object_slot.h,
-// tensor/{dtype,layout,storage}.h.
+// Depends on: base/set_once.h, base/small_vector.h, keys/dispatch_key_set.h,
+// interpreter/object_link.h, tensor/{dtype,layout,storage}.h.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "opyard/base/set_once.h"
-#include "opyard/base/small_vector.h"
+#include "opyard/detail/base/set_once.h"
+#include "opyard/detail/base/small_vector.h"
+#include "opyard/detail/interpreter/object_link.h"
 #include "opyard/keys/dispatch_key_set.h"
-#include "opyard/slot/object_slot.h"
 #include "opyard/tensor/dtype.h"
 #include "opyard/tensor/layout.h"
 #include "opyard/tensor/storage.h"
@@ -50,12 +51,12 @@ class OPYARD_API TensorImpl final : public Counted {
   // number of elements past int64, and for geometry that leaves the storage.
   TensorImpl(CountedPtr<Storage> storage, DType dtype, IntSpan sizes, IntSpan strides,
              std::int64_t storage_offset, DispatchKeySet keys);
-  // A view of the whole of another tensor, with keys of its own: nothing is left to check. It has the
-  // marks of the other and no policies, and its object slot is empty.
+  // A view of the whole of another tensor, with keys of its own: nothing is left to check. It has
+  // the marks of the other and no policies, and its object link is empty.
   TensorImpl(const TensorImpl& viewed, DispatchKeySet keys);
   ~TensorImpl() override;
 
-  // From memory that dead ones left, where there is some: see src/base/spare_blocks.h.
+  // From memory that dead ones left, where there is some: see src/base/free_list.h.
   static void* operator new(std::size_t bytes);
   static void operator delete(void* memory, std::size_t bytes) noexcept;
 
@@ -73,7 +74,7 @@ class OPYARD_API TensorImpl final : public Counted {
     return __builtin_expect((policies_ & any_of) != 0, 0);
   }
   // Only while no other thread can see the tensor. kCustomSizes brings kCustomStrides along. Raises
-  // BadArgument for a custom part of a tensor whose object slot is not tagged.
+  // BadArgument for a custom part of a tensor whose object link is not tagged.
   void set_policies(std::uint8_t policies);
   std::uint8_t policies() const noexcept { return policies_; }
 
@@ -125,7 +126,7 @@ class OPYARD_API TensorImpl final : public Counted {
     kept_geometry_ = std::move(geometry);
   }
   // The interpreter whose class defines parts of this tensor.
-  Interpreter& definer() const noexcept { return *object_slot_.tag(); }
+  Interpreter& definer() const noexcept { return *object_link_.tag(); }
 
   const CountedPtr<Storage>& storage() const noexcept { return storage_; }
 
@@ -135,17 +136,18 @@ class OPYARD_API TensorImpl final : public Counted {
     return base == nullptr ? nullptr : base + storage_offset_ * std::int64_t(item_size(dtype_));
   }
 
-  ObjectSlot& object_slot() const noexcept { return object_slot_; }
+  ObjectLink& object_link() const noexcept { return object_link_; }
 
-  // For the object in the slot that the slot owns, with the interpreter's lock held: makes the object
-  // an owner again, and the slot none. `was_left` says that no other owner was there any more: then
-  // the slot's reference to the object is given back by who let go last, else by the caller.
+  // For the linked object, where the link owns it, with the interpreter's lock held: makes the
+  // object an owner again, and the link none. `was_left` says that no other owner was there any
+  // more: then the link's reference to the object is given back by who let go last, else by the
+  // caller.
   CountedPtr<TensorImpl> return_to_object_with_lock_held(bool& was_left);
-  // Whether the last owner has left this to the object in the slot.
+  // Whether the last owner has left this to the linked object.
   bool is_left_to_object() const noexcept { return is_left_without_owner(); }
 
  private:
-  friend class LentTensor;
+  friend class ExportedTensor;
 
   void end() const noexcept override;
 
@@ -159,7 +161,7 @@ class OPYARD_API TensorImpl final : public Counted {
   OPYARD_COLD bool ask_contiguous() const;
 
   DispatchKeySet keys_;
-  mutable ObjectSlot object_slot_;
+  mutable ObjectLink object_link_;
   CountedPtr<Storage> storage_;
   std::int64_t storage_offset_;
   std::int64_t numel_;

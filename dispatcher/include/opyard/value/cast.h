@@ -28,8 +28,8 @@
 #include <tuple>
 #include <type_traits>
 
-#include "opyard/value/dict_object.h"
-#include "opyard/value/future_object.h"
+#include "opyard/detail/value/dict_object.h"
+#include "opyard/detail/value/future_object.h"
 #include "opyard/value/scalar.h"
 
 namespace opyard {

@@ -28,8 +28,9 @@ class OPYARD_API CopyMemo {
 };
 
 // Raises Unsupported for tensors and storages outside of cpu and meta, for capsules,
-// futures and objects of an interpreter, for generators and objects of users whose class cannot be copied, and for an
-// object that holds itself; std::bad_alloc. Nothing of a copy that failed is left behind.
+// futures and objects of an interpreter, for generators and objects of users whose class cannot be
+// copied, and for an object that holds itself; std::bad_alloc. Nothing of a copy that failed is
+// left behind.
 OPYARD_API Value deep_copy(const Value& value);
 // The same, as part of a larger copy.
 OPYARD_API Value deep_copy(const Value& value, CopyMemo& memo);

@@ -7,9 +7,9 @@
 //   half.wait();      21.0
 //
 // A Future is a handle: its copies, and the values made from it, are the same future; see
-// value/future_object.h for how it is completed, and on which thread callbacks run. The future behind
-// it may have come from anywhere, so the value is checked when it is read: BadArgument ("expected Int
-// but got Double"). Future<Value> is a Future(Any).
+// value/future_object.h for how it is completed, and on which thread callbacks run. The future
+// behind it may have come from anywhere, so the value is checked when it is read: BadArgument
+// ("expected Int but got Double"). Future<Value> is a Future(Any).
 //
 // Depends on: value/cast.h, value/future_object.h.
 #pragma once
@@ -17,8 +17,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "opyard/detail/value/future_object.h"
 #include "opyard/value/cast.h"
-#include "opyard/value/future_object.h"
 
 namespace opyard {
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "opyard/value/future_object.h"
+#include "opyard/detail/value/future_object.h"
 
 namespace opyard {
 

@@ -4,8 +4,8 @@
 //   refuse(ErrorKind::BadShape, {op, ": x is ", x, "; two dimensions are needed"});
 //
 // A piece is text, a number, a bool, a dtype ("float32"), a device ("cpu"), sizes ("[2, 3]"), or a
-// tensor ("float32[2, 3]"). Pieces only point at what they show, so that a check costs nothing until it
-// fails, and no kernel compiles a formatter.
+// tensor ("float32[2, 3]"). Pieces only point at what they show, so that a check costs nothing
+// until it fails, and no kernel compiles a formatter.
 //
 // Depends on: tensor/{tensor,device}.h, value/scalar.h.
 #pragma once
@@ -59,7 +59,8 @@ OPYARD_API std::string text_of(std::initializer_list<Piece> pieces);
 
 }  // namespace opyard
 
-// The caller is wrong unless the condition holds: throws Error of the kind, with a sentence of all pieces that follow.
+// The caller is wrong unless the condition holds: throws Error of the kind, with a sentence of all
+// pieces that follow.
 #define OPYARD_REQUIRE(condition, kind, ...)                      \
   do {                                                            \
     if (__builtin_expect(!(condition), 0)) {                      \

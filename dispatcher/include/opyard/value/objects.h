@@ -4,7 +4,7 @@
 // value as they are; a dict has a file of its own (value/dict_object.h). The rest is here: all
 // but lists is immutable.
 //
-// Depends on: base/counted.h, slot/interpreter.h, tensor/stream.h, value/user_type.h.
+// Depends on: base/counted.h, interpreter/interpreter.h, tensor/stream.h, value/user_type.h.
 #pragma once
 
 #include <complex>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "opyard/base/counted.h"
-#include "opyard/slot/interpreter.h"
+#include "opyard/interpreter/interpreter.h"
 #include "opyard/tensor/stream.h"
 #include "opyard/value/user_type.h"
 
@@ -39,7 +39,7 @@ class OPYARD_API ListObject final : public Counted {
   std::vector<Value> items;
 };
 
-// An object of an interpreter, owned through its tag; see slot/interpreter.h.
+// An object of an interpreter, owned through its tag; see interpreter/interpreter.h.
 class OPYARD_API ForeignObject final : public Counted {
  public:
   // Takes over an owner of `object`.
@@ -64,7 +64,7 @@ class OPYARD_API CapsuleObject final : public Counted {
   using Deleter = void (*)(void* context);
 
   // What the pointer leads to is given back through `deleter`, also when this call throws. A null
-  // deleter lends it: the caller keeps it alive. Raises std::bad_alloc.
+  // deleter borrows it: the caller keeps it alive. Raises std::bad_alloc.
   static CountedPtr<CapsuleObject> adopt(void* pointer, std::string_view name, void* context,
                                          Deleter deleter);
   ~CapsuleObject() override;

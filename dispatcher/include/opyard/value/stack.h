@@ -45,14 +45,14 @@ class OPYARD_API Stack {
     new (bottom_ + size_++) Value(std::move(value));
   }
   // A tensor that outlives the call this stack is made for; it is not counted.
-  void lend(const Tensor& tensor) {
+  void borrow(const Tensor& tensor) {
     if (__builtin_expect(size_ == capacity_, 0)) grow();
-    new (bottom_ + size_++) Value(Value::lend(tensor));
+    new (bottom_ + size_++) Value(Value::borrow(tensor));
   }
   // The same of any value.
-  void lend(const Value& value) {
+  void borrow(const Value& value) {
     if (__builtin_expect(size_ == capacity_, 0)) grow();
-    new (bottom_ + size_++) Value(Value::lend(value));
+    new (bottom_ + size_++) Value(Value::borrow(value));
   }
 
   // The topmost `count` values, first one first. Raises BadArgument where there are fewer.

@@ -9,9 +9,9 @@
 //   SymFloat  a double; not-a-numbers that begin with 0xfffd hold the address in 48 bits
 //   SymBool   0 or 1, else an address
 //
-// Plain numbers are computed with at once, and cost no call. Where one operand is symbolic the other
-// becomes a node of the same reasoner. Division of ints is that of Python: rounded down, and the
-// remainder has the sign of the divisor.
+// Plain numbers are computed with at once, and cost no call. Where one operand is symbolic the
+// other becomes a node of the same reasoner. Division of ints is that of Python: rounded down, and
+// the remainder has the sign of the divisor.
 //
 //   a + b, a * 2, min(a, b)      SymInt
 //   sym_lt(a, b)                 SymBool: nothing is decided
@@ -112,7 +112,7 @@ class SymWord {
   bool is_node() const noexcept { return __builtin_expect(Code::is_node(word_), 0); }
   // Whether it is a number that someone reasons about.
   bool is_symbolic() const noexcept { return is_node() && !Code::node(word_)->is_constant(); }
-  // The node, lent. Only where is_node().
+  // The node, borrowed. Only where is_node().
   const SymNode& node_unchecked() const noexcept { return *Code::node(word_); }
   // The number. Only where not is_node().
   Plain plain_unchecked() const noexcept { return Code::plain(word_); }

@@ -23,8 +23,8 @@ OPYARD_API SymInt sym_numel(const Tensor& tensor);
 OPYARD_API SymInt sym_storage_offset(const Tensor& tensor);
 
 // Words of an answer, in memory that lives as long as this. A later answer is written over the one
-// before, whose spans see it; one for which there is no room gets a block of its own, and the former
-// block stays, since its spans may still be read.
+// before, whose spans see it; one for which there is no room gets a block of its own, and the
+// former block stays, since its spans may still be read.
 template <typename T>
 class KeptAnswer {
  public:
@@ -64,7 +64,8 @@ class OPYARD_API KeptGeometry final : public Counted {
 };
 
 // Gives a tensor symbolic sizes and strides, as many of each as it has dimensions; they are what it
-// was made with from now on. Only while no other thread can see it. Raises BadShape for other numbers.
+// was made with from now on. Only while no other thread can see it. Raises BadShape for other
+// numbers.
 OPYARD_API void make_symbolic(const Tensor& tensor, std::vector<SymInt> sizes,
                               std::vector<SymInt> strides, SymInt storage_offset);
 

@@ -4,11 +4,11 @@
 //   rows.wait();
 //
 // The function runs with the keys, modes and gradient mode of the thread that started it. What it
-// throws completes the future. It runs whether or not anyone waits, and the future keeps nothing alive that it runs with: what
-// the function holds is dropped before the future is completed.
+// throws completes the future. It runs whether or not anyone waits, and the future keeps nothing
+// alive that it runs with: what the function holds is dropped before the future is completed.
 //
-// Whoever waits without a timeout for a task that no thread has begun runs it then and there, so that
-// tasks may wait for tasks whatever the size of the pool. See pool/pool.h for the threads.
+// Whoever waits without a timeout for a task that no thread has begun runs it then and there, so
+// that tasks may wait for tasks whatever the size of the pool. See pool/pool.h for the threads.
 //
 // Depends on: value/future.h, pool/pool.h.
 #pragma once

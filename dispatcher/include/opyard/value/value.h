@@ -6,8 +6,8 @@
 //        └──────┴──────┴──────────┴────────────────┘  kind >= 32: payload is a counted pointer
 //
 // `hold` says who counts the pointer: nobody (no pointer there), this value, or somebody else
-// who outlives it ("lent"). A lent value is passed down a call without counting. Copying or
-// moving it makes an owner, so that nothing lent can escape from the stack it was lent to.
+// who outlives it ("borrowed"). A borrowed value is passed down a call without counting. Copying or
+// moving it makes an owner, so that nothing borrowed can escape from the stack it was put on.
 //
 // Three ways out: is_int() asks, to_int() takes exactly this kind or raises BadArgument
 // ("expected Int but got Tensor"), int_unchecked() trusts the caller. to<T>() converts to
@@ -106,19 +106,19 @@ class OPYARD_API Value {
   // What value/cast.h makes of a C++ value: a list of a vector, None of an empty optional.
   template <typename T>
   static Value of(T&& value);
-  // The tensor without counting it: `tensor` outlives the value and the call it is lent to.
-  static Value lend(const Tensor& tensor) noexcept {
+  // The tensor without counting it: `tensor` outlives the value and the call it is borrowed for.
+  static Value borrow(const Tensor& tensor) noexcept {
     Value value(Kind::Tensor);
     value.payload_.object = tensor.impl().get();
-    value.set_hold(tensor.defined() ? Hold::Lent : Hold::Nothing);
+    value.set_hold(tensor.defined() ? Hold::Borrowed : Hold::Nothing);
     return value;
   }
   // The same of any value.
-  static Value lend(const Value& other) noexcept {
+  static Value borrow(const Value& other) noexcept {
     Value value(Kind::None);
     value.head_ = other.head_;
     value.payload_.integer = other.payload_.integer;
-    if (other.hold() != Hold::Nothing) value.set_hold(Hold::Lent);
+    if (other.hold() != Hold::Nothing) value.set_hold(Hold::Borrowed);
     return value;
   }
 
@@ -205,7 +205,7 @@ class OPYARD_API Value {
   // Moves the tensor out without counting where this value owns it; the value becomes None.
   Tensor take_tensor() {
     require(Kind::Tensor);
-    Tensor taken = hold() == Hold::Lent ? Tensor(payload_.tensor) : std::move(payload_.tensor);
+    Tensor taken = hold() == Hold::Borrowed ? Tensor(payload_.tensor) : std::move(payload_.tensor);
     head_ = 0;
     payload_.integer = 0;
     return taken;
@@ -229,13 +229,13 @@ class OPYARD_API Value {
     return kind() == other.kind() && payload_.integer == other.payload_.integer;
   }
   // Equal in kind and content: lists and tuples by element, dicts by entry in any order, numbers
-  // as numbers, so NaN equals nothing. Tensors, storages, generators, capsules, futures, and objects
-  // of users and interpreters equal only themselves. Two containers that are each inside itself are
-  // equal where no difference can be reached.
+  // as numbers, so NaN equals nothing. Tensors, storages, generators, capsules, futures, and
+  // objects of users and interpreters equal only themselves. Two containers that are each inside
+  // itself are equal where no difference can be reached.
   bool operator==(const Value& other) const;
 
  private:
-  enum class Hold : std::uint8_t { Nothing = 0, Owned = 1, Lent = 2 };
+  enum class Hold : std::uint8_t { Nothing = 0, Owned = 1, Borrowed = 2 };
 
   union Payload {
     Payload() noexcept {}
@@ -268,7 +268,7 @@ class OPYARD_API Value {
   void take(Value& other) noexcept {
     head_ = other.head_;
     payload_.integer = other.payload_.integer;
-    if (__builtin_expect(hold() == Hold::Lent, 0)) {
+    if (__builtin_expect(hold() == Hold::Borrowed, 0)) {
       CountedAccess::retain(payload_.object);
       set_hold(Hold::Owned);
       return;

@@ -59,7 +59,7 @@ class OPYARD_API Code final : public Counted {
   // The register of a value, or -1: of an unused input, a constant, or a value of another graph.
   std::int64_t register_of(const Value* value) const noexcept;
 
-  // Runs a graph of one stage. The inputs are lent: they must outlive the call, and are not counted.
+  // Runs a graph of one stage. The inputs are borrowed: they must outlive the call, and are not counted.
   // `outputs` has room for output_count(0) values. Raises BadArgument for wrong inputs, BadGraph if the
   // graph has more stages or was changed, and what an operator throws, with the node's line added.
   void run(std::span<const opyard::Value> inputs, std::span<opyard::Value> outputs) const;

@@ -1,0 +1,18 @@
+// opyard/detail/interpreter/main_interpreter.h: the interpreter that speaks for a process, where any one would do.
+//
+// The first that says so, until it has ended; then the next one.
+//
+// Depends on: interpreter/interpreter.h.
+#pragma once
+
+#include "opyard/base/export.h"
+#include "opyard/interpreter/interpreter.h"
+
+namespace opyard {
+
+// Makes an interpreter the main one, unless there is one that has not ended.
+OPYARD_API void offer_main_interpreter(Interpreter* interpreter) noexcept;
+// Null where there is none, or it has ended.
+OPYARD_API Interpreter* main_interpreter() noexcept;
+
+}  // namespace opyard

@@ -1,0 +1,24 @@
+// opyard/detail/registry/finder.h: who is asked for an operator that is not defined.
+//
+// Libraries are loaded when one of their operators is first wanted. A look-up in C++ or C that
+// finds nothing asks the finder, once, and looks again. The plugin of an interpreter sets one,
+// which loads what the interpreter's packages bring; a program without one loads its libraries
+// itself.
+//
+// Depends on: base/export.h.
+#pragma once
+
+#include <string_view>
+
+#include "opyard/base/export.h"
+
+namespace opyard {
+
+// Called on the thread that looks up, with no lock of Opyard's held; not again on a thread that it
+// runs on. `name` is "ns::name". May raise, which the look-up then does.
+using OperatorFinder = void (*)(std::string_view name);
+
+// Null for none. The function stays mapped for the life of the process.
+OPYARD_API void set_operator_finder(OperatorFinder finder) noexcept;
+
+}  // namespace opyard

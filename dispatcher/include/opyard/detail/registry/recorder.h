@@ -1,0 +1,122 @@
+// opyard/detail/registry/recorder.h: the place of those who record gradients, in the tables of all operators.
+//
+// Nothing here knows what a gradient is. A derivative is kept beside its operator as text; the
+// library that reads it, and records, hands its functions over once:
+//
+//   arm_recorder(functions)     from now on, in every table, for every interpreter, and never disarmed
+//
+// Before, the Autograd slots without a kernel fall through, and calls pay nothing. Afterwards they
+// lead to a record with the role Recorder. A call that comes to it goes on below, with its
+// arguments as they are, if none of its tensors may need a gradient; else record() gets it.
+//
+// [Order] A user's kernel or fallback at an Autograd key goes before the recorder. So does a
+// composite kernel, unless its operator has a derivative.
+//
+// [May need] A tensor may need a gradient if those who record keep something beside it, or beside
+// its storage. That says no more than that record() has to look.
+//
+// Depends on: registry/record.h, keys/gradient_mode.h, tensor/tensor.h.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "opyard/detail/base/set_once.h"
+#include "opyard/detail/registry/record.h"
+#include "opyard/keys/gradient_mode.h"
+
+namespace opyard {
+
+// The gradient of one argument, or of several with commas between their names, as an expression in
+// the language of graphs: {"self", "grad * other"}.
+struct Formula {
+  std::string of;
+  std::string text;
+};
+
+// What is registered beside an operator: texts, or something that only those who record can read.
+class OPYARD_API Derivative final : public Counted {
+ public:
+  Derivative(std::vector<Formula> formulas_of, std::string registered_at,
+             CountedPtr<Counted> opaque = nullptr)
+      : formulas(std::move(formulas_of)),
+        provenance(std::move(registered_at)),
+        function(std::move(opaque)) {}
+
+  const std::vector<Formula> formulas;
+  const std::string provenance;  // "registered at demo.cpp:12"
+  const CountedPtr<Counted> function;
+};
+
+// The context of a Recorder's record: one for each operator and derivative, once it is armed.
+class OPYARD_API RecordedOperator final : public Counted {
+ public:
+  explicit RecordedOperator(CountedPtr<const Derivative> of) : derivative(std::move(of)) {}
+
+  const CountedPtr<const Derivative> derivative;  // null if none is registered
+  SetOnce<Counted> plan;                          // what record() makes of it at first use
+};
+
+struct RecorderFunctions {
+  // A call whose tensors may need a gradient, with its arguments on top of the stack. Takes it to
+  // its end, as a boxed kernel does.
+  void (*record)(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack);
+};
+
+// Once in a process: a second time, and from a second library, it changes nothing. Raises
+// bad_alloc, and is then not armed.
+OPYARD_API void arm_recorder(const RecorderFunctions& functions);
+
+namespace detail {
+
+extern OPYARD_API constinit std::atomic<bool> recorder_armed;  // stored last
+
+// See [May need].
+inline bool may_need_gradient(const TensorImpl& impl) noexcept {
+  if (impl.gradient_state()) return true;
+  return impl.storage()->gradient_state() && !impl.has_mark(TensorImpl::kDetached);
+}
+OPYARD_API bool may_need_gradient(std::span<const Value> arguments) noexcept;
+
+// The same for an argument of a typed call.
+template <typename T>
+bool holds_gradient(const T& argument) {
+  if constexpr (std::is_same_v<T, Tensor>) {
+    return argument.defined() && may_need_gradient(*argument.impl());
+  } else if constexpr (std::is_same_v<T, Value>) {
+    return may_need_gradient(std::span<const Value>(&argument, 1));
+  } else if constexpr (requires { argument.has_value(), *argument; }) {
+    return argument.has_value() && holds_gradient(*argument);
+  } else if constexpr (requires {
+                         typename T::value_type;
+                         argument.begin();
+                       }) {
+    if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<typename T::value_type>>) {
+      for (const auto& item : argument) {
+        if (holds_gradient(item)) return true;
+      }
+    }
+    return false;
+  } else if constexpr (requires { argument.get(std::size_t{0}), argument.size(); }) {
+    for (std::size_t i = 0; i < argument.size(); ++i) {
+      if (holds_gradient(argument.get(i))) return true;
+    }
+    return false;
+  } else {
+    return false;
+  }
+}
+
+// Whether a Recorder passes a call on of which it is known whether a tensor may need a gradient.
+inline bool passes(const Record& recorder, bool may_need) noexcept {
+  return !may_need || !(records_gradients() || recorder.sees_all);
+}
+// The set below the layer that a call has come to.
+inline DispatchKeySet below_layer(DispatchKeySet keys) noexcept {
+  return keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, keys.highest_layer());
+}
+
+}  // namespace detail
+}  // namespace opyard

@@ -1,0 +1,102 @@
+// opyard/detail/tensor/exported_tensor.h: a tensor on memory that is exported for one call, used again for the next.
+//
+// A call that gets an array of another library needs a tensor that stands for it, which hardly any
+// kernel keeps. So a tensor and its storage are made once and filled in for one call after another:
+// nothing is allocated, and no count changes.
+//
+//            stand_for()               take_back()
+//   free ─────────────> exported ───────────────────────────> free, where nobody else owns tensor or storage
+//                         │  own()                release()
+//                         └───────> with an owner ──────────> a tensor as any other
+//
+// While it is exported the memory belongs to the caller, who keeps it alive. Where somebody kept
+// the tensor, or something on its storage, the caller gives the storage an owner of the memory and
+// lets go.
+//
+// [Unsettled] A borrowed struct does not say whether the memory may be written. Then the storage
+// asks the exporter, out of line and on whatever thread, once somebody wants to know
+// (Storage::read_only) or wants the memory to have an owner (Storage::settle). The exporter answers
+// with set_access().
+//
+// One thread at a time uses an ExportedTensor, but for Exporter::settle().
+//
+// Depends on: tensor/dlpack.h.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "opyard/tensor/dlpack.h"
+
+namespace opyard {
+
+// Who exports memory without saying all of it.
+class OPYARD_API Exporter {
+ public:
+  Exporter() noexcept = default;
+  Exporter(const Exporter&) = delete;
+  Exporter& operator=(const Exporter&) = delete;
+
+  // See [Unsettled]. Any thread; may raise.
+  virtual void settle() = 0;
+
+ protected:
+  ~Exporter() = default;
+};
+
+class OPYARD_API ExportedTensor {
+ public:
+  // The exporter outlives whatever it leaves unsettled. Raises std::bad_alloc.
+  explicit ExportedTensor(Exporter& exporter);
+  ExportedTensor(const ExportedTensor&) = delete;
+  ExportedTensor& operator=(const ExportedTensor&) = delete;
+  ~ExportedTensor();
+
+  // How strides are counted.
+  enum class Unit : std::uint8_t { Elements, Bytes };
+  static constexpr std::size_t kMostDims = 5;
+
+  // Makes the tensor stand for an array. False, and nothing else, for one that from_dlpack() would
+  // refuse or that is out of the ordinary: no elements, more than kMostDims dimensions, strides
+  // below zero or between elements. Strides are null for row-major order without gaps.
+  //
+  // Not in a struct: sizes and strides that lie side by side are loaded at once right after they
+  // were stored apart, and the processor waits (10 ns; bench row foreign_buffer).
+  bool stand_for(void* data, IntSpan sizes, const std::int64_t* strides, DType dtype,
+                 MemoryAccess access, Unit unit = Unit::Elements) noexcept;
+  bool stand_for(const dlpack::DLTensor& array, MemoryAccess access) noexcept;
+
+  // While it is exported. The caller is no owner; who wants to be one counts.
+  TensorImpl& tensor() const noexcept { return *tensor_; }
+
+  bool is_unsettled() const noexcept;
+  void set_access(bool read_only) noexcept;
+  // The storage gives the memory back by itself from now on, as Storage::adopt() has it. Once,
+  // before release().
+  void own(void* context, Storage::Deleter deleter) noexcept;
+
+  // Ends an export. False where somebody else owns tensor or storage; then release() follows.
+  bool take_back() noexcept {
+    TensorImpl& tensor = *tensor_;
+    if (!tensor.is_unshared() || !tensor.storage_->is_unshared()) return false;
+    const bool is_plain =
+        tensor.object_link_.tag() == nullptr && tensor.policies_ == 0 && tensor.marks_ == 0;
+    const bool keeps_nothing =
+        !tensor.kept_geometry_ && !tensor.gradient_state_ && !tensor.storage_->gradient_state_;
+    if (__builtin_expect(is_plain && keeps_nothing, 1)) return true;
+    return clean();
+  }
+  // Lets go of the tensor, which others own; there is none in here any more.
+  void release() noexcept;
+  explicit operator bool() const noexcept { return tensor_ != nullptr; }
+
+ private:
+  bool fill(void* data, IntSpan sizes, const std::int64_t* strides, DType dtype,
+            MemoryAccess access, Unit unit) noexcept;
+  OPYARD_COLD bool clean() noexcept;
+  Storage& storage() const noexcept { return *tensor_->storage_; }
+
+  TensorImpl* tensor_;
+};
+
+}  // namespace opyard

@@ -1,0 +1,57 @@
+// base/free_list.h: the memory of dead objects of one class that waits for the next ones.
+//
+// As a rule a tensor lives for a call or two, and malloc and free are a fifth of the instructions
+// of such a life (bench row fresh). So each thread keeps a few blocks that it gave back, of the one
+// size that it takes from here. Nothing is kept where somebody looks: with an allocator of the
+// host's, while allocations are counted, under the address sanitizer, and on a thread that is about
+// to end.
+//
+// Depends on: base/alloc.h.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "opyard/base/alloc.h"
+
+namespace opyard::detail {
+
+// Whether memory comes from malloc and nobody counts it; base/alloc.cpp.
+extern constinit std::atomic<bool> memory_is_plain;
+
+// One for each thread and class. All blocks have the same size, and malloc's alignment.
+class FreeList {
+ public:
+  void* allocate(std::size_t bytes) {
+    if (first_ == nullptr || !memory_is_plain.load(std::memory_order_relaxed)) {
+      return opyard::allocate(bytes);
+    }
+    ++room_;
+    Block* const block = first_;
+    first_ = block->next;
+    return block;
+  }
+  void deallocate(void* memory, std::size_t bytes) noexcept {
+    if (room_ > 0 && memory_is_plain.load(std::memory_order_relaxed)) {
+      --room_;
+      first_ = new (memory) Block{first_};
+    } else {
+      deallocate_otherwise(memory, bytes);
+    }
+  }
+
+ private:
+  friend struct FreeListsOfThread;
+  struct Block {
+    Block* next;
+  };
+
+  void deallocate_otherwise(void* memory, std::size_t bytes) noexcept;
+  void give_back() noexcept;
+
+  Block* first_ = nullptr;
+  std::uint32_t room_ = 0;  // for how many more
+  bool is_known_ = false;   // to the end of its thread
+};
+
+}  // namespace opyard::detail

@@ -1,0 +1,10 @@
+// interpreter/interpreter_exception.cpp: where the type information of these exceptions lives.
+#include "opyard/interpreter/interpreter_exception.h"
+
+namespace opyard {
+
+InterpreterException::~InterpreterException() = default;
+std::string_view InterpreterException::text() const noexcept { return {}; }
+std::string_view InterpreterException::class_name() const noexcept { return {}; }
+
+}  // namespace opyard

@@ -1,0 +1,80 @@
+// registry/interpreter_tables.h: tables of an operator that are one interpreter's own.
+//
+// See [Interpreter tables] in registry/operator.h. An operator has tables from the first kernel on
+// that serves one interpreter alone while several take part: one for each such interpreter, one for
+// the others, and one for threads that are in none.
+//
+//   Operator ── table_ ── slot ──> record             where all see the same
+//            │                └──> per_interpreter_record()        where they do not
+//            └─ interpreter_tables_ ──> InterpreterTable ── slots              a chain
+//
+// A table is never freed, so that calls may walk the chain without a lock. The table of an
+// interpreter that has left waits for the next one that comes.
+//
+// Threads: slots and interpreter are atomic, the chain only grows; all is written under the
+// registry's lock. A call reads the table of the interpreter that its thread is in, which cannot
+// leave meanwhile.
+//
+// Depends on: registry/operator.h, registry/calling_interpreter.h.
+#pragma once
+
+#include <atomic>
+
+#include "opyard/registry/operator.h"
+#include "registry/calling_interpreter.h"
+
+namespace opyard {
+
+struct InterpreterTable {
+  // Watched: what slots lead to behind the watchers; see registry/observed_call.cpp, [Behind].
+  enum class Who : std::uint8_t { Interpreter, Others, Outside, Watched };
+
+  const Who who;
+  std::atomic<const Interpreter*> interpreter;  // null where it waits for one
+  InterpreterTable* next;                       // written before the chain leads here
+  std::atomic<const Record*> slots[kSlotCount];
+
+  CallingInterpreter caller() const noexcept {
+    return who == Who::Outside ? CallingInterpreter::outside()
+                               : CallingInterpreter::of(interpreter.load());
+  }
+  bool waits() const noexcept { return who == Who::Interpreter && interpreter.load() == nullptr; }
+  // Whether it is the table of someone's calls.
+  bool is_seen() const noexcept { return !waits() && who != Who::Watched; }
+
+  static InterpreterTable* first(const Operator& op) noexcept {
+    return op.interpreter_tables_.load(std::memory_order_acquire);
+  }
+  static const InterpreterTable* find(const Operator& op, Who who,
+                                      const Interpreter* interpreter) noexcept;
+  // Makes those that are missing for a kernel of this interpreter. Raises bad_alloc.
+  static void require(Operator& op, const Interpreter& interpreter);
+  // Lets its table wait for the next one.
+  static void release(const Operator& op, const Interpreter& interpreter) noexcept;
+  static void destroy_all(const Operator& op) noexcept;
+
+ protected:
+  static void link(Operator& op, InterpreterTable* table) noexcept;
+
+ private:
+  static void add(Operator& op, Who who, const Interpreter* interpreter);
+};
+
+// Made when an operator is watched first, and kept.
+struct WatchedTable : InterpreterTable {
+  // A word for each slot: WatchedKernel::note.
+  mutable std::atomic<std::uint64_t> notes[kSlotCount] = {};
+
+  WatchedTable() noexcept : InterpreterTable{Who::Watched, nullptr, nullptr, {}} {}
+  // Null if the operator was never watched.
+  static WatchedTable* find(const Operator& op) noexcept {
+    for (InterpreterTable* table = first(op); table != nullptr; table = table->next) {
+      if (table->who == Who::Watched) return static_cast<WatchedTable*>(table);
+    }
+    return nullptr;
+  }
+  // Makes it if it is missing. Raises bad_alloc.
+  static void require(Operator& op);
+};
+
+}  // namespace opyard

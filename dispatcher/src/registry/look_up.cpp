@@ -1,0 +1,72 @@
+// registry/look_up.cpp: finding an operator by its name, which may load what defines it.
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "opyard/detail/registry/finder.h"
+#include "opyard/schema/parse.h"
+#include "registry/state.h"
+
+namespace opyard {
+
+const Operator* Registry::find(const OperatorName& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const Entry* entry = state_->find(name);
+  return entry == nullptr ? nullptr : entry->op;
+}
+
+namespace {
+
+std::atomic<OperatorFinder> operator_finder{nullptr};
+thread_local bool is_finding = false;
+
+// Asks the finder, if there is one that does not run on this thread already.
+bool ask_finder(const OperatorName& name) {
+  const OperatorFinder finder = operator_finder.load(std::memory_order_acquire);
+  if (finder == nullptr || is_finding) return false;
+  struct Finding {
+    Finding() noexcept { is_finding = true; }
+    ~Finding() { is_finding = false; }
+  } finding;
+  finder(name.name);
+  return true;
+}
+
+// What has the operators that everyone knows, for programs that load their libraries themselves.
+const char* where_it_is(const OperatorName& name) {
+  if (name.name_space() != "aten") return "";
+  return " The operators of aten are in opyard_kernels.so, which load_library() loads; in Python "
+         "opyard.ops.aten does.";
+}
+
+}  // namespace
+
+void set_operator_finder(OperatorFinder finder) noexcept {
+  operator_finder.store(finder, std::memory_order_release);
+}
+
+const Operator& Registry::require(const OperatorName& name) const {
+  if (const Operator* const found = find(name)) return *found;
+  if (ask_finder(name)) {
+    if (const Operator* const found = find(name)) return *found;
+  }
+  bool has_kernels = false;
+  {
+    const std::lock_guard lock(state_->mutex);
+    const Entry* entry = state_->find(name);
+    if (entry != nullptr && entry->op != nullptr) return *entry->op;
+    has_kernels = entry != nullptr && entry->exists();
+  }
+  fail(ErrorKind::NotFound,
+       fmt::format("Could not find schema for {}.{}{}", to_string(name),
+                   has_kernels ? " Kernels are registered for it, but no definition; is a def() "
+                                 "missing, or the library that has it?"
+                               : " Is the library that defines it loaded?",
+                   has_kernels ? "" : where_it_is(name)));
+}
+
+const Operator& Registry::require(std::string_view name) const {
+  return require(parse_operator_name(name));
+}
+
+}  // namespace opyard

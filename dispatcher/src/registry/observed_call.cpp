@@ -1,0 +1,234 @@
+// registry/observed_call.cpp: telling observers and watchers of calls.
+//
+// [Behind] What a slot leads to without the record that watches is in a table of the operator's
+// own, the view Watched (registry/interpreter_tables.h), so that a call finds it without a lock. It
+// is written before the slots are; a call that read the slot before reads either what was there or
+// what has replaced it, and both are kept for as long as it is inside (registry/reclaim.cpp).
+#include "opyard/detail/registry/observed_call.h"
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "opyard/observe/observer.h"
+#include "opyard/registry/registry.h"
+#include "registry/built_in_records.h"
+#include "registry/interpreter_tables.h"
+#include "registry/state.h"
+
+namespace opyard {
+namespace {
+
+// Tells a chain of guards, the outermost first, with observing switched off.
+template <typename Tell>
+void tell_each(const ObserverGuard* guard, const Tell& what) {
+  if (guard == nullptr) return;
+  tell_each(guard->outer(), what);
+  what(guard->observer());
+}
+void tell_enter(const ObserverGuard* guards, const Operator& op, DispatchKeySet keys,
+                const Stack* arguments) {
+  const ExcludeDispatchKeyGuard quiet(DispatchKey::Observe);
+  tell_each(guards, [&](Observer& observer) { observer.on_enter(op, keys, arguments); });
+}
+void tell_exit(const ObserverGuard* guards, const Operator& op, bool threw, const Stack* results) {
+  const ExcludeDispatchKeyGuard quiet(DispatchKey::Observe);
+  tell_each(guards, [&](Observer& observer) { observer.on_exit(op, threw, results); });
+}
+
+DispatchKeySet below_observe(DispatchKeySet keys) {
+  return keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Observe);
+}
+
+void run_observe(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const DispatchKeySet below = below_observe(keys);
+  const ObserverGuard* const guards = ObserverGuard::innermost();
+  tell_enter(guards, op, below, &stack);
+  struct Exit {
+    const ObserverGuard* guards;
+    const Operator& op;
+    const Stack& stack;
+    bool threw = true;
+    ~Exit() { tell_exit(guards, op, threw, threw ? nullptr : &stack); }
+  } exit{guards, op, stack};
+  op.redispatch_boxed(below, stack);
+  exit.threw = false;
+}
+
+// Written under the registry's lock; a bit of `on` after its watcher.
+struct Watchers {
+  static constexpr unsigned kMost = 8;
+  std::atomic<std::uint8_t> on{0};
+  std::atomic<Watcher*> list[kMost]{};
+
+  template <typename Tell>
+  void tell(std::uint8_t which, const Tell& what) noexcept {
+    for (unsigned rest = which; rest != 0; rest &= rest - 1) {
+      what(*list[std::countr_zero(rest)].load(std::memory_order_relaxed));
+    }
+  }
+  // The bit of a watcher that watches, else 0.
+  std::uint8_t bit_of(const Watcher& watcher) noexcept {
+    const std::uint8_t now = on.load(std::memory_order_acquire);
+    for (unsigned n = 0; n < kMost; ++n) {
+      const auto bit = std::uint8_t(1u << n);
+      if ((now & bit) != 0 && list[n].load(std::memory_order_relaxed) == &watcher) return bit;
+    }
+    return 0;
+  }
+  std::uint8_t add(Watcher& watcher) {
+    for (unsigned n = 0; n < kMost; ++n) {
+      Watcher* const there = list[n].load(std::memory_order_relaxed);
+      // A place stays that of its watcher, who may be told of an end still.
+      if (there != nullptr && there != &watcher) continue;
+      list[n].store(&watcher, std::memory_order_relaxed);
+      return std::uint8_t(1u << n);
+    }
+    fail(ErrorKind::Unsupported,
+         "eight watchers have watched in this process already; start one of them again");
+  }
+};
+constinit Watchers watchers;
+
+// How many watched kernels this thread is inside of, and the depth of calls in the innermost. A
+// kernel that calls raises the depth; one that redispatches does not.
+struct Position {
+  std::uint64_t depth;
+  std::uint32_t nesting;
+};
+constinit thread_local Position position{};
+
+}  // namespace
+
+namespace detail {
+
+// The record's boxed function.
+struct BoxedWatch {
+  static void run(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
+    const ObservedCall watched(op, keys, stack);
+    op.run_boxed(watched.next(), keys, stack);
+  }
+};
+
+bool wants_values(const Record& record) noexcept {
+  bool wanted = false;
+  if (record.role == RecordRole::Watch) {
+    watchers.tell(watchers.on.load(std::memory_order_acquire),
+                  [&](const Watcher& watcher) { wanted |= watcher.wants_values(); });
+  } else if (record.role == RecordRole::Observe) {
+    for (auto* guard = ObserverGuard::innermost(); guard != nullptr; guard = guard->outer()) {
+      wanted |= guard->observer().wants_values();
+    }
+  }
+  return wanted;
+}
+
+const Record& record_behind(const Operator& op, DispatchKeySet keys) noexcept {
+  const auto slot = std::size_t(runtime_index(keys));
+  const Record& record = *WatchedTable::find(op)->slots[slot].load(std::memory_order_acquire);
+  return record.role == RecordRole::PerInterpreter ? op.record_here(keys) : record;
+}
+
+ObservedCall::ObservedCall(const Operator& op, const Record& record, DispatchKeySet keys)
+    : op_(op), keys_(keys), next_(nullptr), role_(record.role) {
+  if (role_ == RecordRole::Watch) {
+    begin_watching({});
+    return;
+  }
+  exceptions_ = std::uncaught_exceptions();
+  keys_ = below_observe(keys);
+  next_ = &op.settle(keys_);
+  tell_enter(ObserverGuard::innermost(), op, keys_, nullptr);
+}
+
+ObservedCall::ObservedCall(const Operator& op, DispatchKeySet keys, Stack& stack)
+    : op_(op), keys_(keys), next_(nullptr), role_(RecordRole::Watch), boxed_(true) {
+  begin_watching(stack.top(std::min(op.schema().arguments.size(), stack.size())));
+}
+
+// See [Behind].
+void ObservedCall::begin_watching(std::span<const Value> arguments) noexcept {
+  const WatchedTable& behind = *WatchedTable::find(op_);
+  const auto slot = std::size_t(runtime_index(keys_));
+  next_ = behind.slots[slot].load(std::memory_order_acquire);
+  if (__builtin_expect(next_->role == RecordRole::PerInterpreter, 0)) {
+    next_ = &op_.record_here(keys_);
+  } else {
+    note_ = &behind.notes[slot];
+  }
+  const std::uint64_t depth = local_block.call_depth;
+  Position& here = position;
+  redispatch_ = here.nesting > 0 && here.depth == depth;
+  outer_depth_ = std::exchange(here.depth, depth);
+  ++here.nesting;
+  told_ = watchers.on.load(std::memory_order_acquire);
+  if (told_ == 0) return;
+  const WatchedKernel told = kernel();
+  watchers.tell(told_, [&](Watcher& watcher) { watcher.on_enter(told, arguments); });
+}
+
+WatchedKernel ObservedCall::kernel() const noexcept {
+  return {op_, keys_, *next_, redispatch_, boxed_, position.nesting, note_};
+}
+
+ObservedCall::~ObservedCall() {
+  if (role_ == RecordRole::Observe) {
+    tell_exit(ObserverGuard::innermost(), op_, std::uncaught_exceptions() > exceptions_, nullptr);
+    return;
+  }
+  if (told_ != 0) {
+    const WatchedKernel told = kernel();
+    watchers.tell(told_, [&](Watcher& watcher) { watcher.on_exit(told); });
+  }
+  position.depth = outer_depth_;
+  --position.nesting;
+}
+
+}  // namespace detail
+
+const Record& observe_record() {
+  static const Record& record = make_built_in_record(RecordRole::Observe, &run_observe, "built in");
+  return record;
+}
+
+const Record& watch_record() {
+  static const Record& record =
+      make_built_in_record(RecordRole::Watch, &detail::BoxedWatch::run, "the watchers");
+  return record;
+}
+
+void start_watching(Watcher& watcher) {
+  Registry& registry = Registry::instance();
+  const std::lock_guard lock(registry.state_->mutex);
+  if (watchers.bit_of(watcher) != 0) return;
+  const std::uint8_t bit = watchers.add(watcher);
+  if (watchers.on.load(std::memory_order_relaxed) == 0) registry.set_watched(true);
+  watchers.on.fetch_or(bit, std::memory_order_release);
+}
+
+void stop_watching(Watcher& watcher) noexcept {
+  Registry& registry = Registry::instance();
+  const std::lock_guard lock(registry.state_->mutex);
+  const std::uint8_t bit = watchers.bit_of(watcher);
+  if (bit == 0) return;
+  const auto rest =
+      std::uint8_t(watchers.on.fetch_and(std::uint8_t(~bit), std::memory_order_release) & ~bit);
+  if (rest == 0) registry.set_watched(false);
+}
+
+bool is_watching(const Watcher& watcher) noexcept { return watchers.bit_of(watcher) != 0; }
+
+void Registry::set_watched(bool watched) {
+  if (watched) {
+    for (const auto& [name, entry] : state_->entries) {
+      if (entry->op != nullptr) WatchedTable::require(*entry->op);
+    }
+  }
+  state_->common.watched = watched;
+  for (const auto& [name, entry] : state_->entries) entry->set_watched(watched);
+}
+
+}  // namespace opyard

@@ -1,0 +1,204 @@
+// vtable/python_table.cpp: what other extension modules ask of the Python plugin, answered.
+//
+// Each function finds the runtime through the table's tag. What it calls throws; what leaves is a
+// null or -1 with a Python exception, or a status with this thread's error for what may be called
+// without the GIL.
+#include "vtable/python_table.h"
+
+#include <atomic>
+#include <memory>
+#include <new>
+
+#include "objects/convert/convert.h"
+#include "objects/convert/require_value.h"
+#include "objects/tensor/tensor.h"
+#include "objects/values/key_set.h"
+#include "operators/overload.h"
+#include "operators/packet.h"
+#include "opyard/python.h"
+#include "opyard/version.h"
+#include "runtime/gil.h"
+#include "runtime/types.h"
+#include "vtable/run_call.h"
+
+namespace opyard::python {
+namespace {
+
+constexpr const char* kName = "opyard._C.python_table";
+
+Runtime& runtime_of(const PythonTable* self) noexcept {
+  return *static_cast<Runtime*>(self->interpreter->context());
+}
+
+// What is left to be done is done at the end of the call that the extension is in, not here.
+template <typename Result, typename Body>
+Result border(Result failed, Body&& body) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (abi::__forced_unwind&) {
+    throw;
+  } catch (const PythonErrorSet&) {
+  } catch (const Error& error) {
+    set_python_error(error);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    set_exception(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "something was thrown that is no std::exception");
+  }
+  return failed;
+}
+template <typename Body>
+PyObject* border(Body&& body) {
+  return border<PyObject*>(nullptr, [&] { return body().release(); });
+}
+
+// A scope class of runtime/gil.h in the memory that the caller has for it.
+template <typename Scope, typename... Arguments>
+void begin(PythonScope* scope, Arguments&&... arguments) {
+  static_assert(sizeof(Scope) <= sizeof(PythonScope) && alignof(Scope) <= alignof(PythonScope));
+  new (scope) Scope(std::forward<Arguments>(arguments)...);
+}
+template <typename Scope>
+void end(PythonScope* scope) {
+  std::launder(reinterpret_cast<Scope*>(scope))->~Scope();
+}
+
+// ---- objects
+
+PyObject* wrap_tensor(const PythonTable* self, const Tensor* tensor) {
+  return border([&] { return wrap(runtime_of(self), *tensor); });
+}
+
+const Tensor* unwrap_tensor(const PythonTable* self, PyObject* object) {
+  return border<const Tensor*>(nullptr, [&] {
+    if (!is_tensor(runtime_of(self), object)) {
+      fail(ErrorKind::BadArgument,
+           std::string("expected a Tensor, not ") + Py_TYPE(object)->tp_name);
+    }
+    return &tensor_unchecked(object);
+  });
+}
+
+int to_value(const PythonTable* self, const Type* type, PyObject* object, const char* what,
+             Value* value) {
+  return border(-1, [&] {
+    *value = require_value(runtime_of(self), *type, object, what);
+    return 0;
+  });
+}
+
+PyObject* from_value(const PythonTable* self, const Type* type, const Value* value) {
+  return border([&] {
+    return to_python(runtime_of(self), type == nullptr ? *base_type(TypeKind::Any) : *type, *value);
+  });
+}
+
+PyObject* wrap_operator(const PythonTable* self, const Operator* op) {
+  return border([&] { return overload_object(runtime_of(self), *op); });
+}
+
+const Operator* unwrap_operator(const PythonTable* self, PyObject* object) {
+  return border<const Operator*>(nullptr, [&] {
+    if (!is_overload(runtime_of(self), object)) {
+      fail(ErrorKind::BadArgument, std::string("expected an OpOverload, such as "
+                                               "opyard.ops.aten.add.Tensor, not ") +
+                                       Py_TYPE(object)->tp_name);
+    }
+    return &plan_of(object).op();
+  });
+}
+
+PyObject* wrap_keys(const PythonTable* self, std::uint64_t keys) {
+  return border([&] { return wrap(runtime_of(self), DispatchKeySet(DispatchKeySet::RAW, keys)); });
+}
+
+int unwrap_keys(const PythonTable* self, PyObject* object, std::uint64_t* keys) {
+  return border(-1, [&] {
+    *keys = to_key_set(runtime_of(self), object).raw();
+    return 0;
+  });
+}
+
+// ---- the GIL
+
+int enter(const PythonTable* self, PythonScope* scope) {
+  return int(guarded([&] { begin<HoldGil>(scope, runtime_of(self)); }));
+}
+void leave(const PythonTable*, PythonScope* scope) { end<HoldGil>(scope); }
+
+void let_go(const PythonTable*, PythonScope* scope) { begin<ReleaseGil>(scope); }
+void take_again(const PythonTable*, PythonScope* scope) { end<ReleaseGil>(scope); }
+
+void begin_call(const PythonTable* self, PythonScope* scope) {
+  begin<CalledFromPython>(scope, runtime_of(self));
+}
+int end_call(const PythonTable*, PythonScope* scope) {
+  end<CalledFromPython>(scope);
+  return __builtin_expect(has_deferred_work(), 0) && !do_deferred_work() ? -1 : 0;
+}
+
+// ---- errors and references
+
+void raise(const PythonTable*, const Error* error) { set_python_error(*error); }
+
+int take_exception_as_error(const PythonTable* self, std::optional<Error>* error) {
+  PyObject* const exception = take_exception();
+  if (exception == nullptr) return -1;
+  *error = to_error(runtime_of(self), Owned::steal(exception));
+  return 0;
+}
+
+void drop(const PythonTable* self, PyObject* object) { self->interpreter->decref(object, false); }
+
+// Tables are never freed, since extensions keep their addresses: all are in this list.
+struct LastingTable {
+  PythonTable table;
+  LastingTable* next;
+};
+std::atomic<LastingTable*> all_tables{nullptr};
+
+constexpr PythonTable kTable = {kPythonTableVersion,
+                                sizeof(PythonTable),
+                                OPYARD_VERSION_MAJOR,
+                                OPYARD_VERSION_MINOR,
+                                nullptr,
+                                wrap_tensor,
+                                unwrap_tensor,
+                                to_value,
+                                from_value,
+                                wrap_operator,
+                                unwrap_operator,
+                                wrap_keys,
+                                unwrap_keys,
+                                enter,
+                                leave,
+                                let_go,
+                                take_again,
+                                begin_call,
+                                end_call,
+                                raise,
+                                take_exception_as_error,
+                                drop,
+                                call_run};
+
+}  // namespace
+
+void add_python_table(Runtime& runtime, PyObject* module) {
+  PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  OPYARD_CHECK(kept != nullptr, OutOfMemory, "the interpreter has no dictionary");
+  Owned capsule = Owned::share(PyDict_GetItemString(kept, kName));
+  if (!capsule) {
+    auto made = std::make_unique<LastingTable>(LastingTable{kTable, nullptr});
+    made->table.interpreter = runtime.tag;
+    capsule = checked(PyCapsule_New(&made->table, kName, nullptr));
+    LastingTable* const lasting = made.release();
+    lasting->next = all_tables.load(std::memory_order_relaxed);
+    while (!all_tables.compare_exchange_weak(lasting->next, lasting)) continue;
+    if (PyDict_SetItemString(kept, kName, capsule.get()) < 0) throw PythonErrorSet();
+  }
+  if (PyModule_AddObjectRef(module, "python_table", capsule.get()) < 0) throw PythonErrorSet();
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,12 @@
+// vtable/vtable.cpp: the table behind CPython's tag.
+#include "vtable/vtable.h"
+
+namespace opyard::python {
+
+constinit const InterpreterVTable python_vtable{
+#define OPYARD_INTERPRETER_FUNCTION(name, result, parameters, arguments, disarmed) &vtable::name,
+#include "opyard/interpreter/interpreter_functions.def"
+#undef OPYARD_INTERPRETER_FUNCTION
+};
+
+}  // namespace opyard::python
