@@ -131,7 +131,7 @@ class OPYARD_API Library {
   std::vector<Registration> registrations_;  // in order; taken back in reverse
   // Of begin_again(): what was registered before it, and what may be replaced.
   std::vector<Registration> former_;
-  ReloadMark again_ = 0;
+  ReloadMark reload_ = 0;
 };
 
 }  // namespace opyard
