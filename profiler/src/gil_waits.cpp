@@ -1,9 +1,9 @@
 // profiler/gil_waits.cpp: waiting for the lock of an interpreter, as a source.
 #include <atomic>
 
+#include "opyard/detail/interpreter/gil_wait.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/session.h"
-#include "opyard/slot/gil_wait.h"
 
 namespace opyard::profiler {
 namespace {

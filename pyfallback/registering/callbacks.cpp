@@ -10,6 +10,7 @@
 
 #include "operators/overload.h"
 #include "operators/packet.h"
+#include "opyard/registry/listener.h"
 #include "opyard/registry/registry.h"
 #include "runtime/enter_python.h"
 #include "runtime/types.h"
