@@ -258,8 +258,8 @@ std::string joined(const Names& names) {
   refuse(op, classes);
 }
 
-// Asks the rule that the operator has for exactly this class, if there is one; null else. It goes before
-// the handler of the class itself.
+// Asks the rule that the operator has for exactly this class, if there is one; null else. It goes
+// before the handler of the class itself.
 Owned ask_rule(HandlerCall& call, const Asked& asked) {
   PyObject* const rules = overload_object_of(call.op_object).class_rules;
   if (__builtin_expect(rules == nullptr, 1)) return {};

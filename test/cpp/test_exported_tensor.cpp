@@ -30,8 +30,9 @@ struct TestExporter final : Exporter {
 
 class ExportedTensorTest : public testing::Test {
  protected:
-  bool stand_for(const Dims& sizes, const Dims* strides, DType dtype = DType::Float32,
-                 ExportedTensor::Unit unit = ExportedTensor::Unit::Elements, std::size_t at = 0) {
+  bool export_array(const Dims& sizes, const Dims* strides, DType dtype = DType::Float32,
+                    ExportedTensor::Unit unit = ExportedTensor::Unit::Elements,
+                    std::size_t at = 0) {
     return exported.stand_for(memory + at, sizes, strides == nullptr ? nullptr : strides->data(),
                               dtype, MemoryAccess::Writable, unit);
   }
