@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "c_functions.h"
+#include "opyard/registry/inspect.h"
 
 namespace opyard {
 namespace {

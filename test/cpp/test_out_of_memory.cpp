@@ -11,6 +11,7 @@
 #include "opyard/registry/explain.h"
 #include "opyard/registry/inspect.h"
 #include "opyard/registry/library.h"
+#include "opyard/registry/listener.h"
 #include "registering.h"
 
 namespace opyard {

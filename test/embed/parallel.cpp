@@ -83,6 +83,6 @@ int main(int count, char** arguments) {
     for (std::thread& thread : threads) thread.join();
     CHECK(wrong == 0);
   }
-  inspect::check_invariants();
+  opyard::inspect::check_invariants();
   std::puts("fine");
 }
