@@ -221,6 +221,18 @@ TEST(CClosure, AFailureIsAStatusOrANumberAndTheThreadsError) {
   EXPECT_EQ(last_error(), "x");
 }
 
+TEST(CClosure, ATextWithAZeroByteIsNoText) {
+  const InCxx op("text(int at) -> str", [](std::int64_t at) {
+    return std::string("abc").replace(std::size_t(at), 1, 1, '\0');
+  });
+  char* text = nullptr;
+  for (const int at : {0, 2}) {
+    EXPECT_EQ(op.function().as<int(std::int64_t, char**)>()(at, &text), OPYARD_ERROR_BadReturn);
+    EXPECT_NE(last_error().find("the text has a zero byte at position " + std::to_string(at)),
+              std::string::npos);
+  }
+}
+
 TEST(CClosure, ASuccessLeavesTheThreadsErrorAlone) {
   const InCxx same("same(float x) -> float", [](double x) { return x; });
   opyard_set_error(OPYARD_ERROR_BadShape, "from before");

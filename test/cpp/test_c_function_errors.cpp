@@ -188,7 +188,8 @@ TEST(CFunctionErrors, AStatusIsTheErrorOfItsKind) {
   EXPECT_THROWN(op.call(5), BadValue,
                 "t::status: the C function c_status of test_c_functions.so failed with status 5 "
                 "(BadValue) and left no text");
-  for (const char* status : {"77", "-1"}) {
+  const std::string behind_the_last = std::to_string(OPYARD_STATUS_COUNT);
+  for (const char* status : {behind_the_last.c_str(), "77", "-1"}) {
     EXPECT_THROWN(
         op.call(std::atoi(status)), BadReturn,
         std::string("t::status: the C function c_status of test_c_functions.so returned ") +
@@ -230,9 +231,14 @@ TEST(CFunctionErrors, AResultThatCannotBeTakenIsNamedAndNothingLeaks) {
   EXPECT_EQ(bad.call(5).size(), 2u);
   EXPECT_EQ(alive(), 0);
 
-  EXPECT_THROWN(ServedByC("list() -> int[]", "c_null_list").call(), BadReturn,
-                "t::list: result 0: the C function c_null_list of test_c_functions.so left a null "
-                "pointer as a list of length 3, but the schema says int[]");
+  const ServedByC list("list(int size) -> int[]", "c_null_list");
+  for (const int size : {1, 3}) {
+    EXPECT_THROWN(list.call(size), BadReturn,
+                  "t::list: result 0: the C function c_null_list of test_c_functions.so left a "
+                  "null pointer as a list of length " +
+                      std::to_string(size) + ", but the schema says int[]");
+  }
+  EXPECT_TRUE(list.call(0)[0].to_list().empty());
   EXPECT_THROWN(
       ServedByC("range(int size) -> int[]", "c_range").call(-2), BadReturn,
       "t::range: result 0: the C function c_range of test_c_functions.so left a list of length "

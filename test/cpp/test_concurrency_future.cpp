@@ -136,5 +136,17 @@ TEST(ConcurrencyFuture, K11_CollectingWhileTheyAreCompleted) {
   }
 }
 
+// What a value is looked at for takes long where it is long, and the others come meanwhile.
+TEST(ConcurrencyFuture, K5_OneOfSeveralValuesIsTaken) {
+  const Value large = Value::list(std::vector<Value>(20'000, Value::list({Value(1)})));
+  for (int round = 0; round < 30; ++round) {
+    auto future = make_counted<FutureObject>();
+    std::atomic<int> taken = 0;
+    const auto set = [&] { taken += future->set_value_if_needed(large) ? 1 : 0; };
+    at_once(set, set, set);
+    EXPECT_EQ(taken, 1);
+  }
+}
+
 }  // namespace
 }  // namespace opyard

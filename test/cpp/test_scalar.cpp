@@ -68,6 +68,8 @@ TEST(Scalar, AComplexNumberIsRealWhereItsImaginaryPartIsZero) {
   EXPECT_FALSE(Scalar(Complex(0, 0)).to_bool());
   EXPECT_THROWN(Scalar(Complex(1, 2)).to_double(), BadValue,
                 "1.+2.j is no real number: its imaginary part is not zero");
+  EXPECT_THROWN(Scalar(Complex(1, -2)).to_double(), BadValue,
+                "1.-2.j is no real number: its imaginary part is not zero");
   EXPECT_THROWN(Scalar(Complex(1, 2)).to_int(), BadValue,
                 "1.+2.j is no real number: its imaginary part is not zero");
 }

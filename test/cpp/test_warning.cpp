@@ -87,6 +87,24 @@ TEST(ErrorClass, J15_AnErrorKeepsItsNameThroughCopiesAndContext) {
   EXPECT_EQ(class_name_of(Error(ErrorKind::BadValue, "plain")), "");
 }
 
+TEST(ErrorClass, J15_OnlyTheNameInFrontIsLeftOutOfTheText) {
+  static std::string raised;
+  const auto former =
+      NamedError::set_raise([](const std::string& name, std::string_view text) noexcept {
+        raised = name + "|" + std::string(text);
+        return true;
+      });
+  const auto error = make_counted<NamedError>("Quota");
+  for (const auto& [text, wanted] : {std::pair{"Quota: none left", "Quota|none left"},
+                                     {"Quotas are gone", "Quota|Quotas are gone"},
+                                     {"Quota", "Quota|Quota"},
+                                     {"in f: Quota: none", "Quota|in f: Quota: none"}}) {
+    EXPECT_TRUE(error->raise_with_lock_held(text));
+    EXPECT_EQ(raised, wanted);
+  }
+  NamedError::set_raise(former);
+}
+
 TEST(Backtrace, J3_J8_StandsBelowTheTextOnRequestAndContextAboveIt) {
   EXPECT_FALSE(show_backtraces(true));
   const Error error(ErrorKind::BadShape, "sizes do not fit");

@@ -175,9 +175,9 @@ EXPORT int c_range(int64_t size, int64_t** numbers, int64_t* numbers_size) {
   for (int64_t i = 0; i < size; ++i) (*numbers)[i] = i;
   return OPYARD_OK;
 }
-EXPORT int c_null_list(int64_t** numbers, int64_t* numbers_size) {
+EXPORT int c_null_list(int64_t size, int64_t** numbers, int64_t* numbers_size) {
   *numbers = NULL;
-  *numbers_size = 3;
+  *numbers_size = size;
   return OPYARD_OK;
 }
 EXPORT int c_null_text(char** result) {
