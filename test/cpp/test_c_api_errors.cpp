@@ -106,6 +106,8 @@ TEST(CApiErrors, AStatusThatIsNoneIsABadReturn) {
             "-5 (which is none) and left no text");
 }
 
+TEST(CApiErrors, NoStackHasNoSize) { EXPECT_EQ(opyard_stack_size(nullptr), 0u); }
+
 TEST(CApiErrors, AnEarlierErrorIsNotTheKernels) {
   const Registered fine("fine", [](auto*, auto*, auto, opyard_stack* stack) {
     EXPECT_EQ(opyard_last_error(), nullptr) << "it is set aside";

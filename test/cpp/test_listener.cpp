@@ -9,6 +9,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "registering.h"
 #include "thrown_by.h"
@@ -73,6 +74,15 @@ TEST(Listener, B33_SeveralAreToldInOrderAndMayComeAndGoMeanwhile) {
   second.undo();
   const Registration c = define("t::c(Tensor x) -> Tensor");
   EXPECT_EQ(text, "first +t::a first +t::b first ");
+}
+
+TEST(Listener, B33_EachOneThatComesHearsOfWhatIsThere) {
+  const Registration a = define("t::a(Tensor x) -> Tensor");
+  const Registration b = define("t::b(Tensor x) -> Tensor");
+  std::string texts[4];
+  std::vector<Registration> listening;
+  for (std::string& text : texts) listening.push_back(registry().listen(writing_to(text)));
+  for (const std::string& text : texts) EXPECT_EQ(text, "+t::a +t::b ");
 }
 
 TEST(Listener, B33_OneThatWasRemovedHearsNoMoreWhoeverIsBeingTold) {

@@ -74,6 +74,19 @@ TEST(CallNext, X4_WhatOneLibraryReplacesKeepsItsPlace) {
   inspect::check_invariants();
 }
 
+TEST(CallNext, X4_OneKernelGoesOnToAnotherAtEachKey) {
+  const Registration op = define("t::f(Tensor x) -> Tensor");
+  const Registration below_cpu =
+      registry().implement_fallback(K::CPU, noting('x', false), "x.cpp:1");
+  const Registration below_cuda =
+      registry().implement_fallback(K::CUDA, noting('y', false), "y.cpp:1");
+  const Registration b = implement("t::f", K::CompositeExplicitAutograd, noting('b'));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(call({K::CPU}), "bx");
+    EXPECT_EQ(call({K::CUDA}), "by");
+  }
+}
+
 TEST(CallNext, X4_AtTheBottomComesWhatTheKeyFallsBackOn) {
   const Registration op = define("t::f(Tensor x) -> Tensor");
   const Registration composite =

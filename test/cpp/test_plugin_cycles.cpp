@@ -200,6 +200,18 @@ TEST(PluginSurvivors, NothingIsLeftWhereNobodyHoldsAnything) {
   EXPECT_EQ(to_string(report), file_of("b") + " was unloaded, and nothing of it is in use");
 }
 
+TEST(PluginSurvivors, WhatAnotherLibraryDefinesInItsNamespaceIsNotLeftOfIt) {
+  load_library(file_of("b"));
+  const Registration other = define("plugin_b::other(int n) -> int");
+  const Registration kernel =
+      implement("plugin_b::other", DispatchKey::CompositeImplicitAutograd,
+                Kernel::from([](std::int64_t n) { return n; }), "registered at other.cpp:12");
+  const auto handle = require_operator("plugin_b::other").typed<std::int64_t(std::int64_t)>();
+  const UnloadReport report = unload_and_report(file_of("b"));
+  EXPECT_TRUE(report.survivors.empty()) << to_string(report);
+  EXPECT_EQ(handle.call(4), 4);
+}
+
 TEST(PluginSurvivors, AKernelOfAnotherLibraryWaitsForADefinition) {
   load_library(file_of("b"));
   const Registration kernel =
