@@ -72,7 +72,7 @@ class Mutant:
         layer, *inner = Path(self.file).parts[:-1]
         if layer in ("jit", "autograd", "profiler"):
             return layer
-        inner = [part for part in inner if part not in ("src", "include")]
+        inner = [part for part in inner if part not in ("src", "include", "detail")]
         if layer == "dispatcher":
             inner = [part for part in inner if part != "opyard"]
         return inner[0] if inner else layer

@@ -109,7 +109,7 @@ FOOTPRINT = [
 # What registering costs.
 REGISTRATION = [
     Row("register_5000", "-", "register 5,000 operators with 3 kernels", ABSOLUTE, 150.0, "ms"),
-    Row("operator_memory", "-", "  memory of each", ABSOLUTE, 4096.0, "bytes"),
+    Row("operator_memory", "-", "  memory of each", ABSOLUTE, 3072.0, "bytes"),
     Row("define", "-", "define an operator, take it back", INFORMATION),
     Row("override", "-", "override a kernel, take it back", INFORMATION),
 ]
