@@ -156,32 +156,33 @@ Number integer_in(const char* op, const char* argument, const Scalar& scalar, DT
   return Number::of(T(value));
 }
 
+template <typename T>
+Number number_as(const char* op, const char* argument, const Scalar& scalar, DType dtype) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return Number::of(scalar.to_bool());
+  } else if constexpr (std::is_integral_v<T>) {
+    return integer_in<T>(op, argument, scalar, dtype);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return Number::of(T(scalar.to_double()));
+  } else {
+    refuse(ErrorKind::Unsupported,
+           {op, ": ", argument, " cannot be stored as ", dtype,
+            "; accepted are bool, uint8, int8, int16, int32, int64, float32 and float64"});
+  }
+}
+
 }  // namespace
 
 Number number_in(const char* op, const char* argument, const Scalar& scalar, DType dtype) {
   require_real(op, argument, scalar);
   switch (dtype) {
-    case DType::Bool:
-      return Number::of(scalar.to_bool());
-    case DType::UInt8:
-      return integer_in<std::uint8_t>(op, argument, scalar, dtype);
-    case DType::Int8:
-      return integer_in<std::int8_t>(op, argument, scalar, dtype);
-    case DType::Int16:
-      return integer_in<std::int16_t>(op, argument, scalar, dtype);
-    case DType::Int32:
-      return integer_in<std::int32_t>(op, argument, scalar, dtype);
-    case DType::Int64:
-      return integer_in<std::int64_t>(op, argument, scalar, dtype);
-    case DType::Float32:
-      return Number::of(float(scalar.to_double()));
-    case DType::Float64:
-      return Number::of(scalar.to_double());
-    default:
-      refuse(ErrorKind::Unsupported,
-             {op, ": ", argument, " cannot be stored as ", dtype,
-              "; accepted are bool, uint8, int8, int16, int32, int64, float32 and float64"});
+#define OPYARD_DTYPE(code, name, python, type, ...) \
+  case DType::name:                                 \
+    return number_as<type>(op, argument, scalar, dtype);
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
   }
+  refuse(ErrorKind::Internal, {op, ": ", argument, " has no dtype"});
 }
 
 void require_row_major(const char* op, std::optional<MemoryFormat> format) {

@@ -12,17 +12,6 @@
 namespace opyard::kernels {
 namespace {
 
-// The dtypes that convert into each other.
-#define OPYARD_CONVERTIBLE(X) \
-  X(Bool, bool)               \
-  X(UInt8, std::uint8_t)      \
-  X(Int8, std::int8_t)        \
-  X(Int16, std::int16_t)      \
-  X(Int32, std::int32_t)      \
-  X(Int64, std::int64_t)      \
-  X(Float32, float)           \
-  X(Float64, double)
-
 template <typename To, typename From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -81,31 +70,38 @@ Loop move_loop_for(std::size_t bytes) {
   }
 }
 
+// Bool, integers, float32 and float64 convert into each other.
+template <typename To, typename From>
+constexpr Loop conversion() {
+  if constexpr (std::is_arithmetic_v<To> && std::is_arithmetic_v<From>) {
+    return &convert_loop<To, From>;
+  } else {
+    return nullptr;
+  }
+}
+
 template <typename From>
 Loop loop_from(DType to) {
   switch (to) {
-#define OPYARD_X(name, type) \
-  case DType::name:          \
-    return &convert_loop<type, From>;
-    OPYARD_CONVERTIBLE(OPYARD_X)
-#undef OPYARD_X
-    default:
-      return nullptr;
+#define OPYARD_DTYPE(code, name, python, type, ...) \
+  case DType::name:                                 \
+    return conversion<type, From>();
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
   }
+  return nullptr;
 }
 
 Loop find_conversion(DType to, DType from) {
   switch (from) {
-#define OPYARD_X(name, type) \
-  case DType::name:          \
+#define OPYARD_DTYPE(code, name, python, type, ...) \
+  case DType::name:                                 \
     return loop_from<type>(to);
-    OPYARD_CONVERTIBLE(OPYARD_X)
-#undef OPYARD_X
-    default:
-      return nullptr;
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
   }
+  return nullptr;
 }
-#undef OPYARD_CONVERTIBLE
 
 template <typename T>
 void fill_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t count,

@@ -21,7 +21,7 @@ struct TypeHandle {
 };
 
 constexpr const char* kKindNames[] = {
-#define OPYARD_BASE_TYPE(name, text, runtime) #name,
+#define OPYARD_BASE_TYPE(name, text, ...) #name,
 #include "opyard/schema/types.def"
 #undef OPYARD_BASE_TYPE
     "List", "Optional", "Tuple", "Dict", "Future", "RRef", "Await", "Union", "Variable", "Class",

@@ -20,7 +20,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) \
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) \
   {code, DType::name, #python, sizeof(type), bits, dtype_of<type> == DType::name},
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE

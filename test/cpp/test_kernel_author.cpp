@@ -80,7 +80,7 @@ TEST(Make, ContiguousCopiesOnlyWhatIsNot) {
 
 TEST(Make, CopiesEveryDTypeByItsBytes) {
   const std::int64_t sizes[] = {2, 2};
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits)                                    \
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...)                               \
   {                                                                                             \
     const Tensor x = Tensor::empty(sizes, DType::name);                                         \
     auto* bytes = static_cast<unsigned char*>(x.mutable_raw());                                 \

@@ -90,7 +90,7 @@ TEST(SchemaParse, C3_AnArgumentHasATypeASizeANameAndADefault) {
 }
 
 TEST(SchemaParse, C4_BaseTypesAreKnownByTheirNames) {
-#define OPYARD_BASE_TYPE(kind_name, text, runtime)                  \
+#define OPYARD_BASE_TYPE(kind_name, text, ...)                      \
   EXPECT_EQ(argument(text " x").type->kind(), TypeKind::kind_name); \
   EXPECT_EQ(to_string(*argument(text " x").type), text);
 #include "opyard/schema/types.def"

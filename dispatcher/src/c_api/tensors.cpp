@@ -10,7 +10,7 @@ namespace {
 
 DType dtype_of(DLDataType wanted) {
   if (wanted.lanes == 1) {
-#define OPYARD_DTYPE(number, name, python, type, dlpack, width) \
+#define OPYARD_DTYPE(number, name, python, type, dlpack, width, ...) \
   if (wanted.code == (dlpack) && wanted.bits == (width)) return DType::name;
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
@@ -22,8 +22,8 @@ DType dtype_of(DLDataType wanted) {
 
 DLDataType dl_type_of(DType dtype) {
   switch (dtype) {
-#define OPYARD_DTYPE(number, name, python, type, dlpack, width) \
-  case DType::name:                                             \
+#define OPYARD_DTYPE(number, name, python, type, dlpack, width, ...) \
+  case DType::name:                                                  \
     return {dlpack, width, 1};
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "schema/base_types.h"
+
 namespace opyard::ffi {
 namespace {
 
@@ -24,24 +26,16 @@ std::string place_of_argument(const Schema& schema, std::size_t position) {
                    op.declaration()));
 }
 
-// Why a type has none; empty where it has.
+// Why a type has no C element; empty if it has one.
 std::string find_element(const Type& type, CElement& element) {
-  switch (type.kind()) {
+  switch (detail::runtime_kind(type.kind())) {
     case TypeKind::Int:
-    case TypeKind::SymInt:
-    case TypeKind::DeviceIndex:
-    case TypeKind::ScalarType:
-    case TypeKind::Layout:
-    case TypeKind::MemoryFormat:
-    case TypeKind::QScheme:
       element = CElement::Int;
       return {};
     case TypeKind::Float:
-    case TypeKind::SymFloat:
       element = CElement::Float;
       return {};
     case TypeKind::Bool:
-    case TypeKind::SymBool:
       element = CElement::Bool;
       return {};
     case TypeKind::Complex:
@@ -52,7 +46,6 @@ std::string find_element(const Type& type, CElement& element) {
       return "libffi has no complex numbers on this machine; take the two parts as float";
 #endif
     case TypeKind::Str:
-    case TypeKind::Dimname:
       element = CElement::Text;
       return {};
     case TypeKind::Device:
@@ -71,7 +64,7 @@ std::string find_element(const Type& type, CElement& element) {
   }
 }
 
-// The shape of a type, without its alias sets. Gives a reason where it has none.
+// The shape of a type, without its alias sets. Gives a reason if it has none.
 std::string find_shape(const Type& outer, CPart& part) {
   const Type* type = &outer;
   if (type->kind() == TypeKind::Optional) {
@@ -111,7 +104,7 @@ std::string find_argument(const Argument& argument, CPart& part) {
   return {};
 }
 
-// The argument that a result is, by its alias sets; -1 where there is none.
+// The argument that a result is, by its alias sets; -1 if there is none.
 int find_written_argument(const Schema& schema, const Argument& result) {
   for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
     const Argument& argument = schema.arguments[i];
@@ -231,7 +224,7 @@ void place_parameters(CSignature& signature) {
   for (CPart& part : signature.results) place(part, true);
 }
 
-// Finds every parameter's place in the rows; false where one has none. See [Registers] in the
+// Finds every parameter's word in the rows of registers; false if one has none. See [Registers] in the
 // header.
 bool place_in_rows(CSignature& signature) {
   signature.integers = signature.reals = signature.others = 0;

@@ -4,6 +4,7 @@
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/schema/future_type.h"
 #include "opyard/schema/relations.h"
+#include "schema/base_types.h"
 
 namespace opyard {
 namespace {
@@ -37,8 +38,8 @@ bool accepts_user_type(const std::string& name, const Value& value) {
   return value.is_enum() && value.to_enum().type->name() == name;
 }
 
-// A future of such an element. One that has no element type is looked at where it has a value, and
-// taken on trust before: whoever reads the value finds out what it is.
+// A future of such an element. If the future has no element type, its value is checked; before there
+// is a value it is accepted, since its reader checks the value.
 bool accepts_future(const Type& element, const Value& value) {
   if (!value.is_future()) return false;
   if (element.kind() == TypeKind::Any || element.kind() == TypeKind::Variable) return true;
@@ -50,40 +51,10 @@ bool accepts_future(const Type& element, const Value& value) {
 }  // namespace
 
 bool accepts(const Type& type, const Value& value) {
+  if (detail::is_base(type.kind())) {
+    return (detail::base_entry(type.kind()).kinds & detail::set_of(value.kind())) != 0;
+  }
   switch (type.kind()) {
-    case TypeKind::Tensor:
-      return value.is_tensor() || value.is_none();
-    case TypeKind::SymInt:
-      return value.is_int() || value.is_sym_int();
-    case TypeKind::SymFloat:
-      return value.is_double() || value.is_sym_float();
-    case TypeKind::SymBool:
-      return value.is_bool() || value.is_sym_bool();
-    case TypeKind::Int:
-    case TypeKind::DeviceIndex:
-    case TypeKind::ScalarType:
-    case TypeKind::Layout:
-    case TypeKind::MemoryFormat:
-    case TypeKind::QScheme:
-      return value.is_int();
-    case TypeKind::Float:
-      return value.is_double();
-    case TypeKind::Bool:
-      return value.is_bool();
-    case TypeKind::Scalar:
-      return value.is_int() || value.is_double() || value.is_bool() || value.is_complex();
-    case TypeKind::Complex:
-      return value.is_complex();
-    case TypeKind::Str:
-    case TypeKind::Dimname:
-      return value.is_string();
-    case TypeKind::Device:
-      return value.is_device();
-    case TypeKind::None:
-      return value.is_none();
-    case TypeKind::Any:
-    case TypeKind::Variable:
-      return true;
     case TypeKind::Optional:
       return value.is_none() || accepts(type.element(), value);
     case TypeKind::List:
@@ -97,25 +68,29 @@ bool accepts(const Type& type, const Value& value) {
       return accepts_dict(*type.elements()[0], *type.elements()[1], value);
     case TypeKind::Class:
       return accepts_user_type(type.name(), value);
-    case TypeKind::Generator:
-      return value.is_generator();
-    case TypeKind::Storage:
-      return value.is_storage();
-    case TypeKind::Stream:
-      return value.is_stream();
-    case TypeKind::Capsule:
-      return value.is_capsule();
-    case TypeKind::AnyClass:
-      return value.is_object();
-    case TypeKind::AnyEnum:
-      return value.is_enum();
     case TypeKind::Future:
       return accepts_future(type.element(), value);
-    case TypeKind::RRef:
-    case TypeKind::Await:
-      return false;  // no kind of value exists for these yet
+    case TypeKind::Variable:
+      return true;
+    default:
+      return false;  // no kind of value exists for RRef and Await
   }
-  return false;
+}
+
+// The part of it that a call can do with one bit test.
+std::uint64_t plain_kinds(const Type& type) {
+  using namespace detail;
+  if (is_base(type.kind())) return base_entry(type.kind()).kinds;
+  switch (type.kind()) {
+    case TypeKind::Variable:
+      return kind_set::All;
+    case TypeKind::Optional:
+      return kind_set::None | plain_kinds(type.element());
+    case TypeKind::Future:
+      return plain_kinds(type.element()) == kind_set::All ? set_of(Kind::Future) : 0;
+    default:
+      return 0;
+  }
 }
 
 }  // namespace opyard

@@ -15,70 +15,33 @@
 #include <bit>
 #include <vector>
 
+#include "schema/base_types.h"
+
 namespace opyard {
 namespace {
 
-// Kinds of objects that base types take, a bit each.
-enum : unsigned {
-  kTensor = 1u << 0,
-  kInt = 1u << 1,
-  kFloat = 1u << 2,
-  kBool = 1u << 3,
-  kComplex = 1u << 4,
-  kStr = 1u << 5,
-  kDevice = 1u << 6,
-  kDType = 1u << 7,
-  kNone = 1u << 8,
-  kGenerator = 1u << 9,
-  kStorage = 1u << 10,
-  kStream = 1u << 11,
-  kCapsule = 1u << 12,
-};
-constexpr const char* kNames[] = {"Tensor",  "int",    "float",      "bool", "complex",
-                                  "str",     "Device", "ScalarType", "None", "Generator",
-                                  "Storage", "Stream", "Capsule"};
+using detail::base_entry;
+using detail::is_base;
+using detail::runtime_kind;
 
-unsigned objects_of(const Type& type) {
+constexpr std::uint64_t bit(TypeKind kind) { return std::uint64_t{1} << int(kind); }
+
+// The objects that a base type takes: a bit for each base type that has objects of its own. 0 for
+// a compound type.
+std::uint64_t objects_of(const Type& type) {
   switch (type.kind()) {
-    case TypeKind::Tensor:
-      return kTensor;
-    case TypeKind::Int:
-    case TypeKind::SymInt:
-    case TypeKind::DeviceIndex:
-    case TypeKind::Layout:
-    case TypeKind::MemoryFormat:
-    case TypeKind::QScheme:
-      return kInt;
-    case TypeKind::Float:
-    case TypeKind::SymFloat:
-      return kFloat;
-    case TypeKind::Bool:
-    case TypeKind::SymBool:
-      return kBool;
-    case TypeKind::Complex:
-      return kComplex;
     case TypeKind::Scalar:
-      return kInt | kFloat | kBool | kComplex;
-    case TypeKind::Str:
-    case TypeKind::Dimname:
-      return kStr;
-    case TypeKind::Device:
-      return kDevice;
+      return bit(TypeKind::Int) | bit(TypeKind::Float) | bit(TypeKind::Bool) |
+             bit(TypeKind::Complex);
     case TypeKind::ScalarType:
-      return kDType;
-    case TypeKind::None:
-      return kNone;
-    case TypeKind::Generator:
-      return kGenerator;
-    case TypeKind::Storage:
-      return kStorage;
-    case TypeKind::Stream:
-      return kStream;
-    case TypeKind::Capsule:
-      return kCapsule;
+      return bit(TypeKind::ScalarType);  // an int at run time, but a dtype in Python
     default:
-      return 0;
+      return is_base(type.kind()) ? bit(runtime_kind(type.kind())) : 0;
   }
+}
+
+std::string name_of_object(TypeKind kind) {
+  return kind == TypeKind::None ? "None" : base_entry(kind).text;
 }
 
 bool is_anything(const Type& type) {
@@ -143,13 +106,13 @@ std::optional<std::string> common_plain(const Type& a, const Type& b) {
     return is_sequence(a) && is_sequence(b) ? common_tuple(a, b) : std::nullopt;
   }
   if (a.kind() == TypeKind::Dict && b.kind() == TypeKind::Dict) return "{}";
-  const unsigned shared = objects_of(a) & objects_of(b);
-  if (shared != 0) return kNames[std::countr_zero(shared)];
+  const std::uint64_t shared = objects_of(a) & objects_of(b);
+  if (shared != 0) return name_of_object(TypeKind(std::countr_zero(shared)));
   if (objects_of(a) == 0 && equal(a, b)) return to_string(a);
   return {};
 }
 
-// An object that both types take, by its type; nothing where there is none.
+// An object that both types take, by its type; nothing if there is none.
 std::optional<std::string> common_object(const TypePtr& a, const TypePtr& b) {
   const bool any_a = is_anything(*a);
   const bool any_b = is_anything(*b);
@@ -201,7 +164,7 @@ bool takes_all(const Type& wide, const Type& narrow) {
                       narrow.elements().end(),
                       [](const TypePtr& w, const TypePtr& n) { return takes_all(*w, *n); });
   }
-  const unsigned objects = objects_of(narrow);
+  const std::uint64_t objects = objects_of(narrow);
   return objects == 0 ? equal(wide, narrow) : (objects & ~objects_of(wide)) == 0;
 }
 

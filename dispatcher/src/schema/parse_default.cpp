@@ -5,14 +5,14 @@
 // `int[3] x=1` is an ordinary case: a literal that is no list, fitted to a sized list, is
 // repeated.
 //
-// Fitting only tries: a union tries its members in turn. Where nothing fits, the obstacle that
-// was met last says more than "does not fit", if there was one: a number that is too large, an
-// element of a list.
+// Fitting only tries: a union tries its members in turn. If none fits, the last obstacle, if there
+// was one, says more than "does not fit": a number that is too large, an element of a list.
 #include <fmt/format.h>
 
 #include <limits>
 
 #include "opyard/detail/text/literal.h"
+#include "schema/base_types.h"
 #include "schema/constants.h"
 #include "schema/schema_cursor.h"
 #include "schema/suggest.h"
@@ -30,7 +30,7 @@ class Fitter {
  public:
   explicit Fitter(SchemaCursor& cursor) : cursor_(cursor) {}
 
-  // The literal as a value of the type, or nothing where it does not fit.
+  // The literal as a value of the type, or nothing if it does not fit.
   std::optional<Value> fit(const Type& type, const Literal& literal);
   // Why the literal, which did not fit, does not.
   Obstacle why_not(const Type& type, const Literal& literal);
@@ -200,27 +200,18 @@ std::optional<Value> Fitter::fit_any(const Literal& literal) {
 }
 
 std::optional<Value> Fitter::fit(const Type& type, const Literal& literal) {
-  switch (type.kind()) {
+  switch (runtime_kind(type.kind())) {
     case TypeKind::Int:
-    case TypeKind::SymInt:
-    case TypeKind::DeviceIndex:
-    case TypeKind::ScalarType:
-    case TypeKind::Layout:
-    case TypeKind::MemoryFormat:
-    case TypeKind::QScheme:
       return fit_int(type, literal);
     case TypeKind::Float:
-    case TypeKind::SymFloat:
       return fit_float(literal);
     case TypeKind::Complex:
       return fit_complex(literal);
     case TypeKind::Bool:
-    case TypeKind::SymBool:
       return fit_bool(literal);
     case TypeKind::Scalar:
       return fit_scalar(literal);
     case TypeKind::Str:
-    case TypeKind::Dimname:
       return fit_text(literal);
     case TypeKind::Device:
       return fit_device(literal);

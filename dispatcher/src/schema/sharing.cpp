@@ -3,34 +3,14 @@
 
 #include <algorithm>
 
+#include "schema/base_types.h"
+
 namespace opyard::detail {
 namespace {
 
 // Values of the type are objects that can have two owners, not plain numbers and texts.
 bool is_shared(const Type& type) {
-  switch (type.kind()) {
-    case TypeKind::Int:
-    case TypeKind::Float:
-    case TypeKind::Bool:
-    case TypeKind::Complex:
-    case TypeKind::Str:
-    case TypeKind::Scalar:
-    case TypeKind::SymInt:
-    case TypeKind::SymFloat:
-    case TypeKind::SymBool:
-    case TypeKind::Device:
-    case TypeKind::DeviceIndex:
-    case TypeKind::ScalarType:
-    case TypeKind::Layout:
-    case TypeKind::MemoryFormat:
-    case TypeKind::QScheme:
-    case TypeKind::Dimname:
-    case TypeKind::AnyEnum:
-    case TypeKind::None:
-      return false;
-    default:
-      return true;
-  }
+  return !is_base(type.kind()) || (base_entry(type.kind()).kinds & kind_set::Shared) != 0;
 }
 
 // A value of the type is a value of one of its elements.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "schema/base_types.h"
 #include "schema/print.h"
 
 namespace opyard::detail {
@@ -61,7 +62,7 @@ std::string in_double_quotes(std::string_view text) {
   return out;
 }
 
-// What a default value of the type looks like, for the message; empty where there is none.
+// What a default value of the type looks like, for the message; empty if there is none.
 std::string advice_for(const Type& type) {
   switch (type.kind()) {
     case TypeKind::Int:
@@ -110,25 +111,21 @@ std::string advice_for(const Type& type) {
 
 std::optional<std::string> better_text(const SchemaCursor& cursor, const Type& type,
                                        const Literal& literal) {
-  switch (type.kind()) {
+  switch (runtime_kind(type.kind())) {
     case TypeKind::Optional:
       if (is_one_of(literal, {"none", "null", "nullopt", "nullptr"})) return "None";
       return better_text(cursor, type.element(), literal);
     case TypeKind::Int:
-    case TypeKind::SymInt:
       return literal.is_number() ? whole_number(cursor.text(literal.span)) : std::nullopt;
     case TypeKind::Float:
-    case TypeKind::SymFloat:
       return better_float(literal);
     case TypeKind::Bool:
-    case TypeKind::SymBool:
       return better_bool(literal);
     case TypeKind::Scalar:
       if (literal.token.kind == TokenKind::Integer) return std::nullopt;
       if (auto better = better_bool(literal)) return better;
       return better_float(literal);
     case TypeKind::Str:
-    case TypeKind::Dimname:
       if (literal.list || literal.negative || literal.token.kind != TokenKind::Name ||
           literal.is_name("None")) {
         return std::nullopt;

@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <compare>
-#include <string_view>
 
 #include "schema/base_types.h"
 
 namespace opyard {
 namespace {
 
-using detail::base_entry;
 using detail::is_base;
 using detail::kBaseTypeCount;
+using detail::runtime_kind;
 
 using BaseTypes = std::array<TypePtr, kBaseTypeCount>;
 
@@ -32,15 +31,6 @@ const BaseTypes& base_types() {
 
 bool is_symbolic(TypeKind kind) {
   return kind == TypeKind::SymInt || kind == TypeKind::SymFloat || kind == TypeKind::SymBool;
-}
-
-// The base type that a kernel sees for another one: SymInt gives Int, Scalar itself.
-TypeKind runtime_kind(TypeKind kind) {
-  const std::string_view wanted = base_entry(kind).runtime_text;
-  for (int i = 0; i < kBaseTypeCount; ++i) {
-    if (wanted == base_entry(TypeKind(i)).text) return TypeKind(i);
-  }
-  return kind;
 }
 
 // A total order of types, in which the members of a union stand: base types as in types.def,

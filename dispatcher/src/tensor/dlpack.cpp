@@ -39,7 +39,7 @@ struct ElementType {
 };
 
 constexpr ElementType kElementTypes[] = {
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) \
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) \
   {DType::name, dlpack, bits, alignof(type)},
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE

@@ -19,7 +19,7 @@ namespace opyard {
 [[gnu::always_inline]] inline void view_as_dlpack(const Tensor& tensor, dlpack::DLTensor& view) {
   static constexpr auto kTypes = [] {
     std::array<dlpack::DLDataType, 16> types{};
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) types[code] = {dlpack, bits, 1};
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) types[code] = {dlpack, bits, 1};
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
     return types;

@@ -12,13 +12,13 @@ struct Named {
 };
 
 constexpr Named kDTypes[] = {
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) {DType::name, #python},
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) {DType::name, #python},
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
 };
 
 // The width that the list gives is the width that the compiler gives.
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) \
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) \
   static_assert(sizeof(type) * 8 == (bits), "dtypes.def: wrong number of bits for " #name);
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE

@@ -25,7 +25,7 @@ constexpr std::uint8_t kNoDType = 0xFF;
 constexpr auto kDTypes = [] {
   std::array<std::array<std::uint8_t, kSizes>, kCodes> dtypes{};
   for (auto& row : dtypes) row.fill(kNoDType);
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) \
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) \
   dtypes[dlpack][std::size_t(std::countr_zero(unsigned(bits) / 8))] = code;
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE

@@ -6,6 +6,7 @@
 
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/detail/value/future_object.h"
+#include "value/kind_set.h"
 
 namespace opyard {
 namespace {
@@ -20,30 +21,11 @@ const void* memory_of(const Value& value) noexcept {
     }
     case Kind::PyObject:
       return value.to_foreign().object;
-    case Kind::Storage:
-    case Kind::Generator:
-    case Kind::Capsule:
-    case Kind::Future:
-    case Kind::Object:
-    case Kind::List:
-    case Kind::Tuple:
-    case Kind::Dict:
-      return value.object_unchecked();
-    case Kind::None:
-    case Kind::Bool:
-    case Kind::Int:
-    case Kind::Double:
-    case Kind::Device:
-    case Kind::String:
-    case Kind::Complex:
-    case Kind::Stream:
-    case Kind::Enum:
-    case Kind::SymInt:
-    case Kind::SymFloat:
-    case Kind::SymBool:
-      return nullptr;
+    default:
+      return (detail::set_of(value.kind()) & detail::kind_set::Shared) != 0
+                 ? value.object_unchecked()
+                 : nullptr;
   }
-  return nullptr;
 }
 
 // Equal for the same value, and different for two views of one memory.

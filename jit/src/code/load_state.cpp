@@ -170,7 +170,7 @@ class Reader {
 
   static std::optional<DType> find_dtype(std::uint8_t code) {
     switch (DType(code)) {
-#define OPYARD_DTYPE(number, Name, python_name, type, dlpack, bits) case DType::Name:
+#define OPYARD_DTYPE(number, Name, python_name, type, dlpack, bits, ...) case DType::Name:
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
       return DType(code);

@@ -12,7 +12,7 @@ constexpr std::string_view kSymbols[] = {"::", "->", "(", ")", "[", "]", "{", "}
                                          "?",  "*",  "-", "+", ".", "^", "<", ">", "/", "!"};
 
 TypePtr find_base(std::string_view name) {
-#define OPYARD_BASE_TYPE(kind, text, runtime) \
+#define OPYARD_BASE_TYPE(kind, text, ...) \
   if (name == text) return base_type(TypeKind::kind);
 #include "opyard/schema/types.def"
 #undef OPYARD_BASE_TYPE

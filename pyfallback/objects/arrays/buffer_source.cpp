@@ -1,6 +1,7 @@
 // objects/arrays/buffer_source.cpp: element types and strides of buffers, checked.
 #include "objects/arrays/buffer_source.h"
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,6 +62,24 @@ std::optional<DType> integer_of(Py_ssize_t bytes) {
   }
 }
 
+// "f" is entry 'f' of a table, and "Zf" entry 128 + 'f'; nothing for other formats.
+constexpr std::optional<std::size_t> format_index(std::string_view format) noexcept {
+  const bool is_complex_number = format.size() == 2 && format[0] == 'Z';
+  if ((format.size() != 1 && !is_complex_number) || (format.back() & 0x80) != 0) return {};
+  return std::size_t(format.back()) + (is_complex_number ? 128 : 0);
+}
+
+constexpr std::uint8_t kNoDType = 0xFF;
+constexpr auto kFormats = [] {
+  std::array<std::uint8_t, 256> codes{};
+  codes.fill(kNoDType);
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, format, ...) \
+  if (const auto index = format_index(format)) codes[*index] = code;
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+  return codes;
+}();
+
 DType require_dtype_of(const Py_buffer& buffer, const char* what) {
   const std::string_view full = buffer.format == nullptr ? "B" : buffer.format;
   const std::string_view letters =
@@ -97,34 +116,15 @@ struct Hold {
 }  // namespace
 
 std::optional<DType> find_dtype_of(std::string_view format, Py_ssize_t bytes) noexcept {
-  const auto if_bytes = [bytes](Py_ssize_t wanted, DType dtype) {
-    return bytes == wanted ? std::optional(dtype) : std::nullopt;
-  };
-  if (format.size() == 2 && format[0] == 'Z') {
-    if (format[1] == 'f') return if_bytes(8, DType::ComplexFloat);
-    return format[1] == 'd' ? if_bytes(16, DType::ComplexDouble) : std::nullopt;
+  const std::optional<std::size_t> index = format_index(format);
+  if (!index) return std::nullopt;
+  // An integer of C's types, whose widths differ from machine to machine.
+  if (format.size() == 1 && std::string_view("bhilqn").find(format[0]) != std::string_view::npos) {
+    return integer_of(bytes);
   }
-  switch (format.size() == 1 ? format[0] : '\0') {
-    case '?':
-      return if_bytes(1, DType::Bool);
-    case 'B':
-      return if_bytes(1, DType::UInt8);
-    case 'b':
-    case 'h':
-    case 'i':
-    case 'l':
-    case 'q':
-    case 'n':
-      return integer_of(bytes);
-    case 'e':
-      return if_bytes(2, DType::Half);
-    case 'f':
-      return if_bytes(4, DType::Float32);
-    case 'd':
-      return if_bytes(8, DType::Float64);
-    default:
-      return std::nullopt;
-  }
+  const std::uint8_t code = kFormats[*index];
+  if (code == kNoDType || Py_ssize_t(item_size(DType(code))) != bytes) return std::nullopt;
+  return DType(code);
 }
 
 BufferSource::BufferSource(PyObject* object, const char* what) : what_(what) {

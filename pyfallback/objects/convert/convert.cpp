@@ -10,6 +10,7 @@
 #include "objects/tensor/tensor.h"
 #include "objects/values/capsule.h"
 #include "objects/values/dtype.h"
+#include "objects/values/element.h"
 #include "objects/values/integer.h"
 #include "objects/values/recursion.h"
 #include "objects/values/symbolic.h"
@@ -29,50 +30,13 @@ std::int64_t int_of(PyObject* integer) {
   throw PastRange{kInt64Range};
 }
 
-// The only element of a CPU tensor, as a number; false where it has another number of elements,
-// another device or a dtype without a Python number.
-bool item_of(const Tensor& tensor, Value& value) {
-  if (tensor.numel() != 1 || !tensor.device().is_cpu() || tensor.raw() == nullptr) return false;
-  switch (tensor.dtype()) {
-    case DType::Bool:
-      value = *tensor.data<bool>();
-      return true;
-    case DType::UInt8:
-      value = std::int64_t{*tensor.data<std::uint8_t>()};
-      return true;
-    case DType::Int8:
-      value = std::int64_t{*tensor.data<std::int8_t>()};
-      return true;
-    case DType::Int16:
-      value = std::int64_t{*tensor.data<std::int16_t>()};
-      return true;
-    case DType::Int32:
-      value = std::int64_t{*tensor.data<std::int32_t>()};
-      return true;
-    case DType::Int64:
-      value = *tensor.data<std::int64_t>();
-      return true;
-    case DType::Float32:
-      value = double{*tensor.data<float>()};
-      return true;
-    case DType::Float64:
-      value = *tensor.data<double>();
-      return true;
-    case DType::ComplexFloat:
-      value = std::complex<double>(*tensor.data<std::complex<float>>());
-      return true;
-    case DType::ComplexDouble:
-      value = *tensor.data<std::complex<double>>();
-      return true;
-    default:
-      return false;
-  }
-}
-
+// The only element of a tensor without dimensions on the CPU.
 bool is_zero_dim_number(const Runtime& runtime, PyObject* object, Value& value) {
   if (!is_tensor(runtime, object)) return false;
   const Tensor& tensor = tensor_unchecked(object);
-  return tensor.dim() == 0 && item_of(tensor, value);
+  if (tensor.dim() != 0 || !tensor.device().is_cpu() || tensor.raw() == nullptr) return false;
+  value = to_number_value(tensor.dtype(), tensor.raw());
+  return true;
 }
 
 bool to_int(Runtime& runtime, PyObject* object, Value& value) {

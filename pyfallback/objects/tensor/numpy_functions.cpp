@@ -42,34 +42,16 @@ Function function_at(void* const* table, std::size_t place) noexcept {
 int number_of(DType dtype) noexcept {
   static_assert(sizeof(int) == 4 && sizeof(long) == 8);
   switch (dtype) {
-    case DType::Bool:
-      return 0;
-    case DType::Int8:
-      return 1;
-    case DType::UInt8:
-      return 2;
-    case DType::Int16:
-      return 3;
-    case DType::Int32:
-      return 5;
-    case DType::Int64:
-      return 7;
-    case DType::Float32:
-      return 11;
-    case DType::Float64:
-      return 12;
-    case DType::ComplexFloat:
-      return 14;
-    case DType::ComplexDouble:
-      return 15;
-    case DType::Half:
-      return 23;
-    default:
-      return -1;
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, format, number) \
+  case DType::name:                                                          \
+    return number;
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
   }
+  return -1;
 }
 
-// The module's capsule; null where there is none. Throws PythonErrorSet with what is no Exception,
+// The module's capsule; null if there is none. Throws PythonErrorSet with what is no Exception,
 // such as an interrupt.
 Owned find_capsule(const char* module) {
   const Owned numpy = Owned::steal(in_python([&] { return PyImport_ImportModule(module); }));

@@ -10,33 +10,14 @@
 namespace opyard::python {
 namespace {
 
-// The struct module's letter for an element; null for bfloat16, which has none.
+// The struct module's letters for an element; null for bfloat16, which has none.
 const char* find_format(DType dtype) noexcept {
   switch (dtype) {
-    case DType::UInt8:
-      return "B";
-    case DType::Int8:
-      return "b";
-    case DType::Int16:
-      return "h";
-    case DType::Int32:
-      return "i";
-    case DType::Int64:
-      return "l";
-    case DType::Half:
-      return "e";
-    case DType::Float32:
-      return "f";
-    case DType::Float64:
-      return "d";
-    case DType::ComplexFloat:
-      return "Zf";
-    case DType::ComplexDouble:
-      return "Zd";
-    case DType::Bool:
-      return "?";
-    case DType::BFloat16:
-      return nullptr;
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, format, ...) \
+  case DType::name:                                                       \
+    return sizeof(format) > 1 ? (format) : nullptr;
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
   }
   return nullptr;
 }

@@ -70,7 +70,7 @@ Owned find_array_operand(Runtime& runtime, PyObject* object) {
 namespace {
 
 // `plain` is the first argument of the operator.
-Number to_number_value(PyObject* plain, AtenName op) {
+Number number_from(PyObject* plain, AtenName op) {
   if (PyBool_Check(plain)) return Number::of_bool(plain == Py_True);
   if (PyFloat_Check(plain)) return Number::of_float(PyFloat_AS_DOUBLE(plain));
   if (const std::optional<std::int64_t> value = find_int64(plain)) return Number::of_int(*value);
@@ -89,7 +89,7 @@ DType dtype_beside(Number::Kind number, DType other) {
 
 // See [Reflected].
 Owned number_as_tensor(Runtime& runtime, AtenName op, PyObject* number, const Tensor& other) {
-  const Number value = to_number_value(plain_number(number).get(), op);
+  const Number value = number_from(plain_number(number).get(), op);
   const Tensor tensor = Tensor::empty({}, dtype_beside(value.kind, other.dtype()));
   store_number(tensor.dtype(), value, tensor.mutable_raw());  // these dtypes hold any number
   return wrap(runtime, tensor);

@@ -78,7 +78,7 @@ PyType_Spec spec = {"opyard.dtype", sizeof(DTypeObject), 0, Py_TPFLAGS_DEFAULT |
                     slots};
 
 constexpr DType kDTypes[] = {
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) DType::name,
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) DType::name,
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
 };

@@ -111,6 +111,46 @@ float as_float(Number number) noexcept {
   return number.kind == Number::Kind::Float ? float(number.real) : float(number.integer);
 }
 
+template <typename T>
+std::string store_as(Number number, DType dtype, void* element) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return store(std::uint8_t(as_double(number) != 0 ? 1 : 0), element);
+  } else if constexpr (std::is_integral_v<T>) {
+    return store_integer<T>(number, dtype, element);
+  } else if constexpr (std::is_same_v<T, Half>) {
+    return store(narrow_to_half(as_double(number)), element);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return store(narrow_to_bfloat(as_double(number)), element);
+  } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
+    return store(T(as_float(number)), element);
+  } else {
+    return store(T(as_double(number)), element);
+  }
+}
+
+// The element as a bool, std::int64_t, double or std::complex<double>.
+template <typename T>
+auto read(const void* element) noexcept {
+  if constexpr (std::is_same_v<T, bool>) {
+    return load<std::uint8_t>(element) != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    return std::int64_t{load<T>(element)};
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return double{widen(load<T>(element))};
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return double{load<T>(element)};
+  } else {
+    return std::complex<double>(load<T>(element));
+  }
+}
+
+Owned to_object(bool value) { return Owned::share(value ? Py_True : Py_False); }
+Owned to_object(std::int64_t value) { return checked(PyLong_FromLongLong(value)); }
+Owned to_object(double value) { return checked(PyFloat_FromDouble(value)); }
+Owned to_object(std::complex<double> value) {
+  return checked(PyComplex_FromDoubles(value.real(), value.imag()));
+}
+
 }  // namespace
 
 Number Number::of_bool(bool value) noexcept {
@@ -151,64 +191,33 @@ const std::byte* require_readable(const Tensor& tensor, const char* what) {
 
 Owned to_number(DType dtype, const void* element) {
   switch (dtype) {
-    case DType::Bool:
-      return Owned::share(load<std::uint8_t>(element) != 0 ? Py_True : Py_False);
-    case DType::UInt8:
-      return checked(PyLong_FromLong(load<std::uint8_t>(element)));
-    case DType::Int8:
-      return checked(PyLong_FromLong(load<std::int8_t>(element)));
-    case DType::Int16:
-      return checked(PyLong_FromLong(load<std::int16_t>(element)));
-    case DType::Int32:
-      return checked(PyLong_FromLong(load<std::int32_t>(element)));
-    case DType::Int64:
-      return checked(PyLong_FromLongLong(load<std::int64_t>(element)));
-    case DType::Half:
-      return checked(PyFloat_FromDouble(widen(load<Half>(element))));
-    case DType::BFloat16:
-      return checked(PyFloat_FromDouble(double{widen(load<BFloat16>(element))}));
-    case DType::Float32:
-      return checked(PyFloat_FromDouble(double{load<float>(element)}));
-    case DType::Float64:
-      return checked(PyFloat_FromDouble(load<double>(element)));
-    case DType::ComplexFloat: {
-      const auto value = load<std::complex<float>>(element);
-      return checked(PyComplex_FromDoubles(double{value.real()}, double{value.imag()}));
-    }
-    case DType::ComplexDouble: {
-      const auto value = load<std::complex<double>>(element);
-      return checked(PyComplex_FromDoubles(value.real(), value.imag()));
-    }
+#define OPYARD_DTYPE(code, name, python, type, ...) \
+  case DType::name:                                 \
+    return to_object(read<type>(element));
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
   }
   fail(ErrorKind::Internal, "a dtype without a Python number");
 }
 
+Value to_number_value(DType dtype, const void* element) {
+  switch (dtype) {
+#define OPYARD_DTYPE(code, name, python, type, ...) \
+  case DType::name:                                 \
+    return read<type>(element);
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+  }
+  fail(ErrorKind::Internal, "a dtype that is no number");
+}
+
 std::string store_number(DType dtype, Number number, void* element) {
   switch (dtype) {
-    case DType::Bool:
-      return store(std::uint8_t(as_double(number) != 0 ? 1 : 0), element);
-    case DType::UInt8:
-      return store_integer<std::uint8_t>(number, dtype, element);
-    case DType::Int8:
-      return store_integer<std::int8_t>(number, dtype, element);
-    case DType::Int16:
-      return store_integer<std::int16_t>(number, dtype, element);
-    case DType::Int32:
-      return store_integer<std::int32_t>(number, dtype, element);
-    case DType::Int64:
-      return store_integer<std::int64_t>(number, dtype, element);
-    case DType::Half:
-      return store(narrow_to_half(as_double(number)), element);
-    case DType::BFloat16:
-      return store(narrow_to_bfloat(as_double(number)), element);
-    case DType::Float32:
-      return store(as_float(number), element);
-    case DType::Float64:
-      return store(as_double(number), element);
-    case DType::ComplexFloat:
-      return store(std::complex<float>(as_float(number)), element);
-    case DType::ComplexDouble:
-      return store(std::complex<double>(as_double(number)), element);
+#define OPYARD_DTYPE(code, name, python, type, ...) \
+  case DType::name:                                 \
+    return store_as<type>(number, dtype, element);
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
   }
   fail(ErrorKind::Internal, "a dtype that no number can be written to");
 }

@@ -1,6 +1,6 @@
 // objects/values/element.h: one element of a tensor as a Python number, and back.
 //
-// Depends on: runtime/owned.h, tensor/tensor.h.
+// Depends on: runtime/owned.h, tensor/tensor.h, value/value.h.
 #pragma once
 
 #include "runtime/owned.h"
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "opyard/tensor/tensor.h"
+#include "opyard/value/value.h"
 
 namespace opyard::python {
 
@@ -19,6 +20,8 @@ const std::byte* require_readable(const Tensor& tensor, const char* what);
 
 // bool, int, float or complex. Throws PythonErrorSet. With the GIL held.
 Owned to_number(DType dtype, const void* element);
+// The same as a value.
+Value to_number_value(DType dtype, const void* element);
 
 // A number on its way into elements, whatever wrote it: bool, int or float.
 struct Number {
@@ -35,7 +38,7 @@ struct Number {
 };
 
 // Why a number cannot be an element of this dtype, as the end of a sentence ("does not fit …"),
-// or "" where it was stored. Floats are cut towards zero for integers; not-zero is True.
+// or "" if it was stored. Floats are cut towards zero for integers; not-zero is True.
 std::string store_number(DType dtype, Number number, void* element);
 
 }  // namespace opyard::python

@@ -20,7 +20,7 @@ class Type;
 using TypePtr = CountedPtr<const Type>;
 
 enum class TypeKind : std::uint8_t {
-#define OPYARD_BASE_TYPE(name, text, runtime) name,
+#define OPYARD_BASE_TYPE(name, text, ...) name,
 #include "opyard/schema/types.def"
 #undef OPYARD_BASE_TYPE
   List,      // one element type; maybe a size hint, as in int[3]

@@ -25,7 +25,7 @@ struct BFloat16 {
 };
 
 enum class DType : std::uint8_t {
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) name = code,
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) name = code,
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
 };
@@ -33,8 +33,8 @@ enum class DType : std::uint8_t {
 // Bytes of one element.
 constexpr std::size_t item_size(DType dtype) {
   switch (dtype) {
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) \
-  case DType::name:                                          \
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) \
+  case DType::name:                                               \
     return (bits) / 8;
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
@@ -55,10 +55,10 @@ constexpr bool is_integral(DType dtype) { return int(dtype) <= int(DType::Int64)
 // The DType of a C++ element type; a type that is none does not compile.
 template <typename T>
 struct DTypeOf;
-#define OPYARD_DTYPE(code, name, python, type, dlpack, bits) \
-  template <>                                                \
-  struct DTypeOf<type> {                                     \
-    static constexpr DType value = DType::name;              \
+#define OPYARD_DTYPE(code, name, python, type, dlpack, bits, ...) \
+  template <>                                                     \
+  struct DTypeOf<type> {                                          \
+    static constexpr DType value = DType::name;                   \
   };
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
