@@ -67,9 +67,15 @@ PACKAGE_ROOMS = [
 ]
 ONLY_PYFALLBACK = re.compile(r"<(Python|structmember|frameobject|datetime|pybind11/.*)(\.h)?>")
 LONGEST_FILE = 600
+LONGEST_LINE = 100
+# Whose comments are not laid out anew yet.
+WIDE = ["jit", "autograd", "profiler", "pyfallback/graphs", "pyfallback/gradients", "pyfallback/tracer"]
+# What users read and write, which needs no header below opyard/detail/.
+FOR_USERS = ["README.md", "docs/README.md", "docs/guides/*", "examples/*", "kernels/*"]
 # What fuzzers found is kept byte by byte.
 NOT_OURS = ":!test/fuzz/corpus"
 
+INNER_INCLUDE = re.compile(r'#\s*include\s+([<"]opyard/detail/[^>"]+[>"])')
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"][^>"]+[>"])', re.MULTILINE)
 
 
@@ -414,6 +420,27 @@ def check_shape() -> Iterator[str]:
                 yield f"{path}:{number}: a note to do something later; do it, or drop it"
 
 
+def check_comments() -> Iterator[str]:
+    """Comments keep to the columns of the code, which no formatter breaks for them."""
+    for path in listed("*.h", "*.cpp", "*.def"):
+        if any(path.is_relative_to(folder) for folder in WIDE):
+            continue
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if len(line) <= LONGEST_LINE or number == 1:
+                continue
+            comment = line.strip()
+            is_table_or_code = "   " in comment
+            if comment.startswith("//") and not is_table_or_code and "://" not in comment:
+                yield f"{path}:{number}: a comment of {len(line)} columns; {LONGEST_LINE} are enough"
+
+
+def check_inner_headers() -> Iterator[str]:
+    for path in listed(*FOR_USERS):
+        if is_text(path):
+            for header in INNER_INCLUDE.findall(text_of(path)):
+                yield f"{path}: includes {header}, which is an inner header: use one that is not"
+
+
 def check_listed() -> Iterator[str]:
     """A source that no meson.build names is built by nobody."""
     builds = "\n".join(text_of(path) for path in listed("meson.build", "*/meson.build"))
@@ -465,8 +492,10 @@ CHECKS = {
     "layers": check_layers,
     "rooms": check_rooms,
     "rooms of the package": check_package,
+    "inner headers": check_inner_headers,
     "file names": check_names,
     "heads and lengths": check_shape,
+    "width of comments": check_comments,
     "every source is built": check_listed,
     "exceptions given up": check_cleared,
     "scripts": check_scripts,

@@ -37,8 +37,8 @@ OPYARD_SUBJECT void subject_guards(DispatchKeySet keys) {
   const ExcludeDispatchKeyGuard exclude(keys);
   subject_sink();
 }
-// Where the indirect call of the path goes, if not to the kernel itself: the thunk of one that takes
-// a key set and is known, and of one behind a pointer.
+// Where the indirect call of the path goes, if not to the kernel itself: the thunk of one that
+// takes a key set and is known, and of one behind a pointer.
 OPYARD_SUBJECT TypedFunction subject_thunk_of_a_constant() {
   return Kernel::from<&keyed_kernel>().record().typed;
 }

@@ -1,8 +1,8 @@
 // interpreter_layout.cpp: what plugins of other languages have compiled in, frozen. Nothing runs.
 //
 // A plugin brings a table of functions, InterpreterVTable, and libopyard calls through it. When a
-// line stops building, do not edit the line: a slot that moved or changed its signature breaks every
-// plugin that is out there. New slots go to the end, with a new line here and the new size.
+// line stops building, do not edit the line: a slot that moved or changed its signature breaks
+// every plugin that is out there. New slots go to the end, with a new line here and the new size.
 #include <cstddef>
 #include <type_traits>
 

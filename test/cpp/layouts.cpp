@@ -1,8 +1,8 @@
 // layouts.cpp: what C++ plugins of one minor version have compiled in, frozen. Nothing runs.
 //
-// A plugin that was built against another libopyard of the same minor version reads these from its own
-// code. When a line stops building, do not edit the line within a minor version: the next one may change
-// it. What a line is for is said in the header of the type.
+// A plugin that was built against another libopyard of the same minor version reads these from its
+// own code. When a line stops building, do not edit the line within a minor version: the next one
+// may change it. What a line is for is said in the header of the type.
 #include "opyard/detail/registry/register_call.h"
 #include "opyard/keys/local.h"
 #include "opyard/registry/kernel.h"

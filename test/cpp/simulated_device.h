@@ -1,8 +1,8 @@
 // test/cpp/simulated_device.h: a device without hardware, whose work is done later and elsewhere.
 //
-// Each stream is a queue with a thread of its own. A test may hold a stream back: then nothing of it
-// is done until it lets go, so that who reads without waiting reads what was there before, each time.
-// Events are tickets: wait() puts into a queue that it goes on once another has come so far.
+// Each stream is a queue with a thread of its own. A test may hold a stream back: then nothing of
+// it is done until it lets go, so that who reads without waiting reads what was there before, each
+// time. Events are tickets: wait() puts into a queue that it goes on once another has come so far.
 #pragma once
 
 #include <condition_variable>

@@ -1,8 +1,8 @@
 // test_c_out_of_memory.cpp: protects that C functions and callbacks fail cleanly when an allocation
 // does: nothing is lost, nothing is half made, and the next call works.
 //
-// Memory that C frees is taken with malloc(), which no allocator of ours stands before: that is made to
-// fail by a limit of the whole process.
+// Memory that C frees is taken with malloc(), which no allocator of ours stands before: that is
+// made to fail by a limit of the whole process.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@
 namespace opyard {
 namespace {
 
-// Runs a scenario with its first request failing, then its second, and so on until none fails; gives
-// their number. It says by throwing bad_alloc, or by false, that it has failed.
+// Runs a scenario with its first request failing, then its second, and so on until none fails;
+// gives their number. It says by throwing bad_alloc, or by false, that it has failed.
 template <typename Scenario>
 long fail_each(const Scenario& scenario) {
   EXPECT_TRUE(scenario());

@@ -39,8 +39,8 @@ TEST(ConcurrencyFuture, K5_WaitersSeeTheWholeValue) {
   }
 }
 
-// The value comes while the other thread is on its way to sleep: a wake-up that is lost there leaves it
-// asleep for ever.
+// The value comes while the other thread is on its way to sleep: a wake-up that is lost there
+// leaves it asleep for ever.
 TEST(ConcurrencyFuture, K5_AWaiterThatIsAboutToSleepIsWoken) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   constexpr int kFutures = 2000;

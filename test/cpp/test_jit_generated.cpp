@@ -1,6 +1,6 @@
 // test_jit_generated.cpp: protects flat code against a slow reading of the same graph: random graphs with
-// branches, loops, views, in-place operators and stages, run as code, stage by stage with every last use
-// checked, and node by node.
+// branches, loops, views, in-place operators and stages, run as code, stage by stage with every
+// last use checked, and node by node.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

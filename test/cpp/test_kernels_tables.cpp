@@ -1,9 +1,10 @@
 // test_kernels_tables.cpp: protects what the operators of kernels/ refuse, each of them, whatever it is.
 //
-// The rows are generated: every operator of aten that is registered, every dtype of dtypes.def, every
-// argument that is a tensor or a Scalar. An operator that is added has its rows from then on. What has to
-// be said by hand is a plain call of it, where the usual arguments do not do (kSamples), and whether it
-// moves elements without looking at them (kMoves), so that it takes every dtype.
+// The rows are generated: every operator of aten that is registered, every dtype of dtypes.def,
+// every argument that is a tensor or a Scalar. An operator that is added has its rows from then on.
+// What has to be said by hand is a plain call of it, where the usual arguments do not do
+// (kSamples), and whether it moves elements without looking at them (kMoves), so that it takes
+// every dtype.
 #include <gtest/gtest.h>
 
 #include <cstring>

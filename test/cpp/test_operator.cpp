@@ -118,7 +118,8 @@ TEST(BoxedCall, ABoxedKernelMustLeaveTheResultsOfTheSchema) {
   EXPECT_EQ(stack.size(), 2u) << "None stands for an undefined tensor";
 }
 
-// A thread's first call and every layer that passes a call on come before the kernel, and left nothing.
+// A thread's first call and every layer that passes a call on come before the kernel, and left
+// nothing.
 TEST(BoxedCall, TheKernelIsNamedForItsResultsOnAThreadsFirstCallToo) {
   const Registration op = define("t::two(Tensor x) -> (Tensor, int)");
   const Tensor x = tensor_with({K::CPU});

@@ -1,7 +1,8 @@
 // test_planted_faults.cpp: protects the sanitizer runs themselves: a planted fault must be found.
 //
 // Built only where b_sanitize is set. A sanitizer that was switched off by a wrong option, or that
-// only warns, passes every other test; here it fails. Each fault is planted in a child process, which must end with the report.
+// only warns, passes every other test; here it fails. Each fault is planted in a child process,
+// which must end with the report.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -273,7 +273,8 @@ TEST(Plugin, ARebuiltFileIsReadAnew) {
   };
   EXPECT_EQ(load_build(1), 1);
   fs::remove(file);  // writing into a mapped file would change the code under our feet
-  // Of copies that others made: one of a process that has ended, one that is in use, and no copy at all.
+  // Of copies that others made: one of a process that has ended, one that is in use, and no copy at
+  // all.
   const std::string copies = (file.parent_path() / ("." + file.filename().string())).string();
   for (const char* end : {".opyard-ended1", ".opyard-in_use", ".opyard-mine"}) {
     std::ofstream(copies + end) << "bytes";

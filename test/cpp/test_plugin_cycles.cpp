@@ -245,7 +245,8 @@ TEST(PluginSurvivors, ACallUnderWayIsNamedByItsKernel) {
   load_library(file_of("c"));
   std::atomic<int> inside{0};
   std::atomic<bool> stop{false};
-  // The layer's kernel raises the depth of its thread and waits, so that what its call has seen stays.
+  // The layer's kernel raises the depth of its thread and waits, so that what its call has seen
+  // stays.
   const Registration layer =
       implement("plugin_in_c::tenfold", DispatchKey::Tracer, Kernel::from([&](std::int64_t n) {
                   ++inside;

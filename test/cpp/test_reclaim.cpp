@@ -136,7 +136,8 @@ TEST_F(Reclaim, NotWhileACallOnAnotherThreadReads) {
   reader.join();
 }
 
-// What a handler does that runs between a call's look at a slot and its kernel; see test_signal_handler.cpp.
+// What a handler does that runs between a call's look at a slot and its kernel; see
+// test_signal_handler.cpp.
 TEST_F(Reclaim, ACallInsideOfAReadingLeavesTheReadingAsItWas) {
   const Registration fast =
       implement("t::f", K::CPU, Kernel::from(+[](const Tensor& x) -> Tensor { return x; }));

@@ -1,10 +1,10 @@
 // test_signal_handler.cpp: protects a call that a signal handler interrupts which makes calls itself.
 //
-// A handler runs on the calling thread between any two instructions, so also between a call's look at a
-// slot and its kernel. What the call has read must stay alive there: the handler's calls have to leave
-// the thread's reading mark as they found it (registry/operator.h). The first tests hold a thread at that
-// very place; the planted handler clears the mark, as calls once did, and must be found out. The last one
-// interrupts at random, for the address sanitizer to watch.
+// A handler runs on the calling thread between any two instructions, so also between a call's look
+// at a slot and its kernel. What the call has read must stay alive there: the handler's calls have
+// to leave the thread's reading mark as they found it (registry/operator.h). The first tests hold a
+// thread at that very place; the planted handler clears the mark, as calls once did, and must be
+// found out. The last one interrupts at random, for the address sanitizer to watch.
 #include <gtest/gtest.h>
 #include <pthread.h>
 

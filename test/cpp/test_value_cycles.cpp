@@ -1,8 +1,9 @@
 // test_value_cycles.cpp: protects the process from containers that are inside themselves, that are
 // nested a million times, and that share their elements.
 //
-// What can be reached from a value may have no end, more levels than the stack has room for, or more
-// ways to it than there are atoms. Each test does with such values what anyone may do with values.
+// What can be reached from a value may have no end, more levels than the stack has room for, or
+// more ways to it than there are atoms. Each test does with such values what anyone may do with
+// values.
 #include <gtest/gtest.h>
 
 #include "one_of_each.h"

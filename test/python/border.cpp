@@ -301,8 +301,9 @@ void run_in(std::string_view place, int count, const std::function<void(int)>& w
   }
 }
 
-// enter(entry, op, x, class, place, count, held): runs an entry here, on new native threads or in the
-// pool, with or without the GIL, and waits without it. Raises what the first that failed raised.
+// enter(entry, op, x, class, place, count, held): runs an entry here, on new native threads or in
+// the pool, with or without the GIL, and waits without it. Raises what the first that failed
+// raised.
 PyObject* enter(PyObject*, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* what = nullptr;

@@ -44,8 +44,8 @@ void forget(const std::string& name) {
 Tensor give(const std::string& name) { return find(name); }
 Tensor give_alias(const std::string& name) { return find(name).alias(); }
 
-// Calls an operator of one tensor with one that is kept, on a thread that is in no interpreter. What it
-// gives is kept under `outcome`; outcome(name) is "" until then, "ok", or the error.
+// Calls an operator of one tensor with one that is kept, on a thread that is in no interpreter.
+// What it gives is kept under `outcome`; outcome(name) is "" until then, "ok", or the error.
 std::string run(const std::string& op, const std::string& argument, const std::string& outcome) {
   try {
     Stack stack;

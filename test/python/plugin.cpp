@@ -26,8 +26,8 @@ using opyard::Operator;
 using opyard::Stack;
 using opyard::Tensor;
 
-// Runs it on a native thread that nobody waits for. The thread is born detached: glibc 2.36 reads the
-// memory of one that ends while it is being detached.
+// Runs it on a native thread that nobody waits for. The thread is born detached: glibc 2.36 reads
+// the memory of one that ends while it is being detached.
 void in_background(std::function<void()> work) {
   auto* const kept = new std::function<void()>(std::move(work));
   const auto run = [](void* argument) -> void* {
@@ -78,7 +78,8 @@ std::string call_and_describe(const std::string& op, const Tensor& x) {
   return "";
 }
 
-// Waits for a worker thread that calls an operator. Whoever holds the GIL meanwhile waits for ever if that is one in Python.
+// Waits for a worker thread that calls an operator. Whoever holds the GIL meanwhile waits for ever
+// if that is one in Python.
 Tensor wait_for_worker(const Tensor& x, const std::string& op) {
   Tensor result;
   std::optional<opyard::Error> error;
@@ -326,7 +327,8 @@ Future<Tensor> call_later(const std::string& op, const Tensor& x) {
   });
   return future;
 }
-// Asks for what a exporter has to be asked, while the call may be on its way still, and then after it.
+// Asks for what a exporter has to be asked, while the call may be on its way still, and then after
+// it.
 void read_in_background(const Tensor& x) {
   in_background([x] {
     for (int i = 0; i < 3; ++i) {

@@ -1,6 +1,7 @@
 // table_extension.cpp: an extension module that has the Python plugin by its table alone, opyard/python.h.
 //
-// It compiles nothing of pyfallback/ in. test_python_table.py calls each function of the table through it.
+// It compiles nothing of pyfallback/ in. test_python_table.py calls each function of the table
+// through it.
 #include "opyard/python.h"
 
 #include <string>
@@ -76,7 +77,8 @@ PyObject* keys(PyObject* module, PyObject* object) {
   });
 }
 
-// on_thread(function): its result, from a thread that enters Python twice; what it raises is raised here.
+// on_thread(function): its result, from a thread that enters Python twice; what it raises is raised
+// here.
 PyObject* on_thread(PyObject* module, PyObject* function) {
   const PythonTable& table = table_of(module);
   return called_from_python(table, [&]() -> PyObject* {
@@ -108,7 +110,8 @@ PyObject* again(PyObject* module, PyObject* function) {
   });
 }
 
-// drop(list): the references of its only item, given back on a thread without the GIL; when the call ends, it is gone.
+// drop(list): the references of its only item, given back on a thread without the GIL; when the
+// call ends, it is gone.
 PyObject* drop(PyObject* module, PyObject* list) {
   const PythonTable& table = table_of(module);
   return called_from_python(table, [&]() -> PyObject* {
@@ -119,7 +122,8 @@ PyObject* drop(PyObject* module, PyObject* list) {
   });
 }
 
-// warn(text): by a kernel of C++, so when the call ends. The result is lost if a filter makes it an error.
+// warn(text): by a kernel of C++, so when the call ends. The result is lost if a filter makes it an
+// error.
 PyObject* warn_later(PyObject* module, PyObject* text) {
   const PythonTable& table = table_of(module);
   return called_from_python(table, [&] {

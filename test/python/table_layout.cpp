@@ -1,8 +1,8 @@
 // table_layout.cpp: what extension modules have compiled in of opyard/python.h, frozen. Nothing runs.
 //
-// When a line stops building, do not edit it: a function that moved or changed its signature breaks every
-// extension that is out there. New functions go to the end, with a new line here and the new size; for
-// whatever else changes raise kPythonTableVersion, and write the new layout down.
+// When a line stops building, do not edit it: a function that moved or changed its signature breaks
+// every extension that is out there. New functions go to the end, with a new line here and the new
+// size; for whatever else changes raise kPythonTableVersion, and write the new layout down.
 #include <cstddef>
 #include <type_traits>
 

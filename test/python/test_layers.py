@@ -62,7 +62,13 @@ def plant(lint):
 
 
 def test_the_sources_have_no_such_arrow(lint):
-    for check in (lint.check_layers, lint.check_rooms, lint.check_package):
+    for check in (
+        lint.check_layers,
+        lint.check_rooms,
+        lint.check_package,
+        lint.check_inner_headers,
+        lint.check_comments,
+    ):
         assert list(check()) == []
 
 
@@ -152,6 +158,31 @@ def test_a_room_that_is_too_full_or_not_in_the_order_is_refused(lint, plant):
     assert len(faults) == 2
     assert "pyfallback/elsewhere/planted.cpp: is in no room" in faults[0]
     assert re.match(r"pyfallback/vtable: \d+ files", faults[1])
+
+
+def test_what_users_read_includes_no_inner_header(lint, plant):
+    planted = ["README.md", "docs/guides/kernels.md", "examples/vision/planted.cpp"]
+    planted += ["kernels/src/check.cpp", "kernels/src/planted.h"]
+    for name in planted:
+        plant(name, "\n    #include <opyard/detail/registry/record.h>\n")
+    plant("dispatcher/src/keys/planted.cpp", "#include <opyard/detail/registry/record.h>\n")
+    faults = list(lint.check_inner_headers())
+    assert sorted(fault.partition(": ")[0] for fault in faults) == sorted(planted)
+    assert "includes <opyard/detail/registry/record.h>, which is an inner header" in faults[0]
+
+
+def test_comments_keep_to_the_columns_of_the_code(lint, plant):
+    prose = "// " + "word " * 20
+    fits = "// " + "x" * 97
+    table = "//   " + "left   right " * 10
+    link = "// https://example.org/" + "x" * 100
+    plant("dispatcher/src/keys/planted.cpp", f"{prose}\n{fits}\n  {prose}\n{table}\n{link}\n")
+    plant("kernels/src/planted.h", f"// the first line\n{fits}x\n")
+    plant("kernels/src/planted.cpp", f'\nconst char* text = "{"x" * 100}";\n')
+    assert [fault.partition(": ")[0] for fault in lint.check_comments()] == [
+        "dispatcher/src/keys/planted.cpp:3",
+        "kernels/src/planted.h:2",
+    ]
 
 
 # imports ----------------------------------------------------------------------------------

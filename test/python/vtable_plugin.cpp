@@ -1,7 +1,7 @@
 // test/python/vtable_plugin.cpp: C++ that asks an interpreter, through the tag of a tensor, what it may.
 //
-// Operators below test_vtable; each takes a tensor that Python has a wrapper of. `ask` calls one slot
-// by its name and gives what comes back.
+// Operators below test_vtable; each takes a tensor that Python has a wrapper of. `ask` calls one
+// slot by its name and gives what comes back.
 #include <cstdlib>
 #include <functional>
 #include <map>

@@ -224,8 +224,8 @@ void place_parameters(CSignature& signature) {
   for (CPart& part : signature.results) place(part, true);
 }
 
-// Finds every parameter's word in the rows of registers; false if one has none. See [Registers] in the
-// header.
+// Finds every parameter's word in the rows of registers; false if one has none. See [Registers] in
+// the header.
 bool place_in_rows(CSignature& signature) {
   signature.integers = signature.reals = signature.others = 0;
   for (const char letter : std::string_view(signature.letters).substr(1)) {

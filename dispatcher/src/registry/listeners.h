@@ -1,12 +1,12 @@
 // registry/listeners.h: who hears of operators, and what each has heard.
 //
 // [Once, in order] A listener hears of each life of an operator's definition once, and of its end
-// after its beginning, whichever threads define, take back and add listeners at the same time.
+// after its beginning, whichever threads define, unregister and add listeners at the same time.
 // No lock is held while a listener runs, so this takes some care:
 // - A listener that is added gets a list of the operators that are defined then, and works through
-//   it. Whoever takes an operator back strikes it off the list, where it stands there still.
-// - Where the listener is just being told of that operator, what becomes of it meanwhile is counted,
-//   and told by the thread that tells the beginning.
+//   it. A thread that unregisters an operator removes it from the list if it is still there.
+// - If the listener is just being told of that operator, what happens to it meanwhile is counted,
+//   and told by the thread that tells of its definition.
 // - Registrations are numbered. A definition is told to listeners with lower numbers only; those
 //   with higher ones had it on their list. Its end is told to those that were there when it began.
 //

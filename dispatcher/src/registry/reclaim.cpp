@@ -32,8 +32,8 @@
 //   forgotten when it ends. A destructor of another key may call still later, in the last round of
 //   such destructors even, after which nobody would take the thread out. So the block of a thread
 //   that has ended once is never looked at: all that it can hold is waited for until the system
-//   does not know the thread any more. One mutex guards the nodes and both generations; it is a leaf: no
-//   other lock and no code of a user is reached while it is held.
+//   does not know the thread any more. One mutex guards the nodes and both generations; it is a
+//   leaf: no other lock and no code of a user is reached while it is held.
 //
 // Where the operating system has no membarrier, retired records are kept for ever: calls stay
 // right, memory grows with every override, and Registry::retired_count() tells how much.

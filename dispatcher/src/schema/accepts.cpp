@@ -38,8 +38,8 @@ bool accepts_user_type(const std::string& name, const Value& value) {
   return value.is_enum() && value.to_enum().type->name() == name;
 }
 
-// A future of such an element. If the future has no element type, its value is checked; before there
-// is a value it is accepted, since its reader checks the value.
+// A future of such an element. If the future has no element type, its value is checked; before
+// there is a value it is accepted, since its reader checks the value.
 bool accepts_future(const Type& element, const Value& value) {
   if (!value.is_future()) return false;
   if (element.kind() == TypeKind::Any || element.kind() == TypeKind::Variable) return true;
