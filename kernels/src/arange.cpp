@@ -1,7 +1,7 @@
 // kernels/arange.cpp: arange in its three overloads.
 //
 // The number of elements is counted exactly where start, end and step are integers, and as
-// ceil((end - start) / step) in float64 where one is a float. Element i is start + i * step:
+// ceil((end - start) / step) in float64 if one is a float. Element i is start + i * step:
 // computed in float64 for floats, so that no error adds up.
 #include <opyard/library.h>
 

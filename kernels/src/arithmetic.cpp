@@ -2,7 +2,7 @@
 //
 // Results have the promoted dtype of the inputs. Sums of bool are "or" and products "and";
 // differences of bool have no meaning and are refused. `alpha` multiplies the second term: a
-// float only where the result is a float, and 1 or True where it is bool.
+// float only if the result is a float, and 1 or True if it is bool.
 #include <opyard/library.h>
 
 #include "loops.h"

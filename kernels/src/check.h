@@ -67,7 +67,7 @@ struct Number {
   }
 };
 
-// Floats are cut to integers. Raises BadValue where an integer dtype cannot hold the number,
+// Floats are cut to integers. Raises BadValue if an integer dtype cannot hold the number,
 // Unsupported for a dtype that numbers are not stored in and for a complex number.
 Number number_in(const char* op, const char* argument, const Scalar& scalar, DType dtype);
 

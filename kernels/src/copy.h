@@ -16,9 +16,9 @@ void copy_elements(const char* op, const Tensor& written, const Tensor& source);
 
 // A new row-major tensor with the same elements.
 Tensor row_major_copy(const char* op, const Tensor& source);
-// The tensor itself where it is row-major already.
+// The tensor itself if it is row-major already.
 Tensor row_major(const char* op, const Tensor& source);
-// The tensor itself where it has the dtype already, else a converted row-major copy.
+// The tensor itself if it has the dtype already, else a converted row-major copy.
 Tensor converted(const char* op, const Tensor& source, DType dtype);
 
 // Fills a tensor that no one else has seen, or whose version was bumped.

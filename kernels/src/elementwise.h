@@ -19,7 +19,7 @@
 
 namespace opyard::kernels {
 
-// One loop for each computed dtype; null where the operator has no meaning in it.
+// One loop for each computed dtype; null if the operator has no meaning in it.
 struct Loops {
   std::array<Loop, kComputedCount> of{};
 };
@@ -57,7 +57,7 @@ class Elementwise {
   DType common() const { return promotion_.result(); }
   // The loop for a dtype. Raises Unsupported, listing the dtypes that have one.
   Loop choose(const Loops& loops, DType dtype) const;
-  // The sizes of the result. Raises BadShape where the inputs do not broadcast.
+  // The sizes of the result. Raises BadShape if the inputs do not broadcast.
   DimVector sizes() const;
 
   Tensor run(const Computation& computation) const;

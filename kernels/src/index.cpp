@@ -1,7 +1,7 @@
 // kernels/index.cpp: index.Tensor, index_put_ and index_select: elements by position or mask.
 //
 // An index is int64 (int32 is converted) or bool. A mask of k dimensions stands for k indices:
-// the places where it is True. See take.h for where the new dimensions go.
+// the places if it is True. See take.h for where the new dimensions go.
 #include <opyard/library.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // kernels/like.cpp: empty_like, zeros_like, ones_like, full_like.
 //
-// They ask the factory of the same name for a tensor with self's sizes and, where nothing else
+// They ask the factory of the same name for a tensor with self's sizes and, if nothing else
 // is said, self's dtype and device; so they serve every backend that has the factories.
 #include <opyard/library.h>
 

@@ -1,7 +1,7 @@
 // kernels/rows.cpp: finding rows in memory, and gathering those that do not lie in one piece.
 //
 // Overview. The kept dimensions are stepped through in order. The reduced ones are joined to a
-// single step where that is possible; where not, the input is copied with the reduced dimensions
+// single step if that is possible; if not, the input is copied with the reduced dimensions
 // innermost. Then there are two cases:
 //
 //   step is one element      the row is passed on where it lies

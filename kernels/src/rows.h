@@ -43,10 +43,10 @@ class Reduction {
   std::int64_t length_ = 1;
 };
 
-// The dimensions of a reduction's argument `dim` as flags: all where the list is empty or None.
+// The dimensions of a reduction's argument `dim` as flags: all if the list is empty or None.
 SmallVector<bool, 8> reduced_dims(const char* op, std::optional<IntSpan> dims, const Tensor& self);
 
-// Raises BadValue where rows are empty and the operator has no answer for them.
+// Raises BadValue if rows are empty and the operator has no answer for them.
 void require_elements(const char* op, const char* what, const Tensor& self,
                       const Reduction& reduction);
 

@@ -27,8 +27,8 @@ struct Positions {
 class Selection {
  public:
   // At least one position, in order of dimensions. Positions may count from the end where
-  // `negative` says so. Raises BadShape where positions do not broadcast; BadIndex, naming the
-  // place in the index, where one is out of range.
+  // `negative` says so. Raises BadShape if positions do not broadcast; BadIndex, naming the
+  // place in the index, if one is out of range.
   Selection(const char* op, const Tensor& self, const std::vector<Positions>& positions,
             bool negative);
 

@@ -61,7 +61,7 @@ class Walk {
   int count_ = 0;
 };
 
-// The sizes that two operands broadcast to, or nothing where they do not fit.
+// The sizes that two operands broadcast to, or nothing if they do not fit.
 std::optional<DimVector> find_broadcast(IntSpan a, IntSpan b);
 
 }  // namespace opyard::kernels

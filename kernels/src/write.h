@@ -7,7 +7,7 @@
 
 namespace opyard::kernels {
 
-// Raises BadValue where several elements of the tensor are one place in memory, as after
+// Raises BadValue if several elements of the tensor are one place in memory, as after
 // expand(), and Unsupported for a tensor that is not on the CPU. Read-only memory is refused
 // when the version is bumped.
 void require_writable(const char* op, const char* argument, const Tensor& tensor);
@@ -15,7 +15,7 @@ void require_writable(const char* op, const char* argument, const Tensor& tensor
 // Raises BadShape unless the sizes are those of the result.
 void require_result_sizes(const char* op, const char* argument, const Tensor& written,
                           IntSpan sizes);
-// Raises BadArgument where the result's category (bool, integer, float) is above the tensor's.
+// Raises BadArgument if the result's category (bool, integer, float) is above the tensor's.
 void require_storable(const char* op, const char* argument, const Tensor& written, DType result);
 
 // Whether the two touch common memory, judged by the addresses they span.

@@ -50,7 +50,7 @@ void add_dumps(py::module_& module) {
       "the dumps of operators that have kernels and no definition");
   module.def(
       "check_invariants", [] { inspect::check_invariants(); },
-      "raises RuntimeError where a stored table is not the computed one");
+      "raises RuntimeError if a stored table is not the computed one");
   module.def(
       "retired_count", [] { return inspect::retired_count(); },
       "kernels that were taken back and are not freed yet");

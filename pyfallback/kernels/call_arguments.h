@@ -69,7 +69,7 @@ Owned add_arguments(Runtime& runtime, const Schema& schema, std::span<const Valu
 
 // The arguments that are passed by position, as a tuple. With the GIL held.
 Owned args_of(Runtime& runtime, const Schema& schema, std::span<const Value> values);
-// Those that are passed by keyword, as a dictionary; null where there is none. With the GIL held.
+// Those that are passed by keyword, as a dictionary; null if there is none. With the GIL held.
 Owned kwargs_of(Runtime& runtime, const Schema& schema, std::span<const Value> values);
 
 }  // namespace opyard::python

@@ -3,7 +3,7 @@
 // [Order] Modes are asked first, the innermost first. A mode is hidden while its handler runs, and
 // so are those inside of it, which have answered NotImplemented. Then come the classes of the
 // tensors, a subclass before its superclass, else from left to right; the modes are there again for
-// them, since what a class unwraps may be what a mode was waiting for. Where all answer
+// them, since what a class unwraps may be what a mode was waiting for. If all answer
 // NotImplemented the call raises TypeError.
 //
 // Functions are aligned for the reason in operators/direct_call.cpp, [Places].
@@ -39,7 +39,7 @@ struct HandlerCall {
   PyObject* op_object;  // borrowed
   Owned types;
   Owned args;
-  Owned kwargs;  // null where there are none
+  Owned kwargs;  // null if there are none
 };
 
 // Who is asked: a mode, or a class of tensors.
@@ -146,7 +146,7 @@ OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
   return kept;
 }
 
-// What is kept of a class with a handler; null where it has none, or switched it off.
+// What is kept of a class with a handler; null if it has none, or switched it off.
 [[gnu::aligned(64)]] Owned handler_of(Runtime& runtime, PyTypeObject* type) {
   if (type == runtime.tensor_type) return {};
   constexpr std::size_t kTypeSize = 1024;  // types lie about so far apart
@@ -180,7 +180,7 @@ class Classes {
     for (const Item& item : items_) drop_reference(item.kept);
   }
 
-  // Where it has a handler and is not there yet: before the first of its superclasses, else at the
+  // If it has a handler and is not there yet: before the first of its superclasses, else at the
   // end.
   void add(Runtime& runtime, PyTypeObject* type) {
     for (const Item& known : items_) {
@@ -410,7 +410,7 @@ Owned positional_arguments(PyObject* args) {
   return checked(PySequence_Tuple(args));
 }
 
-// Those by name: a dict, another mapping, or None; null where there are none.
+// Those by name: a dict, another mapping, or None; null if there are none.
 Owned named_arguments(PyObject* kwargs) {
   if (kwargs == Py_None) return {};
   if (PyDict_CheckExact(kwargs)) return Owned::share(kwargs);

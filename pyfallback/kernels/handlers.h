@@ -5,7 +5,7 @@
 //
 // `op` is the OpOverload, `types` the distinct classes with handlers among the arguments, in the
 // order in which they are asked; arguments and results are those of Python kernels
-// (call_arguments.h, results.h). A handler whose `kwargs` has a default gets that where there are
+// (call_arguments.h, results.h). A handler whose `kwargs` has a default gets that if there are
 // none; another gets a dictionary in any case.
 //
 // Depends on: operators/python_function.h, registry/operator.h.

@@ -47,13 +47,13 @@ PyObject* pop(PyObject* module, PyObject*) {
   return entry_from_python([&] {
     const Runtime& runtime = runtime_of_module(module);
     const std::vector<ModePtr>& modes = thread_modes();
-    if (!modes.empty()) object_of(runtime, *modes.back());  // raises where it is not ours
+    if (!modes.empty()) object_of(runtime, *modes.back());  // raises if it is not ours
     const ModePtr mode = pop_mode();
     return Py_BuildValue("Oi", object_of(runtime, *mode), int(mode->place()));
   });
 }
 
-// leave_mode(mode): takes its innermost entry away; False where it has none.
+// leave_mode(mode): takes its innermost entry away; False if it has none.
 PyObject* leave(PyObject*, PyObject* object) {
   return entry_from_python([&]() -> PyObject* {
     const std::vector<ModePtr>& modes = thread_modes();

@@ -24,7 +24,7 @@ Kernel make_python_kernel(Runtime& runtime, PyObject* function, KernelConvention
 // For the Runtime.
 extern const PythonKernelCalls python_kernel_calls;
 
-// The kernel behind a record, or null where it is none of this interpreter's.
+// The kernel behind a record, or null if it is none of this interpreter's.
 const PythonKernel* find_python_kernel(const Runtime& runtime, const Record& record) noexcept;
 
 // A function's name, for the report of what is left; of an object that is no function, the class's.
@@ -37,7 +37,7 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
                           Stack& stack);
 
 // The same with the function that is registered for an operator and a runtime key: what the
-// function `python_op_registration_trampoline` does. Raises NoKernel where none of this
+// function `python_op_registration_trampoline` does. Raises NoKernel if none of this
 // interpreter's stands there. Any thread.
 void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey key,
                              DispatchKeySet keys, Stack& stack, KernelConvention convention);

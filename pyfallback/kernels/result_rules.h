@@ -24,7 +24,7 @@
 
 namespace opyard::python {
 
-// Raises BadReturn where the results of `function` break the rule. `arguments` are the call's, in
+// Raises BadReturn if the results of `function` break the rule. `arguments` are the call's, in
 // the order of the schema. With the GIL held.
 void check_results(ResultRule rule, const Returner& returner, PyObject* function,
                    const Operator& op, std::span<const Value> arguments,

@@ -15,7 +15,7 @@
 
 namespace opyard::python {
 
-// Who returned something: put into words only where it does not fit.
+// Who returned something: put into words only if it does not fit.
 struct Returner {
   std::string (*describe)(const void* who);  // "the Python kernel registered at demo.py:12"
   const void* who;
@@ -23,7 +23,7 @@ struct Returner {
   std::string text() const { return describe(who); }
 };
 
-// Puts what `object` stands for on the stack. Raises BadReturn where it does not fit the schema,
+// Puts what `object` stands for on the stack. Raises BadReturn if it does not fit the schema,
 // and what the conversion raises. With the GIL held.
 void push_results(Runtime& runtime, const Returner& returner, const Operator& op, PyObject* object,
                   Stack& stack);

@@ -137,7 +137,7 @@ void CallPlan::blame(ArgumentMismatch& mismatch, std::string_view place,
               fmt::format("{}{} {}", parameters_[mismatch.position].argument->name, place, what));
 }
 
-// Pushes one argument. Where it does not fit nothing is pushed.
+// Pushes one argument. If it does not fit nothing is pushed.
 bool CallPlan::convert(Runtime& runtime, std::size_t position, PyObject* given, Stack& stack,
                        ForeignArguments& arrays, ArgumentMismatch& mismatch,
                        bool only_candidate) const {

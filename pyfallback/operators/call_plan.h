@@ -34,7 +34,7 @@ struct ArgumentMismatch {
   PyObject* given;       // for Type and Range; borrowed from the caller's arguments
   const char* accepted;  // for Range
   // What is wrong with it besides, as the element of a list that is to blame, in words that are cut
-  // where they are long; empty for nothing.
+  // if they are long; empty for nothing.
   char details[200];
 };
 
@@ -43,7 +43,7 @@ class CallPlan {
   // With the GIL held; throws PythonErrorSet.
   CallPlan(Runtime& runtime, const Operator& op);
 
-  // Binds vectorcall arguments and pushes one value an argument of the schema. Where they do
+  // Binds vectorcall arguments and pushes one value an argument of the schema. If they do
   // not fit it gives false, with what was wrong in `mismatch`; the stack is then as it was. Throws
   // where a conversion raises; that something names nothing is raised where this is the only
   // candidate, else a mismatch. Tensors are borrowed: the caller's references keep them alive, and
@@ -61,13 +61,13 @@ class CallPlan {
   OPYARD_COLD bool bind_numbers(Runtime& runtime, PyObject* const* args, Py_ssize_t count,
                                 PyObject* names, Stack& stack, ForeignArguments& arrays,
                                 std::vector<Owned>& made) const;
-  // As bind(), and raises what refuse() does where they do not fit.
+  // As bind(), and raises what refuse() does if they do not fit.
   void require(Runtime& runtime, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Stack& stack, ForeignArguments& arrays) const;
 
   // A mismatch in words; `names` as they were bound.
   std::string explain(const ArgumentMismatch& mismatch, PyObject* names) const;
-  // Raises BadArgument (TypeError) with those words; OperatorGone where the definition was taken
+  // Raises BadArgument (TypeError) with those words; OperatorGone if the definition was taken
   // back, Unsupported for an operator with a variadic schema.
   [[noreturn]] OPYARD_COLD void refuse(const ArgumentMismatch& mismatch, PyObject* names) const;
 

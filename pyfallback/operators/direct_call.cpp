@@ -38,7 +38,7 @@ Ready ready_for(const Type& type) {
     case TypeKind::Tensor:
       return Ready::Tensor;
     case TypeKind::Int:
-    case TypeKind::SymInt:  // where it is known
+    case TypeKind::SymInt:  // if it is known
       return Ready::Int;
     case TypeKind::Float:
     case TypeKind::SymFloat:
@@ -94,7 +94,7 @@ bool is_for_tensors(Ready ready) noexcept {
   return ready == Ready::Tensor || ready == Ready::OptionalTensor;
 }
 
-// Adds the keys of an object, where it is ready for what takes tensors.
+// Adds the keys of an object, if it is ready for what takes tensors.
 [[gnu::always_inline]] inline bool join_tensor(const Runtime& runtime, Ready ready,
                                                PyObject* object, DispatchKeySet& keys) {
   if (!is_tensor(runtime, object)) return ready == Ready::OptionalTensor && object == Py_None;
@@ -119,7 +119,7 @@ const Storage& memory_of(PyObject* tensor) noexcept {
 }
 
 // One argument of a C++ function, from the object that was given, else from its default; false
-// where the object is not ready.
+// if the object is not ready.
 template <typename A>
 struct Taken;
 template <>
@@ -504,7 +504,7 @@ void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObjec
   return apart;
 }
 
-// Whether a result that is ready is seen to follow the rule at a glance. Where it is not, it may
+// Whether a result that is ready is seen to follow the rule at a glance. If it is not, it may
 // still do so: then the schema declares the alias.
 [[gnu::aligned(64)]] bool DirectCall::obeys(ResultRule rule, PyObject* const* args,
                                             std::size_t count, PyObject* names,

@@ -42,7 +42,7 @@ class DirectCall {
   DirectCall(Runtime& runtime, const Operator& op);
 
   // Makes a vectorcall and gives its result, a new reference; or gives null, without an exception,
-  // where it has to be made through the stack. Throws what the kernel throws, and PythonErrorSet.
+  // if it has to be made through the stack. Throws what the kernel throws, and PythonErrorSet.
   // `overload` is the operator's Python object.
   PyObject* try_call(Runtime& runtime, PyObject* overload, PyObject* const* args, std::size_t flags,
                      PyObject* names) const;
@@ -85,7 +85,7 @@ class DirectCall {
     bool required;
     bool out;             // given by name, and written to
     Owned name;           // interned
-    Owned default_value;  // as an object; null where there is none
+    Owned default_value;  // as an object; null if there is none
   };
 
   const Operator& op_;
@@ -98,7 +98,7 @@ class DirectCall {
   Py_ssize_t most_ = 0;               // and may be
   std::uint64_t required_names_ = 0;  // which have to be given by name, by position in the schema
 
-  // The C++ signature that was met last, and the function that calls it; null where there is none.
+  // The C++ signature that was met last, and the function that calls it; null if there is none.
   // With the GIL.
   mutable const std::type_info* signature_ = nullptr;
   mutable CppCall cpp_call_ = nullptr;

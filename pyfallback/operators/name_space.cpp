@@ -86,7 +86,7 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   });
 }
 
-// _keep(name, value): what is kept by that name, which is this value where nothing was.
+// _keep(name, value): what is kept by that name, which is this value if nothing was.
 PyObject* keep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   return entry_from_python([&] {
     if (count != 2) fail(ErrorKind::BadArgument, "_keep() takes a name and a value");

@@ -287,7 +287,7 @@ PyMethodDef methods[] = {
     {"decompose", method(decompose), METH_FASTCALL | METH_KEYWORDS,
      "decompose(*args, **kwargs): what its kernel of CompositeImplicitAutograd gives, which is "
      "made of "
-     "other operators; NotImplemented where it has none"},
+     "other operators; NotImplemented if it has none"},
     {"c_function", method(c_function), METH_FASTCALL | METH_KEYWORDS,
      "c_function(form='Standard'): this operator as a plain C function; see "
      "opyard.library.CFunction"},

@@ -30,7 +30,7 @@ inline PyObject* call_function(PyObject* function, PyObject* const* args, std::s
   return PyObject_Vectorcall(function, args, flags, names);
 }
 
-// What the results of a kernel may be; where it is anything but Any, each call looks, as
+// What the results of a kernel may be; if it is anything but Any, each call looks, as
 // kernels/result_rules.h says.
 enum class ResultRule : std::uint8_t { Any, Fresh, FirstArgument, OutArguments };
 

@@ -156,7 +156,7 @@ def __dir__() -> list[str]:
 
 
 # Registered first, so it runs last: native threads are turned away once everything else that
-# runs at exit has run. Only once, also where the package is imported again after sys.modules was
+# runs at exit has run. Only once, also if the package is imported again after sys.modules was
 # emptied: then the types are those of the first time, and this package answers their questions.
 if _C.configure(_hooks.hooks):
     _atexit.register(_C.close)

@@ -210,7 +210,7 @@ def dump_table(op: object, *, interpreter: "int | None" = None) -> str:
 
 
 def check_invariants() -> None:
-    """Raises RuntimeError where the stored table of an operator is not the computed one."""
+    """Raises RuntimeError if the stored table of an operator is not the computed one."""
     from . import _bind
 
     _bind.check_invariants()
@@ -241,7 +241,7 @@ def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":
 def would_dispatch(op: object, /, *args: object, **kwargs: object) -> "DispatchKey | None":
     """The key whose kernel op(*args, **kwargs) would run, without making the call.
 
-    None where it would find no kernel. Raises as explain(), which tells more.
+    None if it would find no kernel. Raises as explain(), which tells more.
     """
     explanation = explain(op, *args, **kwargs)
     return explanation.key if explanation.has_kernel else None

@@ -53,7 +53,7 @@ def wait_all(futures: "Iterable[Future]", timeout: "float | None" = None) -> "li
 def from_concurrent(future: "concurrent.futures.Future") -> Future:
     """A Future that is completed as a future of concurrent.futures is.
 
-    Where it is cancelled first, it cancels that one, which may be running already.
+    If it is cancelled first, it cancels that one, which may be running already.
     """
     made = Future()
 
@@ -104,7 +104,7 @@ def _concurrent_future(future: Future) -> "concurrent.futures.Future":
 def _await_future(future: Future) -> "Generator[Any, None, Any]":
     """The iterator of `await future`, in a coroutine of asyncio or of a loop like it.
 
-    Where the task is cancelled meanwhile, so is the future; where the future is, the task sees
+    If the task is cancelled meanwhile, so is the future; if the future is, the task sees
     asyncio.CancelledError, as from any other future it awaits.
     """
     import asyncio

@@ -7,7 +7,7 @@
 There are ten kinds of events, each with a registry of callbacks. Addresses, events and streams are
 the device's own words, as ints. A callback that raises is logged, and the others still run. Memory
 and streams of devices are told of by Opyard, events by the plugins that have them. What happens
-where no Python code may run, such as the end of a tensor on a thread without the GIL, is told soon
+if no Python code may run, such as the end of a tensor on a thread without the GIL, is told soon
 afterwards.
 
 One interpreter of a process is told: the first one that registers a callback.

@@ -136,7 +136,7 @@ class StageLifetimes(NamedTuple):
     peak: int
     """How many values that may own memory live at once, at most."""
     peak_at: int
-    """The number of the first instruction where they do."""
+    """The number of the first instruction if they do."""
     peak_values: list[Value]
     kept: list[tuple[Value, Node]]
     """What lives on behind the stage, and the node of a later one, or the Return, that needs it."""

@@ -25,7 +25,7 @@ class CallLog:
         self._numbers: dict[int, tuple] = {}
 
     def name_of(self, tensor: "_C.Tensor") -> str:
-        """The name of a tensor, a new one where the log has not met it."""
+        """The name of a tensor, a new one if the log has not met it."""
         known = self._numbers.get(id(tensor))
         if known is None:
             known = self._numbers[id(tensor)] = (tensor, len(self._numbers))

@@ -110,7 +110,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   });
 }
 
-// What define() gives, made before anything is defined: where there is no memory for it nothing is.
+// What define() gives, made before anything is defined: if there is no memory for it nothing is.
 Owned full_name(const Library& library, std::string_view schema) {
   OperatorName name = parse_schema(schema).name;
   if (name.name_space().empty()) name.name = library.name_space() + "::" + name.name;

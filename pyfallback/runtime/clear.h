@@ -11,14 +11,14 @@
 
 namespace opyard::python {
 
-// Clears the exception that is set if it is of this type; false where it is another one, or none.
+// Clears the exception that is set if it is of this type; false if it is another one, or none.
 inline bool clear_if(PyObject* type) noexcept {
   if (PyErr_ExceptionMatches(type) == 0) return false;
   PyErr_Clear();
   return true;
 }
 
-// The same where nothing can be raised, as beside an exception that is on its way: any other one is
+// The same if nothing can be raised, as beside an exception that is on its way: any other one is
 // reported to sys.unraisablehook. Nothing is set afterwards.
 inline void clear_or_report(PyObject* type, PyObject* where = nullptr) noexcept {
   if (PyErr_Occurred() != nullptr && !clear_if(type)) PyErr_WriteUnraisable(where);

@@ -1,4 +1,4 @@
-// runtime/drop_list.h: references that were let go where no GIL was held.
+// runtime/drop_list.h: references that were let go if no GIL was held.
 //
 // No destructor takes a GIL: whoever drops the last C++ owner of a Python object on a thread
 // without it puts the reference here. The list is emptied where the next call returns to Python,
@@ -28,7 +28,7 @@ inline constinit __thread bool drops_put_aside __attribute__((tls_model("initial
 
 class DropList {
  public:
-  // Takes over a reference. Any thread, no GIL. Where there is no memory for the entry the
+  // Takes over a reference. Any thread, no GIL. If there is no memory for the entry the
   // reference is leaked.
   void push(PyObject* object) noexcept;
 

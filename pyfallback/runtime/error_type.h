@@ -38,7 +38,7 @@ inline void set_exception(PyObject* type, std::string_view text) noexcept {
 }
 
 // Lines that C++ code added to an exception on its way become notes of it, each once. With that
-// exception set. Where that is not possible they are left out: the exception itself matters more.
+// exception set. If that is not possible they are left out: the exception itself matters more.
 inline void note_context(const CarriedException& carried, std::string_view text) noexcept {
   const auto* const exception = dynamic_cast<const InterpreterException*>(&carried);
   if (exception == nullptr || exception->text().empty()) return;

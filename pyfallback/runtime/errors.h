@@ -32,7 +32,7 @@ struct PythonErrorSet {};
 
 // A Python exception as a C++ one that carries it. With the GIL held.
 Error to_error(Runtime& runtime, Owned exception);
-// The Python exception that an Error carries, borrowed; null where it is of another language.
+// The Python exception that an Error carries, borrowed; null if it is of another language.
 PyObject* find_exception(const CarriedException& carried) noexcept;
 
 // Makes a Python class the one of the errors that C++ calls by a name. Throws BadArgument for what

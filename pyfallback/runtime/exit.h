@@ -41,7 +41,7 @@ OPYARD_CATCHES_FORCED_UNWIND decltype(auto) in_python(Body&& body) {
 // True once the interpreter was closed, so that Python may be ending at any time from then on.
 inline constinit std::atomic<bool> closed_for_exit{false};
 
-// A thread that is being ended comes by without the GIL, where nothing caught it at its start: what
+// A thread that is being ended comes by without the GIL, if nothing caught it at its start: what
 // it owned is leaked then, as the interpreter is ending, too.
 [[gnu::noinline]] inline void drop_with_care(PyObject* object) noexcept {
   if (is_finalizing() && !holds_gil()) return;

@@ -2,7 +2,7 @@
 //
 // HoldGil is for C++ code that may be called from anywhere: it finds out whether this thread
 // holds the interpreter's GIL already, else passes the gate and takes it. It raises InterpreterGone
-// where the gate is closed. ReleaseGil lets go of the GIL around long or blocking work in code that
+// if the gate is closed. ReleaseGil lets go of the GIL around long or blocking work in code that
 // was called from Python. Either may wait for the GIL: see runtime/exit.h.
 //
 // [Interpreters] A thread that is in one interpreter, with its GIL or having let go of it, enters
@@ -25,7 +25,7 @@ namespace opyard::python {
 // What a thread knows of the interpreter that it is in.
 struct ThreadNote {
   // The runtime and the thread state with which it came from Python into the innermost such scope,
-  // or null. Believed only where the state is the current one as well: then it is this thread's,
+  // or null. Believed only if the state is the current one as well: then it is this thread's,
   // which is still inside.
   Runtime* runtime = nullptr;
   PyThreadState* state = nullptr;
@@ -37,7 +37,7 @@ struct ThreadNote {
 // One for each extension module: opyard._C's is the one that is asked.
 inline constinit __thread ThreadNote thread_note __attribute__((tls_model("initial-exec"))) = {};
 
-// The thread state of the interpreter that this thread is in, also where it has let go of the GIL;
+// The thread state of the interpreter that this thread is in, also if it has let go of the GIL;
 // null for a thread that is in none.
 PyThreadState* own_thread_state() noexcept;
 // Whether this thread is in the interpreter.
@@ -60,7 +60,7 @@ class HoldGil {
   void find_out(Runtime& runtime);
   void release();
 
-  Runtime* entered_ = nullptr;  // where the GIL was taken
+  Runtime* entered_ = nullptr;  // if the GIL was taken
   PyThreadState* made_ = nullptr;
 };
 

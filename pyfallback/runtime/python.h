@@ -29,7 +29,7 @@ namespace opyard::python {
 // states.
 inline constinit std::atomic<bool> may_have_several_states{false};
 
-// The current thread state, or null where this thread has none or does not hold the GIL. On
+// The current thread state, or null if this thread has none or does not hold the GIL. On
 // 3.10 and 3.11 it may be the state of another thread, which does: compare before trusting it.
 inline PyThreadState* current_thread_state() noexcept {
 #if PY_VERSION_HEX >= 0x030D0000
@@ -65,7 +65,7 @@ inline PyThreadState* attached_thread_state() noexcept {
 }
 inline bool holds_gil() noexcept { return attached_thread_state() != nullptr; }
 
-// The thread state with which this thread let go of a GIL, as far as Python knows it; null where it
+// The thread state with which this thread let go of a GIL, as far as Python knows it; null if it
 // had none. Before 3.12 that is the first one it had.
 inline PyThreadState* known_thread_state() noexcept {
   return Py_IsInitialized() == 0 ? nullptr : PyGILState_GetThisThreadState();
@@ -85,7 +85,7 @@ inline bool is_finalizing() noexcept {
 #endif
 }
 
-// What a name leads to on a type and its bases, without binding it; borrowed, null where there is
+// What a name leads to on a type and its bases, without binding it; borrowed, null if there is
 // nothing. With no exception set: it would be lost. CPython keeps the answers in a cache of its
 // own.
 inline PyObject* lookup_on_type(PyTypeObject* type, PyObject* name) noexcept {
@@ -120,7 +120,7 @@ inline void inherit_vectorcall(PyTypeObject* type) noexcept {
 }
 
 // A number that changes whenever the type or a base of it does, and that no other type has had
-// since CPython began to count; 0 where the type has none at present. Looking a name up gives it
+// since CPython began to count; 0 if the type has none at present. Looking a name up gives it
 // one, as long as there are numbers left. Ask type_version() of runtime/runtime.h, which knows
 // about counting anew.
 inline unsigned tag_of_type(const PyTypeObject* type) noexcept {

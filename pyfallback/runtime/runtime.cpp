@@ -8,7 +8,7 @@
 // them. The runtime and its tag are never freed; an interpreter that is made later gets its own.
 //
 // Code that has neither a tag nor a type at hand finds its runtime through one atomic pointer, as
-// long as one interpreter is served; where there are several, by its thread state.
+// long as one interpreter is served; if there are several, by its thread state.
 #include "runtime/runtime.h"
 
 #include <mutex>
@@ -24,7 +24,7 @@
 namespace opyard::python {
 namespace {
 
-// All there ever were, the newest first; and the one that is served, where there is one.
+// All there ever were, the newest first; and the one that is served, if there is one.
 constinit std::atomic<Runtime*> newest{nullptr};
 constinit std::atomic<Runtime*> only{nullptr};
 // Guards `only`, and what is counted for it.

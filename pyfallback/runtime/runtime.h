@@ -2,7 +2,7 @@
 //
 // One Runtime is made when `_C` is first imported into an interpreter and is never freed: C++
 // objects may lead to it through the interpreter tag for ever. Each interpreter of a process has
-// its own. Where the module is imported once more, because someone emptied sys.modules, it has the
+// its own. If the module is imported once more, because someone emptied sys.modules, it has the
 // same runtime and the same types. It holds no static Python object; what it holds is borrowed
 // from, or dropped with, the first module.
 //
@@ -137,7 +137,7 @@ struct Runtime {
   PyTypeObject* counted_type = nullptr;
   std::uint64_t counted_anew = 0;
 
-  // dtype objects by code; null where a code is none.
+  // dtype objects by code; null if a code is none.
   PyObject* dtypes[16] = {};
 
   // Tensor wrappers that died, for the next ones; exact type only.
@@ -166,16 +166,16 @@ inline Runtime& runtime_of_module(PyObject* module) noexcept {
 }
 
 // The runtime of this interpreter: the one that keep_runtime() kept, or a new one, whose tag
-// leads to this table. Raises Unsupported where it is ending.
+// leads to this table. Raises Unsupported if it is ending.
 Runtime& require_runtime(const InterpreterVTable& vtable);
 // Lets require_runtime() find it: the types are complete. Throws PythonErrorSet.
 void keep_runtime(Runtime& runtime);
 // The runtime of the interpreter that this thread is in; for a thread that is in none that of the
-// interpreter that was there first. Null where there is none. Any thread.
+// interpreter that was there first. Null if there is none. Any thread.
 Runtime* find_runtime() noexcept;
-// Of an interpreter; null where it has not imported the module.
+// Of an interpreter; null if it has not imported the module.
 Runtime* find_runtime(const PyInterpreterState* interpreter) noexcept;
-// With this number (sys._getinterpreter's id); null where there is none.
+// With this number (sys._getinterpreter's id); null if there is none.
 Runtime* find_runtime_by_id(std::int64_t id) noexcept;
 // Closes the gate and waits for those inside. With the GIL held, from atexit: Python code
 // still runs afterwards, on this thread. Whether no other interpreter is open.
@@ -195,7 +195,7 @@ void prepare_type_versions(Runtime& runtime);
 bool count_types_anew(Runtime& runtime) noexcept;
 
 // A number that no other type has had, and that changes whenever the type or a base of it does; 0
-// where there is none at present. With the GIL held and no exception set.
+// if there is none at present. With the GIL held and no exception set.
 inline TypeVersion type_version(Runtime& runtime, PyTypeObject* type) noexcept {
   if constexpr (kTypeTagsComeAgain) {
     const PyTypeObject* const counted = runtime.counted_type;
@@ -206,7 +206,7 @@ inline TypeVersion type_version(Runtime& runtime, PyTypeObject* type) noexcept {
   return tag_of_type(type);
 }
 
-// A Python object that the package gave under this name, borrowed. Raises Internal where it
+// A Python object that the package gave under this name, borrowed. Raises Internal if it
 // gave none.
 PyObject* require_hook(const Runtime& runtime, const char* name);
 

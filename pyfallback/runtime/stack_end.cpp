@@ -14,7 +14,7 @@ constexpr std::uintptr_t kReserve = 96 * 1024;
 
 struct StackBounds {
   std::uintptr_t low = 0;
-  std::uintptr_t high = 0;  // 0 where they are not known
+  std::uintptr_t high = 0;  // 0 if they are not known
 };
 
 thread_local StackBounds bounds;

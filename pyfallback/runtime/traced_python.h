@@ -93,7 +93,7 @@ inline PyObject* referent_of(PyObject* weak) noexcept {
 #endif
 }
 
-// What the system calls the thread of a state; 0 where Python does not know it.
+// What the system calls the thread of a state; 0 if Python does not know it.
 inline long long native_id_of(const PyThreadState* state) noexcept {
 #if PY_VERSION_HEX >= 0x030B0000
   return static_cast<long long>(state->native_thread_id);

@@ -47,7 +47,7 @@ struct Search {
   const void* interpreter;     // the file of its functions
   const void* return_address;  // looked for, or null for the nearest border
   bool inside;                 // still among the frames of this file that warn
-  _Unwind_Word frame;          // 0 where there is none
+  _Unwind_Word frame;          // 0 if there is none
 };
 
 _Unwind_Reason_Code look_at(_Unwind_Context* context, void* argument) {

@@ -25,7 +25,7 @@ struct LateTrace {
 
 namespace {
 
-// With the GIL held. Throws PythonErrorSet where not even the logging works.
+// With the GIL held. Throws PythonErrorSet if not even the logging works.
 template <typename... Words>
 void fire(Runtime& runtime, const char* event, Words... words) {
   const Owned name = to_text(event);
@@ -86,7 +86,7 @@ int tell_pending(void* context) {
   });
 }
 
-// Runs a body with the GIL and keeps an exception that is on its way. Nothing where Python has
+// Runs a body with the GIL and keeps an exception that is on its way. Nothing if Python has
 // ended.
 template <typename Body>
 void enter(Runtime& runtime, const Body& body) {

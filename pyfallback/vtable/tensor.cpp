@@ -9,7 +9,7 @@
 namespace opyard::python {
 namespace {
 
-// Not const where the tensor is owned: a handle of it counts, and its link may be written.
+// Not const if the tensor is owned: a handle of it counts, and its link may be written.
 Tensor handle_of(const TensorImpl& self) {
   return Tensor(CountedPtr<TensorImpl>::share(const_cast<TensorImpl*>(&self)));
 }

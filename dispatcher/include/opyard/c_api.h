@@ -75,12 +75,12 @@ typedef struct opyard_exception {
   void* object;             // the exception in its language
   // Lets go of `object`, once, on whatever thread that is. May be null.
   void (*release)(void* object);
-  // Raises the exception again in its language, whose lock the caller holds; gives 0 where it
+  // Raises the exception again in its language, whose lock the caller holds; gives 0 if it
   // cannot any more. May be null: others then see kind and text.
   int (*restore)(void* object);
 } opyard_exception;
 
-// Takes this thread's error: an object with one owner, the caller; null where there is none.
+// Takes this thread's error: an object with one owner, the caller; null if there is none.
 OPYARD_API opyard_error* opyard_take_error(void);
 // Makes it this thread's error, on any thread, as often as wanted; gives its status. The caller
 // still owns it. So what is called while one cleans up cannot put its own error in front.
@@ -89,7 +89,7 @@ OPYARD_API int opyard_error_status(const opyard_error* error);
 // Good as long as the error.
 OPYARD_API const char* opyard_error_text(const opyard_error* error);
 // What the error carries, borrowed: `release` is null. Fields past what the caller's size says are
-// left out. Gives NotFound where it carries nothing, or nothing that can be shown.
+// left out. Gives NotFound if it carries nothing, or nothing that can be shown.
 OPYARD_API int opyard_error_exception(const opyard_error* error, opyard_exception* exception);
 // As opyard_set_error(), with an exception, which the error owns from now on: `release` is called
 // when the error is gone, also where this fails. The status is given back.
@@ -122,7 +122,7 @@ typedef struct opyard_value {
     int64_t integer;       // Int
     double real;           // Double
     opyard_device device;  // Device
-    void* object;          // kinds from 32 on; for Tensor an opyard_tensor*, null where undefined
+    void* object;          // kinds from 32 on; for Tensor an opyard_tensor*, null if undefined
   } as;
 } opyard_value;
 
@@ -182,7 +182,7 @@ OPYARD_API int opyard_push_tensor(opyard_stack* stack, opyard_tensor* tensor);
 OPYARD_API int opyard_push_capsule(opyard_stack* stack, void* pointer, const char* name,
                                    void* context, void (*deleter)(void* context));
 // Put one value in the place of the topmost `count`, or, for a dict, of `count` keys each followed
-// by its value. BadArgument where there are fewer; the stack is then as it was.
+// by its value. BadArgument if there are fewer; the stack is then as it was.
 OPYARD_API int opyard_pack_list(opyard_stack* stack, size_t count);
 OPYARD_API int opyard_pack_tuple(opyard_stack* stack, size_t count);
 OPYARD_API int opyard_pack_dict(opyard_stack* stack, size_t count);
@@ -202,7 +202,7 @@ OPYARD_API int opyard_tensor_from_dlpack(DLManagedTensorVersioned* managed, opya
 OPYARD_API int opyard_tensor_to_dlpack(const opyard_tensor* tensor,
                                        DLManagedTensorVersioned** managed);
 // The tensor as it lies, borrowed: good as long as the tensor. To be written to only with `write`,
-// which counts as a write to it, and raises BadValue where its memory is read-only. On cpu; for
+// which counts as a write to it, and raises BadValue if its memory is read-only. On cpu; for
 // other devices use the device's own functions and opyard_tensor_device(). BadValue for an
 // undefined tensor.
 OPYARD_API int opyard_tensor_view(const opyard_tensor* tensor, bool write, DLTensor* view);
@@ -256,7 +256,7 @@ OPYARD_API size_t opyard_operator_arguments(const opyard_operator* op);
 OPYARD_API size_t opyard_operator_results(const opyard_operator* op);
 
 // Pushes the arguments that the schema has behind those that are there: its defaults. `given` are
-// on top already. BadArgument where one has none.
+// on top already. BadArgument if one has none.
 OPYARD_API int opyard_push_defaults(const opyard_operator* op, opyard_stack* stack, size_t given);
 
 // Call with the arguments on top of the stack, which the results replace. Where it fails the
@@ -318,7 +318,7 @@ OPYARD_API int opyard_define(opyard_library* library, const char* schema,
 OPYARD_API int opyard_implement(opyard_library* library, const char* name, const char* key,
                                 const opyard_kernel* kernel);
 // Registers a C function of the operator's own signature ("double cosine(double x)"), which has to
-// be defined. `shown` is what errors call it. Unsupported where the schema has no such signature.
+// be defined. `shown` is what errors call it. Unsupported if the schema has no such signature.
 OPYARD_API int opyard_implement_function(opyard_library* library, const char* name, const char* key,
                                          opyard_function function, const char* shown);
 // Gives an operator a derivative: `texts[i]` is the gradient of the argument `of[i]`. Raises what

@@ -23,7 +23,7 @@ void default_deallocate(void* memory, std::size_t, std::size_t) { std::free(memo
 constexpr Allocator kDefault{default_allocate, default_deallocate};
 
 constinit std::atomic<const Allocator*> current{&kDefault};
-// Four lock instructions in the life of a block, where it is on.
+// Four lock instructions in the life of a block, if it is on.
 constinit std::atomic<bool> counting{false};
 constinit std::atomic<std::size_t> live_bytes{0};
 constinit std::atomic<std::size_t> live_blocks{0};

@@ -8,7 +8,7 @@
 
 namespace opyard::detail {
 
-// The message, with the caller's backtrace below it where that is wanted and it has none yet.
+// The message, with the caller's backtrace below it if that is wanted and it has none yet.
 std::string with_backtrace(std::string message);
 // The text with one more line, above the backtrace.
 std::string add_line(std::string_view text, std::string_view line);

@@ -13,7 +13,7 @@ namespace opyard::detail {
 // functions whose result is their return value are asked after every call.
 extern __thread bool thread_has_failed __attribute__((tls_model("initial-exec")));
 
-// The error of that failure; null where there is none, or where there was no memory for it.
+// The error of that failure; null if there is none, or if there was no memory for it.
 const Error* thread_error_unchecked() noexcept;
 
 // Sets the error of an earlier failure on this thread aside for a scope.

@@ -3,7 +3,7 @@
 // [Kernels] A kernel in C stands in its record as a boxed function, with a context that holds the C
 // function and its own context. Its arguments stay below its results until it has returned, so that
 // what it has borrowed is good all the time; then they are taken out. What it says by its status
-// and this thread's error is thrown, and what it throws, where it is C++ after all, is an error
+// and this thread's error is thrown, and what it throws, if it is C++ after all, is an error
 // like any other. The error of an earlier failure on this thread is set aside meanwhile.
 #include <fmt/format.h>
 

@@ -23,7 +23,7 @@ struct opyard_stack {
   std::size_t size() const noexcept { return values.size() - base; }
   // The topmost values were taken away, down to this many.
   void sank_to(std::size_t size) noexcept { arguments = std::min(arguments, size); }
-  // Raises BadArgument where there are fewer.
+  // Raises BadArgument if there are fewer.
   void require(std::size_t count, const char* what) const;
 };
 

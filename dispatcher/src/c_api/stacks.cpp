@@ -20,7 +20,7 @@ namespace {
 template <typename Make>
 int push(opyard_stack* stack, const Make& make) {
   return border([&] {
-    Value value = make();  // which takes over what it is given, also where there is no stack
+    Value value = make();  // which takes over what it is given, also if there is no stack
     require(stack, "a stack")->values.push(std::move(value));
   });
 }

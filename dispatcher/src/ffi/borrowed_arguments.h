@@ -18,7 +18,7 @@ class BorrowedArguments {
   // from_dlpack() raise, naming operator and argument.
   void push_all(void** words, Stack& stack);
 
-  // When nothing of the call is left but its results: raises BadReturn where one of the tensors is
+  // When nothing of the call is left but its results: raises BadReturn if one of the tensors is
   // still held. Another thread may hold what it was given, too.
   void check_given_back() const;
 

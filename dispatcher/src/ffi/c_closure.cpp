@@ -1,7 +1,7 @@
 // ffi/c_closure.cpp: operators as C functions.
 //
 // [Ways in] A closure of libffi is a few instructions in executable memory that lead to a function
-// below with pointers to the arguments and to the place of the return value. Where all arguments
+// below with pointers to the arguments and to the place of the return value. If all arguments
 // come in registers, an entry point that is compiled in does the same for less; see
 // ffi/entry_points.h.
 //
@@ -33,7 +33,7 @@ struct CFunction::State {
   const std::unique_ptr<const ffi::CSignature> signature;
   const ffi::Callee callee;
   const std::string prototype;
-  ffi_closure* closure = nullptr;  // null where an entry point is the way in
+  ffi_closure* closure = nullptr;  // null if an entry point is the way in
   void* address = nullptr;
   State* next_kept = nullptr;
 

@@ -76,7 +76,7 @@ struct CSignature {
   // All arguments are plain numbers, none of them complex, and so is the result, which is returned.
   bool only_words = false;
   bool direct = false;                                // see [Registers]; if not, through libffi
-  std::uint16_t integers = 0, reals = 0, others = 0;  // words in each row, where it is direct
+  std::uint16_t integers = 0, reals = 0, others = 0;  // words in each row, if it is direct
   std::uint16_t words = 0;                            // in all
   std::vector<std::uint16_t> parameter_words;         // the first word of each parameter
 

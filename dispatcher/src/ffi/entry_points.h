@@ -15,7 +15,7 @@ namespace opyard::ffi {
 // function returns goes to `result`, integers as wide as a register.
 using EntryHandler = void (*)(const void* context, const Word* words, Out& result);
 
-// A function of this signature that calls the handler, and returns what it leaves. Null where all
+// A function of this signature that calls the handler, and returns what it leaves. Null if all
 // are in use, and for a signature that does not fit: with words on the stack, or a complex result.
 // Any thread.
 void* take_entry_point(const CSignature& signature, EntryHandler handler,

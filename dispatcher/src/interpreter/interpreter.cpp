@@ -6,7 +6,7 @@
 namespace opyard {
 namespace {
 
-// What a function does once its interpreter is gone, where it has something to give.
+// What a function does once its interpreter is gone, if it has something to give.
 [[noreturn]] OPYARD_COLD void refuse(const char* function) {
   fail(ErrorKind::InterpreterGone,
        std::string(function) +

@@ -34,7 +34,7 @@ OpenedPlugin open_plugin(const std::string& path);
 // Runs one block in a library of its own. Whatever the block throws leaves nothing registered.
 std::unique_ptr<Library> run_block(const detail::Registrar& registrar);
 
-// The library of a block that was run by run_linked_block(); null where there is none.
+// The library of a block that was run by run_linked_block(); null if there is none.
 std::unique_ptr<Library> take_linked_library(const detail::Registrar& registrar);
 
 // Runs the block of a library that nobody loaded by hand. What it throws is kept for

@@ -24,7 +24,7 @@ bool is_symbol_of(void* handle, void* symbol) {
          reinterpret_cast<std::uintptr_t>(info.dli_fbase) == map->l_addr;
 }
 
-// What the library says of itself through the function of this name; null where it has none.
+// What the library says of itself through the function of this name; null if it has none.
 template <typename Plugin>
 const Plugin* plugin_in(void* handle, const char* name) {
   using Entry = const Plugin* (*)();

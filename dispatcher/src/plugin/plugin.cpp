@@ -29,7 +29,7 @@ namespace opyard {
 namespace {
 
 struct Plugin {
-  std::string path;                                 // empty where it was forgotten, see [Fork]
+  std::string path;                                 // empty if it was forgotten, see [Fork]
   std::thread::id worker;                           // the thread that loads or unloads it
   bool ready = false;                               // its blocks have run, and stand
   std::vector<std::unique_ptr<Library>> libraries;  // one a block, in order

@@ -1,6 +1,6 @@
 // registry/built_in_records.h: the records of slots that have no kernel.
 //
-// Every slot leads to a record, so the call path asks no questions: where there is no kernel
+// Every slot leads to a record, so the call path asks no questions: if there is no kernel
 // the record's function raises, or passes the call on. These records live as long as the process.
 //
 // Depends on: registry/record.h.

@@ -1,7 +1,7 @@
 // registry/entry.h: all that is registered under one operator name.
 //
 // An entry outlives its registrations. It holds the kernels by key, each key's newest last;
-// the definition, where there is one; and every Operator that ever had this name, since a
+// the definition, if there is one; and every Operator that ever had this name, since a
 // definition that comes back must bring the same object back to life.
 //
 //   Entry ── kernels ── key ── [oldest … newest = active]
@@ -78,7 +78,7 @@ struct Resolved {
   const char* rule;
 };
 
-// The key at which a kernel registered for `at` stands. Raises BadRegistration where none can.
+// The key at which a kernel registered for `at` stands. Raises BadRegistration if none can.
 DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at);
 
 struct Entry {
@@ -132,7 +132,7 @@ struct Entry {
   // Whether a typed handle was ever made of it.
   static bool has_handle(const Operator& op) noexcept;
   // Where the stored table or mask differs from the computed one, or the entry contradicts
-  // itself, as text; empty where all agrees.
+  // itself, as text; empty if all agrees.
   std::string find_drift(const Common& common) const;
 
   // The operator for this declaration: one of former times, or a new one.

@@ -19,7 +19,7 @@ std::string describe(const inspect::Resolution& resolution, RecordRole role) {
     case RecordRole::Gone:
       return "definition taken back";
     case RecordRole::Fallthrough:
-    case RecordRole::Recorder:  // where nothing needs a gradient
+    case RecordRole::Recorder:  // if nothing needs a gradient
       return "falls through";
     case RecordRole::Observe:
       return "tells the observers";
@@ -62,7 +62,7 @@ Route walk(const Operator& op, DispatchKeySet keys) {
 }
 
 // What lies below the kernel that takes a call, one kernel after the other. A kernel gets its set
-// after the mask has cut it, so it sees the end where no other layer is left.
+// after the mask has cut it, so it sees the end if no other layer is left.
 std::vector<ConsideredKey> walk_below(const Operator& op, Route at) {
   std::vector<ConsideredKey> chain;
   while (at.end == RecordRole::Kernel && at.rest.has_any(op.mask())) {

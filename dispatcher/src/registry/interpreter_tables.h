@@ -4,8 +4,8 @@
 // that serves one interpreter alone while several take part: one for each such interpreter, one for
 // the others, and one for threads that are in none.
 //
-//   Operator ── table_ ── slot ──> record             where all see the same
-//            │                └──> per_interpreter_record()        where they do not
+//   Operator ── table_ ── slot ──> record             if all see the same
+//            │                └──> per_interpreter_record()        if they do not
 //            └─ interpreter_tables_ ──> InterpreterTable ── slots              a chain
 //
 // A table is never freed, so that calls may walk the chain without a lock. The table of an
@@ -30,7 +30,7 @@ struct InterpreterTable {
   enum class Who : std::uint8_t { Interpreter, Others, Outside, Watched };
 
   const Who who;
-  std::atomic<const Interpreter*> interpreter;  // null where it waits for one
+  std::atomic<const Interpreter*> interpreter;  // null if it waits for one
   InterpreterTable* next;                       // written before the chain leads here
   std::atomic<const Record*> slots[kSlotCount];
 

@@ -22,7 +22,7 @@ struct Answer {
   std::uint64_t changes = 0;
   DispatchKey at = DispatchKey::Undefined;
   DispatchKey key = DispatchKey::Undefined;
-  const Interpreter* interpreter = nullptr;  // that the thread was in, where there are several
+  const Interpreter* interpreter = nullptr;  // that the thread was in, if there are several
 };
 
 constexpr std::size_t kRemembered = 8;

@@ -85,7 +85,7 @@ struct Reclaimer {
   pthread_key_t end_of_thread;
 
   Reclaimer() {
-    // Fails only where the process has no room for one more key.
+    // Fails only if the process has no room for one more key.
     if (pthread_key_create(&end_of_thread, leave_thread) != 0) throw std::bad_alloc();
   }
 

@@ -21,7 +21,7 @@ std::string route_of(const Operator& op, DispatchKeySet keys, Stack& stack) {
 }
 
 // What is said of a call without data, where the operator said where its fake kernel is: by Python,
-// which knows whether that module is imported, else here. Empty where there is nothing to say.
+// which knows whether that module is imported, else here. Empty if there is nothing to say.
 std::string fake_kernel_sentence(const Operator& op, DispatchKey key) {
   const auto [module, context] = inspect::python_module(op.name());
   if (module.empty() || backend_of(key) != Backend::Meta) return "";

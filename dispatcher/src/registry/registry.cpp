@@ -114,7 +114,7 @@ std::string describe_override(const Entry& entry, DispatchKey key, const Record&
       former.provenance.str(), fresh.provenance.str());
 }
 
-// Takes one of several definers away; false where it is the only one.
+// Takes one of several definers away; false if it is the only one.
 bool leave_to_sharers(Entry& entry, std::uint64_t id) noexcept {
   if (entry.sharers.empty()) return false;
   const auto sharer = std::find_if(entry.sharers.begin(), entry.sharers.end(),

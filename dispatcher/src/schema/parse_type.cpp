@@ -173,7 +173,7 @@ void add_sets(ParsedType& parsed, std::optional<AliasInfo> sets) {
   parsed.alias = std::move(sets);
 }
 
-// The number between "[" and "]", or 0 where there is none.
+// The number between "[" and "]", or 0 if there is none.
 std::int64_t parse_size_hint(SchemaCursor& cursor) {
   if (cursor.peek().kind != TokenKind::Integer) return 0;
   const Token token = cursor.take();

@@ -12,7 +12,7 @@
 
 namespace opyard::detail {
 
-// What a default value of the type looks like, for the message; empty where there is none.
+// What a default value of the type looks like, for the message; empty if there is none.
 std::string advice_for(const Type& type);
 
 // What fits the type and was obviously meant: True for a true, 1 for 1.0 as an int.

@@ -12,7 +12,7 @@ namespace opyard::detail {
 namespace {
 
 // What people write who think of C++ or Python, and what they mean. `fix` may be written in its
-// place; where there is no advice, the advice is to do so.
+// place; if there is no advice, the advice is to do so.
 struct Hint {
   std::string_view written;
   std::string_view fix;

@@ -9,7 +9,7 @@
 
 namespace opyard::detail {
 
-// A base type, a registered class or a type variable; null where the name is none of these.
+// A base type, a registered class or a type variable; null if the name is none of these.
 TypePtr find_type(std::string_view name);
 
 // Reports the name, with what was probably meant.

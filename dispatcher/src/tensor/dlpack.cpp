@@ -141,7 +141,7 @@ IntSpan require_sizes(const DLTensor& array) {
   return {array.shape, std::size_t(array.ndim)};
 }
 
-// The address of the first element, aligned to it; any address where there are no elements.
+// The address of the first element, aligned to it; any address if there are no elements.
 void* require_data(const DLTensor& array, const ElementType& type, std::int64_t numel) {
   if (numel == 0) return nullptr;
   if (array.data == nullptr) {
@@ -163,7 +163,7 @@ void* require_data(const DLTensor& array, const ElementType& type, std::int64_t 
   return reinterpret_cast<void*>(address);
 }
 
-// `release` gives what the tensor is to give back with `deleter`; not called where the array is
+// `release` gives what the tensor is to give back with `deleter`; not called if the array is
 // refused.
 template <typename Release>
 Tensor adopt(const DLTensor& array, bool read_only, Storage::Deleter deleter,

@@ -98,7 +98,7 @@ ExportedTensor::~ExportedTensor() { release(); }
   for (std::size_t i = sizes.size(); i-- > 0;) {
     const std::int64_t size = sizes[i];
     std::int64_t stride = numel;
-    // Where there is nowhere to go a buffer may say anything.
+    // A buffer may give any stride to a dimension of size 1, which needs none.
     if (strides != nullptr && (size != 1 || unit == Unit::Elements)) {
       if (strides[i] < 0 || (strides[i] & between) != 0) return false;
       stride = strides[i] >> shift;

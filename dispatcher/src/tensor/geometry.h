@@ -16,10 +16,10 @@ struct Extent {
   std::int64_t highest = 0;
 };
 
-// For sizes of 1 or more, and as many strides. Nothing where an offset passes int64.
+// For sizes of 1 or more, and as many strides. Nothing if an offset passes int64.
 std::optional<Extent> find_extent(IntSpan sizes, IntSpan strides) noexcept;
 
-// Raises BadShape, showing both, where there is not one stride for each size.
+// Raises BadShape, showing both, if there is not one stride for each size.
 void require_same_length(IntSpan sizes, IntSpan strides);
 
 }  // namespace opyard

@@ -17,7 +17,7 @@ std::size_t dimensions_of(MemoryFormat format) {
   return format == MemoryFormat::ChannelsLast ? 4 : 5;
 }
 
-// The dimensions, densest first; nothing where the format is for another number of them.
+// The dimensions, densest first; nothing if the format is for another number of them.
 std::optional<Order> order_of(MemoryFormat format, std::size_t dimensions) {
   if (format == MemoryFormat::Preserve) {
     fail(ErrorKind::BadValue,

@@ -35,7 +35,7 @@ void check_unrecorded(const char* function, const Tensor& tensor) {
   refuse_unrecorded(function, tensor);
 }
 
-// Bytes of `count` elements. Raises BadShape where they pass int64.
+// Bytes of `count` elements. Raises BadShape if they pass int64.
 std::size_t count_bytes(std::int64_t count, DType dtype, IntSpan sizes) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(count, std::int64_t(item_size(dtype)), &bytes)) {
@@ -52,7 +52,7 @@ struct Block {
   std::int64_t first = 0;  // the offset of the first element
 };
 
-// Raises BadShape where the block would leave the address space.
+// Raises BadShape if the block would leave the address space.
 Block find_block(void* data, IntSpan sizes, IntSpan strides, DType dtype) {
   if (count_elements(sizes) == 0) return {data, 0, 0};
   const auto item = std::int64_t(item_size(dtype));

@@ -142,7 +142,7 @@ void TensorImpl::operator delete(void* memory, std::size_t bytes) noexcept {
 }
 
 // A tensor that owns its linked object is left to it: that object may be in somebody's hands, by
-// a weak reference. It buries the tensor when it dies. Where the interpreter is gone the link's
+// a weak reference. It buries the tensor when it dies. If the interpreter is gone the link's
 // decref does nothing, and both stay.
 void TensorImpl::end() const noexcept {
   if (__builtin_expect(!object_link_.owns_object(), 1)) {

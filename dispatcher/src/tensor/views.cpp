@@ -52,7 +52,7 @@ Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start, std::int64_
   }
   DimVector sizes(x.sizes());
   sizes[at] = length;
-  // No step where nothing is left: past the last element there may be no memory.
+  // No step if nothing is left: past the last element there may be no memory.
   const std::int64_t step = length == 0 ? 0 : from * x.strides()[at];
   return x.as_strided(sizes, x.strides(), x.storage_offset() + step);
 }

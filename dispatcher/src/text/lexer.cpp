@@ -49,7 +49,7 @@ char simple_escape(char c) {
   }
 }
 
-// An octal escape: how many digits follow the backslash, up to three; 0 where it is none, or past 177.
+// An octal escape: how many digits follow the backslash, up to three; 0 if it is none, or past 177.
 std::size_t octal_digits(std::string_view text) {
   std::size_t count = 0;
   int number = 0;

@@ -16,7 +16,7 @@ constexpr std::size_t kQuoted = 60;
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// The bytes of the UTF-8 character at `offset`; 0 where there is none.
+// The bytes of the UTF-8 character at `offset`; 0 if there is none.
 std::size_t character_bytes(std::string_view text, std::size_t offset) {
   const auto byte = [&](std::size_t i) {
     return offset + i < text.size() ? static_cast<unsigned char>(text[offset + i]) : 0u;

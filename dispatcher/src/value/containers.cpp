@@ -18,12 +18,12 @@ void refuse_missing(const Value& key) {
 }
 
 CountedPtr<ListObject> list_object(const Value& value) {
-  value.to_list();  // raises where it is none
+  value.to_list();  // raises if it is none
   return CountedPtr<ListObject>::share(static_cast<ListObject*>(value.object_unchecked()));
 }
 
 CountedPtr<DictObject> dict_object(const Value& value) {
-  value.to_dict();  // raises where it is none
+  value.to_dict();  // raises if it is none
   return CountedPtr<DictObject>::share(static_cast<DictObject*>(value.object_unchecked()));
 }
 

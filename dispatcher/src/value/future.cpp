@@ -68,7 +68,7 @@ struct FutureObject::Run {
   Run() noexcept { current = this; }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  // Something is left only where the thread is being ended by force.
+  // Something is left only if the thread is being ended by force.
   ~Run() {
     current = nullptr;
     while (Node* const node = first) {
@@ -205,7 +205,7 @@ class Deadline {
       : end_(timeout && *timeout < kFar ? std::optional(std::chrono::steady_clock::now() + *timeout)
                                         : std::nullopt) {}
 
-  // What is left, for the kernel; false where nothing is.
+  // What is left, for the kernel; false if nothing is.
   bool left(timespec& time) const {
     const auto rest = *end_ - std::chrono::steady_clock::now();
     if (rest <= rest.zero()) return false;

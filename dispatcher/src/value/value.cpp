@@ -72,7 +72,7 @@ Value::Value(CountedPtr<FutureObject> future) : Value(Kind::Future) {
 }
 
 Value::Value(CountedPtr<Object> object) : Value(Kind::Object) {
-  if (object) object->type();  // raises where the class is not registered
+  if (object) object->type();  // raises if the class is not registered
   own(require_pointer(object));
 }
 

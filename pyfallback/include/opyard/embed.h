@@ -32,7 +32,7 @@
 namespace opyard::embed {
 
 struct Options {
-  // The libpython to open where none is loaded: a path or a name. Empty: the environment variable
+  // The libpython to open if none is loaded: a path or a name. Empty: the environment variable
   // OPYARD_LIBPYTHON, else the newest one from 3.13 to 3.10 that the system finds.
   std::string library = "";
   // A python program, such as that of a virtual environment, whose packages are used. Empty: the
@@ -50,8 +50,8 @@ class Place;
 // The Python of this process, and its main interpreter. At most one at a time.
 class OPYARD_API Python {
  public:
-  // Raises BadPlugin where no libpython can be opened, or it is none of 3.10 to 3.13;
-  // BadRegistration where there is a Python object already; and what `import opyard` raises, as
+  // Raises BadPlugin if no libpython can be opened, or it is none of 3.10 to 3.13;
+  // BadRegistration if there is a Python object already; and what `import opyard` raises, as
   // Error of the kind Python.
   explicit Python(const Options& options = {});
   Python(const Python&) = delete;
@@ -107,7 +107,7 @@ class OPYARD_API Interpreter {
 // This thread is in an interpreter, with its GIL, for a scope. Not to be moved to another thread.
 class OPYARD_API Inside {
  public:
-  // Raises BadRegistration where this thread is in an interpreter already, InterpreterGone for one
+  // Raises BadRegistration if this thread is in an interpreter already, InterpreterGone for one
   // that has ended.
   explicit Inside(Python& python);
   explicit Inside(Interpreter& interpreter);

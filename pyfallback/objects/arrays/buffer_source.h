@@ -27,7 +27,7 @@ std::optional<DType> find_dtype_of(std::string_view format, Py_ssize_t bytes) no
 // Holds a memoryview of the object. Everything with the GIL held.
 class BufferSource {
  public:
-  // Raises, beginning with `what` where that is not empty: BadArgument for an object without the
+  // Raises, beginning with `what` if that is not empty: BadArgument for an object without the
   // buffer protocol, for elements that it cannot show and for a masked array; BadValue for elements
   // that are no dtype or lie in another byte order.
   BufferSource(PyObject* object, const char* what);
@@ -51,7 +51,7 @@ class BufferSource {
   BufferGeometry geometry_;
 };
 
-// A tensor on the memory of an object with the buffer protocol; read-only where the buffer is.
+// A tensor on the memory of an object with the buffer protocol; read-only if the buffer is.
 // Raises what BufferSource and its require_shareable() do. A memoryview of the object is the
 // storage's context: it keeps the object alive and forbids it to move its memory. It is let go of
 // through the interpreter tag, so that a tensor may die on any thread and take no GIL.

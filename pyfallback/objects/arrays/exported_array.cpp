@@ -75,7 +75,7 @@ OPYARD_COLD void settle_quietly(ExportedArray& exported) noexcept {
 
 // ---- doors ----
 
-// False without an exception where the buffer is not what can be exported, else with what the array
+// False without an exception if the buffer is not what can be exported, else with what the array
 // raised.
 bool export_buffer(ExportedArray& exported, PyObject* array, bool may_be_read_only) {
   Py_buffer& view = exported.view;

@@ -57,10 +57,10 @@ struct ExportedArray final : Exporter {
   const dlpack::DLPackExchangeAPI* table = nullptr;  // that has to be asked while it is unsettled
   void* managed = nullptr;                           // a struct, and how it is given back
   GiveBack give_back = nullptr;
-  Py_buffer view{};  // without an object where there is none
+  Py_buffer view{};  // without an object if there is none
 };
 
-// The export of an array without a struct, or null where there has to be one. The caller says who
+// The export of an array without a struct, or null if there has to be one. The caller says who
 // holds the array, with hold_array(). `written` says that the memory is going to be written. Throws
 // std::bad_alloc, PythonErrorSet.
 ExportedArray* export_array(Runtime& runtime, const ForeignKind& kind, PyObject* array,

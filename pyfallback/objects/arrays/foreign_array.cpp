@@ -31,7 +31,7 @@ bool is_number_or_text(PyTypeObject* type) noexcept {
          PyType_IsSubtype(type, &PyComplex_Type) != 0 || is_of_numpy(type, "numpy.generic");
 }
 
-// The first table of our major version in a chain; null where there is none.
+// The first table of our major version in a chain; null if there is none.
 const dlpack::DLPackExchangeAPI* table_of_our_version(const void* first) noexcept {
   constexpr int kMost = 16;  // a chain that is longer is a ring
   const auto* header = static_cast<const dlpack::DLPackExchangeAPIHeader*>(first);

@@ -73,7 +73,7 @@ struct ForeignState {
   const BeyondMemory* beyond_memory = nullptr;
   GradientLibrary* gradient_libraries = nullptr;
 
-  // NumPy's functions for C, where it has been looked for and was found; see
+  // NumPy's functions for C, if it has been looked for and was found; see
   // objects/tensor/numpy_functions.h. They stay, as NumPy does.
   void* const* numpy_functions = nullptr;
   bool numpy_looked_for = false;
@@ -102,7 +102,7 @@ inline ForeignState::Known& place_of(ForeignState& state, const PyTypeObject* ty
 // foreign_kind_of() does.
 OPYARD_COLD ForeignKind find_foreign_kind(Runtime& runtime, PyTypeObject* type);
 
-// What arrays of a type offer: objects/arrays/foreign_array.cpp. Throws RefusedArray where the type
+// What arrays of a type offer: objects/arrays/foreign_array.cpp. Throws RefusedArray if the type
 // offers a capsule that is no table, and what binding an attribute raises.
 inline ForeignKind foreign_kind_of(Runtime& runtime, PyTypeObject* type) {
   const ForeignState::Known& near = place_of(*runtime.foreign, type);

@@ -299,7 +299,7 @@ bool to_dict(Runtime& runtime, const Type& type, PyObject* object, Value& value,
 
 void to_any(Runtime& runtime, PyObject* object, Value& value);
 
-// False where a key is none of ours.
+// False if a key is none of ours.
 bool to_any_dict(Runtime& runtime, PyObject* object, Value& value) {
   auto dict = make_counted<DictObject>();
   dict->reserve(std::size_t(PyDict_GET_SIZE(object)));

@@ -38,7 +38,7 @@ namespace opyard::python {
 
 class ForeignArguments;
 
-// Converts `object` to a value of this type; false where the type does not accept it, and then
+// Converts `object` to a value of this type; false if the type does not accept it, and then
 // no exception is set. Throws what objects/values/refusals.h lists, and what the conversion itself
 // raises (an __index__ that does). `arrays` notes which arrays of other libraries were met; null
 // where nobody wants to know. With the GIL held.

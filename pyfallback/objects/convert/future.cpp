@@ -210,13 +210,13 @@ PyMethodDef future_methods[] = {
      "result "
      "or raises the exception. Raises TimeoutError."},
     {"value", future_method::value, METH_NOARGS,
-     "value(): the result, or raises the exception. Raises RuntimeError where it is not "
+     "value(): the result, or raises the exception. Raises RuntimeError if it is not "
      "completed."},
     {"exception", future_method::exception, METH_NOARGS,
-     "exception(): the exception, or None where there is a result. Raises RuntimeError where it is "
+     "exception(): the exception, or None if there is a result. Raises RuntimeError if it is "
      "not completed."},
     {"set_result", future_method::set_result, METH_O,
-     "set_result(result): completes it. Raises RuntimeError where it is completed already."},
+     "set_result(result): completes it. Raises RuntimeError if it is completed already."},
     {"set_exception", future_method::set_exception, METH_O,
      "set_exception(exception): completes it with an exception, or with one of this class."},
     {"cancel", future_method::cancel, METH_NOARGS,

@@ -56,7 +56,7 @@ inline bool is_future(const Runtime& runtime, PyObject* object) noexcept {
 inline FutureParts& parts_of(PyObject* self) noexcept {
   return reinterpret_cast<FutureWrapper*>(self)->parts;
 }
-// The future of a wrapper, with one more owner. Raises BadFuture where the collector has cleared
+// The future of a wrapper, with one more owner. Raises BadFuture if the collector has cleared
 // it.
 CountedPtr<FutureObject> future_of(PyObject* self);
 

@@ -81,7 +81,7 @@ Owned value_of(PyObject* self, const FutureObject& future) {
     restore_exception(Owned::share(exception_of(self, future)).release());
     throw PythonErrorSet();
   }
-  const Value& value = future.value();  // raises where it is not completed
+  const Value& value = future.value();  // raises if it is not completed
   FutureParts& parts = parts_of(self);
   if (parts.container != nullptr && value.identical(parts.container_value)) {
     return Owned::share(parts.container);
@@ -156,7 +156,7 @@ PyObject* exception(PyObject* self, PyObject*) {
   return entry_from_python([&]() -> PyObject* {
     const CountedPtr<FutureObject> future = future_of(self);
     if (future->has_error()) return Owned::share(exception_of(self, *future)).release();
-    future->value();  // raises where it is not completed
+    future->value();  // raises if it is not completed
     Py_RETURN_NONE;
   });
 }

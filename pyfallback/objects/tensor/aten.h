@@ -2,7 +2,7 @@
 //
 // `t + u` is a call of ops.aten.add, `t.relu()` one of ops.aten.relu, whatever kernels answer
 // them. The package gives a hook, aten(name), that loads the operators on first use and gives
-// the packet, or None where there is no such operator. Packets behind arithmetic are kept.
+// the packet, or None if there is no such operator. Packets behind arithmetic are kept.
 //
 // Depends on: runtime/runtime.h, objects/tensor/aten_names.def.
 #pragma once
@@ -21,7 +21,7 @@ enum class AtenName {
 };
 static_assert(int(AtenName::count_) <= Runtime::kMostAtenPackets);
 
-// The packet of this name, or null where aten has no such operator. Throws PythonErrorSet
+// The packet of this name, or null if aten has no such operator. Throws PythonErrorSet
 // where loading the operators fails.
 Owned find_aten(Runtime& runtime, PyObject* name);
 // The same, fast for a name that was found before and after which the registry did not change.

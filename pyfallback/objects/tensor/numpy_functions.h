@@ -13,7 +13,7 @@
 namespace opyard::python {
 
 // An array of the type numpy.ndarray on the memory of a wrapper's tensor, which becomes its base;
-// null where none can be made this way. The tensor can be read, and its dtype is one that has a
+// null if none can be made this way. The tensor can be read, and its dtype is one that has a
 // buffer format. Throws PythonErrorSet.
 Owned find_numpy_array(Runtime& runtime, PyObject* wrapper);
 

@@ -57,7 +57,7 @@ PyObject* wrap_reference(Runtime& runtime, Tensor&& tensor);  // owned by the ca
 inline Owned wrap(Runtime& runtime, Tensor&& tensor) {
   return Owned::steal(wrap_reference(runtime, std::move(tensor)));
 }
-// The live wrapper that owns its tensor, borrowed; null where there is none, or where wrap() has
+// The live wrapper that owns its tensor, borrowed; null if there is none, or if wrap() has
 // more to do. Raises InterpreterGone for a tensor of another interpreter.
 inline PyObject* find_wrapper(const Runtime& runtime, const Tensor& tensor) {
   if (!tensor.defined()) return nullptr;
@@ -67,11 +67,11 @@ inline PyObject* find_wrapper(const Runtime& runtime, const Tensor& tensor) {
     return nullptr;
   return reinterpret_cast<PyObject*>(live);
 }
-inline Owned wrap(Runtime& runtime, const Tensor& tensor) {  // without counting, where it has one
+inline Owned wrap(Runtime& runtime, const Tensor& tensor) {  // without counting, if it has one
   if (PyObject* const live = find_wrapper(runtime, tensor)) return Owned::share(live);
   return wrap(runtime, Tensor(tensor));
 }
-// A new wrapper of this subclass of Tensor. Raises BadArgument where the tensor has a wrapper.
+// A new wrapper of this subclass of Tensor. Raises BadArgument if the tensor has a wrapper.
 Owned wrap_as(Runtime& runtime, PyTypeObject* type, Tensor tensor);
 
 // A tensor of that class on the memory of another one. A class with a handler gives it the key

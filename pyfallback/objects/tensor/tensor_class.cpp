@@ -18,7 +18,7 @@ namespace {
 
 PyTypeObject* type_of(PyObject* object) { return reinterpret_cast<PyTypeObject*>(object); }
 
-// Of a class and of all below it: Python sets the finalisers of all of them where one is changed.
+// Of a class and of all below it: Python sets the finalisers of all of them if one is changed.
 void set_finalizers(PyObject* changed) {
   type_of(changed)->tp_finalize = finalize_tensor;
   const Owned below = Owned::steal(PyObject_CallMethod(changed, "__subclasses__", nullptr));

@@ -181,7 +181,7 @@ class Reader {
   const Runtime& runtime_;
   std::vector<Number> numbers_;
   DimVector sizes_;
-  std::vector<std::int64_t> path_;  // where the reader is
+  std::vector<std::int64_t> path_;  // if the reader is
   bool deepest_ = false;            // sizes_ is complete
 };
 

@@ -87,7 +87,7 @@ std::vector<std::int64_t> to_sizes(PyObject* shape) {
   return sizes;
 }
 
-// The row-major strides of sizes whose elements take `bytes`. Raises BadValue where they do not.
+// The row-major strides of sizes whose elements take `bytes`. Raises BadValue if they do not.
 std::vector<std::int64_t> require_strides(const std::vector<std::int64_t>& sizes, DType dtype,
                                           std::int64_t bytes) {
   std::vector<std::int64_t> strides(sizes.size());

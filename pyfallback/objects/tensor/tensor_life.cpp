@@ -6,7 +6,7 @@
 //
 //   Python ──owns──> TensorObject ──owns──> TensorImpl ──> Storage
 //                         ^                     │
-//                         └── object link ──────┘   borrowed; null where no wrapper lives
+//                         └── object link ──────┘   borrowed; null if no wrapper lives
 // A wrapper of wrap_untagged() is not linked, and its tensor is no interpreter's, until it gets an
 // attribute; then it is as any other.
 //
@@ -224,7 +224,7 @@ Owned find_live(Runtime& runtime, ObjectLink& link, Tensor& tensor) {
 }
 
 // What wrap_reference() leaves: the undefined tensor, one with a wrapper, one that others may tag,
-// and where no memory waits.
+// and if no memory waits.
 [[gnu::noinline]] PyObject* wrap_otherwise(Runtime& runtime, Tensor&& tensor) {
   if (!tensor.defined()) return Py_NewRef(Py_None);
   ObjectLink& link = tensor.impl()->object_link();

@@ -19,7 +19,7 @@
 namespace opyard::python {
 namespace {
 
-// The argument of size(dim=None) and stride(dim=None); None where it was left out.
+// The argument of size(dim=None) and stride(dim=None); None if it was left out.
 PyObject* parse_dim(PyObject* args, PyObject* kwargs, const char* format) {
   static const char* const names[] = {"dim", nullptr};
   PyObject* dim = Py_None;

@@ -14,7 +14,7 @@ namespace opyard::python {
 
 inline constexpr const char* kInt64Range = "-9223372036854775808 to 9223372036854775807";
 
-// The value of an int; nothing where it is past 64 bits. Throws PythonErrorSet for what is no int.
+// The value of an int; nothing if it is past 64 bits. Throws PythonErrorSet for what is no int.
 inline std::optional<std::int64_t> find_int64(PyObject* integer) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(integer, &overflow);

@@ -48,7 +48,7 @@ PyObject* from_raw(PyObject* type, PyObject* bits) {
   });
 }
 
-// Both operands as sets, or nothing where one is neither a set nor a key.
+// Both operands as sets, or nothing if one is neither a set nor a key.
 template <typename Combine>
 PyObject* combine(PyObject* left, PyObject* right, const Combine& combine_sets) {
   return entry_from_python([&]() -> PyObject* {

@@ -7,7 +7,7 @@
 
 namespace opyard::python {
 
-// One level. Raises RecursionError where nesting goes too deep. With the GIL held.
+// One level. Raises RecursionError if nesting goes too deep. With the GIL held.
 class RecursionLimit {
  public:
   RecursionLimit(Runtime& runtime, const char* where) {

@@ -24,7 +24,7 @@ Owned wrap(Runtime& runtime, const SymBool& truth);
 bool is_symbolic(const Runtime& runtime, PyObject* object, SymKind kind) noexcept;
 // Such an object as a node.
 SymNodePtr node_of(Runtime& runtime, PyObject* object);
-// The same as a value; false where it is none of that kind.
+// The same as a value; false if it is none of that kind.
 bool to_symbolic(Runtime& runtime, PyObject* object, SymKind kind, Value& value);
 
 // Makes the type of nodes. Throws PythonErrorSet.

@@ -26,7 +26,7 @@ def register_error(name: object, error: "type[BaseException] | None" = None) -> 
     an exception of this class, or of one below it, finds the name with opyard::class_name_of().
     Without a name, it is that of the class. Gives the class. A class stays registered for ever.
 
-    Raises TypeError where it is no class of exceptions, RuntimeError where another class has the
+    Raises TypeError if it is no class of exceptions, RuntimeError if another class has the
     name.
     """
     if not isinstance(name, str):

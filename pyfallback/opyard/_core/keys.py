@@ -68,7 +68,7 @@ class LayerGap(str, Enum):
 
 
 def key_of(key: "str | int") -> DispatchKey:
-    """The member for a key, a number or a name. Raises LookupError where there is none, TypeError
+    """The member for a key, a number or a name. Raises LookupError if there is none, TypeError
     for what is none of these.
     """
     number = key
@@ -101,7 +101,7 @@ def register_backend(name: str) -> DispatchKey:
     `register_backend("npu")` makes the keys npu, Quantizednpu, Sparsenpu, NestedTensornpu and
     Autogradnpu, and the devices "npu:0", ... There are eight. A name stays as long as the process
     lives. Raises ValueError for a name that is no identifier or that would make two keys or
-    devices share one, RuntimeError where all eight are taken.
+    devices share one, RuntimeError if all eight are taken.
     """
     from .. import _bind
 
@@ -129,7 +129,7 @@ def register_layer(name: str, gap: "str | LayerGap") -> DispatchKey:
 
     `gap` says which layers it stands above: "AboveBackendSelect", "AboveADInplaceOrView",
     "AboveAutograd" or "OnTop". A layer without a kernel for an operator falls through. Raises
-    ValueError for another gap and as register_backend(), RuntimeError where both layers of the gap
+    ValueError for another gap and as register_backend(), RuntimeError if both layers of the gap
     are taken.
     """
     from .. import _bind

@@ -50,7 +50,7 @@ def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
 
     Gives an object with the plugin's `path` and `unload()`, which nobody needs to keep.
     A name without a slash that is no file here is looked for where the system looks for
-    libraries. Raises OSError where the file cannot be opened or is no plugin for this Opyard,
+    libraries. Raises OSError if the file cannot be opened or is no plugin for this Opyard,
     and what its registrations raise; nothing of it is registered then. TypeError for what is no
     path.
     """
@@ -74,7 +74,7 @@ def unload_library(path: "str | bytes | os.PathLike") -> "UnloadReport":
     """Takes back all that a plugin registered; its code stays in memory.
 
     Gives the number of kernels that calls still under way keep alive; the same object lists what
-    is left of the plugin (`survivors`), and its str() says so in words. Raises LookupError where
+    is left of the plugin (`survivors`), and its str() says so in words. Raises LookupError if
     no plugin was loaded from this path, OSError for a text that cannot be one, TypeError.
     """
     from .unloading import unload
@@ -172,7 +172,7 @@ def find_packet(name: str) -> "_C.OpOverloadPacket | None":
 
 
 def require_packet(name: str) -> "_C.OpOverloadPacket":
-    """As find_packet(), but raises LookupError where there is none."""
+    """As find_packet(), but raises LookupError if there is none."""
     packet = find_packet(name)
     if packet is None:
         raise LookupError(f"no operator {name} is defined; is its library loaded?")
@@ -191,7 +191,7 @@ def overload_names(packet: "_C.OpOverloadPacket") -> list[str]:
 
 
 def overload_of(name: str) -> "_C.OpOverload":
-    """The operator "ns::name" or "ns::name.overload". Raises LookupError where there is none."""
+    """The operator "ns::name" or "ns::name.overload". Raises LookupError if there is none."""
     full_name, _, overload = name.partition(".")
     packet = require_packet(full_name)
     overload = overload or "default"
@@ -207,7 +207,7 @@ def operator_of(
 ) -> "_C.OpOverload":
     """The operator that a name, an operator, a packet with one overload or a CustomOpDef is for.
 
-    Raises LookupError where there is none, TypeError for a packet with several overloads and for
+    Raises LookupError if there is none, TypeError for a packet with several overloads and for
     other objects.
     """
     if isinstance(op, _C.OpOverload):
@@ -230,7 +230,7 @@ def operator_of(
 
 
 def forget(name: str) -> None:
-    """Drops the attribute of "ns::name" where no operator of that name is left."""
+    """Drops the attribute of "ns::name" if no operator of that name is left."""
     namespace, _, base = name.partition("::")
     space = vars(ops).get(namespace, _nowhere)
     if base in vars(space) and not _C.overloads(name):

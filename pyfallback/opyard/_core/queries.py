@@ -73,7 +73,7 @@ def has_fallback(key: "str | int") -> bool:
 def metadata(op: object) -> dict[str, Any]:
     """What other programs need to know of an operator, as JSON has it: name, overload, schema, doc,
     tags, arguments and results, the latter each with name, type, default, alias and keyword_only
-    where they have them.
+    if they have them.
 
     Raises LookupError for an operator that is not defined.
     """
@@ -95,7 +95,7 @@ class ComputedKernel:
     """What stands at one key of an operator, to be called there whatever keys arguments carry.
 
     It looks the kernel up at each call, so it follows registrations. Calls raise RuntimeError
-    where the definition was taken back. Made by computed_kernel().
+    if the definition was taken back. Made by computed_kernel().
     """
 
     def __init__(self, op: "_C.OpOverload", key: DispatchKey) -> None:
@@ -121,7 +121,7 @@ class ComputedKernel:
 def computed_kernel(op: object, key: "str | int") -> ComputedKernel:
     """The kernel that a call of the operator finds at this key.
 
-    Raises LookupError where the operator is not defined or has no kernel there, ValueError as
+    Raises LookupError if the operator is not defined or has no kernel there, ValueError as
     has_computed_kernel().
     """
     key = key_of(key)
@@ -181,7 +181,7 @@ def set_report_error_callback(op: object, fn: "Callable[[str], object] | None") 
 
 # Watching ----------------------------------------------------------------------------------
 
-# The trace is on where it was switched on, by the environment or set_dispatch_log(), or while a
+# The trace is on if it was switched on, by the environment or set_dispatch_log(), or while a
 # DispatchTrace is open on any thread. None: nobody has asked yet which.
 _switched_on: "bool | None" = None
 _open_traces = 0

@@ -168,9 +168,9 @@ def has_kernel_for_any(op: "_C.OpOverload", keys: object) -> bool:
 
 def decompose(op: "_C.OpOverload", /, *args: Any, **kwargs: Any) -> Any:
     """Calls the operator's kernel of CompositeImplicitAutograd, made of calls of other operators,
-    whatever stands at the keys of the arguments. NotImplemented where it has none.
+    whatever stands at the keys of the arguments. NotImplemented if it has none.
 
-    Raises NotImplementedError where a kernel at CompositeExplicitAutograd covers it at every key.
+    Raises NotImplementedError if a kernel at CompositeExplicitAutograd covers it at every key.
     """
     from .. import _bind
     from .keys import DispatchKey

@@ -220,7 +220,7 @@ def _packets(namespace: str) -> "dict[str, _C.OpOverloadPacket]":
 
 
 def stub_of(namespace: str) -> str:
-    """The text of <namespace>.pyi. Raises LookupError where it has no operators. See [Module]."""
+    """The text of <namespace>.pyi. Raises LookupError if it has no operators. See [Module]."""
     packets = _packets(namespace)
     text = f'{_HEAD}"""The operators of opyard.ops.{namespace}."""\n\n{_IMPORTS}\n'
     for base, packet in packets.items():
@@ -238,7 +238,7 @@ def _require_name(namespace: str) -> None:
 
 def module_of(namespace: str) -> str:
     """The text of <namespace>.py, which has the attributes that the stub describes. Raises
-    LookupError where no module can be called so.
+    LookupError if no module can be called so.
     """
     _require_name(namespace)
     return (

@@ -62,5 +62,5 @@ def names_of(tags: "str | Iterable[str]") -> tuple[str, ...]:
 
 
 def tag_of(name: str) -> "Tag | str":
-    """The Tag of this name; the name where there is none, since C++ libraries may use any."""
+    """The Tag of this name; the name if there is none, since C++ libraries may use any."""
     return Tag.__members__.get(name, name)

@@ -26,7 +26,7 @@ _chosen = threading.local()
 
 
 def autocast_key(device_type: str) -> DispatchKey:
-    """The layer of a device type. Raises ValueError where there is none."""
+    """The layer of a device type. Raises ValueError if there is none."""
     key = _KEYS.get(device_type)
     if key is None:
         raise ValueError(f"autocast knows the device types 'cpu' and 'cuda', not {device_type!r}")

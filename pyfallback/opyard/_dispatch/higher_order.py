@@ -24,7 +24,7 @@ def _tensors_in(value: Any) -> "Iterator[_C.Tensor]":
 
 
 def _handler_of(cls: type) -> Any:
-    """The class's handler, or None where it has none or switched it off."""
+    """The class's handler, or None if it has none or switched it off."""
     handler = getattr(cls, "__opyard_dispatch__", None)
     return None if handler is _C.disabled_dispatch else handler
 
@@ -95,8 +95,8 @@ class HigherOrderOperator:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Calls what serves the highest key of the call.
 
-        Raises NotImplementedError where nothing does, and where a mode or a class with a handler
-        has no rule here; TypeError where all that were asked returned NotImplemented.
+        Raises NotImplementedError if nothing does, and where a mode or a class with a handler
+        has no rule here; TypeError if all that were asked returned NotImplemented.
         """
         return self._call(self._keys_of(args, kwargs), args, kwargs)
 

@@ -56,7 +56,7 @@ class DispatchMode:
         """Answers a call of `op`, or gives NotImplemented: then the next one is asked.
 
         `types` are the classes of the arguments that have a handler of their own. Arguments that
-        equal their default are left out where nothing follows them, and the others come as the
+        equal their default are left out if nothing follows them, and the others come as the
         caller gave them, converted as the schema says. What it gives is checked against the
         schema. An exception reaches the caller as it is.
         """
@@ -113,7 +113,7 @@ def get_mode(key: ModeKey) -> "DispatchMode | None":
 
 
 def _raw_attribute(kind: type, name: str) -> Any:
-    """The attribute as it lies in the class or in one of its bases; None where there is none."""
+    """The attribute as it lies in the class or in one of its bases; None if there is none."""
     for each in kind.__mro__:
         if name in vars(each):
             return vars(each)[name]
@@ -123,7 +123,7 @@ def _raw_attribute(kind: type, name: str) -> Any:
 def push_mode(mode: DispatchMode) -> None:
     """Enters a mode without a with block: pop_mode() has to follow.
 
-    Raises TypeError for what has no __opyard_dispatch__, RuntimeError where the mode wants a fixed
+    Raises TypeError for what has no __opyard_dispatch__, RuntimeError if the mode wants a fixed
     place that is taken.
     """
     handler = _raw_attribute(type(mode), "__opyard_dispatch__")
@@ -140,7 +140,7 @@ def push_mode(mode: DispatchMode) -> None:
 
 
 def pop_mode() -> DispatchMode:
-    """Leaves the innermost mode and gives it. Raises RuntimeError where there is none."""
+    """Leaves the innermost mode and gives it. Raises RuntimeError if there is none."""
     return _C.pop_mode()[0]
 
 
@@ -154,7 +154,7 @@ class _Exchanged(ThreadBlock):
 class pop_mode_temporarily(_Exchanged):
     """Runs a with block without the innermost mode, which `as` gives.
 
-    Raises RuntimeError where there is none.
+    Raises RuntimeError if there is none.
     """
 
     def _begin(self) -> list:

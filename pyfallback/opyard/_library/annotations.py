@@ -65,7 +65,7 @@ def field_types(cls: type) -> list[Any]:
 
 
 def advice(annotation: Any) -> str:
-    """What to write in place of an annotation that no schema has; "" where that is not known."""
+    """What to write in place of an annotation that no schema has; "" if that is not known."""
     origin = typing.get_origin(annotation) or annotation
     if dataclasses.is_dataclass(annotation):
         return "for a dataclass, say a NamedTuple with its fields, or take the fields one by one"

@@ -38,12 +38,12 @@ class CFunction:
     The function may be called on any thread, and is good as long as this object, or a capsule or
     ctypes object that it gave, is alive; those that are alive when the interpreter ends stay
     callable for ever.
-    An operator that fails gives a status, or a NaN, 0 or False where the C function returns its
+    An operator that fails gives a status, or a NaN, 0 or False if the C function returns its
     result; check() raises the error then. `op` is "ns::name", "ns::name.overload" or an operator of
     opyard.ops.
 
-    Raises LookupError where there is no such operator, ValueError for an unknown form,
-    NotImplementedError where the schema has no such C signature.
+    Raises LookupError if there is no such operator, ValueError for an unknown form,
+    NotImplementedError if the schema has no such C signature.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class CFunction:
     def ctypes(self) -> Any:
         """The function for ctypes: what a C function takes where its argument is a callback.
 
-        Pointers are c_void_p. Raises NotImplementedError where a parameter is a complex number, for
+        Pointers are c_void_p. Raises NotImplementedError if a parameter is a complex number, for
         which ctypes has no type before CPython 3.14.
         """
         if self._function is None:
@@ -98,7 +98,7 @@ class CFunction:
     def check(self) -> None:
         """Raises the error that a C function left on this thread, and forgets it.
 
-        An exception of a Python kernel is raised as itself. Does nothing where there is none.
+        An exception of a Python kernel is raised as itself. Does nothing if there is none.
         """
         _bind.raise_c_error()
 
@@ -109,7 +109,7 @@ class CFunction:
 def c_prototype(op: "str | _C.OpOverload | _C.OpOverloadPacket", form: str = "Standard") -> str:
     """What a C function must look like to serve an operator: "double cosine(double x)".
 
-    Raises LookupError where there is no such operator, ValueError for an unknown form,
-    NotImplementedError where the schema has no such C signature; it says which argument has none.
+    Raises LookupError if there is no such operator, ValueError for an unknown form,
+    NotImplementedError if the schema has no such C signature; it says which argument has none.
     """
     return _bind.c_prototype(_ops.operator_of(op).name(), form)

@@ -45,7 +45,7 @@ definitions: "dict[str, CustomOpDef[..., Any]]" = {}
 
 
 def definition_named(name: str) -> "CustomOpDef":
-    """For pickles. Raises LookupError where there is none."""
+    """For pickles. Raises LookupError if there is none."""
     found = definitions.get(name)
     if found is None or not found._is_live():
         raise LookupError(f"no operator {name} was made by custom_op(); is its module imported?")
@@ -123,7 +123,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         self._put(key, adapted(fn), rule=self._rule)
 
     def _device_argument(self) -> int:
-        """The position of the argument that says the device. Raises ValueError where it is wanted
+        """The position of the argument that says the device. Raises ValueError if it is wanted
         and not there."""
         for position, argument in enumerate(self._schema.arguments):
             if argument.name == "device" and str(argument.type) in ("Device", "Device?"):
@@ -164,7 +164,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
 
         Also as a decorator. A second kernel for a device type replaces the first. Raises ValueError
         for unknown device types and where an operator without tensor arguments has no argument
-        `device`, TypeError where `fn` is not callable, RuntimeError where this definition was
+        `device`, TypeError if `fn` is not callable, RuntimeError if this definition was
         replaced.
         """
         devices = self._devices(device_types)
@@ -230,8 +230,8 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         """Registers what the operator gives for tensors without elements; also as a decorator.
 
         See opyard.library.register_fake(). A second one replaces the first. Gives a UserWarning for
-        an operator with the tag inplace or out, whose fake kernel is known. Raises TypeError where
-        `fn` is not callable, RuntimeError where this definition was replaced.
+        an operator with the tag inplace or out, whose fake kernel is known. Raises TypeError if
+        `fn` is not callable, RuntimeError if this definition was replaced.
         """
 
         def register(fn: Callable) -> Callable:
@@ -531,8 +531,8 @@ def custom_op(
     Raises ValueError for a name without a namespace, a schema that does not agree with
     `mutates_args`, what a schema cannot say, a broken contract of a tag, unknown tags and device
     types, and kernels by device type where the operator takes neither tensors nor a `device`;
-    NotImplementedError for keyword-only tensors without Tag.out; TypeError where `fn` is not
-    callable; RuntimeError where another library has defined the operator. Nothing is registered
+    NotImplementedError for keyword-only tensors without Tag.out; TypeError if `fn` is not
+    callable; RuntimeError if another library has defined the operator. Nothing is registered
     then, and an operator of this name is as it was.
     """
     from .._core.tags import names_of

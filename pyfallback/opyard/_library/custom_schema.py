@@ -139,7 +139,7 @@ def require_name(name: str) -> None:
     try:
         parsed = parse(name + "() -> ()")
         understood = parsed.name + (f".{parsed.overload_name}" if parsed.overload_name else "")
-    except (ValueError, TypeError):  # TypeError where UTF-8 cannot write it
+    except (ValueError, TypeError):  # TypeError if UTF-8 cannot write it
         understood = ""
     if understood != name:
         raise ValueError(

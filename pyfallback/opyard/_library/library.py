@@ -241,7 +241,7 @@ class Library:
 
         `alias_analysis` is "FROM_SCHEMA" (as is "") or "CONSERVATIVE"; `tags` is one opyard.Tag or
         several, or their names; `doc` is a text for people, see opyard.dispatch.metadata(). Raises
-        ValueError for a schema that does not parse and for an unknown tag, RuntimeError where the
+        ValueError for a schema that does not parse and for an unknown tag, RuntimeError if the
         operator is defined already, where its kernels contradict the schema, and for an unknown
         alias analysis.
         """
@@ -299,7 +299,7 @@ class Library:
         back. The first such kernel of an operator and key gives a UserWarning, which names both;
         `allow_override` says that it is meant, and gives none, like override().
 
-        Raises TypeError where `fn` is not callable, RuntimeError for what cannot be registered, and
+        Raises TypeError if `fn` is not callable, RuntimeError for what cannot be registered, and
         for a kernel at Meta of an operator with one at CompositeImplicitAutograd, unless
         `allow_override`.
         """
@@ -353,8 +353,8 @@ class Library:
         impl(). With `releases_gil` other threads may run Python code while the function runs; it
         then calls nothing of Python's C API.
 
-        Raises LookupError where the operator is not defined or the library has no such function,
-        OSError where it cannot be opened, NotImplementedError where the schema has no C signature,
+        Raises LookupError if the operator is not defined or the library has no such function,
+        OSError if it cannot be opened, NotImplementedError if the schema has no C signature,
         ValueError for an unknown form, RuntimeError for what cannot be registered. Nothing is
         registered then.
         """
@@ -414,7 +414,7 @@ class Library:
     def set_python_module(self, module: str, context: str = "") -> None:
         """Names the Python module with the fake kernels of the operators that are defined after
         this. Who calls one of them without data, and finds no kernel, is told to import it, and
-        `context` besides. Gives a UserWarning where one was named already.
+        `context` besides. Gives a UserWarning if one was named already.
         """
         self._target().set_python_module(module, context)
         _ops.note(functools.partial(setattr, self, "_python_module", self._python_module))

@@ -167,7 +167,7 @@ class _Call:
 
 
 def _as_tensors(value: Any, kind: Any = None) -> Any:
-    """Arrays of others as tensors on their memory; all where the schema has a tensor."""
+    """Arrays of others as tensors on their memory; all if the schema has a tensor."""
     while kind is not None and kind.kind == "Optional":
         [kind] = kind.elements
     elements = () if kind is None else kind.elements
@@ -421,7 +421,7 @@ def opcheck(
     and `rtol`, which are for the latter.
 
     Raises OpCheckError with a line that shows how to repeat the test, ValueError for an unknown
-    test, LookupError where there is no such operator.
+    test, LookupError if there is no such operator.
     """
     tests = _asked(test_utils)
     if atol is not None or rtol is not None:

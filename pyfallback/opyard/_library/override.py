@@ -81,7 +81,7 @@ class override:
     Dropping the object removes the kernels as well. Overrides may be removed in any order. Gives
     no warning. The overrides of one object are all made, or none.
 
-    Raises LookupError where there is no such operator or key, TypeError where `fn` is not callable
+    Raises LookupError if there is no such operator or key, TypeError if `fn` is not callable
     or `name` no text.
     """
 

@@ -93,7 +93,7 @@ def register_opyard_dispatch(
     decorator. A second one for the same class replaces the first; one of another library goes on
     top, and the end of a library uncovers what is below. Without `lib` it stays.
 
-    Raises LookupError where there is no such operator, ValueError for what names none, TypeError
+    Raises LookupError if there is no such operator, ValueError for what names none, TypeError
     for other classes and for what is no function.
     """
     from .shortcuts import operator_for
@@ -174,8 +174,8 @@ def resolve_key(op: object, key: "str | int") -> DispatchKey:
     """The key at which the kernel is registered that serves a runtime key of an operator.
 
     That is the key itself for its own kernel and for a fallback, else one of the alias keys. The
-    registry says it, so kernels in Python and in C++ count alike. Raises NotImplementedError where
-    nothing serves the key, RuntimeError where AutogradOther cannot choose, LookupError and
+    registry says it, so kernels in Python and in C++ count alike. Raises NotImplementedError if
+    nothing serves the key, RuntimeError if AutogradOther cannot choose, LookupError and
     ValueError as has_computed_kernel() does.
     """
     from .. import _bind

@@ -133,7 +133,7 @@ def _run_of(frame: FrameType, shell: Any) -> _Run:
 
 
 def _cell_of(frame: FrameType, shell: Any) -> "str | None":
-    """What the cell is known by; None where nothing tells it from others."""
+    """What the cell is known by; None if nothing tells it from others."""
     get_parent = getattr(shell, "get_parent", None)
     if get_parent is not None:
         cell = (get_parent() or {}).get("metadata", {}).get("cellId")
@@ -146,7 +146,7 @@ def _cell_of(frame: FrameType, shell: Any) -> "str | None":
 
 
 def _site_of(frame: FrameType, shell: Any, what: tuple) -> "_Site | None":
-    """Where this code makes a library; None where it is no module's. See [Same]."""
+    """Where this code makes a library; None if it is no module's. See [Same]."""
     module = frame.f_globals.get("__name__")
     entry = sys.modules.get(module) if isinstance(module, str) else None
     if getattr(entry, "__dict__", None) is not frame.f_globals:

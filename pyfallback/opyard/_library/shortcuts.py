@@ -1,7 +1,7 @@
 """The register functions of opyard.library: one registration by one call.
 
 They name an operator as "ns::name" or "ns::name.overload", by an object of opyard.ops, or by what
-custom_op() gave, and are decorators where they are called without a function. A registration ends
+custom_op() gave, and are decorators if they are called without a function. A registration ends
 with the Library that is given; without one it stays. For an operator of custom_op() it then belongs
 to that, and a second one replaces the first.
 """
@@ -65,7 +65,7 @@ def require_callable(function: str, name: str, fn: object) -> None:
 
 
 def device_key(device: str) -> DispatchKey:
-    """The key of the kernels of a device type. Raises ValueError where there is no such type,
+    """The key of the kernels of a device type. Raises ValueError if there is no such type,
     TypeError for what is no str.
     """
     if not isinstance(device, str):
@@ -115,7 +115,7 @@ def define(
     it then replaces what it has defined before.
 
     Raises ValueError for a name without a namespace, for a schema with a name of its own or that
-    does not parse, for unknown tags, and for a library of another namespace; RuntimeError where the
+    does not parse, for unknown tags, and for a library of another namespace; RuntimeError if the
     operator is defined already.
     """
     if not isinstance(qualname, str):
@@ -162,7 +162,7 @@ def _define_at_site(
 
 
 def namespace_of(function: str, name: str) -> str:
-    """The namespace of "ns::name". Raises ValueError, naming `function`, where there is none."""
+    """The namespace of "ns::name". Raises ValueError, naming `function`, if there is none."""
     ns, separator, base = name.partition("::")
     if not (separator and ns and base):
         raise ValueError(f"{function}: {name!r} has no namespace; say 'ns::name'")
@@ -186,7 +186,7 @@ def _implement(
         lib = kept_library(op.namespace)
     if len(keys) == 1:
         return lib.impl(op, fn, keys[0])
-    # All or nothing: what is refused, and warned of, is so here, where it can be taken back.
+    # All or nothing: what is refused, and warned of, is so here, if it can be taken back.
     if "Meta" in keys:
         _refuse_meta_kernel(op.name())
     trial = Library(lib.ns, "IMPL" if lib.kind == "IMPL" else "FRAGMENT", lib.dispatch_key)
@@ -232,7 +232,7 @@ def impl(
     (CompositeExplicitAutograd), or a list of these. Either all of them get the kernel, or none.
 
     Raises ValueError for other types and for what names no operator, LookupError for one that is
-    not defined, TypeError where `func` is not callable, RuntimeError for what cannot be registered.
+    not defined, TypeError if `func` is not callable, RuntimeError for what cannot be registered.
     """
     op = operator_for("impl", qualname)
     keys = _keys_for(types)

@@ -273,9 +273,9 @@ def _entry_points() -> "dict[str, list[_EntryPoint]]":
 
 
 def load_for(namespace: str) -> bool:
-    """Loads the entry points of a namespace, where there are some that were not loaded.
+    """Loads the entry points of a namespace, if there are some that were not loaded.
 
-    Gives whether something was loaded. Raises ImportError where one fails, with what it was.
+    Gives whether something was loaded. Raises ImportError if one fails, with what it was.
     """
     if namespace not in _found and _is_fresh():
         return False  # nobody asks the environment: a name that is not there costs 3 microseconds
@@ -292,7 +292,7 @@ def load_plugins(*namespaces: str) -> list[str]:
     the same. It is for plugins that only override, and for who wants to know early. Does nothing,
     and gives an empty list, where the environment variable OPYARD_PLUGINS is 0.
 
-    Raises LookupError for a namespace that no package serves, ImportError where one cannot be
+    Raises LookupError for a namespace that no package serves, ImportError if one cannot be
     loaded; nothing that it had registered stays then.
     """
     if not _is_on():

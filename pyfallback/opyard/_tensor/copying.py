@@ -1,11 +1,11 @@
 """Copying and pickling tensors: what the copy and pickle modules ask of one.
 
     copy.copy(t)       another tensor on the same memory
-    copy.deepcopy(t)   a tensor with memory of its own, in the same order where nothing overlaps
+    copy.deepcopy(t)   a tensor with memory of its own, in the same order if nothing overlaps
     pickle             the elements in row-major order; with protocol 5 out of band where asked
 
 An instance of a subclass stays one, made by Tensor.make_subclass(), not by its __new__ or
-__init__; its attributes are those of __getstate__() where the class has that, else __dict__ and
+__init__; its attributes are those of __getstate__() if the class has that, else __dict__ and
 __slots__. Tensors that share memory no longer do after deepcopy and pickle. Memory that is
 read-only stays so where an unpickled tensor uses the bytes of the pickle.
 """
@@ -100,7 +100,7 @@ def deepcopy(tensor: Tensor, memo: dict) -> Tensor:
 
 
 def rebuild(cls: type, dtype: _C.dtype, shape: tuple[int, ...], data: Any) -> Tensor:
-    """A tensor on the bytes of a pickle; without any where there is no data."""
+    """A tensor on the bytes of a pickle; without any if there is no data."""
     if data is None:
         return _instance(cls, _C.empty_meta(dtype, shape))
     if not isinstance(dtype, _C.dtype):

@@ -1,4 +1,4 @@
-"""repr of tensors: the values, in columns, shortened where there are many.
+"""repr of tensors: the values, in columns, shortened if there are many.
 
     tensor([[1.0000, 2.5000],
             [0.3333, 4.0000]])
@@ -7,7 +7,7 @@
 
 All numbers of a tensor are written alike: floats with as many decimals as the longest needs, four
 at most, or all with an exponent. The dtype is named where opyard.tensor() would choose another
-one, the device where it is not the cpu. An instance of a subclass begins with its class's name.
+one, the device if it is not the cpu. An instance of a subclass begins with its class's name.
 """
 
 import math
@@ -44,7 +44,7 @@ def format_tensor(tensor: "_C.Tensor") -> str:
 
 
 def _with_notes(head: str, shown: str, notes: list[str]) -> str:
-    """`head shown, note, note`, with the notes on a line of their own where they do not fit."""
+    """`head shown, note, note`, with the notes on a line of their own if they do not fit."""
     text = head + shown
     if not notes:
         return text

@@ -60,7 +60,7 @@ def set_item(tensor: "_C.Tensor", index: object, value: object) -> None:
 def _view(tensor: "_C.Tensor", index: object) -> "tuple[_C.Tensor, list[_C.Tensor | None]]":
     """Takes off ints, slices and new dimensions; gives the view and one index for each dimension.
 
-    The list is empty where there is no index tensor, and else ends with the last of them.
+    The list is empty if there is no index tensor, and else ends with the last of them.
     """
     items = [_item(item) for item in (index if isinstance(index, tuple) else (index,))]
     view, dim, places = tensor, 0, []

@@ -2,7 +2,7 @@
 //
 // With OPYARD_SHOW_CPP_STACKTRACES=1 in the environment, or show_backtraces(true), the text of
 // each Error ends in the C++ functions that led to it, innermost first. An error that carries an
-// exception of another language has that language's traceback instead. Costs nothing where no error
+// exception of another language has that language's traceback instead. Costs nothing if no error
 // is made.
 //
 // Depends on: base/export.h.

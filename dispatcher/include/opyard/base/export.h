@@ -8,7 +8,7 @@
 
 #define OPYARD_API __attribute__((visibility("default")))
 #define OPYARD_HIDDEN __attribute__((visibility("hidden")))
-// For a call of a function through another type than its own, where that is meant.
+// For a call of a function through another type than its own, if that is meant.
 #ifdef __clang__
 #define OPYARD_CALLS_OTHER_TYPE __attribute__((no_sanitize("function")))
 #else

@@ -24,7 +24,7 @@ class OPYARD_API WeakCell final : public Counted {
   explicit WeakCell(const Counted* object) noexcept : object_(object) { watch(); }
   ~WeakCell() override;
 
-  // The object with one more owner, or null where it has died.
+  // The object with one more owner, or null if it has died.
   const Counted* lock() const noexcept;
 
  private:
@@ -45,7 +45,7 @@ class WeakPtr {
   explicit WeakPtr(const CountedPtr<T>& object)
       : cell_(object ? detail::WeakCell::of(object.get()) : nullptr), object_(object.get()) {}
 
-  // An owner of the object, or null where it has died.
+  // An owner of the object, or null if it has died.
   CountedPtr<T> lock() const noexcept {
     if (!cell_ || cell_->lock() == nullptr) return nullptr;
     return CountedPtr<T>::steal(object_);

@@ -36,11 +36,11 @@ enum opyard_status {
 // OPYARD_ERROR_Foreign, and OPYARD_OK as OPYARD_ERROR_Internal.
 OPYARD_API int opyard_set_error(int status, const char* message);
 
-// The text of this thread's error, or null where there is none. It stays until the next call on
+// The text of this thread's error, or null if there is none. It stays until the next call on
 // this thread that fails, or takes or clears the error.
 OPYARD_API const char* opyard_last_error(void);
 
-// Its status, or OPYARD_OK where there is none.
+// Its status, or OPYARD_OK if there is none.
 OPYARD_API int opyard_last_status(void);
 
 OPYARD_API void opyard_clear_error(void);

@@ -27,7 +27,7 @@
 //   Tensor(a!)[]                             DLTensor* const*, int64_t
 //   T[]?                                     as T[]; data is null for None, and only then
 //
-//   * the only result of the schema, where it is a number, is the return value of the function;
+//   * the only result of the schema, if it is a number, is the return value of the function;
 //     every other function returns an int, OPYARD_OK or another opyard_status (ffi/c_error.h).
 //
 // Everything else has no C signature, a view as a result among it: a C function cannot keep the
@@ -89,7 +89,7 @@ OPYARD_API CForm parse_c_form(std::string_view name);
 // With Gil::Released the function runs with the lock of the interpreter released: see
 // interpreter/gil.h.
 //
-// Raises Unsupported where the schema has no such signature, BadArgument for a null address.
+// Raises Unsupported if the schema has no such signature, BadArgument for a null address.
 OPYARD_API Kernel c_kernel(const Operator& op, const void* function, std::string shown,
                            CForm form = CForm::Standard, Gil gil = Gil::Kept);
 
@@ -97,8 +97,8 @@ OPYARD_API Kernel c_kernel(const Operator& op, const void* function, std::string
 // defined already, at a key as Library::impl() does. The library is opened for itself, with what it
 // links to, and never closed: a path, or a name that is looked for where the system looks.
 //
-// Raises NotFound where the operator is not defined or the library has no such function, BadPlugin
-// where it cannot be opened, Unsupported where the schema has no C signature, and what
+// Raises NotFound if the operator is not defined or the library has no such function, BadPlugin
+// if it cannot be opened, Unsupported if the schema has no C signature, and what
 // Library::impl() raises. Nothing is registered then.
 OPYARD_API void impl_c(Library& library, std::string_view name, const std::string& file,
                        const std::string& symbol, std::optional<DispatchKey> key = std::nullopt,
@@ -155,14 +155,14 @@ struct LettersOf<R(A...)> {
 // a tensor argument, or returned a view of one, makes the call fail with BadReturn.
 class OPYARD_API CFunction {
  public:
-  // Raises Unsupported where the schema has no such signature, bad_alloc.
+  // Raises Unsupported if the schema has no such signature, bad_alloc.
   explicit CFunction(const Operator& op, CForm form = CForm::Standard);
   CFunction(CFunction&& other) noexcept;
   CFunction& operator=(CFunction&& other) noexcept;
   ~CFunction();
 
   void* address() const noexcept;
-  // The same as a pointer: f.as<double(double)>(). Raises BadSignature where that is another one.
+  // The same as a pointer: f.as<double(double)>(). Raises BadSignature if that is another one.
   template <typename Signature>
   Signature* as() const {
     check(detail::LettersOf<Signature>::value, typeid(Signature));

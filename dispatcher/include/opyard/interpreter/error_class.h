@@ -7,7 +7,7 @@
 //   fail_as("demo.QuotaError", "no room for 7 more");
 //   catch (const Error& error) { if (class_name_of(error) == "demo.QuotaError") … }
 //
-// Where no language knows the name, it stands in front of the text of an error of kind Foreign.
+// If no language knows the name, it stands in front of the text of an error of kind Foreign.
 //
 // Depends on: base/error.h.
 #pragma once
@@ -22,14 +22,14 @@ namespace opyard {
 // Throws an Error of kind Foreign, whose text is "<class_name>: <message>".
 [[noreturn]] OPYARD_API OPYARD_COLD void fail_as(std::string class_name, std::string_view message);
 
-// The name of an error's class; empty where it has none. Lives as long as the error.
+// The name of an error's class; empty if it has none. Lives as long as the error.
 OPYARD_API std::string_view class_name_of(const Error& error) noexcept;
 
 // What an error of fail_as() carries.
 class OPYARD_API NamedError : public CarriedException {
  public:
   // Raises the exception in a language that has a class of this name, with its lock held; false
-  // where there is none. Put in by the language's plugin. Gives the former one.
+  // if there is none. Put in by the language's plugin. Gives the former one.
   using Raise = bool (*)(const std::string& name, std::string_view message) noexcept;
   static Raise set_raise(Raise raise) noexcept;
 

@@ -14,12 +14,12 @@ namespace opyard {
 
 class OPYARD_API InterpreterException : public CarriedException {
  public:
-  // An address that is the interpreter's alone: of its tag, where it has one.
+  // An address that is the interpreter's alone: of its tag, if it has one.
   virtual const void* interpreter() const noexcept = 0;
   // The exception in its language. Borrowed.
   virtual void* object() const noexcept = 0;
   // The text that the Error had when it was made; what it has beyond that is context, which was
-  // added on the way. Empty where that is not known.
+  // added on the way. Empty if that is not known.
   virtual std::string_view text() const noexcept;
   // The name of its class of errors, see interpreter/error_class.h; empty for none.
   virtual std::string_view class_name() const noexcept;

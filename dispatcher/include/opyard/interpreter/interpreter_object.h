@@ -63,7 +63,7 @@ class InterpreterObject {
     if (handle_) handle_.tag()->decref(handle_.address(), false);
   }
 
-  // One more owner. Takes the interpreter's lock where the thread does not hold it.
+  // One more owner. Takes the interpreter's lock if the thread does not hold it.
   InterpreterObject share() const {
     if (handle_) handle_.tag()->incref(handle_.address());
     return steal(handle_.tag(), handle_.address());

@@ -101,7 +101,7 @@ static_assert(distinct_below(kLayerCount,
 OPYARD_PER_BACKEND_LAYERS(OPYARD_X)
 #undef OPYARD_X
 
-// -1 where the layer at `position` is not per backend.
+// -1 if the layer at `position` is not per backend.
 constexpr int per_backend_index(int position) {
   for (int i = 0; i < kPerBackendLayerCount; ++i) {
     if (kPerBackendPositions[i] == position) return i;

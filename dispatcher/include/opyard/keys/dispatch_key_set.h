@@ -89,7 +89,7 @@ class DispatchKeySet {
     return {RAW, bits_ & ~DispatchKeySet(backend).bits_};
   }
 
-  // The layer of the highest bit, or Undefined where no layer bit is set.
+  // The layer of the highest bit, or Undefined if no layer bit is set.
   constexpr DispatchKey highest_layer() const noexcept {
     const std::uint64_t layers = bits_ >> 16;
     return layers == 0 ? DispatchKey::Undefined : DispatchKey(64 - std::countl_zero(layers));
@@ -100,7 +100,7 @@ class DispatchKeySet {
     return Backend(31 - std::countl_zero(backends));
   }
   // The key a call with this set takes first: highest layer on highest backend. Undefined
-  // where there is no layer, or where a per-backend layer has no backend.
+  // if there is no layer, or if a per-backend layer has no backend.
   constexpr DispatchKey highest() const noexcept {
     const DispatchKey layer = highest_layer();
     if (!is_per_backend_layer(layer)) return layer;

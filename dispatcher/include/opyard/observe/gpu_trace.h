@@ -33,7 +33,7 @@ class OPYARD_API GpuTrace {
   static DeviceListener listener() noexcept { return listener_.load(std::memory_order_relaxed); }
   static bool is_on() noexcept { return on_.load(std::memory_order_relaxed) != 0; }
 
-  // Whether `interpreter` is the one that is told from now on: false where another one was first.
+  // Whether `interpreter` is the one that is told from now on: false if another one was first.
   static bool set(Interpreter* interpreter) noexcept;
   // The one that is told, or null.
   static Interpreter* get() noexcept {

@@ -42,7 +42,7 @@ struct Explanation {
   bool has_kernel;                        // whether it finds one there
   std::string kernel;                     // "kernel registered at …", or why there is none
   // The keys below that one, as a kernel finds them that redispatches with what is left of its set:
-  // each kernel that would be reached, and what is passed over. Empty where nothing is left.
+  // each kernel that would be reached, and what is passed over. Empty if nothing is left.
   std::vector<ConsideredKey> chain;
 };
 

@@ -27,10 +27,10 @@ OPYARD_API std::vector<OperatorName> names();
 OPYARD_API std::vector<std::string> overloads(std::string_view name);
 OPYARD_API std::vector<std::string> tags(const OperatorName& name);
 // What other programs need to know of an operator, as JSON: name, overload, schema, doc, tags,
-// arguments and results, each with name, type and, where it has them, default, alias and
-// keyword_only; the texts as in the schema. Raises NotFound where it is not defined.
+// arguments and results, each with name, type and, if it has them, default, alias and
+// keyword_only; the texts as in the schema. Raises NotFound if it is not defined.
 OPYARD_API std::string metadata(const OperatorName& name);
-// The Python module of its fake kernel and what goes with it; both empty where none was named.
+// The Python module of its fake kernel and what goes with it; both empty if none was named.
 OPYARD_API std::pair<std::string, std::string> python_module(const OperatorName& name);
 // The derivative that counts, or null.
 OPYARD_API CountedPtr<const Derivative> derivative(const OperatorName& name);
@@ -57,7 +57,7 @@ OPYARD_API std::string dump(const OperatorName& name);
 OPYARD_API std::string dump_table(const OperatorName& name);
 // The same as calls of this interpreter go, or with null those of a thread that is in none.
 OPYARD_API std::string dump_table(const OperatorName& name, const Interpreter* interpreter);
-// Raises Internal where a stored table differs from the computed one, or where registrations
+// Raises Internal if a stored table differs from the computed one, or if registrations
 // contradict themselves.
 OPYARD_API void check_invariants();
 
@@ -73,8 +73,8 @@ OPYARD_API Resolution resolve(const Operator& op, DispatchKey key);
 OPYARD_API std::vector<DispatchKey> keys_with_kernel(const Operator& op);
 
 // What a registration at this key, which may be an alias, would change: the slots concerned, in
-// the order of dump_table(). Raises NotFound where the name has neither definition nor kernel,
-// BadRegistration for a key that can hold no kernel, and BadValue for a removal where the key has
+// the order of dump_table(). Raises NotFound if the name has neither definition nor kernel,
+// BadRegistration for a key that can hold no kernel, and BadValue for a removal if the key has
 // no kernel.
 OPYARD_API std::vector<TableChange> what_if(const OperatorName& name, DispatchKey key,
                                             WhatIf change);

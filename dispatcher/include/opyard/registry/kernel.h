@@ -14,7 +14,7 @@
 // arguments more than it has: context and key set, which come last. x86-64 and AArch64 pass
 // arguments from the left and let the caller clear them away, so it does not notice. The language
 // does not promise that; elsewhere a thunk stands in between. It would cost 2 ns in a call of 12
-// where the result is returned in memory, as a Tensor is, since GCC makes no jump of such a call:
+// if the result is returned in memory, as a Tensor is, since GCC makes no jump of such a call:
 // run the bench row typed_counted before undoing this.
 //
 // [Lasting functions] A function, with a key set or without, uses nothing that could be freed while

@@ -10,7 +10,7 @@
 // A call takes ((keys of its arguments | include) - exclude) & mask, where the mask leaves
 // out the layers that fall through for this operator; the highest key names the slot.
 //
-// [Interpreter tables] Where several interpreters take part, and some of the kernels serve one of
+// [Interpreter tables] If several interpreters take part, and some of the kernels serve one of
 // them alone, a slot in which they see different records leads to a built-in record with the role
 // PerInterpreter. It goes on to the slot of a table that is the interpreter's own: record_here().
 // With one interpreter there are no such tables.
@@ -121,7 +121,7 @@ class OPYARD_API Operator {
   // What call_boxed() checks before it calls. Raises BadArgument.
   void check_arguments(std::span<const Value> arguments) const;
 
-  // The handle for calls from C++ without boxing. Raises BadSignature where a kernel's C++
+  // The handle for calls from C++ without boxing. Raises BadSignature if a kernel's C++
   // signature, or the schema, is another one.
   template <typename Signature>
   TypedOperator<Signature> typed() const;
@@ -140,7 +140,7 @@ class OPYARD_API Operator {
   const Record& record(DispatchKeySet keys) const noexcept {
     return *table_.slot(runtime_index(keys)).load(std::memory_order_acquire);
   }
-  // The same where Dense is the only layer of the set, and where it is not.
+  // The same if Dense is the only layer of the set, and if it is not.
   const Record& dense_record(DispatchKeySet keys) const noexcept {
     return *table_.slot(detail::dense_index(keys)).load(std::memory_order_acquire);
   }
@@ -163,12 +163,12 @@ class OPYARD_API Operator {
   // Runs a record's boxed function. When it throws, the arguments are gone from the stack.
   void run_boxed(const Record& record, DispatchKeySet keys, Stack& stack) const;
 
-  // Fixes the C++ signature, or finds it to be this one; false where it is another. What a
+  // Fixes the C++ signature, or finds it to be this one; false if it is another. What a
   // kernel fixed holds until forget_signature(), what a handle fixed holds for ever.
   bool fix_signature(const std::type_info& signature, bool for_handle) const noexcept;
   // Called when the definition is taken back.
   void forget_signature() const noexcept;
-  // Raises BadSignature where the schema or the fixed signature is another.
+  // Raises BadSignature if the schema or the fixed signature is another.
   void check_signature(const std::type_info& signature, InferredTypes (*infer)()) const;
 
  private:

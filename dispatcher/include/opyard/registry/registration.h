@@ -26,7 +26,7 @@ class OPYARD_API Registration {
   }
   ~Registration() { undo(); }
 
-  // Takes the registration back now; once is enough. Does nothing where it was replaced by a
+  // Takes the registration back now; once is enough. Does nothing if it was replaced by a
   // later one of the same library.
   void undo() noexcept;
   // Whether it stands: neither undone nor replaced by a later one of the same library.

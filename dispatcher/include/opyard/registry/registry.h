@@ -76,7 +76,7 @@ struct Definition {
   const Interpreter* interpreter = nullptr;  // who defines it, where others may do so, too
   std::string doc = "";                      // for people; the first line is a summary
   // The Python module that has the operator's fake kernel, and what else to say to whoever misses
-  // it; empty where none was named.
+  // it; empty if none was named.
   std::string python_module = "";
   std::string python_context = "";
 };
@@ -90,7 +90,7 @@ class OPYARD_API Registry {
  public:
   static Registry& instance();
 
-  // Makes an operator. Raises BadRegistration where one of that name and overload is defined, but
+  // Makes an operator. Raises BadRegistration if one of that name and overload is defined, but
   // see [Interpreters]; or where kernels registered before contradict the schema. With `reload`,
   // one of this owner makes way at once: for the same schema the operator stays, for another schema
   // a new one takes the name, the former one is gone, and listeners are told of both.
@@ -105,7 +105,7 @@ class OPYARD_API Registry {
                          std::string provenance, Owner owner = nullptr, bool override = false,
                          ReloadMark reload = 0);
 
-  // A kernel for every operator at one runtime key. Raises BadRegistration where the key has
+  // A kernel for every operator at one runtime key. Raises BadRegistration if the key has
   // one, unless it is this owner's and `reload` has it replaced, and for kernels that are not boxed
   // and not fallthrough.
   Registration implement_fallback(DispatchKey key, Kernel kernel, std::string provenance,
@@ -134,10 +134,10 @@ class OPYARD_API Registry {
   Registration listen(RegistrationListener listener);
 
   // Who is told where a call of this operator finds no kernel; null for nobody. Ends with the
-  // definition. Raises NotFound where that was taken back.
+  // definition. Raises NotFound if that was taken back.
   void set_missing_kernel_reporter(const Operator& op, CountedPtr<MissingKernelReporter> reporter);
 
-  // The operator where it is defined, else null.
+  // The operator if it is defined, else null.
   const Operator* find(const OperatorName& name) const;
   // Raises NotFound, and says so where kernels stand but no definition.
   const Operator& require(const OperatorName& name) const;

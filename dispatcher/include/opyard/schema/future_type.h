@@ -15,7 +15,7 @@ namespace opyard {
 // says so. Raises BadArgument for a null pointer.
 OPYARD_API CountedPtr<const FutureElement> future_element(TypePtr type);
 
-// The T of a Future(T); Any where it was made without.
+// The T of a Future(T); Any if it was made without one.
 OPYARD_API TypePtr element_type(const FutureObject& future);
 
 }  // namespace opyard

@@ -59,7 +59,7 @@ using SchemaFix = TextFix;
 // A whole schema. Raises BadSchema with all mistakes.
 OPYARD_API Schema parse_schema(std::string_view text, const SchemaLimits& limits = {});
 
-// The mistakes for which parse_schema() refuses a text, in source order; none where it takes it.
+// The mistakes for which parse_schema() refuses a text, in source order; none if it takes it.
 OPYARD_API std::vector<SchemaFault> find_schema_faults(std::string_view text,
                                                        const SchemaLimits& limits = {});
 

@@ -32,7 +32,7 @@ OPYARD_API bool is_mutable(const Schema& schema, Place place);
 // An alias set stands on the value or inside it.
 OPYARD_API bool is_aliasing(const Schema& schema, Place place);
 // The two values may be the same object after the call: they share a set (their sets behind
-// the arrow, where there is one), and their types allow it. An int is never shared.
+// the arrow, if there is one), and their types allow it. An int is never shared.
 OPYARD_API bool may_alias(const Schema& schema, Place a, Place b);
 // Something inside `container`, at any depth, may be `content` or something inside that. What
 // stands in a container without a set of its own is in the wildcard set, as what is marked
@@ -60,7 +60,7 @@ OPYARD_API bool is_subtype(const Type& narrow, const Type& wide);
 enum class Callers { All, ByName };
 
 // Why a call that is written for `old` may fail, or be read otherwise, with `fresh`, as a sentence;
-// nothing where none is. The old arguments must stand in front under their names (for
+// nothing if none is. The old arguments must stand in front under their names (for
 // Callers::ByName the positional ones only), types of arguments may widen, types of results may
 // narrow, defaults and alias sets stay as they are, and every further argument has a default.
 OPYARD_API std::optional<std::string> why_not_backward_compatible(const Schema& fresh,

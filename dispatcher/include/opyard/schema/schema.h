@@ -25,7 +25,7 @@ struct OperatorName {
   std::string name;      // with its namespace: "demo::scaled_add"
   std::string overload;  // "", "Tensor", "out", …
 
-  // The part before "::", empty where there is none; and the part after it.
+  // The part before "::", empty if there is none; and the part after it.
   OPYARD_API std::string_view name_space() const;
   OPYARD_API std::string_view base_name() const;
   auto operator<=>(const OperatorName&) const = default;
@@ -44,7 +44,7 @@ OPYARD_API std::string to_string(const OperatorName& name);
 struct AliasInfo {
   bool is_write = false;
   std::vector<std::string> before;   // in source order; "*" is the wildcard
-  std::vector<std::string> after;    // equal to `before` where no arrow was written
+  std::vector<std::string> after;    // equal to `before` if no arrow was written
   std::vector<AliasInfo> contained;  // one for each element type, where any of them has sets
 
   // Sets stand here, not only in `contained`.
@@ -93,7 +93,7 @@ OPYARD_API std::string to_string(const Schema& schema);
 OPYARD_API Schema with_runtime_types(Schema schema, Symbolic symbolic = Symbolic::AsPlain);
 
 // Why two schemas differ in the number or the runtime types of arguments and results, as one
-// line such as "The number of arguments is different. 2 vs 1."; nothing where they agree.
+// line such as "The number of arguments is different. 2 vs 1."; nothing if they agree.
 // Names, defaults and aliases are not compared.
 OPYARD_API std::optional<std::string> find_difference(const Schema& a, const Schema& b);
 

@@ -8,7 +8,7 @@
 //   register_device(Backend::PrivateUse1, functions);       C++, opyard/tensor/device_functions.h
 //
 // Every function may be called on any thread, at once on several, and throws nothing. Those that
-// give an int give OPYARD_OK or a status, with opyard_set_error() where there is a reason to tell.
+// give an int give OPYARD_OK or a status, with opyard_set_error() if there is a reason to tell.
 //
 // Depends on: nothing else of ours.
 #pragma once
@@ -27,7 +27,7 @@ typedef struct opyard_device_functions {
   size_t bytes;      // sizeof(opyard_device_functions)
   const char* name;  // tells who registers: the same name replaces, another is refused
   void* context;     // is given to every function
-  // Memory of a device, aligned to 64 bytes; null where there is none left. `size` is not 0.
+  // Memory of a device, aligned to 64 bytes; null if there is none left. `size` is not 0.
   void* (*allocate)(void* context, int32_t index, size_t size);
   // Gives it back. Work under way that uses it is the device's concern, as on its current stream.
   void (*release)(void* context, int32_t index, void* memory, size_t size);

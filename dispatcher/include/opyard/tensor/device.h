@@ -20,7 +20,7 @@ struct Device {
   constexpr bool is_cpu() const { return backend == Backend::CPU; }
 };
 
-// "cpu", "cuda:1": the backend's name in lower case, and the index where there is one.
+// "cpu", "cuda:1": the backend's name in lower case, and the index if there is one.
 OPYARD_API std::string to_string(Device device);
 // Raises BadValue for a text that names no backend or has a malformed index.
 OPYARD_API Device parse_device(std::string_view text);

@@ -58,7 +58,7 @@ class OPYARD_API DeviceGuard {
 
 namespace detail {
 
-// Memory for a storage, on the device with this index or, for -1, the current one. Null where the
+// Memory for a storage, on the device with this index or, for -1, the current one. Null if the
 // backend has no functions.
 CountedPtr<Storage> allocate_on_device(std::size_t bytes, Device device);
 

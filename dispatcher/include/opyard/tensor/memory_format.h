@@ -3,7 +3,7 @@
 //   Contiguous       the last dimension is densest: rows of an N, C, H, W tensor lie one after another
 //   ChannelsLast     of 4 dimensions N, C, H, W: C is densest, then W, H, N
 //   ChannelsLast3d   of 5 dimensions N, C, D, H, W: C is densest, then W, H, D, N
-//   Preserve         as the source lies; where there is no source, it means nothing
+//   Preserve         as the source lies; if there is no source, it means nothing
 //
 // Depends on: tensor/tensor.h.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace opyard {
 
-// The strides, in elements, that sizes have in a format. Raises BadShape where the format is for
+// The strides, in elements, that sizes have in a format. Raises BadShape if the format is for
 // another number of dimensions or a stride does not fit in 64 bits, BadValue for Preserve.
 OPYARD_API DimVector strides_in(MemoryFormat format, IntSpan sizes);
 
@@ -20,7 +20,7 @@ OPYARD_API DimVector strides_in(MemoryFormat format, IntSpan sizes);
 // the format is for another number of dimensions. Raises BadValue for Preserve.
 OPYARD_API bool is_contiguous_in(MemoryFormat format, const Tensor& tensor);
 
-// Whether its strides grow in the order of a format, gaps or not. False where the format is for
+// Whether its strides grow in the order of a format, gaps or not. False if the format is for
 // another number of dimensions, and for a tensor without elements. Raises BadValue for Preserve.
 OPYARD_API bool is_strides_like(MemoryFormat format, const Tensor& tensor);
 

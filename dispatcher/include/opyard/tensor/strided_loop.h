@@ -25,7 +25,7 @@ namespace opyard {
 namespace detail {
 
 // Where the elements of N tensors lie: sizes and each tensor's strides, with dimensions joined
-// where all of them go on seamlessly. Never without a dimension.
+// if all of them go on seamlessly. Never without a dimension.
 template <std::size_t N>
 struct LoopPlan {
   DimVector sizes;

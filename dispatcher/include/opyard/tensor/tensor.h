@@ -28,7 +28,7 @@ class OPYARD_API Tensor {
                       void* context, Storage::Deleter deleter, bool read_only = false);
 
   bool defined() const noexcept { return bool(impl_); }
-  // The keys that this tensor adds to a call; none where it is undefined.
+  // The keys that this tensor adds to a call; none if it is undefined.
   DispatchKeySet keys() const noexcept { return impl_ ? impl_->keys() : DispatchKeySet(); }
 
   IntSpan sizes() const { return require().sizes(); }
@@ -44,8 +44,8 @@ class OPYARD_API Tensor {
   Layout layout() const { return require().layout(); }
   bool is_contiguous() const { return require().is_contiguous(); }
 
-  // The first element, to read or to write. Raises BadArgument where T is not the tensor's
-  // dtype. The writing form bumps the version; it raises BadValue where the memory is read-only.
+  // The first element, to read or to write. Raises BadArgument if T is not the tensor's
+  // dtype. The writing form bumps the version; it raises BadValue if the memory is read-only.
   // The elements follow each other only if the tensor is contiguous: contiguous(x) of
   // tensor/make.h makes it so, accessors and loops go by strides. In a library compiled with
   // OPYARD_CHECKED defined, both raise BadValue for a tensor that is not.
@@ -66,10 +66,10 @@ class OPYARD_API Tensor {
 
   // A view: the same storage under another geometry, `offset` in elements from the start of
   // the storage. It has this tensor's keys but for Python's, which stand for an object that a
-  // view does not have. Raises BadShape where it leaves the storage.
+  // view does not have. Raises BadShape if it leaves the storage.
   Tensor as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) const;
   // A view with the geometry that this tensor was made with, without an interpreter tag. Raises
-  // BadValue where that is symbolic.
+  // BadValue if that is symbolic.
   Tensor alias() const;
 
   bool same(const Tensor& other) const noexcept { return impl_ == other.impl_; }

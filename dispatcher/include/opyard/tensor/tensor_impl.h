@@ -56,7 +56,7 @@ class OPYARD_API TensorImpl final : public Counted {
   TensorImpl(const TensorImpl& viewed, DispatchKeySet keys);
   ~TensorImpl() override;
 
-  // From memory that dead ones left, where there is some: see src/base/free_list.h.
+  // From memory that dead ones left, if there is some: see src/base/free_list.h.
   static void* operator new(std::size_t bytes);
   static void operator delete(void* memory, std::size_t bytes) noexcept;
 
@@ -130,7 +130,7 @@ class OPYARD_API TensorImpl final : public Counted {
 
   const CountedPtr<Storage>& storage() const noexcept { return storage_; }
 
-  // The address of the first element; null where the storage has no data.
+  // The address of the first element; null if the storage has no data.
   void* data() const noexcept {
     auto* base = static_cast<std::byte*>(storage_->data());
     return base == nullptr ? nullptr : base + storage_offset_ * std::int64_t(item_size(dtype_));

@@ -69,9 +69,9 @@ inline const std::vector<ModePtr>& thread_modes() noexcept {
   return detail::thread_modes == nullptr ? detail::no_modes : detail::thread_modes->list;
 }
 
-// Makes it the innermost one of its place. Raises BadRegistration where a fixed place is taken.
+// Makes it the innermost one of its place. Raises BadRegistration if a fixed place is taken.
 OPYARD_API void push_mode(ModePtr mode);
-// Takes the innermost one away. Raises BadRegistration where there is none.
+// Takes the innermost one away. Raises BadRegistration if there is none.
 OPYARD_API ModePtr pop_mode();
 // Takes away the mode at a place of the list.
 OPYARD_API ModePtr remove_mode(std::size_t position) noexcept;

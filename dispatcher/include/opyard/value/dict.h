@@ -52,7 +52,7 @@ class Dict {
     reserve(entries.size());
     for (const auto& [key, value] : entries) insert_or_assign(key, value);
   }
-  // The dict in a value, shared. Raises BadArgument where it is none.
+  // The dict in a value, shared. Raises BadArgument if it is none.
   explicit Dict(const Value& value) : dict_(detail::dict_object(value)) {}
 
   std::size_t size() const noexcept { return dict_->size(); }
@@ -64,7 +64,7 @@ class Dict {
     const Value* const found = dict_->find(boxed(key));
     return found == nullptr ? std::nullopt : std::optional<V>(ValueCast<V>::from(*found));
   }
-  // The value of a key. Raises BadIndex where there is none.
+  // The value of a key. Raises BadIndex if there is none.
   V at(const K& key) const {
     const Value* const found = dict_->find(boxed(key));
     if (__builtin_expect(found == nullptr, 0)) detail::refuse_missing(boxed(key));

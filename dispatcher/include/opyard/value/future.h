@@ -29,7 +29,7 @@ class Future {
 
   // A new one, pending.
   Future() : future_(make_counted<FutureObject>()) {}
-  // The future in a value, shared. Raises BadArgument where it is none.
+  // The future in a value, shared. Raises BadArgument if it is none.
   explicit Future(const Value& value) : future_(ValueCast<CountedPtr<FutureObject>>::from(value)) {}
   // The pointer is not null.
   explicit Future(CountedPtr<FutureObject> future) noexcept : future_(std::move(future)) {}
@@ -42,10 +42,10 @@ class Future {
   // Waits; gives the value or throws the error. With a timeout, raises TimedOut.
   T wait() const { return ValueCast<T>::from(future_->wait()); }
   T wait(Duration timeout) const { return ValueCast<T>::from(future_->wait(timeout)); }
-  // The value, or throws the error. Raises BadFuture where it is not completed.
+  // The value, or throws the error. Raises BadFuture if it is not completed.
   T value() const { return ValueCast<T>::from(future_->value()); }
 
-  // Raise BadFuture where it is completed.
+  // Raise BadFuture if it is completed.
   void set_value(T value) const { future_->set_value(ValueCast<T>::to(std::move(value))); }
   void set_error(const Error& error) const { future_->set_error(error); }
   void set_error(std::exception_ptr error) const { future_->set_error(std::move(error)); }
@@ -59,7 +59,7 @@ class Future {
       callback(Future(CountedPtr<FutureObject>::share(&completed)));
     });
   }
-  // A Future of what the callback gives; a Future<Value> of None where it gives nothing.
+  // A Future of what the callback gives; a Future<Value> of None if it gives nothing.
   template <typename F>
   auto then(F callback) const {
     using R = std::invoke_result_t<F&, const Future&>;

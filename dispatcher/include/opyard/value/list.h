@@ -41,7 +41,7 @@ class List {
     reserve(items.size());
     for (const T& item : items) push_back(item);
   }
-  // The list in a value, shared. Raises BadArgument where it is none.
+  // The list in a value, shared. Raises BadArgument if it is none.
   explicit List(const Value& value) : list_(detail::list_object(value)) {}
 
   std::size_t size() const noexcept { return list_->items.size(); }

@@ -25,7 +25,7 @@ class Value;
 
 class OPYARD_API Object : public Counted {
  public:
-  // What the object's C++ class is registered as. Raises BadRegistration where it is not.
+  // What the object's C++ class is registered as. Raises BadRegistration if it is not.
   const UserType& type() const {
     const UserType* const known = type_.load(std::memory_order_acquire);
     return __builtin_expect(known != nullptr, 1) ? *known : find_type();

@@ -21,7 +21,7 @@ class OPYARD_API Scalar {
   Scalar(std::int64_t value) : value_(value) {}          // NOLINT
   Scalar(double value) : value_(value) {}                // NOLINT
   Scalar(std::complex<double> value) : value_(value) {}  // NOLINT
-  // Raises BadArgument where the value is no number.
+  // Raises BadArgument if the value is no number.
   explicit Scalar(const Value& value);
 
   bool is_bool() const noexcept { return value_.is_bool(); }
@@ -30,7 +30,7 @@ class OPYARD_API Scalar {
   bool is_complex() const noexcept { return value_.is_complex(); }
 
   // The number in another type: to a float exactly or rounded; to an integer truncated, and
-  // raises BadValue where it does not fit; to bool whether it is not zero. A complex number is
+  // raises BadValue if it does not fit; to bool whether it is not zero. A complex number is
   // a float or integer only where its imaginary part is zero, else these raise BadValue.
   std::complex<double> to_complex() const;
   double to_double() const;

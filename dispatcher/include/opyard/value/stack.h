@@ -55,7 +55,7 @@ class OPYARD_API Stack {
     new (bottom_ + size_++) Value(Value::borrow(value));
   }
 
-  // The topmost `count` values, first one first. Raises BadArgument where there are fewer.
+  // The topmost `count` values, first one first. Raises BadArgument if there are fewer.
   std::span<Value> top(std::size_t count) {
     if (__builtin_expect(count > size_, 0)) refuse(count);
     return {bottom_ + size_ - count, count};

@@ -16,8 +16,8 @@
 //   a + b, a * 2, min(a, b)      SymInt
 //   sym_lt(a, b)                 SymBool: nothing is decided
 //   a < b, a == b                bool: decided by the reasoner ("guarded")
-//   a.maybe_as_int()             the number where it is known, deciding nothing
-//   a.expect_int()               the same; raises BadValue where it is not known
+//   a.maybe_as_int()             the number if it is known, deciding nothing
+//   a.expect_int()               the same; raises BadValue if it is not known
 //   a.guard_int(file, line)      the number, decided by the reasoner
 //
 // Depends on: value/sym_node.h, base/error.h.
@@ -116,7 +116,7 @@ class SymWord {
   const SymNode& node_unchecked() const noexcept { return *Code::node(word_); }
   // The number. Only where not is_node().
   Plain plain_unchecked() const noexcept { return Code::plain(word_); }
-  // The node with one more owner; null where there is none.
+  // The node with one more owner; null if there is none.
   SymNodePtr node() const noexcept {
     return is_node() ? SymNodePtr::share(Code::node(word_)) : SymNodePtr();
   }
@@ -244,7 +244,7 @@ using SymIntSpan = std::span<const SymInt>;
 
 // The same words, not copied. Raises BadValue for one below -2^62, which is no plain word.
 OPYARD_API SymIntSpan sym_ints(std::span<const std::int64_t> ints);
-// The same words, not copied; nothing where one of them is not plain.
+// The same words, not copied; nothing if one of them is not plain.
 OPYARD_API std::optional<std::span<const std::int64_t>> find_ints(SymIntSpan words);
 // The same; raises BadValue, naming the first one that is not plain.
 OPYARD_API std::span<const std::int64_t> require_ints(SymIntSpan words);

@@ -52,7 +52,7 @@ class OPYARD_API SymNode : public Counted {
   virtual double guard_float(const char* file, int line) const = 0;
   virtual bool guard_bool(const char* file, int line) const = 0;
 
-  // The value where it is known without deciding anything.
+  // The value if it is known without deciding anything.
   virtual std::optional<std::int64_t> maybe_as_int() const { return std::nullopt; }
   virtual std::optional<double> maybe_as_float() const { return std::nullopt; }
   virtual std::optional<bool> maybe_as_bool() const { return std::nullopt; }

@@ -1,6 +1,6 @@
 // opyard/value/sym_tensor.h: sizes and strides of tensors, which may be symbolic.
 //
-// They are plain words of the tensor itself where it has no policies, and are not copied then. The
+// They are plain words of the tensor itself if it has no policies, and are not copied then. The
 // spans live as long as the tensor, or until its class answers the same question anew.
 //
 // Depends on: tensor/tensor.h, value/sym.h.
@@ -45,10 +45,10 @@ class KeptAnswer {
 // What is kept beside a tensor: TensorImpl::kept_geometry(). Guarded as that says.
 class OPYARD_API KeptGeometry final : public Counted {
  public:
-  // Of this tensor; made where there is none.
+  // Of this tensor; made if there is none.
   static KeptGeometry& of(const TensorImpl& tensor);
 
-  // Symbolic ones that the tensor was made with; none where it has no policy kSymbolic.
+  // Symbolic ones that the tensor was made with; none if it has no policy kSymbolic.
   std::vector<SymInt> own_sizes;
   std::vector<SymInt> own_strides;
   SymInt own_storage_offset;

@@ -72,7 +72,7 @@ OPYARD_API const UserType& register_enum(std::string_view name, const std::type_
                                          std::vector<EnumMember> members);
 // The user type of a C++ type, or null.
 OPYARD_API const UserType* find_cpp_type(const std::type_info& type);
-// Raises BadRegistration where the C++ type is not registered.
+// Raises BadRegistration if the C++ type is not registered.
 OPYARD_API const UserType& require_user_type(const std::type_info& type);
 
 }  // namespace detail
@@ -95,7 +95,7 @@ const UserType& register_enum(std::string_view name,
   return detail::register_enum(name, typeid(E), std::move(all));
 }
 
-// The user type of a registered C++ class or enum. Raises BadRegistration where it is not
+// The user type of a registered C++ class or enum. Raises BadRegistration if it is not
 // registered. Found once, then remembered.
 template <typename T>
 const UserType& user_type_of() {

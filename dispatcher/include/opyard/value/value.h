@@ -78,7 +78,7 @@ class OPYARD_API Value {
   Value(std::complex<double> value);  // NOLINT
   Value(Stream value);                // NOLINT
   Value(EnumValue value);             // NOLINT
-  // These raise BadArgument for a null pointer. An object also raises BadRegistration where its
+  // These raise BadArgument for a null pointer. An object also raises BadRegistration if its
   // class is not registered.
   Value(CountedPtr<Storage> storage);        // NOLINT
   Value(CountedPtr<Generator> generator);    // NOLINT
@@ -171,7 +171,7 @@ class OPYARD_API Value {
   bool is_sym_float() const noexcept { return kind() == Kind::SymFloat; }
   bool is_sym_bool() const noexcept { return kind() == Kind::SymBool; }
 
-  // Each raises BadArgument where the value is of another kind.
+  // Each raises BadArgument if the value is of another kind.
   bool to_bool() const { return require(Kind::Bool).payload_.boolean; }
   std::int64_t to_int() const { return require(Kind::Int).payload_.integer; }
   double to_double() const { return require(Kind::Double).payload_.real; }
@@ -231,7 +231,7 @@ class OPYARD_API Value {
   // Equal in kind and content: lists and tuples by element, dicts by entry in any order, numbers
   // as numbers, so NaN equals nothing. Tensors, storages, generators, capsules, futures, and
   // objects of users and interpreters equal only themselves. Two containers that are each inside
-  // itself are equal where no difference can be reached.
+  // itself are equal if no difference can be reached.
   bool operator==(const Value& other) const;
 
  private:

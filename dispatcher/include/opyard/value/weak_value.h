@@ -16,7 +16,7 @@ class OPYARD_API WeakValue {
   // Raises std::bad_alloc.
   explicit WeakValue(const Value& value);
 
-  // The value, or None where its object has died.
+  // The value, or None if its object has died.
   Value lock() const noexcept;
   // Whether its object has died. Where this says no, that may change at once.
   bool expired() const noexcept { return is_heap(kind_) && lock().is_none(); }

@@ -42,7 +42,7 @@ enum class LockRank : int {
 class OPYARD_API Mutex {
  public:
   // `in_child` runs in the child of a fork, by its only thread, while all locks are held.
-  // Raises OutOfMemory where the process has no room for fork handlers.
+  // Raises OutOfMemory if the process has no room for fork handlers.
   explicit Mutex(LockRank rank, void (*in_child)() = nullptr);
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;

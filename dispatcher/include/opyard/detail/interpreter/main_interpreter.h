@@ -12,7 +12,7 @@ namespace opyard {
 
 // Makes an interpreter the main one, unless there is one that has not ended.
 OPYARD_API void offer_main_interpreter(Interpreter* interpreter) noexcept;
-// Null where there is none, or it has ended.
+// Null if there is none, or it has ended.
 OPYARD_API Interpreter* main_interpreter() noexcept;
 
 }  // namespace opyard

@@ -82,7 +82,7 @@ class OPYARD_API ObjectLink {
 
  private:
   static bool is_none(const Interpreter* tag) noexcept { return tag == nullptr || !tag->armed(); }
-  // Null where the other one has ended.
+  // Null if the other one has ended.
   OPYARD_COLD static void* refuse_unless_ended(Interpreter* us, Interpreter* other);
 
   std::atomic<Interpreter*> tag_{nullptr};  // written once an interpreter's life

@@ -23,7 +23,7 @@ enum class LayerGap { AboveBackendSelect, AboveADInplaceOrView, AboveAutograd, O
 // Takes a free backend and names it. Devices are called the same in lower case: "npu:0".
 //
 // Raises BadValue for a name that is no identifier, or that would make two keys or two devices
-// share a name; BadRegistration where all eight are taken.
+// share a name; BadRegistration if all eight are taken.
 OPYARD_API Backend register_backend(std::string_view name);
 
 // Renames PrivateUse1, 2 or 3. Once: doing it again with the same name changes nothing. Raises

@@ -2,9 +2,9 @@
 //
 // For each C++ type T that a schema can express, ArgumentOf<T> says
 //   type()         the schema type it stands for
-//   unbox(value)   the argument as the kernel wants it, borrowed from the stack where it can be
+//   unbox(value)   the argument as the kernel wants it, borrowed from the stack if it can be
 //   keys(arg)      the dispatch keys it adds to a call (only where carries_keys)
-//   box(stack, a)  the argument on a stack, borrowed where it can be
+//   box(stack, a)  the argument on a stack, borrowed if it can be
 //   own(a)         the same as a value that owns it; may be left out
 //
 // Here are the types that hold one thing; registry/container_types.h has those made of others.
@@ -185,7 +185,7 @@ struct ArgumentOf<CountedPtr<Generator>> : detail::CastArgument<CountedPtr<Gener
   }
 };
 
-// An object of a registered class. type() raises BadRegistration where it is not registered.
+// An object of a registered class. type() raises BadRegistration if it is not registered.
 template <std::derived_from<Object> T>
 struct ArgumentOf<CountedPtr<T>> : detail::CastArgument<CountedPtr<T>> {
   static TypePtr type() { return type_of(user_type_of<T>()); }
@@ -197,7 +197,7 @@ struct ArgumentOf<EnumValue> : detail::CastArgument<EnumValue> {
   static TypePtr type() { return base_type(TypeKind::AnyEnum); }
 };
 
-// A member of this enum. type() raises BadRegistration where it is not registered.
+// A member of this enum. type() raises BadRegistration if it is not registered.
 template <typename E>
   requires std::is_enum_v<E>
 struct ArgumentOf<E> : detail::CastArgument<E> {

@@ -172,7 +172,7 @@ template <typename T>
 struct ArgumentOf<List<T>> : detail::CastArgument<List<T>> {
   static constexpr bool carries_keys = detail::kItemCarriesKeys<T>;
   static TypePtr type() { return list_of(ArgumentOf<T>::type()); }
-  // Looks at the values, since an element of another kind raises where it is read.
+  // Looks at the values, since an element of another kind raises if it is read.
   static DispatchKeySet keys(const List<T>& list) noexcept {
     DispatchKeySet keys;
     const Value shared = list.value();

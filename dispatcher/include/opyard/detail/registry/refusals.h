@@ -77,7 +77,7 @@ constexpr std::string_view std_template() {
   name.remove_prefix(name.find("T = ") + 4);
   if (!name.starts_with("std::")) return {};
   name = name.substr(0, name.find('<'));
-  return name.substr(name.rfind(':') + 1);  // behind an inline namespace, where there is one
+  return name.substr(name.rfind(':') + 1);  // behind an inline namespace, if there is one
 }
 
 template <typename T>

@@ -19,7 +19,7 @@
 namespace opyard {
 
 // A call that both schemas accept, by the types of its arguments, as in "(Tensor, int,
-// alpha=None)". Nothing where there is none; where the choice is the expected one, since `first`
+// alpha=None)". Nothing if there is none; if the choice is the expected one, since `first`
 // asks for more (int before Scalar) or `second` has the same arguments and further ones; and for
 // variadic schemas.
 OPYARD_API std::optional<std::string> find_ambiguous_call(const Schema& first,

@@ -75,7 +75,7 @@ class OPYARD_API ExportedTensor {
   // before release().
   void own(void* context, Storage::Deleter deleter) noexcept;
 
-  // Ends an export. False where somebody else owns tensor or storage; then release() follows.
+  // Ends an export. False if somebody else owns tensor or storage; then release() follows.
   bool take_back() noexcept {
     TensorImpl& tensor = *tensor_;
     if (!tensor.is_unshared() || !tensor.storage_->is_unshared()) return false;

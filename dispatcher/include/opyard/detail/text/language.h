@@ -30,7 +30,7 @@ struct Language {
   char comment = '#';
   // Whether comments come out as tokens Comment; else they are skipped as blanks are.
   bool keep_comments = false;
-  // Whether "1.5-2j", written without blanks, is one token. False where "-" is an operator.
+  // Whether "1.5-2j", written without blanks, is one token. False if "-" is an operator.
   bool complex_sums = false;
 };
 

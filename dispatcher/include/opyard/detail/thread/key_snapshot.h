@@ -50,7 +50,7 @@ class HideKeySnapshot {
   const LocalKeys* const former_;
 };
 
-// Puts the sets that are noted in place for a scope; nothing where there is no note. What modes,
+// Puts the sets that are noted in place for a scope; nothing if there is no note. What modes,
 // the thread's own dispatcher and observers add to the sets stays as it is.
 class OPYARD_API UseKeySnapshot {
  public:

@@ -53,7 +53,7 @@ class OPYARD_API DictObject final : public Counted {
   // entries to the front, so that a walk across it can miss some; it never leaves the dict.
   static constexpr std::size_t kEnd = ~std::size_t{0};
   std::size_t next(std::size_t position) const noexcept;
-  // Raise BadIndex for a position where no entry is: the dict was changed during the walk.
+  // Raise BadIndex for a position without an entry: the dict was changed during the walk.
   const Value& key_at(std::size_t position) const { return entry_at(position).key; }
   const Value& value_at(std::size_t position) const { return entry_at(position).value; }
 

@@ -65,32 +65,32 @@ class OPYARD_API FutureObject final : public Counted {
   bool cancelled() const noexcept;
 
   // Waits until it is completed. Gives the value, or throws the error that it was completed with.
-  // Raises BadFuture where the thread waits inside the callback that completes this future.
+  // Raises BadFuture if the thread waits inside the callback that completes this future.
   const Value& wait();
   // The same; raises TimedOut.
   const Value& wait(Duration timeout);
   // The same without a look at what came: whether it is completed.
   bool wait_until_completed(std::optional<Duration> timeout);
-  // The value, or throws the error. Raises BadFuture where it is not completed.
+  // The value, or throws the error. Raises BadFuture if it is not completed.
   const Value& value() const;
 
-  // What it failed with, as an exception and as text; null and nothing where it did not. Whoever
+  // What it failed with, as an exception and as text; null and nothing if it did not. Whoever
   // asks has seen the error: one that nobody saw is warned of when the future dies.
   std::exception_ptr exception_ptr() const;
   std::optional<std::string> error_message() const;
-  // The error, where it is an Error.
+  // The error, if it is an Error.
   std::optional<Error> error() const;
   // The same for the garbage collector: borrowed, null if there is none, and not counted as seen.
   const Error* find_error() const noexcept { return completed() && error_ ? &*error_ : nullptr; }
 
-  // Completes it. Raises BadFuture where it is completed, BadArgument for a value that is none of
+  // Completes it. Raises BadFuture if it is completed, BadArgument for a value that is none of
   // its element type, BadValue for one that holds this future, or a tensor on a device that is not
   // allowed; then nothing has happened. Callbacks have run when it returns, except inside a
   // callback.
   void set_value(Value value = {});
   void set_error(std::exception_ptr error);
   void set_error(const Error& error);
-  // The same, but only where it is not completed: whether it was not.
+  // The same, but only if it is not completed: whether it was not.
   bool set_value_if_needed(Value value = {});
   bool set_error_if_needed(std::exception_ptr error);
   bool set_error_if_needed(const Error& error);
