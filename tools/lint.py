@@ -69,7 +69,14 @@ ONLY_PYFALLBACK = re.compile(r"<(Python|structmember|frameobject|datetime|pybind
 LONGEST_FILE = 600
 LONGEST_LINE = 100
 # Whose comments are not laid out anew yet.
-WIDE = ["jit", "autograd", "profiler", "pyfallback/graphs", "pyfallback/gradients", "pyfallback/tracer"]
+WIDE = [
+    "jit",
+    "autograd",
+    "profiler",
+    "pyfallback/graphs",
+    "pyfallback/gradients",
+    "pyfallback/tracer",
+]
 # What users read and write, which needs no header below opyard/detail/.
 FOR_USERS = ["README.md", "docs/README.md", "docs/guides/*", "examples/*", "kernels/*"]
 # What fuzzers found is kept byte by byte.
@@ -431,7 +438,7 @@ def check_comments() -> Iterator[str]:
             comment = line.strip()
             is_table_or_code = "   " in comment
             if comment.startswith("//") and not is_table_or_code and "://" not in comment:
-                yield f"{path}:{number}: a comment of {len(line)} columns; {LONGEST_LINE} are enough"
+                yield f"{path}:{number}: a comment of {len(line)} columns; it has {LONGEST_LINE}"
 
 
 def check_inner_headers() -> Iterator[str]:

@@ -1,6 +1,6 @@
 // kernels/dtypes.h: the dtypes that are computed in, and how they promote.
 //
-// [Promotion] The inputs of an operator meet in one dtype. Inputs stand in three ranks:
+// [Promotion] The inputs of an operator meet in one dtype. Inputs have three ranks:
 // tensors with dimensions, tensors without, and plain numbers; within a rank the later of
 // bool, int64, float32, float64 wins. A lower rank counts only where its category (bool,
 // integer, float) is higher. So float32[3] + float64[] stays float32, int64[3] + 1.5 becomes

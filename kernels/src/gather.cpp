@@ -11,7 +11,7 @@ namespace opyard::kernels {
 namespace {
 
 // One element of the source for each of the index: data is result, index, source; the source
-// stands still along the gathered dimension.
+// does not move along the gathered dimension.
 struct Gathering {
   std::int64_t size;
   std::int64_t step;

@@ -1,6 +1,6 @@
 // kernels/library.cpp: claims the namespace aten for this plugin.
 //
-// Schemas and kernels stand together in the file that holds the operator:
+// Schemas and kernels are together in the file that holds the operator:
 //
 //   element by element   arithmetic, division, power, extremum, comparison, logical, unary, where
 //   reductions           sum, extremes, truth, softmax

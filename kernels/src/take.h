@@ -3,8 +3,8 @@
 //   self      [before …, indexed …, after …]
 //   selected  [before …, B …,       after …]
 //
-// Positions in several dimensions broadcast to common sizes B, which stand where the indexed
-// dimensions stood if those are neighbours, and else come first.
+// Positions in several dimensions broadcast to common sizes B, which come where the indexed
+// dimensions were if those are neighbours, and else come first.
 //
 // Depends on: check.h.
 #pragma once

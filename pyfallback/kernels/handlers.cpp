@@ -77,7 +77,7 @@ Owned no_kwargs(Runtime& runtime) {
   if (!plain) bound = require(runtime, PyObject_GetAttr(asked.receiver, runtime.handler_name));
   if (!call.kwargs) call.kwargs = no_kwargs(runtime);
   alignas(kPairBytes)
-      PyObject* all[7];  // from the third on: what stands before the first is the callee's
+      PyObject* all[7];  // from the third on: what is before the first is the callee's
   put_pair(all + 2, asked.receiver, call.op_object);
   put_pair(all + 4, call.types.get(), call.args.get());
   all[6] = call.kwargs.get();

@@ -1,7 +1,7 @@
 // kernels/modes.h: the stack of modes, as Python sees it.
 //
 // opyard.dispatch has what people use; these are the functions of _C that it is made of. A mode
-// stands in lists as (object, place), with the place a number of ModePlace.
+// is in lists as (object, place), with the place a number of ModePlace.
 //
 // Depends on: runtime/runtime.h.
 #pragma once

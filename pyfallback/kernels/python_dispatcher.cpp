@@ -1,7 +1,7 @@
 // kernels/python_dispatcher.cpp: an operator's cache, and running what is in it.
 //
 // [Cache] A dictionary of the operator's Python object: the number of a key leads to (the address
-// of the record that stood there, the address of its Python function, what the hook said). An entry
+// of the record that was there, the address of its Python function, what the hook said). An entry
 // holds while both addresses are those of the table, so that registrations need not know of caches.
 #include "kernels/python_dispatcher.h"
 

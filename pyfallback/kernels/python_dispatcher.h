@@ -2,7 +2,7 @@
 //
 // While it is enabled on a thread, each call asks a cache of its operator, key -> what runs there.
 // What the cache does not have, the hook `get_dispatch` says: a function, or a key, for the kernel
-// that stands there. Either way calls from inside go through the Python dispatcher again.
+// that is registered there. Either way calls from inside go through the Python dispatcher again.
 //
 // Depends on: runtime/runtime.h, registry/operator.h.
 #pragma once

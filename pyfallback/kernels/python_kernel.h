@@ -38,7 +38,7 @@ void call_python_function(Runtime& runtime, PyObject* function, KernelConvention
 
 // The same with the function that is registered for an operator and a runtime key: what the
 // function `python_op_registration_trampoline` does. Raises NoKernel if none of this
-// interpreter's stands there. Any thread.
+// interpreter's is registered there. Any thread.
 void run_registered_function(Runtime& runtime, const Operator& op, DispatchKey key,
                              DispatchKeySet keys, Stack& stack, KernelConvention convention);
 

@@ -76,7 +76,7 @@ PyObject* redispatch(PyObject* self, PyObject* const* args, Py_ssize_t count, Py
   });
 }
 
-// op._call_at(key, keyset, *args, **kwargs): runs what stands at one key, whatever keys the
+// op._call_at(key, keyset, *args, **kwargs): runs the kernel at one key, whatever keys the
 // arguments carry. The kernel gets the key and what `keyset`, or with None the call's own set, has
 // below it.
 PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {

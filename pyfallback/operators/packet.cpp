@@ -156,7 +156,7 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
       .try_call(*packet_of(self).runtime, first.get(), args, flags, names);
 }
 
-// With a frame of its own: calls that need no stack of values take none of the C stack for it (test_depth.py).
+// With a frame of its own: calls without a stack of values take no C stack for it (test_depth.py).
 [[gnu::noinline]] PyObject* call_through_stack(PyObject* self, PyObject* const* args,
                                                Py_ssize_t count, PyObject* names) {
   Runtime& runtime = *packet_of(self).runtime;

@@ -154,7 +154,7 @@ _LATE = {
 
 
 def __getattr__(name: str) -> object:
-    """What takes long to import, or is seldom wanted, stands in modules of its own."""
+    """What takes long to import, or is seldom wanted, is in modules of its own."""
     module = _LATE.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

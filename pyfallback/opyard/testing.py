@@ -32,7 +32,7 @@ class CallLog:
         return f"${known[1]}"
 
     def shown(self, value: Any) -> str:
-        """A value as it stands in a line."""
+        """A value as it is written in a line."""
         if isinstance(value, _C.Tensor):
             return self.name_of(value)
         if isinstance(value, (list, tuple)):

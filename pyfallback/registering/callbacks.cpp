@@ -2,8 +2,8 @@
 //
 // [Listening] is a capsule that owns a Registration; dropping it ends the listening. What
 // on_defined raises comes out of the definition as that same object. on_undefined is told while a
-// registration ends, which nothing may stop, so what it raises goes to sys.unraisablehook; and so does
-// what on_defined raises while a thread puts a definition back that another one was to replace.
+// registration ends, which nothing may stop, so what it raises goes to sys.unraisablehook; and so
+// does what on_defined raises while a thread puts a definition back that another was to replace.
 #include "registering/callbacks.h"
 
 #include <utility>

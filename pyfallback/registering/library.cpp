@@ -1,8 +1,8 @@
 // registering/library.cpp: registering from Python.
 //
 // [Shared] A registration runs code of users: warning filters, listeners, finalizers of kernels
-// that it replaces. Any of them may take the same library back. So whoever registers holds a share
-// of the library; taking it back ends what stands at once, and what is just being registered ends
+// that it replaces. Any of them may close the same library. So a registration holds a share of
+// the library; closing it ends what is registered at once, and what is just being registered ends
 // with the last share.
 //
 // [Ending] A library is shown to Python's collector with the functions of its kernels from the

@@ -1,6 +1,6 @@
 // runtime/error_type.h: the Python exception of each kind of error, from base/error_kinds.def.
 //
-// Both extension modules use it, so it stands apart from what only _C has.
+// Both extension modules use it, so it is apart from what only _C has.
 //
 // Depends on: runtime/clear.h, base/error.h, interpreter/{error_class,interpreter_exception}.h.
 #pragma once

@@ -1,6 +1,6 @@
 // c_api/libraries.cpp: registering operators and kernels, from C.
 //
-// [Kernels] A kernel in C stands in its record as a boxed function, with a context that holds the C
+// [Kernels] A kernel in C is in its record as a boxed function, with a context that holds the C
 // function and its own context. Its arguments stay below its results until it has returned, so that
 // what it has borrowed is good all the time; then they are taken out. What it says by its status
 // and this thread's error is thrown, and what it throws, if it is C++ after all, is an error
@@ -20,7 +20,7 @@
 namespace opyard::c_api {
 namespace {
 
-// What stands behind a kernel in C, for as long as a call may use it.
+// What a kernel in C needs, for as long as a call may use it.
 struct KernelInC {
   const opyard_kernel kernel;
 

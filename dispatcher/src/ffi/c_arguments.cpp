@@ -8,7 +8,7 @@
 namespace opyard::ffi {
 namespace {
 
-// The text of a value stands in a std::string, and so has a zero byte behind it.
+// The text of a value is stored in a std::string, and so has a zero byte behind it.
 const char* text_of(std::string_view text) {
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos) {

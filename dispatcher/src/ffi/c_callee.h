@@ -14,7 +14,7 @@ struct Callee {
   const CSignature& signature;
 };
 
-// What stands at an address, which need not be aligned.
+// What is at an address, which need not be aligned.
 template <typename T>
 T read_at(const void* at) noexcept {
   T value;

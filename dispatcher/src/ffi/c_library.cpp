@@ -23,7 +23,7 @@ std::string path_of(const std::string& file) {
   return error ? file : canonical.string();
 }
 
-// Whether code stands at an address: not in data, wherever the symbol says it is.
+// Whether code is at an address: not in data, wherever the symbol says it is.
 bool is_code(const void* address) {
   struct Search {
     std::uintptr_t address;
@@ -45,7 +45,7 @@ bool is_code(const void* address) {
       &search);
   if (!search.found) return false;
   // Old linkers put constants beside the code. A function that is picked when it is first wanted
-  // (IFUNC) has an address that no symbol stands at.
+  // (IFUNC) has an address that no symbol has.
   Dl_info info{};
   ElfW(Sym)* symbol = nullptr;
   if (dladdr1(address, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) == 0) return true;

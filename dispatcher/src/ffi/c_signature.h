@@ -2,12 +2,12 @@
 // opyard/ffi/c_function.h, for both directions.
 //
 // A call moves words of 8 bytes: one for each parameter of a number or pointer type, two for a
-// complex number. Where they stand depends on how the function is called.
+// complex number. Where they are stored depends on how the function is called.
 //
 // [Registers] x86-64 and AArch64 pass the first integers and pointers in one row of registers, the
 // first reals in another, what is left over in words on the stack, and the caller clears its stack
 // away. So most functions can be called through one C++ type that has more of each than they take,
-// which costs 2 ns where libffi costs 15 to 70 (bench rows c_function): the words stand in three
+// which costs 2 ns where libffi costs 15 to 70 (bench rows c_function): the words are in three
 // rows. Others go through libffi, with their words in the order of the parameters: those with more
 // than eight words left over, and with a complex number among them.
 //
@@ -37,7 +37,7 @@ inline constexpr std::size_t kFirstReal = kIntegers;
 inline constexpr std::size_t kFirstOther = kIntegers + kReals;
 inline constexpr std::size_t kDirectWords = kFirstOther + kOthers;
 
-// What stands in one place of the table.
+// What one entry of the table stores.
 enum class CElement : std::uint8_t { Int, Float, Bool, Complex, Text, Device, Tensor, Capsule };
 
 constexpr bool is_number(CElement element) { return element <= CElement::Complex; }

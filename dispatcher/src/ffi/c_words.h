@@ -1,6 +1,6 @@
 // ffi/c_words.h: the words of one call, and calling a function with them.
 //
-// See [Registers] in ffi/c_signature.h for where they stand.
+// See [Registers] in ffi/c_signature.h for where they are stored.
 //
 // Depends on: ffi/c_signature.h.
 #pragma once
@@ -68,7 +68,7 @@ inline void write_number(CElement element, const Value& value, void* to) {
   }
 }
 
-// The number that stands at an address.
+// The number at an address.
 inline Value read_number(CElement element, const void* at) {
   const auto read = [at]<typename T>(T number) {
     std::memcpy(&number, at, sizeof(T));

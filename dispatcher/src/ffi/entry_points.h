@@ -11,7 +11,7 @@
 
 namespace opyard::ffi {
 
-// Runs a call whose words stand in the first two rows; see [Registers] in ffi/c_signature.h. What a
+// Runs a call whose words are in the first two rows; see [Registers] in ffi/c_signature.h. What a
 // function returns goes to `result`, integers as wide as a register.
 using EntryHandler = void (*)(const void* context, const Word* words, Out& result);
 

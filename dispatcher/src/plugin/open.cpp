@@ -51,7 +51,7 @@ void check_version(const detail::PluginV1& plugin, const std::string& path) {
                    plugin.version_major, plugin.version_minor, plugin.version_patch,
                    OPYARD_VERSION_MAJOR, OPYARD_VERSION_MINOR, OPYARD_VERSION_PATCH));
 }
-// C is promised as long as the number of its ABI stands.
+// The C interface is promised as long as the number of its ABI stays.
 void check_version(const opyard_c_plugin& plugin, const std::string& path) {
   if (plugin.abi == OPYARD_C_ABI) return;
   fail(ErrorKind::BadPlugin,

@@ -31,7 +31,7 @@ namespace {
 struct Plugin {
   std::string path;                                 // empty if it was forgotten, see [Fork]
   std::thread::id worker;                           // the thread that loads or unloads it
-  bool ready = false;                               // its blocks have run, and stand
+  bool ready = false;                               // its blocks have run, and are registered
   std::vector<std::unique_ptr<Library>> libraries;  // one a block, in order
   std::vector<std::string> provenances;             // of what the blocks registered
 };

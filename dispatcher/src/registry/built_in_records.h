@@ -40,7 +40,7 @@ const Record& thread_entry_record();
 const Record& observe_record();
 // Tells the watchers, and goes on to what the slot would lead to. registry/observed_call.cpp
 const Record& watch_record();
-// Goes on to what stands there for the interpreter that calls. registry/interpreter_tables.cpp
+// Goes on to what is there for the interpreter that calls. registry/interpreter_tables.cpp
 const Record& per_interpreter_record();
 // Hands the call to the handlers of an interpreter. registry/handlers.cpp
 const Record& handlers_record();
@@ -53,7 +53,7 @@ const Record& dispatcher_record();
 // nothing to most operators fall through, Observe tells the observers. Null for the others.
 const Record* built_in_fallback(DispatchKey key);
 
-// The boxed function of every fallthrough record: goes on below the layer it stands at.
+// The boxed function of every fallthrough record: goes on below the layer it is at.
 void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack);
 
 }  // namespace opyard

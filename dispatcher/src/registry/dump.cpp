@@ -9,7 +9,7 @@
 //   CPU: registered at demo.cpp:13 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]
 //   Autograd[alias] (inactive): …
 //
-// Keys stand in enum order, aliases last; a table stands in priority order, Undefined first.
+// Keys are in enum order, aliases last; a table is in priority order, Undefined first.
 #include "registry/dump.h"
 
 #include <fmt/format.h>

@@ -176,7 +176,7 @@ class Active {
       if (const Record* found = serving(facts, alias)) return {found, "default backend kernel"};
     }
     const bool kernel_below = (facts.below & occupied_).any();
-    // The explicit composite serves no nested tensors, so it does not stand in the way here.
+    // The explicit composite serves no nested tensors, so it hides no kernel here.
     const Record* const nested = serving(facts, K::CompositeImplicitAutogradNestedTensor);
     if (nested != nullptr && !kernel_below) return {nested, "nested kernel"};
     if (const Record* found = serving(facts, K::CompositeImplicitAutograd)) {

@@ -78,7 +78,7 @@ struct Resolved {
   const char* rule;
 };
 
-// The key at which a kernel registered for `at` stands. Raises BadRegistration if none can.
+// The key at which a kernel registered for `at` is stored. Raises BadRegistration if none can.
 DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at);
 
 struct Entry {
@@ -89,7 +89,7 @@ struct Entry {
   std::optional<KnownDefinition> definition;
   std::uint64_t definition_id = 0;  // also the order of definition
   Owner definition_owner = nullptr;
-  // Who else has made the same definition, each another interpreter; it stands until the last is
+  // Who else has made the same definition, each another interpreter; it stays until the last is
   // gone.
   struct Sharer {
     const Interpreter* interpreter;

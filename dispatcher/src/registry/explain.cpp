@@ -1,7 +1,7 @@
 // registry/explain.cpp: following a call without making it.
 //
 // The walk reads the operator's own mask and slots, as a call does; the registry is asked only
-// for the words: by which rule a record stands in a slot, and where it was registered.
+// for the words: by which rule a record is in a slot, and where it was registered.
 #include "opyard/registry/explain.h"
 
 #include <fmt/format.h>

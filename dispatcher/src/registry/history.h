@@ -1,7 +1,7 @@
 // registry/history.h: the registry's memory of its changes, a ring.
 //
 // Everything here is called with the registry's lock held. The ring is made before the first
-// change; from then on writing an event down needs no memory and cannot fail, so it can stand
+// change; from then on writing an event down needs no memory and cannot fail, so it can come
 // behind the point where a change has happened, and in what takes a registration back. Hence texts
 // have a place of fixed size, and longer ones lose their beginning.
 //

@@ -249,7 +249,7 @@ OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
   try {
     implement(to_string(name), std::nullopt, std::move(kernel), false);
   } catch (...) {
-    // The definition alone is not what was asked for. Behind it may stand what a warning handler
+    // The definition alone is not what was asked for. Behind it may be what a warning handler
     // registered here meanwhile; and a handler may have taken back all.
     if (defined < registrations_.size()) {
       registrations_.erase(registrations_.begin() + std::ptrdiff_t(defined));

@@ -8,7 +8,7 @@
 
 namespace opyard {
 
-// A node that was removed keeps its `next`, so that whoever stands on it finds its way on.
+// A node that was removed keeps its `next`, so that a thread that is at it finds the next one.
 struct Listeners::Node {
   const std::uint64_t id;
   const RegistrationListener callbacks;

@@ -27,7 +27,7 @@ constinit std::atomic<std::uint64_t> detail::registry_generation{1};
 
 namespace {
 
-// Where a kernel stands, as people say it.
+// Where a kernel is registered, as people say it.
 std::string place_of(DispatchKey key) {
   return key == DispatchKey::CompositeImplicitAutograd ? "(catch all)" : to_string(key);
 }

@@ -52,7 +52,7 @@ class Trial {
   RegisteredKernel removed_{};
 };
 
-// What stands at each slot that can hold a kernel, as text; the rest is empty.
+// What is in each slot that can hold a kernel, as text; the rest is empty.
 std::vector<std::string> table_of(const Entry& entry, const Common& common) {
   std::vector<std::string> table(std::size_t(kSlotCount), "");
   for (std::size_t slot = 0; slot < table.size(); ++slot) {

@@ -1,4 +1,4 @@
-// schema/accepts.cpp: whether a value may stand for an argument of a type.
+// schema/accepts.cpp: whether a value may be an argument of a type.
 #include <algorithm>
 
 #include "opyard/detail/value/dict_object.h"

@@ -21,7 +21,7 @@ bool is_subtuple(const Type& narrow, const Type& wide) {
                     [](const TypePtr& a, const TypePtr& b) { return is_subtype(*a, *b); });
 }
 
-// An int may stand where a symbolic one is taken; at run time they are the same.
+// An int may be given if a symbolic one is taken; at run time they are the same.
 bool is_symbolic_of(TypeKind narrow, TypeKind wide) {
   return (narrow == TypeKind::Int && wide == TypeKind::SymInt) ||
          (narrow == TypeKind::Float && wide == TypeKind::SymFloat) ||

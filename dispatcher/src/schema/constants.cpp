@@ -8,7 +8,7 @@
 namespace opyard::detail {
 namespace {
 
-// A name that stands for a number where a type knows it.
+// A name that a type knows for a number.
 struct Constant {
   std::string_view name;
   std::int64_t number;

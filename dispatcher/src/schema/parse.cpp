@@ -74,7 +74,7 @@ void check_count(SchemaCursor& cursor, const std::vector<Argument>& list, const 
   cursor.fail_at(cursor.peek().span(), fmt::format("too many {}s; the limit is {}", what, limit));
 }
 
-// The alias sets from `first` on stand on an argument or result of this name.
+// The alias sets from `first` on are on an argument or result of this name.
 void name_marks(SchemaCursor& cursor, std::size_t first, std::string_view owner, bool on_result) {
   for (std::size_t i = first; i < cursor.marks().size(); ++i) {
     cursor.marks()[i].owner = owner;

@@ -1,4 +1,4 @@
-// schema/parse_type.cpp: types, with the alias sets that stand behind them.
+// schema/parse_type.cpp: types, with the alias sets behind them.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // schema/print.cpp: types and schemas as text that parses back to the same.
 //
-// Everything is printed in source order. An alias set stands directly behind the type it
+// Everything is printed in source order. An alias set is directly behind the type it
 // belongs to, so types and alias sets are walked together: `contained` of a set has one entry
 // for each element of the type, and an optional has the sets of what is in it.
 #include "schema/print.h"
@@ -154,7 +154,7 @@ void print_arguments(std::string& out, const Schema& schema) {
   out += ')';
 }
 
-// One result stands without parentheses, unless it is a type that begins with one: those
+// One result is written without parentheses, unless it is a type that begins with one: those
 // would be taken for the parentheses of several results.
 void print_results(std::string& out, const Schema& schema) {
   if (schema.variadic_results) {

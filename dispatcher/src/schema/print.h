@@ -10,7 +10,7 @@
 
 namespace opyard::detail {
 
-// Appends "(a! -> b|c)", "!" for an anonymous write set, and nothing if no sets stand.
+// Appends "(a! -> b|c)", "!" for an anonymous write set, and nothing without sets.
 void print_sets(std::string& out, const AliasInfo& alias);
 
 // Appends the text in double quotes, with escapes.

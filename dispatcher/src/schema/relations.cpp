@@ -31,13 +31,13 @@ Sets all_sets(const Argument& argument) {
   return sets;
 }
 
-// A value that stands on an argument or result, or somewhere inside it.
+// A value that is an argument or result, or somewhere inside it.
 struct Part {
   const Type* type;
   Sets sets;  // when the call ends
 };
 
-// What is inside a value, at any depth. What stands there without a set of its own is in the
+// What is inside a value, at any depth. What is there without a set of its own is in the
 // wildcard set: the schema promises nothing for it.
 void collect_inside(const Type& type, const AliasInfo* alias, std::vector<Part>& parts) {
   if (type.kind() == TypeKind::Optional) return collect_inside(type.element(), alias, parts);

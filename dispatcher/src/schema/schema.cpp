@@ -15,7 +15,7 @@ bool writes(const AliasInfo& alias) {
 
 using Sets = std::unordered_set<std::string_view>;
 
-// Every set that stands on a type or inside it when the call ends.
+// Every set that is on a type or inside it when the call ends.
 void collect_sets(const AliasInfo& alias, Sets& sets) {
   sets.insert(alias.after.begin(), alias.after.end());
   for (const AliasInfo& inner : alias.contained) collect_sets(inner, sets);

@@ -33,7 +33,7 @@ bool is_symbolic(TypeKind kind) {
   return kind == TypeKind::SymInt || kind == TypeKind::SymFloat || kind == TypeKind::SymBool;
 }
 
-// A total order of types, in which the members of a union stand: base types as in types.def,
+// A total order of types, in which the members of a union are listed: base types as in types.def,
 // then compound ones by kind, name, size hint and elements.
 std::strong_ordering compare(const Type& a, const Type& b) {
   if (&a == &b) return std::strong_ordering::equal;

@@ -1,6 +1,6 @@
 // schema/type_of.cpp: types of values, from the inside out.
 //
-// A container is looked at once, also where it stands in many places; while it is being looked at
+// A container is looked at once, even if many others hold it; while it is being looked at
 // its type is Any. So containers that hold each other or share their elements take no longer than
 // others. (Any is also what lies below kDepth, if it is reached first.)
 #include "opyard/schema/type_of.h"

@@ -2,8 +2,8 @@
 //
 // [Index] Up to kFew entries are found by looking at each. Beyond that there is an index: an open
 // table of positions, at most half full, searched from the hash onwards to the first free place.
-// Entries are never moved while it stands; an erased entry stays as a gap, over which searches go
-// on. When there is no room for one more entry the gaps are closed and the index is made anew.
+// Entries are never moved while the dict lives; an erased entry stays as a gap, over which searches
+// go on. When there is no room for one more entry the gaps are closed and the index is made anew.
 #include "opyard/detail/value/dict_object.h"
 
 #include <fmt/format.h>

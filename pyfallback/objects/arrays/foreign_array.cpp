@@ -105,7 +105,7 @@ OPYARD_COLD ForeignKind find_kind(Runtime& runtime, PyTypeObject* type) {
 
 // ---- arrays as tensors ----
 
-// The exception that a producer raised, as what stands in the way of a conversion: a BufferError
+// The exception that a producer raised, as what prevents a conversion: a BufferError
 // says that. Any other leaves as itself.
 [[noreturn]] OPYARD_COLD void refuse_by_exception(Runtime& runtime, const char* whose) {
   if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) throw_python_error(runtime);

@@ -1,7 +1,7 @@
 // objects/tensor/dlpack_table.cpp: what other libraries call to take our tensors, and to make some.
 //
 // The functions get objects as void pointers, and the table is found by whoever asks a type for it;
-// so an object is not believed to be a tensor before it was looked at. What stands in the way of an
+// so an object is not believed to be a tensor before it was looked at. What prevents an
 // export is a BufferError, as for __dlpack__.
 #include "objects/tensor/dlpack_table.h"
 

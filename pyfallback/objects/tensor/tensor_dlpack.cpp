@@ -100,7 +100,7 @@ Owned export_tensor(PyObject* self, const ExportRequest& request) {
 
 }  // namespace
 
-// Whatever stands in the way of an export is a BufferError, as the protocol has it.
+// Whatever prevents an export is a BufferError, as the protocol has it.
 PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   return entry_from_python([&]() -> PyObject* {
     static const char* const names[] = {"stream", "max_version", "dl_device", "copy", nullptr};

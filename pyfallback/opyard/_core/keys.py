@@ -59,7 +59,7 @@ def refresh_names() -> None:
 
 
 class LayerGap(str, Enum):
-    """Between which layers a named one may stand. Each gap has room for two, the first below."""
+    """Between which layers a named one may be. Each gap has room for two, the first below."""
 
     AboveBackendSelect = "AboveBackendSelect"
     AboveADInplaceOrView = "AboveADInplaceOrView"
@@ -127,7 +127,7 @@ def rename_backend(key: "str | int", name: str) -> DispatchKey:
 def register_layer(name: str, gap: "str | LayerGap") -> DispatchKey:
     """Takes a free layer of a gap and names it; gives its key.
 
-    `gap` says which layers it stands above: "AboveBackendSelect", "AboveADInplaceOrView",
+    `gap` says which layers it is above: "AboveBackendSelect", "AboveADInplaceOrView",
     "AboveAutograd" or "OnTop". A layer without a kernel for an operator falls through. Raises
     ValueError for another gap and as register_backend(), RuntimeError if both layers of the gap
     are taken.

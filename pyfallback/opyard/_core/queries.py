@@ -92,7 +92,7 @@ def dangling() -> list[str]:
 
 
 class ComputedKernel:
-    """What stands at one key of an operator, to be called there whatever keys arguments carry.
+    """The kernel at one key of an operator, to be called there whatever keys arguments carry.
 
     It looks the kernel up at each call, so it follows registrations. Calls raise RuntimeError
     if the definition was taken back. Made by computed_kernel().

@@ -168,7 +168,7 @@ def has_kernel_for_any(op: "_C.OpOverload", keys: object) -> bool:
 
 def decompose(op: "_C.OpOverload", /, *args: Any, **kwargs: Any) -> Any:
     """Calls the operator's kernel of CompositeImplicitAutograd, made of calls of other operators,
-    whatever stands at the keys of the arguments. NotImplemented if it has none.
+    whatever is registered at the keys of the arguments. NotImplemented if it has none.
 
     Raises NotImplementedError if a kernel at CompositeExplicitAutograd covers it at every key.
     """

@@ -19,7 +19,7 @@ class Survivor:
     `kind` is "call" (a kernel that calls still under way may be running), "handle" (typed handles
     in C++ may be left of an operator, and raise until it is defined again) or "registration"
     (another library's kernel for an operator that the plugin had defined). `name` is the operator,
-    `key` where a registration stands, `provenance` where the kernel came from; "" if there is
+    `key` of a registration, `provenance` where the kernel came from; "" if there is
     none.
     """
 

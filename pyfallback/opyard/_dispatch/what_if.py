@@ -65,7 +65,7 @@ def what_if(
     `remove` the key's active kernel would be taken back instead. Nothing is registered, and calls
     notice nothing. Raises LookupError for an operator that has neither definition nor kernels and
     for a key that does not exist, RuntimeError for a key that can hold no kernel, and ValueError
-    for a removal if nothing stands at the key, or together with `fallthrough`.
+    for a removal if nothing is registered at the key, or together with `fallthrough`.
     """
     if fallthrough and remove:
         raise ValueError("what_if() takes fallthrough or remove, not both")

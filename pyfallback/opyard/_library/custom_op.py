@@ -1,7 +1,7 @@
 """custom_op(): an operator made of one Python function. opyard.library has the names.
 
 [Parts] A definition and its kernels are two libraries, so that the kernels can be exchanged under a
-definition that stands:
+definition that stays:
 
     _definition   the schema, with tags and the function's docstring
     _kernels      CompositeExplicitAutograd, or a key for each device type: the functions themselves

@@ -1,8 +1,8 @@
 """Fake kernels: what an operator gives for tensors without elements. opyard.library has the names.
 
-A fake kernel stands at the key Meta and is called with meta tensors. It computes sizes, dtypes and
-devices, and reads no elements. Where a size depends on elements, get_ctx().new_dynamic_size() gives
-a number that is not known: a SymInt.
+A fake kernel is registered at the key Meta and is called with meta tensors. It computes sizes,
+dtypes and devices, and reads no elements. If a size depends on elements,
+get_ctx().new_dynamic_size() gives a number that is not known: a SymInt.
 """
 
 import itertools

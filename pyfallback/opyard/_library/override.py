@@ -141,7 +141,7 @@ class override:
         _ops.note(self.remove)
 
     def _is_as(self, other: "override") -> bool:
-        """Whether this one stands, and `other` is for the same places."""
+        """Whether this one is registered, and `other` is for the same places."""
         return self._state == "live" and (
             (self.operators, self.dispatch_keys, self.name)
             == (other.operators, other.dispatch_keys, other.name)

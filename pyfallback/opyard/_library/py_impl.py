@@ -46,7 +46,7 @@ class _Rule:
         self._former = _C.set_class_rule(op, cls, function)
 
     def reset(self) -> None:
-        # Another one may have come on top: then that one's former is what stands below it.
+        # Another one may have come on top: then that one's former is what is below it.
         current = _C.set_class_rule(self._op, self._cls, self._former)
         if current is not self._function:
             _C.set_class_rule(self._op, self._cls, current)
@@ -204,9 +204,9 @@ def resolve_key(op: object, key: "str | int") -> DispatchKey:
 
 def get_dispatch(op: "_C.OpOverload", key: int) -> "Callable | int":
     """What the Python dispatcher runs for an operator at a key: the Python function that is
-    registered for it, else the key, for the kernel that stands there.
+    registered for it, else the key, for the kernel that is registered there.
 
-    It is asked once; the answer is kept until a registration changes what stands at the key. While
+    It is asked once; the answer is kept until a registration changes what is at the key. While
     it runs the Python dispatcher is off.
     """
     function = _C.python_function(op, key)

@@ -176,7 +176,7 @@ class OPYARD_API CFunction {
   // The C types: the return value's letter, then one for each parameter; see detail::letter_of().
   const std::string& letters() const noexcept;
 
-  // Lets the function stand for ever; this object keeps its address.
+  // Keeps the function for ever; this object keeps its address.
   void keep() noexcept;
 
  private:

@@ -7,7 +7,7 @@
 //   fail_as("demo.QuotaError", "no room for 7 more");
 //   catch (const Error& error) { if (class_name_of(error) == "demo.QuotaError") … }
 //
-// If no language knows the name, it stands in front of the text of an error of kind Foreign.
+// If no language knows the name, it begins the text of an error of kind Foreign.
 //
 // Depends on: base/error.h.
 #pragma once

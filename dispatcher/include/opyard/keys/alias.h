@@ -24,7 +24,7 @@ OPYARD_API DispatchKeySet backend_keys_of_autograd(DispatchKey autograd);
 // AutogradNestedTensor. Raises BadValue for a key that is no backend key.
 OPYARD_API DispatchKey autograd_key_of(DispatchKey backend_key);
 
-// All keys at which a backend's own kernels stand: Dense, Quantized and Sparse on every backend.
+// All keys at which a backend's own kernels are: Dense, Quantized and Sparse on every backend.
 OPYARD_API DispatchKeySet backend_keys();
 
 }  // namespace opyard

@@ -9,7 +9,7 @@
 //   }
 //   OPYARD_C_LIBRARY(demo, register_demo)
 //
-// More blocks than one stand in an array:
+// Several blocks are given as an array:
 //
 //   static const opyard_block blocks[] = {
 //       {sizeof(opyard_block), OPYARD_DEFINE, "demo", NULL, register_demo, __FILE__, __LINE__},
@@ -56,10 +56,10 @@ typedef struct opyard_block {
   size_t bytes;            // sizeof(opyard_block)
   int kind;                // an opyard_library_kind
   const char* name_space;  // "demo"
-  const char* key;         // with OPYARD_IMPLEMENT: where kernels stand that name no key; or null
+  const char* key;         // with OPYARD_IMPLEMENT: the key of kernels that name none; or null
   // Registers what the library has, and gives OPYARD_OK or what failed; or null.
   int (*run)(opyard_library* library);
-  const char* file;  // where the block stands, for people; or null
+  const char* file;  // where the block is written, for people; or null
   int line;
 } opyard_block;
 

@@ -35,7 +35,7 @@ struct Survivor {
   };
   Kind kind = Kind::Call;
   std::string name;        // of the operator; empty for a Call
-  std::string key;         // where a Registration stands: "CPU", "Autograd[alias]"
+  std::string key;         // where a Registration is: "CPU", "Autograd[alias]"
   std::string provenance;  // "registered at demo.cpp:12"; empty for a Handle
 };
 

@@ -10,16 +10,16 @@
 // A C++ function that takes a DispatchKeySet first receives the set its call was dispatched
 // with, and the parameter is no part of the operator's signature.
 //
-// [Plain functions] One that takes no key set stands in its record as it is, and is called with two
+// [Plain functions] One that takes no key set is in its record as it is, and is called with two
 // arguments more than it has: context and key set, which come last. x86-64 and AArch64 pass
 // arguments from the left and let the caller clear them away, so it does not notice. The language
-// does not promise that; elsewhere a thunk stands in between. It would cost 2 ns in a call of 12
+// does not promise that; elsewhere a thunk comes in between. It would cost 2 ns in a call of 12
 // if the result is returned in memory, as a Tensor is, since GCC makes no jump of such a call:
 // run the bench row typed_counted before undoing this.
 //
 // [Lasting functions] A function, with a key set or without, uses nothing that could be freed while
 // it runs: its code stays mapped, and the context of its thunk is its address. So a call has left
-// the table before it begins, and is a jump: the store that says so would otherwise stand between
+// the table before it begins, and is a jump: the store that says so would otherwise come between
 // the lock instructions of kernel and caller, and cost 2.8 ns of 14.
 //
 // Depends on: registry/types.h, registry/record.h, registry/operator.h, interpreter/gil.h.
@@ -205,7 +205,7 @@ struct CallableOf<R (C::*)(A...) noexcept> : CallableOf<R (*)(A...)> {};
 template <typename R, typename... A>
 struct CallableOf<R (*)(A...) noexcept> : CallableOf<R (*)(A...)> {};
 
-// The typed functions that stand in a record, by how the callable is reached.
+// The typed functions that a record stores, by how the callable is reached.
 template <typename F, typename Shape>
 struct ThunkOf;
 template <typename F, typename R, typename... A>

@@ -74,7 +74,7 @@ class OPYARD_API Library {
   // A kernel for every operator at the library's key. Only in the namespace "_".
   void fallback(Kernel kernel);
 
-  // Says where the registrations that follow stand ("demo.py:12"); for callers in other
+  // Says where the registrations that follow are ("demo.py:12"); for callers in other
   // languages.
   void set_place(std::string place) { place_ = std::move(place); }
 

@@ -96,7 +96,7 @@ class OPYARD_API Operator {
   void call_boxed(Stack& stack) const;
   // Like call_boxed from the given set on; looks neither at the arguments nor at the thread.
   void redispatch_boxed(DispatchKeySet keys, Stack& stack) const;
-  // Calls what stands at one runtime key, whatever keys the arguments carry; the kernel gets the
+  // Calls the kernel at one runtime key, whatever keys the arguments carry; the kernel gets the
   // call's set cut down to that key and those below it. Raises BadValue for what is no runtime key.
   void call_boxed_at(DispatchKey key, Stack& stack) const;
   // For callers whose arguments were made from this schema.

@@ -29,9 +29,9 @@ class OPYARD_API Registration {
   // Takes the registration back now; once is enough. Does nothing if it was replaced by a
   // later one of the same library.
   void undo() noexcept;
-  // Whether it stands: neither undone nor replaced by a later one of the same library.
+  // Whether it is in force: neither undone nor replaced by a later one of the same library.
   bool stands() const noexcept;
-  // Lets it stand for ever.
+  // Keeps it for ever.
   void keep() noexcept { id_ = 0; }
 
   explicit operator bool() const noexcept { return id_ != 0; }

@@ -12,7 +12,7 @@
 //   3   CompositeExplicitAutograd
 //   4   CompositeImplicitAutogradNestedTensor
 //   5   CompositeImplicitAutograd, unless a kernel for the backend or an explicit composite
-//       stands below an autograd key; AutogradOther with both is ambiguous
+//       is below an autograd key; AutogradOther with both is ambiguous
 //   6   Autograd
 //   7   BatchedDecomposition
 //   8   the fallback of the key
@@ -23,7 +23,7 @@
 // none that does, the order above goes on without it. A thread that is in no interpreter sees the
 // kernels of all that live. What is asked here without naming an interpreter is answered as calls
 // of the thread that asks would go. In the same way interpreters can define one operator together,
-// with one schema: it stands until the last of them takes it back.
+// with one schema: it stays until the last of them unregisters it.
 //
 // Every function may be called on any thread; writers take one lock and hold it while no
 // code of a user runs. A function that throws has changed nothing.
@@ -139,7 +139,7 @@ class OPYARD_API Registry {
 
   // The operator if it is defined, else null.
   const Operator* find(const OperatorName& name) const;
-  // Raises NotFound, and says so where kernels stand but no definition.
+  // Raises NotFound, and says so if there are kernels but no definition.
   const Operator& require(const OperatorName& name) const;
   const Operator& require(std::string_view name) const;
 

@@ -15,7 +15,7 @@
 namespace opyard {
 
 enum class WhatIf {
-  Kernel,       // a kernel is registered at the key, on top of those that stand there
+  Kernel,       // a kernel is registered at the key, on top of those that are there
   Fallthrough,  // the same, and it is Kernel::fallthrough()
   Removal,      // the key's active kernel is taken back
 };

@@ -23,7 +23,7 @@
 // on.
 //
 // What parses is also checked: a default value fits its type, no two arguments have one name,
-// "*" stands once and something follows it, no required argument stands behind a defaulted
+// "*" is written once and something follows it, no required argument is behind a defaulted
 // one, and the alias sets do not contradict each other: what one argument writes, no other of
 // the same set only reads, and no result is marked as written unless an argument is.
 //

@@ -29,19 +29,19 @@ OPYARD_API const Argument& at(const Schema& schema, Place place);
 
 // The value at the place is written to: its own set or one inside it is a write set.
 OPYARD_API bool is_mutable(const Schema& schema, Place place);
-// An alias set stands on the value or inside it.
+// An alias set is on the value or inside it.
 OPYARD_API bool is_aliasing(const Schema& schema, Place place);
 // The two values may be the same object after the call: they share a set (their sets behind
 // the arrow, if there is one), and their types allow it. An int is never shared.
 OPYARD_API bool may_alias(const Schema& schema, Place a, Place b);
 // Something inside `container`, at any depth, may be `content` or something inside that. What
-// stands in a container without a set of its own is in the wildcard set, as what is marked
+// is in a container without a set of its own is in the wildcard set, as what is marked
 // (a -> *) is after the call: the schema promises nothing for it.
 OPYARD_API bool may_contain(const Schema& schema, Place container, Place content);
 // They may alias, or one may contain the other or something of the other.
 OPYARD_API bool may_contain_alias(const Schema& schema, Place a, Place b);
 
-// An alias set stands somewhere in the schema.
+// An alias set is somewhere in the schema.
 OPYARD_API bool has_alias_sets(const Schema& schema);
 // Arguments that take a result: keyword-only and written to.
 OPYARD_API std::size_t out_argument_count(const Schema& schema);
@@ -60,7 +60,7 @@ OPYARD_API bool is_subtype(const Type& narrow, const Type& wide);
 enum class Callers { All, ByName };
 
 // Why a call that is written for `old` may fail, or be read otherwise, with `fresh`, as a sentence;
-// nothing if none is. The old arguments must stand in front under their names (for
+// nothing if none is. The old arguments must come first under their names (for
 // Callers::ByName the positional ones only), types of arguments may widen, types of results may
 // narrow, defaults and alias sets stay as they are, and every further argument has a default.
 OPYARD_API std::optional<std::string> why_not_backward_compatible(const Schema& fresh,

@@ -47,7 +47,7 @@ struct AliasInfo {
   std::vector<std::string> after;    // equal to `before` if no arrow was written
   std::vector<AliasInfo> contained;  // one for each element type, where any of them has sets
 
-  // Sets stand here, not only in `contained`.
+  // Sets are here, not only in `contained`.
   bool has_sets() const { return !before.empty() || !after.empty(); }
   bool operator==(const AliasInfo&) const = default;
 };
@@ -59,7 +59,7 @@ struct Argument {
   bool keyword_only = false;
   Rare<AliasInfo> alias;
 
-  // A write set stands on the type or inside it.
+  // A write set is on the type or inside it.
   OPYARD_API bool is_write() const;
   // Takes the result of the call: keyword-only and written to.
   bool is_out() const { return keyword_only && is_write(); }

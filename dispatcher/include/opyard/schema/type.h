@@ -89,7 +89,7 @@ OPYARD_API TypePtr runtime_type(const Type& type, Symbolic symbolic = Symbolic::
 // The name of that type: "int" for ScalarType, "int[]" for SymInt[2], "number" for Scalar.
 OPYARD_API std::string runtime_text(const Type& type);
 
-// Whether a value may stand for an argument of this type on a boxed call. None is accepted
+// Whether a value may be an argument of this type on a boxed call. None is accepted
 // for an optional, and for a Tensor as the undefined one (not as an element of a Tensor[]). A
 // Scalar is a bool, int, float or complex number; nothing else is converted: an int is no float. A
 // type variable and Any accept every value. A class or enum is known by its registered name. Types

@@ -28,7 +28,7 @@
 
 namespace opyard {
 
-// Where a mode stands, outermost first.
+// Where a mode is, outermost first.
 enum class ModePlace : std::uint8_t { Fake, Proxy, Functional, User };
 
 class OPYARD_API Mode final : public Counted {

@@ -1,7 +1,7 @@
 // opyard/value/deep_copy.h: values that share nothing with the ones they were copied from.
 //
 // Lists, dicts and tuples are copied with what is in them, a tensor with its memory: tensors
-// that are views of one memory become views of one copy. What stands in several places, or inside
+// that are views of one memory become views of one copy. What is in several containers, or inside
 // itself, is copied once, and the copies are joined in the same way. What cannot change is shared.
 //
 // Depends on: value/value.h.

@@ -16,8 +16,8 @@
 
 namespace opyard {
 
-// Between which layers a named one may stand. Each gap has room for two; the one that is named
-// first stands below.
+// Between which layers a named one may be. Each gap has room for two; the one that is named
+// first is below.
 enum class LayerGap { AboveBackendSelect, AboveADInplaceOrView, AboveAutograd, OnTop };
 
 // Takes a free backend and names it. Devices are called the same in lower case: "npu:0".

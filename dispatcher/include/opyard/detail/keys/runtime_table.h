@@ -1,6 +1,6 @@
 // opyard/detail/keys/runtime_table.h: from a key set to a slot number in constant time.
 //
-// Every operator has one table. Its slots stand in priority order, the layers by position; a
+// Every operator has one table. Its slots are in priority order, the layers by position; a
 // per-backend layer owns 17 slots, one for "no backend" (which is served as Undefined) and one a
 // backend. Dense comes first, so that its slots need no offset; its "no backend" is Undefined's
 // own.
@@ -112,7 +112,7 @@ namespace detail {
 static_assert(runtime_index(DispatchKey::CPU) == 1 && runtime_index(DispatchKeySet()) == 0,
               "the row of Dense is the first, and slot 0 is Undefined's");
 
-// The key whose kernel stands in a slot.
+// The key whose kernel is in a slot.
 constexpr DispatchKey key_of_slot(unsigned slot) { return detail::kRuntimeLayout.keys[slot]; }
 
 // The slot of a runtime key. Raises BadValue for layers that are per backend and for aliases.

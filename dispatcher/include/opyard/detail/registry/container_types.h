@@ -49,7 +49,7 @@ std::vector<T> unboxed_items(const Value& value) {
   return items;
 }
 
-// Shared by all that stand for T[].
+// Shared by all types that are a T[].
 template <typename T>
 struct ListArgument {
   static constexpr bool carries_keys = kItemCarriesKeys<T>;

@@ -84,7 +84,7 @@ class TypedOperator<R(A...)> {
                                                              std::uint32_t outer,
                                                              A&&... arguments) {
     const Record* found;
-    // Where a layer stands above the kernel, it takes the key set as a rule.
+    // If a layer is above the kernel, it takes the key set as a rule.
     if (detail::is_dense(keys)) {
       found = &op.dense_record(keys);
     } else {
