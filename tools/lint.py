@@ -438,7 +438,7 @@ def check_comments() -> Iterator[str]:
             comment = line.strip()
             is_table_or_code = "   " in comment
             if comment.startswith("//") and not is_table_or_code and "://" not in comment:
-                yield f"{path}:{number}: a comment of {len(line)} columns; it has {LONGEST_LINE}"
+                yield f"{path}:{number}: a comment of {len(line)} columns, of {LONGEST_LINE}"
 
 
 def check_inner_headers() -> Iterator[str]:

@@ -135,8 +135,8 @@ def register_fake(
         def _(x):
             return opyard.ops.aten.empty_like(x)
 
-    The kernel is registered at the key Meta. It ends with `lib`; without one it stays, or belongs to
-    what custom_op() made. While it runs, get_ctx() gives sizes that depend on elements.
+    The kernel is registered at the key Meta. It ends with `lib`; without one it stays, or
+    belongs to what custom_op() made. While it runs, get_ctx() gives sizes that depend on elements.
 
     Raises ValueError for what is no operator, LookupError for one that is not defined, RuntimeError
     for an operator that has a Meta implementation or a kernel at CompositeImplicitAutograd, unless

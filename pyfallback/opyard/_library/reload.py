@@ -19,8 +19,8 @@ make again are removed at its end.
 
 [Run] A run is one execution of the module's code, or of a cell. While it lasts, what is registered
 again replaces the former registration, so that calls always find one or the other. When it ends,
-what was not registered again is unregistered: then the library holds what this run registered, and nothing else,
-also where the run failed half-way. A run ends when its code object goes away, in IPython after the
+what was not registered again is unregistered: then the library holds what this run registered and
+nothing else, even if the run failed half-way. A run ends when its code object goes away, in IPython after the
 cell, and at the latest when the next one begins. The traceback of an error keeps the code for a
 while.
 """
