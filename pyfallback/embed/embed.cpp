@@ -5,7 +5,7 @@
 // ends it; programs may then let go of it anywhere.
 //
 // [Lock] Beginning and ending take one lock of the process, since CPython 3.12 fails now and then
-// where two threads do it at once. It is the one lock of ours under which a GIL is taken, so nobody
+// where two threads do it at once. It is the one lock of ours under which a GIL is taken, so no one
 // may come to it from inside an interpreter, and none of our other locks is taken before it.
 #include "opyard/embed.h"
 
@@ -260,7 +260,7 @@ void* make_interpreter(const PythonLibrary& python, Gil gil, std::string& failur
 // Ends the interpreter whose thread state is the current one.
 void finish_interpreter(const PythonLibrary& python, void* state) {
   if (python.can_isolate()) return python.Py_EndInterpreter(state);
-  // There the GIL is held afterwards, by nobody.
+  // There the GIL is held afterwards, by no one.
   void* const main_state = python.PyThreadState_New(python.PyInterpreterState_Main());
   python.Py_EndInterpreter(state);
   python.PyThreadState_Swap(main_state);

@@ -55,7 +55,7 @@ std::string describe_handler(const void* who) {
                      reinterpret_cast<PyTypeObject*>(answer.type.get())->tp_name);
 }
 
-// No keyword arguments, as an empty dictionary that nobody else holds: the one of the calls before,
+// No keyword arguments, as an empty dictionary that no one else holds: the one of the calls before,
 // unless a handler kept it or wrote to it. A dictionary for each call would cost more (bench row
 // subclass).
 Owned no_kwargs(Runtime& runtime) {
@@ -99,7 +99,7 @@ enum Kept { kRaw, kFunction, kTypes };
 
 PyObject* kept_item(PyObject* kept, Kept item) { return PyTuple_GET_ITEM(kept, item); }
 
-// Whether an attribute under that name is a tuple as make_kept() makes them: whoever writes the
+// Whether an attribute under that name is a tuple as make_kept() makes them: code that writes the
 // class can put anything there, such as what was copied from another class.
 bool is_kept(PyObject* attribute) {
   if (!PyTuple_CheckExact(attribute) || PyTuple_GET_SIZE(attribute) != 3) return false;

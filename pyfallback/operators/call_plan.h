@@ -5,7 +5,7 @@
 // arguments straight onto the stack, and builds no dictionary and no tuple.
 //
 // Where the arguments do not fit, the failure is found once, as a ArgumentMismatch, and put into
-// words only where nobody takes the call: looking a second time may run an __index__ that answers
+// words only where no one takes the call: looking a second time may run an __index__ that answers
 // otherwise. The texts are kept to the letter, since people match on them.
 //
 // Depends on: operators/direct_call.h, objects/arrays/foreign_array.h, registry/operator.h,

@@ -41,7 +41,7 @@ Owned overload_of(PacketObject& packet, const Operator& op) {
   return fresh;
 }
 
-// Brings `overloads` up to date, by a new tuple: whoever walks over the former one holds it.
+// Brings `overloads` up to date, by a new tuple: code that walks over the former one holds it.
 void refresh(PacketObject& packet) {
   const std::uint64_t generation = Registry::generation();
   if (packet.generation == generation) return;

@@ -55,7 +55,7 @@ void call_with(const Callback& callback, const Owned& argument) {
 }
 
 void call_and_report(const Callback& callback, const Operator& op) {
-  // Whoever ends or puts back a registration may have an exception on its way.
+  // Code that ends or puts back a registration may have an exception on its way.
   PyObject* const former = take_exception();
   try {
     call_with(callback, overload_object(callback.runtime(), op));

@@ -1,6 +1,6 @@
 // runtime/drop_list.h: references that were let go if no GIL was held.
 //
-// No destructor takes a GIL: whoever drops the last C++ owner of a Python object on a thread
+// No destructor takes a GIL: code that drops the last C++ owner of a Python object on a thread
 // without it puts the reference here. The list is emptied where the next call returns to Python,
 // and by a pending call of the main thread. Once the gate is closed nothing is touched any more.
 //

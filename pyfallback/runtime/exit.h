@@ -5,7 +5,7 @@
 //
 // [Exit] While Python ends, CPython ends every other thread that waits for the GIL, by forced
 // unwinding. On its way out of C++ that would run destructors that drop Python references, of
-// which the thread no longer holds the GIL, and meet some that may not throw. So whoever may
+// which the thread no longer holds the GIL, and meet some that may not throw. So code that may
 // wait for the GIL catches it where it starts, and the thread sleeps for ever, as it does
 // under CPython 3.14. It holds no lock of ours then: none is held while a GIL is taken.
 //

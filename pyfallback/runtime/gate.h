@@ -32,10 +32,10 @@ class Gate {
 
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
 
-  // Turns away whoever comes from now on. Never waits.
+  // Turns away all who come from now on. Never waits.
   void close() noexcept { closed_.store(true, std::memory_order_seq_cst); }
 
-  // Waits until nobody is between enter() and leave(). Without the GIL, since that is what
+  // Waits until no one is between enter() and leave(). Without the GIL, since that is what
   // they wait for.
   void wait_until_quiet() const noexcept { wait_for_none(entering_); }
   // Waits until the last guest has left. Without the GIL.

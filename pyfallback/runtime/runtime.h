@@ -119,7 +119,7 @@ struct Runtime {
   PyObject* handler_name = nullptr;
   PyObject* disabled_dispatch = nullptr;
   PyObject* kept_name = nullptr;
-  // The dictionary that handlers get for no keyword arguments, while nobody else holds it.
+  // The dictionary that handlers get for no keyword arguments, while no one else holds it.
   PyObject* empty_kwargs = nullptr;
   // A cache of that attribute by the class's address: borrowed, and valid while the type has this
   // version.
@@ -132,7 +132,7 @@ struct Runtime {
   KeptHandler kept_handlers[kKeptHandlers];
   // The name "__del__".
   PyObject* del_name = nullptr;
-  // A class that nobody else looks anything up on, and how often its tag was found gone: where
+  // A class that no one else looks anything up on, and how often its tag was found gone: where
   // CPython counts anew. See type_version().
   PyTypeObject* counted_type = nullptr;
   std::uint64_t counted_anew = 0;

@@ -16,7 +16,7 @@
 
 namespace opyard::detail {
 
-// Whether memory comes from malloc and nobody counts it; base/alloc.cpp.
+// Whether memory comes from malloc and no one counts it; base/alloc.cpp.
 extern constinit std::atomic<bool> memory_is_plain;
 
 // One for each thread and class. All blocks have the same size, and malloc's alignment.

@@ -1,10 +1,10 @@
 // base/private_copy.cpp: a copy of a file, made through descriptors, and the removal of those left behind.
 //
 // [Left behind] A process that is ended while it has a copy cannot remove it. Each copy is
-// therefore locked (flock) by who made it, and the lock ends with the process. Before a copy is
-// made those of the same original in the same folder that no one locks are removed. Between making
-// a file and locking it another process may take it for one left behind: who then finds its file
-// without a name makes another.
+// therefore locked (flock) by the process that made it, and the lock ends with the process. Before
+// a copy is made those of the same original in the same folder that no one locks are removed.
+// Between making a file and locking it another process may take it for one left behind: who then
+// finds its file without a name makes another.
 #include "base/private_copy.h"
 
 #include <fcntl.h>

@@ -11,8 +11,8 @@
 namespace opyard {
 
 // Beside the original if possible, so that what the copy finds relative to itself is found; else in
-// the folder for temporary files. Whoever dies with one leaves the file; the next to make a copy of
-// the same original there removes it. Raises BadPlugin.
+// the folder for temporary files. A process that dies with one leaves the file; the next to make a
+// copy of the same original there removes it. Raises BadPlugin.
 class PrivateCopy {
  public:
   explicit PrivateCopy(const std::string& original);

@@ -9,7 +9,7 @@
 
 namespace opyard::detail {
 
-// Whether a border call on this thread failed and nobody has taken its error since. One load: C
+// Whether a border call on this thread failed and no one has taken its error since. One load: C
 // functions whose result is their return value are asked after every call.
 extern __thread bool thread_has_failed __attribute__((tls_model("initial-exec")));
 

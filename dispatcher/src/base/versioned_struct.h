@@ -1,7 +1,7 @@
 // base/versioned_struct.h: structs of C programs that were compiled with another version of the headers.
 //
 // Such a struct begins with its size. What an older program does not know counts as zero; what a
-// later one has beyond must be zero, since nobody here would do what it asks for.
+// later one has beyond must be zero, since no one here would do what it asks for.
 //
 // Depends on: base/error.h.
 #pragma once

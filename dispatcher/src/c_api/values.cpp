@@ -9,7 +9,7 @@
 namespace opyard::c_api {
 namespace {
 
-// What tells a value that nobody counts; see value/value.h.
+// What tells a value that no one counts; see value/value.h.
 constexpr std::uint64_t kBorrowed = 2;
 
 const std::vector<Value>& items_of(const Value& value) {

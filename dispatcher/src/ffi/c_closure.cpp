@@ -6,7 +6,7 @@
 // ffi/entry_points.h.
 //
 // [Steps] 1. The arguments become values on a stack. 2. The operator is called. 3. Its results are
-// made ready for the out-pointers or the return value. 4. What was borrowed is looked at: nobody
+// made ready for the out-pointers or the return value. 4. What was borrowed is looked at: no one
 // may hold it any more. 5. The results are written: all of them or, where anything failed, none. 6.
 // A failure becomes a status, or a NaN, 0 or false; the error is kept for the thread. Nothing is
 // thrown past the C frames that called, but for the unwinding of a thread that is being ended.
@@ -271,7 +271,7 @@ const std::string& CFunction::letters() const noexcept { return state_->signatur
 
 void CFunction::keep() noexcept {
   if (!std::exchange(owned_, false)) return;
-  static std::atomic<State*> kept{nullptr};  // reachable, so that nobody takes them for lost
+  static std::atomic<State*> kept{nullptr};  // reachable, so that no one takes them for lost
   state_->next_kept = kept.load(std::memory_order_relaxed);
   while (!kept.compare_exchange_weak(state_->next_kept, state_, std::memory_order_relaxed)) {
   }

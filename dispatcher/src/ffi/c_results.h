@@ -13,7 +13,7 @@
 
 namespace opyard::ffi {
 
-// The places that out-pointers lead to. What the function handed over and nobody took is given back
+// The places that out-pointers lead to. What the function handed over and no one took is given back
 // at the end. Only for a function that does not return its result.
 class OutPlaces {
  public:

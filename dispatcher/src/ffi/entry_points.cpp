@@ -1,7 +1,7 @@
 // ffi/entry_points.cpp: C functions that wait for a meaning.
 //
 // A handler and its context are written before anybody knows the function's address, and again when
-// nobody may call it any more: so calls read them without a lock. Functions are taken in turn, so
+// no one may call it any more: so calls read them without a lock. Functions are taken in turn, so
 // that one which was given back stays without a meaning for as long as possible.
 #include "ffi/entry_points.h"
 

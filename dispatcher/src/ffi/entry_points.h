@@ -2,7 +2,7 @@
 //
 // A closure of libffi costs 10 ns before anything of ours runs (bench row closure). These are
 // compiled in: each takes all the registers that can hold arguments and passes them to a handler
-// with a context of its own. There are a few dozen; whoever finds none left makes a closure.
+// with a context of its own. There are a few dozen; a caller that finds none left makes a closure.
 //
 // Depends on: ffi/c_words.h.
 #pragma once
@@ -21,7 +21,7 @@ using EntryHandler = void (*)(const void* context, const Word* words, Out& resul
 void* take_entry_point(const CSignature& signature, EntryHandler handler,
                        const void* context) noexcept;
 
-// Whoever calls it from now on gets an error, until it is taken for another use. Does nothing for
+// Its callers get an error from now on, until it is taken for another use. Does nothing for
 // any other function.
 void give_back_entry_point(const CSignature& signature, void* function) noexcept;
 

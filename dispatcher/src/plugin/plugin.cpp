@@ -5,7 +5,7 @@
 // blocks is still there and is run again.
 //
 // [Fork] The child of a fork has one thread. A plugin that another thread was loading or unloading
-// then is forgotten there, since nobody would ever finish it.
+// then is forgotten there, since no one would ever finish it.
 #include "opyard/plugin/plugin.h"
 #include "opyard/registry/inspect.h"
 
@@ -153,7 +153,7 @@ UnloadReport unload_and_report(const std::string& file) {
       fail(ErrorKind::BadPlugin,
            fmt::format("{} is still being loaded or unloaded by this thread", path));
     }
-    // It keeps its place until all is taken back: whoever loads it meanwhile waits for that.
+    // It keeps its place until all is taken back: a thread that loads it meanwhile waits for that.
     plugin = *found;
     plugin->ready = false;
     plugin->worker = std::this_thread::get_id();

@@ -1,7 +1,7 @@
 // plugin/survivors.cpp: what is left of a plugin that is unloaded.
 //
 // [What can be known] Calls under way show in the records that cannot be freed yet; typed handles
-// in the operators that they were made of; kernels of other libraries in the registry. Nobody keeps
+// in the operators that they were made of; kernels of other libraries in the registry. No one keeps
 // a list of tensors or other objects: those whose memory is the plugin's give it back by its code,
 // which stays, so they need none.
 #include "plugin/survivors.h"

@@ -45,7 +45,7 @@ class SharedLoop final : public detail::Loop {
         context_(ThreadContext::capture()) {}
   SharedLoop(const SharedLoop&) = delete;
   SharedLoop& operator=(const SharedLoop&) = delete;
-  // Nobody is inside any more, also if this thread is being ended by force.
+  // No one is inside any more, also if this thread is being ended by force.
   ~SharedLoop() {
     if (offered_) leave();
   }

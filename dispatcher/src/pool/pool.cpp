@@ -13,9 +13,9 @@
 // to wait leaves its place to another, which may be started for it; when it wakes up there may be
 // one too many, until one has nothing to do.
 //
-// [Wake-up] Whoever wakes a sleeper takes it off `sleeping` and leaves a token, so that two things
-// that are queued at once wake two threads. All of it is under the lock; the futex's word only says
-// that something has changed.
+// [Wake-up] A thread that wakes a sleeper takes it off `sleeping` and leaves a token, so that two
+// things that are queued at once wake two threads. All of it is under the lock; the futex's word
+// only says that something has changed.
 //
 // [Fork] The lock is held across fork(), so the child finds the lists whole. It forgets threads and
 // queue. Jobs stay in the table, where a waiter finds them.
@@ -96,7 +96,7 @@ struct Pool {
   std::uint64_t process = 1;
   int size = 0;  // 0: not asked for yet
   int threads = 0;
-  int sleeping = 0;  // of them, and nobody has woken them
+  int sleeping = 0;  // of them, and no one has woken them
   int waiting = 0;   // of them, inside of a job that waits for another
   int tokens = 0;    // see [Wake-up]
   std::atomic<std::uint32_t> changed{0};
@@ -141,7 +141,7 @@ struct Pool {
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) != 0) return;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    // Signals are for the program's own threads; faults are for whoever has them.
+    // Signals are for the program's own threads; faults go to the thread that has them.
     sigset_t blocked;
     sigset_t former;
     sigfillset(&blocked);

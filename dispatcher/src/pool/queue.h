@@ -40,7 +40,7 @@ void queue_job(CountedPtr<Job> job);
 
 // For a thread that is about to wait for what a job completes. If no one has begun the job, it is
 // run here and now, unless the wait has a timeout. Gives whether it was. Raises BadFuture for a job
-// that nobody will complete, see opyard/pool/pool.h, [Fork].
+// that no one will complete, see opyard/pool/pool.h, [Fork].
 bool help_to_complete(const void* what, bool timed);
 
 // This thread sleeps until another has done something. If it is one of the pool's, another one may

@@ -34,7 +34,7 @@ const InterpreterTable* InterpreterTable::find(const Operator& op, Who who,
   return nullptr;
 }
 
-// Whoever finds a new table finds the records of the others in it.
+// A reader of a new table finds the records of the others in it.
 void InterpreterTable::add(Operator& op, Who who, const Interpreter* interpreter) {
   const InterpreterTable* const others = find(op, Who::Others, nullptr);
   const WatchedTable* const behind = WatchedTable::find(op);

@@ -28,7 +28,7 @@ const char* macro_of(LibraryKind kind) {
   return "";
 }
 
-// Where an earlier overload takes a call that this one takes as well: whoever reads the call cannot
+// If an earlier overload takes a call that this one takes as well: a reader of the call cannot
 // see which of them it goes to. Raises what a handler of warnings raises.
 void warn_of_ambiguity(const OperatorName& name, const std::string& provenance) {
   const Registry& registry = Registry::instance();

@@ -22,7 +22,7 @@ struct Listeners::Node {
     if (callbacks.on_defined) callbacks.on_defined(op);
   }
   void undefined(const Operator& op) const noexcept {
-    // Nobody can be told of a failure here: a registration is ending.
+    // No one can be told of a failure here: a registration is ending.
     static_cast<void>(guarded([&] {
       if (callbacks.on_undefined) callbacks.on_undefined(op);
     }));
@@ -86,7 +86,7 @@ void Listeners::tell_defined(const Operator& op, std::uint64_t id) {
   const auto wants = [&](Node& node) {
     if (node.id > id) return false;
     if (node.replaying != &op) return true;
-    ++node.changes;  // told by whoever is telling it of this operator
+    ++node.changes;  // told by the thread that is telling it of this operator
     return false;
   };
   for (auto node = next(nullptr, wants); node != nullptr; node = next(&node, wants)) {

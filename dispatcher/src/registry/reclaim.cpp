@@ -30,7 +30,7 @@
 // Threads
 //   A thread makes itself known at its first call (keys/local.h, [Thread entry]) and is
 //   forgotten when it ends. A destructor of another key may call still later, in the last round of
-//   such destructors even, after which nobody would take the thread out. So the block of a thread
+//   such destructors even, after which no one would take the thread out. So the block of a thread
 //   that has ended once is never looked at: all that it can hold is waited for until the system
 //   does not know the thread any more. One mutex guards the nodes and both generations; it is a
 //   leaf: no other lock and no code of a user is reached while it is held.

@@ -196,7 +196,7 @@ Registry& Registry::instance() {
 namespace {
 
 // Made when libopyard is loaded: a fork() on one thread while another is just making it would
-// leave the child with a registry that is never ready. Where it cannot be made now, whoever needs
+// leave the child with a registry that is never ready. If it cannot be made now, code that needs
 // it first is told.
 [[maybe_unused]] const Status made_early = guarded([] { Registry::instance(); });
 

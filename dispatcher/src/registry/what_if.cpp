@@ -1,7 +1,7 @@
 // registry/what_if.cpp: trying a registration on one entry, with the registry's lock held.
 //
 // The entry's kernels are changed and put back, and nothing is published in between, so calls
-// notice nothing: they read slots. Whoever else asks for kernels waits for the lock.
+// notice nothing: they read slots. Others that ask for kernels wait for the lock.
 #include "opyard/registry/inspect.h"
 
 #include <fmt/format.h>

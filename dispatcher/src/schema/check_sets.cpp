@@ -1,7 +1,7 @@
 // schema/check_sets.cpp: alias sets that cannot all be true.
 //
 // Values in one set may be one object. So what one argument writes is written for all others in
-// its set, and whoever trusts a mark without "!" would be deceived. A result is marked as
+// its set, and code that trusts a mark without "!" would be wrong. A result is marked as
 // written where it shares what an argument writes; nothing else can be meant.
 //
 // Only what is certain is reported. Values whose types cannot be one object (a list and its

@@ -10,7 +10,7 @@
 namespace opyard {
 
 // What a callee may look at while `tensor` lives and is not changed. Shape and strides lie in the
-// tensor: nobody may write to them. The tensor is defined. Raises what dlpack_device_of() raises,
+// tensor: no one may write to them. The tensor is defined. Raises what dlpack_device_of() raises,
 // and BadValue for symbolic sizes.
 //
 // Written where it belongs, field by field: a struct that is made elsewhere and copied costs 15 ns,

@@ -1,7 +1,7 @@
 // tensor/exported_tensor.cpp: filling in a tensor for a call, and seeing whether it was kept.
 //
 // [Alone] Where tensor and storage have one owner each, and no WeakPtr that could become one, the
-// tensor's is the caller of take_back() and the storage's is the tensor: nobody is left who could
+// tensor's is the caller of take_back() and the storage's is the tensor: no one is left who could
 // look at either.
 //
 // [Stores] The next argument's door may count with a lock instruction, which waits for the stores

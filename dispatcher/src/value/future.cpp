@@ -4,8 +4,8 @@
 // runs, and none can be inherited by the child of a fork. The callbacks are a chain to which adders
 // put the newest first. Completing it is
 //   1. claim: one thread sets claimed_, and alone writes the result;
-//   2. publish: it swaps kClosed into the head of the chain. Whoever finds kClosed there sees the
-//      result; whoever came before is in the chain that the swap gave;
+//   2. publish: it swaps kClosed into the head of the chain. A thread that finds kClosed there sees the
+//      result; one that came before is in the chain that the swap gave;
 //   3. wake those who sleep, and run the chain, oldest first.
 //
 // [Sleeping] is a futex on awake_. A sleeper counts itself before it looks for kClosed, and the
@@ -233,7 +233,7 @@ void FutureObject::Node::run() {
   const ForceDispatchKeyGuard guard(keys.include, keys.exclude);
   if (const std::exception_ptr error = thrown_by([&] { callback(*completed); })) {
     const auto say = [&] { warn("a callback of a future failed: " + message_of(error)); };
-    static_cast<void>(thrown_by(say));  // a warning that is raised has nobody who could catch it
+    static_cast<void>(thrown_by(say));  // a warning that is raised has no one who could catch it
   }
 }
 

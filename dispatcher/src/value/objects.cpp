@@ -45,7 +45,7 @@ void Dismantler::take(Value& value) noexcept {
 }
 
 // Another owner would see the elements of a container vanish. Ours is the last one where the count
-// is 1, since nobody can make a second owner without having a first.
+// is 1, since no one can make a second owner without having a first.
 Dismantler::~Dismantler() {
   while (!pending_.empty()) {
     const Value value = std::move(pending_.back());

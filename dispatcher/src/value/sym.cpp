@@ -13,7 +13,7 @@
 namespace opyard {
 namespace {
 
-// A plain int below -2^62. Whoever computes with it sees the number.
+// A plain int below -2^62. Code that computes with it sees the number.
 class ConstantNode final : public SymNode {
  public:
   explicit ConstantNode(std::int64_t number) noexcept : number_(number) {}

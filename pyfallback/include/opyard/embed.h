@@ -13,7 +13,7 @@
 // opyard as it begins.
 //
 // Threads: everything here may be used by any thread that is in no interpreter, and raises
-// BadRegistration on one that is in one: whoever begins or ends an interpreter waits for Python.
+// BadRegistration on one that is in one: beginning or ending an interpreter waits for Python.
 // Several threads may be inside one interpreter; they take turns by its GIL. Interpreters with a
 // GIL of their own run at once; they need CPython 3.12. A tensor that one of them was shown is that
 // one's: give each an alias().

@@ -36,7 +36,7 @@ std::string prefix(const char* what) { return *what == '\0' ? "" : std::string(w
                 "float32 or int64"
           : prefix(what) + "a " + type +
                 " was given; accepted are NumPy arrays and other objects with the buffer protocol";
-  if (*what == '\0') {  // whoever asked says more
+  if (*what == '\0') {  // the caller says more
     Py_XDECREF(cause);
     fail(ErrorKind::BadArgument, text);
   }

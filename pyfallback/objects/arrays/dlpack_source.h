@@ -1,7 +1,8 @@
 // objects/arrays/dlpack_source.h: DLPack capsules, and arrays that are handed out.
 //
-// [Names] A capsule's name says its form and whether it was consumed. Whoever takes the struct
-// out renames the capsule first; a capsule that dies with its first name gives the struct back.
+// [Names] A capsule's name says its form and whether it was consumed. The code that takes the
+// struct out renames the capsule first; a capsule that dies with its first name gives the struct
+// back.
 //
 //   "dltensor"            -> "used_dltensor"             DLManagedTensor
 //   "dltensor_versioned"  -> "used_dltensor_versioned"   DLManagedTensorVersioned

@@ -30,7 +30,7 @@ void require_writable(Runtime& runtime, const TensorImpl& tensor, PyObject* arra
                            "read-only; pass one that can be written, such as a copy"));
 }
 
-// A copy is nobody's but the call's: what is written there is lost.
+// A copy is no one's but the call's: what is written there is lost.
 void make_read_only(ExportedOrTaken& taken) {
   if (taken.exported != nullptr) {
     taken.exported->tensor.set_access(true);

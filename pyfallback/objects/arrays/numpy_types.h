@@ -22,7 +22,7 @@ inline bool is_of_numpy(PyTypeObject* type, std::string_view name) noexcept {
   return false;
 }
 
-// numpy.ndarray itself, whose buffer and __dlpack__ nobody can have changed.
+// numpy.ndarray itself, whose buffer and __dlpack__ no one can have changed.
 inline bool is_numpys_own(PyTypeObject* type) noexcept {
   return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) == 0 &&
          std::string_view(type->tp_name) == "numpy.ndarray" && type->tp_as_buffer != nullptr;

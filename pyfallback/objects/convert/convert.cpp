@@ -88,7 +88,7 @@ bool to_float(Runtime& runtime, PyObject* object, Value& value) {
     return true;
   }
   if (!is_floatable(object)) return false;
-  // These have a __float__, which decides their value: nobody asked for that.
+  // These have a __float__, which decides their value: no one asked for that.
   if (is_symbolic(runtime, object, SymKind::Int) || is_symbolic(runtime, object, SymKind::Float)) {
     return false;
   }

@@ -41,7 +41,7 @@ class ForeignArguments;
 // Converts `object` to a value of this type; false if the type does not accept it, and then
 // no exception is set. Throws what objects/values/refusals.h lists, and what the conversion itself
 // raises (an __index__ that does). `arrays` notes which arrays of other libraries were met; null
-// where nobody wants to know. With the GIL held.
+// where no one wants to know. With the GIL held.
 bool to_value(Runtime& runtime, const Type& type, PyObject* object, Value& value,
               ForeignArguments* arrays = nullptr);
 

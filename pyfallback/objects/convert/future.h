@@ -15,7 +15,7 @@
 
 namespace opyard::python {
 
-// A Python function that waits for a future, and the context variables of who added it. Its members
+// A Python function that waits for a future, and the context variables of its adder. Its members
 // are used with the GIL held, and null once it has run.
 class FutureCallback final : public Counted {
  public:

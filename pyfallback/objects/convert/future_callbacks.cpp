@@ -3,7 +3,7 @@
 // They run on the thread that completes it, which may have nothing to do with Python: the GIL is
 // taken for them. Once the interpreter has ended, callbacks are no longer called, and a future of
 // then() is completed with an error that says so. A callback runs in a copy of the context
-// variables of who added it, as those of asyncio do.
+// variables of its adder, as those of asyncio do.
 #include "objects/convert/future.h"
 
 #include <optional>

@@ -1,6 +1,6 @@
 // objects/tensor/dlpack_table.cpp: what other libraries call to take our tensors, and to make some.
 //
-// The functions get objects as void pointers, and the table is found by whoever asks a type for it;
+// The functions get objects as void pointers, and the table is found by all who ask a type for it;
 // so an object is not believed to be a tensor before it was looked at. What prevents an
 // export is a BufferError, as for __dlpack__.
 #include "objects/tensor/dlpack_table.h"
@@ -150,7 +150,7 @@ constexpr dlpack::DLPackExchangeAPI kTable = {
 }  // namespace
 
 void offer_exchange_table(PyTypeObject* type) {
-  // A capsule holds a pointer to what may be changed; nobody changes a table.
+  // A capsule holds a pointer to what may be changed; no one changes a table.
   const Owned capsule = checked(PyCapsule_New(const_cast<dlpack::DLPackExchangeAPI*>(&kTable),
                                               "dlpack_exchange_api", nullptr));
   if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), kName, capsule.get()) < 0) {

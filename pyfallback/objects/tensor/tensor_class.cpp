@@ -3,7 +3,7 @@
 // [Finaliser] What keeps a wrapper that must not be lost is the finaliser of its type; see
 // tensor_life.cpp, [Keeping]. A class with a __del__ of its own would put Python's function there.
 // So the class of Tensor and of all its subclasses sets ours again whenever a class is made or
-// changed, and ours runs __del__ when the tensor really dies. Nobody finds a Tensor.__del__ to
+// changed, and ours runs __del__ when the tensor really dies. No one finds a Tensor.__del__ to
 // call. A mixin that is no Tensor and gets its __del__ late puts Python's function into the classes
 // below it; that is mended where the next instance is made.
 #include "objects/tensor/aten.h"

@@ -11,7 +11,7 @@
 // attribute; then it is as any other.
 //
 // [Keeping] Python may let go of a wrapper while C++ owners of its tensor are left. A plain one
-// dies, and nobody can tell it from the next one. One with something to lose, an instance of a
+// dies, and no one can tell it from the next one. One with something to lose, an instance of a
 // subclass, attributes, or weak references, is kept by the tensor instead: the arrows turn round.
 //
 //   C++ ──owns──> TensorImpl ──owns, object link──> TensorObject ─ ─keeper─ ─> TensorImpl
@@ -100,7 +100,7 @@ void leave_to_tensor(TensorObject& wrapper) noexcept {
   wrapper.keeper->object_link().set_owns_object_with_lock_held(true);
 }
 
-// Turns it back. Whether the tensor was left to the wrapper: then who let go last gives the
+// Turns it back. Whether the tensor was left to the wrapper: then its last owner gives the
 // tensor's reference to the wrapper back, else the caller does.
 bool return_from_tensor(TensorObject& wrapper) noexcept {
   bool was_left = false;

@@ -259,7 +259,7 @@ bool is_listened_to(PyObject* self) noexcept {
 
 Owned only_element(PyObject* self, const char* what) {
   const Tensor& tensor = tensor_unchecked(self);
-  // Whoever listens sees aten::item, and aten::_local_scalar_dense behind it.
+  // Listeners see aten::item, and aten::_local_scalar_dense behind it.
   if (__builtin_expect(is_listened_to(self), 0)) {
     return call_aten(runtime_of_tensor(self), AtenName::item, {self});
   }

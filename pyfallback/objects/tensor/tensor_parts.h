@@ -1,6 +1,6 @@
 // objects/tensor/tensor_parts.h: the Tensor type in parts, one for each file that implements some.
 //
-// tensor.cpp puts the parts together; foreign_results.cpp makes arrays of tensors; nobody else
+// tensor.cpp puts the parts together; foreign_results.cpp makes arrays of tensors; no one else
 // needs this.
 //
 // Depends on: objects/tensor/tensor.h.

@@ -36,7 +36,7 @@ double widen(Half value) noexcept {
   return std::copysign(size, (value.bits & 0x8000) != 0 ? -1.0 : 1.0);
 }
 
-// std::nearbyint rounds ties to even in the default mode, which nobody here changes.
+// std::nearbyint rounds ties to even in the default mode, which no one here changes.
 Half narrow_to_half(double value) noexcept {
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const double size = std::abs(value);

@@ -3,7 +3,7 @@
 The child of a fork has one thread. Half of a plugin that another thread was loading would stay
 registered there, and a module of this package that it was importing could never be imported. So
 before os.fork() the forking thread waits until no one is inside of either, and who would begin
-meanwhile waits until the fork is done. Nobody waits for long: a load that itself waits for the
+meanwhile waits until the fork is done. No one waits for long: a load that itself waits for the
 forking thread is left alone after a while, and the child then says what is missing.
 """
 

@@ -48,7 +48,7 @@ def encoded_path(path: "str | bytes | os.PathLike") -> bytes:
 def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
     """Loads a plugin: a shared library with operators. Loading it again does nothing.
 
-    Gives an object with the plugin's `path` and `unload()`, which nobody needs to keep.
+    Gives an object with the plugin's `path` and `unload()`, which no one needs to keep.
     A name without a slash that is no file here is looked for where the system looks for
     libraries. Raises OSError if the file cannot be opened or is no plugin for this Opyard,
     and what its registrations raise; nothing of it is registered then. TypeError for what is no

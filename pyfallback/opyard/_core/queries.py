@@ -182,7 +182,7 @@ def set_report_error_callback(op: object, fn: "Callable[[str], object] | None") 
 # Watching ----------------------------------------------------------------------------------
 
 # The trace is on if it was switched on, by the environment or set_dispatch_log(), or while a
-# DispatchTrace is open on any thread. None: nobody has asked yet which.
+# DispatchTrace is open on any thread. None: no one has asked yet which.
 _switched_on: "bool | None" = None
 _open_traces = 0
 _trace_lock = _thread.allocate_lock()

@@ -25,7 +25,7 @@ class ModeKey(enum.IntEnum):
     """The fixed places of a thread's stack of modes, outermost first; modes of users lie inside.
 
     For programs that trace or imitate calls: each place holds one mode, and the modes of users
-    see a call before these do, whoever was entered first.
+    see a call before these do, whichever was entered first.
     """
 
     FAKE = 0

@@ -80,7 +80,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         self._init_fn = fn
         self._doc = documentation(name, fn)
         self._fns: dict[str | None, Callable] = {}
-        # Whoever is in a with block of set_kernel_enabled(), by device type, the latest last: what
+        # Those in a with block of set_kernel_enabled(), by device type, the latest last: what
         # that one says holds. And what holds now; both of them with the lock held.
         self._switches: dict[str, list[_KernelEnabled]] = {}
         self._disabled: set[str] = set()

@@ -123,7 +123,7 @@ class Library:
     one that the same code made before: a registration replaces the earlier one, and what the code
     no longer registers is unregistered when it has run. See docs/guides/reloading.md.
 
-    In a with block it ends with the block, else with close() or when nobody has it any more.
+    In a with block it ends with the block, else with close() or when no one has it any more.
     `operators` and `kernels` list what it holds.
 
     Raises ValueError for an unknown kind and for reserved namespaces, RuntimeError for a namespace
@@ -145,7 +145,7 @@ class Library:
         self.ns = ns
         self.kind = kind
         self.dispatch_key = _key_name(dispatch_key)
-        # Only for who makes one directly: custom_op() and others of this package keep their own.
+        # Only if users make one directly: custom_op() and others of this package keep their own.
         frame = sys._getframe(1)
         former = None
         if kind in _KINDS and frame.f_code.co_name.startswith(_OUTERMOST):

@@ -4,7 +4,7 @@
 level: not in a function. The same module is one with the same `__name__` and file, whose entry in
 sys.modules the code runs in. Then the library of the same namespace, kind and key is the same;
 where the module makes several of them, the first of the new run is the first of the former run,
-and so on. Nobody else takes a library over, so another module that wants to be the definer of a
+and so on. No one else takes a library over, so another module that wants to be the definer of a
 namespace is refused.
 
 Code that comes from no file is a cell. Cells have no lasting names, so the same cell is one that
@@ -20,9 +20,9 @@ make again are removed at its end.
 [Run] A run is one execution of the module's code, or of a cell. While it lasts, what is registered
 again replaces the former registration, so that calls always find one or the other. When it ends,
 what was not registered again is unregistered: then the library holds what this run registered and
-nothing else, even if the run failed half-way. A run ends when its code object goes away, in IPython after the
-cell, and at the latest when the next one begins. The traceback of an error keeps the code for a
-while.
+nothing else, even if the run failed half-way. A run ends when its code object goes away, in IPython
+after the cell, and at the latest when the next one begins. The traceback of an error keeps the code
+for a while.
 """
 
 import re

@@ -25,7 +25,7 @@ _kept: dict[str, Library] = {}
 
 
 def kept_library(ns: str) -> Library:
-    """The library of a namespace whose registrations nobody takes back."""
+    """The library of a namespace whose registrations no one takes back."""
     kept = _kept.get(ns)
     if kept is None:
         made = Library(ns, "FRAGMENT")
@@ -192,7 +192,7 @@ def _implement(
     trial = Library(lib.ns, "IMPL" if lib.kind == "IMPL" else "FRAGMENT", lib.dispatch_key)
     try:
         for key in keys:
-            # The library's own kernels are replaced, of which nobody is warned.
+            # The library's own kernels are replaced, of which no one is warned.
             trial.impl(op, fn, key, allow_override=(op.name(), key) in lib._implemented)
     finally:
         trial._destroy()

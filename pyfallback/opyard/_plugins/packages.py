@@ -278,7 +278,7 @@ def load_for(namespace: str) -> bool:
     Gives whether something was loaded. Raises ImportError if one fails, with what it was.
     """
     if namespace not in _found and _is_fresh():
-        return False  # nobody asks the environment: a name that is not there costs 3 microseconds
+        return False  # no one asks the environment: a name that is not there costs 3 microseconds
     if not _is_on():
         return False
     return any([point.load() for point in _entry_points().get(namespace, ())])
@@ -288,8 +288,8 @@ def load_plugins(*namespaces: str) -> list[str]:
     """Loads the packages that bring operators of these namespaces, or of all, and gives the names
     of the namespaces that packages say they serve.
 
-    Nobody needs to call this: the first look at an operator of a namespace that is not defined does
-    the same. It is for plugins that only override, and for who wants to know early. Does nothing,
+    No one needs to call this: the first look at an operator of a namespace that is not defined does
+    the same. It is for plugins that only override, and for those who want it early. Does nothing,
     and gives an empty list, where the environment variable OPYARD_PLUGINS is 0.
 
     Raises LookupError for a namespace that no package serves, ImportError if one cannot be

@@ -30,7 +30,7 @@ OPYARD_API void deallocate(void* memory, std::size_t bytes,
                            std::size_t alignment = alignof(std::max_align_t)) noexcept;
 
 // Bytes and blocks that were allocated here and not yet given back, for tests that compare two of
-// these. Counting begins with the first call of live_allocations(): until then nobody pays for it.
+// these. Counting begins with the first call of live_allocations(): until then no one pays for it.
 struct AllocationCount {
   std::size_t bytes;
   std::size_t blocks;

@@ -2,7 +2,7 @@
 //
 // The count is atomic and is touched by CountedPtr alone. An object is born with one
 // owner, make_counted() returns it, and the last owner to let go ends it, on whatever
-// thread that happens. An only owner need not count: nobody else can see the object.
+// thread that happens. An only owner need not count: no one else can see the object.
 //
 //   CountedPtr<T>::steal(p)   takes over an owner that someone else gave up
 //   CountedPtr<T>::share(p)   adds an owner
@@ -35,7 +35,7 @@ class OPYARD_API Counted {
   // How many owners there are at this moment. Another thread may change it at once.
   std::uint32_t owner_count() const noexcept { return owners_.load(std::memory_order_relaxed); }
 
-  // Whether the caller, who is an owner, is the only one, and nobody can add another meanwhile.
+  // Whether the caller, who is an owner, is the only one, and no one can add another meanwhile.
   bool is_unshared() const noexcept {
     return owners_.load(std::memory_order_acquire) == 1 &&
            !watched_.load(std::memory_order_relaxed);
@@ -56,7 +56,7 @@ class OPYARD_API Counted {
   void watch() const noexcept { watched_.store(true, std::memory_order_relaxed); }
 
   // For an end() that leaves the object to something else instead. That one waits until it is left,
-  // and gives it an owner again. Whoever leaves it must not touch it any more.
+  // and gives it an owner again. The caller must not touch it any more.
   void leave_without_owner() const noexcept { owners_.store(kLeft, std::memory_order_release); }
   bool is_left_without_owner() const noexcept {
     return owners_.load(std::memory_order_acquire) == kLeft;
@@ -76,7 +76,7 @@ class OPYARD_API Counted {
       release_last();
     }
   }
-  // By who was the only owner a moment ago, and by who was the last.
+  // For a caller that was the only owner a moment ago, and for one that was the last.
   void release_only() const noexcept;
   void release_last() const noexcept;
 

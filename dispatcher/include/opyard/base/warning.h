@@ -34,7 +34,7 @@ OPYARD_API const char* name_of(WarningKind kind) noexcept;
 struct Warning {
   WarningKind kind;
   const std::string& message;
-  bool at_once;  // whoever warns can take back what was done
+  bool at_once;  // the caller can undo what was done
 };
 
 using WarningHandler = void (*)(const Warning& warning);

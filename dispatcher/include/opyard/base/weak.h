@@ -3,7 +3,7 @@
 //   WeakPtr<TensorImpl> weak(tensor.impl());
 //   if (const CountedPtr<TensorImpl> impl = weak.lock()) …      it is still there, and stays
 //
-// Objects that nobody watches pay nothing but one flag. Making and locking a WeakPtr takes a
+// Objects that no one watches pay nothing but one flag. Making and locking a WeakPtr takes a
 // lock of the process: it is for caches and observers, not for calls.
 //
 // Depends on: base/counted.h.
@@ -20,7 +20,7 @@ class OPYARD_API WeakCell final : public Counted {
  public:
   // The cell of an object that the caller owns. Raises std::bad_alloc.
   static CountedPtr<WeakCell> of(const Counted* object);
-  // Watched itself: whoever finds it in the table adds an owner without owning it.
+  // Watched itself: a thread that finds it in the table adds an owner without owning it.
   explicit WeakCell(const Counted* object) noexcept : object_(object) { watch(); }
   ~WeakCell() override;
 

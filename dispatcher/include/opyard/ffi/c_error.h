@@ -10,7 +10,7 @@
 //     return OPYARD_OK;                                        }
 //   }
 //
-// Whoever calls a function that stands for an operator and gets no status asks opyard_last_error().
+// A caller of a function of an operator that returns no status asks opyard_last_error().
 // A success leaves the thread's error as it was, as with errno.
 //
 // Depends on: base/error_kinds.def.

@@ -106,8 +106,8 @@ OPYARD_API void impl_c(Library& library, std::string_view name, const std::strin
 
 namespace detail {
 
-// The steps of impl_c(), for who may not hold a lock while a library is opened. The operator that
-// a name stands for in this library. Raises NotFound.
+// The steps of impl_c(), for a caller that may not hold a lock while a library is opened. The
+// operator that a name stands for in this library. Raises NotFound.
 OPYARD_API const Operator& require_for_c(const Library& library, std::string_view name);
 // Opens the library, and gives the address. Raises NotFound, BadPlugin, naming the operator.
 OPYARD_API const void* require_c_function(const Operator& op, const std::string& file,

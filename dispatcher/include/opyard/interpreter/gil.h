@@ -5,7 +5,7 @@
 //
 // A kernel that touches no object of an interpreter may be registered with releases_gil()
 // (registry/kernel.h). Its record's own functions then release the interpreter's lock around it, so
-// that it is released behind every layer and whoever calls. What releasing is, the plugin of the
+// that it is released behind every layer and for every caller. What releasing is, the plugin of the
 // interpreters says, once for the process; until then, and on a thread that holds no such lock,
 // nothing happens.
 //

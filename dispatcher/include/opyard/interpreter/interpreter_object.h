@@ -5,7 +5,7 @@
 //   InterpreterObjectOf<T>   owns, and the object is a T of that interpreter's headers
 //
 // object(us) gives the object to the interpreter it belongs to, and raises InterpreterGone, naming
-// both, for any other. Whoever asks holds the lock of `us`.
+// both, for any other. The caller holds the lock of `us`.
 //
 // Depends on: interpreter/interpreter.h.
 #pragma once
@@ -34,7 +34,7 @@ class InterpreterHandle {
     return object_;
   }
   Interpreter* tag() const noexcept { return tag_; }
-  // For who compares addresses, and uses none.
+  // For comparing addresses only.
   void* address() const noexcept { return object_; }
   explicit operator bool() const noexcept { return object_ != nullptr; }
 

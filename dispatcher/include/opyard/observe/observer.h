@@ -23,7 +23,7 @@ class OPYARD_API Observer {
   // thread say no, nothing is boxed for them.
   virtual bool wants_values() const noexcept { return false; }
   // `keys` is what the call takes below the Observe layer. The arguments lie on top of the stack;
-  // null if nobody wanted values and the call has no stack.
+  // null if no one wanted values and the call has no stack.
   virtual void on_enter(const Operator& op, DispatchKeySet keys,
                         const Stack* arguments) noexcept = 0;
   // The call returned, and the results lie on top of the stack, or it threw, and there is none.

@@ -17,7 +17,7 @@
 //   };
 //   OPYARD_C_LIBRARIES(blocks)
 //
-// A C library that a program links to is run by nobody; the program hands its blocks to
+// A C library that a program links to is run by no one; the program hands its blocks to
 // opyard_library_create(). What a block may do is in opyard/c_api.h, which includes this.
 //
 // Depends on: version.h, base/export.h.

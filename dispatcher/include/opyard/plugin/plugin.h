@@ -61,7 +61,7 @@ OPYARD_API std::vector<std::string> load_environment_libraries();
 OPYARD_API std::vector<std::string> loaded_libraries();
 
 // The failures of blocks that ran at once because their library was linked in or opened with
-// plain dlopen: nobody could be told then. Also written to the standard error stream.
+// plain dlopen: no one could be told then. Also written to the standard error stream.
 OPYARD_API std::vector<std::string> linked_library_errors();
 
 }  // namespace opyard

@@ -61,7 +61,7 @@ inline constexpr bool kMayBeTensor = std::is_same_v<std::remove_cvref_t<T>, Tens
 
 // An argument of a kernel that runs without the lock of the interpreter: memory that is exported,
 // of which only its exporter knows all (tensor/exported_tensor.h), belongs to the call from here
-// on, so that nobody has to be asked inside.
+// on, so that no one has to be asked inside.
 template <typename T>
 void settle(const T& argument) {
   if constexpr (std::is_same_v<T, Tensor>) {
@@ -97,7 +97,7 @@ struct Unboxed {
       stack.drop(sizeof...(A));
     } else {
       // A returned reference is one of the arguments: it is counted before they are dropped.
-      // Whoever holds what was moved from has to look at it again, so a tensor is a value from the
+      // The owner of what was moved from has to look at it again, so a tensor is a value from the
       // start.
       using Result = std::remove_cvref_t<R>;
       if constexpr (std::is_same_v<Result, Tensor> && sizeof...(A) > 0) {

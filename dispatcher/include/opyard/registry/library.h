@@ -79,7 +79,7 @@ class OPYARD_API Library {
   void set_place(std::string place) { place_ = std::move(place); }
 
   // Names the Python module that has the fake kernels of the operators that are defined after
-  // this, and what to tell whoever calls one without it. Warns if one was named already.
+  // this, and what to tell a caller without it. Warns if one was named already.
   void set_python_module(std::string module, std::string context = "");
 
   // Takes everything back now.

@@ -45,7 +45,7 @@ namespace detail {
 // Nothing that this thread can have read from a table is freed between these two, nor while a
 // CallDepth lives. Plain stores; see registry/reclaim.cpp. Nothing is called between the two, but a
 // signal handler that makes calls may run there: it has to leave the mark as it found it, so the
-// former one is given back by whoever began.
+// former one is released by the thread that began.
 [[nodiscard]] inline std::uint32_t begin_reading() noexcept {
   const std::uint32_t outer = local_block.reading;
   __atomic_store_n(&local_block.reading, 1, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 // opyard/registry/registry.h: all operators of the process: what changes them, and finding one.
 //
-// There is one registry in a process. Whoever writes C++ operators uses Library
+// There is one registry in a process. Authors of C++ operators use Library
 // (opyard/library.h), which is made of the functions here. What can be asked is in
 // registry/inspect.h.
 //
@@ -50,7 +50,7 @@ struct RegistrationListener;  // registry/listener.h
 
 // Who registers: the same owner registering twice for one operator and key replaces its own kernel,
 // wherever it lies, by one on top; another owner stacks on top. Any address that is the owner's
-// alone; null is nobody's.
+// alone; null is no one's.
 using Owner = const void*;
 
 // Says that an owner registers its things once more: what it registered with a number up to this
@@ -75,7 +75,7 @@ struct Definition {
   std::string provenance;                    // "registered at demo.cpp:12"
   const Interpreter* interpreter = nullptr;  // who defines it, where others may do so, too
   std::string doc = "";                      // for people; the first line is a summary
-  // The Python module that has the operator's fake kernel, and what else to say to whoever misses
+  // The Python module that has the operator's fake kernel, and what else to say to those who miss
   // it; empty if none was named.
   std::string python_module = "";
   std::string python_context = "";
@@ -133,7 +133,7 @@ class OPYARD_API Registry {
   // listener throws meanwhile.
   Registration listen(RegistrationListener listener);
 
-  // Who is told where a call of this operator finds no kernel; null for nobody. Ends with the
+  // The function that is told if a call of this operator finds no kernel, or null. Ends with the
   // definition. Raises NotFound if that was taken back.
   void set_missing_kernel_reporter(const Operator& op, CountedPtr<MissingKernelReporter> reporter);
 

@@ -1,7 +1,7 @@
 // opyard/schema/relations.h: what the alias sets of a schema promise, and whether one schema
 // may take the place of another.
 //
-// Whoever analyses or rewrites calls asks the first half; whoever changes an operator that
+// Analyses and rewriters of calls ask the first half; those who change an operator that
 // others already call asks the second half.
 //
 // Depends on: schema/schema.h.

@@ -4,7 +4,7 @@
 // function in it by which the receiver gives the memory back. There are two forms. The legacy
 // one says nothing about writing; the versioned one has flags, and room for later versions.
 //
-//   producer ── DLManagedTensor* ──> consumer        whoever holds the pointer calls
+//   producer ── DLManagedTensor* ──> consumer        the holder of the pointer calls
 //               { DLTensor, manager_ctx, deleter }   deleter(pointer) once, and is done
 //
 // The structs are written down here after the specification, in a namespace of their own: the

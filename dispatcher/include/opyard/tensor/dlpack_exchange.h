@@ -3,7 +3,7 @@
 // A type of arrays may keep, as its attribute __dlpack_c_exchange_api__, a capsule that is named
 // "dlpack_exchange_api" and leads to this table. What it does is what __dlpack__ and from_dlpack
 // do, without a call in Python: 20 ns in place of 200. Objects of Python are void pointers here;
-// whoever calls holds the GIL, but for the allocator and current_work_stream.
+// the caller holds the GIL, but for the allocator and current_work_stream.
 //
 //   type.__dlpack_c_exchange_api__ ──> DLPackExchangeAPI { header { version, prev_api ──> an older table }, … }
 //
@@ -59,7 +59,7 @@ OPYARD_API Tensor adopt_dlpack(const dlpack::DLTensor& array, bool read_only, vo
                                Storage::Deleter deleter);
 
 // What a table says of a tensor without owning it: good while the tensor lives. Shape and strides
-// lie in the tensor, and nobody may write to them. Raises what to_dlpack() does, but for memory
+// lie in the tensor, and no one may write to them. Raises what to_dlpack() does, but for memory
 // that is read-only, which this cannot say.
 OPYARD_API void borrow_dlpack(const Tensor& tensor, dlpack::DLTensor& out);
 

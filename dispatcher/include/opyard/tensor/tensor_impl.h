@@ -140,7 +140,7 @@ class OPYARD_API TensorImpl final : public Counted {
 
   // For the linked object, where the link owns it, with the interpreter's lock held: makes the
   // object an owner again, and the link none. `was_left` says that no other owner was there any
-  // more: then the link's reference to the object is given back by who let go last, else by the
+  // more: then the link's reference to the object is released by the last owner, else by the
   // caller.
   CountedPtr<TensorImpl> return_to_object_with_lock_held(bool& was_left);
   // Whether the last owner has left this to the linked object.

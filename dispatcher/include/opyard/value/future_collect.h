@@ -1,6 +1,6 @@
 // opyard/value/future_collect.h: one future for several.
 //
-// While they wait, neither keeps the futures alive that it waits for: whoever completes them does.
+// While they wait, neither keeps the futures alive that it waits for: those who complete them do.
 //
 // Depends on: value/future_object.h.
 #pragma once

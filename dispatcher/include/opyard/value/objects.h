@@ -29,7 +29,7 @@ class OPYARD_API StringObject final : public Counted {
   const std::string text;
 };
 
-// The elements of a list or tuple. A list is shared: whoever changes it, changes it for all.
+// The elements of a list or tuple. A list is shared: a change is seen by all its owners.
 // A tuple is never changed once made. Not synchronised.
 class OPYARD_API ListObject final : public Counted {
  public:

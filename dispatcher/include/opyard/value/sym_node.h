@@ -1,4 +1,4 @@
-// opyard/value/sym_node.h: a number that is not known yet, as whoever reasons about it sees it.
+// opyard/value/sym_node.h: a number that is not known yet, as code that reasons about it sees it.
 //
 // A node stands for an int, a float or a bool. What is done with it makes new nodes; asking for its
 // value ("guarding") makes the reasoner decide, and remember that it was asked. Nodes are immutable
@@ -60,7 +60,7 @@ class OPYARD_API SymNode : public Counted {
   // For messages.
   virtual std::string text() const = 0;
 
-  // Whether it is nobody's: a plain number that does not fit in the word of a SymInt.
+  // Whether it is no one's: a plain number that does not fit in the word of a SymInt.
   virtual bool is_constant() const noexcept { return false; }
 
  protected:

@@ -7,7 +7,7 @@
 // throws completes the future. It runs whether or not anyone waits, and the future keeps nothing
 // alive that it runs with: what the function holds is dropped before the future is completed.
 //
-// Whoever waits without a timeout for a task that no thread has begun runs it then and there, so
+// A thread that waits without a timeout for a task that none has begun runs it then and there, so
 // that tasks may wait for tasks whatever the size of the pool. See pool/pool.h for the threads.
 //
 // Depends on: value/future.h, pool/pool.h.

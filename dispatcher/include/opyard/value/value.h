@@ -5,7 +5,7 @@
 //        │ kind │ hold │ zero     │ payload        │  kind < 32: payload is the value
 //        └──────┴──────┴──────────┴────────────────┘  kind >= 32: payload is a counted pointer
 //
-// `hold` says who counts the pointer: nobody (no pointer there), this value, or somebody else
+// `hold` says who counts the pointer: no one (no pointer there), this value, or somebody else
 // who outlives it ("borrowed"). A borrowed value is passed down a call without counting. Copying or
 // moving it makes an owner, so that nothing borrowed can escape from the stack it was put on.
 //

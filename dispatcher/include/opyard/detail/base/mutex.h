@@ -20,7 +20,7 @@ namespace opyard {
 // One lock each, in the order in which they may be taken.
 enum class LockRank : int {
   Plugins,          // the loaded plugins
-  LinkedLibraries,  // libraries that nobody loaded by hand
+  LinkedLibraries,  // libraries that no one loaded by hand
   MappedFiles,      // what files looked like when they were opened
   Traces,           // how many traces of calls record
   Registry,         // definitions, kernels, tables
@@ -59,8 +59,8 @@ class OPYARD_API Mutex {
   void (*const in_child_)();
 };
 
-// Asserts that this thread holds no lock of ours; for whoever is about to wait for a GIL or to run
-// code of a user.
+// Asserts that this thread holds no lock of ours; for code that is about to wait for a GIL or to
+// run code of a user.
 OPYARD_API void assert_no_lock_held();
 
 }  // namespace opyard

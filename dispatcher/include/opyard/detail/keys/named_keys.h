@@ -1,7 +1,7 @@
 // opyard/detail/keys/named_keys.h: giving keys the names that a program knows them by.
 //
 // Eight backends and eight layers have no meaning of their own; a program takes one by naming it.
-// The three PrivateUse backends can be renamed, for whoever counts on their numbers. A key keeps
+// The three PrivateUse backends can be renamed, for code that relies on their numbers. A key keeps
 // its name as long as the process lives: table slots, tensors and messages may refer to it.
 //
 //   const Backend npu = register_backend("npu");       // keys npu, Quantizednpu, …, Autogradnpu

@@ -23,7 +23,7 @@ OPYARD_API const Record& record_behind(const Operator& op, DispatchKeySet keys) 
 // Inside a CallDepth, for as long as the call.
 class OPYARD_API ObservedCall {
  public:
-  // Tells whoever `record` tells of calls.
+  // Tells those whom `record` tells of calls.
   ObservedCall(const Operator& op, const Record& record, DispatchKeySet keys);
   ObservedCall(const ObservedCall&) = delete;
   ObservedCall& operator=(const ObservedCall&) = delete;

@@ -1,6 +1,6 @@
 // opyard/detail/registry/refusals.h: C++ types that no kernel can take or return, and what to write instead.
 //
-// Who needs it: nobody by hand. ArgumentOf<T> (registry/argument.h) ends here for a type that no
+// No one needs it by hand. ArgumentOf<T> (registry/argument.h) ends here for a type that no
 // schema can express, so that the compiler prints the sentence that belongs to it.
 // test/cpp/compile_fail/ has a case for each line.
 //

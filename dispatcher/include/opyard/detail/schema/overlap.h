@@ -1,7 +1,7 @@
 // opyard/detail/schema/overlap.h: calls that two overloads of one operator both accept.
 //
 // A call from Python goes to the first overload that takes its arguments, in order of definition.
-// Where another one takes them as well, the order decides, and whoever reads the call cannot see
+// Where another one takes them as well, the order decides, and a reader of the call cannot see
 // which; so Library warns when it defines the second.
 //
 // What counts is what a type takes as it is: an int for int, SymInt and Scalar, one number for

@@ -7,9 +7,9 @@
 //
 // It is completed once. A callback that was added before runs on the completing thread, in the
 // order in which they were added; one that is added later runs at once, on the adder's thread. No
-// lock is held then, and the thread has the dispatch keys of whoever added the callback. Callbacks
-// are released once they have run; a pending future that is held by its own callback lives for
-// ever.
+// lock is held then, and the thread has the dispatch keys of the code that added the callback.
+// Callbacks are released once they have run; a pending future that is held by its own callback
+// lives for ever.
 //
 // A callback that completes further futures does not run their callbacks itself: they are put
 // behind those that its thread is running, so that a chain of any length costs no stack. Where it
@@ -74,8 +74,8 @@ class OPYARD_API FutureObject final : public Counted {
   // The value, or throws the error. Raises BadFuture if it is not completed.
   const Value& value() const;
 
-  // What it failed with, as an exception and as text; null and nothing if it did not. Whoever
-  // asks has seen the error: one that nobody saw is warned of when the future dies.
+  // What it failed with, as an exception and as text; null and nothing if it did not. Asking
+  // counts as seeing the error: one that no one saw is warned of when the future dies.
   std::exception_ptr exception_ptr() const;
   std::optional<std::string> error_message() const;
   // The error, if it is an Error.
@@ -130,7 +130,7 @@ class OPYARD_API FutureObject final : public Counted {
 
   const CountedPtr<const FutureElement> element_;
   const std::vector<Device> devices_;
-  // Whether someone is completing it, or has. Whoever sets this alone writes the result.
+  // Whether someone is completing it, or has. The thread that sets this alone writes the result.
   std::atomic<bool> claimed_{false};
   // The newest callback; kClosed once it is completed, and with it the result is published.
   std::atomic<Node*> callbacks_{nullptr};
