@@ -1,4 +1,4 @@
-// kernels/take.cpp: turning positions into byte offsets, and moving what lies there.
+// kernels/take.cpp: turning positions into byte offsets, and moving what is there.
 //
 // Each place in B is one offset from where a `before` begins. Behind it lies a block of the
 // `after` dimensions: one element, a run of memory, or a strided block. The other side of a

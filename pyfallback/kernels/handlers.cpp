@@ -149,7 +149,7 @@ OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
 // What is kept of a class with a handler; null if it has none, or switched it off.
 [[gnu::aligned(64)]] Owned handler_of(Runtime& runtime, PyTypeObject* type) {
   if (type == runtime.tensor_type) return {};
-  constexpr std::size_t kTypeSize = 1024;  // types lie about so far apart
+  constexpr std::size_t kTypeSize = 1024;  // types are about so far apart
   Runtime::KeptHandler& near = runtime.kept_handlers[reinterpret_cast<std::uintptr_t>(type) /
                                                      kTypeSize % Runtime::kKeptHandlers];
   const TypeVersion version = type_version(runtime, type);

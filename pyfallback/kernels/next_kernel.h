@@ -1,7 +1,7 @@
 // kernels/next_kernel.h: a Python function as a kernel that can go on to the one that it covers.
 //
 // The function gets a callable before the arguments of the operator, behind the key set where it
-// asks for that: call_next(*args, **kwargs) calls what lies below (registry/next.h) with the keys
+// asks for that: call_next(*args, **kwargs) calls what is below (registry/next.h) with the keys
 // of the call. The object is made for one call; kept longer, and on any thread, it still leads
 // there.
 //

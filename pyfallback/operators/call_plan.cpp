@@ -50,7 +50,7 @@ PyObject* take_results(Runtime&, const Operator& op, Stack& stack, const Convert
   return object.release();
 }
 
-// Not in the middle of a character. What lies behind the details is zero.
+// Not in the middle of a character. What is behind the details is zero.
 void set_details(ArgumentMismatch& mismatch, std::string_view text) {
   std::size_t size = std::min(text.size(), sizeof(mismatch.details) - 1);
   while (size < text.size() && size > 0 && (text[size] & 0xC0) == 0x80) --size;

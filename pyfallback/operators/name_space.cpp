@@ -34,7 +34,7 @@ struct NameSpaceObject {
 NameSpaceObject& name_space_of(PyObject* self) { return *reinterpret_cast<NameSpaceObject*>(self); }
 
 Near& near_of(NameSpaceObject& space, PyObject* name) {
-  constexpr std::uintptr_t kTextSize = 64;  // short texts lie about so far apart
+  constexpr std::uintptr_t kTextSize = 64;  // short texts are about so far apart
   return space.near[reinterpret_cast<std::uintptr_t>(name) / kTextSize % kNear];
 }
 

@@ -1,6 +1,6 @@
 // operators/name_space.h: an object whose attributes are found once and then kept.
 //
-// ops and ops.<namespace> are of subclasses of this type. What lies in an object's dictionary is
+// ops and ops.<namespace> are of subclasses of this type. What is in an object's dictionary is
 // found by one look into that, before anything else; what is nowhere is asked of the object's
 // method _find(name), which may keep it there.
 //

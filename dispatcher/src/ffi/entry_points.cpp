@@ -34,7 +34,7 @@ struct Meaning {
   std::atomic<const void*> context;
 };
 
-// Functions that pass on the first words of each row. What lies in registers that its caller does
+// Functions that pass on the first words of each row. What is in registers that its caller does
 // not use is passed on and never read; fewer of them are 1 ns less (bench row closure).
 template <typename R, std::size_t integers, std::size_t reals>
 struct EntryPoints {

@@ -61,7 +61,7 @@ Route walk(const Operator& op, DispatchKeySet keys) {
   }
 }
 
-// What lies below the kernel that takes a call, one kernel after the other. A kernel gets its set
+// What is below the kernel that takes a call, one kernel after the other. A kernel gets its set
 // after the mask has cut it, so it sees the end if no other layer is left.
 std::vector<ConsideredKey> walk_below(const Operator& op, Route at) {
   std::vector<ConsideredKey> chain;

@@ -2,7 +2,7 @@
 //
 // A container is looked at once, even if many others hold it; while it is being looked at
 // its type is Any. So containers that hold each other or share their elements take no longer than
-// others. (Any is also what lies below kDepth, if it is reached first.)
+// others. (Any is also what is below kDepth, if it is reached first.)
 #include "opyard/schema/type_of.h"
 
 #include <unordered_map>

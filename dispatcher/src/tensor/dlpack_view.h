@@ -24,7 +24,7 @@ namespace opyard {
 #undef OPYARD_DTYPE
     return types;
   }();
-  // Whatever its class says, what lies in memory is what the tensor was made with.
+  // Whatever its class says, what is in memory is what the tensor was made with.
   const TensorImpl& impl = *tensor.impl();
   if (impl.has_policy(TensorImpl::kSymbolic)) refuse_symbolic("sizes");
   view.data = impl.data();

@@ -93,7 +93,7 @@ struct ForeignState {
 
 // The place where what is known of a type is kept.
 inline ForeignState::Known& place_of(ForeignState& state, const PyTypeObject* type) noexcept {
-  constexpr std::size_t kTypeSize = 512;  // types lie about so far apart
+  constexpr std::size_t kTypeSize = 512;  // types are about so far apart
   return state
       .known[reinterpret_cast<std::uintptr_t>(type) / kTypeSize % ForeignState::kKnownTypes];
 }

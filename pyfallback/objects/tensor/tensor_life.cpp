@@ -32,7 +32,7 @@
 // [Collection] An exact wrapper is tracked by the collector from its first attribute on: before, it
 // owns no Python object that it could close a cycle through. Attributes of a wrapper whose tensor
 // has C++ owners are not shown to the collector, which then takes them for reached from outside, as
-// they are. Owners can only let go while it runs, since coming takes the GIL. What lies in
+// they are. Owners can only let go while it runs, since coming takes the GIL. What is in
 // __slots__ is shown.
 #include "objects/tensor/tensor.h"
 

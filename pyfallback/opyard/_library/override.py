@@ -74,7 +74,7 @@ class override:
     The function gets the arguments of the operator. With `with_keyset` it gets the key set of the
     call first. With `with_next` it gets a callable before the arguments: call_next(*args, **kwargs)
     calls the kernel that this one covers, with the keys of the call; at the bottom what the
-    operator does at this key without any, such as a composite kernel or a fallback. What lies below
+    operator does at this key without any, such as a composite kernel or a fallback. What is below
     is found at each call, so overrides may come and go meanwhile. `call_next.op` is the operator,
     `call_next.keyset` the keys.
 

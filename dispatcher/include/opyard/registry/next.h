@@ -30,7 +30,7 @@ struct KernelPlace {
 // Of a record that was registered.
 inline KernelPlace place_of(const Record& record) noexcept { return {record.key, record.order}; }
 
-// Calls what lies below a place, with the keys of the call and the arguments on top of the stack,
+// Calls what is below a place, with the keys of the call and the arguments on top of the stack,
 // which the results replace. Looks neither at the arguments nor, while the tables stay as they
 // are, at the registry. Raises what a call raises.
 OPYARD_API void call_next(const Operator& op, KernelPlace place, DispatchKeySet keys, Stack& stack);

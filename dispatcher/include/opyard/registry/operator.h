@@ -180,7 +180,7 @@ class OPYARD_API Operator {
     std::atomic<std::uint64_t> mask;
     std::atomic<const Record*> slots[kSlotCount];
 
-    // Written with bytes: as an index GCC adds what lies before the slots at every call.
+    // Written with bytes: as an index GCC adds what is before the slots at every call.
     const std::atomic<const Record*>& slot(std::size_t index) const noexcept {
       return *reinterpret_cast<const std::atomic<const Record*>*>(
           reinterpret_cast<const char*>(slots) + index * sizeof(slots[0]));

@@ -49,7 +49,7 @@ class Watcher;
 struct RegistrationListener;  // registry/listener.h
 
 // Who registers: the same owner registering twice for one operator and key replaces its own kernel,
-// wherever it lies, by one on top; another owner stacks on top. Any address that is the owner's
+// wherever it is, by one on top; another owner stacks on top. Any address that is the owner's
 // alone; null is no one's.
 using Owner = const void*;
 
@@ -99,7 +99,7 @@ class OPYARD_API Registry {
   // Adds a kernel at a key; without a key at CompositeImplicitAutograd. Raises BadRegistration
   // where its C++ signature differs from the operator's kernels or schema. Warns where it
   // covers the active kernel of another owner, unless `override` says that this is meant; once
-  // for each operator and key. With `reload` the owner's own is replaced where it lies, also below
+  // for each operator and key. With `reload` the owner's own is replaced where it is, also below
   // those of others.
   Registration implement(OperatorName name, std::optional<DispatchKey> key, Kernel kernel,
                          std::string provenance, Owner owner = nullptr, bool override = false,

@@ -11,7 +11,7 @@
 // Modes with a fixed place serve programs that trace or imitate calls: they see what the modes of
 // users above them let through, in the same order, whichever is entered first.
 //
-// A mode is hidden while its handler runs, with all that lie inside of it: what the handler calls
+// A mode is hidden while its handler runs, with all that are inside of it: what the handler calls
 // goes to the modes around. New threads have no modes; see thread/thread_context.h for taking them
 // along.
 //

@@ -2,7 +2,7 @@
 //
 // A stack is a window over memory of its caller, and moves to memory of its own only where
 // that is too small. Arguments lie on top in schema order; a call replaces them by its
-// results and never touches what lies below. A call that throws has consumed its arguments;
+// results and never touches what is below. A call that throws has consumed its arguments;
 // what is below stays.
 //
 //     bottom                                   top

@@ -301,7 +301,7 @@ static_assert(sizeof(Value) == 16 && alignof(Value) == 8);
 
 // As a person would write it: 2., 1.+2.j, True, None, (1, 2.5), [1, 2], {a: 1}, text without
 // quotes, "float32[2, 3]" for a tensor, "[ Tensor (undefined) ]" for one that is not there. A
-// container inside itself, and what lies deeper than 64 levels, is printed as [...], (...) or
+// container inside itself, and what is deeper than 64 levels, is printed as [...], (...) or
 // {...}; so is the rest after a million elements.
 OPYARD_API std::string to_string(const Value& value);
 // The same with texts in double quotes, escaped as in a schema.
