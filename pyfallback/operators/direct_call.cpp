@@ -121,11 +121,11 @@ const Storage& memory_of(PyObject* tensor) noexcept {
 // One argument of a C++ function, from the object that was given, else from its default; false
 // if the object is not ready.
 template <typename A>
-struct Taken;
+struct Unpacked;
 template <>
-struct Taken<const Tensor&> {
+struct Unpacked<const Tensor&> {
   const Tensor* tensor = nullptr;
-  bool take(PyObject* given, const Argument&) noexcept {
+  bool unpack(PyObject* given, const Argument&) noexcept {
     if (given == nullptr || given == Py_None) return false;
     tensor = &tensor_unchecked(given);
     return true;
@@ -133,9 +133,9 @@ struct Taken<const Tensor&> {
   const Tensor& get() const noexcept { return *tensor; }
 };
 template <>
-struct Taken<std::int64_t> {
+struct Unpacked<std::int64_t> {
   std::int64_t number = 0;
-  bool take(PyObject* given, const Argument& argument) {
+  bool unpack(PyObject* given, const Argument& argument) {
     if (given == nullptr) {
       number = argument.default_value->to_int();
       return true;
@@ -148,9 +148,9 @@ struct Taken<std::int64_t> {
   std::int64_t get() const noexcept { return number; }
 };
 template <>
-struct Taken<double> {
+struct Unpacked<double> {
   double number = 0;
-  bool take(PyObject* given, const Argument& argument) {
+  bool unpack(PyObject* given, const Argument& argument) {
     number = given == nullptr            ? argument.default_value->to_double()
              : PyFloat_CheckExact(given) ? PyFloat_AS_DOUBLE(given)
                                          : 0;
@@ -159,16 +159,16 @@ struct Taken<double> {
   double get() const noexcept { return number; }
 };
 template <>
-struct Taken<const Scalar&> {
+struct Unpacked<const Scalar&> {
   Scalar number = std::int64_t{0};
-  bool take(PyObject* given, const Argument& argument) {
+  bool unpack(PyObject* given, const Argument& argument) {
     if (given == nullptr) {
       number = Scalar(*argument.default_value);
     } else if (PyFloat_CheckExact(given)) {
       number = PyFloat_AS_DOUBLE(given);
     } else {
-      Taken<std::int64_t> integer;
-      if (!integer.take(given, argument)) return false;
+      Unpacked<std::int64_t> integer;
+      if (!integer.unpack(given, argument)) return false;
       number = integer.number;
     }
     return true;
@@ -189,13 +189,13 @@ struct CppCalls {
   static PyObject* call(std::index_sequence<I...>, Runtime& runtime, const Schema& schema,
                         PyObject* const* args, std::size_t count, TypedFunction function,
                         void* context, DispatchKeySet keys) {
-    std::tuple<Taken<A>...> taken;
-    if (!(std::get<I>(taken).take(I < count ? args[I] : nullptr, schema.arguments[I]) && ...)) {
+    std::tuple<Unpacked<A>...> unpacked;
+    if (!(std::get<I>(unpacked).unpack(I < count ? args[I] : nullptr, schema.arguments[I]) && ...)) {
       return nullptr;
     }
     using Typed = Tensor (*)(A..., void*, DispatchKeySet);
     return wrap_reference(
-        runtime, reinterpret_cast<Typed>(function)(std::get<I>(taken).get()..., context, keys));
+        runtime, reinterpret_cast<Typed>(function)(std::get<I>(unpacked).get()..., context, keys));
   }
   template <typename... A>
   static PyObject* run(Runtime& runtime, const Schema& schema, PyObject* const* args,

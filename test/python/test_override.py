@@ -237,12 +237,12 @@ def test_X4_kernels_of_libraries_have_call_next_too(ns, twice, x):
 def test_X4_the_name_and_the_place_are_shown(twice, x):
     name = twice.qualified_name
     with override(twice, "CPU", lambda x: x, name="idle") as ov:
-        shown = f'registered at {ov.place} (override "idle")'
+        shown = f'registered at {ov.provenance} (override "idle")'
         assert shown in dispatch.dump(name).splitlines()[4]
         assert f"CPU: {shown} [kernel]" in dispatch.dump_table(name).splitlines()
         assert dispatch.explain(twice.default, x).kernel == shown
         assert dispatch.history(name)[-1].provenance == shown
-        assert repr(ov) == f'<override "idle" of {name} at CPU, {ov.place}>'
+        assert repr(ov) == f'<override "idle" of {name} at CPU, {ov.provenance}>'
     assert not dispatch.history(name)[-1].added
 
 
@@ -328,7 +328,7 @@ def test_X4_wrong_uses_are_refused(ns, twice):
     with pytest.raises(TypeError) as caught:
         ov(len)
     assert str(caught.value) == (
-        f"<override of {name} at CPU, {ov.place}> has its function already; call the operator to "
+        f"<override of {name} at CPU, {ov.provenance}> has its function already; call the operator to "
         "run it"
     )
     ov.remove()

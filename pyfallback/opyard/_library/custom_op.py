@@ -33,7 +33,7 @@ from .custom_schema import (
     schema_text,
     written_arguments,
 )
-from .library import Library, _place
+from .library import Library, _provenance
 from .shortcuts import device_key, namespace_of, require_callable, set_effect
 
 _P = ParamSpec("_P")
@@ -69,12 +69,12 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         schema: str,
         tags: tuple[str, ...],
         check_aliasing: bool,
-        place: str,
+        provenance: str,
     ) -> None:
         from .._bind import parse
 
         functools.update_wrapper(self, fn, updated=())
-        self._name, self._schema_text, self._tags, self._place = name, schema, tags, place
+        self._name, self._schema_text, self._tags, self._provenance = name, schema, tags, provenance
         self._schema = parse(schema)
         self._rule = result_rule(self._schema, tags, check_aliasing)
         self._init_fn = fn
@@ -86,7 +86,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         self._disabled: set[str] = set()
         self._switching = threading.RLock()
         self._fake: Callable | None = None
-        self._replaced_at = ""  # the place of the definition that replaced this one
+        self._replaced_at = ""  # where the definition is that replaced this one
         self._kernels = Library(name.partition("::")[0], "IMPL")
         self._definition: Library | None = None
 
@@ -108,15 +108,17 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         if self._replaced_at:
             raise RuntimeError(
                 f"{self._name} was made again by custom_op() at {self._replaced_at}, which "
-                f"replaced this definition of {self._place}: register with the newer one"
+                f"replaced this definition of {self._provenance}: register with the newer one"
             )
         if not self._is_live():
-            raise RuntimeError(f"{self._name}: this definition of {self._place} was taken back")
+            raise RuntimeError(
+                f"{self._name}: this definition of {self._provenance} was taken back"
+            )
 
     def _put(self, key: object, fn: Callable, *, keyset: bool = False, rule: str = "") -> None:
         name = getattr(key, "name", key)
         target = self._kernels._target()
-        target.impl(self._name, fn, name, keyset, True, _place(), rule)
+        target.impl(self._name, fn, name, keyset, True, _provenance(), rule)
 
     def _put_kernel(self, device: "str | None", fn: Callable) -> None:
         key = "CompositeExplicitAutograd" if device is None else device_key(device)
@@ -328,7 +330,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
             self._register(devices, self._init_fn)
             self._put_default_fake()
             if old is None or not old._definition._end.alive:
-                self._definition = self._made_definition(self._place)
+                self._definition = self._made_definition(self._provenance)
             elif old._described() == self._described():
                 self._definition = old._definition
             else:
@@ -345,7 +347,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         definitions[self._name] = self
         set_effect(self.op, None)
         if old is not None:
-            old._replaced_at = self._place
+            old._replaced_at = self._provenance
             # An entry point that fails takes the new ones back: then these are needed.
             _ops.when_kept(old._kernels._destroy)
 
@@ -355,7 +357,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
             del definitions[self._name]
             if old is not None:
                 definitions[self._name] = old
-        if old is not None and old._replaced_at == self._place:
+        if old is not None and old._replaced_at == self._provenance:
             old._replaced_at = ""
 
     def _described(self) -> tuple:
@@ -364,10 +366,10 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
     def _definition_arguments(self) -> tuple:
         return self._schema_text, False, self._tags, self._doc
 
-    def _made_definition(self, place: str) -> Library:
+    def _made_definition(self, provenance: str) -> Library:
         made = Library(self._name.partition("::")[0], "FRAGMENT")
         try:
-            made._define_at(place, *self._definition_arguments())
+            made._define_at(provenance, *self._definition_arguments())
         except BaseException:
             made._destroy()
             raise
@@ -377,7 +379,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         old._definition._end()
         _ops.note(old._define_again)
         try:
-            return self._made_definition(self._place)
+            return self._made_definition(self._provenance)
         except BaseException:
             old._define_again()
             raise
@@ -386,10 +388,10 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         """With the library that it had: others may have notes of that. No listener can refuse it:
         what one raises goes to sys.unraisablehook."""
         if not self._definition._end.alive:
-            self._definition._open(self._place)
+            self._definition._open(self._provenance)
             former = _C.put_definitions_back(True)
             try:
-                self._definition._define_at(self._place, *self._definition_arguments())
+                self._definition._define_at(self._provenance, *self._definition_arguments())
             finally:
                 _C.put_definitions_back(former)
 
@@ -549,7 +551,7 @@ def custom_op(
     def make(fn: Callable) -> CustomOpDef:
         require_callable("custom_op", name, fn)
         text = schema_text(name, fn, mutates_args, schema, contract)
-        made = CustomOpDef(name, fn, text, tag_names, check_aliasing, _place())
+        made = CustomOpDef(name, fn, text, tag_names, check_aliasing, _provenance())
         try:
             devices = made._devices(device_types)
         except BaseException:

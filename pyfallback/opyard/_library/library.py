@@ -33,14 +33,14 @@ def _outer_frame() -> "FrameType":
     return frame
 
 
-def _place() -> str:
+def _provenance() -> str:
     """'file:line' of the nearest caller outside this package."""
     frame = _outer_frame()
-    place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-    if place.isascii():
-        return place
+    provenance = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    if provenance.isascii():
+        return provenance
     # The name of a file need not be UTF-8: so that it can be printed, as tracebacks show it.
-    return place.encode("utf-8", "backslashreplace").decode()
+    return provenance.encode("utf-8", "backslashreplace").decode()
 
 
 def _is_ours(module: object) -> bool:
@@ -149,9 +149,9 @@ class Library:
         frame = sys._getframe(1)
         former = None
         if kind in _KINDS and frame.f_code.co_name.startswith(_OUTERMOST):
-            from .reload import take_place
+            from .reload import take_over
 
-            former = take_place(self, frame)
+            former = take_over(self, frame)
         # What ends with this library, in order; the names of its operators; its fallbacks by key.
         self._parts: list[Any] = []
         self._defined: list[str] = []
@@ -161,15 +161,15 @@ class Library:
         self._python_module = ("", "")
         self._is_made_again = False  # and what it had registered before may be replaced
         self._implemented_again: set[tuple[str, str]] = set()
-        if former is None or not former._hand_over(self, _place()):
-            self._open(_place())
+        if former is None or not former._hand_over(self, _provenance()):
+            self._open(_provenance())
         else:
             self._end_with_this()
         _ops.note(self._destroy)
 
-    def _open(self, place: str) -> None:
+    def _open(self, provenance: str) -> None:
         """Makes the library ready, when it is new and when it was taken back."""
-        self._library = _C.Library(self.ns, self.kind, self.dispatch_key, place)
+        self._library = _C.Library(self.ns, self.kind, self.dispatch_key, provenance)
         self._parts[:] = [self._library]
         self._end_with_this()
 
@@ -178,7 +178,7 @@ class Library:
         # At exit operators stay: a daemon thread may still be calling them.
         self._end.atexit = False
 
-    def _hand_over(self, to: "Library", place: str) -> bool:
+    def _hand_over(self, to: "Library", provenance: str) -> bool:
         """Gives all that is registered to a library that is made again, which then replaces it."""
         if not self._end.alive:
             return False  # it was taken back
@@ -192,7 +192,7 @@ class Library:
         self._end.detach()
         from .reload import TakenOver
 
-        self._library = TakenOver(place)
+        self._library = TakenOver(provenance)
         self._fallbacks = {}
         for part in parts:
             if isinstance(part, _C.Library):
@@ -264,16 +264,21 @@ class Library:
                 "mutates_args goes with a function; a schema says itself what is written to, as in "
                 "Tensor(a!) x"
             )
-        return self._define_at(_place(), schema, alias_analysis == "CONSERVATIVE", tags, doc)
+        return self._define_at(_provenance(), schema, alias_analysis == "CONSERVATIVE", tags, doc)
 
     def _define_at(
-        self, place: str, schema: str, conservative: bool, tags: "str | Sequence[str]", doc: str
+        self,
+        provenance: str,
+        schema: str,
+        conservative: bool,
+        tags: "str | Sequence[str]",
+        doc: str,
     ) -> str:
         # Noted before: behind a definition that succeeded nothing may fail, not even for memory.
         name = _name_in(self.ns, schema) if isinstance(schema, str) else ""
         self._defined.append(name)
         try:
-            return self._target().define(schema, conservative, tags, place, doc)
+            return self._target().define(schema, conservative, tags, provenance, doc)
         except BaseException:
             self._defined.remove(name)
             raise
@@ -320,7 +325,7 @@ class Library:
         target = self._target()
         if target is not self._library and (name, key) in self._implemented:
             allow_override = True  # it replaces its own kernel, without a warning
-        target.impl(op_name, function, key, wants, allow_override, _place())
+        target.impl(op_name, function, key, wants, allow_override, _provenance())
         self._note_kernel(name, key, target)
 
     def _note_kernel(self, name: str, key: str, target: Any) -> None:
@@ -364,7 +369,7 @@ class Library:
         file = _ops.encoded_path(path)
         target = self._target()
         target.impl_c(
-            op_name, file, symbol, dispatch_key, form, allow_override, _place(), releases_gil
+            op_name, file, symbol, dispatch_key, form, allow_override, _provenance(), releases_gil
         )
         name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
         self._note_kernel(name, dispatch_key or "CompositeImplicitAutograd", target)
@@ -388,15 +393,15 @@ class Library:
             )
         library = self._target()
         if library is not self._library:
-            library.fallback_at(key, function, with_keyset, _place())
+            library.fallback_at(key, function, with_keyset, _provenance())
             self._note_kernel("*", key, library)
             return
         if key != self.dispatch_key:
             if key not in self._fallbacks:
-                self._fallbacks[key] = _C.Library("_", "IMPL", key, _place())
+                self._fallbacks[key] = _C.Library("_", "IMPL", key, _provenance())
                 self._parts.append(self._fallbacks[key])
             library = self._fallbacks[key]
-        library.fallback(function, with_keyset, _place())
+        library.fallback(function, with_keyset, _provenance())
         self._note_kernel("*", key, self._library)
 
     def derivative(self, op_name: "str | _C.OpOverload", formulas: "Mapping[str, str]") -> None:
@@ -409,7 +414,7 @@ class Library:
         for a name that is no argument, TypeError for what is no text.
         """
         name = op_name.name() if isinstance(op_name, _C.OpOverload) else op_name
-        self._target().derivative(name, list(formulas.items()), _place())
+        self._target().derivative(name, list(formulas.items()), _provenance())
 
     def set_python_module(self, module: str, context: str = "") -> None:
         """Names the Python module with the fake kernels of the operators that are defined after

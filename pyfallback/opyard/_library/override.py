@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _C
 from .._core import ops as _ops
-from .library import _OUTERMOST, _function, _key_name, _place, _wants
+from .library import _OUTERMOST, _function, _key_name, _provenance, _wants
 
 
 def _operators_of(op: Any) -> list[str]:
@@ -69,7 +69,7 @@ class override:
     defined in a namespace now. `dispatch_key` may be a list likewise, and
     a device type such as "cpu" stands for the key of its kernels. Without `fn` it is a
     decorator, which gives the override itself. `name` is what explain(), dump(), dump_table() and
-    history() show beside the place.
+    history() show beside it.
 
     The function gets the arguments of the operator. With `with_keyset` it gets the key set of the
     call first. With `with_next` it gets a callable before the arguments: call_next(*args, **kwargs)
@@ -102,7 +102,7 @@ class override:
         self.name = name
         self.operators = tuple(_operators_of(op))
         self.dispatch_keys = tuple(_keys_of(dispatch_key))
-        self.place = _place()
+        self.provenance = _provenance()
         self._wants = _wants(with_keyset, with_next)
         self._libraries: list[_C.Library] = []
         self._state = "new"
@@ -121,13 +121,13 @@ class override:
         libraries: dict[str, _C.Library] = {}
         if former is not None and former._state == "live":
             libraries = former._hand_over()
-        shown = f'{self.place} (override "{self.name}")' if self.name else self.place
+        shown = f'{self.provenance} (override "{self.name}")' if self.name else self.provenance
         try:
             for operator in self.operators:
                 namespace = operator.partition("::")[0]
                 library = libraries.get(namespace)
                 if library is None:
-                    library = _C.Library(namespace, "IMPL", "", self.place)
+                    library = _C.Library(namespace, "IMPL", "", self.provenance)
                     libraries[namespace] = library
                 for key in self.dispatch_keys:
                     library.impl(operator, function, key, self._wants, True, shown)
@@ -190,7 +190,7 @@ class override:
         first, *more = self.operators
         what = f"{first} and {len(more)} more" if more else first
         name = f' "{self.name}"' if self.name else ""
-        return f"<override{name} of {what} at {', '.join(self.dispatch_keys)}, {self.place}>"
+        return f"<override{name} of {what} at {', '.join(self.dispatch_keys)}, {self.provenance}>"
 
 
 def _reset(libraries: "Iterable[_C.Library]") -> None:

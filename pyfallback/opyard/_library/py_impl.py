@@ -10,13 +10,13 @@ from .._core import ops as _ops
 from .._core.keys import DispatchKey, key_of
 from .._dispatch.modes import DispatchMode
 from .._dispatch.thread_block import ThreadBlock
-from .library import Library, _outer_frame, _place
+from .library import Library, _outer_frame, _provenance
 from .reload import site_in_run
 
 # What py_impl() registered without a library: one library for each operator, kept for ever.
 _own_libraries: "dict[_C.OpOverload, Library]" = {}
-# Where it did so: the code that has called it, and the place in words.
-_own_places: "dict[tuple[_C.OpOverload, DispatchKey], tuple[object, str]]" = {}
+# Where it did so: the code that has called it, and where, in words.
+_own_provenance: "dict[tuple[_C.OpOverload, DispatchKey], tuple[object, str]]" = {}
 
 
 def _require_first(op: "_C.OpOverload", key: DispatchKey, fn: Callable) -> object:
@@ -29,10 +29,10 @@ def _require_first(op: "_C.OpOverload", key: DispatchKey, fn: Callable) -> objec
     same: object = site
     if site is None and code is not None:
         same = (code.co_filename, code.co_firstlineno, code.co_name)
-    former, place = _own_places.get((op, key), (None, ""))
-    if place and (same is None or former != same):
+    former, where = _own_provenance.get((op, key), (None, ""))
+    if where and (same is None or former != same):
         raise RuntimeError(
-            f"py_impl: {op.name()} has a function at {key} already, {place}; override() puts "
+            f"py_impl: {op.name()} has a function at {key} already, {where}; override() puts "
             "another on top of it, and a library, as lib=, too"
         )
     return same
@@ -146,9 +146,9 @@ def py_impl(
         if own is None:
             own = _own_libraries[op] = Library(op.namespace, "IMPL")
         own.impl(op, fn, key, with_keyset=with_keyset, allow_override=True)
-        if (op, key) not in _own_places:
-            _ops.note(functools.partial(_own_places.pop, (op, key), None))
-        _own_places[op, key] = code, f"registered at {_place()}"
+        if (op, key) not in _own_provenance:
+            _ops.note(functools.partial(_own_provenance.pop, (op, key), None))
+        _own_provenance[op, key] = code, f"registered at {_provenance()}"
         return fn
 
     return register

@@ -171,7 +171,7 @@ def site_in_run(frame: FrameType, what: tuple) -> "_Site | None":
     return None if site is None else (*site, _run_of(frame, shell).number(site))
 
 
-def take_place(library: Any, frame: FrameType) -> Any:
+def take_over(library: Any, frame: FrameType) -> Any:
     """Notes that the module's code in `frame` has made a library, and gives the one that this one
     takes over from, or None.
     """
@@ -229,11 +229,11 @@ def former_override(override: Any, frame: FrameType) -> Any:
 class TakenOver:
     """What a library holds that another one has taken over from."""
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def __init__(self, provenance: str) -> None:
+        self._provenance = provenance
 
     def __getattr__(self, name: str) -> Any:
         raise RuntimeError(
             "this library was taken over by the one that the same code made again at "
-            f"{self._place}; register there"
+            f"{self._provenance}; register there"
         )

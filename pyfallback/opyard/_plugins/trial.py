@@ -70,10 +70,10 @@ class Recording(list):
 
 _order = itertools.count()  # of kernels on trial
 
-_Place = tuple[str, int]  # the full name of an operator, and a key
+_OpKey = tuple[str, int]  # the full name of an operator, and a key
 
 
-def _place_of(ns: str, default_key: str, name: str, key: Any) -> _Place:
+def _op_key_of(ns: str, default_key: str, name: str, key: Any) -> _OpKey:
     if key is None or key == "":
         key = default_key or "CompositeImplicitAutograd"
     number = _bind.parse_key(key) if isinstance(key, str) else key
@@ -88,57 +88,57 @@ class Trial:
         self._kernels: _C.Library | None = None
         self._definitions: _C.Library | None = None
         self._fallbacks: dict[str, _C.Library] = {}
-        self._places: dict[_Place, int] = {}  # of kernels, and when they were registered
+        self._op_keys: dict[_OpKey, int] = {}  # of kernels, and when they were registered
         self._module: tuple[str, str] | None = None
 
-    def _part(self, place: str) -> "_C.Library":
+    def _part(self, where: str) -> "_C.Library":
         library = self._library
         kind = "IMPL" if library.kind == "IMPL" else "FRAGMENT"
-        return self._kept_by_library(_C.Library(library.ns, kind, library.dispatch_key, place))
+        return self._kept_by_library(_C.Library(library.ns, kind, library.dispatch_key, where))
 
     def _kept_by_library(self, part: "_C.Library") -> "_C.Library":
         self._library._parts.append(part)  # so it ends with the library, if that is earlier
         return part
 
-    def _part_of_definitions(self, place: str) -> "_C.Library":
+    def _part_of_definitions(self, where: str) -> "_C.Library":
         if self._definitions is None:
-            self._definitions = self._part(place)
+            self._definitions = self._part(where)
             if any(self._library._python_module):
                 self._definitions.set_python_module(*self._library._python_module)
         return self._definitions
 
-    def define(self, schema: str, conservative: bool, tags: Any, place: str, doc: str) -> str:
-        return self._part_of_definitions(place).define(schema, conservative, tags, place, doc)
+    def define(self, schema: str, conservative: bool, tags: Any, where: str, doc: str) -> str:
+        return self._part_of_definitions(where).define(schema, conservative, tags, where, doc)
 
     def set_python_module(self, module: str, context: str) -> None:
         self._part_of_definitions("").set_python_module(module, context)
         self._module = module, context
 
-    def impl(self, name: str, function: Any, key: Any, wants: int, override: bool, place: str,
+    def impl(self, name: str, function: Any, key: Any, wants: int, override: bool, where: str,
              rule: str = "") -> None:  # fmt: skip
-        self._part_of_kernels(place).impl(name, function, key, wants, override, place, rule)
-        self._note_place(name, key)
+        self._part_of_kernels(where).impl(name, function, key, wants, override, where, rule)
+        self._note_op_key(name, key)
 
     def impl_c(self, name: str, file: bytes, symbol: str, key: Any, form: str, override: bool,
-               place: str, releases_gil: bool = False) -> None:  # fmt: skip
-        part = self._part_of_kernels(place)
-        part.impl_c(name, file, symbol, key, form, override, place, releases_gil)
-        self._note_place(name, key)
+               where: str, releases_gil: bool = False) -> None:  # fmt: skip
+        part = self._part_of_kernels(where)
+        part.impl_c(name, file, symbol, key, form, override, where, releases_gil)
+        self._note_op_key(name, key)
 
-    def _note_place(self, name: str, key: Any) -> None:
+    def _note_op_key(self, name: str, key: Any) -> None:
         library = self._library
-        place = _place_of(library.ns, library.dispatch_key, name, key)
-        self._places[place] = next(_order)
+        op_key = _op_key_of(library.ns, library.dispatch_key, name, key)
+        self._op_keys[op_key] = next(_order)
 
-    def _part_of_kernels(self, place: str) -> "_C.Library":
+    def _part_of_kernels(self, where: str) -> "_C.Library":
         if self._kernels is None:
-            self._kernels = self._part(place)
+            self._kernels = self._part(where)
         return self._kernels
 
-    def fallback_at(self, key: str, function: Any, with_keyset: bool, place: str) -> None:
+    def fallback_at(self, key: str, function: Any, with_keyset: bool, where: str) -> None:
         if key not in self._fallbacks:
-            self._fallbacks[key] = self._kept_by_library(_C.Library("_", "IMPL", key, place))
-        self._fallbacks[key].fallback(function, with_keyset, place)
+            self._fallbacks[key] = self._kept_by_library(_C.Library("_", "IMPL", key, where))
+        self._fallbacks[key].fallback(function, with_keyset, where)
 
     def keep(self) -> None:
         library = self._library
@@ -149,7 +149,7 @@ class Trial:
             if not isinstance(own, _WithParts):
                 own = _WithParts(library)
                 library._library = own
-            own.add(self._places, self._kernels)
+            own.add(self._op_keys, self._kernels)
         if self._module is not None:
             with warnings.catch_warnings():  # it was warned of when it was named
                 warnings.simplefilter("ignore")
@@ -174,21 +174,21 @@ class _WithParts:
     def __init__(self, library: "Library") -> None:
         self._own: _C.Library = library._library
         self._ns, self._dispatch_key = library.ns, library.dispatch_key
-        self._latest: dict[_Place, tuple[int, _C.Library]] = {}
+        self._latest: dict[_OpKey, tuple[int, _C.Library]] = {}
 
-    def add(self, places: "dict[_Place, int]", part: "_C.Library") -> None:
-        for place, order in places.items():
+    def add(self, op_keys: "dict[_OpKey, int]", part: "_C.Library") -> None:
+        for op_key, order in op_keys.items():
             # A package may have loaded another one, which then was kept before.
-            if place not in self._latest or self._latest[place][0] < order:
-                self._latest[place] = order, part
+            if op_key not in self._latest or self._latest[op_key][0] < order:
+                self._latest[op_key] = order, part
 
     def remove(self, part: "_C.Library | None") -> None:
-        for place in [place for place, latest in self._latest.items() if latest[1] is part]:
-            del self._latest[place]
+        for op_key in [op_key for op_key, latest in self._latest.items() if latest[1] is part]:
+            del self._latest[op_key]
 
     def _part_with(self, name: str, key: Any) -> "_C.Library":
-        place = _place_of(self._ns, self._dispatch_key, name, key)
-        return self._latest[place][1] if place in self._latest else self._own
+        op_key = _op_key_of(self._ns, self._dispatch_key, name, key)
+        return self._latest[op_key][1] if op_key in self._latest else self._own
 
     def impl(self, name: str, function: Any, key: Any, *more: Any) -> None:
         self._part_with(name, key).impl(name, function, key, *more)
