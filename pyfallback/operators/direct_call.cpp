@@ -190,7 +190,8 @@ struct CppCalls {
                         PyObject* const* args, std::size_t count, TypedFunction function,
                         void* context, DispatchKeySet keys) {
     std::tuple<Unpacked<A>...> unpacked;
-    if (!(std::get<I>(unpacked).unpack(I < count ? args[I] : nullptr, schema.arguments[I]) && ...)) {
+    if (!(std::get<I>(unpacked).unpack(I < count ? args[I] : nullptr, schema.arguments[I]) &&
+          ...)) {
       return nullptr;
     }
     using Typed = Tensor (*)(A..., void*, DispatchKeySet);

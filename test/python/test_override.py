@@ -328,8 +328,8 @@ def test_X4_wrong_uses_are_refused(ns, twice):
     with pytest.raises(TypeError) as caught:
         ov(len)
     assert str(caught.value) == (
-        f"<override of {name} at CPU, {ov.provenance}> has its function already; call the operator to "
-        "run it"
+        f"<override of {name} at CPU, {ov.provenance}> has its function already; call the operator "
+        "to run it"
     )
     ov.remove()
     ov.remove()

@@ -41,7 +41,7 @@ class OPYARD_API ObjectLink {
   // both. The caller holds the lock of `us`.
   void init(Interpreter* us, void* object, LinkStatus status) {
     if (status == LinkStatus::DefinitelyUntagged) {
-      tag_.store(us, std::memory_order_relaxed);  // a thread that sees the object later sees this too
+      tag_.store(us, std::memory_order_relaxed);  // whichever thread sees the object sees this too
     } else if (status != LinkStatus::TaggedByUs) {
       claim(us);
     }
