@@ -192,6 +192,10 @@ bool is_none(std::string_view text) {
 
 }  // namespace
 
+bool Source::asks_results() const noexcept {
+  return std::any_of(asks.begin(), asks.end(), [](const auto& one) { return one.first < -1; });
+}
+
 bool Source::operator==(const Source& other) const {
   if (kind != other.kind || index != other.index || question != other.question ||
       asks.size() != other.asks.size()) {
@@ -209,6 +213,11 @@ FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
     : code_of(op.schema().arguments.size(), kNoFormula), name(backward_name(op)) {
   const Schema& schema = op.schema();
   const Names names(schema);
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    if (carries_keys(*schema.arguments[i].type)) {
+      tensors.push_back({i, is_list_type(*schema.arguments[i].type)});
+    }
+  }
   for (const Formula& formula : derivative.formulas) {
     std::vector<std::size_t> outputs;
     for (const std::string& argument : names_in(formula.of)) {
@@ -233,11 +242,6 @@ FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
   for (std::size_t i = 0; i < codes.size(); ++i) {
     for (const std::size_t input : codes[i].inputs) used_by[input] |= std::uint64_t{1} << i;
   }
-  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
-    if (carries_keys(*schema.arguments[i].type)) {
-      tensors.push_back({i, is_list_type(*schema.arguments[i].type)});
-    }
-  }
   result_is_list = schema.results.size() == 1 && is_list_type(*schema.results[0].type);
 }
 
@@ -247,6 +251,16 @@ void FormulaSet::add(const Operator& op, const Formula& formula, std::vector<std
   options.name_space = std::string(op.name().name_space());
   options.source = where(op, formula);
   FormulaCode code{formula.text, {}, {}, std::move(outputs)};
+  for (const std::size_t argument : code.outputs) {
+    const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                    [&](const auto& one) { return one.argument == argument; });
+    if (found == tensors.end()) {
+      fail(ErrorKind::BadGraph, fmt::format("{}: argument '{}' takes no tensor, and has no gradient",
+                                            where(op, formula),
+                                            op.schema().arguments[argument].name));
+    }
+    code.positions.push_back(std::size_t(found - tensors.begin()));
+  }
   try {
     const jit::GraphPtr graph = jit::parse_expression(formula.text, names.inputs(), options);
     if (graph->outputs().size() != code.outputs.size()) {

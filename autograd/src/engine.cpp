@@ -38,16 +38,23 @@ constinit thread_local RunState* current_run = nullptr;
 constinit thread_local int depth = 0;
 
 struct Task {
-  Function* function = nullptr;
-  std::size_t dependencies = 0;
+  explicit Task(Function* of) : function(of) {}
+
+  Function* function;
+  std::uint32_t dependencies = 0;
   bool needed = true;
-  Gradients gradients;  // one for each of the function's inputs
+  bool captured = false;
+  std::size_t targets = 0;  // where the numbers of those that its edges lead to begin
+  Gradients gradients;      // one for each of the function's inputs
 };
 
+constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
 struct Capture {
-  Function* function;
+  std::uint32_t task;
   std::uint32_t input;
   std::size_t position;
+  bool operator<(const Capture& other) const noexcept { return task < other.task; }
 };
 
 [[noreturn]] OPYARD_COLD void refuse_count(const Function& function, std::size_t count) {
@@ -106,9 +113,11 @@ struct RunState {
 
   std::vector<Root> roots;
   const Run& run;
-  PointerMap<Function, std::size_t> numbers;
+  const Anomaly mode = anomaly();
+  PointerMap<Function, std::uint32_t> numbers;
   std::vector<Task> tasks;
-  std::vector<Capture> captures;
+  std::vector<std::uint32_t> targets;  // by task and edge; kNobody for an edge to nobody
+  std::vector<Capture> captures;       // by task
   Gradients captured;
   std::vector<std::function<void()>> at_end;
 
@@ -123,9 +132,9 @@ struct RunState {
   }
 
  private:
-  std::size_t number_of(Function* function) {
-    const auto [number, is_new] = numbers.insert(function, tasks.size());
-    if (is_new) tasks.push_back({function, 0, true, {}});
+  std::uint32_t number_of(Function* function) {
+    const auto [number, is_new] = numbers.insert(function, std::uint32_t(tasks.size()));
+    if (is_new) tasks.emplace_back(function);
     return number;
   }
 
@@ -135,58 +144,65 @@ struct RunState {
     }
     for (std::size_t at = 0; at < tasks.size(); ++at) {  // grows meanwhile
       const Function& function = *tasks[at].function;
+      tasks[at].targets = targets.size();
       for (std::size_t i = 0; i < function.edge_count(); ++i) {
-        if (Function* const next = function.edge(i).function.get()) {
-          ++tasks[number_of(next)].dependencies;
-        }
+        Function* const next = function.edge(i).function.get();
+        const std::uint32_t number = next == nullptr ? kNobody : number_of(next);
+        targets.push_back(number);
+        if (number != kNobody) ++tasks[number].dependencies;
       }
     }
     for (std::size_t i = 0; i < run.inputs.size(); ++i) {
       Function* const function = run.inputs[i].function.get();
       if (function == nullptr) continue;
-      if (numbers.find(function) != nullptr) captures.push_back({function, run.inputs[i].input, i});
+      if (const std::uint32_t* const number = numbers.find(function)) {
+        captures.push_back({*number, run.inputs[i].input, i});
+        tasks[*number].captured = true;
+      }
+    }
+    std::sort(captures.begin(), captures.end());
+  }
+
+  template <typename Visit>
+  void each_next(std::size_t number, const Visit& visit) const {
+    const std::size_t count = tasks[number].function->edge_count();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (const std::uint32_t next = targets[tasks[number].targets + i]; next != kNobody) {
+        visit(next);
+      }
     }
   }
 
   // See [Wanted].
   void find_needed() {
-    std::vector<std::size_t> left;
+    std::vector<std::uint32_t> left;
     std::vector<std::size_t> order;
+    left.reserve(tasks.size());
     order.reserve(tasks.size());
     for (const Task& task : tasks) left.push_back(task.dependencies);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       if (left[i] == 0) order.push_back(i);
       tasks[i].needed = false;
     }
-    const auto each_next = [&](std::size_t i, const auto& visit) {
-      const Function& function = *tasks[i].function;
-      for (std::size_t e = 0; e < function.edge_count(); ++e) {
-        if (Function* const next = function.edge(e).function.get()) visit(*numbers.find(next));
-      }
-    };
     for (std::size_t at = 0; at < order.size(); ++at) {
-      each_next(order[at], [&](std::size_t next) {
+      each_next(order[at], [&](std::uint32_t next) {
         if (--left[next] == 0) order.push_back(next);
       });
     }
-    std::vector<bool> wanted(tasks.size(), false);
-    for (const Capture& capture : captures) wanted[*numbers.find(capture.function)] = true;
     for (std::size_t at = order.size(); at-- > 0;) {
       const std::size_t i = order[at];
-      each_next(i, [&](std::size_t next) {
-        if (wanted[next] || tasks[next].needed) tasks[i].needed = true;
+      each_next(i, [&](std::uint32_t next) {
+        if (tasks[next].captured || tasks[next].needed) tasks[i].needed = true;
       });
     }
     if (!run.accumulate) return;
-    for (const Capture& capture : captures) tasks[*numbers.find(capture.function)].needed = true;
+    for (const Capture& capture : captures) tasks[capture.task].needed = true;
   }
 
-  void give(std::size_t number, std::uint32_t input, Tensor gradient) {
+  void give(std::uint32_t number, std::uint32_t input, Tensor gradient) {
     Task& task = tasks[number];
-    if (task.gradients.empty()) {
+    if (task.gradients.size() <= input) {
       task.gradients.resize(std::max<std::size_t>(task.function->input_count(), input + 1));
-    } else if (task.gradients.size() <= input) {
-      task.gradients.resize(input + 1);
     }
     Tensor& there = task.gradients[input];
     if (!gradient.defined()) return;
@@ -199,73 +215,76 @@ struct RunState {
 
   struct Ready {
     std::uint64_t sequence;
-    std::size_t number;
+    std::uint32_t number;
     bool operator<(const Ready& other) const noexcept {
       return sequence != other.sequence ? sequence < other.sequence : number > other.number;
     }
   };
   std::priority_queue<Ready> ready;
 
-  void make_ready(std::size_t number) { ready.push({tasks[number].function->sequence(), number}); }
+  void make_ready(std::uint32_t number) {
+    ready.push({tasks[number].function->sequence(), number});
+  }
 
   void start() {
     for (Root& root : roots) {
       if (!root.edge) continue;
       give(*numbers.find(root.edge.function.get()), root.edge.input, std::move(root.gradient));
     }
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
+    for (std::uint32_t i = 0; i < tasks.size(); ++i) {
       if (tasks[i].dependencies == 0) make_ready(i);
     }
   }
 
-  bool is_wanted(const Task& task) const {
-    if (task.needed) return true;
-    return std::any_of(captures.begin(), captures.end(),
-                       [&](const Capture& capture) { return capture.function == task.function; });
-  }
-
   void work() {
     while (!ready.empty()) {
-      const std::size_t number = ready.top().number;
+      const std::uint32_t number = ready.top().number;
       ready.pop();
-      Task& task = tasks[number];
+      const Task& task = tasks[number];
       Function& function = *task.function;
       Gradients results;
-      if (is_wanted(task)) results = run_one(function, task, std::move(task.gradients));
-      results.resize(function.edge_count());
+      if (task.needed || task.captured) results = run_one(number);
       for (std::size_t i = 0; i < function.edge_count(); ++i) {
-        const Edge& edge = function.edge(i);
-        if (!edge) continue;
-        const std::size_t next = *numbers.find(edge.function.get());
-        give(next, edge.input, std::move(results[i]));
+        const std::uint32_t next = targets[task.targets + i];
+        if (next == kNobody) continue;
+        if (i < results.size()) {
+          give(next, function.edge(i).input, std::move(results[i]));
+        }
         if (--tasks[next].dependencies == 0) make_ready(next);
       }
     }
   }
 
   // The gradients for its edges.
-  Gradients run_one(Function& function, const Task& task, Gradients gradients) {
-    gradients.resize(std::max(gradients.size(), function.input_count()));
+  Gradients run_one(std::uint32_t number) {
+    const Task& task = tasks[number];
+    Function& function = *task.function;
+    Gradients gradients = std::move(tasks[number].gradients);
+    if (gradients.size() < function.input_count()) gradients.resize(function.input_count());
     const Hooks* const hooks = function.find_hooks();
     try {
-      if (hooks != nullptr) {
+      if (__builtin_expect(hooks != nullptr, 0)) {
         const Gradients before = gradients;
         if (!hooks->run_before(function, gradients)) return {};
         validate_inputs(function, gradients, before);
       }
-      for (const Capture& capture : captures) {
-        if (capture.function == &function && !run.accumulate && capture.input < gradients.size()) {
-          captured[capture.position] = gradients[capture.input];
-        }
-      }
+      if (task.captured && !run.accumulate) capture(number, gradients);
       if (!task.needed) return {};
-      if (const auto found = run.before.find(&function);
-          found != run.before.end() && !found->second(function, gradients)) {
-        return {};
+      if (__builtin_expect(!run.before.empty(), 0)) {
+        const auto found = run.before.find(&function);
+        if (found != run.before.end() && !found->second(function, gradients)) return {};
       }
       return apply(function, hooks, std::move(gradients));
     } catch (const Error& error) {
       throw_from(function, error);
+    }
+  }
+
+  void capture(std::uint32_t number, const Gradients& gradients) {
+    const auto [first, last] =
+        std::equal_range(captures.begin(), captures.end(), Capture{number, 0, 0});
+    for (auto one = first; one != last; ++one) {
+      if (one->input < gradients.size()) captured[one->position] = gradients[one->input];
     }
   }
 
@@ -297,8 +316,7 @@ struct RunState {
       if (edge.input < edge.function->input_count()) {
         validate(function, i, results[i], edge.function->input(edge.input));
       }
-      if (const Anomaly mode = anomaly(); mode.on && mode.check_nan)
-        check_nan(function, i, results[i]);
+      if (__builtin_expect(mode.on, 0) && mode.check_nan) check_nan(function, i, results[i]);
     }
     return results;
   }

@@ -8,11 +8,6 @@ namespace {
 
 using Kind = Source::Kind;
 
-std::vector<std::int64_t> list_of_sizes(const Tensor& tensor) {
-  const IntSpan sizes = tensor.sizes();
-  return {sizes.begin(), sizes.end()};
-}
-
 Value ask(const Source& source, std::span<const Value> arguments, std::span<const Value> results) {
   Stack stack;
   for (const auto& [which, constant] : source.asks) {
@@ -26,13 +21,6 @@ Value ask(const Source& source, std::span<const Value> arguments, std::span<cons
   }
   source.question->call_boxed(stack);
   return Value(stack.pop());
-}
-
-bool asks_results(const Source& source) {
-  for (const auto& [which, constant] : source.asks) {
-    if (which < -1) return true;
-  }
-  return false;
 }
 
 // Values of a user that could change are kept as they are now.
@@ -55,57 +43,70 @@ void SavedValues::refuse() {
        "grad(); give keep_graph=True (retain_graph=True) the first time to run it again");
 }
 
+void FormulaFunction::save_argument(std::uint32_t source, const Value& value) {
+  if (value.is_tensor()) {
+    saved_.items.emplace_back(source, false, SavedTensor(value.tensor_unchecked(), false), Value());
+  } else if (is_list_of_tensors(value)) {
+    for (const Value& item : value.items_unchecked()) {
+      saved_.items.emplace_back(
+          source, true,
+          item.is_tensor() ? SavedTensor(item.tensor_unchecked(), false) : SavedTensor(), Value());
+    }
+  } else {
+    saved_.items.emplace_back(source, false, SavedTensor(), kept(value));
+  }
+}
+
+void FormulaFunction::save_result(std::uint32_t source, const Value& value) {
+  if (!value.is_tensor()) {
+    saved_.items.emplace_back(source, false, SavedTensor(), kept(value));
+    return;
+  }
+  SavedTensor saved(value.tensor_unchecked(), true);
+  saved.set_result(std::uint32_t(formulas_->sources[source].index));
+  saved_.items.emplace_back(source, false, std::move(saved), Value());
+}
+
+void FormulaFunction::save_sizes(std::uint32_t source, IntSpan sizes, const Value& result) {
+  if (result.is_tensor() && std::ranges::equal(sizes, result.tensor_unchecked().sizes())) return;
+  saved_.items.emplace_back(source, false, SavedTensor(),
+                            Value::of(std::vector<std::int64_t>(sizes.begin(), sizes.end())));
+}
+
+void FormulaFunction::save_answer(std::uint32_t source, std::span<const Value> arguments,
+                                  std::span<const Value> results) {
+  saved_.items.emplace_back(source, false, SavedTensor(),
+                            ask(formulas_->sources[source], arguments, results));
+}
+
 void FormulaFunction::save_arguments(std::span<const Value> arguments, const Tensor& written,
                                      const Tensor& original) {
-  for (std::size_t i = 0; i < formulas_->sources.size(); ++i) {
+  for (std::uint32_t i = 0; i < formulas_->sources.size(); ++i) {
     const Source& source = formulas_->sources[i];
     if (!is_needed(i)) continue;
-    if (source.kind == Kind::Answer && !asks_results(source)) {
-      saved_.items.push_back({i, {}, ask(source, arguments, {})});
-      continue;
-    }
-    if (source.kind != Kind::Argument) continue;
-    const Value& value = arguments[source.index];
-    if (written.defined() && value.is_tensor() && value.tensor_unchecked().same(written)) {
-      saved_.items.push_back({i, SavedTensor(original, false), Value()});
-    } else if (value.is_tensor()) {
-      saved_.items.push_back({i, SavedTensor(value.tensor_unchecked(), false), Value()});
-    } else if (is_list_of_tensors(value)) {
-      // One item for each, in order.
-      for (const Value& item : value.items_unchecked()) {
-        saved_.items.push_back(
-            {i, item.is_tensor() ? SavedTensor(item.tensor_unchecked(), false) : SavedTensor(),
-             Value(std::int64_t{0})});
-      }
-    } else {
-      saved_.items.push_back({i, {}, kept(value)});
+    if (source.kind == Kind::Answer && !source.asks_results()) {
+      save_answer(i, arguments, {});
+    } else if (source.kind == Kind::Argument) {
+      const Value& value = arguments[source.index];
+      const bool is_written =
+          written.defined() && value.is_tensor() && value.tensor_unchecked().same(written);
+      save_argument(i, is_written ? Value::lend(original) : Value::lend(value));
     }
   }
 }
 
 void FormulaFunction::save_results(std::span<const Value> arguments,
                                    std::span<const Value> results) {
-  for (std::size_t i = 0; i < formulas_->sources.size(); ++i) {
+  for (std::uint32_t i = 0; i < formulas_->sources.size(); ++i) {
     const Source& source = formulas_->sources[i];
     if (!is_needed(i)) continue;
     if (source.kind == Kind::Result) {
-      const Value& value = results[source.index];
-      if (value.is_tensor()) {
-        SavedTensor saved(value.tensor_unchecked(), true);
-        saved.set_result(std::uint32_t(source.index));
-        saved_.items.push_back({i, std::move(saved), Value()});
-      } else {
-        saved_.items.push_back({i, {}, kept(value)});
-      }
+      save_result(i, results[source.index]);
     } else if (source.kind == Kind::OtherSizes) {
       const Tensor& argument = arguments[source.index].tensor_unchecked();
-      const bool same = results[0].is_tensor() && argument.defined() &&
-                        std::ranges::equal(argument.sizes(), results[0].tensor_unchecked().sizes());
-      if (!same && argument.defined()) {
-        saved_.items.push_back({i, {}, Value::of(list_of_sizes(argument))});
-      }
-    } else if (source.kind == Kind::Answer && asks_results(source)) {
-      saved_.items.push_back({i, {}, ask(source, arguments, results)});
+      if (argument.defined()) save_sizes(i, argument.sizes(), results[0]);
+    } else if (source.kind == Kind::Answer && source.asks_results()) {
+      save_answer(i, arguments, results);
     }
   }
 }
@@ -121,57 +122,60 @@ Value FormulaFunction::gradient_of_result(std::size_t result, const Gradients& g
   return Value::list(std::move(items));
 }
 
-Value FormulaFunction::read(std::size_t source, const Gradients& gradients) {
+void FormulaFunction::read(std::size_t source, const Gradients& gradients, Stack& to) {
   const Source& from = formulas_->sources[source];
-  if (from.kind == Kind::Gradient) return gradient_of_result(from.index, gradients);
+  if (from.kind == Kind::Gradient) {
+    if (!formulas_->result_is_list && gradients[from.index].defined()) {
+      return to.lend(gradients[from.index]);
+    }
+    return to.push(gradient_of_result(from.index, gradients));
+  }
   std::vector<Value> several;
-  for (std::size_t i = 0; i < saved_.items.size(); ++i) {
-    const SavedValues::Item& item = saved_.items[i];
+  for (const SavedValues::Item& item : saved_.items) {
     if (item.source != source) continue;
-    if (!item.tensor.empty()) {
-      Tensor tensor = item.tensor.take_out(*this);
-      if (!item.value.is_int()) return Value(std::move(tensor));
-      several.emplace_back(std::move(tensor));
-    } else if (item.value.is_int() && from.kind == Kind::Argument && !several.empty()) {
-      several.emplace_back();
+    if (item.is_of_list) {
+      several.emplace_back(item.tensor.empty() ? Value() : Value(item.tensor.take_out(*this)));
+    } else if (item.tensor.empty()) {
+      return to.lend(item.value);
+    } else if (const Tensor* const as_it_is = item.tensor.look(*this)) {
+      return to.lend(*as_it_is);
     } else {
-      return Value(item.value);
+      return to.push(Value(item.tensor.take_out(*this)));
     }
   }
-  return several.empty() ? Value() : Value::list(std::move(several));
+  to.push(several.empty() ? Value() : Value::list(std::move(several)));
+}
+
+void FormulaFunction::give(const FormulaCode& code, std::size_t output, Value value,
+                           Gradients& out) const {
+  const std::size_t position = code.positions[output];
+  std::size_t first = position;
+  std::size_t count = 1;
+  if (!counts_.empty()) {
+    first = 0;
+    for (std::size_t at = 0; at < position; ++at) first += counts_[at];
+    count = counts_[position];
+  }
+  if (value.is_tensor()) {
+    out[first] = value.take_tensor();
+  } else if (value.is_list()) {
+    const auto& items = value.items_unchecked();
+    OPYARD_CHECK(items.size() == count, BadReturn,
+                 name() + ": the formula \"" + code.text + "\" gave a list of " +
+                     std::to_string(items.size()) + " gradients for " + std::to_string(count) +
+                     " tensors");
+    for (std::size_t j = 0; j < count; ++j) {
+      if (items[j].is_tensor()) out[first + j] = items[j].to_tensor();
+    }
+  }
 }
 
 void FormulaFunction::run(const FormulaCode& code, const Gradients& gradients, Gradients& out) {
-  std::vector<Value> inputs;
-  inputs.reserve(code.inputs.size());
-  saved_.while_kept([&] {
-    for (const std::size_t source : code.inputs) inputs.push_back(read(source, gradients));
-  });
-  std::vector<Value> outputs(code.outputs.size());
-  code.code->run(inputs, outputs);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    std::size_t first = 0;
-    for (std::size_t at = 0; at < formulas_->tensors.size(); ++at) {
-      const std::size_t count = counts_.empty() ? 1 : counts_[at];
-      if (formulas_->tensors[at].argument != code.outputs[i]) {
-        first += count;
-        continue;
-      }
-      if (outputs[i].is_tensor()) {
-        out[first] = outputs[i].take_tensor();
-      } else if (outputs[i].is_list()) {
-        const auto& items = outputs[i].items_unchecked();
-        OPYARD_CHECK(items.size() == count, BadReturn,
-                     name() + ": the formula \"" + code.text + "\" gave a list of " +
-                         std::to_string(items.size()) + " gradients for " + std::to_string(count) +
-                         " tensors");
-        for (std::size_t j = 0; j < count; ++j) {
-          if (items[j].is_tensor()) out[first + j] = items[j].to_tensor();
-        }
-      }
-      break;
-    }
-  }
+  InlineStack<8> inputs;
+  for (const std::size_t source : code.inputs) read(source, gradients, inputs);
+  Few<Value, 2> outputs(code.outputs.size());
+  code.code->run(inputs.top(inputs.size()), {outputs.data(), outputs.size()});
+  for (std::size_t i = 0; i < outputs.size(); ++i) give(code, i, std::move(outputs[i]), out);
 }
 
 Gradients FormulaFunction::apply(Gradients gradients) {
@@ -179,10 +183,11 @@ Gradients FormulaFunction::apply(Gradients gradients) {
   bool any = false;
   for (const Tensor& gradient : gradients) any = any || gradient.defined();
   if (!any) return out;
-  if (saved_.given_up()) SavedValues::refuse();
-  for (std::size_t i = 0; i < formulas_->codes.size(); ++i) {
-    if ((needed_ >> i & 1) != 0) run(formulas_->codes[i], gradients, out);
-  }
+  saved_.while_kept([&] {
+    for (std::size_t i = 0; i < formulas_->codes.size(); ++i) {
+      if ((needed_ >> i & 1) != 0) run(formulas_->codes[i], gradients, out);
+    }
+  });
   return out;
 }
 

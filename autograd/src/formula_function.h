@@ -37,7 +37,8 @@ class SavedValues {
   bool given_up() const noexcept { return (word_.load(std::memory_order_acquire) & kGivenUp) != 0; }
 
   struct Item {
-    std::size_t source = 0;
+    std::uint32_t source = 0;
+    bool is_of_list = false;  // one tensor of the argument's list
     SavedTensor tensor;
     Value value;
   };
@@ -52,7 +53,7 @@ class SavedValues {
   void drop() const noexcept {
     if (dropped_.exchange(true)) return;
     auto& self = const_cast<SavedValues&>(*this);
-    self.items.clear_items();
+    self.items.clear();
   }
 
   static constexpr std::uint32_t kGivenUp = 0x8000'0000;
@@ -65,7 +66,7 @@ class FormulaFunction final : public Function {
   // `needed`: bit i for each code i that runs. `counts` are those of the tensors in each argument that
   // takes tensors, if one of them takes a list; else empty.
   FormulaFunction(CountedPtr<const FormulaSet> formulas, std::uint64_t needed,
-                  std::vector<std::size_t> counts)
+                  std::vector<std::size_t> counts = {})
       : formulas_(std::move(formulas)), needed_(needed), counts_(std::move(counts)) {}
 
   Gradients apply(Gradients gradients) override;
@@ -77,12 +78,20 @@ class FormulaFunction final : public Function {
                       const Tensor& original);
   // After it.
   void save_results(std::span<const Value> arguments, std::span<const Value> results);
+  // The same for one source each.
+  void save_argument(std::uint32_t source, const Value& value);
+  void save_result(std::uint32_t source, const Value& value);
+  void save_sizes(std::uint32_t source, IntSpan sizes, const Value& result);
+  void save_answer(std::uint32_t source, std::span<const Value> arguments,
+                   std::span<const Value> results);
 
  private:
   bool is_needed(std::size_t source) const noexcept {
     return (needed_ & formulas_->used_by[source]) != 0;
   }
-  Value read(std::size_t source, const Gradients& gradients);
+  // Pushes what a source is; lent where what is saved, or the gradients, outlive the run.
+  void read(std::size_t source, const Gradients& gradients, Stack& to);
+  void give(const FormulaCode& code, std::size_t output, Value value, Gradients& out) const;
   Value gradient_of_result(std::size_t result, const Gradients& gradients) const;
   void run(const FormulaCode& code, const Gradients& gradients, Gradients& out);
 

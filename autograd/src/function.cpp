@@ -55,6 +55,11 @@ void Function::end() const noexcept {
   is_dismantling = false;
 }
 
+std::uint32_t Function::add_input() {
+  inputs_.emplace_back();
+  return std::uint32_t(inputs_.size() - 1);
+}
+
 Hooks& Function::hooks() {
   if (Hooks* const known = find_hooks()) return *known;
   auto fresh = std::make_unique<Hooks>();

@@ -18,14 +18,12 @@
 
 #include "calls.h"
 #include "formula_function.h"
-#include "names.h"
 #include "opyard/autograd.h"
+#include "record_plain.h"
 #include "write_function.h"
 
 namespace opyard::autograd {
 namespace {
-
-constexpr int kNone = -1;
 
 // Raises when it runs: the operator has no formula, or not for this argument.
 class NoFormula final : public Function {
@@ -51,74 +49,6 @@ class NoFormula final : public Function {
   const std::string argument_;
 };
 
-// What is known of an operator. Immutable.
-struct Plan final : Counted {
-  const Operator* op;
-  std::vector<FormulaSet::TensorArgument> tensors;
-  std::vector<std::size_t> written;  // arguments
-  std::vector<int> view_of;          // by result: the argument it is a view of, or kNone
-  std::vector<int> same_as;          // by result: the argument that it is, written, or kNone
-  bool has_out = false;
-  bool is_view = false;
-  CountedPtr<CustomDerivative> custom;
-  CountedPtr<const FormulaSet> formulas;
-  bool reads_original = false;  // a formula reads what is overwritten
-};
-
-int sharing_argument(const Schema& schema, const Argument& result, bool written) {
-  if (!result.alias || result.alias->before.empty()) return kNone;
-  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
-    const Argument& argument = schema.arguments[i];
-    if (!argument.alias || argument.is_write() != written) continue;
-    for (const std::string& set : argument.alias->before) {
-      const auto& sets = result.alias->before;
-      if (std::find(sets.begin(), sets.end(), set) != sets.end()) return int(i);
-    }
-  }
-  return kNone;
-}
-
-bool is_list(const Type& type) {
-  return type.kind() == TypeKind::List ||
-         (type.kind() == TypeKind::Optional && is_list(type.element()));
-}
-
-CountedPtr<Plan> make_plan(const Operator& op, const CountedPtr<const Derivative>& registered) {
-  auto plan = make_counted<Plan>();
-  plan->op = &op;
-  const Schema& schema = op.schema();
-  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
-    const Argument& argument = schema.arguments[i];
-    if (carries_keys(*argument.type)) plan->tensors.push_back({i, is_list(*argument.type)});
-    if (argument.is_write()) plan->written.push_back(i);
-    if (argument.is_out()) plan->has_out = true;
-  }
-  for (const Argument& result : schema.results) {
-    plan->view_of.push_back(sharing_argument(schema, result, false));
-    plan->same_as.push_back(sharing_argument(schema, result, true));
-    if (plan->view_of.back() != kNone) plan->is_view = true;
-  }
-  const CountedPtr<const Derivative> derivative = registered ? registered : find_derivative(op);
-  if (!derivative) return plan;
-  if (derivative->function) {
-    auto* const custom = dynamic_cast<CustomDerivative*>(derivative->function.get());
-    OPYARD_CHECK(custom != nullptr, BadRegistration,
-                 to_string(op.name()) + " has a derivative that this library cannot read");
-    plan->custom = CountedPtr<CustomDerivative>::share(custom);
-    return plan;
-  }
-  auto formulas = make_counted<FormulaSet>(op, *derivative);
-  for (const Source& source : formulas->sources) {
-    const bool is_argument = source.kind == Source::Kind::Argument;
-    if (is_argument && std::find(plan->written.begin(), plan->written.end(), source.index) !=
-                           plan->written.end()) {
-      plan->reads_original = true;
-    }
-  }
-  plan->formulas = std::move(formulas);
-  return plan;
-}
-
 const Plan& plan_of(RecordedOperator& recorded, const Operator& op, CountedPtr<Plan>& own) {
   if (Counted* const known = recorded.plan.get()) {
     const auto& plan = static_cast<const Plan&>(*known);
@@ -129,24 +59,6 @@ const Plan& plan_of(RecordedOperator& recorded, const Operator& op, CountedPtr<P
   }
   own = make_plan(op, recorded.derivative);  // a record of another definition of this name
   return *own;
-}
-
-template <typename Visit>
-void each_tensor(const Plan& plan, std::span<const Value> arguments, const Visit& visit) {
-  for (const auto& [argument, list] : plan.tensors) {
-    const Value& value = arguments[argument];
-    if (value.is_tensor()) {
-      visit(argument, value.tensor_unchecked());
-    } else if (value.is_list()) {
-      for (const Value& item : value.items_unchecked()) {
-        visit(argument, item.is_tensor() ? item.tensor_unchecked() : Tensor());
-      }
-    }
-  }
-}
-
-bool is_differentiable(const Tensor& tensor) {
-  return is_floating_point(tensor.dtype()) || is_complex(tensor.dtype());
 }
 
 // [Versions]
@@ -235,10 +147,6 @@ void note_unrecorded_views(const Plan& plan, bool had_history, std::span<const V
   }
 }
 
-bool is_detach(const Operator& op) {
-  return op.name().name == "aten::detach" || op.name().name == "aten::detach_";
-}
-
 struct Call {
   const Plan& plan;
   const Operator& op;
@@ -259,7 +167,7 @@ struct Call {
     const ExcludeDispatchKeyGuard below(kAutogradKeys);
     run_below(op, keys, stack);
     versions.bump_unchanged();
-    note_unrecorded_views(plan, had_history && !is_detach(op), results());
+    note_unrecorded_views(plan, had_history && !plan.is_detach, results());
   }
 
   void detach() {
@@ -432,7 +340,7 @@ class Recording {
       } else if (results[i].is_list()) {
         add_list(i, results[i]);
       } else {
-        function_->add_input(Expected());
+        function_->add_input();
       }
     }
     if (written_.defined() && !has_written_result_) {
@@ -454,9 +362,12 @@ class Recording {
 
   void add_result(std::size_t position, Value& value) {
     const Tensor& result = value.tensor_unchecked();
-    const std::uint32_t input =
-        function_->add_input(result.defined() ? Expected(result) : Expected());
-    if (!result.defined() || !is_differentiable(result)) return;
+    if (!result.defined()) {
+      function_->add_input();
+      return;
+    }
+    const std::uint32_t input = function_->add_input(result);
+    if (!is_differentiable(result)) return;
     if (written_.defined() && result.same(written_)) {
       if (!has_written_result_) record_write(written_, function_, input);
       has_written_result_ = true;
@@ -470,7 +381,9 @@ class Recording {
     }
     const Tensor& fresh = value.tensor_unchecked();
     set_history(fresh, {function_, input});
-    if (viewed != kNone) note_base(fresh, kept()[std::size_t(viewed)]);
+    if (viewed != kNone && kept()[std::size_t(viewed)].is_tensor()) {
+      note_base(fresh, kept()[std::size_t(viewed)].tensor_unchecked());
+    }
   }
   bool is_argument(const Tensor& result) {
     bool found = false;
@@ -478,20 +391,6 @@ class Recording {
       found = found || (tensor.defined() && tensor.same(result));
     });
     return found;
-  }
-
-  // [Views]
-  static void note_base(const Tensor& view, const Value& of) {
-    if (!of.is_tensor()) return;
-    const Tensor& base = of.tensor_unchecked();
-    if (view.impl()->storage().get() != base.impl()->storage().get()) return;  // a copy after all
-    TensorState& state = require_state(view);
-    const TensorState* const base_state = find_state(base);
-    if (base_state != nullptr && base_state->base != nullptr) {
-      state.base = std::make_unique<Base>(*base_state->base);
-    } else {
-      state.base = std::make_unique<Base>(Base{history_of(base), Geometry(base), is_leaf(base)});
-    }
   }
 
   void make_custom(std::span<Value> results) {
@@ -520,7 +419,12 @@ void record(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys,
   CountedPtr<Plan> own;
   const Plan& plan = plan_of(recorded, op, own);
   Call call{plan, op, keys, stack};
-  if (is_detach(op)) return call.detach();
+  if (plan.is_detach) return call.detach();
+  if (plan.is_plain && records_gradients()) {
+    const Recorded recorded = record_plain(plan, op, keys, stack);
+    if (recorded == Recorded::Done) return;
+    if (recorded == Recorded::NotNeeded) return call.pass();
+  }
   bool needs = false;
   if (records_gradients()) {
     each_tensor(plan, call.arguments(), [&](std::size_t, const Tensor& tensor) {

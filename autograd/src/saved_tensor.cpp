@@ -59,22 +59,32 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_r
     return;
   }
   version_ = storage.shared_version();
-  const TensorState* const state = find_state(tensor);
-  const bool is_plain = state == nullptr && !storage.gradient_state();
-  if (!is_result) history_ = edge_of(tensor);
-  is_leaf_ = !is_result && (!history_ || history_.function->sequence() == kLastSequence);
-  if (as_it_is || (!is_result && (is_plain || is_leaf_))) {
-    tensor_ = tensor;
-    if (is_leaf_) history_ = {};
-    return;
+  if (!is_result) {
+    const TensorState* const state = find_state(tensor);
+    const bool has_history =
+        find_storage_state(tensor) != nullptr || (state != nullptr && state->history);
+    if (!has_history && !storage.gradient_state()) {  // it leads to no function: as it is
+      tensor_ = tensor;
+      return;
+    }
+    history_ = edge_of(tensor);
+    if (!history_ || history_.function->sequence() == kLastSequence) {
+      history_ = {};
+      tensor_ = tensor;
+      return;
+    }
   }
-  tensor_ = on(storage.second(), tensor);
+  tensor_ = as_it_is ? tensor : on(storage.second(), tensor);
+}
+
+const Tensor* SavedTensor::look(const Function& of) const {
+  if (version_of(tensor_) != version_) refuse_changed(of, tensor_, version_);
+  return !records_gradients() || (!is_result_ && !history_) ? &tensor_ : nullptr;
 }
 
 Tensor SavedTensor::take_out(Function& of) const {
   if (!tensor_.defined()) return {};
-  if (version_of(tensor_) != version_) refuse_changed(of, tensor_, version_);
-  if (!records_gradients() || (!is_result_ && !history_)) return tensor_;
+  if (const Tensor* const as_it_is = look(of)) return *as_it_is;
   // With its history, on a handle of its own.
   Tensor out = on(tensor_.impl()->storage(), tensor_);
   Edge history = is_result_ ? Edge{FunctionPtr::share(&of), result_} : history_;

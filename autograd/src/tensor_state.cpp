@@ -59,32 +59,19 @@ TensorState& require_state(const Tensor& tensor) {
       tensor.impl()->gradient_state().set(make_counted<TensorState>()));
 }
 
-StorageState* find_storage_state(const Tensor& tensor) noexcept {
-  if (tensor.impl()->has_mark(TensorImpl::kDetached)) return nullptr;
-  return static_cast<StorageState*>(tensor.impl()->storage()->gradient_state().get());
-}
-
 Edge history_of(const Tensor& tensor) {
   refresh(tensor);
   const TensorState* const state = find_state(tensor);
   return state == nullptr ? Edge() : state->history;
 }
 
-Edge edge_of(const Tensor& tensor) {
+Edge edge_of_otherwise(const Tensor& tensor) {
   refresh(tensor);
   TensorState* const state = find_state(tensor);
   if (state == nullptr) return {};
   if (state->history) return state->history;
   if (!state->required.load(std::memory_order_relaxed)) return {};
   return {CountedPtr<Accumulate>::share(&require_accumulate(tensor)), 0};
-}
-
-bool requires_gradient(const Tensor& tensor) {
-  if (const StorageState* const storage = find_storage_state(tensor)) {
-    if (storage->history) return true;
-  }
-  const TensorState* const state = find_state(tensor);
-  return state != nullptr && (state->required.load(std::memory_order_relaxed) || state->history);
 }
 
 bool is_leaf(const Tensor& tensor) { return !history_of(tensor); }

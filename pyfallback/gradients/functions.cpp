@@ -175,7 +175,7 @@ py::object give_history(const py::object& tensor, const SharedFunction& function
 }
 py::object add_input_without_tensor(const SharedFunction& function) {
   return guarded_call([&] {
-    function.function->add_input(Expected());
+    function.function->add_input();
     return Py_NewRef(Py_None);
   });
 }

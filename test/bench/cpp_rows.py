@@ -1,4 +1,5 @@
-"""test/bench/cpp_rows.py: journeys 1 and 2, measured by the program opyard_bench.
+"""test/bench/cpp_rows.py: journeys 1 and 2, measured by the program opyard_bench; and gradients, by
+opyard_gradients_bench.
 
 Google Benchmark runs each side of each row several times, in random order, and the median of the
 runs counts. What is read is the processor's time of the thread, which a neighbour that takes the
@@ -50,6 +51,8 @@ def measure(folder: Path, cpu: int, repetitions: int) -> dict[str, float]:
     if not program.exists():
         raise SystemExit(f"{program} is not there; build with -Dbenchmarks=true first")
     nanoseconds = run(program, f"-{THREADED}", {cpu}, repetitions)
+    if (gradients := folder / "opyard_gradients_bench").exists():
+        nanoseconds |= run(gradients, ".", {cpu}, repetitions)
     allowed = os.sched_getaffinity(0)
     if len(allowed) >= 2:
         nanoseconds |= run(program, THREADED, allowed, repetitions)

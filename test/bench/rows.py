@@ -121,7 +121,20 @@ PROFILE = [
     Row("profile_operator", "8", "  operator with one kernel, from Python", ABSOLUTE, 60.0),
 ]
 
-ALL = CPP + PYTHON + PROFILE + INTERPRETERS + FOOTPRINT + REGISTRATION
+# What gradients cost where none is needed, over a table in which none are recorded; recording a call of
+# which both arguments are saved; and a function of a run backwards, over the operator that it calls.
+GRADIENTS = [
+    Row("armed", "9", "gradients armed, none needed: typed call", DIFFERENCE, 4.0),
+    Row("armed_counted", "9", "  typed call, counted Tensor back", DIFFERENCE, 4.0),
+    Row("armed_boxed", "9", "  boxed call", DIFFERENCE, 4.0),
+    Row("armed_call", "9", "  C++ kernel called from Python", DIFFERENCE, 6.0),
+    Row("armed_python", "9", "  Python kernel called from Python", DIFFERENCE, 6.0),
+    Row("recorded", "9", "a recorded call, two tensors saved", DIFFERENCE, 90.0),
+    Row("backward", "9", "a function of a run backwards", DIFFERENCE, 150.0),
+    Row("training_step", "9", "training step, two layers, batch 1", INFORMATION),
+]
+
+ALL = CPP + PYTHON + GRADIENTS + PROFILE + INTERPRETERS + FOOTPRINT + REGISTRATION
 
 
 def compared(row: Row, measured: Measured) -> float:

@@ -61,11 +61,12 @@ def measure_python(build: Path, rounds: int) -> tuple[dict[str, float], dict[str
     return answer["nanoseconds"], answer["missing"]
 
 
-def measure_profiles(build: Path, rounds: int) -> dict[str, float]:
+def measure_alone(script: str, build: Path, rounds: int) -> dict[str, float]:
+    """What a program measures that has a process of its own."""
     done = subprocess.run(
         [
             sys.executable,
-            HERE / "profile_rows.py",
+            HERE / script,
             f"--folder={build / 'test/bench'}",
             f"--rounds={rounds}",
         ],
@@ -74,7 +75,7 @@ def measure_profiles(build: Path, rounds: int) -> dict[str, float]:
         env={**os.environ, "PYTHONPATH": str(build / "pyfallback")},
     )
     if done.returncode != 0:
-        raise SystemExit(f"profile_rows.py ended with code {done.returncode}")
+        raise SystemExit(f"{script} ended with code {done.returncode}")
     return json.loads(done.stdout)
 
 
@@ -269,7 +270,8 @@ def main() -> int:
     os.sched_setaffinity(0, {cpu})
     nanoseconds, missing = measure_python(build, rounds=40 * options.repetitions)
     missing |= without
-    figures |= measure_profiles(build, rounds=5 * options.repetitions)
+    figures |= measure_alone("profile_rows.py", build, rounds=5 * options.repetitions)
+    figures |= measure_alone("gradient_rows.py", build, rounds=10 * options.repetitions)
     figures |= nanoseconds | footprint.measure(build, 2 * options.repetitions + 1)
 
     if options.torch:

@@ -13,6 +13,7 @@ import sysconfig
 from pathlib import Path
 
 from timing import Statement, medians
+from training_step import step_of
 
 HERE = Path(__file__).resolve().parent
 
@@ -81,6 +82,7 @@ def python_statements() -> dict[str, Statement]:
         "path": Statement("ops.opyard_bench_torch.counted.default(x)", {"ops": ops, "x": x}),
         "fresh": Statement("x.detach()", {"x": x}),
         "python_kernel": Statement("f(x)", {"f": python, "x": x, "keep": library}),
+        "training_step": Statement("step()", {"step": step_of(torch.tensor, torch.no_grad)}),
         **({"custom_one": custom(1), "custom_many": custom(14)} if has_custom_op else {}),
     }
 

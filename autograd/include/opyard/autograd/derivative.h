@@ -49,6 +49,7 @@ struct Source {
   const Operator* question = nullptr;
   std::vector<std::pair<int, Value>> asks = {};
 
+  bool asks_results() const noexcept;
   bool operator==(const Source& other) const;
 };
 
@@ -57,6 +58,7 @@ struct FormulaCode {
   jit::CodePtr code;
   std::vector<std::size_t> inputs;   // sources, by number
   std::vector<std::size_t> outputs;  // arguments
+  std::vector<std::size_t> positions = {};  // of these in FormulaSet::tensors
 };
 
 class Names;  // derivative.cpp

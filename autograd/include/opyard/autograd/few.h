@@ -1,43 +1,123 @@
-// opyard/autograd/few.h: a list that holds its first N items in itself.
+// opyard/autograd/few.h: a vector that holds its first N items in itself.
 //
-// Most functions have one input and two edges, so that a recorded call allocates its function and
-// nothing beside it. Items never move once they are in the list.
+//   ┌──────┬──────┬──────────┬────────────────────┐
+//   │ data │ size │ capacity │ room for N items   │   data leads there, or to memory of its own
+//   └──────┴──────┴──────────┴────────────────────┘
 //
-// Depends on: nothing of ours.
+// Most functions have one input, two edges and two saved values, so that a recorded call allocates its
+// function and nothing beside it, and a run backwards hands gradients on without allocating.
+//
+// Depends on: base/alloc.h.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <utility>
-#include <vector>
+
+#include "opyard/base/alloc.h"
 
 namespace opyard::autograd {
 
 template <typename T, std::size_t N>
 class Few {
  public:
+  using value_type = T;
+
+  Few() noexcept : data_(own()) {}
+  explicit Few(std::size_t count) : Few() { resize(count); }
+  Few(std::initializer_list<T> items) : Few() {
+    reserve(items.size());
+    for (const T& item : items) push_back(item);
+  }
+  Few(const Few& other) : Few() {
+    reserve(other.size_);
+    for (const T& item : other) push_back(item);
+  }
+  Few(Few&& other) noexcept : Few() { take(other); }
+  Few& operator=(Few other) noexcept {
+    drop();
+    take(other);
+    return *this;
+  }
+  ~Few() { drop(); }
+
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  T& operator[](std::size_t i) noexcept { return i < N ? first_[i] : (*more_)[i - N]; }
-  const T& operator[](std::size_t i) const noexcept { return i < N ? first_[i] : (*more_)[i - N]; }
+  T* data() noexcept { return data_; }
+  const T* data() const noexcept { return data_; }
+  T* begin() noexcept { return data_; }
+  T* end() noexcept { return data_ + size_; }
+  const T* begin() const noexcept { return data_; }
+  const T* end() const noexcept { return data_ + size_; }
+  T& operator[](std::size_t i) noexcept { return data_[i]; }
+  const T& operator[](std::size_t i) const noexcept { return data_[i]; }
+  T& back() noexcept { return data_[size_ - 1]; }
+  const T& back() const noexcept { return data_[size_ - 1]; }
 
-  T& push_back(T item) {
-    if (size_ < N) return first_[size_++] = std::move(item);
-    if (more_ == nullptr) more_ = std::make_unique<std::vector<T>>();
-    more_->push_back(std::move(item));
+  T& push_back(T item) { return emplace_back(std::move(item)); }
+  template <typename... Args>
+  T& emplace_back(Args&&... args) {
+    if (__builtin_expect(size_ == capacity_, 0)) grow(size_ + std::size_t{1});
+    T* const made = std::construct_at(data_ + size_, std::forward<Args>(args)...);
     ++size_;
-    return more_->back();
+    return *made;
   }
-  // Gives up what the items hold, and keeps them.
-  void clear_items() noexcept {
-    for (std::size_t i = 0; i < size_; ++i) (*this)[i] = T();
+  void pop_back() noexcept { std::destroy_at(data_ + --size_); }
+  void reserve(std::size_t count) {
+    if (count > capacity_) grow(count);
+  }
+  void resize(std::size_t count) {
+    reserve(count);
+    while (size_ < count) emplace_back();
+    while (size_ > count) pop_back();
+  }
+  void clear() noexcept {
+    while (size_ > 0) pop_back();
   }
 
  private:
-  std::size_t size_ = 0;
-  std::array<T, N> first_{};
-  std::unique_ptr<std::vector<T>> more_;
+  T* own() noexcept { return reinterpret_cast<T*>(room_); }
+  bool is_own() const noexcept { return data_ == reinterpret_cast<const T*>(room_); }
+
+  OPYARD_COLD void grow(std::size_t count) {
+    const std::size_t grown = std::max(count, std::size_t{capacity_} * 2);
+    T* const fresh = static_cast<T*>(allocate(grown * sizeof(T), alignof(T)));
+    std::uninitialized_move_n(data_, size_, fresh);
+    std::destroy_n(data_, size_);
+    give_back();
+    data_ = fresh;
+    capacity_ = std::uint32_t(grown);
+  }
+  void give_back() noexcept {
+    if (!is_own()) deallocate(data_, capacity_ * sizeof(T), alignof(T));
+  }
+  void drop() noexcept {
+    clear();
+    if (__builtin_expect(is_own(), 1)) return;
+    give_back();
+    data_ = own();
+    capacity_ = N;
+  }
+  // Of an empty one that holds no memory.
+  void take(Few& other) noexcept {
+    if (__builtin_expect(other.is_own(), 1)) {
+      std::uninitialized_move_n(other.data_, other.size_, data_);
+      size_ = other.size_;
+      other.clear();
+      return;
+    }
+    data_ = std::exchange(other.data_, other.own());
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, std::uint32_t(N));
+  }
+
+  T* data_;
+  std::uint32_t size_ = 0;
+  std::uint32_t capacity_ = N;
+  alignas(T) std::byte room_[N * sizeof(T)];
 };
 
 }  // namespace opyard::autograd

@@ -35,7 +35,7 @@ class Function;
 class Hooks;
 using FunctionPtr = CountedPtr<Function>;
 // One for each input or edge; undefined if there is none.
-using Gradients = std::vector<Tensor>;
+using Gradients = Few<Tensor, 2>;
 
 struct Edge {
   FunctionPtr function;
@@ -79,8 +79,13 @@ class OPYARD_API Function : public Counted {
 
   // Only while it is being made.
   void add_edge(Edge edge) { edges_.push_back(std::move(edge)); }
+  std::uint32_t add_input();  // of what is no tensor, or has no gradient
   std::uint32_t add_input(Expected input) {
     inputs_.push_back(std::move(input));
+    return std::uint32_t(inputs_.size() - 1);
+  }
+  std::uint32_t add_input(const Tensor& result) {
+    inputs_.emplace_back(result);
     return std::uint32_t(inputs_.size() - 1);
   }
 

@@ -23,6 +23,8 @@ class OPYARD_API SavedTensor {
   bool empty() const noexcept { return !tensor_.defined(); }
   // `of` is the function that saved it. Raises BadValue.
   Tensor take_out(Function& of) const;
+  // The same without counting it; null if it comes out on a handle of its own, with a history.
+  const Tensor* look(const Function& of) const;
 
  private:
   Tensor tensor_;
@@ -30,7 +32,6 @@ class OPYARD_API SavedTensor {
   std::uint32_t version_ = 0;
   std::uint32_t result_ = 0;  // which input of the function that saved it
   bool is_result_ = false;
-  bool is_leaf_ = false;
 
  public:
   // The result's number, once it is known.

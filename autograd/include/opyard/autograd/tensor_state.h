@@ -66,13 +66,36 @@ inline TensorState* find_state(const Tensor& tensor) noexcept {
 }
 OPYARD_API TensorState& require_state(const Tensor& tensor);
 // Null for a detached tensor.
-OPYARD_API StorageState* find_storage_state(const Tensor& tensor) noexcept;
+inline StorageState* find_storage_state(const Tensor& tensor) noexcept {
+  Counted* const state = tensor.impl()->storage()->gradient_state().get();
+  if (__builtin_expect(state == nullptr, 1)) return nullptr;
+  if (tensor.impl()->has_mark(TensorImpl::kDetached)) return nullptr;
+  return static_cast<StorageState*>(state);
+}
 
 // The history of a tensor, as its storage has it by now; an empty edge for a leaf.
 OPYARD_API Edge history_of(const Tensor& tensor);
+// The part of edge_of() for what has to be made, or taken anew.
+OPYARD_API Edge edge_of_otherwise(const Tensor& tensor);
 // Where its gradient goes: its history, or what accumulates it; an empty edge if it requires none.
-OPYARD_API Edge edge_of(const Tensor& tensor);
-OPYARD_API bool requires_gradient(const Tensor& tensor);
+inline Edge edge_of(const Tensor& tensor) {
+  const TensorState* const state = find_state(tensor);
+  if (__builtin_expect(find_storage_state(tensor) != nullptr, 0)) return edge_of_otherwise(tensor);
+  if (state == nullptr) return {};
+  if (state->history) return state->history;
+  if (!state->required.load(std::memory_order_relaxed)) return {};
+  Accumulate* const accumulate = state->accumulate.get();
+  if (__builtin_expect(accumulate == nullptr, 0)) return edge_of_otherwise(tensor);
+  return {FunctionPtr::share(accumulate), 0};
+}
+inline bool requires_gradient(const Tensor& tensor) noexcept {
+  const TensorState* const state = find_state(tensor);
+  if (state != nullptr && (state->history || state->required.load(std::memory_order_relaxed))) {
+    return true;
+  }
+  const StorageState* const storage = find_storage_state(tensor);
+  return storage != nullptr && storage->history;
+}
 OPYARD_API bool is_leaf(const Tensor& tensor);
 
 // The result of a recorded call. A tensor that has a history already keeps its hooks.

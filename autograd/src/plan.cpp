@@ -1,0 +1,125 @@
+// autograd/plan.cpp: reading an operator's schema and derivative for the recorder.
+#include "plan.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "names.h"
+
+namespace opyard::autograd {
+namespace {
+
+// The argument with which a result shares memory, or kNone.
+int sharing_argument(const Schema& schema, const Argument& result) {
+  if (!result.alias || result.alias->before.empty()) return kNone;
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    const Argument& argument = schema.arguments[i];
+    if (!argument.alias || argument.is_write()) continue;
+    for (const std::string& set : argument.alias->before) {
+      const auto& sets = result.alias->before;
+      if (std::find(sets.begin(), sets.end(), set) != sets.end()) return int(i);
+    }
+  }
+  return kNone;
+}
+
+bool is_list(const Type& type) {
+  return type.kind() == TypeKind::List ||
+         (type.kind() == TypeKind::Optional && is_list(type.element()));
+}
+
+void read_schema(Plan& plan, const Schema& schema) {
+  bool lists = schema.variadic_arguments || schema.variadic_results;
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    const Argument& argument = schema.arguments[i];
+    if (carries_keys(*argument.type)) {
+      plan.tensors.push_back({i, is_list(*argument.type)});
+      lists = lists || plan.tensors.back().is_list;
+    }
+    if (argument.is_write()) plan.written.push_back(i);
+    if (argument.is_out()) plan.has_out = true;
+  }
+  for (const Argument& result : schema.results) {
+    plan.view_of.push_back(sharing_argument(schema, result));
+    if (plan.view_of.back() != kNone) plan.is_view = true;
+    lists = lists || result.type->kind() != TypeKind::Tensor;
+  }
+  plan.is_detach = schema.name.name == "aten::detach" || schema.name.name == "aten::detach_";
+  plan.is_plain = !lists && plan.written.empty() && !schema.results.empty() &&
+                  plan.tensors.size() <= 64;
+}
+
+}  // namespace
+
+CountedPtr<Plan> make_plan(const Operator& op, const CountedPtr<const Derivative>& registered) {
+  auto plan = make_counted<Plan>();
+  plan->op = &op;
+  read_schema(*plan, op.schema());
+  const CountedPtr<const Derivative> derivative = registered ? registered : find_derivative(op);
+  if (derivative && derivative->function) {
+    auto* const custom = dynamic_cast<CustomDerivative*>(derivative->function.get());
+    OPYARD_CHECK(custom != nullptr, BadRegistration,
+                 to_string(op.name()) + " has a derivative that this library cannot read");
+    plan->custom = CountedPtr<CustomDerivative>::share(custom);
+  }
+  if (!derivative || derivative->function) {
+    plan->is_plain = false;
+    return plan;
+  }
+  auto formulas = make_counted<FormulaSet>(op, *derivative);
+  for (const Source& source : formulas->sources) {
+    const bool is_argument = source.kind == Source::Kind::Argument;
+    if (is_argument && std::find(plan->written.begin(), plan->written.end(), source.index) !=
+                           plan->written.end()) {
+      plan->reads_original = true;
+    }
+  }
+  plan->formulas = std::move(formulas);
+  return plan;
+}
+
+const Needs& Plan::add(std::uint64_t of) const {
+  auto fresh = std::make_unique<Needs>(of);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if ((of >> i & 1) == 0) continue;
+    const int code = formulas->code_of[tensors[i].argument];
+    if (code == FormulaSet::kNoFormula) fresh->is_plain = false;
+    if (code < 0) continue;
+    fresh->edges |= std::uint64_t{1} << i;
+    fresh->codes |= std::uint64_t{1} << code;
+  }
+  for (std::uint32_t i = 0; i < formulas->sources.size(); ++i) {
+    if ((formulas->used_by[i] & fresh->codes) == 0) continue;
+    const Source& source = formulas->sources[i];
+    switch (source.kind) {
+      case Source::Kind::Gradient:
+        break;
+      case Source::Kind::Argument:
+        fresh->before.push_back(i);
+        break;
+      case Source::Kind::Answer:
+        if (source.asks_results()) fresh->is_plain = false;
+        fresh->before.push_back(i);
+        break;
+      case Source::Kind::Result:
+      case Source::Kind::OtherSizes:
+        fresh->after.push_back(i);
+        break;
+    }
+  }
+  if (fresh->codes == 0) fresh->is_plain = false;  // no gradient flows through
+  const Needs* head = needs_.load(std::memory_order_relaxed);
+  do {
+    fresh->next = head;
+  } while (!needs_.compare_exchange_weak(head, fresh.get(), std::memory_order_release));
+  return *fresh.release();
+}
+
+Plan::~Plan() {
+  for (const Needs* one = needs_.load(std::memory_order_relaxed); one != nullptr;) {
+    const std::unique_ptr<const Needs> dead(one);
+    one = one->next;
+  }
+}
+
+}  // namespace opyard::autograd

@@ -1,0 +1,21 @@
+// autograd/record_plain.h: the short way of recording, for operators that write nothing and take no lists.
+//
+// Depends on: autograd/plan.h.
+#pragma once
+
+#include "plan.h"
+
+namespace opyard::autograd {
+
+enum class Recorded {
+  Done,
+  NotNeeded,  // no tensor needs a gradient: the call is still to be made
+  NotPlain,   // this call is none for the short way, and is still to be made
+};
+// Gradients are on, and the plan is plain.
+Recorded record_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack);
+
+// The tensor of which a recorded view was made: its base, in the state of the view.
+void note_base(const Tensor& view, const Tensor& of);
+
+}  // namespace opyard::autograd
