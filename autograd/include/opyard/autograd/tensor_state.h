@@ -6,7 +6,7 @@
 // [Shared memory] A recorded write to a storage on which there are several tensors gives the storage a
 // history: a function of its whole memory, as one row of elements. Each of the tensors takes its own
 // function from there anew, by its geometry, when it is next asked for it. A detached tensor never
-// looks there.
+// looks there, nor does a view that was made without gradients of what had a history.
 //
 // Threads: tensors may be used on any number of threads; one that is written in place, or told that it
 // requires a gradient, is used by no other thread meanwhile.
@@ -65,11 +65,12 @@ inline TensorState* find_state(const Tensor& tensor) noexcept {
   return static_cast<TensorState*>(tensor.impl()->gradient_state().get());
 }
 OPYARD_API TensorState& require_state(const Tensor& tensor);
-// Null for a detached tensor.
+// Null for a detached tensor, and for a view that was made without gradients.
 inline StorageState* find_storage_state(const Tensor& tensor) noexcept {
   Counted* const state = tensor.impl()->storage()->gradient_state().get();
   if (__builtin_expect(state == nullptr, 1)) return nullptr;
-  if (tensor.impl()->has_mark(TensorImpl::kDetached)) return nullptr;
+  constexpr std::uint8_t kApart = TensorImpl::kDetached | TensorImpl::kMadeWithoutGradients;
+  if (tensor.impl()->has_mark(kApart)) return nullptr;
   return static_cast<StorageState*>(state);
 }
 
