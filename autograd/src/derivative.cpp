@@ -255,9 +255,9 @@ void FormulaSet::add(const Operator& op, const Formula& formula, std::vector<std
     const auto found = std::find_if(tensors.begin(), tensors.end(),
                                     [&](const auto& one) { return one.argument == argument; });
     if (found == tensors.end()) {
-      fail(ErrorKind::BadGraph, fmt::format("{}: argument '{}' takes no tensor, and has no gradient",
-                                            where(op, formula),
-                                            op.schema().arguments[argument].name));
+      fail(ErrorKind::BadGraph,
+           fmt::format("{}: argument '{}' takes no tensor, and has no gradient", where(op, formula),
+                       op.schema().arguments[argument].name));
     }
     code.positions.push_back(std::size_t(found - tensors.begin()));
   }

@@ -79,18 +79,23 @@ void FormulaFunction::save_answer(std::uint32_t source, std::span<const Value> a
                             ask(formulas_->sources[source], arguments, results));
 }
 
-void FormulaFunction::save_arguments(std::span<const Value> arguments, const Tensor& written,
-                                     const Tensor& original) {
+void FormulaFunction::save_arguments(std::span<const Value> arguments,
+                                     std::span<const Overwritten> overwritten) {
+  const auto as_it_was = [&](const Value& value) -> Value {
+    for (const Overwritten& one : overwritten) {
+      if (value.is_tensor() && value.tensor_unchecked().same(one.tensor)) {
+        return Value::borrow(one.original);
+      }
+    }
+    return Value::borrow(value);
+  };
   for (std::uint32_t i = 0; i < formulas_->sources.size(); ++i) {
     const Source& source = formulas_->sources[i];
     if (!is_needed(i)) continue;
     if (source.kind == Kind::Answer && !source.asks_results()) {
       save_answer(i, arguments, {});
     } else if (source.kind == Kind::Argument) {
-      const Value& value = arguments[source.index];
-      const bool is_written =
-          written.defined() && value.is_tensor() && value.tensor_unchecked().same(written);
-      save_argument(i, is_written ? Value::lend(original) : Value::lend(value));
+      save_argument(i, as_it_was(arguments[source.index]));
     }
   }
 }
@@ -126,7 +131,7 @@ void FormulaFunction::read(std::size_t source, const Gradients& gradients, Stack
   const Source& from = formulas_->sources[source];
   if (from.kind == Kind::Gradient) {
     if (!formulas_->result_is_list && gradients[from.index].defined()) {
-      return to.lend(gradients[from.index]);
+      return to.borrow(gradients[from.index]);
     }
     return to.push(gradient_of_result(from.index, gradients));
   }
@@ -136,9 +141,9 @@ void FormulaFunction::read(std::size_t source, const Gradients& gradients, Stack
     if (item.is_of_list) {
       several.emplace_back(item.tensor.empty() ? Value() : Value(item.tensor.take_out(*this)));
     } else if (item.tensor.empty()) {
-      return to.lend(item.value);
+      return to.borrow(item.value);
     } else if (const Tensor* const as_it_is = item.tensor.look(*this)) {
-      return to.lend(*as_it_is);
+      return to.borrow(*as_it_is);
     } else {
       return to.push(Value(item.tensor.take_out(*this)));
     }

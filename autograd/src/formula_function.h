@@ -61,6 +61,13 @@ class SavedValues {
   mutable std::atomic<bool> dropped_{false};
 };
 
+// An argument that is written in place, and a copy of it if a formula reads what was there before.
+struct Overwritten {
+  Tensor tensor;
+  Tensor original = {};
+  bool is_result = false;  // and has its history by now
+};
+
 class FormulaFunction final : public Function {
  public:
   // `needed`: bit i for each code i that runs. `counts` are those of the tensors in each argument that
@@ -73,9 +80,8 @@ class FormulaFunction final : public Function {
   std::string name() const override { return formulas_->name; }
   void release_saved() noexcept override { saved_.give_up(); }
 
-  // Before the call. `original` is a copy of what is written in place, if a formula reads it.
-  void save_arguments(std::span<const Value> arguments, const Tensor& written,
-                      const Tensor& original);
+  // Before the call.
+  void save_arguments(std::span<const Value> arguments, std::span<const Overwritten> overwritten);
   // After it.
   void save_results(std::span<const Value> arguments, std::span<const Value> results);
   // The same for one source each.
@@ -89,7 +95,7 @@ class FormulaFunction final : public Function {
   bool is_needed(std::size_t source) const noexcept {
     return (needed_ & formulas_->used_by[source]) != 0;
   }
-  // Pushes what a source is; lent where what is saved, or the gradients, outlive the run.
+  // Pushes what a source is; borrowed where what is saved, or the gradients, outlive the run.
   void read(std::size_t source, const Gradients& gradients, Stack& to);
   void give(const FormulaCode& code, std::size_t output, Value value, Gradients& out) const;
   Value gradient_of_result(std::size_t result, const Gradients& gradients) const;

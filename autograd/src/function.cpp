@@ -70,12 +70,11 @@ Hooks& Function::hooks() {
   return *there;
 }
 
-const std::string& Function::place() const noexcept {
-  static const std::string none;
-  if (!has_places.load(std::memory_order_relaxed)) return none;
+std::string Function::place() const {
+  if (!has_places.load(std::memory_order_relaxed)) return {};
   const std::lock_guard lock(gradients_lock());
   const auto found = places().find(this);
-  return found == places().end() ? none : found->second;  // kept as long as the function
+  return found == places().end() ? std::string() : found->second;
 }
 
 void Function::set_place(std::string place) {

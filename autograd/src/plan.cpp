@@ -45,8 +45,8 @@ void read_schema(Plan& plan, const Schema& schema) {
     lists = lists || result.type->kind() != TypeKind::Tensor;
   }
   plan.is_detach = schema.name.name == "aten::detach" || schema.name.name == "aten::detach_";
-  plan.is_plain = !lists && plan.written.empty() && !schema.results.empty() &&
-                  plan.tensors.size() <= 64;
+  plan.is_plain =
+      !lists && plan.written.empty() && !schema.results.empty() && plan.tensors.size() <= 64;
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct Needs {
   std::uint64_t codes = 0;              // the formulas that run
   std::vector<std::uint32_t> before{};  // sources that are saved before the call
   std::vector<std::uint32_t> after{};   // and after it
-  bool is_plain = true;                 // no formula is missing, and no answer needs the arguments later
+  bool is_plain = true;  // no formula is missing, and no answer needs the arguments later
   const Needs* next = nullptr;
 };
 

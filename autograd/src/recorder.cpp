@@ -189,13 +189,7 @@ class Recording {
 
   void run() {
     refuse_what_cannot_be_recorded();
-    for (const std::size_t argument : plan_.written) {
-      const Value& value = call_.arguments()[argument];
-      if (!value.is_tensor()) continue;
-      check_write(op_, value.tensor_unchecked(), true);
-      written_ = value.tensor_unchecked();
-      begin_write(written_);
-    }
+    for (const std::size_t argument : plan_.written) add_written(call_.arguments()[argument]);
     collect_edges();
     const std::span<Value> arguments = call_.arguments();
     if (plan_.custom || !plan_.tensors.empty()) keep_arguments(arguments);
@@ -235,6 +229,18 @@ class Recording {
                        plan_.written.empty() ? "gives a view" : "writes an argument",
                        op_.name().base_name()));
     }
+  }
+
+  void add_written(const Value& value) {
+    if (value.is_list()) {
+      for (const Value& item : value.items_unchecked()) add_written(item);
+    }
+    if (!value.is_tensor() || !value.tensor_unchecked().defined()) return;
+    const Tensor& tensor = value.tensor_unchecked();
+    check_write(op_, tensor, true);
+    if (!is_differentiable(tensor)) return;
+    written_.push_back({tensor});
+    begin_write(tensor);
   }
 
   void collect_edges() {
@@ -296,21 +302,20 @@ class Recording {
       function_ = make_counted<NoFormula>(op_, missing);
       return add_edges(*function_);
     }
-    if (needed == 0 && !written_.defined()) return;  // no gradient flows through
+    if (needed == 0 && written_.empty()) return;  // no gradient flows through
     formula_ = make_counted<FormulaFunction>(plan_.formulas, needed, counts_);
-    Tensor original;
-    if (written_.defined() && (plan_.reads_original || is_given_twice())) {
-      original = copy_of(written_);
+    for (Overwritten& one : written_) {
+      if (plan_.reads_original || is_given_twice(one.tensor)) one.original = copy_of(one.tensor);
     }
-    formula_->save_arguments(kept(), written_, original);
+    formula_->save_arguments(kept(), {written_.data(), written_.size()});
     add_edges(*formula_);
     function_ = formula_;
   }
   // h.mul_(h)
-  bool is_given_twice() {
+  bool is_given_twice(const Tensor& written) {
     int count = 0;
     each_tensor(plan_, kept(), [&](std::size_t, const Tensor& tensor) {
-      count += tensor.defined() && tensor.same(written_) ? 1 : 0;
+      count += tensor.defined() && tensor.same(written) ? 1 : 0;
     });
     return count > 1;
   }
@@ -343,8 +348,8 @@ class Recording {
         function_->add_input();
       }
     }
-    if (written_.defined() && !has_written_result_) {
-      record_write(written_, function_, function_->add_input(Expected(written_)));
+    for (const Overwritten& one : written_) {
+      if (!one.is_result) record_write(one.tensor, function_, function_->add_input(one.tensor));
     }
     if (formula_) formula_->save_results(kept(), results);
   }
@@ -368,9 +373,10 @@ class Recording {
     }
     const std::uint32_t input = function_->add_input(result);
     if (!is_differentiable(result)) return;
-    if (written_.defined() && result.same(written_)) {
-      if (!has_written_result_) record_write(written_, function_, input);
-      has_written_result_ = true;
+    for (Overwritten& one : written_) {
+      if (!result.same(one.tensor)) continue;
+      if (!one.is_result) record_write(one.tensor, function_, input);
+      one.is_result = true;
       return;
     }
     if (is_argument(result)) return;  // handed through: its history is right as it is
@@ -411,8 +417,7 @@ class Recording {
   std::vector<Value> arguments_;
   FunctionPtr function_;
   CountedPtr<FormulaFunction> formula_;
-  Tensor written_;
-  bool has_written_result_ = false;
+  Few<Overwritten, 1> written_;
 };
 
 void record(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys, Stack& stack) {

@@ -26,11 +26,33 @@ class FromStorage final : public Function {
   const std::int64_t count_;
 };
 
-[[noreturn]] OPYARD_COLD void refuse_dtype(const Tensor& tensor, const StorageState& storage) {
-  fail(ErrorKind::Unsupported,
-       describe(tensor) + " is a view with another dtype of memory that has a history as " +
-           name_of(storage.dtype) +
-           "; gradients do not flow through such a view: detach it, or convert with to()");
+// The function of a view of another dtype than its memory's history has: for those who ask for it.
+class OfAnotherDType final : public Function {
+ public:
+  OfAnotherDType(std::string tensor, DType dtype) : tensor_(std::move(tensor)), dtype_(dtype) {
+    add_input();
+  }
+  Gradients apply(Gradients gradients) override {
+    if (gradients[0].defined()) refuse(tensor_, dtype_);
+    return {};
+  }
+  std::string name() const override { return "ViewOfAnotherDTypeBackward"; }
+
+  [[noreturn]] OPYARD_COLD static void refuse(const std::string& tensor, DType dtype) {
+    fail(ErrorKind::Unsupported,
+         tensor + " is a view with another dtype of memory that has a history as " +
+             name_of(dtype) +
+             "; gradients do not flow through such a view: detach it, or convert with to()");
+  }
+
+ private:
+  const std::string tensor_;
+  const DType dtype_;
+};
+
+bool is_of_another_dtype(const Tensor& tensor) {
+  const StorageState* const storage = find_storage_state(tensor);
+  return storage != nullptr && storage->history && storage->dtype != tensor.dtype();
 }
 
 // Takes the history anew if the storage has a newer one.
@@ -40,7 +62,7 @@ void refresh(const Tensor& tensor) {
   const std::uint32_t generation = storage->generation.load(std::memory_order_acquire);
   TensorState* state = find_state(tensor);
   if (state != nullptr && state->storage_generation == generation) return;
-  if (tensor.dtype() != storage->dtype) refuse_dtype(tensor, *storage);
+  if (tensor.dtype() != storage->dtype) OfAnotherDType::refuse(describe(tensor), storage->dtype);
   state = &require_state(tensor);
   const Edge former = state->history;
   state->history = {make_counted<FromStorage>(tensor, *storage), 0};
@@ -60,6 +82,9 @@ TensorState& require_state(const Tensor& tensor) {
 }
 
 Edge history_of(const Tensor& tensor) {
+  if (is_of_another_dtype(tensor)) {
+    return {make_counted<OfAnotherDType>(describe(tensor), find_storage_state(tensor)->dtype), 0};
+  }
   refresh(tensor);
   const TensorState* const state = find_state(tensor);
   return state == nullptr ? Edge() : state->history;

@@ -73,8 +73,7 @@ void pass_row(benchmark::State& state, const char* name) {
 }
 const auto* const armed_floor =
     benchmark::RegisterBenchmark("armed/floor", &pass_row<Pass>, "unarmed_pass");
-const auto* const armed_ours =
-    benchmark::RegisterBenchmark("armed/ours", &pass_row<Pass>, "pass");
+const auto* const armed_ours = benchmark::RegisterBenchmark("armed/ours", &pass_row<Pass>, "pass");
 const auto* const armed_counted_floor =
     benchmark::RegisterBenchmark("armed_counted/floor", &pass_row<Counted_>, "unarmed_counted");
 const auto* const armed_counted_ours =
@@ -85,7 +84,7 @@ void boxed_row(benchmark::State& state, const char* name) {
   const Tensor x = small_tensor();
   measure(state, [&] {
     InlineStack<4> stack;
-    stack.lend(x);
+    stack.borrow(x);
     op.op().call_boxed(stack);
     benchmark::DoNotOptimize(stack.peek());
   });

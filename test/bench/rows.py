@@ -121,8 +121,8 @@ PROFILE = [
     Row("profile_operator", "8", "  operator with one kernel, from Python", ABSOLUTE, 60.0),
 ]
 
-# What gradients cost where none is needed, over a table in which none are recorded; recording a call of
-# which both arguments are saved; and a function of a run backwards, over the operator that it calls.
+# What gradients cost where none is needed, over a table in which none are recorded; recording a
+# call of which both arguments are saved; a function of a run backwards, over what it calls.
 GRADIENTS = [
     Row("armed", "9", "gradients armed, none needed: typed call", DIFFERENCE, 4.0),
     Row("armed_counted", "9", "  typed call, counted Tensor back", DIFFERENCE, 4.0),

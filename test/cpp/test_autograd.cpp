@@ -78,5 +78,47 @@ TEST_F(Autograd, G17_a_chain_of_a_million_functions_runs_and_ends_without_recurs
   EXPECT_EQ(values_of(gradient_of(x)), std::vector<float>{1});
 }
 
+TEST_F(Autograd, G5_what_arrives_at_a_dummy_is_captured_and_it_is_never_run) {
+  const autograd::FunctionPtr dummy = autograd::make_dummy();
+  const Tensor x = vector_of({1, 2});
+  autograd::set_history(x, {dummy, dummy->add_input(x)});
+  const Tensor y = sum(mul(x, x));
+  const Tensor one = vector_of({1});
+  const autograd::Edge edge = autograd::edge_of(y);
+  autograd::Run run;
+  run.keep_graph = true;
+  run.inputs = {{dummy, 0}, {autograd::make_dummy(), 0}};
+  const Tensor begin =
+      require_operator("aten::reshape").typed<Tensor(const Tensor&, IntSpan)>().call(one, {});
+  autograd::Gradients found = autograd::execute({{edge, begin}}, run);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(values_of(found[0]), (std::vector<float>{2, 4}));
+  EXPECT_FALSE(found[1].defined());  // nothing led there
+  try {
+    autograd::execute({{edge, begin}}, {});
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("DummyFunction::apply() called, but it should be "
+                        "blocked by a callback returning false"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(Autograd, a_view_of_another_dtype_may_be_asked_for_its_function_and_gives_no_gradient) {
+  const Tensor x = vector_of({1, 2});
+  require_gradient(x);
+  const Tensor buffer = vector_of({0, 0});
+  const Tensor bits(make_counted<TensorImpl>(buffer.impl()->storage(), DType::Int32, buffer.sizes(),
+                                             buffer.strides(), 0, buffer.keys()));
+  Tensor row = buffer;
+  require_operator("aten::copy_")
+      .typed<Tensor&(Tensor&, const Tensor&, bool)>()
+      .call(row, x, false);
+  EXPECT_EQ(autograd::history_of(bits).function->name(), "ViewOfAnotherDTypeBackward");
+  EXPECT_THROW(static_cast<void>(autograd::edge_of(bits)), Error);
+}
+
 }  // namespace
 }  // namespace opyard

@@ -1,8 +1,9 @@
-"""Random programs with views and writes in place, run with Opyard and with PyTorch: for test_gradient_programs.
+"""Random programs with views and writes in place, run with Opyard and with PyTorch.
 
-A program is a list of instructions: an operator of `aten`, the places of its tensors in a list of all that
-were made so far, and its other arguments. Both libraries have these operators under the same names.
-Sizes are those that PyTorch's tensors have, so a program is made while PyTorch runs it.
+For test_gradient_programs. A program is a list of instructions: an operator of `aten`, the places
+of its tensors in a list of all that were made so far, and its other arguments. Both libraries have
+these operators under the same names. Sizes are those that PyTorch's tensors have, so a program is
+made while PyTorch runs it.
 """
 
 import random
@@ -92,6 +93,11 @@ def view_of(choice: random.Random, tensor: object, place: int) -> Instruction:
     return Instruction(kind, [place], others)
 
 
+# What an instruction does, and how often.
+KINDS = {"unary": 3, "binary": 4, "view": 6, "write": 1, "write two": 3, "sum": 1, "join": 1}
+KINDS["matrix"] = 1
+
+
 def memory_of(tensor: object) -> int:
     return tensor.untyped_storage().data_ptr()
 
@@ -100,8 +106,7 @@ def next_instruction(choice: random.Random, made: list, detached: list) -> Instr
     """One that PyTorch may refuse, too. `detached` are the places of what detach gave."""
     place = choice.randrange(len(made))
     tensor = made[place]
-    kind = choice.choices(["unary", "binary", "view", "write", "write two", "sum", "join", "matrix"],
-                          [3, 4, 6, 1, 3, 1, 1, 1])[0]  # fmt: skip
+    [kind] = choice.choices(list(KINDS), list(KINDS.values()))
     if kind == "unary":
         one = Instruction(choice.choice(UNARY), [place], [])
     elif kind == "binary":
@@ -112,7 +117,7 @@ def next_instruction(choice: random.Random, made: list, detached: list) -> Instr
         # What is written is a leaf, which both refuse, in one of many programs only.
         if tensor.is_leaf and tensor.requires_grad and choice.random() < 0.95:
             return Instruction("mul.Scalar", [place], [1.5])
-        # Views of a detached tensor keep what they are when that one is written (the guide says so).
+        # Views of a detached tensor keep what they are when that one is written, as the guide says.
         if memory_of(tensor) in {memory_of(made[i]) for i in detached}:
             return Instruction("clone", [place], [])
         if kind == "write two":

@@ -1,4 +1,4 @@
-"""Protects gradients of programs with views and writes in place: they are PyTorch's, or both refuse.
+"""Protects gradients of programs with views and writes: they are PyTorch's, or both refuse.
 
 It needs PyTorch, and is skipped without it. OPYARD_PROGRAMS says how many programs; 200 as a rule.
 """
@@ -7,8 +7,9 @@ import math
 import os
 
 import gradient_programs as programs
-import opyard
 import pytest
+
+import opyard
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

@@ -1,5 +1,6 @@
 """Gradients from Python: what is recorded, runs, hooks, modes, functions (G, A32, F16 to F21)."""
 
+import contextlib
 import gc
 import os
 import threading
@@ -705,3 +706,66 @@ def test_G20_a_thousand_steps_leave_nothing():
     for _ in range(1000):
         step()
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1024
+
+
+def test_F19_an_output_that_was_not_used_gives_zeros():
+    with contextlib.closing(Library("unused", "DEF")) as lib:
+        lib.define("both(Tensor x) -> (Tensor, Tensor)")
+        lib.impl("both", lambda x: (x * 2, x * 3), "CPU")
+        seen = []
+
+        def backward(ctx, first, second):
+            seen.append((first, second))
+            return first * 2 + (0 if second is None else second * 3)
+
+        def without(ctx, inputs, output):
+            ctx.set_materialize_grads(False)
+
+        opyard.library.register_autograd("unused::both", backward, lib=lib)
+        x = opyard.tensor([1.0, 2.0]).requires_grad_()
+        opyard.ops.unused.both(x)[0].sum().backward()
+        assert seen[-1][1].tolist() == [0.0, 0.0]
+        assert x.grad.tolist() == [2.0, 2.0]
+        opyard.library.register_autograd("unused::both", backward, setup_context=without, lib=lib)
+        opyard.ops.unused.both(x)[0].sum().backward()
+        assert seen[-1][1] is None
+
+
+def test_a_call_that_writes_two_arguments_records_both():
+    with contextlib.closing(Library("two_writes", "DEF")) as lib:
+        lib.define("scale_(Tensor(a!) x, Tensor(b!) y, Tensor by) -> (Tensor(a!), Tensor(b!))")
+
+        def scale(x, y, by):
+            return x.mul_(by), y.mul_(by)
+
+        lib.impl("scale_", scale, "CPU")
+        lib.derivative("scale_", {"x": "grad0 * by", "y": "grad1 * by", "by": "None"})
+        a = opyard.tensor([1.0, 2.0]).requires_grad_()
+        b = opyard.tensor([3.0, 4.0]).requires_grad_()
+        x, y = a * 1, b * 1
+        opyard.ops.two_writes.scale_(x, y, opyard.tensor([10.0, 100.0]))
+        (x.sum() + y.sum() * 2).backward()
+        assert a.grad.tolist() == [10.0, 100.0]
+        assert b.grad.tolist() == [20.0, 200.0]
+
+
+def test_a_view_made_without_gradients_has_none_of_its_memory():
+    x = opyard.tensor([1.0, 2.0]).requires_grad_()
+    buffer = opyard.tensor([0.0, 0.0])
+    alias = buffer.alias()
+    buffer[0] = x[0]
+    with opyard.autograd.no_grad():
+        view = buffer[:1]
+    assert buffer.requires_grad and alias.requires_grad and not view.requires_grad
+
+
+def test_G5_what_arrives_at_an_edge_is_captured_and_its_function_not_run():
+    x = opyard.tensor([2.0]).requires_grad_()
+    y = x * 3
+    calls = []
+    y.grad_fn.register_prehook(lambda gradients: calls.append("ran"))
+    z = y * y
+    (gradient,) = opyard.autograd.grad(z, y)
+    assert gradient.tolist() == [12.0]
+    # The function of y is reached, and nothing behind it.
+    assert x.grad is None

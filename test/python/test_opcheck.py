@@ -11,7 +11,9 @@ import pytest
 import opyard
 from opyard.library import OpCheckError, opcheck, register_fake
 
-GOOD = {"test_schema": "SUCCESS", "test_faketensor": "SUCCESS"}
+GOOD = {
+    name: "SUCCESS" for name in ("test_schema", "test_autograd_registration", "test_faketensor")
+}
 
 
 @pytest.fixture
@@ -64,7 +66,8 @@ def test_F30_operators_in_cpp_pass(x, y):
 def test_F30_the_results_hold_the_exceptions_where_none_is_raised(define, x):
     f = define("f(Tensor x) -> Tensor", CPU=lambda x: x)
     found = opcheck(f, (x,), raise_exception=False)
-    assert list(found) == ["test_schema", "test_faketensor"]
+    assert list(found) == ["test_schema", "test_autograd_registration", "test_faketensor"]
+    assert found.pop("test_autograd_registration") == "SUCCESS"
     assert all(isinstance(error, OpCheckError) for error in found.values())
     assert isinstance(found["test_faketensor"].__cause__, NotImplementedError)
 
@@ -92,23 +95,49 @@ def test_F30_wrong_questions_are_refused(x):
     with pytest.raises(ValueError) as caught:
         opcheck("aten::neg", (x,), test_utils=("test_schema", "test_nothing"))
     assert str(caught.value) == (
-        "opcheck() has no test called 'test_nothing'; it has test_schema, test_faketensor, "
-        "test_autograd_registration, test_aot_dispatch_dynamic"
+        "opcheck() has no test called 'test_nothing'; it has test_schema, "
+        "test_autograd_registration, test_faketensor, test_aot_dispatch_dynamic"
     )
     with pytest.raises(LookupError):
         opcheck("aten::no_such", (x,))
 
 
-@pytest.mark.parametrize("test", ["test_autograd_registration", "test_aot_dispatch_dynamic"])
-def test_what_needs_the_engine_is_no_success(x, test):
+def test_what_needs_later_stages_is_no_success(x):
     with pytest.raises(NotImplementedError) as caught:
-        opcheck("aten::neg", (x,), test_utils=("test_schema", test))
+        opcheck("aten::neg", (x,), test_utils=("test_schema", "test_aot_dispatch_dynamic"))
     assert str(caught.value) == (
-        f"{test} cannot be checked yet: it needs the engine that computes gradients, which does "
-        "not exist so far. Ask for test_schema and test_faketensor, as is done without test_utils"
+        "test_aot_dispatch_dynamic cannot be checked yet: it needs later stages of a graph that "
+        "was traced, which are not made so far. Ask for test_schema, test_autograd_registration, "
+        "test_faketensor, as is done without test_utils"
     )
     with pytest.raises(NotImplementedError, match="^atol and rtol are for test_aot_dispatch"):
         opcheck("aten::neg", (x,), atol=1e-3)
+
+
+def test_F32_a_kernel_that_records_gradients_itself(define, x):
+    class Twice(opyard.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+
+    f = define("f(Tensor x) -> Tensor", CPU=Twice.apply)
+    with pytest.raises(OpCheckError, match="the result 0 requires a gradient.*below autograd"):
+        opcheck(f, (x,), test_utils="test_autograd_registration")
+    g = define("g(Tensor x) -> Tensor", CPU=lambda x: x * 2)
+    assert opcheck(g, (x,), test_utils="test_autograd_registration") == {
+        "test_autograd_registration": "SUCCESS"
+    }
+
+
+def test_F30_a_formula_with_a_fault_is_found(define, library, x):
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x * 2)
+    library.derivative("f", {"x": "grad * nothing"})
+    with pytest.raises(OpCheckError, match="nothing"):
+        opcheck(f, (x,), test_utils="test_autograd_registration")
 
 
 def test_F31_an_undeclared_mutation(define, x):

@@ -133,6 +133,26 @@ def _same(tensor: object, among: tuple) -> bool:
     return any(tensor is one for one in among)
 
 
+def like_of(output: object) -> "Callable | None":
+    """What makes zeros like an output of floating point numbers; None for any other."""
+    if not isinstance(output, _C.Tensor) or not output.dtype.is_floating_point:
+        return None
+    shape, dtype, device = list(output.shape), output.dtype, output.device
+
+    def make() -> "_C.Tensor":
+        return _ops.ops.aten.zeros(shape, dtype=dtype, device=device)
+
+    return make
+
+
+def materialized(gradients: tuple, likes: list) -> tuple:
+    """Gradients with zeros for those of outputs that were not used."""
+    return tuple(
+        like() if one is None and like is not None else one
+        for one, like in zip(gradients, likes, strict=False)
+    )
+
+
 class _Backward:
     """What the engine calls: a class's backward with its context. Gives a tuple."""
 
@@ -153,10 +173,7 @@ class _Backward:
             ctx._saved = None
             ctx.saved_tensors  # noqa: B018
         if ctx.materialize_grads:
-            gradients = tuple(
-                like() if one is None and like is not None else one
-                for one, like in zip(gradients, self._likes, strict=False)
-            )
+            gradients = materialized(gradients, self._likes)
         ctx._function = function
         try:
             results = self._call(ctx, *gradients)
@@ -176,13 +193,6 @@ class _Backward:
     def release_saved(self) -> None:
         self._ctx._saved = None
         self._used = True
-
-
-def _zeros_like(shape: tuple, dtype: object, device: object) -> Callable:
-    def make() -> "_C.Tensor":
-        return _ops.ops.aten.zeros(list(shape), dtype=dtype, device=device)
-
-    return make
 
 
 class _FunctionMeta(type):
@@ -267,7 +277,7 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
             output = outputs[number] = _gradients.detached(output)
         elif output.requires_grad and not _same(output, ctx._dirty):
             output = outputs[number] = _gradients.detached(output)
-        backward._likes[number] = _zeros_like(output.shape, output.dtype, output.device)
+        backward._likes[number] = like_of(output)
         _gradients.set_history(output, function)
     ctx._keep(outputs)
     return tuple(outputs) if isinstance(results, tuple) else outputs[0]

@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Callable
 
 from .. import _C, _gradients
-from .functions import FunctionCtx
+from .functions import FunctionCtx, like_of, materialized
 
 # The last one of each operator, while it is registered.
 _registered: "weakref.WeakValueDictionary[str, _Part]" = weakref.WeakValueDictionary()
@@ -53,6 +53,9 @@ class _OperatorBackward:
             for a in arguments
         ]
         self._result_lengths = [len(r) if _is_list(r) else None for r in results]
+        self._likes = [
+            like_of(one) for result in results for one in (result if _is_list(result) else [result])
+        ]
         self._tensor_arguments: list[bool] = []
         self._used = False
 
@@ -64,6 +67,8 @@ class _OperatorBackward:
         if self._used:
             self._ctx._saved = None
             self._ctx.saved_tensors  # noqa: B018
+        if self._ctx.materialize_grads:
+            gradients = materialized(gradients, self._likes)
         given: list = []
         at = 0
         for length in self._result_lengths:

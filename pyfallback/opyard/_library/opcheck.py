@@ -18,7 +18,7 @@ from .. import _C
 from .._C import OpOverload, Tensor, from_numpy
 from .._core import ops as _ops
 
-_LATER = ("test_autograd_registration", "test_aot_dispatch_dynamic")
+_LATER = ("test_aot_dispatch_dynamic",)
 
 
 class OpCheckError(Exception):
@@ -351,10 +351,46 @@ def _test_faketensor(call: _Call) -> None:
         raise OpCheckError(_list(faults))
 
 
+# test_autograd_registration ------------------------------------------------------------------
+
+
+def _test_autograd_registration(call: _Call) -> None:
+    """Gradients are recorded at the Autograd keys, by formulas, and by no kernel below."""
+    from .. import _gradients
+    from .._dispatch.guards import AutoDispatchBelowAutograd
+
+    if _gradients.formulas(call.op) not in (None, "Python"):
+        _gradients.check_formulas(call.op)
+    if any(argument.is_write for argument in call.schema.arguments):
+        return  # it has the formula of its functional form, or none
+    copies = _copies(call.originals)
+    args, kwargs = call.made_of(copies)
+    needing = [t for t in copies.values() if t.dtype.is_floating_point]
+    for tensor in needing:
+        tensor.requires_grad_()
+    if not needing:
+        return
+    with AutoDispatchBelowAutograd():
+        outputs = call.outputs(call.op(*args, **kwargs))
+    faults = [
+        f"the result {number}{place} requires a gradient, though the call was made below autograd"
+        for number, output in enumerate(outputs)
+        for place, tensor in _tensors(output)
+        if tensor.requires_grad and not any(tensor is given for given in copies.values())
+    ]
+    if faults:
+        raise OpCheckError(
+            f"{_list(faults)}: the kernel records gradients itself, where they are lost as soon as "
+            "the call is recorded. Give the operator a formula, with derivative() or "
+            "register_autograd(), or register this kernel at the Autograd key"
+        )
+
+
 # opcheck -------------------------------------------------------------------------------------
 
 _TESTS: "dict[str, Callable[[_Call], None]]" = {
     "test_schema": _test_schema,
+    "test_autograd_registration": _test_autograd_registration,
     "test_faketensor": _test_faketensor,
 }
 
@@ -369,8 +405,8 @@ def _asked(test_utils: "str | Sequence[str]") -> "list[str]":
     for name in names:
         if name in _LATER:
             raise NotImplementedError(
-                f"{name} cannot be checked yet: it needs the engine that computes gradients, which "
-                f"does not exist so far. Ask for {' and '.join(_TESTS)}, as is done without "
+                f"{name} cannot be checked yet: it needs later stages of a graph that was traced, "
+                f"which are not made so far. Ask for {', '.join(_TESTS)}, as is done without "
                 "test_utils"
             )
     return names
@@ -399,7 +435,11 @@ def opcheck(
     args: Sequence[Any],
     kwargs: "Mapping[str, Any] | None" = None,
     *,
-    test_utils: "str | Sequence[str]" = ("test_schema", "test_faketensor"),
+    test_utils: "str | Sequence[str]" = (
+        "test_schema",
+        "test_autograd_registration",
+        "test_faketensor",
+    ),
     raise_exception: bool = True,
     atol: "float | None" = None,
     rtol: "float | None" = None,
@@ -412,13 +452,14 @@ def opcheck(
 
     - "test_schema": the call writes only to arguments that are declared so, (a!), and results alias
       arguments and each other only where alias sets say so. Arguments may alias before the call.
+    - "test_autograd_registration": no kernel below the Autograd keys records gradients itself, and
+      the operator's formulas can be read.
     - "test_faketensor": called without elements, the operator gives results with the same shapes,
       strides and element types.
 
     The call is made with copies of the arguments. Gives a dictionary from test to "SUCCESS" or,
-    without `raise_exception`, the exception. "test_autograd_registration" and
-    "test_aot_dispatch_dynamic" cannot be checked yet and raise NotImplementedError, as do `atol`
-    and `rtol`, which are for the latter.
+    without `raise_exception`, the exception. "test_aot_dispatch_dynamic" cannot be checked yet and
+    raises NotImplementedError, as do `atol` and `rtol`, which are for it.
 
     Raises OpCheckError with a line that shows how to repeat the test, ValueError for an unknown
     test, LookupError if there is no such operator.

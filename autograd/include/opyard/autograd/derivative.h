@@ -56,8 +56,8 @@ struct Source {
 struct FormulaCode {
   std::string text;
   jit::CodePtr code;
-  std::vector<std::size_t> inputs;   // sources, by number
-  std::vector<std::size_t> outputs;  // arguments
+  std::vector<std::size_t> inputs;          // sources, by number
+  std::vector<std::size_t> outputs;         // arguments
   std::vector<std::size_t> positions = {};  // of these in FormulaSet::tensors
 };
 

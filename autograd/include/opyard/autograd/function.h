@@ -94,7 +94,7 @@ class OPYARD_API Function : public Counted {
   Hooks& hooks();
 
   // Where the call was made that this function is of, in anomaly mode; else empty.
-  const std::string& place() const noexcept;
+  std::string place() const;
   void set_place(std::string place);
 
  protected:

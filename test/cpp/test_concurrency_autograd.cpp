@@ -1,0 +1,93 @@
+// test_concurrency_autograd.cpp: runs backwards on several threads at once, on graphs of their own and on one that
+// is kept; also under the thread sanitizer.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "aten.h"
+#include "opyard/autograd.h"
+#include "opyard/library.h"
+
+namespace opyard {
+namespace {
+
+using namespace autograd;  // NOLINT: this file is about it
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int kRounds = 100;
+#else
+constexpr int kRounds = 1000;
+#endif
+constexpr int kThreads = 4;
+
+Tensor number(float value) {
+  const Tensor tensor = Tensor::empty(std::array{std::int64_t{1}});
+  *tensor.mutable_data<float>() = value;
+  return tensor;
+}
+Tensor mul(const Tensor& a, const Tensor& b) {
+  static const auto op =
+      require_operator("aten::mul.Tensor").typed<Tensor(const Tensor&, const Tensor&)>();
+  return op.call(a, b);
+}
+
+class ConcurrencyAutograd : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { load_library(kKernelsLibrary); }
+
+  template <typename Body>
+  static void on_threads(const Body& body) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) threads.emplace_back([&body, t] { body(t); });
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+
+TEST_F(ConcurrencyAutograd, G21_GraphsOfTheirOwnThatShareALeaf) {
+  const Tensor w = number(1);
+  require_gradient(w);
+  on_threads([&](int) {
+    for (int i = 0; i < kRounds; ++i) {
+      const Tensor x = number(2);
+      require_gradient(x);
+      backward(mul(mul(x, w), x));
+      EXPECT_EQ(*gradient_of(x).data<float>(), 4.0F);
+    }
+  });
+  EXPECT_EQ(*gradient_of(w).data<float>(), 4.0F * kThreads * kRounds);
+}
+
+TEST_F(ConcurrencyAutograd, G21_OneGraphThatIsKept) {
+  const Tensor x = number(3);
+  require_gradient(x);
+  const Tensor y = mul(mul(x, x), x);
+  on_threads([&](int) {
+    for (int i = 0; i < kRounds; ++i) {
+      const Gradients found = grad({&y, 1}, {&x, 1}, {}, {.keep_graph = true});
+      EXPECT_EQ(*found[0].data<float>(), 27.0F);
+    }
+  });
+}
+
+TEST_F(ConcurrencyAutograd, G9_OneGraphThatIsNotKeptIsRunByOneOfThem) {
+  for (int i = 0; i < kRounds / 10; ++i) {
+    const Tensor x = number(3);
+    require_gradient(x);
+    const Tensor y = mul(x, x);
+    std::atomic<int> worked{0};
+    on_threads([&](int) {
+      try {
+        EXPECT_EQ(*grad({&y, 1}, {&x, 1})[0].data<float>(), 6.0F);
+        ++worked;
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("a second time"), std::string::npos);
+      }
+    });
+    EXPECT_GE(worked.load(), 1);
+  }
+}
+
+}  // namespace
+}  // namespace opyard
