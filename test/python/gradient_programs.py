@@ -160,8 +160,9 @@ def loss_of(made: list, leaves: list, total: Callable) -> object:
 
 
 def finish(made: list, leaves: list, run: Callable, total: Callable) -> Outcome:
-    values = [one.detach().reshape([-1]).tolist() for one in made]
+    values: list = []
     try:
+        values += [one.detach().reshape([-1]).tolist() for one in made]
         loss = loss_of(made, leaves, total)
         if loss is None:
             return Outcome(None, values, [])
