@@ -122,6 +122,9 @@ def next_instruction(choice: random.Random, made: list, detached: list) -> Instr
             return Instruction("clone", [place], [])
         if kind == "write two":
             other = choice.randrange(len(made))
+            # PyTorch reads what it has written already if the two overlap in part.
+            if memory_of(made[other]) == memory_of(tensor):
+                other = place
             one = Instruction(choice.choice(BINARY_IN_PLACE), [place, other], [])
         elif choice.random() < 0.3:
             one = Instruction("mul_.Scalar", [place], [1.5])
