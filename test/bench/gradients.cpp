@@ -1,8 +1,8 @@
-// test/bench/gradients.cpp: what gradients cost: calls that pass the recorder, recorded calls, and runs backwards.
+// test/bench/gradients.cpp: what gradients cost: passing the recorder, recording, running backwards.
 //
-// A program of its own, opyard_gradients_bench, because the recorder is armed for the whole process and never
-// disarmed. The floors are operators with a fallthrough at their Autograd key, which goes before the recorder:
-// their tables are as if nothing had been armed.
+// A program of its own, opyard_gradients_bench, because the recorder is armed for the whole process
+// and never disarmed. The floors are operators with a fallthrough at their Autograd key, which goes
+// before the recorder: their tables are as if nothing had been armed.
 #include <ctime>
 
 #include "bench.h"

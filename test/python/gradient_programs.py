@@ -196,7 +196,10 @@ def invent(seed: int, leaves: Callable, aten: object, no_grad: Callable, run: Ca
     program: list[Instruction] = []
     for _ in range(choice.randrange(5, 31)):
         detached = [len(first) + i for i, one in enumerate(program) if one.operator == "detach"]
-        instruction = next_instruction(choice, made, detached)
+        try:
+            instruction = next_instruction(choice, made, detached)
+        except RuntimeError as error:  # of a view that must not even be asked
+            return values, program, Outcome(-1, [], [], error)
         program.append(instruction)
         try:
             made += instruction.run(aten, no_grad, made)
