@@ -34,10 +34,6 @@ void take(T, T, T, T) {}
 OPYARD_LIBRARY(opyard_bench, m) {
   m.def("stored(Tensor x) -> Tensor");
   m.impl("stored", opyard::DispatchKey::CPU, &give_stored);
-  // With the table of a process in which no gradients are recorded.
-  m.def("stored_unarmed(Tensor x) -> Tensor");
-  m.impl("stored_unarmed", opyard::DispatchKey::CPU, &give_stored);
-  m.impl("stored_unarmed", opyard::DispatchKey::AutogradCPU, opyard::Kernel::fallthrough());
   m.def("take(Tensor a, Tensor b, Tensor c, Tensor d) -> ()");
   m.impl("take", opyard::DispatchKey::CPU, &take);
   m.def("python(Tensor x) -> Tensor");

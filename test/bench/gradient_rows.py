@@ -1,7 +1,7 @@
 """test/bench/gradient_rows.py: what gradients cost calls from Python, and a step of training.
 
 A program of its own, run by run.py, because the recorder is armed for the whole process. The floors
-are operators with a fallthrough at their Autograd key, which goes before the recorder.
+are the same calls before that.
 """
 
 import argparse
@@ -16,26 +16,37 @@ def pass_on(x):
     return x
 
 
-def statements(folder: Path) -> dict[str, Statement]:
-    import opyard
+class Sides:
+    """The statements; the floors are measured before anything is armed."""
 
-    opyard.load_library(folder / "bench_operators.so")
-    x = opyard.tensor([1.0, 2.0, 3.0, 4.0])
-    native = opyard.ops.opyard_bench
-    keep = opyard.library.Library("opyard_bench_gradients", "DEF")
-    for name in ("ours", "floor"):
-        keep.define(f"{name}(Tensor x) -> Tensor")
-        keep.impl(name, pass_on, "CPU")
-    keep.impl("floor", opyard.library.fallthrough_kernel, "AutogradCPU")
-    python = opyard.ops.opyard_bench_gradients
-    step = step_of(opyard.tensor, opyard.autograd.no_grad)
-    return {
-        "armed_call/ours": Statement("op(x)", {"op": native.stored.default, "x": x}),
-        "armed_call/floor": Statement("op(x)", {"op": native.stored_unarmed.default, "x": x}),
-        "armed_python/ours": Statement("op(x)", {"op": python.ours.default, "x": x}),
-        "armed_python/floor": Statement("op(x)", {"op": python.floor.default, "x": x}),
-        "training_step/ours": Statement("step()", {"step": step, "keep": keep}),
-    }
+    def __init__(self, folder: Path) -> None:
+        import opyard
+
+        self.opyard = opyard
+        opyard.load_library(folder / "bench_operators.so")
+        self.library = opyard.library.Library("opyard_bench_gradients", "DEF")
+        self.library.define("pass_on(Tensor x) -> Tensor")
+        self.library.impl("pass_on", pass_on, "CPU")
+        self.tensor = opyard.tensor([1.0, 2.0, 3.0, 4.0])
+
+    def calls(self, side: str) -> dict[str, Statement]:
+        native = self.opyard.ops.opyard_bench.stored.default
+        python = self.opyard.ops.opyard_bench_gradients.pass_on.default
+        return {
+            f"armed_call/{side}": Statement("op(x)", {"op": native, "x": self.tensor}),
+            f"armed_python/{side}": Statement("op(x)", {"op": python, "x": self.tensor}),
+        }
+
+    def step(self) -> dict[str, Statement]:
+        step = step_of(self.opyard.tensor, self.opyard.autograd.no_grad)
+        return {"training_step/ours": Statement("step()", {"step": step})}
+
+
+def measure(folder: Path, rounds: int) -> dict[str, float]:
+    sides = Sides(folder)
+    floors = medians(sides.calls("floor"), rounds)
+    sides.opyard.tensor([1.0]).requires_grad_()
+    return floors | medians(sides.calls("ours"), rounds) | medians(sides.step(), rounds)
 
 
 def main() -> None:
@@ -43,7 +54,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=100)
     options = parser.parse_args()
-    print(json.dumps(medians(statements(options.folder), options.rounds)))
+    print(json.dumps(measure(options.folder, options.rounds)))
 
 
 if __name__ == "__main__":
