@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "opyard/detail/keys/runtime_table.h"
+#include "opyard/profiler/labels.h"
 #include "opyard/profiler/names.h"
 
 namespace opyard::profiler {
@@ -47,7 +48,8 @@ class GroupOf {
       add(group, track_.spans[at].key);
       at = track_.spans[at].parent;
     }
-    if (grouping_.shapes && span.payload != kNoSpan) {
+    if (grouping_.lines && is_python_call(span.kind)) add(group, span.detail);
+    if (grouping_.shapes && is_operator(span.kind) && span.payload != kNoSpan) {
       const Payload* const words = &track_.words[span.payload];
       group.append(reinterpret_cast<const char*>(words + 1), words->first * sizeof(Payload));
     }
@@ -67,7 +69,8 @@ class GroupOf {
 class Rows {
  public:
   explicit Rows(const Grouping& grouping)
-      : is_plain_(grouping.stack == 0 && !grouping.shapes && !grouping.keys), grouping_(grouping) {}
+      : is_plain_(grouping.stack == 0 && !grouping.shapes && !grouping.keys && !grouping.lines),
+        grouping_(grouping) {}
 
   std::size_t find(const Track& track, std::uint32_t track_number, std::uint32_t index) {
     const Span& span = track.spans[index];
@@ -149,6 +152,7 @@ void add_track(const Track& track, std::uint32_t number, Rows& rows) {
 std::vector<AverageRow> average(const Trace& trace, const Grouping& grouping) {
   Rows rows(grouping);
   for (std::size_t n = 0; n < trace.tracks.size(); ++n) {
+    if (trace.tracks[n].is_task) continue;
     add_track(trace.tracks[n], std::uint32_t(n), rows);
   }
   return std::move(rows.rows);

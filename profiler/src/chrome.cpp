@@ -12,7 +12,7 @@ namespace {
 
 class Writer {
  public:
-  Writer(const Trace& trace, const ChromeOptions& options, const Sink& sink)
+  Writer(const Trace& trace, const ExportOptions& options, const Sink& sink)
       : trace_(trace),
         options_(options),
         labels_(trace, options.prefixes),
@@ -118,6 +118,11 @@ class Writer {
       append_quoted(out_, name.qualified);
       out_ += ", ";
     }
+    if (is_python_call(span.kind) && span.detail != 0) {
+      out_ += "\"caller line\": ";
+      append_number(out_, span.detail);
+      out_ += ", ";
+    }
     if (span.flags != 0) {
       out_ += "\"cut\": \"";
       out_ += span.has(SpanFlag::Before)  ? "began before the profile"
@@ -192,7 +197,7 @@ class Writer {
   }
 
   const Trace& trace_;
-  const ChromeOptions& options_;
+  const ExportOptions& options_;
   Labels labels_;
   const std::vector<std::vector<std::uint32_t>> numbers_;
   Pieces pieces_;
@@ -202,7 +207,7 @@ class Writer {
 
 }  // namespace
 
-void write_chrome(const Trace& trace, const ChromeOptions& options, const Sink& sink) {
+void write_chrome(const Trace& trace, const ExportOptions& options, const Sink& sink) {
   Writer(trace, options, sink).write();
 }
 

@@ -84,6 +84,16 @@ ClockPair read_clock_pair() noexcept {
   return best;
 }
 
+std::uint64_t ticks_of(std::uint64_t ns) noexcept {
+  if (clock_source != ClockSource::Counter) return ns;
+  static const ClockPair first = read_clock_pair();
+  ClockPair now = read_clock_pair();
+  while (now.monotonic_ns - first.monotonic_ns < 200'000) now = read_clock_pair();
+  const double rate =
+      double(now.ticks - first.ticks) / double(now.monotonic_ns - first.monotonic_ns);
+  return std::uint64_t(double(ns) * rate);
+}
+
 std::uint64_t unix_time_ns() noexcept { return system_ns(CLOCK_REALTIME); }
 
 const char* clock_name() noexcept {

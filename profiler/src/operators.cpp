@@ -3,6 +3,9 @@
 // [Names] An event holds the key of a name that tells operator, dispatch key and the origin of the kernel. A record may
 // be freed while its events are kept, so the name is a copy. The word that the registry keeps for each slot remembers
 // the key: beside it lies a number of the record, so that a kernel that came later gets a name of its own.
+//
+// [Several interpreters] A slot in which interpreters see different records has no such word. Its keys are in a table of
+// this file, whose entries are never changed or freed, so that a call finds one without a lock.
 #include <atomic>
 #include <new>
 
@@ -39,9 +42,40 @@ std::uint32_t make_key(const WatchedKernel& kernel) noexcept {
   }
 }
 
+struct KnownKernel {
+  const Operator* op;
+  unsigned slot;
+  std::uint32_t number;
+  std::uint32_t key;
+  const KnownKernel* next;
+};
+constexpr std::size_t kLists = 256;
+constinit std::atomic<const KnownKernel*> known_kernels[kLists]{};
+
+// See [Several interpreters]. Two threads may make the same entry: that is harmless.
+std::uint32_t find_key(const WatchedKernel& kernel) noexcept {
+  const std::uint32_t number = number_of(kernel.record);
+  const auto slot = unsigned(runtime_index(kernel.keys));
+  const std::size_t hash = (reinterpret_cast<std::uintptr_t>(&kernel.op) >> 6) + slot * 31 + number;
+  std::atomic<const KnownKernel*>& list = known_kernels[hash % kLists];
+  const KnownKernel* const first = list.load(std::memory_order_acquire);
+  for (const KnownKernel* at = first; at != nullptr; at = at->next) {
+    if (at->op == &kernel.op && at->slot == slot && at->number == number) return at->key;
+  }
+  const std::uint32_t key = make_key(kernel);
+  auto* const made = new (std::nothrow) KnownKernel{&kernel.op, slot, number, key, first};
+  if (key == 0 || made == nullptr) {
+    delete made;
+    return key;
+  }
+  while (!list.compare_exchange_weak(made->next, made, std::memory_order_release)) {
+  }
+  return key;
+}
+
 // See [Names].
 std::uint32_t key_of(const WatchedKernel& kernel) noexcept {
-  if (__builtin_expect(kernel.note == nullptr, 0)) return make_key(kernel);
+  if (__builtin_expect(kernel.note == nullptr, 0)) return find_key(kernel);
   const std::uint32_t number = number_of(kernel.record);
   const std::uint64_t note = kernel.note->load(std::memory_order_relaxed);
   if (__builtin_expect(note >> 32 == number, 1)) return std::uint32_t(note);

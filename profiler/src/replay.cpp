@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 
+#include "opyard/profiler/tasks.h"
 #include "opyard/profiler/trace.h"
 
 namespace opyard::profiler {
@@ -222,6 +223,7 @@ Trace replay(const Recording& recording) {
     thread.open_before(stack);
     thread.close_all(trace.duration);
   }
+  add_task_tracks(trace);
   return trace;
 }
 

@@ -17,12 +17,39 @@ class Trace:
         process_id: int,
         /,
     ) -> None: ...
-    def tracks(self) -> list[tuple[int, str, int, int]]: ...
+    def perfetto(
+        self,
+        write: Callable[[bytes], object],
+        metadata: dict[str, str],
+        process_name: str,
+        process_id: int,
+        /,
+    ) -> None: ...
+    def speedscope(
+        self,
+        write: Callable[[bytes], object],
+        metadata: dict[str, str],
+        process_name: str,
+        process_id: int,
+        /,
+    ) -> None: ...
+    def stacks(
+        self,
+        write: Callable[[bytes], object],
+        metadata: dict[str, str],
+        process_name: str,
+        process_id: int,
+        /,
+    ) -> None: ...
+    def calls(self) -> list[tuple[int, int, int, int, int, int]]: ...
+    def tracks(self) -> list[tuple[int, str, int, int, bool]]: ...
     def span(
         self, track: int, index: int, /
     ) -> tuple[str, str, int, int, int, int, int, int, bytes | None]: ...
     def parents(self, track: int, /) -> bytes: ...
-    def averages(self, stack: int, shapes: bool, keys: bool, /) -> list[tuple[Any, ...]]: ...
+    def averages(
+        self, stack: int, shapes: bool, keys: bool, lines: bool, /
+    ) -> list[tuple[Any, ...]]: ...
     def keys(self) -> list[tuple[str, int, int, int]]: ...
     def arguments(self, track: int, index: int, /) -> tuple[str, str] | None: ...
     def memory(self, track: int, /) -> list[tuple[int, int, int | None, int, int, str]]: ...
@@ -39,6 +66,11 @@ def start(
     operators: bool,
     shapes: bool,
     memory: bool,
+    lines: bool,
+    max_depth: int,
+    min_duration_ns: int,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
     /,
 ) -> None: ...
 def stop() -> Trace: ...

@@ -41,3 +41,11 @@ def load_ipython_extension(ipython: object) -> None:
         return prof
 
     ipython.register_magic_function(profile_cell, "cell", "profile")  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    import sys
+
+    from ._profile.command import main
+
+    main(sys.argv[1:])

@@ -81,6 +81,16 @@ inline PyObject* first_argument_of(PyFrameObject* frame) noexcept {
   return value;
 }
 
+// The generator or coroutine that a frame belongs to: a new reference; null if it belongs to none.
+inline PyObject* generator_of(PyFrameObject* frame) noexcept {
+#if PY_VERSION_HEX >= 0x030B0000
+  return PyFrame_GetGenerator(frame);
+#else
+  Py_XINCREF(frame->f_gen);
+  return frame->f_gen;
+#endif
+}
+
 // What a weak reference leads to, borrowed; None once that has died.
 inline PyObject* referent_of(PyObject* weak) noexcept {
 #if PY_VERSION_HEX >= 0x030D0000

@@ -68,14 +68,16 @@ std::string name_of_static(PyObject* callable) {
   return text.empty() ? of : of + " " + text;
 }
 
-std::uint32_t add_callable(std::string text) {
+}  // namespace
+
+// 0 if it is left out.
+std::uint32_t CallableKeys::key_of_name(std::string text) {
+  if (filter_ != nullptr && filter_->leaves_out_callable(text)) return 0;
   profiler::Name name;
   name.text = std::move(text);
   name.kind = "c";
   return profiler::add_name(std::move(name));
 }
-
-}  // namespace
 
 void CallableKeys::hold(PyObject* object) {
   held_.push_back(object);
@@ -99,10 +101,10 @@ CallableKey CallableKeys::add(const void* what, const void* text, const void* ow
       for (const PyMethodDef* at = hidden_; at != nullptr && at->ml_name != nullptr; ++at) {
         is_hidden |= at == definition;
       }
-      if (!is_hidden) found.key = add_callable(name_of_function(callable));
+      if (!is_hidden) found.key = key_of_name(name_of_function(callable));
     } else {
       const auto* const descriptor = reinterpret_cast<PyDescrObject*>(callable);
-      found.key = add_callable(class_name(descriptor->d_type) + "." + text_of(descriptor->d_name));
+      found.key = key_of_name(class_name(descriptor->d_type) + "." + text_of(descriptor->d_name));
     }
     hold(holder_of(callable));
     entries_[slot_of(what, owner)] = {what, text, owner, found};
@@ -131,7 +133,7 @@ CallableKey CallableKeys::other(PyObject* callable) noexcept {
     const std::string name = is_static ? name_of_static(callable)
                              : is_type ? class_name(type)
                                        : class_name(type) + " object";
-    const CallableKey found{add_callable(name), SpanKind::Callable};
+    const CallableKey found{key_of_name(name), SpanKind::Callable};
     if (is_static) hold(callable);
     if (version != 0) entry = {what, text, type, found};
     return found;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "opyard/profiler/event.h"
+#include "tracer/filter.h"
 
 namespace opyard::python {
 
@@ -53,6 +54,8 @@ class CallableKeys {
   }
   // The functions of this module of ours are not recorded.
   void hide(const PyMethodDef* functions) noexcept { hidden_ = functions; }
+  // Those that it leaves out are not recorded. Before any is asked for.
+  void set_filter(const Filter* filter) noexcept { filter_ = filter; }
   // Between profiles: what is held is given back. May run finalisers.
   void forget() noexcept;
 
@@ -84,10 +87,12 @@ class CallableKeys {
   CallableKey add(const void* what, const void* text, const void* owner,
                   PyObject* callable) noexcept;
   void hold(PyObject* object);
+  std::uint32_t key_of_name(std::string text);
 
   Entry entries_[kEntries];
   std::vector<PyObject*> held_;
   const PyMethodDef* hidden_ = nullptr;
+  const Filter* filter_ = nullptr;
 };
 
 }  // namespace opyard::python

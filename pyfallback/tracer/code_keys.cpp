@@ -21,7 +21,9 @@ CodeWord make_word(PyCodeObject* code) {
   if (name.file.empty()) name.file = "<unknown>";
   name.line = code->co_firstlineno;
   name.kind = "code";
-  return {profiler::add_name(std::move(name))};
+  const bool is_async = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
+  return {profiler::add_name(std::move(name)) |
+          (is_async ? std::uint64_t(CodeFlag::Coroutine) : 0)};
 }
 
 }  // namespace
@@ -62,6 +64,14 @@ void CodeKeys::set_flag(PyObject* code, CodeFlag flag) {
   const CodeWord word = require(code);
   if (word.bits == 0) throw std::bad_alloc();
   if (!set_code_word(code, index_, word.bits | std::uint64_t(flag))) throw PythonErrorSet();
+}
+
+CodeWord CodeKeys::set_filter(PyObject* code, CodeWord word, std::uint32_t filter,
+                              bool excluded) noexcept {
+  const CodeWord decided{(word.bits & ~kFilterBits) | std::uint64_t{filter} << kFilterShift |
+                         (excluded ? std::uint64_t(CodeFlag::Excluded) : 0)};
+  if (!set_code_word(code, index_, decided.bits)) clear_or_report(PyExc_Exception);
+  return decided;
 }
 
 }  // namespace opyard::python

@@ -19,14 +19,21 @@ enum class CodeFlag : std::uint64_t {
   Hidden = std::uint64_t{1} << 32,     // the profiler's own: not recorded
   Module = std::uint64_t{1} << 33,     // its first argument is shown by instance
   Optimizer = std::uint64_t{1} << 34,  // likewise
+  Coroutine = std::uint64_t{1} << 35,  // an `async def`: which one it is belongs to its events
+  Excluded = std::uint64_t{1} << 40,   // left out by the filter of the profile that is named above
 };
+// The filter that decided about the code, from bit 41 on; 0 if none did.
+inline constexpr int kFilterShift = 41;
+inline constexpr std::uint64_t kFilterBits = ~std::uint64_t{0} << (kFilterShift - 1);
 
 struct CodeWord {
   std::uint64_t bits = 0;
 
   std::uint32_t key() const noexcept { return std::uint32_t(bits); }
   bool has(CodeFlag flag) const noexcept { return (bits & std::uint64_t(flag)) != 0; }
-  bool is_plain() const noexcept { return bits >> 32 == 0; }
+  // What is above the key.
+  std::uint32_t upper() const noexcept { return std::uint32_t(bits >> 32); }
+  std::uint32_t filter() const noexcept { return std::uint32_t(bits >> kFilterShift); }
 };
 
 class CodeKeys {
@@ -41,6 +48,8 @@ class CodeKeys {
     return __builtin_expect(word.bits != 0, 1) ? word : add(code);
   }
   void set_flag(PyObject* code, CodeFlag flag);
+  // What a filter decided. Returns the new word, which is not stored if there is no memory.
+  CodeWord set_filter(PyObject* code, CodeWord word, std::uint32_t filter, bool excluded) noexcept;
 
  private:
   CodeWord add(PyObject* code) noexcept;

@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/session.h"
@@ -75,9 +76,7 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
   Tracer* const tracer = find_tracer();
   OPYARD_CHECK(tracer != nullptr, Unsupported,
                "this interpreter has not imported opyard.profiler, which records its calls");
-  tracer->c_calls = options.c_calls;
-  tracer->by_instance = options.instances;
-  tracer->collections = options.collections;
+  tracer->set_options(options);
   tracer->replaced = tracer->set_within = tracer->unseen = 0;
   add_start_stacks(*tracer, window);
   tracer->active = true;
@@ -98,6 +97,7 @@ void stop_python(profiler::SourceReport& report) {
   if (tracer.collections) forget_collections(tracer.on_collection);
   tracer.callables.forget();
   tracer.instances.forget();
+  tracer.coroutines.forget();
   const std::pair<const char*, std::uint64_t> notes[] = {
       {"threads whose profile function a program replaced", tracer.replaced},
       {"calls of sys.setprofile", tracer.set_within},
@@ -109,15 +109,34 @@ void stop_python(profiler::SourceReport& report) {
 
 constexpr profiler::Source kPythonSource{"python", wants_python, start_python, stop_python};
 
-// start(python, c_calls, instances, collections, operators, shapes, memory)
+std::vector<std::string> texts_of(PyObject* list) {
+  std::vector<std::string> texts;
+  for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(list); ++n) {
+    texts.push_back(text_of(PyTuple_GET_ITEM(list, n)));
+  }
+  return texts;
+}
+
+// start(python, c_calls, instances, collections, operators, shapes, memory, lines, max_depth, min_duration_ns, include,
+// exclude)
 PyObject* start(PyObject* module, PyObject* args) {
   return tracer_entry([&]() -> PyObject* {
     profiler::SessionOptions options;
-    int flags[7] = {};
-    if (PyArg_ParseTuple(args, "ppppppp", &flags[0], &flags[1], &flags[2], &flags[3], &flags[4],
-                         &flags[5], &flags[6]) == 0) {
+    int flags[8] = {};
+    unsigned max_depth = 0;
+    unsigned long long min_duration = 0;
+    PyObject* include = nullptr;
+    PyObject* exclude = nullptr;
+    if (PyArg_ParseTuple(args, "ppppppppIKO!O!", &flags[0], &flags[1], &flags[2], &flags[3],
+                         &flags[4], &flags[5], &flags[6], &flags[7], &max_depth, &min_duration,
+                         &PyTuple_Type, &include, &PyTuple_Type, &exclude) == 0) {
       throw PythonErrorSet();
     }
+    options.calls.lines = flags[7] != 0;
+    options.calls.max_depth = max_depth;
+    options.calls.min_duration_ns = min_duration;
+    options.calls.include = texts_of(include);
+    options.calls.exclude = texts_of(exclude);
     options.python = flags[0] != 0;
     options.c_calls = flags[1] != 0;
     options.instances = flags[2] != 0;

@@ -10,8 +10,9 @@
 // [Tools] CPython has six numbers for tools. 4 and 3 belong to no one; 2 is the profiler's by convention, but a
 // cProfile of the user's needs that one and fails where it is taken. So it comes last.
 //
-// [DISABLE] is never returned: from PY_UNWIND it is an error that removes the callback. What an earlier profile
-// switched off stays off until restart_events(), so every start calls that.
+// [DISABLE] is returned for code that a filter leaves out, which then costs next to nothing. From PY_THROW and PY_UNWIND
+// it would be an error that removes the callback; there the code's word is looked at each time. What an earlier
+// profile switched off stays off until restart_events(), so every start calls that.
 #include "runtime/python.h"
 
 #include <iterator>
@@ -33,26 +34,41 @@ using profiler::SpanKind;
 struct Callback {
   PyObject_HEAD vectorcallfunc vectorcall;
   Tracer* tracer;
+  PyObject* disable;  // what switches an event off where it happened; sys.monitoring keeps it
   PyObject*
-      missing;  // stands for the first argument of a call without one; borrowed by sys.monitoring
+      missing;  // stands for the first argument of a call without one; sys.monitoring keeps it
 };
 
 Tracer& tracer_of(PyObject* self) { return *reinterpret_cast<Callback*>(self)->tracer; }
 
-void record_code(PyObject* self, PyObject* code, bool is_exit) noexcept {
-  const CodeWord word = tracer_of(self).word(code);
-  if (__builtin_expect(word.is_plain(), 1)) {
-    record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
-  } else {
-    tracer_of(self).record_special(word, PyEval_GetFrame(), is_exit);
+// False if none of this code is recorded.
+bool record_code(PyObject* self, PyObject* code, bool is_exit) noexcept {
+  Tracer& tracer = tracer_of(self);
+  const CodeWord word = tracer.word(code);
+  if (__builtin_expect(!tracer.is_plain(word), 0)) {
+    return tracer.record_special(word, code, PyEval_GetFrame(), is_exit);
   }
+  record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
+  return true;
+}
+
+// See [DISABLE].
+PyObject* answer(PyObject* self, bool recorded) noexcept {
+  if (__builtin_expect(recorded, 1)) Py_RETURN_NONE;
+  return Py_NewRef(reinterpret_cast<Callback*>(self)->disable);
 }
 
 PyObject* on_enter(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
+  return answer(self, record_code(self, args[0], false));
+}
+PyObject* on_exit(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
+  return answer(self, record_code(self, args[0], true));
+}
+PyObject* on_throw(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
   record_code(self, args[0], false);
   Py_RETURN_NONE;
 }
-PyObject* on_exit(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
+PyObject* on_unwind(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
   record_code(self, args[0], true);
   Py_RETURN_NONE;
 }
@@ -64,12 +80,21 @@ CallableKey key_of(PyObject* self, PyObject* const* args) noexcept {
 }
 PyObject* on_call(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
   const CallableKey found = key_of(self, args);
+  Tracer& tracer = tracer_of(self);
+  if (__builtin_expect(tracer.looks_at_calls, 0)) {
+    return answer(self, tracer.record_call(found, args[0], PyEval_GetFrame(), false));
+  }
   if (found.key != 0) record(enter_of(found.kind), found.key);
   Py_RETURN_NONE;
 }
 PyObject* on_c_exit(PyObject* self, PyObject* const* args, std::size_t, PyObject*) {
   const CallableKey found = key_of(self, args);
-  if (found.key != 0) record(exit_of(found.kind), found.key);
+  Tracer& tracer = tracer_of(self);
+  if (__builtin_expect(tracer.looks_at_calls, 0)) {
+    tracer.record_call(found, args[0], nullptr, true);
+  } else if (found.key != 0) {
+    record(exit_of(found.kind), found.key);
+  }
   Py_RETURN_NONE;
 }
 
@@ -81,8 +106,8 @@ struct EventHook {
 };
 constexpr EventHook kEvents[] = {
     {"PY_START", "PY_START", on_enter, false}, {"PY_RESUME", "PY_RESUME", on_enter, false},
-    {"PY_THROW", "PY_THROW", on_enter, false}, {"PY_RETURN", "PY_RETURN", on_exit, false},
-    {"PY_YIELD", "PY_YIELD", on_exit, false},  {"PY_UNWIND", "PY_UNWIND", on_exit, false},
+    {"PY_THROW", "PY_THROW", on_throw, false}, {"PY_RETURN", "PY_RETURN", on_exit, false},
+    {"PY_YIELD", "PY_YIELD", on_exit, false},  {"PY_UNWIND", "PY_UNWIND", on_unwind, false},
     {"CALL", "CALL", on_call, true},           {nullptr, "C_RETURN", on_c_exit, true},
     {nullptr, "C_RAISE", on_c_exit, true},
 };
@@ -142,6 +167,8 @@ struct Hooks {
 Hooks* make_hooks(PyObject* module, Tracer& tracer) {
   PyObject* const missing = checked_new(PyObject_GetAttrString(monitoring(), "MISSING"));
   Py_DECREF(missing);  // sys.monitoring keeps it
+  PyObject* const disable = checked_new(PyObject_GetAttrString(monitoring(), "DISABLE"));
+  Py_DECREF(disable);  // likewise
   PyObject* const type = checked_new(PyType_FromModuleAndSpec(module, &callback_spec, nullptr));
   auto* const hooks = new Hooks;
   for (std::size_t n = 0; n < std::size(kEvents); ++n) {
@@ -149,6 +176,7 @@ Hooks* make_hooks(PyObject* module, Tracer& tracer) {
     if (callback == nullptr) break;
     callback->vectorcall = kEvents[n].function;
     callback->tracer = &tracer;
+    callback->disable = disable;
     callback->missing = missing;
     hooks->callbacks[n] = reinterpret_cast<PyObject*>(callback);
   }

@@ -3,7 +3,7 @@
 // [Place] Each thread has one place for a profile function. Where a program has put one there before us, we call it
 // on with each event and put it back at the end. If a program takes the place while we record, its function
 // runs, as without us: that is noticed when a thread starts, at each step, and at the end, and counted. A call of
-// sys.setprofile is noticed at once, and the main thread takes the places back as soon as it runs Python again: then
+// sys.setprofile, or a cProfile that begins or ends, is noticed at once, and the main thread takes the places back as soon as it runs Python again: then
 // both hear.
 //
 // [Saved and put back] What sys.getprofile() gives within a profile is our seat. If a program puts it back by
@@ -17,6 +17,7 @@
 #include "runtime/python.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "opyard/profiler/stream.h"
@@ -153,6 +154,25 @@ bool is_thread_start(const Hooks& hooks, PyObject* callable) {
          (definition == hooks.start_new_thread || definition == hooks.start_new);
 }
 
+// A cProfile that begins or ends takes the place as sys.setprofile does.
+bool is_other_profiler(PyObject* callable, const PyMethodDef* definition) {
+  const std::string_view name = definition->ml_name;
+  if (name != "enable" && name != "disable") return false;
+  PyObject* const self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
+  if (self == nullptr) return false;
+  for (const PyTypeObject* type = Py_TYPE(self); type != nullptr; type = type->tp_base) {
+    if (std::string_view(type->tp_name) == "_lsprof.Profiler") return true;
+  }
+  return false;
+}
+
+// Whether a function in C is about to put another profile function in our place, or none.
+bool takes_place(const Hooks& hooks, PyObject* callable) {
+  const PyMethodDef* const definition = definition_of(callable);
+  if (definition == nullptr) return false;
+  return definition == hooks.set_profile || is_other_profiler(callable, definition);
+}
+
 // On the main thread, between two instructions.
 int renew_pending(void* tracer) {
   if (static_cast<Tracer*>(tracer)->active) renew_hooks(*static_cast<Tracer*>(tracer));
@@ -168,19 +188,26 @@ void notice_replacement(Tracer& tracer) {
 void record_frame(Tracer& tracer, PyFrameObject* frame, bool is_exit) noexcept {
   PyCodeObject* const code = PyFrame_GetCode(frame);
   const CodeWord word = tracer.word(reinterpret_cast<PyObject*>(code));
-  Py_DECREF(code);
-  if (word.is_plain()) {
+  if (__builtin_expect(tracer.is_plain(word), 1)) {
     record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), word.key());
   } else {
-    tracer.record_special(word, frame, is_exit);
+    tracer.record_special(word, reinterpret_cast<PyObject*>(code), frame, is_exit);
   }
+  Py_DECREF(code);
 }
 
-void record_function(Tracer& tracer, PyObject* callable, bool is_exit) noexcept {
+void record_function(Tracer& tracer, PyFrameObject* frame, PyObject* callable,
+                     bool is_exit) noexcept {
   if (is_exit && is_thread_start(*tracer.hooks, callable)) renew_hooks(tracer);
   if (!tracer.c_calls || !PyCFunction_Check(callable)) return;
   const CallableKey found = tracer.callables.function(callable);
-  if (found.key != 0) record(is_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
+  if (__builtin_expect(tracer.looks_at_calls, 0)) {
+    PyCodeObject* const code = PyFrame_GetCode(frame);
+    tracer.record_call(found, reinterpret_cast<PyObject*>(code), frame, is_exit);
+    Py_DECREF(code);
+  } else if (found.key != 0) {
+    record(is_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
+  }
 }
 
 // A function that raises loses its place, as it would without us, and we keep ours.
@@ -212,18 +239,17 @@ int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument)
         record_frame(tracer, frame, true);
         break;
       case PyTrace_C_CALL:
-        record_function(tracer, argument, false);
+        record_function(tracer, frame, argument, false);
         break;
       case PyTrace_C_RETURN:
       case PyTrace_C_EXCEPTION:
-        record_function(tracer, argument, true);
+        record_function(tracer, frame, argument, true);
         break;
       default:
         break;
     }
   }
-  const bool sets = what == PyTrace_C_CALL && tracer.active &&
-                    definition_of(argument) == tracer.hooks->set_profile;
+  const bool sets = what == PyTrace_C_CALL && tracer.active && takes_place(*tracer.hooks, argument);
   int result = 0;
   if (__builtin_expect(seat.other != nullptr, 0)) {
     Py_INCREF(self);

@@ -1,27 +1,146 @@
-// tracer/special.cpp: events of code objects that are shown otherwise than by their own name.
+// tracer/special.cpp: events that need a look: of code that is not shown by its own name, and all of them under a filter.
+//
+// [Depth] counts the calls of Python that are open on a thread and are not left out by a pattern. It begins with 0 where
+// the profile begins, so the exit of a frame that was open then does not count.
+//
+// [Short calls] are taken back at their exit. What is inside a short call is shorter still, and was taken back before,
+// so the call's enter is the last event of its stream then.
 #include "runtime/python.h"
 
+#include <new>
+
+#include "opyard/profiler/names.h"
 #include "opyard/profiler/stream.h"
+#include "runtime/clear.h"
 #include "tracer/tracer.h"
 
 namespace opyard::python {
+namespace {
+
+using profiler::enter_of;
+using profiler::exit_of;
+using profiler::SpanKind;
+
+// See [Depth].
+struct Depth {
+  std::uint32_t profile;
+  std::uint32_t open;
+};
+thread_local Depth depth{0, 0};
+
+// Of the calls inside a call that is being recorded. True if this one is deep enough to be left out.
+bool goes_too_deep(std::uint32_t profile, std::uint32_t most, bool is_exit) noexcept {
+  if (depth.profile != profile) depth = {profile, 0};
+  if (!is_exit) return ++depth.open > most;
+  return depth.open != 0 && depth.open-- > most;
+}
+
+// An event has 16 bits for it; 0 is none.
+std::uint16_t line_of(PyFrameObject* frame) noexcept {
+  const int line = frame == nullptr ? 0 : PyFrame_GetLineNumber(frame);
+  return line > 0 && line < 0x10000 ? std::uint16_t(line) : std::uint16_t{0};
+}
+std::uint16_t line_of_caller(PyFrameObject* frame) noexcept {
+  PyFrameObject* const caller = frame == nullptr ? nullptr : PyFrame_GetBack(frame);
+  const std::uint16_t line = line_of(caller);
+  Py_XDECREF(caller);
+  return line;
+}
+
+}  // namespace
+
+void Tracer::set_options(const profiler::SessionOptions& options) {
+  c_calls = options.c_calls;
+  by_instance = options.instances;
+  collections = options.collections;
+  lines = options.calls.lines;
+  max_depth = options.calls.max_depth;
+  least_ticks =
+      options.calls.min_duration_ns == 0 ? 0 : profiler::ticks_of(options.calls.min_duration_ns);
+  filter.set(options.calls.include, options.calls.exclude);
+  callables.set_filter(&filter);
+  const bool always = lines || max_depth != 0 || least_ticks != 0;
+  looks_at_calls = always || filter.number() != 0;
+  plain = always ? ~std::uint32_t{0} : filter.number() << (kFilterShift - 32);
+  begin_ticks = profiler::now_ticks();
+  ++number;
+}
+
+bool Tracer::is_left_out(CodeWord& word, PyObject* code) noexcept {
+  if (word.has(CodeFlag::Hidden)) return true;
+  if (word.filter() != filter.number()) {
+    bool excluded = false;
+    try {
+      excluded = filter.number() != 0 && filter.leaves_out_file(profiler::name_of(word.key()).file);
+    } catch (const std::bad_alloc&) {  // recorded, then
+    }
+    word = codes.set_filter(code, word, filter.number(), excluded);
+  }
+  return word.has(CodeFlag::Excluded);
+}
+
+void Tracer::record_exit(profiler::EventKind enter, profiler::EventKind exit,
+                         std::uint32_t key) noexcept {
+  profiler::Stream* const stream = profiler::Stream::current();
+  if (stream == nullptr) return;
+  // See [Short calls].
+  if (least_ticks != 0) {
+    const std::uint64_t now = profiler::now_ticks();
+    const std::uint64_t earliest = now > least_ticks ? now - least_ticks : 0;
+    if (stream->take_back(enter, key, earliest > begin_ticks ? earliest : begin_ticks)) return;
+  }
+  stream->append(exit, key);
+}
 
 // Enter and exit carry the key of the code, so that they fit each other whatever the function does to its first
 // argument; the enter has the instance behind it, which the span is shown by.
-void Tracer::record_special(CodeWord word, PyFrameObject* frame, bool is_exit) noexcept {
-  using profiler::SpanKind;
-  if (word.has(CodeFlag::Hidden)) return;
-  const SpanKind kind = !by_instance                    ? SpanKind::Python
+bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
+                            bool is_exit) noexcept {
+  if (is_left_out(word, code)) return false;
+  if (max_depth != 0 && goes_too_deep(number, max_depth, is_exit)) return true;
+  const bool is_shown = word.has(CodeFlag::Optimizer) || word.has(CodeFlag::Module);
+  const SpanKind kind = !by_instance || !is_shown       ? SpanKind::Python
                         : word.has(CodeFlag::Optimizer) ? SpanKind::Optimizer
                                                         : SpanKind::Module;
-  if (is_exit) return profiler::record(profiler::exit_of(kind), word.key());
-  PyObject* const self = by_instance && frame != nullptr ? first_argument_of(frame) : nullptr;
-  if (self == nullptr) return profiler::record(profiler::enter_of(kind), word.key());
-  const profiler::Payload instance{instances.require(word.key(), self), 0};
-  Py_DECREF(self);
-  if (profiler::Stream* const stream = profiler::Stream::current()) {
-    stream->append(profiler::enter_of(kind), word.key(), 0, &instance, 1);
+  if (is_exit) {
+    record_exit(enter_of(kind), exit_of(kind), word.key());
+    return true;
   }
+  const std::uint16_t line = lines ? line_of_caller(frame) : std::uint16_t{0};
+  profiler::Payload behind{};
+  if (kind != SpanKind::Python && frame != nullptr) {
+    if (PyObject* const self = first_argument_of(frame); self != nullptr) {
+      behind.first = instances.require(word.key(), self);
+      Py_DECREF(self);
+    }
+  } else if (word.has(CodeFlag::Coroutine) && frame != nullptr) {
+    behind = coroutines.require(frame);
+  }
+  profiler::Stream* const stream = profiler::Stream::current();
+  if (stream == nullptr) return true;
+  if (behind.first == 0 && behind.second == 0) {
+    stream->append(enter_of(kind), word.key(), line);
+  } else {
+    stream->append(enter_of(kind), word.key(), line, &behind, 1);
+  }
+  return true;
+}
+
+bool Tracer::record_call(CallableKey found, PyObject* code, PyFrameObject* caller,
+                         bool is_exit) noexcept {
+  CodeWord of_caller = word(code);
+  if (found.key == 0) return true;
+  if (is_left_out(of_caller, code)) return false;
+  if (max_depth != 0) {
+    const bool too_deep = goes_too_deep(number, max_depth, is_exit);
+    if (too_deep) return true;
+  }
+  if (is_exit) {
+    record_exit(enter_of(found.kind), exit_of(found.kind), found.key);
+  } else {
+    profiler::record(enter_of(found.kind), found.key, lines ? line_of(caller) : std::uint16_t{0});
+  }
+  return true;
 }
 
 }  // namespace opyard::python

@@ -36,9 +36,10 @@ profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* fr
   PyFrameObject* frame = frame_of(frames, stack.handle);
   while (frame != nullptr && stack.keys.size() < kMostFrames) {
     PyCodeObject* const code = PyFrame_GetCode(frame);
-    const CodeWord word = tracer.word(reinterpret_cast<PyObject*>(code));
+    CodeWord word = tracer.word(reinterpret_cast<PyObject*>(code));
+    const bool is_left_out = tracer.is_left_out(word, reinterpret_cast<PyObject*>(code));
     Py_DECREF(code);
-    if (!word.has(CodeFlag::Hidden)) {
+    if (!is_left_out) {
       stack.keys.push_back(word.key());
       stack.kinds.push_back(profiler::SpanKind::Python);
     }

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "opyard/profiler/averages.h"
+#include "opyard/profiler/calls.h"
 #include "opyard/profiler/chrome.h"
+#include "opyard/profiler/export.h"
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/memory.h"
 #include "opyard/profiler/quality.h"
@@ -128,8 +130,11 @@ PyObject* name_threads(PyObject* self, PyObject* names) {
   });
 }
 
-// chrome(write, metadata, process_name, process_id): Chrome's JSON, by write(bytes).
-PyObject* chrome(PyObject* self, PyObject* args) {
+using WriteTrace = void (*)(const profiler::Trace&, const profiler::ExportOptions&,
+                            const profiler::Sink&);
+
+// By write(bytes).
+PyObject* export_as(WriteTrace write_trace, PyObject* self, PyObject* args) {
   return tracer_entry([&]() -> PyObject* {
     PyObject* write = nullptr;
     PyObject* metadata = nullptr;
@@ -139,7 +144,7 @@ PyObject* chrome(PyObject* self, PyObject* args) {
                          &process_id) == 0) {
       throw PythonErrorSet();
     }
-    profiler::ChromeOptions options;
+    profiler::ExportOptions options;
     options.prefixes = contents_of(self).prefixes;
     options.process_name = text_of(process_name);
     options.process_id = process_id;
@@ -149,7 +154,7 @@ PyObject* chrome(PyObject* self, PyObject* args) {
     while (PyDict_Next(metadata, &at, &key, &value) != 0) {
       options.metadata.emplace_back(text_of(key), text_of(value));
     }
-    profiler::write_chrome(trace_of(self), options, [&](std::string_view piece) {
+    write_trace(trace_of(self), options, [&](std::string_view piece) {
       PyObject* const bytes =
           checked_new(PyBytes_FromStringAndSize(piece.data(), Py_ssize_t(piece.size())));
       PyObject* const done = PyObject_CallOneArg(write, bytes);
@@ -160,15 +165,44 @@ PyObject* chrome(PyObject* self, PyObject* args) {
   });
 }
 
-// tracks() -> [(native_id, name, spans, marks)]
+// (write, metadata, process_name, process_id)
+PyObject* chrome(PyObject* self, PyObject* args) {
+  return export_as(profiler::write_chrome, self, args);
+}
+PyObject* perfetto(PyObject* self, PyObject* args) {
+  return export_as(profiler::write_perfetto, self, args);
+}
+PyObject* speedscope(PyObject* self, PyObject* args) {
+  return export_as(profiler::write_speedscope, self, args);
+}
+PyObject* stacks(PyObject* self, PyObject* args) {
+  return export_as(profiler::write_stacks, self, args);
+}
+
+// calls() -> [(key, caller key or 0, count, outermost, self ns, total ns)]
+PyObject* calls(PyObject* self, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::CallRow& row : profiler::calls(trace_of(self))) {
+      append_to(list,
+                Py_BuildValue("IIKKLL", unsigned(row.key), unsigned(row.caller),
+                              static_cast<unsigned long long>(row.count),
+                              static_cast<unsigned long long>(row.outermost),
+                              static_cast<long long>(row.self), static_cast<long long>(row.total)));
+    }
+    return list;
+  });
+}
+
+// tracks() -> [(native_id, name, spans, marks, is_task)]
 PyObject* tracks(PyObject* self, PyObject*) {
   return tracer_entry([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::Track& track : trace_of(self).tracks) {
       PyObject* const item =
-          Py_BuildValue("Ls#nn", static_cast<long long>(track.native_id), track.name.data(),
+          Py_BuildValue("Ls#nnO", static_cast<long long>(track.native_id), track.name.data(),
                         Py_ssize_t(track.name.size()), Py_ssize_t(track.spans.size()),
-                        Py_ssize_t(track.marks.size()));
+                        Py_ssize_t(track.marks.size()), track.is_task ? Py_True : Py_False);
       append_to(list, item);
     }
     return list;
@@ -203,13 +237,17 @@ PyObject* parents(PyObject* self, PyObject* number) {
   });
 }
 
-// averages(stack, shapes, keys) -> [(kind, label, count, total, self, longest, memory, self_memory, track, example)]
+// averages(stack, shapes, keys, lines) -> [(kind, label, count, total, self, longest, memory, self_memory, track, example)]
 PyObject* averages(PyObject* self, PyObject* args) {
   return tracer_entry([&]() -> PyObject* {
     profiler::Grouping grouping;
     int shapes = 0;
     int keys = 0;
-    if (PyArg_ParseTuple(args, "ipp", &grouping.stack, &shapes, &keys) == 0) throw PythonErrorSet();
+    int lines = 0;
+    if (PyArg_ParseTuple(args, "ippp", &grouping.stack, &shapes, &keys, &lines) == 0) {
+      throw PythonErrorSet();
+    }
+    grouping.lines = lines != 0;
     grouping.shapes = shapes != 0;
     grouping.keys = keys != 0;
     PyObject* const list = checked_new(PyList_New(0));
@@ -333,12 +371,17 @@ PyObject* times(PyObject* self, PyObject*) {
 PyMethodDef trace_methods[] = {
     {"set_prefixes", set_prefixes, METH_O, "set_prefixes([str])"},
     {"chrome", chrome, METH_VARARGS, "chrome(write, metadata, process_name, process_id)"},
-    {"tracks", tracks, METH_NOARGS, "tracks() -> [(native_id, name, spans, marks)]"},
+    {"perfetto", perfetto, METH_VARARGS, "perfetto(write, metadata, process_name, process_id)"},
+    {"speedscope", speedscope, METH_VARARGS,
+     "speedscope(write, metadata, process_name, process_id)"},
+    {"stacks", stacks, METH_VARARGS, "stacks(write, metadata, process_name, process_id)"},
+    {"calls", calls, METH_NOARGS, "calls() -> [(key, caller, count, outermost, self, total)]"},
+    {"tracks", tracks, METH_NOARGS, "tracks() -> [(native_id, name, spans, marks, is_task)]"},
     {"span", span, METH_VARARGS,
      "span(track, index) -> (kind, label, start, end, parent, flags, key, detail, words)"},
     {"name_threads", name_threads, METH_O, "name_threads({thread ident: name})"},
     {"parents", parents, METH_O, "parents(track) -> bytes of 32-bit numbers"},
-    {"averages", averages, METH_VARARGS, "averages(stack, shapes, keys) -> [row]"},
+    {"averages", averages, METH_VARARGS, "averages(stack, shapes, keys, lines) -> [row]"},
     {"keys", keys, METH_NOARGS, "keys() -> [(dispatch key, calls, redispatches, self)]"},
     {"arguments", arguments, METH_VARARGS, "arguments(track, index) -> (sizes, types) or None"},
     {"memory", memory, METH_O, "memory(track) -> [(time, parent, address, bytes, total, device)]"},

@@ -13,6 +13,8 @@
 #include "opyard/profiler/session.h"
 #include "tracer/callable_keys.h"
 #include "tracer/code_keys.h"
+#include "tracer/coroutines.h"
+#include "tracer/filter.h"
 #include "tracer/instances.h"
 
 namespace opyard::python {
@@ -24,6 +26,8 @@ struct Tracer {
   CodeKeys codes;
   CallableKeys callables;
   Instances instances;
+  Coroutines coroutines;
+  Filter filter;
   PyObject* on_collection = nullptr;  // for gc.callbacks; a reference
   Hooks* hooks = nullptr;
   bool active = false;
@@ -36,10 +40,31 @@ struct Tracer {
   std::uint64_t set_within = 0;  // calls of sys.setprofile, if it takes our place
   std::uint64_t unseen = 0;      // threads that were never recorded, alive at the end
 
+  // What a code's word has above its key if there is nothing to do but to record it; of none if every event needs a look.
+  std::uint32_t plain = 0;
+  // Whether calls of C need a look, too.
+  bool looks_at_calls = false;
+  bool lines = false;
+  std::uint32_t max_depth = 0;
+  std::uint64_t least_ticks = 0;
+  std::uint64_t begin_ticks = 0;
+  std::uint32_t number = 0;  // of this profile
+
+  void set_options(const profiler::SessionOptions& options);
+
   // The key for a frame's code. Never fails: key 0 is a frame without a name.
   CodeWord word(PyObject* code) noexcept { return codes.require(code); }
-  // Events of a code object that is not plain. `frame` is the one that begins, borrowed.
-  void record_special(CodeWord word, PyFrameObject* frame, bool is_exit) noexcept;
+  bool is_plain(CodeWord word) const noexcept { return word.upper() == plain; }
+  // Events of a code object that is not plain. `frame` is the one that begins or ends, borrowed. False if none of this
+  // code will ever be recorded in this profile.
+  bool record_special(CodeWord word, PyObject* code, PyFrameObject* frame, bool is_exit) noexcept;
+  // Whether the profile leaves the code out, whoever calls it. Changes the word if that was not decided yet.
+  bool is_left_out(CodeWord& word, PyObject* code) noexcept;
+  // As record_special(), for a call of C by a frame of this code.
+  bool record_call(CallableKey found, PyObject* code, PyFrameObject* caller, bool is_exit) noexcept;
+
+ private:
+  void record_exit(profiler::EventKind enter, profiler::EventKind exit, std::uint32_t key) noexcept;
 };
 
 // In the file for this CPython. The first makes types and keeps them in the module's state; both throw

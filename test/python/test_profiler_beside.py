@@ -76,11 +76,11 @@ def test_a_cprofile_that_ends_within_ends():
         work(2)
     assert seen_by(other) == 3
     assert sys.getprofile() is None
-    assert recorded(prof) == (5 if MONITORING else 3)
+    assert recorded(prof) == 5
     assert (REPLACED in prof.data_quality()) is not MONITORING
 
 
-def test_a_cprofile_within_sees_its_calls_and_the_trace_says_what_it_misses():
+def test_X18_a_cprofile_within_sees_its_calls_and_the_profile_all():
     other = cProfile.Profile()
     with profile() as prof:
         work(1)
@@ -89,8 +89,8 @@ def test_a_cprofile_within_sees_its_calls_and_the_trace_says_what_it_misses():
         other.disable()
         work(4)
     assert seen_by(other) == 2
-    assert recorded(prof) == (7 if MONITORING else 1)
-    assert prof.data_quality().get(REPLACED, 0) == (0 if MONITORING else 1)
+    assert recorded(prof) == 7
+    assert (REPLACED in prof.data_quality()) is not MONITORING
 
 
 def test_a_cprofile_that_outlives_the_profile_goes_on():

@@ -88,7 +88,9 @@ struct Watchers {
       return std::uint8_t(1u << n);
     }
     fail(ErrorKind::Unsupported,
-         "eight watchers have watched in this process already; start one of them again");
+         "start_watching() was given a ninth watcher: a process has places for eight, and each "
+         "watcher keeps its place for ever, since a call may still tell it of its end. Start one "
+         "of those eight again, or let one watcher serve several listeners");
   }
 };
 constinit Watchers watchers;

@@ -27,6 +27,7 @@ class Average:
     """A row: one function, operator or range. Times are microseconds, memory is in bytes."""
 
     __slots__ = (
+        "caller_line",
         "count",
         "cpu_memory_usage",
         "cpu_time_total",
@@ -50,6 +51,7 @@ class Average:
         self.stack: list[str] = []
         self.input_shapes = ""
         self.dispatch_key = ""
+        self.caller_line: int | None = None
         self.top_level = False
 
     @property
@@ -86,6 +88,14 @@ def dispatch_key_of(trace: Any, key: int) -> str:
     return json.loads(extra).get("dispatch_key", "") if extra else ""
 
 
+_CALLS = frozenset({"Python", "C", "Callable", "Module", "Optimizer"})
+
+
+def line_of_caller(span: tuple[Any, ...]) -> int | None:
+    """The line that a call was made from; of anything else, or if it was not noted, None."""
+    return (span[7] or None) if span[0] in _CALLS else None
+
+
 class DispatchKeyTime(NamedTuple):
     """What was spent at one dispatch key."""
 
@@ -118,7 +128,7 @@ class DispatchKeyTimes(list):
             for row in self
         ]
         names = ["Dispatch Key", "Self CPU %", "Self CPU", "# of Calls", "# of Redispatches"]
-        return "\n".join(_lines(names, cells)) + "\n"
+        return "\n".join(lines_of_table(names, cells)) + "\n"
 
 
 class Averages(list):
@@ -131,13 +141,15 @@ class Averages(list):
         stack: int = 0,
         shapes: bool = False,
         keys: bool = False,
+        lines: bool = False,
         memory: bool = False,
     ) -> None:
         super().__init__()
         self._has_stack, self._has_shapes, self._has_keys = bool(stack), shapes, keys
+        self._has_lines = lines
         self._has_memory = memory
         steps: Average | None = None
-        for row in trace.averages(stack, shapes, keys):
+        for row in trace.averages(stack, shapes, keys, lines):
             average = Average(row)
             track, example = row[8:10]
             if average.kind == "Step":
@@ -149,6 +161,8 @@ class Averages(list):
                 steps = average
             span = trace.span(track, example)
             average.top_level = span[4] < 0
+            if lines:
+                average.caller_line = line_of_caller(span)
             if average.kind == "Operator":
                 if shapes:
                     average.input_shapes = (trace.arguments(track, example) or ("",))[0]
@@ -188,7 +202,7 @@ class Averages(list):
             rows = rows[:row_limit]
         columns = self._columns(max_name_column_width, max_src_column_width)
         cells = [[text(row) for _, text in columns] for row in rows]
-        lines = _lines([name for name, _ in columns], cells)
+        lines = lines_of_table([name for name, _ in columns], cells)
         if header is not None:
             lines.insert(0, header)
         total = self.total_average_self()
@@ -199,7 +213,7 @@ class Averages(list):
     ) -> list[tuple[str, Callable[[Average], str]]]:
         total = self.total_average_self() or 1.0
         columns: list[tuple[str, Callable[[Average], str]]] = [
-            ("Name", lambda row: _cut(row.key, name_width)),
+            ("Name", lambda row: cut(row.key, name_width)),
             ("Self CPU %", lambda row: f"{100 * row.self_cpu_time_total / total:.2f}%"),
             ("Self CPU", lambda row: format_time(row.self_cpu_time_total)),
             ("CPU total %", lambda row: f"{100 * row.cpu_time_total / total:.2f}%"),
@@ -214,21 +228,21 @@ class Averages(list):
         columns.append(("# of Calls", lambda row: str(row.count)))
         if self._has_keys:
             columns.append(("Dispatch Key", lambda row: row.dispatch_key))
+        if self._has_lines:
+            columns.append(("Caller Line", lambda row: str(row.caller_line or "--")))
         if self._has_shapes:
-            columns.append(("Input Shapes", lambda row: _cut(row.input_shapes, source_width)))
+            columns.append(("Input Shapes", lambda row: cut(row.input_shapes, source_width)))
         if self._has_stack:
-            columns.append(
-                ("Source Location", lambda row: _cut("; ".join(row.stack), source_width))
-            )
+            columns.append(("Source Location", lambda row: cut("; ".join(row.stack), source_width)))
         columns.append(("Total FLOPs", lambda row: "--"))
         return columns
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
     return text if width < 0 or len(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
-def _lines(names: list[str], cells: list[list[str]]) -> list[str]:
+def lines_of_table(names: list[str], cells: list[list[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     rule = "  ".join("-" * width for width in widths)
 
@@ -236,37 +250,3 @@ def _lines(names: list[str], cells: list[list[str]]) -> list[str]:
         return "  ".join(text.rjust(width) for text, width in zip(texts, widths, strict=True))
 
     return [rule, line(names), rule, *map(line, cells), rule]
-
-
-def diff_table(mine: Averages, others: Averages) -> str:
-    """What takes longer in one than in the other, by own time; the largest difference first."""
-    here: dict[str, Average] = {}
-    for row in mine:
-        here.setdefault(row.key, row)
-    there: dict[str, Average] = {}
-    for row in others:
-        there.setdefault(row.key, row)
-
-    def own(rows: dict[str, Average], key: str) -> float:
-        return rows[key].self_cpu_time_total if key in rows else 0.0
-
-    def calls(rows: dict[str, Average], key: str) -> int:
-        return rows[key].count if key in rows else 0
-
-    keys = sorted(here | there, key=lambda key: -abs(own(here, key) - own(there, key)))
-    cells = []
-    for key in keys:
-        change = own(here, key) - own(there, key)
-        cells.append(
-            [
-                _cut(key, 55),
-                format_time(own(here, key)),
-                format_time(own(there, key)),
-                ("+" if change >= 0 else "-") + format_time(abs(change)),
-                str(calls(here, key)),
-                str(calls(there, key)),
-            ]
-        )
-    return "\n".join(
-        _lines(["Name", "Self CPU", "before", "change", "# of Calls", "before"], cells)
-    )

@@ -7,6 +7,8 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from .averages import line_of_caller
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
@@ -17,11 +19,13 @@ _FLAGS = ((1, "began before the profile"), (2, "was open at its end"), (4, "its 
 class Track:
     """What one thread did."""
 
-    __slots__ = ("_children", "_trace", "count", "index", "name", "native_id")
+    __slots__ = ("_children", "_trace", "count", "index", "is_task", "name", "native_id")
 
-    def __init__(self, trace: Any, index: int, native_id: int, name: str, count: int) -> None:
+    def __init__(
+        self, trace: Any, index: int, native_id: int, name: str, count: int, is_task: bool
+    ) -> None:
         self._trace, self.index, self.count = trace, index, count
-        self.native_id, self.name = native_id, name
+        self.native_id, self.name, self.is_task = native_id, name, is_task
         self._children: dict[int, list[int]] | None = None
 
     def children_of(self, number: int) -> list[int]:
@@ -34,6 +38,8 @@ class Track:
         return self._children.get(number, [])
 
     def __repr__(self) -> str:
+        if self.is_task:
+            return f"<Track of task {self.name!r}: {self.count} spans>"
         return f"<Track of thread {self.native_id} {self.name!r}: {self.count} spans>"
 
 
@@ -92,6 +98,11 @@ class Event:
         if extra:
             fields.update(json.loads(extra))
         return fields
+
+    @property
+    def caller_line(self) -> int | None:
+        """The line that the call was made from; needs `lines`."""
+        return line_of_caller(self._row)
 
     # Of operators. A call is an Operator; each kernel that it is passed on to is a Kernel inside.
 
@@ -158,13 +169,40 @@ def memory_timeline(trace: Any) -> list[MemoryEvent]:
     return events
 
 
+class Task(NamedTuple):
+    """A task of asyncio: from its first run to its last, and when it awaited something."""
+
+    name: str  # with the function in brackets: "Task-5 (fetch)"
+    start_time_ns: int
+    end_time_ns: int
+    awaiting: list[tuple[int, int]]  # (start, end), in nanoseconds since the profile began
+
+    @property
+    def awaiting_time_ns(self) -> int:
+        return sum(end - start for start, end in self.awaiting)
+
+    @property
+    def running_time_ns(self) -> int:
+        return self.end_time_ns - self.start_time_ns - self.awaiting_time_ns
+
+
+def tasks(trace: Any) -> list[Task]:
+    found = []
+    for track in Events(trace).tracks:
+        if not track.is_task:
+            continue
+        whole, *rest = (trace.span(track.index, n)[2:4] for n in range(track.count))
+        found.append(Task(track.name, *whole, rest))
+    return found
+
+
 class Events(Sequence):
     """All spans of a profile, thread by thread; within a thread in the order of their starts."""
 
     def __init__(self, trace: Any) -> None:
         self.tracks = [
-            Track(trace, index, native_id, name, spans)
-            for index, (native_id, name, spans, _) in enumerate(trace.tracks())
+            Track(trace, index, native_id, name, spans, is_task)
+            for index, (native_id, name, spans, _, is_task) in enumerate(trace.tracks())
         ]
 
     def __len__(self) -> int:
@@ -190,7 +228,8 @@ class Events(Sequence):
         """The calls as an indented text, one tree a thread."""
         lines = []
         for track in self.tracks:
-            lines.append(f"thread {track.native_id} {track.name}".rstrip())
+            what = "task" if track.is_task else f"thread {track.native_id}"
+            lines.append(f"{what} {track.name}".rstrip())
             pending = [(number, 1) for number in reversed(track.children_of(-1))]
             while pending:
                 number, depth = pending.pop()

@@ -15,10 +15,11 @@ TYPE_CHECKING = False  # as in typing, whose import would cost more than the res
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
-    from typing import Any, BinaryIO
+    from typing import Any
 
     from .averages import Averages, DispatchKeyTimes
-    from .events import Events, MemoryEvent
+    from .compare import Difference
+    from .events import Events, MemoryEvent, Task
 
 
 class ProfilerActivity(Enum):
@@ -55,13 +56,33 @@ def _thread_names() -> dict[int, str]:
     return {thread.ident: thread.name for thread in threading.enumerate() if thread.ident}
 
 
-def _open_for_export(path: str | os.PathLike[str]) -> BinaryIO:
-    path = os.fsdecode(path)
-    if path.endswith(".gz"):
-        import gzip
+def read_patterns(name: str, patterns: str | Iterable[str]) -> tuple[str, ...]:
+    """As the tracer takes them: a path is whole."""
+    texts = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    for text in texts:
+        if not isinstance(text, str) or not text:
+            raise TypeError(
+                f"{name} takes names of modules, beginnings of file names and shell patterns, "
+                f"not {text!r}"
+            )
+    return tuple(
+        os.path.abspath(text) if "/" in text and not text.startswith(("*", "/")) else text
+        for text in texts
+    )
 
-        return gzip.open(path, "wb", compresslevel=6)
-    return open(path, "wb")
+
+def _require_depth(depth: int | None) -> int:
+    if depth is None:
+        return 0
+    if not isinstance(depth, int) or not 0 < depth < 1 << 31:
+        raise ValueError(f"max_depth is at least 1, or None for any; not {depth!r}")
+    return depth
+
+
+def _require_nanoseconds(microseconds: float) -> int:
+    if not 0 <= microseconds < 1e12:
+        raise ValueError(f"min_duration is a number of microseconds, not {microseconds!r}")
+    return int(microseconds * 1000)
 
 
 class profile:
@@ -71,7 +92,13 @@ class profile:
     `c_calls` is. `with_modules` shows calls of modules and optimizers by instance. Each kernel of
     each operator is recorded, on every thread of the process, unless `operators` is false;
     `record_shapes` notes the sizes and dtypes of their arguments, and `profile_memory` what memory
-    tensors take and give back. With a `schedule`, step() says where a step ends, and
+    tensors take and give back.
+
+    `include` and `exclude` name what is recorded and what is left out: modules and packages
+    ("app.models"), beginnings of file names ("/home/me/app") and shell patterns of them
+    ("*/test_*.py"). `max_depth` leaves out calls that are further inside each other, counted from
+    where the profile begins, and `min_duration` those that take fewer microseconds. `lines` notes
+    the line that each call is made from. With a `schedule`, step() says where a step ends, and
     `on_trace_ready` is called with the profile at the end of each cycle.
     """
 
@@ -84,6 +111,11 @@ class profile:
         with_stack: bool = True,
         with_modules: bool = True,
         c_calls: bool = True,
+        lines: bool = False,
+        include: str | Iterable[str] = (),
+        exclude: str | Iterable[str] = (),
+        max_depth: int | None = None,
+        min_duration: float = 0.0,
         operators: bool = True,
         record_shapes: bool = False,
         profile_memory: bool = False,
@@ -112,7 +144,14 @@ class profile:
             operators and cpu,
             record_shapes,
             profile_memory and cpu,
+            lines,
+            _require_depth(max_depth),
+            _require_nanoseconds(min_duration),
+            read_patterns("include", include),
+            read_patterns("exclude", exclude),
         )
+        self._has_stack = with_stack and cpu
+        self._has_lines = lines
         self._has_memory = profile_memory
         self._schedule = schedule or always
         self._has_steps = schedule is not None
@@ -237,13 +276,17 @@ class profile:
         group_by_stack_n: int = 0,
         *,
         group_by_dispatch_key: bool = False,
+        group_by_line: bool = False,
     ) -> Averages:
         """One row for each function, operator and range: how often, and how long.
 
         All kernels of an operator are in its row. `group_by_input_shape` gives each combination of
         shapes a row of its own, if `record_shapes` was asked for; `group_by_dispatch_key` gives
-        each dispatch key one, and then counts kernels.
+        each dispatch key one, and then counts kernels. `group_by_line` gives one to each line that
+        calls a function, if `lines` was asked for.
         """
+        if group_by_line and not self._has_lines:
+            raise RuntimeError("group_by_line needs a profile with lines=True")
         from .averages import Averages
 
         return Averages(
@@ -251,6 +294,7 @@ class profile:
             stack=group_by_stack_n,
             shapes=group_by_input_shape,
             keys=group_by_dispatch_key,
+            lines=group_by_line,
             memory=self._has_memory,
         )
 
@@ -266,11 +310,14 @@ class profile:
 
         return memory_timeline(self._require_trace())
 
-    def diff(self, other: profile) -> str:
-        """What takes longer here than in another profile, as a table; the largest change first."""
-        from .averages import diff_table
+    def diff(self, other: profile) -> Difference:
+        """What takes longer here than in another profile, as a table; the largest change first.
 
-        return diff_table(self.key_averages(), other.key_averages())
+        Its flame_graph(path) writes a picture of the same.
+        """
+        from .compare import Difference, times_of
+
+        return Difference(times_of(self._require_trace()), times_of(other._require_trace()))
 
     def data_quality(self) -> dict[str, Any]:
         """What was lost or made up, which clock it was, and what an event costs on this machine."""
@@ -292,11 +339,36 @@ class profile:
 
     preset_metadata_json = add_metadata_json
 
+    def tasks(self) -> list[Task]:
+        """What each task of asyncio did that ran within the profile: when it ran, and awaited."""
+        from .events import tasks
+
+        return tasks(self._require_trace())
+
+    def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Writes the trace; compressed if the path ends in .gz.
+
+        `format` is "chrome" (JSON), "perfetto" (protocol buffers), "speedscope" (JSON), "stacks"
+        (collapsed ones, for flame graphs) or "pstats"; without one the path says it.
+        """
+        from .exports import export
+
+        export(self._require_trace(), self._metadata, path, format)
+
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the trace in Chrome's JSON format; compressed if the path ends in .gz."""
-        trace = self._require_trace()
-        with _open_for_export(path) as file:
-            trace.chrome(file.write, self._metadata, " ".join(sys.argv) or "python", os.getpid())
+        self.export(path, "chrome")
+
+    def export_stacks(
+        self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
+    ) -> None:
+        """Writes collapsed stacks: a line for each that has time of its own, in nanoseconds."""
+        metrics = ["self_cpu_time_total"]
+        if metric not in metrics:
+            raise ValueError(f"metric should be one of: {metrics}")
+        if not self._has_stack:
+            raise RuntimeError("export_stacks() requires with_stack=True")
+        self.export(path, "stacks")
 
     def _repr_html_(self) -> str:
         import html

@@ -34,6 +34,7 @@ struct AverageRow {
 struct Grouping {
   int stack = 0;        // how many enclosing calls tell rows apart
   bool shapes = false;  // whether input shapes do
+  bool lines = false;   // whether the lines do that calls are made from
   bool keys = false;  // whether the dispatch keys of operators' kernels do: then each kernel counts
 };
 

@@ -54,6 +54,8 @@ inline std::uint64_t now_ticks() noexcept {
 OPYARD_API ClockPair read_clock_pair() noexcept;
 OPYARD_API std::uint64_t unix_time_ns() noexcept;
 OPYARD_API const char* clock_name() noexcept;
+// How many ticks a time takes. Waits for a fifth of a millisecond if the process is younger.
+OPYARD_API std::uint64_t ticks_of(std::uint64_t ns) noexcept;
 
 // Ticks as nanoseconds of the monotonic clock.
 class TickConverter {

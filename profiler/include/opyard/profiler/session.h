@@ -20,6 +20,15 @@
 
 namespace opyard::profiler {
 
+// What Python's tracer leaves out, and what it adds.
+struct CallOptions {
+  bool lines = false;           // the line that each call is made from
+  std::uint32_t max_depth = 0;  // of calls inside each other, from where the profile begins; 0: any
+  std::uint64_t min_duration_ns = 0;  // shorter calls are left out
+  std::vector<std::string> include;   // patterns of files and modules, see tracer/filter.h
+  std::vector<std::string> exclude;
+};
+
 struct SessionOptions {
   bool python = true;        // calls of Python functions
   bool c_calls = true;       // and of functions in C, if `python`
@@ -31,6 +40,7 @@ struct SessionOptions {
   bool shapes = false;       // sizes and dtypes of their arguments, if `operators`
   bool memory = false;       // memory of tensors that is taken and given back
   bool devices = true;       // what happens on devices: streams, events, synchronisation
+  CallOptions calls{};       // if `python`
 };
 
 // What a source has to say at the end.

@@ -64,6 +64,19 @@ class OPYARD_API Stream {
     append_slow(kind, key, detail, words, count);
   }
 
+  // Takes the last event back if it is this enter, without words behind it, and not earlier than that. On the thread of
+  // the stream, while no other can begin or end a window.
+  bool take_back(EventKind enter, std::uint32_t key, std::uint64_t earliest) noexcept {
+    Event* const at = next_.load(std::memory_order_relaxed);
+    if (at == nullptr || at == end_ - Block::kEvents) return false;
+    const Event& last = at[-1];
+    if (last.kind != enter || last.key != key || last.payload != 0 || last.ticks < earliest) {
+      return false;
+    }
+    next_.store(at - 1, std::memory_order_release);
+    return true;
+  }
+
   std::int64_t native_id() const noexcept { return native_id_; }
   std::uint64_t handle() const noexcept { return handle_; }
 

@@ -55,6 +55,7 @@ struct Mark {
 struct Track {
   std::int64_t native_id = 0;
   std::string name;
+  bool is_task = false;     // of a task, made of what the threads did: see profiler/tasks.h
   std::vector<Span> spans;  // in the order of their starts: a parent before its children
   std::vector<Mark> marks;
   std::vector<Payload> words;

@@ -1,0 +1,33 @@
+// opyard/profiler/export.h: what every export of a trace takes, and the formats besides Chrome's.
+//
+// Each is written piece by piece, with spans in the order of time within a track; all text is valid UTF-8, and each but
+// the collapsed stacks carries the report of profiler/quality.h.
+//
+// Depends on: profiler/trace.h, profiler/sink.h.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "opyard/profiler/sink.h"
+#include "opyard/profiler/trace.h"
+
+namespace opyard::profiler {
+
+struct ExportOptions {
+  std::vector<std::string> prefixes;  // of file names, left out; see labels.h
+  std::vector<std::pair<std::string, std::string>> metadata;  // key, and a JSON value
+  std::string process_name;
+  std::int64_t process_id = 0;
+};
+
+// Protocol buffers of Perfetto: names once, times as differences, some 20 bytes a span.
+OPYARD_API void write_perfetto(const Trace& trace, const ExportOptions& options, const Sink& sink);
+// JSON of https://www.speedscope.app: a profile for each track.
+OPYARD_API void write_speedscope(const Trace& trace, const ExportOptions& options,
+                                 const Sink& sink);
+// "outer;inner 123": a line for each stack that has time of its own, in nanoseconds, for flame graphs.
+OPYARD_API void write_stacks(const Trace& trace, const ExportOptions& options, const Sink& sink);
+
+}  // namespace opyard::profiler

@@ -1,0 +1,90 @@
+"""Writing a profile to a file, in one of several formats."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+FORMATS = ("chrome", "perfetto", "speedscope", "stacks", "pstats")
+_BY_ENDING = (
+    (".speedscope.json", "speedscope"),
+    (".json", "chrome"),
+    (".pftrace", "perfetto"),
+    (".perfetto-trace", "perfetto"),
+    (".pb", "perfetto"),
+    (".collapsed", "stacks"),
+    (".folded", "stacks"),
+    (".txt", "stacks"),
+    (".pstats", "pstats"),
+    (".prof", "pstats"),
+)
+
+
+def format_of(path: str) -> str:
+    """What the ending of a file's name says."""
+    plain = path.removesuffix(".gz")
+    for ending, name in _BY_ENDING:
+        if plain.endswith(ending):
+            return name
+    raise ValueError(
+        f"the ending of {path!r} names no format: give one of {', '.join(FORMATS)}, or an ending "
+        f"of {', '.join(ending for ending, _ in _BY_ENDING)}"
+    )
+
+
+def _open(path: str) -> BinaryIO:
+    if path.endswith(".gz"):
+        import gzip
+
+        return gzip.open(path, "wb", compresslevel=6)  # type: ignore[return-value]
+    return open(path, "wb")
+
+
+def export(
+    trace: Any, metadata: dict[str, str], path: str | os.PathLike[str], name: str | None = None
+) -> None:
+    path = os.fsdecode(path)
+    name = name or format_of(path)
+    if name not in FORMATS:
+        raise ValueError(f"{name!r} is no format of a trace; they are {', '.join(FORMATS)}")
+    with _open(path) as file:
+        if name == "pstats":
+            import marshal
+
+            marshal.dump(statistics_of(trace), file)
+        else:
+            write = getattr(trace, name)
+            write(file.write, metadata, " ".join(sys.argv) or "python", os.getpid())
+
+
+Place = tuple[str, int, str]  # file, line, function
+
+
+def _place_of(trace: Any, key: int) -> Place:
+    """A function as cProfile names it."""
+    text, _, file, line, _, _ = trace.name(key)
+    return (file, line, text) if file else ("~", 0, text)
+
+
+def statistics_of(trace: Any) -> dict[Place, tuple[Any, ...]]:
+    """What pstats.Stats loads: {place: (primitive calls, calls, own s, total s, callers)}."""
+    places: dict[int, Place] = {}
+    rows: dict[Place, list[Any]] = {}
+    for key, caller, count, outermost, own, total in trace.calls():
+        for one in (key, caller):
+            if one and one not in places:
+                places[one] = _place_of(trace, one)
+        row = rows.setdefault(places[key], [0, 0, 0.0, 0.0, {}])
+        numbers = (outermost, count, own / 1e9, total / 1e9)
+        for n, number in enumerate(numbers):
+            row[n] += number
+        if caller:
+            former = row[4].get(places[caller], (0, 0, 0.0, 0.0))
+            # Calls come first here, unlike in a row.
+            calls = (count, outermost, *numbers[2:])
+            row[4][places[caller]] = tuple(map(sum, zip(former, calls, strict=True)))
+    return {place: tuple(row) for place, row in rows.items()}

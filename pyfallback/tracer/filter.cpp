@@ -1,0 +1,63 @@
+// tracer/filter.cpp: patterns of files and modules.
+#include "tracer/filter.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace opyard::python {
+
+Filter::Pattern Filter::read(std::string text) {
+  if (text.find_first_of("*?[") != std::string::npos) {
+    return {Pattern::Kind::Shell, std::move(text), {}, {}};
+  }
+  if (text.find('/') != std::string::npos || text.ends_with(".py") || text.starts_with('<')) {
+    return {Pattern::Kind::Beginning, std::move(text), {}, {}};
+  }
+  std::string path = "/" + text;
+  std::replace(path.begin(), path.end(), '.', '/');
+  return {Pattern::Kind::Module, std::move(text), path + ".py", path + "/"};
+}
+
+bool Filter::fits(const Pattern& pattern, const std::string& file) {
+  switch (pattern.kind) {
+    case Pattern::Kind::Beginning:
+      return file.starts_with(pattern.text);
+    case Pattern::Kind::Shell:
+      return fnmatch(pattern.text.c_str(), file.c_str(), 0) == 0;
+    case Pattern::Kind::Module:
+      return file.ends_with(pattern.file) || file.find(pattern.folder) != std::string::npos ||
+             file == pattern.file.substr(1) || file.starts_with(pattern.folder.substr(1)) ||
+             file == "<frozen " + pattern.text + ">";
+  }
+  return false;
+}
+
+void Filter::set(std::vector<std::string> include, std::vector<std::string> exclude) {
+  std::vector<Pattern> included;
+  std::vector<Pattern> excluded;
+  for (std::string& text : include) included.push_back(read(std::move(text)));
+  for (std::string& text : exclude) excluded.push_back(read(std::move(text)));
+  include_ = std::move(included);
+  exclude_ = std::move(excluded);
+  // Codes keep 23 bits of it.
+  if (!include_.empty() || !exclude_.empty()) last_ = last_ % 0x7F'FFFF + 1;
+  number_ = include_.empty() && exclude_.empty() ? 0 : last_;
+}
+
+bool Filter::leaves_out_file(std::string_view file) const {
+  const std::string name(file);
+  const auto fits_name = [&](const Pattern& pattern) { return fits(pattern, name); };
+  if (!include_.empty() && std::none_of(include_.begin(), include_.end(), fits_name)) return true;
+  return std::any_of(exclude_.begin(), exclude_.end(), fits_name);
+}
+
+bool Filter::leaves_out_callable(std::string_view name) const {
+  return std::any_of(exclude_.begin(), exclude_.end(), [&](const Pattern& pattern) {
+    if (pattern.kind != Pattern::Kind::Module || !name.starts_with(pattern.text)) return false;
+    return name.size() == pattern.text.size() || name[pattern.text.size()] == '.';
+  });
+}
+
+}  // namespace opyard::python

@@ -1,0 +1,42 @@
+// tracer/filter.h: which functions a profile leaves out while it records.
+//
+// A pattern is what a file name begins with ("/home/me/app/"), a shell pattern for the whole of it ("*/test_*.py"), or
+// the name of a module or package ("app.models"), which stands for its files and for its functions in C. With patterns
+// to include, a Python function must fit one of them; whatever fits one to exclude is left out.
+//
+// Threads: with the GIL held. Depends on: nothing of ours.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace opyard::python {
+
+class Filter {
+ public:
+  void set(std::vector<std::string> include, std::vector<std::string> exclude);
+
+  // Of this setting; another one than any before. 0 if everything is recorded.
+  std::uint32_t number() const noexcept { return number_; }
+  bool leaves_out_file(std::string_view file) const;
+  bool leaves_out_callable(std::string_view name) const;
+
+ private:
+  struct Pattern {
+    enum class Kind { Beginning, Shell, Module } kind;
+    std::string text;
+    std::string file;    // of a module: "/app/models.py"
+    std::string folder;  // of a module: "/app/models/"
+  };
+  static Pattern read(std::string text);
+  static bool fits(const Pattern& pattern, const std::string& file);
+
+  std::vector<Pattern> include_;
+  std::vector<Pattern> exclude_;
+  std::uint32_t number_ = 0;
+  std::uint32_t last_ = 0;
+};
+
+}  // namespace opyard::python

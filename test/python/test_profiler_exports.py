@@ -1,0 +1,280 @@
+"""opyard.profiler: traces in the formats of other tools."""
+
+import gzip
+import json
+import pstats
+import threading
+from collections import Counter
+
+import pytest
+
+import opyard
+from opyard.profiler import profile, record_function
+
+HOSTILE = [
+    'a"b\\c',
+    "semi;colon and space",
+    "tab\tand\nnewline",
+    "\udcff",
+    "\x00\x1b",
+    "</script>é😀",
+]
+
+
+def leaf(n):
+    return len([n])
+
+
+def work():
+    for n in range(3):
+        leaf(n)
+    x = opyard.tensor([1.0])
+    with record_function("a range"):
+        opyard.ops.aten.add(x, x)
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    with profile(profile_memory=True) as prof:
+        work()
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        for name in HOSTILE:
+            with record_function(name):
+                leaf(0)
+    return prof
+
+
+def counts(prof):
+    return Counter(event.name for event in prof.events())
+
+
+# Perfetto. The wire format is read by the few lines below, which know nothing of the writer's.
+
+
+def fields_of(data):
+    """[(number, value)] of a message: int for numbers, bytes for the rest."""
+    fields, at = [], 0
+
+    def varint():
+        nonlocal at
+        number = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return number
+
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 0:
+            fields.append((tag >> 3, varint()))
+        else:
+            assert tag & 7 == 2
+            length = varint()
+            assert at + length <= len(data)
+            fields.append((tag >> 3, data[at : at + length]))
+            at += length
+    return fields
+
+
+def one(fields, number, default=None):
+    return next((value for n, value in fields if n == number), default)
+
+
+class PerfettoReader:
+    """Slices of a trace as its trace processor would have them."""
+
+    def __init__(self, data):
+        self.slices, self.tracks, self.instants = [], {}, []
+        self.names, self.clocks, self.defaults, self.open = {}, {}, {}, {}
+        for number, packet in fields_of(data):
+            assert number == 1
+            self.read(fields_of(packet))
+
+    def read(self, packet):
+        sequence = one(packet, 10)
+        if one(packet, 13, 0) & 1:
+            self.names[sequence] = {}
+        if (track := one(packet, 60)) is not None:
+            track = fields_of(track)
+            self.tracks[one(track, 1)] = track
+        if (clocks := one(packet, 6)) is not None:
+            own, boot = (fields_of(clock) for n, clock in fields_of(clocks) if n == 1)
+            assert one(own, 1) == 64
+            assert one(own, 3) == 1
+            assert one(boot, 1) == 6
+            self.clocks[sequence] = one(own, 2)
+        if (defaults := one(packet, 59)) is not None:
+            defaults = fields_of(defaults)
+            assert one(defaults, 58) == 64
+            self.defaults[sequence] = one(fields_of(one(defaults, 11)), 11)
+        for number, entry in fields_of(one(packet, 12, b"")):
+            entry = fields_of(entry)
+            self.names[sequence][number, one(entry, 1)] = one(entry, 2).decode()
+        if (event := one(packet, 11)) is not None:
+            assert one(packet, 13) == 2
+            self.clocks[sequence] += one(packet, 8)
+            self.event(sequence, fields_of(event))
+
+    def event(self, sequence, event):
+        now, track = self.clocks[sequence], self.defaults[sequence]
+        assert track in self.tracks
+        open_ones = self.open.setdefault(track, [])
+        kind = one(event, 9)
+        if kind == 1:
+            name = self.names[sequence][2, one(event, 10)]
+            assert (1, one(event, 3)) in self.names[sequence]
+            open_ones.append((name, now))
+        elif kind == 2:
+            self.slices.append((*open_ones.pop(), now, track))
+        else:
+            assert kind == 3
+            self.instants.append(one(event, 23).decode())
+
+
+def test_X21_a_perfetto_trace_has_each_slice_once_and_nests(recorded, tmp_path):
+    recorded.export(tmp_path / "trace.pftrace")
+    reader = PerfettoReader((tmp_path / "trace.pftrace").read_bytes())
+    assert not any(reader.open.values())
+    assert Counter(name for name, *_ in reader.slices) == counts(recorded)
+    times = sorted((start, end) for _, start, end, _ in reader.slices)
+    ours = sorted((e.start_time_ns, e.end_time_ns) for e in recorded.events())
+    assert times == ours
+    assert "data quality" in reader.instants
+    assert "[Memory]" in reader.instants
+    threads = [fields_of(one(track, 4)) for track in reader.tracks.values() if one(track, 4)]
+    assert "MainThread" in {one(thread, 5).decode() for thread in threads}
+
+
+def test_X21_a_slice_takes_few_bytes_in_perfetto(tmp_path):
+    with profile() as prof:
+        for n in range(5000):
+            leaf(n)
+    prof.export(tmp_path / "trace.pb")
+    size = (tmp_path / "trace.pb").stat().st_size
+    assert size < 40 * len(prof.events())
+
+
+# Others.
+
+
+def test_X21_a_speedscope_profile_opens_and_closes_each_frame(recorded, tmp_path):
+    recorded.export(tmp_path / "trace.speedscope.json")
+    document = json.loads((tmp_path / "trace.speedscope.json").read_text(encoding="utf-8"))
+    assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    assert document["dataQuality"]["lost"] == 0
+    frames = document["shared"]["frames"]
+    opened = 0
+    for track in document["profiles"]:
+        assert (track["type"], track["unit"]) == ("evented", "nanoseconds")
+        stack, last = [], track["startValue"]
+        for event in track["events"]:
+            assert last <= event["at"] <= track["endValue"]
+            last = event["at"]
+            if event["type"] == "O":
+                stack.append(event["frame"])
+                opened += 1
+                assert 0 <= event["frame"] < len(frames)
+            else:
+                assert stack.pop() == event["frame"]
+        assert not stack
+    assert opened == len(recorded.events())
+    (place,) = {(f["file"], f["line"]) for f in frames if f["name"] == "leaf"}
+    assert place[1] == leaf.__code__.co_firstlineno
+
+
+def test_I48_collapsed_stacks_add_up_and_have_no_separator_in_a_name(recorded, tmp_path):
+    recorded.export_stacks(tmp_path / "trace.txt")
+    total = 0
+    frames = set()
+    for line in (tmp_path / "trace.txt").read_text(encoding="utf-8").splitlines():
+        stack, own = line.split(" ")
+        assert int(own) > 0
+        total += int(own)
+        frames |= set(stack.split(";"))
+    rows = sum(row.self_cpu_time_total for row in recorded.key_averages())
+    assert total == pytest.approx(rows * 1000)
+    assert "semi_colon_and_space" in frames
+    assert "aten::add.Tensor" in frames
+
+
+def test_I48_what_stacks_cannot_be_made_of_is_refused(tmp_path):
+    with profile(with_stack=False) as prof:
+        work()
+    with pytest.raises(RuntimeError, match=r"export_stacks\(\) requires with_stack=True"):
+        prof.export_stacks(tmp_path / "x")
+    with pytest.raises(ValueError, match="metric should be one of"):
+        prof.export_stacks(tmp_path / "x", "self_cuda_time_total")
+
+
+def test_X21_pstats_loads_the_calls_of_each_caller(recorded, tmp_path):
+    path = tmp_path / "trace.pstats"
+    recorded.export(path)
+    stats = pstats.Stats(str(path)).stats
+    ((place, row),) = [(p, r) for p, r in stats.items() if p[2] == "leaf"]
+    primitive, calls, own, total, callers = row
+    assert place[:2] == (__file__, leaf.__code__.co_firstlineno)
+    assert primitive == calls == 6 + len(HOSTILE)
+    assert 0 <= own <= total
+    (of_work,) = [numbers for caller, numbers in callers.items() if caller[2] == "work"]
+    assert of_work[0] == 6
+    rows = sum(row.self_cpu_time_total for row in recorded.key_averages())
+    assert sum(row[2] for row in stats.values()) * 1e6 == pytest.approx(rows)
+    pstats.Stats(str(path)).strip_dirs().sort_stats("cumulative").print_callers()
+
+
+def recursive(n):
+    return recursive(n - 1) if n else leaf(n)
+
+
+def test_X21_pstats_counts_recursion_once_in_totals(tmp_path):
+    with profile() as prof:
+        recursive(4)
+    prof.export(tmp_path / "x.prof")
+    ((primitive, calls, _, total, _),) = [
+        row
+        for place, row in pstats.Stats(str(tmp_path / "x.prof")).stats.items()
+        if place[2] == "recursive"
+    ]
+    assert (primitive, calls) == (1, 5)
+    (outer, *_) = [e for e in prof.events() if e.name.endswith("): recursive")]
+    assert total * 1e9 == pytest.approx(outer.duration_time_ns)
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.pftrace", "x.speedscope.json", "x.folded"])
+def test_X21_every_format_is_valid_utf8_and_can_be_compressed(recorded, tmp_path, name):
+    recorded.export(tmp_path / name)
+    plain = (tmp_path / name).read_bytes()
+    recorded.export(tmp_path / f"{name}.gz")
+    assert gzip.decompress((tmp_path / f"{name}.gz").read_bytes()) == plain
+    if name != "x.pftrace":
+        plain.decode("utf-8")
+
+
+def test_a_format_that_does_not_exist_is_refused(recorded, tmp_path):
+    with pytest.raises(ValueError, match="names no format: give one of chrome, perfetto"):
+        recorded.export(tmp_path / "trace.what")
+    with pytest.raises(ValueError, match="'otlp' is no format of a trace"):
+        recorded.export(tmp_path / "trace.json", "otlp")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_difference_has_a_flame_graph(tmp_path):
+    with profile() as before:
+        work()
+    with profile() as after:
+        work()
+        with record_function("<b>&new"):
+            leaf(1)
+    difference = after.diff(before)
+    assert "<b>&new" in difference
+    difference.flame_graph(tmp_path / "diff.svg")
+    from xml.etree import ElementTree
+
+    titles = [e.text for e in ElementTree.parse(tmp_path / "diff.svg").iter() if "title" in e.tag]
+    assert any(title.startswith("<b>&new: ") for title in titles)
+    assert any("before 0.000us" in title for title in titles)
