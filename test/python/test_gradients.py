@@ -573,6 +573,28 @@ def test_out_forms_cannot_record():
 # Operators of users.
 
 
+@pytest.mark.parametrize("sizes, sums", [((1, 4), 3.0), ((4,), 3.0), ((3, 1), 4.0), ((), 12.0)])
+def test_G12_a_gradient_that_is_larger_is_summed_to_its_tensor(sizes, sums):
+    class Wide(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return opyard.ones(3, 4, dtype=opyard.float64)
+
+    x = opyard.zeros(list(sizes), dtype=opyard.float64).requires_grad_()
+    Wide.apply(x).backward()
+    assert x.grad.shape == sizes
+    assert x.grad.reshape(-1).tolist() == [sums] * x.numel()
+    y = opyard.zeros(2, 4, dtype=opyard.float64).requires_grad_()
+    with pytest.raises(
+        RuntimeError, match=r"got \[3, 4\] but expected shape compatible with \[2, 4\]"
+    ):
+        Wide.apply(y).backward()
+
+
 def test_F19_register_autograd():
     lib = Library("gradlib", "DEF")
     lib.define("scaled(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor")
