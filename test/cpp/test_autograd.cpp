@@ -64,6 +64,28 @@ TEST_F(Autograd, G9_a_second_backward_says_that_what_was_saved_is_freed) {
   }
 }
 
+TEST_F(Autograd, G17_the_depth_of_a_run_ends_with_it) {
+  const Tensor x = vector_of({1});
+  require_gradient(x);
+  std::vector<int> depths;
+  const auto run = [&](bool fails) {
+    auto function = autograd::make_function("Noting", {&x, 1}, [&](autograd::Gradients g) {
+      depths.push_back(autograd::run_depth());
+      OPYARD_CHECK(!fails, BadValue, "planted");
+      return g;
+    });
+    const Tensor y = vector_of({1});
+    autograd::set_history(y, {function, function->add_input(autograd::Expected(y))});
+    backward(y);
+  };
+  run(false);
+  EXPECT_EQ(autograd::run_depth(), 0);
+  EXPECT_THROW(run(true), Error);
+  EXPECT_EQ(autograd::run_depth(), 0);
+  run(false);
+  EXPECT_EQ(depths, (std::vector<int>{1, 1, 1}));
+}
+
 TEST_F(Autograd, G17_a_chain_of_a_million_functions_runs_and_ends_without_recursion) {
   const Tensor x = vector_of({1});
   require_gradient(x);

@@ -573,8 +573,68 @@ def test_out_forms_cannot_record():
 # Operators of users.
 
 
+def test_G7_what_a_hook_makes_of_a_gradient_is_brought_to_its_form():
+    seen = []
+
+    class Noting(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, gradient):
+            seen.append((gradient.dtype, gradient.tolist()))
+            return gradient
+
+    x = leaf([1.0, 2.0])
+    y = Noting.apply(x)
+    y.register_hook(lambda gradient: opyard.ones(3, 2))  # wider, and of another dtype
+    y.sum().backward()
+    assert seen == [(opyard.float64, [3.0, 3.0])]
+
+
+def test_G11_two_elements_in_one_place_are_not_written():
+    y = aten.expand(leaf([1.0]) * 1, [2])
+    with pytest.raises(ValueError, match="several elements are one place in memory"):
+        y.mul_(2)
+
+
+def test_G1_an_argument_that_is_handed_through_keeps_its_history():
+    lib = Library("gradthrough", "FRAGMENT")
+    lib.define("same(Tensor x) -> Tensor")
+    lib.impl("same", lambda x: x, "CPU")
+    x = leaf([1.0])
+    y = x * 2
+    z = opyard.ops.gradthrough.same(y)
+    assert z is y
+    assert z.grad_fn.name() == "MulBackward"
+    z.sum().backward()
+    assert x.grad.tolist() == [2.0]
+    lib._destroy()
+
+
+def test_G3_of_functions_that_are_ready_the_youngest_runs_first():
+    ran = []
+
+    class Noting(autograd.Function):
+        @staticmethod
+        def forward(ctx, x, name):
+            ctx.name = name
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, gradient):
+            ran.append(ctx.name)
+            return gradient, None
+
+    x = leaf([1.0])
+    first, second, third = (Noting.apply(x, name) for name in ("first", "second", "third"))
+    (third + first + second).sum().backward()
+    assert ran == ["third", "second", "first"]
+
+
 @pytest.mark.parametrize("sizes, sums", [((1, 4), 3.0), ((4,), 3.0), ((3, 1), 4.0), ((), 12.0)])
-def test_G12_a_gradient_that_is_larger_is_summed_to_its_tensor(sizes, sums):
+def test_G7_a_gradient_that_is_larger_is_summed_to_its_tensor(sizes, sums):
     class Wide(autograd.Function):
         @staticmethod
         def forward(ctx, x):
