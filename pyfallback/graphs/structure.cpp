@@ -285,7 +285,19 @@ void add_graph_changes(py::class_<SharedGraph>& graph) {
            })
       .def(
           "advance_stage", [](const SharedGraph& self) { return self.graph->advance_stage(); },
-          "begins the next stage; gives its number");
+          "begins the next stage; gives its number")
+      .def(
+          "output_stage",
+          [](const SharedGraph& self, std::size_t index) {
+            return self.graph->output_stage(index);
+          },
+          py::arg("index"), "the stage that returns an output")
+      .def(
+          "set_output_stage",
+          [](const SharedGraph& self, std::size_t index, int stage) {
+            self.graph->set_output_stage(index, stage);
+          },
+          py::arg("index"), py::arg("stage"));
 }
 
 void add_graph(py::class_<SharedGraph>& graph) {
@@ -313,8 +325,9 @@ void add_graph(py::class_<SharedGraph>& graph) {
       .def("return_node",
            [](const SharedGraph& self) { return share(self.graph, self.graph->return_node()); })
       .def("block", [](const SharedGraph& self) { return share(self.graph, self.graph->block()); })
-      .def_property_readonly(
+      .def_property(
           "stage", [](const SharedGraph& self) { return self.graph->stage(); },
+          [](const SharedGraph& self, int stage) { self.graph->set_stage(stage); },
           "the number of the last stage")
       .def_property_readonly(
           "node_count", [](const SharedGraph& self) { return self.graph->node_count(); },

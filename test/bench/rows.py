@@ -58,6 +58,15 @@ CPP = [
     Row("boxed", "2", "boxed call of an unboxed kernel, two tensors", RATIO, 1.4),
     Row("boxed_unchecked", "2", "  the same, arguments checked before", INFORMATION),
     Row("registers", "7", "call from registers, over its function alone, two tensors", RATIO, 1.25),
+    Row("graph_operator", "7", "graph: operator instruction, over the dispatcher", RATIO, 1.25),
+    Row("graph_int", "7", "  instruction on ints", RATIO, 1.5),
+    Row("graph_enter", "7", "  entering and leaving, one instruction", RATIO, 2.0),
+    Row("graph_lstm", "7", "  staged LSTM cell, over its kernels", RATIO, 1.1),
+    Row("graph_two_threads", "7", "  two states on two threads", RATIO, 2 / 1.9),
+    Row("graph_compile", "7", "  10,000 nodes from text to code", ABSOLUTE, 500.0, "ms"),
+    Row(
+        "graph_million", "7", "  a million nodes, over 100 graphs of 10,000", INFORMATION, unit="ms"
+    ),
     Row("c_function", "-", "C function as a kernel, one number", RATIO, 1.15),
     Row("c_function_two", "-", "  two numbers", RATIO, 1.15),
     Row("c_function_ten", "-", "  ten numbers, not all in registers", RATIO, 1.15),

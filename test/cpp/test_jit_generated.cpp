@@ -1,250 +1,16 @@
 // test_jit_generated.cpp: protects flat code against a slow reading of the same graph: random graphs with
 // branches, loops, views, in-place operators and stages, run as code, stage by stage with every
-// last use checked, and node by node.
+// last use checked, and node by node; stopped, cloned and dropped everywhere.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <random>
-
-#include "jit.h"
-#include "opyard/jit/constant.h"
-#include "opyard/jit/interpreter_state.h"
-#include "opyard/jit/resolve.h"
+#include "generated_graph.h"
 
 namespace opyard::jit {
 namespace {
 
-class Generator {
- public:
-  explicit Generator(std::uint32_t seed) : random_(seed) {}
-
-  GraphPtr make() {
-    graph_ = make_graph();
-    tensors_ = {graph_->add_input(), graph_->add_input()};
-    bools_ = {graph_->add_input({}, base_type(TypeKind::Bool))};
-    ints_ = {graph_->add_input({}, base_type(TypeKind::Int))};
-    one_ = graph_->insert_constant(1);
-    true_ = graph_->insert_constant(true);
-    fill(graph_->block(), 1 + pick(12), 2);
-    give();
-    for (std::size_t stage = pick(3); stage > 0; --stage) {
-      graph_->advance_stage();
-      if (pick(2) == 0) tensors_.push_back(graph_->add_input());
-      fill(graph_->block(), pick(6), 2);
-      give();
-    }
-    return graph_;
-  }
-
- private:
-  std::size_t pick(std::size_t below) { return random_() % below; }
-  Value* any(const std::vector<Value*>& values) { return values[pick(values.size())]; }
-  void give() {
-    for (std::size_t i = pick(3); i > 0; --i) graph_->register_output(any(tensors_));
-  }
-
-  Node* add(Block* block, const char* kind, std::vector<Value*> inputs, std::size_t outputs = 1) {
-    return block->append_node(graph_->create(Symbol::from_qual_string(kind), inputs, outputs));
-  }
-
-  void fill(Block* block, std::size_t nodes, std::size_t depth) {
-    for (std::size_t i = 0; i < nodes; ++i) add_node(block, depth);
-  }
-
-  void add_node(Block* block, std::size_t depth) {
-    switch (pick(depth > 0 ? 10 : 8)) {
-      case 0:
-      case 1:
-        return tensors_.push_back(
-            add(block, "aten::add", {any(tensors_), any(tensors_), one_})->output());
-      case 2:
-        return tensors_.push_back(
-            add(block, "aten::mul", {any(tensors_), any(tensors_)})->output());
-      case 3:
-        return tensors_.push_back(add(block, "aten::relu", {any(tensors_)})->output());
-      case 4:
-        return tensors_.push_back(add(block, "aten::t", {any(tensors_)})->output());
-      case 5: {
-        Node* const copy = add(block, "aten::clone", {any(tensors_)});
-        tensors_.push_back(add(block, "aten::relu_", {copy->output()})->output());
-        if (pick(2) == 0) tensors_.push_back(copy->output());
-        return;
-      }
-      case 6: {
-        Node* const sum = add(block, "aten::add", {any(ints_), one_});
-        return ints_.push_back(sum->output()->set_type(base_type(TypeKind::Int)));
-      }
-      case 7: {
-        Node* const less = add(block, "aten::lt", {any(ints_), any(ints_)});
-        return bools_.push_back(less->output()->set_type(base_type(TypeKind::Bool)));
-      }
-      case 8:
-        return add_if(block, depth);
-      default:
-        return add_loop(block, depth);
-    }
-  }
-
-  // What is made inside is forgotten behind it.
-  template <typename Body>
-  void inside(Body&& body) {
-    const auto sizes = std::tuple(tensors_.size(), ints_.size(), bools_.size());
-    body();
-    tensors_.resize(std::get<0>(sizes));
-    ints_.resize(std::get<1>(sizes));
-    bools_.resize(std::get<2>(sizes));
-  }
-
-  void add_if(Block* block, std::size_t depth) {
-    Node* const branch = add(block, "prim::If", {any(bools_)}, 2);
-    for (int i = 0; i < 2; ++i) {
-      Block* const inner = branch->add_block();
-      inside([&] {
-        fill(inner, pick(4), depth - 1);
-        inner->register_output(any(tensors_));
-        inner->register_output(any(tensors_));
-      });
-    }
-    tensors_.push_back(branch->output(0));
-    if (pick(2) == 0) tensors_.push_back(branch->output(1));
-  }
-
-  void add_loop(Block* block, std::size_t depth) {
-    Node* const loop = add(block, "prim::Loop", {one_, true_, any(tensors_), any(tensors_)}, 2);
-    if (pick(2) == 0)
-      loop->replace_input(0, graph_->create_constant(3)->insert_before(loop)->output());
-    Block* const body = loop->add_block();
-    Value* const trip = body->add_input({}, base_type(TypeKind::Int));
-    Value* const first = body->add_input();
-    Value* const second = body->add_input();
-    inside([&] {
-      ints_.push_back(trip);
-      tensors_.push_back(first);
-      tensors_.push_back(second);
-      fill(body, pick(4), depth - 1);
-      body->register_output(pick(3) == 0 ? any(bools_) : true_);
-      body->register_output(any(tensors_));
-      body->register_output(any(tensors_));
-    });
-    tensors_.push_back(loop->output(0));
-    tensors_.push_back(loop->output(1));
-  }
-
-  std::mt19937 random_;
-  GraphPtr graph_;
-  std::vector<Value*> tensors_, ints_, bools_;
-  Value* one_ = nullptr;
-  Value* true_ = nullptr;
-};
-
-// A graph read node by node: every value of it is kept to the end.
-class SlowRun {
- public:
-  opyard::Value& operator[](const Value* value) { return values_[value]; }
-
-  void block(const Block* block) {
-    for (const Node* const node : block->nodes()) run(node);
-  }
-
-  void run(const Node* node) {
-    if (node->kind() == prim::Constant) {
-      values_[node->output()] = constant_value(*node);
-    } else if (node->kind() == prim::If) {
-      const Block* const taken = node->blocks()[values_[node->input()].to_bool() ? 0 : 1];
-      block(taken);
-      for (std::size_t i = 0; i < 2; ++i) values_[node->output(i)] = values_[taken->outputs()[i]];
-    } else if (node->kind() == prim::Loop) {
-      loop(node);
-    } else {
-      call(node);
-    }
-  }
-
- private:
-  void loop(const Node* node) {
-    const Block* const body = node->blocks()[0];
-    bool more = values_[node->input(1)].to_bool();
-    Values carried = {values_[node->input(2)], values_[node->input(3)]};
-    for (std::int64_t trip = 0; more && trip < values_[node->input(0)].to_int(); ++trip) {
-      values_[body->inputs()[0]] = trip;
-      for (std::size_t i = 0; i < 2; ++i) values_[body->inputs()[i + 1]] = carried[i];
-      block(body);
-      more = values_[body->outputs()[0]].to_bool();
-      for (std::size_t i = 0; i < 2; ++i) carried[i] = values_[body->outputs()[i + 1]];
-    }
-    for (std::size_t i = 0; i < 2; ++i) values_[node->output(i)] = carried[i];
-  }
-
-  void call(const Node* node) {
-    const Callee callee = resolve(*node);
-    if (callee.builtin != nullptr) {
-      const std::int64_t a = values_[node->input(0)].to_int();
-      const std::int64_t b = values_[node->input(1)].to_int();
-      values_[node->output()] = node->output()->type()->kind() == TypeKind::Bool
-                                    ? opyard::Value(a < b)
-                                    : opyard::Value(a + b);
-      return;
-    }
-    InlineStack<8> stack;
-    for (std::size_t i = 0; i < callee.schema().arguments.size(); ++i) {
-      stack.push(i < node->inputs().size() ? values_[node->inputs()[i]]
-                                           : *callee.schema().arguments[i].default_value);
-    }
-    callee.op->call_boxed(stack);
-    values_[node->output()] = stack.pop();
-  }
-
-  std::unordered_map<const Value*, opyard::Value> values_;
-};
-
-// Small whole numbers: every way to compute gives the same bits.
-opyard::Value input_for(const Value* value, std::uint32_t seed) {
-  if (value->type()->kind() == TypeKind::Bool) return opyard::Value(seed % 2 == 0);
-  if (value->type()->kind() == TypeKind::Int) return opyard::Value(std::int64_t(seed % 3));
-  const float base = float(seed % 5) - 2;
-  return opyard::Value(f32({2, 2}, {base, 0.5F, -0.25F, base / 2}));
-}
-
-std::string run_slowly(const Graph& graph, std::uint32_t seed) {
-  SlowRun run;
-  std::string text;
-  auto next = graph.nodes().begin();
-  for (int stage = 0; stage <= graph.stage(); ++stage) {
-    for (const Value* const input : graph.inputs()) {
-      if (input->stage() == stage) run[input] = input_for(input, seed);
-    }
-    for (; next != graph.nodes().end() && (*next)->stage() == stage; ++next) run.run(*next);
-    Values outputs;
-    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-      if (graph.output_stage(i) == stage) outputs.push_back(run[graph.outputs()[i]]);
-    }
-    text += text_of(outputs) + "\n";
-  }
-  return text;
-}
-
-std::string run_as_code(const CodePtr& code, std::uint32_t seed) {
-  InterpreterState state(code);
-  state.check_frees(true);
-  std::string text;
-  for (int stage = 0; stage <= code->graph().stage(); ++stage) {
-    Values inputs;
-    for (const Value* const input : code->graph().inputs()) {
-      if (input->stage() == stage) inputs.push_back(input_for(input, seed));
-    }
-    Values outputs;
-    InterpreterState twin = state.clone();
-    state.run_one_stage(inputs, outputs);
-    text += text_of(outputs) + "\n";
-  }
-  EXPECT_TRUE(state.live_values().empty());
-  return text;
-}
-
 TEST(Generated, T2_CodeComputesWhatTheGraphSays) {
   load_operators();
-  const char* const given = std::getenv("OPYARD_GENERATED_GRAPHS");
-  const std::uint32_t count = given == nullptr ? 1000 : std::uint32_t(std::atoi(given));
+  const std::uint32_t count = generated_graphs(1000);
   for (std::uint32_t seed = 1; seed <= count && !HasFailure(); ++seed) {
     const GraphPtr graph = Generator(seed).make();
     lint(*graph);
@@ -261,6 +27,57 @@ TEST(Generated, T2_CodeComputesWhatTheGraphSays) {
     for (const Value* const input : graph->inputs()) inputs.push_back(input_for(input, seed));
     EXPECT_EQ(text_of(code->run(inputs)) + "\n", expected);
   }
+}
+
+Values inputs_of(const Graph& graph, int stage, std::uint32_t seed) {
+  Values inputs;
+  for (const Value* const input : graph.inputs()) {
+    if (input->stage() == stage) inputs.push_back(input_for(input, seed));
+  }
+  return inputs;
+}
+
+// Stops before each instruction that runs: by a budget, which throws, and by stepping. Of each
+// place a clone is dropped, and another goes on to the end.
+TEST(Generated, H30_H32_StatesAreStoppedClonedAndDroppedAtEachInstruction) {
+  load_operators();
+  std::size_t stops = 0;
+  const std::uint32_t count = generated_graphs(300);
+  for (std::uint32_t seed = 1; seed <= count && !HasFailure(); ++seed) {
+    const CodePtr code = compile(Generator(seed).make());
+    SCOPED_TRACE(to_string(code->graph()));
+    const std::string expected = run_slowly(code->graph(), seed);
+    std::string stepped;
+    InterpreterState state(code);
+    for (int stage = 0; stage <= code->graph().stage(); ++stage) {
+      state.begin_stage(inputs_of(code->graph(), stage, seed));
+      std::string of_stage;
+      do {
+        InterpreterState dropped = state.clone();
+        InterpreterState twin = state.clone();
+        twin.set_budget({.steps = stops % 5});
+        Values outputs;
+        try {
+          twin.resume(outputs);
+        } catch (const Error& error) {
+          EXPECT_NE(std::string(error.what()).find("budget of steps"), std::string::npos);
+          EXPECT_TRUE(twin.is_inside_stage());
+          twin.set_budget({});
+          twin.resume(outputs);
+        }
+        if (of_stage.empty()) of_stage = text_of(outputs) + "\n";
+        EXPECT_EQ(text_of(outputs) + "\n", of_stage);
+        ++stops;
+      } while (state.step());
+      Values outputs;
+      state.resume(outputs);
+      EXPECT_EQ(text_of(outputs) + "\n", of_stage);
+      stepped += of_stage;
+    }
+    EXPECT_EQ(stepped, expected);
+    EXPECT_TRUE(state.live_values().empty());
+  }
+  EXPECT_GT(stops, 10U * count);
 }
 
 }  // namespace

@@ -247,6 +247,24 @@ TEST(Graph, H5_InsertPointAndCopy) {
   lint(*copy);
 }
 
+// Each graph holds the one below it twice: as many copies as graphs, not two to the power of them.
+TEST(Graph, H5_GraphsThatAreSharedAreCopiedOnce) {
+  const Symbol kind = Symbol::from_qual_string("my::twice");
+  GraphPtr graph = make_graph();
+  for (int level = 0; level < 100; ++level) {
+    const GraphPtr outer = make_graph();
+    for (int i = 0; i < 2; ++i) {
+      outer->append_node(
+          outer->create(kind, std::initializer_list<Value*>{}, 0)->g_(attr::Subgraph, graph));
+    }
+    graph = outer;
+  }
+  const GraphPtr copy = graph->copy();
+  const Node* const first = *copy->nodes().begin();
+  EXPECT_EQ(first->g(attr::Subgraph).get(), first->next()->g(attr::Subgraph).get());
+  EXPECT_NE(first->g(attr::Subgraph).get(), (*graph->nodes().begin())->g(attr::Subgraph).get());
+}
+
 TEST(Graph, H6_AttributesOfEachKind) {
   const GraphPtr graph = make_graph();
   Node* const node = graph->create(kRelu, {}, 0);

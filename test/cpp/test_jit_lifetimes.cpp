@@ -365,6 +365,35 @@ TEST(Checks, TypesThatDoNotFitAreRefusedBeforeAnythingRuns) {
       "%y = test_lifetimes::plus (stage 0, <graph>:2:3): no overloa");
 }
 
+TEST(Checks, AnAttributeOfAnOperatorIsRefused) {
+  EXPECT_NE(
+      thrown_by([] {
+        code_of("graph(%x):\n  %y : Tensor = test_lifetimes::plus[alpha=2](%x, %x)\n  return (%y)");
+      })
+          .text.find(
+              "has an attribute 'alpha', and calls an operator, which takes its arguments as "
+              "inputs"),
+      std::string::npos);
+}
+
+TEST(Seeing, P2_AListIsNotRepeatedPastTheBudget) {
+  ParseOptions options;
+  options.untrusted = true;
+  const CodePtr code = compile(parse_graph(R"(graph(%n : int):
+  %l : int[] = prim::ListConstruct(%n)
+  %m : int[] = aten::mul(%l, %n)
+  return (%m)
+)",
+                                           options));
+  InterpreterState state(code);
+  state.set_budget({.bytes = 1 << 20});
+  Values outputs;
+  EXPECT_NE(thrown_by([&] {
+              state.run_one_stage(Values{std::int64_t{1} << 40}, outputs);
+            }).text.find("the budget of memory of this run is used up"),
+            std::string::npos);
+}
+
 TEST(Seeing, X24_TheReportSaysWhatLivesWhen) {
   EXPECT_EQ(to_string(lifetimes(*code_of(kStaged))),
             "stage 0: at most 3 values live, before instruction 3: %a, %dead, %c\n"

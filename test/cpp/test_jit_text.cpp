@@ -182,6 +182,64 @@ TEST(GraphText, H14_KeywordsOfPythonAreNamesOfAttributes) {
   EXPECT_EQ((*graph->nodes().begin())->i(Symbol::attr("is")), 1);
 }
 
+TEST(GraphText, H14_FaultsNameTheTextIfItHasAName) {
+  ParseOptions options;
+  options.source = "model.txt";
+  EXPECT_EQ(thrown_by([&] { parse_graph("graph(", options); }).text.substr(0, 14),
+            "model.txt:1:7:");
+  ExpressionOptions of_expression;
+  of_expression.source = "formula of f";
+  EXPECT_EQ(thrown_by([&] { parse_expression("x +", {}, of_expression); }).text.substr(0, 17),
+            "formula of f:1:1:");
+}
+
+TEST(GraphText, H6_GraphsInAttributesAreWrittenBehindTheGraph) {
+  const char* const text = R"(graph(%x : Tensor):
+  %y : Tensor = my::op[branches=[my::op_0, my::op_1, my::op_0], other=my::op_1](%x)
+  return (%y)
+with my::op_0 = graph(%a : Tensor):
+  return (%a)
+with my::op_1 = graph(%b : int):
+  return (%b)
+)";
+  const GraphPtr graph = parse_graph(text);
+  const Node* const node = *graph->nodes().begin();
+  const std::vector<GraphPtr>& branches = node->gs(Symbol::attr("branches"));
+  ASSERT_EQ(branches.size(), 3U);
+  EXPECT_EQ(branches[0].get(), branches[2].get());
+  EXPECT_EQ(branches[1].get(), node->g(Symbol::attr("other")).get());
+  EXPECT_EQ(to_string(*graph), text);
+  EXPECT_EQ(to_string(*graph->copy()), text);
+  EXPECT_NE(fault("graph():\n  my::f[g=my::op_9]()\n  return ()")
+                .find("no line 'with my::op_9 = graph(…)' defines this graph"),
+            std::string::npos);
+}
+
+// PyTorch writes " = " also in front of a node without outputs.
+TEST(GraphText, H10_ANodeWithoutOutputsMayHaveAnEqualSign) {
+  EXPECT_EQ(to_string(*parse_graph("graph(%a):\n   = my::f(%a)\n  return ()")),
+            to_string(*parse_graph("graph(%a):\n  my::f(%a)\n  return ()")));
+}
+
+TEST(GraphText, P1_AStrangersNamesAreNotKept) {
+  load_operators();
+  ParseOptions options;
+  options.untrusted = true;
+  const auto refused = [&](const std::string& line) {
+    return thrown_by([&] { parse_graph("graph(%x):\n  " + line + "\n  return ()", options); }).text;
+  };
+  const std::uint32_t before = Symbol::from_qual_string("probe::before").id();
+  EXPECT_NE(refused("unheard::of(%x)").find("may name only what is known here, and 'unheard::of'"),
+            std::string::npos);
+  EXPECT_NE(refused("aten::relu.unheard_overload(%x)").find("unheard_overload"), std::string::npos);
+  EXPECT_NE(refused("aten::relu[unheard_attribute=1](%x)").find("unheard_attribute"),
+            std::string::npos);
+  EXPECT_LE(Symbol::from_qual_string("probe::behind").id(), before + 2);  // aten::relu and itself
+  options.allowed = {"aten::mul.Tensor"};
+  compile(
+      parse_graph("graph(%x):\n  %y : Tensor = aten::mul.Tensor(%x, %x)\n  return (%y)", options));
+}
+
 TEST(GraphText, P1_LimitsAreKept) {
   ParseOptions options;
   options.limits.nesting = 8;
@@ -242,6 +300,7 @@ TEST(Expression, IsComputed) {
   EXPECT_EQ(run("n * 2 + 1, n // 2"), "7; 1");
   EXPECT_EQ(run("x.add(x, alpha=2)"), "float32[2] 3 12");
   EXPECT_EQ(run("2 < x"), "bool[2] False True");
+  EXPECT_EQ(run("aten.relu(-x) + aten.sum(x)"), "float32[2] 5 5");
   EXPECT_EQ(run("x.reshape([2, 1])"), "float32[2, 1] 1 4");
   EXPECT_EQ(run("x.reshape([n - 1, 1])"), "float32[2, 1] 1 4");
 }
@@ -256,6 +315,8 @@ TEST(Expression, FaultsSayWhereAndWhat) {
       std::string::npos);
   EXPECT_NE(thrown_by([] { expression("relu(x, y)"); }).text.find("takes 1 arguments, not 2"),
             std::string::npos);
+  EXPECT_EQ(thrown_by([] { expression("z.relu"); }).text,
+            "1:1: there is no input 'z'; a function has '(' behind it\nz.relu\n^~~~~~");
   EXPECT_EQ(thrown_by([] { expression("x +"); }).kind, ErrorKind::BadGraph);
   EXPECT_EQ(thrown_by([] { expression(std::string(5000, '(')); }).kind, ErrorKind::BadGraph);
   EXPECT_EQ(thrown_by([] { expression(std::string(5000, '-') + "x"); }).kind, ErrorKind::BadGraph);

@@ -228,6 +228,33 @@ def test_a_budget_of_no_time_is_refused(seconds):
         state.set_budget(seconds=seconds)
 
 
+# stages and None ------------------------------------------------------------------------
+
+
+def test_H2_stages_are_set_from_python_without_a_text():
+    graph = jit.parse_ir(
+        "graph(%x : Tensor):\n  %y : Tensor = aten::neg(%x)\n  %z : Tensor = aten::neg(%y)\n"
+        "  return (%y, %z)\n"
+    )
+    graph.stage = 1
+    graph.nodes()[1].stage = 1
+    assert (graph.stage, graph.output_stage(1)) == (1, 0)
+    graph.set_output_stage(1, 1)
+    assert "stage 1():\n  %z" in str(graph)
+    state = jit.InterpreterState(jit.compile(graph))
+    assert state.run_one_stage(t(2)).tolist() == [-2.0]
+    assert state.run_one_stage().tolist() == [2.0]
+    with pytest.raises(ValueError, match="the last stage cannot be 0: stage 1 is in use"):
+        graph.stage = 0
+
+
+def test_none_for_a_tensor_is_the_undefined_tensor_as_in_a_call():
+    assert jit.parse_ir("graph(%x : Tensor):\n  return (%x)\n")(None) is None
+    graph = jit.parse_ir("graph(%x : Tensor):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n")
+    with pytest.raises(NotImplementedError, match="without a tensor.*\n(.*\n)*.*%x is undefined"):
+        graph(None)
+
+
 # building --------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "code/code_data.h"
 #include "ir/node_rules.h"
@@ -215,24 +216,50 @@ class Check {
   // A built-in function of a tensor may call an operator.
   void require_allowed(const Node* node, const Callee& callee) {
     const Schema& schema = callee.schema();
-    const bool plain = callee.builtin != nullptr &&
-                       std::none_of(schema.arguments.begin(), schema.arguments.end(),
-                                    [](const Argument& argument) {
-                                      return argument.type->kind() == TypeKind::Tensor;
-                                    });
+    const auto has_tensor = [](const std::vector<Argument>& list) {
+      return std::any_of(list.begin(), list.end(), [](const Argument& argument) {
+        return argument.type->kind() == TypeKind::Tensor;
+      });
+    };
+    const bool plain =
+        callee.builtin != nullptr && !has_tensor(schema.arguments) && !has_tensor(schema.results);
     if (plain || node->graph().allows(schema.name.name, schema.name.overload)) return;
     refuse_node(*node, fmt::format("calls {}, which is not among the operators that this graph may "
                                    "call",
                                    opyard::to_string(schema.name)));
   }
 
+  // Calls of one kind with inputs of the same types are chosen once: most graphs have few of them.
+  struct Call {
+    Callee callee;
+    std::vector<TypePtr> inputs;  // keep the addresses in the key valid
+    std::vector<TypePtr> results;
+  };
+  using CallKey = std::vector<std::uintptr_t>;  // kind, overload, addresses of the types
+
+  const Call& find_call(const Node* node) {
+    CallKey key = {node->kind().id(), node->overload().id()};
+    for (const Value* const input : node->inputs()) {
+      key.push_back(reinterpret_cast<std::uintptr_t>(input->type().get()));
+    }
+    const auto known = calls_.find(key);
+    if (known != calls_.end()) return known->second;
+    Call call{resolve(*node), {}, {}};
+    for (const Value* const input : node->inputs()) call.inputs.push_back(input->type());
+    call.results = result_types(call.callee.schema(), call.inputs);
+    return calls_.emplace(std::move(key), std::move(call)).first->second;
+  }
+
   void call(const Node* node) {
     if (!node->blocks().empty()) refuse_node(*node, "has blocks; 'prim::If' and 'prim::Loop' have");
-    const Callee callee = resolve(*node);
+    if (!node->attributes().empty()) {
+      refuse_node(*node,
+                  fmt::format("has an attribute '{}', and calls an operator, which takes its "
+                              "arguments as inputs: give it a prim::Constant",
+                              node->attributes().front().name.name()));
+    }
+    const auto& [callee, inputs, results] = find_call(node);
     require_allowed(node, callee);
-    std::vector<TypePtr> inputs;
-    for (const Value* const input : node->inputs()) inputs.push_back(input->type());
-    const std::vector<TypePtr> results = result_types(callee.schema(), inputs);
     if (callee.schema().variadic_arguments || callee.schema().variadic_results) {
       refuse_node(*node, "calls an operator whose number of arguments or results is open");
     }
@@ -245,6 +272,7 @@ class Check {
   }
 
   Callees& callees_;
+  std::map<CallKey, Call> calls_;
 };
 
 }  // namespace

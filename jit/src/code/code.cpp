@@ -1,4 +1,4 @@
-// code/code.cpp: a code as its users hold it, and a run from its first to its last instruction.
+// code/code.cpp: a code as its users hold it.
 #include "opyard/jit/code.h"
 
 #include <fmt/format.h>
@@ -8,46 +8,6 @@
 #include "code/code_data.h"
 
 namespace opyard::jit {
-namespace {
-
-// So many registers are on the C stack.
-constexpr std::size_t kInlineRegisters = 64;
-
-// Registers of one run: None at first, and emptied at the end, in whatever way that comes.
-class RegisterFile {
- public:
-  explicit RegisterFile(std::size_t count) : count_(count) {
-    registers_ =
-        count <= kInlineRegisters
-            ? reinterpret_cast<Register*>(memory_)
-            : static_cast<Register*>(allocate(count * sizeof(Register), alignof(Register)));
-    std::uninitialized_default_construct_n(registers_, count);
-  }
-  RegisterFile(const RegisterFile&) = delete;
-  RegisterFile& operator=(const RegisterFile&) = delete;
-  ~RegisterFile() {
-    std::destroy_n(registers_, count_);
-    if (count_ > kInlineRegisters) {
-      deallocate(registers_, count_ * sizeof(Register), alignof(Register));
-    }
-  }
-  Register* data() noexcept { return registers_; }
-
- private:
-  alignas(Register) std::byte memory_[kInlineRegisters * sizeof(Register)];
-  Register* registers_;
-  const std::size_t count_;
-};
-
-[[noreturn]] OPYARD_COLD void refuse_stages(const CodeData& data) {
-  OPYARD_CHECK(!data.graph->is_restricted(), BadGraph,
-               "a restricted graph is run by an InterpreterState with a budget");
-  fail(ErrorKind::BadGraph, fmt::format("a graph of {} stages is run by an InterpreterState, stage "
-                                        "by stage",
-                                        data.stages.size()));
-}
-
-}  // namespace
 
 Operation::~Operation() = default;
 
@@ -115,47 +75,6 @@ std::size_t Code::output_count(std::size_t stage) const {
 std::int64_t Code::register_of(const Value* value) const noexcept {
   const auto found = data_->register_of.find(value);
   return found == data_->register_of.end() ? -1 : std::int64_t(found->second);
-}
-
-void Code::run(std::span<const opyard::Value> inputs, std::span<opyard::Value> outputs) const {
-  const CodeData& data = *data_;
-  check_unchanged(data);
-  if (__builtin_expect(!data.runs_at_once, 0)) refuse_stages(data);
-  const Stage& stage = data.stages.front();
-  check_inputs(data, 0, inputs);
-  OPYARD_CHECK(outputs.size() == stage.outputs.size(), BadArgument,
-               fmt::format("there is room for {} outputs, but the graph gives {}", outputs.size(),
-                           stage.outputs.size()));
-  RegisterFile registers(data.registers.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::uint32_t target = stage.inputs[i].target;
-    if (target == kNoRegister) continue;
-    Register* const at = registers.data() + target;
-    // Nothing is in it yet. A borrowed value is built in place: moving it would make an owner.
-    if (inputs[i].is_tensor()) {
-      new (static_cast<void*>(at)) Register(Register::borrow(inputs[i].tensor_unchecked()));
-    } else {
-      *at = inputs[i];
-    }
-  }
-  Frame frame{{registers.data(), const_cast<Register*>(data.constants.data())},
-              &data,
-              data.instructions.data() + stage.begin};
-  jit::run(frame);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::uint32_t operand = stage.outputs[i];
-    if ((operand & kLastUse) != 0) {
-      outputs[i] = std::move(frame.write(operand));
-    } else {
-      outputs[i] = frame.read(operand);
-    }
-  }
-}
-
-std::vector<opyard::Value> Code::run(std::span<const opyard::Value> inputs) const {
-  std::vector<opyard::Value> outputs(data_->stages.front().outputs.size());
-  run(inputs, outputs);
-  return outputs;
 }
 
 }  // namespace opyard::jit

@@ -142,6 +142,8 @@ Callees check_types(const Graph& graph);
 
 // instructions.cpp
 InstructionFunction function_of(Opcode opcode);
+// Of a call of an operator with so many arguments and results.
+InstructionFunction operator_function(std::size_t inputs, std::size_t outputs);
 // scalar.cpp: of the built-in functions that are one instruction; null for others.
 InstructionFunction scalar_function(const Builtin& builtin);
 // fork.cpp

@@ -23,10 +23,11 @@ const std::uint32_t* operands_of(const Instruction* instruction, const Frame& fr
 }
 
 // What is used a last time is emptied.
+void drop_if_last(std::uint32_t operand, const Frame& frame) {
+  if ((operand & kLastUse) != 0) frame.write(operand).reset();
+}
 void drop_last_uses(const std::uint32_t* operands, std::uint32_t count, const Frame& frame) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if ((operands[i] & kLastUse) != 0) frame.write(operands[i]) = Register();
-  }
+  for (std::uint32_t i = 0; i < count; ++i) drop_if_last(operands[i], frame);
 }
 
 // Nothing is dropped by the call itself: a register that is used a last time is still there if the
@@ -43,6 +44,23 @@ const Instruction* run_CallOperator(const Instruction* instruction, Frame& frame
   site.op->call_from_registers({arguments, results});
   drop_last_uses(operands, site.inputs, frame);
   return instruction + 1;
+}
+
+// The same for an operator of so many arguments and one result, without loops: 5 of 16 ns (test/bench,
+// graph_operator).
+template <std::size_t... index>
+const Instruction* call_operator(const Instruction* instruction, Frame& frame,
+                                 std::index_sequence<index...>) {
+  const std::uint32_t* const operands = operands_of(instruction, frame);
+  const Register* const arguments[] = {&frame.read(operands[index])...};
+  Register* const results[] = {&frame.write(operands[sizeof...(index)])};
+  site_of(instruction).op->call_from_registers({arguments, results});
+  (drop_if_last(operands[index], frame), ...);
+  return instruction + 1;
+}
+template <std::size_t inputs>
+const Instruction* run_short_call(const Instruction* instruction, Frame& frame) {
+  return call_operator(instruction, frame, std::make_index_sequence<inputs>());
 }
 
 const Instruction* run_CallBuiltin(const Instruction* instruction, Frame& frame) {
@@ -236,6 +254,13 @@ constexpr InstructionFunction run_Unary = nullptr;
 constexpr InstructionFunction run_Binary = nullptr;
 
 }  // namespace
+
+InstructionFunction operator_function(std::size_t inputs, std::size_t outputs) {
+  constexpr InstructionFunction kShort[] = {run_short_call<1>, run_short_call<2>, run_short_call<3>,
+                                            run_short_call<4>};
+  const bool is_short = outputs == 1 && inputs >= 1 && inputs <= std::size(kShort);
+  return is_short ? kShort[inputs - 1] : run_CallOperator;
+}
 
 InstructionFunction function_of(Opcode opcode) {
   switch (opcode) {

@@ -1,5 +1,8 @@
-// code/run.cpp: the loop that runs instructions, and what is checked before it begins.
+// code/run.cpp: the loop that runs instructions, what is checked before it begins, and a whole run of a
+// graph of one stage. They are in one file, so that the compiler makes one function of the last.
 #include <fmt/format.h>
+
+#include <memory>
 
 #include "code/code_data.h"
 #include "ir/node_rules.h"
@@ -8,6 +11,43 @@
 
 namespace opyard::jit {
 namespace {
+
+// So many registers are on the C stack.
+constexpr std::size_t kInlineRegisters = 64;
+
+// Registers of one run: None at first, and emptied at the end, in whatever way that comes.
+class RegisterFile {
+ public:
+  explicit RegisterFile(std::size_t count) : count_(count) {
+    registers_ =
+        count <= kInlineRegisters
+            ? reinterpret_cast<Register*>(memory_)
+            : static_cast<Register*>(allocate(count * sizeof(Register), alignof(Register)));
+    std::uninitialized_default_construct_n(registers_, count);
+  }
+  RegisterFile(const RegisterFile&) = delete;
+  RegisterFile& operator=(const RegisterFile&) = delete;
+  ~RegisterFile() {
+    std::destroy_n(registers_, count_);
+    if (count_ > kInlineRegisters) {
+      deallocate(registers_, count_ * sizeof(Register), alignof(Register));
+    }
+  }
+  Register* data() noexcept { return registers_; }
+
+ private:
+  alignas(Register) std::byte memory_[kInlineRegisters * sizeof(Register)];
+  Register* registers_;
+  const std::size_t count_;
+};
+
+[[noreturn]] OPYARD_COLD void refuse_stages(const CodeData& data) {
+  OPYARD_CHECK(!data.graph->is_restricted(), BadGraph,
+               "a restricted graph is run by an InterpreterState with a budget");
+  fail(ErrorKind::BadGraph, fmt::format("a graph of {} stages is run by an InterpreterState, stage "
+                                        "by stage",
+                                        data.stages.size()));
+}
 
 [[noreturn]] OPYARD_COLD void refuse_count(const CodeData& code, std::size_t stage,
                                            std::size_t given) {
@@ -111,6 +151,47 @@ std::string place_of(const CodeData& code, const Instruction* instruction) {
   std::string text = to_string(*origin.node) + fmt::format(" (stage {}", origin.stage);
   if (origin.node->source_range().known()) text += ", " + origin.node->source_range().text();
   return text + ')';
+}
+
+void Code::run(std::span<const opyard::Value> inputs, std::span<opyard::Value> outputs) const {
+  const CodeData& data = *data_;
+  check_unchanged(data);
+  if (__builtin_expect(!data.runs_at_once, 0)) refuse_stages(data);
+  const Stage& stage = data.stages.front();
+  check_inputs(data, 0, inputs);
+  OPYARD_CHECK(outputs.size() == stage.outputs.size(), BadArgument,
+               fmt::format("there is room for {} outputs, but the graph gives {}", outputs.size(),
+                           stage.outputs.size()));
+  RegisterFile registers(data.registers.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::uint32_t target = stage.inputs[i].target;
+    if (target == kNoRegister) continue;
+    Register* const at = registers.data() + target;
+    // Nothing is in it yet. A borrowed value is built in place: moving it would make an owner.
+    if (inputs[i].is_tensor()) {
+      new (static_cast<void*>(at)) Register(Register::borrow(inputs[i].tensor_unchecked()));
+    } else {
+      *at = inputs[i];
+    }
+  }
+  Frame frame{{registers.data(), const_cast<Register*>(data.constants.data())},
+              &data,
+              data.instructions.data() + stage.begin};
+  jit::run(frame);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::uint32_t operand = stage.outputs[i];
+    if ((operand & kLastUse) != 0) {
+      outputs[i] = std::move(frame.write(operand));
+    } else {
+      outputs[i] = frame.read(operand);
+    }
+  }
+}
+
+std::vector<opyard::Value> Code::run(std::span<const opyard::Value> inputs) const {
+  std::vector<opyard::Value> outputs(data_->stages.front().outputs.size());
+  run(inputs, outputs);
+  return outputs;
 }
 
 }  // namespace opyard::jit

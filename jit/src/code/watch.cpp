@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ir/builtins.h"
+
 namespace opyard::jit {
 namespace {
 
@@ -59,6 +61,18 @@ std::size_t written_by(const Frame& frame, const Instruction* done) {
   }
 }
 
+// Whether the next instruction repeats a list past so many bytes: the one that can make much out of little.
+bool repeats_past(const Frame& frame, std::size_t bytes) {
+  if (frame.code->origins[frame.code->index_of(frame.at)].opcode != Opcode::CallBuiltin)
+    return false;
+  const auto& site = *static_cast<const CallSite*>(frame.at->context);
+  if (site.builtin->run != &detail::repeated_list) return false;
+  const std::uint32_t* const operands = frame.code->operands.data() + frame.at->d;
+  const std::size_t once = frame.read(operands[0]).to_list().size() * sizeof(Register);
+  const std::int64_t times = frame.read(operands[1]).to_int();
+  return times > 0 && once != 0 && std::size_t(times) > bytes / once;
+}
+
 [[noreturn]] OPYARD_COLD void refuse_register(const Frame& frame, std::size_t index) {
   const Value* const value = frame.code->registers[index].value;
   const std::string name =
@@ -82,7 +96,8 @@ void Watch::before(const Frame& frame) {
   if (plan) check_registers(frame, (*plan)[frame.code->index_of(frame.at)]);
   if (!budget) return;
   OPYARD_CHECK(budget->steps > 0, BadGraph, "the budget of steps of this run is used up");
-  OPYARD_CHECK(budget->bytes > 0, BadGraph, "the budget of memory of this run is used up");
+  OPYARD_CHECK(budget->bytes > 0 && !repeats_past(frame, budget->bytes), BadGraph,
+               "the budget of memory of this run is used up");
   OPYARD_CHECK(budget->time == std::chrono::nanoseconds::max() || Clock::now() < deadline, TimedOut,
                "the budget of time of this run is used up");
 }

@@ -10,6 +10,19 @@
 #include "opyard/value/deep_copy.h"
 
 namespace opyard::jit {
+
+// A graph that several nodes share has one copy, which their copies share.
+struct SharedCopies {
+  static GraphPtr copy(const GraphPtr& graph, GraphCopies& known) {
+    if (graph == nullptr) return nullptr;
+    const auto found = known.find(graph.get());
+    if (found != known.end()) return found->second;
+    GraphPtr copy = graph->copy(known);
+    known.emplace(graph.get(), copy);
+    return copy;
+  }
+};
+
 namespace {
 
 #define OPYARD_ATTRIBUTE_KIND(letters, type, words) \
@@ -19,13 +32,13 @@ namespace {
 #include "opyard/jit/attribute_kinds.def"
 #undef OPYARD_ATTRIBUTE_KIND
 
-AttributeValue independent_copy(const AttributeValue& value) {
+AttributeValue independent_copy(const AttributeValue& value, GraphCopies& known) {
   if (const auto* const graph = std::get_if<GraphPtr>(&value)) {
-    return AttributeValue(std::in_place_type<GraphPtr>, (*graph)->copy());
+    return AttributeValue(std::in_place_type<GraphPtr>, SharedCopies::copy(*graph, known));
   }
   if (const auto* const graphs = std::get_if<std::vector<GraphPtr>>(&value)) {
     std::vector<GraphPtr> copies;
-    for (const GraphPtr& graph : *graphs) copies.push_back(graph->copy());
+    for (const GraphPtr& graph : *graphs) copies.push_back(SharedCopies::copy(graph, known));
     return copies;
   }
   if (const auto* const held = std::get_if<opyard::Value>(&value)) {
@@ -164,11 +177,16 @@ Node* Node::remove_attribute(Symbol name) {
 }
 
 Node* Node::copy_attributes(const Node* from) {
+  GraphCopies known;
+  return copy_attributes(from, known);
+}
+
+Node* Node::copy_attributes(const Node* from, GraphCopies& known) {
   check_alive();
   std::vector<Attribute> copies;
   copies.reserve(from->attributes_.size());
   for (const Attribute& attribute : from->attributes_) {
-    copies.push_back({attribute.name, independent_copy(attribute.value)});
+    copies.push_back({attribute.name, independent_copy(attribute.value, known)});
   }
   attributes_ = std::move(copies);
   graph_->note_change();

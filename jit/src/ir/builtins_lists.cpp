@@ -136,6 +136,9 @@ void dict_item(const opyard::Value* const* arguments, opyard::Value* result) {
                fmt::format("there is no key {} in the dict", repr(*arguments[1])));
   *result = *found;
 }
+void dict_length(const opyard::Value* const* arguments, opyard::Value* result) {
+  *result = std::int64_t(arguments[0]->to_dict().size());
+}
 void has_key(const opyard::Value* const* arguments, opyard::Value* result) {
   *result = arguments[0]->to_dict().find(*arguments[1]) != nullptr;
 }

@@ -17,6 +17,14 @@ opyard::Value item_of(const opyard::Value& tensor) {
   return stack.pop();
 }
 
+// The result of an operator.
+opyard::Value call(const char* name, std::initializer_list<opyard::Value> arguments) {
+  InlineStack<8> stack;
+  for (const opyard::Value& argument : arguments) stack.push(argument);
+  require_operator(name).call_boxed(stack);
+  return stack.pop();
+}
+
 std::int64_t as_int(const opyard::Value& number) {
   if (number.is_bool()) return number.to_bool() ? 1 : 0;
   return number.is_double() ? to_int(number.to_double()) : number.to_int();
@@ -66,6 +74,29 @@ void tensor_of_number(const opyard::Value* const* arguments, opyard::Value* resu
     *tensor.mutable_data<double>() = number.to_double();
   }
   *result = opyard::Value(std::move(tensor));
+}
+
+// With TorchScript's default dtypes.
+void tensor_of_literal(const opyard::Value* const* arguments, opyard::Value* result) {
+  OPYARD_CHECK(!arguments[3]->to_bool(), Unsupported,
+               "aten::tensor with requires_grad=True: a constant of a graph takes no gradient");
+  const opyard::Value& number = *arguments[0];
+  const DType usual = number.is_bool()  ? DType::Bool
+                      : number.is_int() ? DType::Int64
+                                        : DType::Float32;
+  const opyard::Value dtype =
+      arguments[1]->is_none() ? opyard::Value(std::int64_t(usual)) : *arguments[1];
+  *result = call("aten::full", {opyard::Value::list({}), number, dtype, opyard::Value(),
+                                *arguments[2], opyard::Value()});
+}
+void bits_and(const opyard::Value* const* arguments, opyard::Value* result) {
+  *result = call("aten::bitwise_and.Tensor", {*arguments[0], *arguments[1]});
+}
+void bits_or(const opyard::Value* const* arguments, opyard::Value* result) {
+  *result = call("aten::bitwise_or.Tensor", {*arguments[0], *arguments[1]});
+}
+void bits_xor(const opyard::Value* const* arguments, opyard::Value* result) {
+  *result = call("aten::bitwise_xor.Tensor", {*arguments[0], *arguments[1]});
 }
 
 void size_at(const opyard::Value* const* arguments, opyard::Value* result) {

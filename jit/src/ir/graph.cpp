@@ -118,6 +118,11 @@ Node* Graph::create(Symbol kind, std::span<Value* const> inputs, std::size_t out
 }
 
 Node* Graph::create_copy(const Node* node, const Mapping& map) {
+  GraphCopies known;
+  return create_copy(node, map, known);
+}
+
+Node* Graph::create_copy(const Node* node, const Mapping& map, GraphCopies& known) {
   Node* const copy = create(node->kind(), std::initializer_list<Value*>{}, 0);
   try {
     copy->overload_ = node->overload_;
@@ -125,7 +130,7 @@ Node* Graph::create_copy(const Node* node, const Mapping& map) {
     copy->source_ = node->source_;
     copy->scope_ = node->scope_;
     copy->payload_ = node->payload_;
-    copy->copy_attributes(node);
+    copy->copy_attributes(node, known);
     for (Value* const input : node->inputs()) copy->add_input(map(input));
     for (const Value* const output : node->outputs()) {
       copy->add_output(output->type())->copy_metadata(output);
@@ -147,7 +152,7 @@ Node* Graph::create_copy(const Node* node, const Mapping& map) {
       }
       remember(block->param_node(), fresh->param_node());
       for (const Node* const below : block->nodes()) {
-        remember(below, fresh->append_node(create_copy(below, map_inner)));
+        remember(below, fresh->append_node(create_copy(below, map_inner, known)));
       }
       for (Value* const output : block->outputs()) fresh->register_output(map_inner(output));
     }
@@ -159,6 +164,11 @@ Node* Graph::create_copy(const Node* node, const Mapping& map) {
 }
 
 GraphPtr Graph::copy() const {
+  GraphCopies known;
+  return copy(known);
+}
+
+GraphPtr Graph::copy(GraphCopies& known) const {
   GraphPtr fresh = make_graph();
   std::unordered_map<const Value*, Value*> values;
   Numbers numbers;
@@ -176,7 +186,7 @@ GraphPtr Graph::copy() const {
     return found->second;
   };
   for (const Node* const node : nodes()) {
-    Node* const made = fresh->append_node(fresh->create_copy(node, map));
+    Node* const made = fresh->append_node(fresh->create_copy(node, map, known));
     for (std::size_t i = 0; i < node->outputs().size(); ++i) {
       values[node->outputs()[i]] = made->outputs()[i];
     }

@@ -78,6 +78,13 @@ Symbol Symbol::from_qual_string(std::string_view text) {
   return Symbol(detail::KnownSymbol(intern(text, colons)));
 }
 
+Symbol Symbol::find(std::string_view text) {
+  Table& names = table();
+  const std::lock_guard lock(names.mutex);
+  const auto found = names.ids.find(text);
+  return found == names.ids.end() ? Symbol() : Symbol(detail::KnownSymbol(found->second));
+}
+
 Symbol Symbol::attr(std::string_view name) {
   return from_qual_string(std::string("attr::").append(name));
 }

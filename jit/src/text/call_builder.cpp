@@ -40,6 +40,7 @@ std::string mirrored(const std::string& name) {
 }  // namespace
 
 std::string CallBuilder::qualified(const std::string& name) const {
+  if (name.find("::") != std::string::npos) return name;
   const std::string own = name_space_ + "::" + name;
   if (is_known_operator(own)) return own;
   const std::string builtin = "prim::" + name;

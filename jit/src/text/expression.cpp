@@ -207,12 +207,26 @@ class Parser {
     const Token token = cursor_.take();
     if (cursor_.peek().is("(")) return parse_call(std::string(token.text), token.offset, {}, depth);
     const auto found = names_.find(std::string(token.text));
+    if (found == names_.end() && cursor_.peek().is(".")) return parse_qualified(token, depth);
     if (found == names_.end()) {
       cursor_.fail_at(token.span(),
                       fmt::format("there is no input {}; a function has '(' behind it",
                                   opyard::detail::describe(token)));
     }
     return {{found->second}, false, token.span()};
+  }
+
+  // "ns.name(...)", of a namespace, since it is no input.
+  Meaning parse_qualified(const Token& name_space, std::size_t depth) {
+    cursor_.expect(".");
+    const Token name = cursor_.expect_name("the name of a function");
+    if (!cursor_.peek().is("(")) {
+      cursor_.fail_at({name_space.offset, name.end()},
+                      fmt::format("there is no input '{}'; a function has '(' behind it",
+                                  opyard::detail::shown(name_space.text)));
+    }
+    return parse_call(fmt::format("{}::{}", name_space.text, name.text), name_space.offset, {},
+                      depth);
   }
 
   Meaning parse_call(const std::string& name, std::size_t begin, std::vector<Value*> positional,
@@ -276,7 +290,7 @@ GraphPtr parse_expression(std::string_view text, std::span<const ExpressionInput
   } catch (const GiveUp&) {
     // What ended the reading is among the faults.
   }
-  faults.raise_if_any();
+  raise_if_any(faults, options.source, ExpressionOptions().source);
   return graph;
 }
 

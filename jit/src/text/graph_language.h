@@ -24,9 +24,15 @@ using opyard::detail::TokenKind;
 
 extern const Language kGraphLanguage;
 
+// Whether a name is a number, as of a value that has no name.
+bool is_number(std::string_view name);
+
 // The items between `open`, which is taken here, and `close`. Fails past the limit of items.
 void parse_list(Cursor& cursor, std::string_view open, std::string_view close,
                 const std::function<void()>& item);
+
+// Raises what was found, with the name of the text in front of line and column if it was given one.
+void raise_if_any(const Faults& faults, const std::string& source, const std::string& unnamed);
 
 // parse_type.cpp
 TypePtr parse_type(Cursor& cursor, std::size_t depth = 1);

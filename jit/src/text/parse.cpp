@@ -7,18 +7,18 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
 
+#include "opyard/jit/resolve.h"
+#include "opyard/registry/inspect.h"
 #include "text/graph_language.h"
+#include "text/subgraphs.h"
+#include "text/value_names.h"
 
 namespace opyard::jit {
 namespace {
 
 using namespace detail;  // NOLINT: the tokens of the language
-
-bool is_number(std::string_view name) {
-  return name.find_first_not_of("0123456789") == std::string_view::npos;
-}
 
 class Parser {
  public:
@@ -26,50 +26,28 @@ class Parser {
       : text_(text),
         options_(options),
         cursor_(text, kGraphLanguage, options.limits, faults),
-        source_(std::make_shared<const std::string>(options.source)) {
-    find_subgraphs();
-  }
+        source_(std::make_shared<const std::string>(options.source)),
+        values_(cursor_),
+        subgraphs_(text, cursor_) {}
 
   GraphPtr parse() {
     GraphPtr graph = parse_graph();
-    if (options_.names != nullptr) {
-      options_.names->clear();
-      for (const auto& [name, value] : values_) options_.names->emplace(name, value);
-    }
+    if (options_.names != nullptr) values_.tell(*options_.names);
     while (cursor_.take_if_name("with")) parse_subgraph();
     cursor_.expect_end();
-    for (const auto& [name, users] : waiting_) {
-      if (!users.empty()) {
-        cursor_.fail_at(
-            users.front().second,
-            fmt::format("'{}' is not defined by a line 'with {} = graph(…)'", name, name));
-      }
-    }
+    subgraphs_.check_all();
     lint(*graph);
     if (options_.untrusted) graph->restrict_to(options_.allowed);
     return graph;
   }
 
  private:
-  using Names = std::unordered_map<std::string_view, Value*>;
-
-  // The names that lines "with <name> = graph" define, so that nodes of that kind are known.
-  void find_subgraphs() {
-    for (std::size_t at = text_.find("\nwith "); at != std::string_view::npos;
-         at = text_.find("\nwith ", at + 1)) {
-      const std::string_view rest = text_.substr(at + 6);
-      const std::string_view name = rest.substr(0, rest.find_first_of(" =\n"));
-      waiting_.try_emplace(std::string(name));
-    }
-  }
-
   GraphPtr parse_graph() {
     if (!cursor_.peek().is_name("graph")) cursor_.fail_expected("'graph'");
     cursor_.take();
     GraphPtr graph = make_graph();
     graph_ = graph.get();
     values_.clear();
-    newest_.clear();
     parse_values(graph->block());
     parse_stage();
     while (cursor_.peek().is_name("stage")) {
@@ -84,9 +62,7 @@ class Parser {
       parse_stage();
     }
     // See [Numbers].
-    std::unordered_map<Value*, std::uint64_t> numbers;
-    for (const auto& [number, value] : newest_) numbers.emplace(value, number);
-    graph->renumber(numbers);
+    graph->renumber(values_.numbers());
     return graph;
   }
 
@@ -98,24 +74,8 @@ class Parser {
     name += cursor_.expect_name("the name of a graph").text;
     const Span span{begin, cursor_.last_end()};
     cursor_.expect("=");
-    const auto found = waiting_.find(name);
-    if (found == waiting_.end() || found->second.empty()) {
-      cursor_.fail_at(span, fmt::format("no node is a '{}'", name));
-    }
-    const auto users = std::move(found->second);
-    found->second.clear();
-    std::size_t depth = 0;
-    for (const auto& [node, place] : users) {
-      depth = std::max(depth, depth_of_[&node->graph()] + 1);
-    }
-    if (depth > cursor_.limits().nesting) {
-      cursor_.fail_at(
-          span, fmt::format("graphs within graphs are {} deep here; at most {} are read", depth,
-                            cursor_.limits().nesting));
-    }
-    const GraphPtr inner = parse_graph();
-    depth_of_[inner.get()] = depth;
-    for (const auto& [node, place] : users) node->g_(attr::Subgraph, inner);
+    subgraphs_.begin(name, span);
+    subgraphs_.end(parse_graph());
   }
 
   // The inputs of a graph, stage or block, and the ":" behind them.
@@ -124,7 +84,7 @@ class Parser {
       const Token name = expect_variable();
       TypePtr type = cursor_.take_if(":") ? parse_type(cursor_) : base_type(TypeKind::Tensor);
       cursor_.count_node();
-      define(name, block->add_input({}, std::move(type)));
+      values_.define(name, block->add_input({}, std::move(type)));
     });
     cursor_.expect(":");
   }
@@ -134,39 +94,11 @@ class Parser {
     return cursor_.take();
   }
 
-  void define(const Token& token, Value* value) {
-    const std::string_view name = token.text.substr(1);
-    if (is_number(name)) {
-      std::uint64_t number = 0;
-      const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
-      if (read.ec != std::errc() || number > (std::uint64_t{1} << 62)) {
-        cursor_.fail_at(token.span(), "the number of this value is too large");
-      }
-      newest_[number] = value;
-    } else {
-      if (name.back() == '.' || name.front() == '.') {
-        cursor_.fail_at(token.span(), "a name neither begins nor ends with a point");
-      }
-      value->set_debug_name(name);
-    }
-    Value*& known = values_[name];
-    hidden_.emplace_back(name, known);
-    known = value;
-  }
-
-  Value* find(const Token& token) {
-    const auto found = values_.find(token.text.substr(1));
-    if (found == values_.end() || found->second == nullptr) {
-      cursor_.fail_at(token.span(),
-                      fmt::format("there is no value {} here", opyard::detail::describe(token)));
-    }
-    return found->second;
-  }
-
   void parse_stage() {
     while (!cursor_.peek().is_name("return")) parse_node(graph_->block(), 1);
     cursor_.take();
-    parse_list(cursor_, "(", ")", [&] { graph_->register_output(find(expect_variable())); });
+    parse_list(cursor_, "(", ")",
+               [&] { graph_->register_output(values_.find(expect_variable())); });
   }
 
   struct Output {
@@ -179,16 +111,20 @@ class Parser {
     cursor_.count_node();
     const Token first = cursor_.peek();
     std::vector<Output> outputs;
-    if (first.kind == TokenKind::Variable) parse_outputs(outputs);
+    if (first.kind == TokenKind::Variable) {
+      parse_outputs(outputs);
+    } else {
+      cursor_.take_if("=");  // TorchScript writes it also in front of a node without outputs
+    }
     const bool python = cursor_.peek().is("^");
     Node* const node = python ? parse_python() : parse_kind(outputs);
     block->append_node(node);
     node->set_source_range(place(first.offset));
-    parse_list(cursor_, "(", ")", [&] { node->add_input(find(expect_variable())); });
+    parse_list(cursor_, "(", ")", [&] { node->add_input(values_.find(expect_variable())); });
     if (python) finish_python(node);
     if (cursor_.peek().is(",") && cursor_.peek_second().is_name("scope")) parse_scope(node);
     while (is_block(cursor_.peek())) parse_block(node, depth);
-    for (const Output& output : outputs) define(output.name, node->add_output(output.type));
+    for (const Output& output : outputs) values_.define(output.name, node->add_output(output.type));
   }
 
   void parse_outputs(std::vector<Output>& outputs) {
@@ -201,22 +137,48 @@ class Parser {
     cursor_.expect("=");
   }
 
+  // A stranger's text makes no new symbols, since those are kept for the life of the process: what it may
+  // name are names that are known, and operators that exist.
+  Symbol symbol_of(const std::string& text, Span span) const {
+    if (!options_.untrusted) return Symbol::from_qual_string(text);
+    const Symbol known = Symbol::find(text);
+    if (known.defined()) return known;
+    if (!text.starts_with("attr::") && is_known_operator(text)) {
+      return Symbol::from_qual_string(text);
+    }
+    cursor_.fail_at(span,
+                    fmt::format("an untrusted text may name only what is known here, and '{}' "
+                                "is not",
+                                opyard::detail::shown(text)));
+  }
+
+  static bool find_overload(const std::string& kind, std::string_view overload) {
+    const std::vector<std::string> known = inspect::overloads(kind);
+    return std::find(known.begin(), known.end(), overload) != known.end();
+  }
+
   // "aten::add.Tensor[alpha=1]", up to its inputs.
   Node* parse_kind(const std::vector<Output>& outputs) {
     const Token name_space = cursor_.expect_name("a node, 'return' or '->'");
     cursor_.expect("::");
     const Token name = cursor_.expect_name("the name of an operation");
     std::string kind = fmt::format("{}::{}", name_space.text, name.text);
-    const auto subgraph = waiting_.find(kind);
-    if (subgraph != waiting_.end()) kind.resize(kind.rfind('_'));
-    const Symbol symbol = Symbol::from_qual_string(kind);
+    const bool has_graph = subgraphs_.defines(kind);
+    const std::string graph = kind;
+    const Span span{name_space.offset, name.end()};
+    if (has_graph) kind.resize(kind.rfind('_'));
+    const Symbol symbol = symbol_of(kind, span);
     if (symbol == prim::Param || symbol == prim::Return) {
-      cursor_.fail_at({name_space.offset, name.end()}, "the sentinels of a block are not written");
+      cursor_.fail_at(span, "the sentinels of a block are not written");
     }
     Node* const node = graph_->create(symbol, std::initializer_list<Value*>{}, 0);
-    if (subgraph != waiting_.end()) subgraph->second.emplace_back(node, name.span());
+    if (has_graph) subgraphs_.wait_for(graph, node, name.span());
     if (cursor_.take_if(".")) {
-      node->set_overload(Symbol::attr(cursor_.expect_name("the name of an overload").text));
+      const Token overload = cursor_.expect_name("the name of an overload");
+      const std::string text = "attr::" + std::string(overload.text);
+      const bool exists = find_overload(kind, overload.text);
+      node->set_overload(exists ? Symbol::from_qual_string(text)
+                                : symbol_of(text, overload.span()));
     }
     if (cursor_.peek().is("[")) {
       parse_attributes(node, outputs.empty() ? nullptr : outputs.front().type.get());
@@ -229,10 +191,11 @@ class Parser {
     parse_list(cursor_, "[", "]", [&] {
       const Token name = cursor_.expect_name("the name of an attribute");
       cursor_.expect("=");
-      const Symbol symbol = Symbol::attr(name.text);
+      const Symbol symbol = symbol_of("attr::" + std::string(name.text), name.span());
       if (node->has_attribute(symbol)) {
         cursor_.fail_at(name.span(), fmt::format("attribute {} is given twice", describe(name)));
       }
+      if (subgraphs_.parse_attribute(cursor_, node, symbol)) return;
       node->set_attribute(symbol, parse_attribute(cursor_, context));
     });
   }
@@ -291,15 +254,12 @@ class Parser {
                       fmt::format("the next block of this node is block{}", node->blocks().size()));
     }
     Block* const block = node->add_block();
-    const std::size_t outer = hidden_.size();
+    const std::size_t outer = values_.begin_block();
     parse_values(block);
     while (!cursor_.peek().is("->")) parse_node(block, depth + 1);
     cursor_.take();
-    parse_list(cursor_, "(", ")", [&] { block->register_output(find(expect_variable())); });
-    // What was named inside is forgotten, what it hid is seen again.
-    for (; hidden_.size() > outer; hidden_.pop_back()) {
-      values_[hidden_.back().first] = hidden_.back().second;
-    }
+    parse_list(cursor_, "(", ")", [&] { block->register_output(values_.find(expect_variable())); });
+    values_.end_block(outer);
   }
 
   // Line and column of a byte; asked for in order, so that the text is passed over once.
@@ -318,12 +278,8 @@ class Parser {
   Cursor cursor_;
   const std::shared_ptr<const std::string> source_;
   Graph* graph_ = nullptr;
-  Names values_;
-  std::vector<std::pair<std::string_view, Value*>> hidden_;  // what each definition has hidden
-  std::unordered_map<std::uint64_t, Value*> newest_;         // of each number
-  // Nodes that hold a graph that is defined behind; see find_subgraphs().
-  std::unordered_map<std::string, std::vector<std::pair<Node*, Span>>> waiting_;
-  std::unordered_map<const Graph*, std::size_t> depth_of_;  // graphs that it is in
+  ValueNames values_;
+  Subgraphs subgraphs_;
   std::size_t next_tensor_ = 0;
   std::size_t counted_ = 0;
   std::size_t line_begin_ = 0;
@@ -340,7 +296,7 @@ GraphPtr parse_graph(std::string_view text, const ParseOptions& options) {
   } catch (const GiveUp&) {
     // What ended the reading is among the faults.
   }
-  faults.raise_if_any();
+  raise_if_any(faults, options.source, ParseOptions().source);
   return graph;
 }
 

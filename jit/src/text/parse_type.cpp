@@ -146,6 +146,19 @@ const Language kGraphLanguage = {.what = "graph",
                                  .variable_mark = '%',
                                  .complex_sums = true};
 
+bool is_number(std::string_view name) {
+  return name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+void raise_if_any(const Faults& faults, const std::string& source, const std::string& unnamed) {
+  try {
+    faults.raise_if_any();
+  } catch (const Error& error) {
+    if (source == unnamed) throw;
+    opyard::fail(error.kind(), fmt::format("{}:{}", opyard::detail::shown(source), error.what()));
+  }
+}
+
 void parse_list(Cursor& cursor, std::string_view open, std::string_view close,
                 const std::function<void()>& item) {
   cursor.expect(open);

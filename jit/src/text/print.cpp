@@ -1,8 +1,8 @@
 // text/print.cpp: graphs as text.
 //
-// [Subgraphs] The graph that a node holds in an attribute is written behind the graph, as
-// "with prim::FusionGroup_0 = graph(...)", under the name by which the node's line calls itself. Nodes
-// of one kind that share a graph have one name.
+// [Subgraphs] The graphs that a node holds in attributes are written behind the graph, as
+// "with prim::FusionGroup_0 = graph(...)". The node's line calls itself by the name of its Subgraph, and
+// names others behind their attributes. Nodes of one kind that share a graph have one name.
 #include "opyard/jit/print.h"
 
 #include <fmt/format.h>
@@ -120,31 +120,31 @@ class Printer {
     }
   }
 
+  // See [Subgraphs].
+  std::string name_of_graph(const Node& node, const Graph& graph) {
+    const auto [known, fresh] = numbers_.try_emplace({node.kind(), &graph}, subgraphs_.size());
+    std::string name = fmt::format("{}_{}", node.kind().qual_string(), known->second);
+    if (fresh) subgraphs_.emplace_back(name, &graph);
+    return name;
+  }
+
   void print_kind(const Node& node) {
-    std::vector<const Graph*> graphs;
     std::string attributes;
+    std::string kind(node.kind().qual_string());
+    if (node.overload().defined()) kind += '.' + std::string(node.overload().name());
+    const detail::GraphNames names = [&](const Graph& graph) { return name_of_graph(node, graph); };
     for (const Attribute& attribute : node.attributes()) {
-      const std::string text = detail::attribute_text(attribute, graphs);
-      if (attribute.kind() == AttributeKind::g) continue;
+      const std::string text = detail::attribute_text(attribute, names);
+      if (attribute.name == attr::Subgraph && attribute.kind() == AttributeKind::g) {
+        kind = text;
+        continue;
+      }
       attributes += attributes.empty() ? "" : ", ";
       attributes += attribute.name.name();
       attributes += '=';
       attributes += text;
     }
-    out_ += node.kind().qual_string();
-    if (node.overload().defined()) {
-      out_ += '.';
-      out_ += node.overload().name();
-    }
-    if (!graphs.empty()) {
-      const auto [known, fresh] =
-          numbers_.try_emplace({node.kind(), graphs.front()}, subgraphs_.size());
-      out_ += fmt::format("_{}", known->second);
-      if (fresh) {
-        subgraphs_.emplace_back(fmt::format("{}_{}", node.kind().qual_string(), known->second),
-                                graphs.front());
-      }
-    }
+    out_ += kind;
     if (!attributes.empty()) out_ += '[' + attributes + ']';
   }
 

@@ -93,7 +93,7 @@ void append_value(std::string& out, const opyard::Value& value, std::size_t dept
 }
 
 struct Printer {
-  std::vector<const Graph*>& graphs;
+  const GraphNames& names;
 
   std::string operator()(double number) const { return float_text(number); }
   std::string operator()(std::complex<double> number) const { return complex_text(number); }
@@ -101,8 +101,7 @@ struct Printer {
   std::string operator()(const std::string& text) const { return quoted_text(text); }
   std::string operator()(const Tensor& tensor) const { return tensor_text(tensor); }
   std::string operator()(const GraphPtr& graph) const {
-    graphs.push_back(graph.get());
-    return "<Graph>";
+    return graph == nullptr ? "None" : names(*graph);
   }
   std::string operator()(const TypePtr& type) const { return type_text(*type); }
   std::string operator()(const opyard::Value& value) const { return literal_text(value); }
@@ -121,8 +120,8 @@ struct Printer {
 
 }  // namespace
 
-std::string attribute_text(const Attribute& attribute, std::vector<const Graph*>& graphs) {
-  return std::visit(Printer{graphs}, attribute.value);
+std::string attribute_text(const Attribute& attribute, const GraphNames& names) {
+  return std::visit(Printer{names}, attribute.value);
 }
 
 std::string literal_text(const opyard::Value& value) {

@@ -3,15 +3,17 @@
 // Depends on: jit/attribute.h.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "opyard/jit/attribute.h"
 
 namespace opyard::jit::detail {
 
-// Graphs are added to `graphs`, and are written as <Graph> here.
-std::string attribute_text(const Attribute& attribute, std::vector<const Graph*>& graphs);
+// The name under which a graph is written behind the one that holds it.
+using GraphNames = std::function<std::string(const Graph&)>;
+
+std::string attribute_text(const Attribute& attribute, const GraphNames& names);
 // A value inside an attribute: texts quoted, one element of a tensor in braces.
 std::string literal_text(const opyard::Value& value);
 

@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace opyard::jit {
 
 class Graph;
 using GraphPtr = CountedPtr<Graph>;
+// Of graphs that were copied in one go.
+using GraphCopies = std::unordered_map<const Graph*, GraphPtr>;
 
 enum class AttributeKind : std::uint8_t {
 #define OPYARD_ATTRIBUTE_KIND(letters, type, words) letters,

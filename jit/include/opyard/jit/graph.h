@@ -94,6 +94,7 @@ class OPYARD_API Graph final : public Counted {
   bool is_restricted() const noexcept { return restricted_; }
   bool allows(std::string_view name, std::string_view overload) const;
 
+  // Graphs that nodes hold are copied, too; those that several nodes share are shared again.
   GraphPtr copy() const;
   std::uint64_t version() const noexcept { return version_; }
   void note_change() noexcept { ++version_; }
@@ -111,7 +112,11 @@ class OPYARD_API Graph final : public Counted {
   friend class Node;
   friend class Value;
   friend struct TestAccess;
+  friend struct SharedCopies;
   ~Graph() override;
+
+  GraphPtr copy(GraphCopies& known) const;
+  Node* create_copy(const Node* node, const Mapping& map, GraphCopies& known);
 
   Block* make_block(Node* owner);
   void rename(Value* value, std::string_view name);

@@ -121,6 +121,7 @@ class OPYARD_API Node {
   Node* copy_attributes(const Node* from);
 
  private:
+  Node* copy_attributes(const Node* from, GraphCopies& known);
   friend class Block;
   friend class Graph;
   friend class Value;

@@ -8,7 +8,7 @@
 //   stage      = "stage" number "(" values ")" ":" {node} return
 //   return     = "return" "(" names ")"
 //   values     = [value {"," value}]                value = name [":" type]
-//   node       = [values "="] operation "(" names ")" {block}
+//   node       = [[values] "="] operation "(" names ")" {block}
 //   operation  = kind ["[" attributes "]"] | "^" ident ["[" attributes "]"] "(" literals ")"
 //   kind       = ident "::" ident ["." overload]
 //   attributes = ident "=" literal {"," ident "=" literal}

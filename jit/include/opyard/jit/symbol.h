@@ -37,6 +37,9 @@ class OPYARD_API Symbol {
 
   // "namespace::name". Raises BadValue for a text without one "::" between two names.
   static Symbol from_qual_string(std::string_view text);
+  // The symbol of this text if it has one already, else the symbol without a name. For texts of
+  // strangers, which must not make the table grow.
+  static Symbol find(std::string_view text);
   // attr::<name>. Raises BadValue for an empty name or one with "::".
   static Symbol attr(std::string_view name);
 

@@ -1,0 +1,157 @@
+// code/build_nodes.cpp: what each kind of node becomes.
+#include <algorithm>
+
+#include "code/builder.h"
+#include "ir/builtins.h"
+#include "ir/node_rules.h"
+#include "opyard/jit/constant.h"
+
+namespace opyard::jit {
+namespace {
+
+bool can_change(const Type& type) {
+  if (type.kind() == TypeKind::List || type.kind() == TypeKind::Dict ||
+      type.kind() == TypeKind::Any) {
+    return true;
+  }
+  return std::any_of(type.elements().begin(), type.elements().end(),
+                     [](const TypePtr& element) { return can_change(*element); });
+}
+
+}  // namespace
+
+void Builder::emit_call(Opcode opcode, const Node* node, CallSite site,
+                        std::span<const Argument> defaults) {
+  site.node = node;
+  const auto begin = std::uint32_t(code_.operands.size());
+  const std::size_t given = node->inputs().size();
+  for (std::size_t i = 0; i < given; ++i) {
+    const std::uint32_t operand = use(node, i);
+    code_.operands.push_back(operand);
+    note_last_use(operand, here());
+  }
+  for (std::size_t i = given; i < defaults.size(); ++i) {
+    code_.operands.push_back(new_constant(*defaults[i].default_value));
+  }
+  site.inputs = std::uint32_t(code_.operands.size() - begin);
+  site.outputs = std::uint32_t(node->outputs().size());
+  const std::uint32_t at = emit(opcode, node, 0, 0, 0, begin);
+  // An operator writes all its results; one that nothing uses is dropped behind it.
+  const bool all = opcode == Opcode::CallOperator;
+  for (const Value* const output : node->outputs()) {
+    code_.operands.push_back(define(output, node->owning_block(), all));
+  }
+  const auto [inputs, outputs] = std::pair(site.inputs, site.outputs);
+  code_.calls.push_back(std::move(site));
+  code_.instructions[at].context = &code_.calls.back();
+  if (all) code_.instructions[at].function = operator_function(inputs, outputs);
+  for (const Value* const output : node->outputs()) {
+    if (all && !output->has_uses()) drop(operand_of(output), node);
+  }
+}
+
+void Builder::emit(const Node* node) {
+  const Symbol kind = node->kind();
+  if (const Operation* const operation = operation_of(*node)) {
+    return emit_call(Opcode::CallOperation, node, {.operation = operation});
+  }
+  if (kind == prim::Constant) return emit_constant(node);
+  if (kind == prim::Undefined) {
+    constants_.emplace(node->output(), new_constant(opyard::Value(Tensor())));
+    return;
+  }
+  if (kind == prim::fork) return emit_fork(node);
+  if (detail::is_wait(*node)) {
+    emit_simple(Opcode::Wait, node, node->output()->type().get());
+    return;
+  }
+  if (kind == prim::If) return emit_if(node);
+  if (kind == prim::Loop) return emit_loop(node);
+  if (kind == prim::ListConstruct) return emit_call(Opcode::MakeList, node, {});
+  if (kind == prim::TupleConstruct) return emit_call(Opcode::MakeTuple, node, {});
+  if (kind == prim::DictConstruct) return emit_call(Opcode::MakeDict, node, {});
+  if (kind == prim::ListUnpack || kind == prim::TupleUnpack) {
+    return emit_call(Opcode::Unpack, node, {});
+  }
+  if (kind == prim::TupleIndex) {
+    emit_simple(Opcode::TupleItem, node, nullptr);
+    return;
+  }
+  if (kind == prim::unchecked_cast) {
+    emit_simple(Opcode::CheckType, node, node->output()->type().get());
+    return;
+  }
+  if (kind == prim::RaiseException) {
+    const std::uint32_t text = use(node, 0);
+    note_last_use(text, emit(Opcode::Raise, node, 0, text & ~kLastUse));
+    return;
+  }
+  emit_callee(node, callees_.at(node));
+}
+
+void Builder::emit_callee(const Node* node, const Callee& callee) {
+  if (callee.op != nullptr) {
+    return emit_call(Opcode::CallOperator, node, {.op = callee.op}, callee.op->schema().arguments);
+  }
+  if (const InstructionFunction function = scalar_function(*callee.builtin)) {
+    const Opcode opcode = node->inputs().size() == 1 ? Opcode::Unary : Opcode::Binary;
+    const std::uint32_t at = emit_simple(opcode, node, callee.builtin);
+    code_.instructions[at].function = function;
+    return;
+  }
+  emit_call(Opcode::CallBuiltin, node, {.builtin = callee.builtin},
+            callee.builtin->schema.arguments);
+}
+
+void Builder::emit_fork(const Node* node) {
+  const GraphPtr& graph = node->g(attr::Subgraph);
+  auto site = make_counted<ForkSite>();
+  const auto known = subcodes_.find(graph.get());
+  if (known != subcodes_.end()) {
+    site->code = known->second;
+  } else {
+    auto inner = std::make_unique<CodeData>();
+    inner->graph = graph;
+    // It was linted with the graph that holds it, so this goes no deeper than lint() allows.
+    build_linted(*inner, subcodes_);
+    site->code = CodeAccess::make(std::move(inner));
+    subcodes_.emplace(graph.get(), site->code);
+  }
+  site->place = detail::describe_node(*node);
+  emit_call(Opcode::Fork, node, {.fork = CountedPtr<const ForkSite>(std::move(site))});
+}
+
+std::uint32_t Builder::emit_simple(Opcode opcode, const Node* node, const void* context) {
+  std::uint32_t inputs[2] = {0, 0};
+  for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+    inputs[i] = use(node, i);
+    note_last_use(inputs[i], here());
+  }
+  const std::uint32_t at = emit(opcode, node, 0, inputs[0], inputs[1]);
+  code_.instructions[at].context = context;
+  const std::uint32_t target = define(node->output(), node->owning_block(), true);
+  code_.instructions[at].a = target;
+  if (!node->output()->has_uses()) drop(target, node);
+  return at;
+}
+
+bool Builder::is_only_read(const Value* value) const {
+  return std::all_of(value->uses().begin(), value->uses().end(), [&](const Use& use) {
+    const auto callee = callees_.find(use.user);
+    return callee != callees_.end() &&
+           !callee->second.schema().arguments[use.offset].alias.has_value();
+  });
+}
+
+void Builder::emit_constant(const Node* node) {
+  const Value* const value = node->output();
+  const std::uint32_t constant = new_constant(constant_value(*node));
+  if (!can_change(*value->type()) || is_only_read(value)) {
+    constants_.emplace(value, constant);
+    return;
+  }
+  const std::uint32_t at = emit(Opcode::CopyConstant, node, 0, constant);
+  code_.instructions[at].a = define(value, node->owning_block());
+}
+
+}  // namespace opyard::jit

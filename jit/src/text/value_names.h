@@ -1,0 +1,43 @@
+// text/value_names.h: what the names of values mean while a graph is read.
+//
+// Depends on: text/graph_language.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "text/graph_language.h"
+
+namespace opyard::jit::detail {
+
+class ValueNames {
+ public:
+  explicit ValueNames(const Cursor& cursor) : cursor_(cursor) {}
+
+  // Forgets all names: another graph begins.
+  void clear();
+  // From here on this name means this value.
+  void define(const Token& name, Value* value);
+  Value* find(const Token& name) const;
+
+  // What was named inside a block is forgotten behind it, what it hid is seen again.
+  std::size_t begin_block() const noexcept { return hidden_.size(); }
+  void end_block(std::size_t begin);
+
+  // The values that keep the number that the text calls them by: the newest of each number.
+  std::unordered_map<Value*, std::uint64_t> numbers() const;
+  // What each name means now, without the %.
+  void tell(std::unordered_map<std::string, Value*>& names) const;
+
+ private:
+  const Cursor& cursor_;
+  std::unordered_map<std::string_view, Value*> values_;
+  std::vector<std::pair<std::string_view, Value*>> hidden_;  // what each definition has hidden
+  std::unordered_map<std::uint64_t, Value*> newest_;         // of each number
+};
+
+}  // namespace opyard::jit::detail
