@@ -534,3 +534,30 @@ prof.stop()
 def test_a_profile_starts_while_another_thread_sets_a_function():
     ended = run(IN_THE_MIDDLE)
     assert (ended.code, ended.stderr) == (0, "")
+
+
+def test_10000_profiles_start_and_stop_while_eight_threads_call():
+    done = threading.Event()
+
+    def busy():
+        while not done.is_set():
+            work(3)
+            len([])
+
+    threads = [threading.Thread(target=busy) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(10_000):
+            prof = profile()
+            prof.start()
+            prof.stop()
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    quality = prof.data_quality()
+    assert (quality["lost"], quality["clamped"], quality["broken"]) == (0, 0, 0)
+    with profile() as prof:
+        work(2)
+    assert recorded(prof) == 2
