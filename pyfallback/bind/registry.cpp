@@ -49,8 +49,12 @@ void add_dumps(py::module_& module) {
       "dangling", [] { return show_texts(inspect::dangling()); },
       "the dumps of operators that have kernels and no definition");
   module.def(
-      "check_invariants", [] { inspect::check_invariants(); },
-      "raises RuntimeError if a stored table is not the computed one");
+      "check_invariants",
+      [](const std::string& name) {
+        if (name.empty()) return inspect::check_invariants();
+        inspect::check_invariants(parse_operator_name(name));
+      },
+      py::arg("name") = "", "raises RuntimeError where a stored table is not the computed one");
   module.def(
       "retired_count", [] { return inspect::retired_count(); },
       "kernels that were taken back and are not freed yet");

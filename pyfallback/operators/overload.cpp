@@ -6,6 +6,7 @@
 #include "objects/values/key_set.h"
 #include "operators/explanation.h"
 #include "opyard/registry/inspect.h"
+#include "opyard/registry/next.h"
 #include "opyard/registry/registry.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
@@ -76,6 +77,16 @@ PyObject* redispatch(PyObject* self, PyObject* const* args, Py_ssize_t count, Py
   });
 }
 
+// The key, and what a set has below it: with a higher backend in it, it would lead past the key.
+DispatchKeySet keys_at(DispatchKeySet given, DispatchKey key) {
+  DispatchKeySet keys =
+      (given & DispatchKeySet(DispatchKeySet::FULL_AFTER, key)) | DispatchKeySet(key);
+  for (auto backend = backend_of(key); backend && keys.highest_backend() != backend;) {
+    keys = keys.remove_backend(*keys.highest_backend());
+  }
+  return keys;
+}
+
 // op._call_at(key, keyset, *args, **kwargs): runs the kernel at one key, whatever keys the
 // arguments carry. The kernel gets the key and what `keyset`, or with None the call's own set, has
 // below it.
@@ -95,16 +106,47 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
       return take_results(runtime, plan.op(), stack, arrays);
     }
     const DispatchKeySet at(key);
-    DispatchKeySet keys =
-        (to_key_set(runtime, args[1]) & DispatchKeySet(DispatchKeySet::FULL_AFTER, key)) | at;
-    for (auto backend = backend_of(key); backend && keys.highest_backend() != backend;) {
-      keys = keys.remove_backend(*keys.highest_backend());
-    }
+    const DispatchKeySet keys = keys_at(to_key_set(runtime, args[1]), key);
     plan.require(runtime, args + 2, count - 2, names, stack, arrays);
     plan.before_call(runtime, arrays);
     detail::enter_thread();
     const detail::CallDepth depth;
     op.run_boxed(op.record(at), keys, stack);
+    return take_results(runtime, plan.op(), stack, arrays);
+  });
+}
+
+// op._place_at(key): (key, order) of the kernel that serves a key, for _call_pinned(); None where
+// that is built in.
+PyObject* place_at(PyObject* self, PyObject* key_object) {
+  return entry_from_python([&] {
+    const auto place = serving_place(op_of(self), to_dispatch_key(key_object));
+    if (!place) return Owned::share(Py_None).release();
+    return checked(Py_BuildValue("iK", int(place->key), place->order)).release();
+  });
+}
+
+// op._call_pinned(place, key, keyset, *args, **kwargs): as _call_at(), but runs the kernel of a
+// place, whatever is on top of it.
+PyObject* call_pinned_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return entry_from_python([&] {
+    Runtime& runtime = runtime_of_overload(self);
+    int place_key = 0;
+    unsigned long long order = 0;
+    if (count < 3 || PyArg_ParseTuple(args[0], "iK", &place_key, &order) == 0) {
+      if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+      fail(ErrorKind::BadArgument, "_call_pinned() takes a place, a key and a key set first");
+    }
+    const DispatchKey key = to_dispatch_key(args[1]);
+    const CallPlan& plan = plan_of(self);
+    ForeignArguments arrays(args + 3, count - 3, names);
+    CallStack stack;
+    plan.require(runtime, args + 3, count - 3, names, stack, arrays);
+    const DispatchKeySet given =
+        args[2] == Py_None ? plan.op().call_keys(stack.top(plan.op().schema().arguments.size()))
+                           : to_key_set(runtime, args[2]);
+    plan.before_call(runtime, arrays);
+    call_pinned(plan.op(), {DispatchKey(place_key), order}, keys_at(given, key), stack);
     return take_results(runtime, plan.op(), stack, arrays);
   });
 }
@@ -299,6 +341,8 @@ PyMethodDef methods[] = {
      "they belong to different libraries; see opyard.dispatch"},
     {"_call_boxed", method(call_boxed), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_call_at", method(call_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_place_at", place_at, METH_O, nullptr},
+    {"_call_pinned", method(call_pinned_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_explain", method(explain_call), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {"__copy__", same, METH_NOARGS, nullptr},

@@ -336,6 +336,16 @@ class OpOverload:
     def has_kernel_for_any_dispatch_key(self, keys: Any, /) -> _builtin_bool: ...
     def decompose(self, *args: Any, **kwargs: Any) -> Any: ...
     def c_function(self, form: str = "Standard") -> Any: ...  # an opyard.library.CFunction
+    def _place_at(self, key: int, /) -> tuple[int, int] | None: ...
+    def _call_pinned(
+        self,
+        place: tuple[int, int],
+        key: int,
+        keyset: DispatchKeySet | None,
+        /,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any: ...
     def _call_at(
         self, key: _Key, keyset: DispatchKeySet | None, /, *args: Any, **kwargs: Any
     ) -> Any: ...

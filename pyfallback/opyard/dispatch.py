@@ -21,6 +21,7 @@ from ._core.queries import (
     ComputedKernel,
     DispatchTrace,
     RegistrationHandle,
+    alias_analysis,
     computed_kernel,
     dangling,
     has_computed_kernel,
@@ -30,6 +31,8 @@ from ._core.queries import (
     is_fallthrough,
     metadata,
     on_registration,
+    operators_at,
+    provenance,
     set_dispatch_log,
     set_report_error_callback,
 )
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
     from ._dispatch.history import History, RegistryEvent, history
     from ._dispatch.table_model import PythonDispatcher
     from ._dispatch.what_if import TableChange, WhatIf, what_if
+    from ._library.check_writes import check_writes
     from ._library.py_impl import enable_python_dispatcher, no_python_dispatcher, resolve_key
 
 __all__ = [
@@ -92,7 +96,9 @@ __all__ = [
     "SetExcludeDispatchKeyGuard",
     "TableChange",
     "WhatIf",
+    "alias_analysis",
     "check_invariants",
+    "check_writes",
     "computed_kernel",
     "dangling",
     "disable_current_modes",
@@ -116,8 +122,10 @@ __all__ = [
     "no_dispatch",
     "no_python_dispatcher",
     "on_registration",
+    "operators_at",
     "pop_mode",
     "pop_mode_temporarily",
+    "provenance",
     "push_mode",
     "register_backend",
     "register_layer",
@@ -145,6 +153,7 @@ _LATE = {
     "RegistryEvent": "._dispatch.history",
     "TableChange": "._dispatch.what_if",
     "WhatIf": "._dispatch.what_if",
+    "check_writes": "._library.check_writes",
     "enable_python_dispatcher": "._library.py_impl",
     "history": "._dispatch.history",
     "no_python_dispatcher": "._library.py_impl",
@@ -209,11 +218,14 @@ def dump_table(op: object, *, interpreter: "int | None" = None) -> str:
     return "".join(_C.dump_table(name, interpreter) for name in _names_of(op))
 
 
-def check_invariants() -> None:
-    """Raises RuntimeError if the stored table of an operator is not the computed one."""
+def check_invariants(op: object = None) -> None:
+    """Raises RuntimeError where the stored table of an operator is not the computed one; of this
+    operator, a packet's overloads, or of all. LookupError for one that is not there.
+    """
     from . import _bind
 
-    _bind.check_invariants()
+    for name in [""] if op is None else _names_of(op):
+        _bind.check_invariants(name)
 
 
 def explain(op: object, /, *args: object, **kwargs: object) -> "Explanation":

@@ -77,7 +77,9 @@ void end_runtime(PyObject* capsule) {
 }
 
 std::string name_of(PyInterpreterState* interpreter) {
-  const std::string name = std::string("CPython ") + PY_VERSION;
+  // What runs, whose last number may be another one than that of the build: "3.11.2 (main, …".
+  const std::string_view running = Py_GetVersion();
+  const std::string name = "CPython " + std::string(running.substr(0, running.find(' ')));
   if (interpreter == PyInterpreterState_Main()) return name;
   return name + ", interpreter " + std::to_string(PyInterpreterState_GetID(interpreter));
 }

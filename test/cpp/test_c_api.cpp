@@ -275,7 +275,7 @@ TEST(CApi, ATextIsCutToItsBuffer) {
 
 // ---- Tensors
 
-TEST(CApi, ATensorIsCountedByItsHandles) {
+TEST(CApi, D20_ATensorIsCountedByItsHandles) {
   const std::int64_t sizes[] = {2, 3};
   opyard_tensor* tensor = nullptr;
   ASSERT_EQ(opyard_tensor_empty(sizes, 2, DLDataType{2, 32, 1}, "cpu", &tensor), OPYARD_OK);
@@ -300,7 +300,7 @@ TEST(CApi, ATensorIsCountedByItsHandles) {
   opyard_release(nullptr);
 }
 
-TEST(CApi, ATensorIsSeenWhereItLies) {
+TEST(CApi, D20_ATensorIsSeenWhereItLies) {
   const std::int64_t sizes[] = {2, 3};
   opyard_tensor* tensor = nullptr;
   ASSERT_EQ(opyard_tensor_empty(sizes, 2, DLDataType{0, 64, 1}, nullptr, &tensor), OPYARD_OK);
@@ -335,7 +335,7 @@ TEST(CApi, ATensorIsSeenWhereItLies) {
 
 // ---- Keys
 
-TEST(CApi, KeysHaveNamesAndSetsAreNumbers) {
+TEST(CApi, X27_KeysHaveNamesAndSetsAreNumbers) {
   std::uint64_t cpu = 0;
   std::uint64_t autograd = 0;
   std::uint64_t below = 0;
@@ -354,7 +354,7 @@ TEST(CApi, KeysHaveNamesAndSetsAreNumbers) {
   take_error();
 }
 
-TEST(CApi, ScopesOfKeysAreNestedAndUndone) {
+TEST(CApi, X27_ScopesOfKeysAreNestedAndUndone) {
   const LocalKeys before = local_keys();
   std::uint64_t tracer = 0;
   std::uint64_t autograd = 0;
@@ -373,7 +373,7 @@ TEST(CApi, ScopesOfKeysAreNestedAndUndone) {
 
 // ---- Operators and kernels
 
-TEST(CApi, AKernelPushesItsResultsAboveItsArguments) {
+TEST(CApi, D20_AKernelPushesItsResultsAboveItsArguments) {
   CLibrary library(OPYARD_DEFINE, "c_kernels");
   library.def("twice(int n) -> int");
   library.impl("twice", nullptr, twice);
@@ -390,6 +390,28 @@ TEST(CApi, AKernelPushesItsResultsAboveItsArguments) {
   ASSERT_EQ(opyard_call(find("c_kernels::swap"), stack), OPYARD_OK) << left();
   EXPECT_EQ(stack.text(0) + stack.text(1) + stack.text(2), "721") << "what lies below stands";
   EXPECT_EQ(opyard_stack_size(stack), 3u);
+}
+
+TEST(CApi, D21_AWrongArgumentIsNamedByItsOperatorAndItsName) {
+  CLibrary library(OPYARD_FRAGMENT, "c_kernels");
+  library.def("named(str label, int n) -> int");
+  library.impl("named", nullptr, [](auto*, auto*, auto, opyard_stack* stack) {
+    return opyard_push_int(stack, opyard_get(stack, 1).as.integer);
+  });
+  const opyard_operator* const op = find("c_kernels::named");
+  const CStack stack;
+  opyard_push_string(stack, "a", 1);
+  opyard_push_double(stack, 1.5);
+  EXPECT_EQ(opyard_call(op, stack), OPYARD_ERROR_BadArgument);
+  const std::string text = left();
+  EXPECT_EQ(text.find("BadArgument: c_kernels::named"), 0u) << text;
+  EXPECT_NE(text.find("argument 'n'"), std::string::npos) << text;
+  EXPECT_NE(text.find("int"), std::string::npos) << text;
+  opyard_push_int(stack, 1);
+  EXPECT_EQ(opyard_call(op, stack), OPYARD_ERROR_BadArgument);
+  EXPECT_EQ(left(),
+            "BadArgument: c_kernels::named(str label, int n) -> int takes 2 values from the "
+            "stack, which has 1");
 }
 
 TEST(CApi, AnOperatorTellsItsSchemaAndItsDefaults) {
@@ -419,7 +441,7 @@ TEST(CApi, AnOperatorTellsItsSchemaAndItsDefaults) {
             "the stack, which has 0");
 }
 
-TEST(CApi, ALayerInCHandsItsArgumentsOn) {
+TEST(CApi, X27_ALayerInCHandsItsArgumentsOn) {
   static std::uint64_t below;
   static int seen;
   seen = 0;

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "opyard/keys/alias.h"
+#include "opyard/keys/key_set_hash.h"
 #include "thrown_by.h"
 
 namespace opyard {
@@ -268,6 +270,32 @@ TEST(KeySet, A25_ASetPrintsItsKeysLowestFirst) {
   EXPECT_EQ(to_string(DispatchKeySet()), "DispatchKeySet()");
   EXPECT_EQ(to_string(DispatchKeySet{K::AutogradCPU, K::CPU}), "DispatchKeySet(CPU, AutogradCPU)");
   EXPECT_EQ(to_string(DispatchKeySet{K::Tracer}), "DispatchKeySet(Tracer)");
+}
+
+TEST(KeySet, TheEndNamesNoKeyAndPositionsOutsideAreRefused) {
+  const DispatchKeySet keys(DispatchKey::CPU);
+  EXPECT_EQ(*keys.end(), DispatchKey::Undefined);
+  DispatchKeySet::Iterator at = keys.begin();
+  EXPECT_EQ(*at, DispatchKey::CPU);
+  EXPECT_EQ(++at, keys.end());
+  EXPECT_EQ(thrown_by([&] { ++at; }).kind, ErrorKind::BadIndex);
+  for (const int layer : {-1, 49, 1000}) {
+    EXPECT_EQ(thrown_by([&] { DispatchKeySet::Iterator(keys.raw(), layer); }).kind,
+              ErrorKind::BadIndex);
+  }
+}
+
+TEST(KeySet, SetsAreKeysOfMapsOfTheStandardLibrary) {
+  std::unordered_set<DispatchKeySet> sets;
+  for (const DispatchKey key : all_dispatch_keys()) {
+    if (!is_alias(key)) sets.insert(DispatchKeySet(key));
+  }
+  const std::size_t count = sets.size();
+  EXPECT_TRUE(sets.contains(DispatchKeySet(DispatchKey::CPU)));
+  sets.insert(DispatchKeySet(DispatchKey::CPU));
+  EXPECT_EQ(sets.size(), count);
+  const std::hash<DispatchKeySet> hash;
+  EXPECT_NE(hash(DispatchKeySet(DispatchKey::CPU)), hash(DispatchKeySet(DispatchKey::CUDA)));
 }
 
 }  // namespace

@@ -214,7 +214,8 @@ TEST(Inspect, B46_AnOperatorSaysWhatItIsAsJson) {
       "\"\\\"a\\\\\\\"b\\\"\", \"keyword_only\": true}], \"results\": [{\"name\": \"\", \"type\": "
       "\"Tensor\", \"alias\": \"(a!)\"}]}");
   EXPECT_THROWN(inspect::metadata(named("t::told")), NotFound,
-                "Could not find schema for t::told. Is the library that defines it loaded?");
+                "Could not find schema for t::told. Is the library that defines it loaded? "
+                "load_library() loads one.");
 }
 
 // Objects that end after main: nothing that they undo has ended before them.

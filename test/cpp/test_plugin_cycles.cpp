@@ -192,7 +192,7 @@ TEST(PluginCycles, APluginThatDefinesWhatAnotherDefinesIsRefused) {
 
 // ---- What is left
 
-TEST(PluginSurvivors, NothingIsLeftWhereNobodyHoldsAnything) {
+TEST(PluginSurvivors, X30_NothingIsLeftWhereNobodyHoldsAnything) {
   load_library(file_of("b"));
   const UnloadReport report = unload_and_report(file_of("b"));
   EXPECT_TRUE(report.survivors.empty()) << to_string(report);
@@ -212,7 +212,7 @@ TEST(PluginSurvivors, WhatAnotherLibraryDefinesInItsNamespaceIsNotLeftOfIt) {
   EXPECT_EQ(handle.call(4), 4);
 }
 
-TEST(PluginSurvivors, AKernelOfAnotherLibraryWaitsForADefinition) {
+TEST(PluginSurvivors, X30_AKernelOfAnotherLibraryWaitsForADefinition) {
   load_library(file_of("b"));
   const Registration kernel =
       implement("plugin_b::twice", DispatchKey::CUDA,
@@ -229,7 +229,7 @@ TEST(PluginSurvivors, AKernelOfAnotherLibraryWaitsForADefinition) {
                 "registered at other.cpp:12, waits for a definition");
 }
 
-TEST(PluginSurvivors, AHandleIsNamed) {
+TEST(PluginSurvivors, X30_AHandleIsNamed) {
   load_library(file_of("both"));
   const auto handle = require_operator("plugin_both::thrice").typed<std::int64_t(std::int64_t)>();
   const UnloadReport report = unload_and_report(file_of("both"));
@@ -239,7 +239,7 @@ TEST(PluginSurvivors, AHandleIsNamed) {
   EXPECT_EQ(thrown_by([&] { handle(1); }).kind, ErrorKind::OperatorGone);
 }
 
-TEST(PluginSurvivors, ACallUnderWayIsNamedByItsKernel) {
+TEST(PluginSurvivors, X30_ACallUnderWayIsNamedByItsKernel) {
   // plugin_c::tenfold is called while the plugin is unloaded, by an argument that waits: a layer
   // below which the kernel runs.
   load_library(file_of("c"));

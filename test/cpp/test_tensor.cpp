@@ -85,7 +85,8 @@ TEST(Tensor, DataIsReachedOnlyUnderItsOwnType) {
   EXPECT_THROWN(
       tensor.data<double>(), BadArgument,
       "the elements of float32[2, 3] were asked for as float64; its dtype is float32, and "
-      "data is never converted in place");
+      "data is never converted in place: give x.to(float64), or take every dtype by "
+      "dispatch_dtypes()");
   EXPECT_EQ(thrown_by([&] { tensor.mutable_data<std::int32_t>(); }).kind, ErrorKind::BadArgument);
 }
 

@@ -863,3 +863,14 @@ def test_a_plugin_whose_calls_succeeded_is_loaded_whatever_happens_to_its_files(
     """)  # fmt: skip
     assert load_plugins(ns) == [ns]
     assert ops(ns).s(0.0) == 1.0 and ops(ns).f(x) == "of the plugin"
+
+
+def test_listing_and_overriding_what_there_is_goes_on_without_a_package_that_fails(
+    installed, ns, library, x
+):
+    library.define("g(Tensor x) -> Tensor")
+    installed("raise OSError('no such device')")
+    with pytest.warns(RuntimeWarning, match=rf"operators of {ns} cannot be loaded.*no such device"):
+        assert "g" in dir(ops(ns))
+    with pytest.warns(RuntimeWarning), opyard.library.override(f"{ns}::*", "CPU", lambda x: x):
+        assert ops(ns).g(x) is x

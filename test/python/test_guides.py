@@ -41,8 +41,6 @@ def test_the_programs_of_a_guide_work(guide, tmp_path):
             check=True,
         )
     in_cpp = "\n".join(blocks(text, "cpp"))
-    if "#include" not in in_cpp:
-        in_cpp = ""  # parts of programs, which do not compile alone
     if namespaces := set(re.findall(r"^OPYARD_LIBRARY\((\w+)", in_cpp, re.MULTILINE)):
         compiler = shutil.which("c++")
         if compiler is None:
@@ -65,6 +63,20 @@ def test_the_programs_of_a_guide_work(guide, tmp_path):
             cwd=tmp_path,
             check=True,
         )
+    elif in_cpp:  # a program of its own; examples/ and test/embed run such
+        compiler = shutil.which("c++")
+        if compiler is None:
+            pytest.skip("there is no C++ compiler here")
+        assert "int main(" in in_cpp
+        (tmp_path / "main.cpp").write_text(in_cpp, "utf-8")
+        subprocess.run(
+            [compiler, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+            + [f"-I{folder}" for folder in _build_info.include_dirs]
+            + [f"-I{folder}" for folder in GUIDES.parents[1].glob("*/include")]
+            + ["main.cpp"],
+            cwd=tmp_path,
+            check=True,
+        )
     program = tmp_path / "program.py"
     program.write_text("\n".join(blocks(text, "python")), "utf-8")
     done = subprocess.run(
@@ -77,3 +89,15 @@ def test_the_programs_of_a_guide_work(guide, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+def test_the_page_of_operators_is_as_the_tool_writes_it():
+    tool = GUIDES.parents[1] / "tools" / "operators_page.py"
+    done = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, "run tools/python tools/operators_page.py\n" + done.stderr
+
+
+def test_the_order_for_readers_names_every_guide():
+    text = (GUIDES.parent / "README.md").read_text("utf-8")
+    order = text[text.index("| you want to") : text.index("What each page has")]
+    assert set(re.findall(r"\(guides/(\w+)\.md\)", order)) == {g.stem for g in GUIDES.glob("*.md")}

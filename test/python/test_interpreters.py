@@ -4,6 +4,11 @@ Each test is a program in a process of its own. Suspect runtime/gil.cpp, runtime
 dispatcher/src/registry/interpreter_tables.cpp.
 """
 
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from conftest import plugin_path
 from interpreters import CAN_ISOLATE, KINDS
@@ -477,3 +482,29 @@ opyard.dispatch.check_invariants()
     )
     assert ended.stderr == ""
     assert ended.code == 0
+
+
+ANOTHER_DEFINITION = """
+import sys
+sys.path.insert(0, {folder!r})
+import interpreters
+import opyard
+lib = opyard.library.Library("named", "DEF")
+lib.define("f(Tensor x) -> Tensor")
+try:
+    interpreters.Interpreter("legacy").run(
+        "from opyard.library import Library\\n"
+        "Library('named', 'FRAGMENT').define('f(Tensor x, int n) -> Tensor')")
+except Exception as error:
+    print(interpreters.name(0) in str(error), interpreters.name(1) in str(error))
+"""
+
+
+def test_errors_name_the_cpython_that_runs_not_that_of_the_build():
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    other = shutil.which(f"python{version}", path="/usr/bin")
+    if other is None:
+        pytest.skip("there is one CPython of this version here")
+    program = ANOTHER_DEFINITION.format(folder=str(Path(__file__).parent))
+    done = subprocess.run([other, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "True True\n", done.stderr

@@ -95,7 +95,7 @@ def test_B2_a_second_definer_of_a_namespace(ns):
     first = Library(ns, "DEF")
     place = here(-1)
     text = message_of(RuntimeError, Library, ns, "DEF")
-    assert text.startswith(f"Only one OPYARD_LIBRARY block can define the namespace {ns}; ")
+    assert text.startswith(f'Only one library of kind "DEF" can define the namespace {ns}; ')
     assert f"Previous registration was registered at {place};" in text
     first._destroy()
     Library(ns, "DEF")._destroy()
@@ -255,15 +255,36 @@ def test_F2_a_second_python_kernel_of_another_library_goes_on_top(library, ns, x
     ]
     assert f"{caught[0].filename}:{caught[0].lineno}" == second_place
     assert foo(x) == "second"
-    # An operator and key are warned of once; warnings are errors here.
     third = Library(ns, "IMPL", "CPU")
-    third.impl("foo", lambda x: "third")
+    with pytest.warns(UserWarning, match=f"previous kernel: registered at {second_place}"):
+        third.impl("foo", lambda x: "third")
     assert foo(x) == "third"
     assert dump(foo).count("CPU: ") == 1 and dump(foo).count("CPU (inactive): ") == 2
     second._destroy()
     assert foo(x) == "third"
     third._destroy()
     assert foo(x) == "first"
+
+
+def test_F2_an_exclusive_kernel_covers_none_of_another_library(library, ns, x):
+    library.define("foo(Tensor x) -> str")
+    library.impl("foo", lambda x: "first", "CPU")
+    place = here(-1)
+    foo = getattr(opyard.ops, ns).foo
+    second = Library(ns, "IMPL")
+    text = message_of(RuntimeError, second.impl, "foo", lambda x: "second", "CPU", exclusive=True)
+    assert text == (
+        f"{ns}::foo has a kernel at CPU of another library, registered at {place}, and "
+        "exclusive=True covers none; take that one back, or use override() to go on top of it"
+    )
+    assert foo(x) == "first" and second.kernels == []
+    library.impl("foo", lambda x: "again", "CPU", exclusive=True)  # its own
+    second.impl("foo", lambda x: "second", "AutogradCPU", exclusive=True)
+    assert foo(x) == "second"
+    text = message_of(
+        TypeError, second.impl, "foo", print, "CPU", exclusive=True, allow_override=True
+    )
+    assert text == "impl: exclusive=True and allow_override=True exclude each other"
 
 
 @pytest.mark.parametrize("how", ["name", "full name", "overload"])
@@ -283,7 +304,6 @@ def test_F2_with_allow_override_there_is_no_warning(foo, ns, x):
     third = Library(ns, "IMPL", "CPU")
     third.impl("foo", lambda x: "third", allow_override=True)
     assert foo(x) == "third"
-    # Nobody was warned yet.
     with pytest.warns(UserWarning, match=OVERRIDING):
         Library(ns, "IMPL", "CPU").impl("foo", lambda x: "fourth")
     second._destroy()

@@ -32,14 +32,14 @@ PUBLIC = {
         DispatchTrace ExcludeDispatchKeyGuard Explanation ForceDispatchKeyGuard
         HigherOrderOperator History IncludeDispatchKeyGuard LayerGap ModeKey
         PreserveDispatchKeyGuard PythonDispatcher RegistrationHandle RegistryEvent
-        SetExcludeDispatchKeyGuard TableChange WhatIf check_invariants computed_kernel
-        dangling disable_current_modes disabled_dispatch dump dump_table
-        enable_python_dispatcher explain get_current_dispatch_mode
+        SetExcludeDispatchKeyGuard TableChange WhatIf alias_analysis check_invariants
+        check_writes computed_kernel dangling disable_current_modes disabled_dispatch dump
+        dump_table enable_python_dispatcher explain get_current_dispatch_mode
         get_current_dispatch_mode_stack get_mode has_computed_kernel has_fallback has_kernel
         has_kernel_for_any history is_fallthrough keys_of len_dispatch_mode_stack metadata
-        no_dispatch no_python_dispatcher on_registration pop_mode pop_mode_temporarily
-        push_mode register_backend register_layer rename_backend resolve_key
-        set_dispatch_log set_report_error_callback skip tls_is_dispatch_key_excluded
+        no_dispatch no_python_dispatcher on_registration operators_at pop_mode
+        pop_mode_temporarily provenance push_mode register_backend register_layer rename_backend
+        resolve_key set_dispatch_log set_report_error_callback skip tls_is_dispatch_key_excluded
         tls_is_dispatch_key_included tls_local_exclude_set tls_local_include_set
         tls_set_dispatch_key_excluded tls_set_dispatch_key_included what_if would_dispatch
     """,

@@ -140,7 +140,7 @@ def test_a_plugin_that_cannot_be_registered_leaves_nothing_behind(throwing_plugi
     opyard.library.Library("test_throwing", "DEF")._destroy()
 
 
-def test_unloading_takes_back_and_loading_brings_again(run_program):
+def test_X30_unloading_takes_back_and_loading_brings_again(run_program):
     done = run_program(
         """
         import sys
@@ -261,7 +261,7 @@ def test_a_loaded_plugin_is_an_object_that_unloads(run_program):
     ]
 
 
-def test_what_is_left_of_a_plugin_is_reported_as_data_and_in_words(run_program):
+def test_X30_what_is_left_of_a_plugin_is_reported_as_data_and_in_words(run_program):
     path = plugin_path("opyard_test_plugin")
     done = run_program(
         """

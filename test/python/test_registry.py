@@ -150,11 +150,12 @@ def test_B43_a_computed_kernel_runs_whatever_backend_the_call_has(
     assert capfd.readouterr().err.count("key=[CPU]") == 2 * traced
 
 
-def test_B43_a_computed_kernel_follows_registrations(define, library, ns, x):
+def test_B43_a_computed_kernel_is_that_of_its_time(define, library, ns, x):
     packet = define("f(Tensor x) -> int", CPU=lambda x: 1)
     kernel = computed_kernel(packet, "CPU")
     with opyard.library.override(packet, "CPU", lambda x: 2):
-        assert kernel(x) == kernel.call_boxed(DispatchKeySet("CPU"), x) == 2
+        assert packet(x) == 2
+        assert kernel(x) == kernel.call_boxed(DispatchKeySet("CPU"), x) == 1
     assert kernel(x) == 1
     assert message_of(LookupError, computed_kernel, packet, "CUDA") == (
         f"{ns}::f has no kernel at CUDA"
@@ -508,3 +509,42 @@ def test_B19_who_lacks_a_fake_kernel_is_told_where_it_is(library, ns):
         text = message_of(NotImplementedError, space.c)
     assert "Python module demo.other, which has to be imported first." in text
     message_of(TypeError, library.set_python_module, 3)
+
+
+def test_a_computed_kernel_stays_the_one_that_it_was(define, ns, x):
+    f = define("f(Tensor x) -> Tensor", CompositeExplicitAutograd=lambda x: x * 2).default
+    original = computed_kernel(f, "CPU")
+    with opyard.library.override(f, "CPU", lambda x: original(x) + 1):
+        covered = computed_kernel(f, "CPU")
+        assert f(x).tolist() == covered(x).tolist() == (x * 2 + 1).tolist()
+        with opyard.library.override(f, "CPU", lambda x: x):
+            assert original(x).tolist() == (x * 2).tolist()
+            assert covered.call_boxed(DispatchKeySet("CPU"), x).tolist() == (x * 2 + 1).tolist()
+    with pytest.raises(RuntimeError) as gone:
+        covered(x)
+    assert str(gone.value) == (
+        f"{f.name()}: the kernel at CPU that was asked for is unregistered by now; ask for the one "
+        "that serves the key now"
+    )
+    assert original(x).tolist() == (x * 2).tolist()
+
+
+def test_a_computed_kernel_of_a_fallback_and_of_what_is_built_in(define, x):
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x * 2).default
+    passes = computed_kernel(f, "AutogradCPU")
+    assert passes.call_boxed(DispatchKeySet(["CPU", "AutogradCPU"]), x).tolist() == (x * 2).tolist()
+    with opyard.library.Library("_", "IMPL", "OnTop1") as library:
+        library.fallback(lambda op, x: "fallback" and x)
+        fallback = computed_kernel(f, "OnTop1")
+        assert fallback.call_boxed(DispatchKeySet(["OnTop1", "CPU"]), x) is x
+
+
+def test_the_tables_of_one_operator_are_checked(define):
+    from opyard.dispatch import check_invariants
+
+    f = define("f(Tensor x) -> Tensor", CPU=lambda x: x)
+    check_invariants(f)
+    check_invariants(f.qualified_name)
+    check_invariants()
+    with pytest.raises(LookupError, match="operator nowhere::f does not exist"):
+        check_invariants("nowhere::f")

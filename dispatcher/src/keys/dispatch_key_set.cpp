@@ -4,10 +4,16 @@
 namespace opyard {
 
 DispatchKeySet::Iterator::Iterator(std::uint64_t bits, int layer) : bits_(bits), layer_(layer) {
+  if (layer < 0 || layer > kLayerCount) {
+    fail(ErrorKind::BadIndex, "a dispatch key set has the layers 0 to " +
+                                  std::to_string(kLayerCount - 1) + ", not " +
+                                  std::to_string(layer));
+  }
   settle();
 }
 
 DispatchKey DispatchKeySet::Iterator::operator*() const noexcept {
+  if (layer_ >= kLayerCount) return DispatchKey::Undefined;  // the end names no key
   return instance_of(DispatchKey(1 + layer_), Backend(backend_));
 }
 

@@ -100,9 +100,9 @@ struct Entry {
   bool ending = false;  // the definition is being taken back
   Operator* op = nullptr;
   std::vector<std::unique_ptr<Operator>> former;  // live one included
-  std::vector<DispatchKey> warned;                // where an override has been warned of
-  CountedPtr<MissingKernelReporter> reporter;     // who is told where a call finds no kernel
-  std::unique_ptr<Recording> recording;           // derivatives; of each operator once armed
+  std::vector<DispatchKey> warned;  // each once for each depth of its stack that was warned of
+  CountedPtr<MissingKernelReporter> reporter;  // who is told where a call finds no kernel
+  std::unique_ptr<Recording> recording;        // derivatives; of each operator once armed
 
   bool has_kernel(CallingInterpreter caller) const;
   bool exists() const { return definition.has_value() || !kernels.empty(); }

@@ -167,16 +167,32 @@ std::string dump_table(const OperatorName& name, const Interpreter* interpreter)
   return entry == nullptr ? "" : opyard::dump_table(*entry, state().common, caller);
 }
 
+namespace {
+
+// With the lock held.
+void require_agreement(const Entry& entry) {
+  const std::string drift = entry.find_drift(state().common);
+  if (drift.empty()) return;
+  const CallingInterpreter here = state().common.here();
+  fail(ErrorKind::Internal,
+       fmt::format("{}\nCanonical state\n{}Computed table:\n{}", drift, opyard::dump(entry, here),
+                   opyard::dump_table(entry, state().common, here)));
+}
+
+}  // namespace
+
 void check_invariants() {
   const std::lock_guard lock(state().mutex);
-  for (const auto& [name, entry] : state().entries) {
-    const std::string drift = entry->find_drift(state().common);
-    if (drift.empty()) continue;
-    const CallingInterpreter here = state().common.here();
-    fail(ErrorKind::Internal,
-         fmt::format("{}\nCanonical state\n{}Computed table:\n{}", drift,
-                     opyard::dump(*entry, here), opyard::dump_table(*entry, state().common, here)));
+  for (const auto& [name, entry] : state().entries) require_agreement(*entry);
+}
+
+void check_invariants(const OperatorName& name) {
+  const std::lock_guard lock(state().mutex);
+  const Entry* const entry = state().find(name);
+  if (entry == nullptr || !entry->exists()) {
+    fail(ErrorKind::NotFound, fmt::format("operator {} does not exist", to_string(name)));
   }
+  require_agreement(*entry);
 }
 
 Resolution resolve(const Operator& op, DispatchKey key) {

@@ -57,12 +57,13 @@ const Operator& Registry::require(const OperatorName& name) const {
     if (entry != nullptr && entry->op != nullptr) return *entry->op;
     has_kernels = entry != nullptr && entry->exists();
   }
-  fail(ErrorKind::NotFound,
-       fmt::format("Could not find schema for {}.{}{}", to_string(name),
-                   has_kernels ? " Kernels are registered for it, but no definition; is a def() "
-                                 "missing, or the library that has it?"
-                               : " Is the library that defines it loaded?",
-                   has_kernels ? "" : where_it_is(name)));
+  fail(
+      ErrorKind::NotFound,
+      fmt::format("Could not find schema for {}.{}{}", to_string(name),
+                  has_kernels ? " Kernels are registered for it, but no definition; is a def() "
+                                "missing, or the library that has it?"
+                              : " Is the library that defines it loaded? load_library() loads one.",
+                  has_kernels ? "" : where_it_is(name)));
 }
 
 const Operator& Registry::require(std::string_view name) const {

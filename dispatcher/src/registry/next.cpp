@@ -7,6 +7,8 @@
 // that it reads from a slot.
 #include "opyard/registry/next.h"
 
+#include <fmt/format.h>
+
 #include "opyard/registry/registry.h"
 #include "registry/built_in_records.h"
 #include "registry/entry.h"
@@ -53,7 +55,52 @@ const Record& find_below(const Operator& op, KernelPlace place, DispatchKey key)
   return *answer.record;
 }
 
+const Record* find_at(const KernelStacks& kernels, KernelPlace place) {
+  for (const RegisteredKernel& kernel : kernels.at(place.key)) {
+    if (kernel.record->order == place.order) return kernel.record.get();
+  }
+  return nullptr;
+}
+
+// The kernel of this place, or null once it is unregistered. Where it serves the key of the call
+// anyway, what the slot has, which may watch calls. Inside a CallDepth.
+const Record* find_registered(const Operator& op, KernelPlace place, DispatchKeySet keys) {
+  const RegistryAccess::State& state = RegistryAccess::state();
+  const std::lock_guard lock(state.mutex);
+  const Entry* entry = state.find(op);
+  if (entry == nullptr) return &gone_record();
+  const Record* own = find_at(entry->kernels, place);
+  if (own == nullptr) own = find_at(state.common.fallbacks, place);
+  const DispatchKey key = key_of_slot(runtime_index(keys));
+  const bool serves = own == entry->resolve(key, state.common, state.common.here()).record;
+  return own != nullptr && serves ? &op.record(keys) : own;
+}
+
 }  // namespace
+
+std::optional<KernelPlace> serving_place(const Operator& op, DispatchKey key) {
+  const RegistryAccess::State& state = RegistryAccess::state();
+  const std::lock_guard lock(state.mutex);
+  const Entry* entry = state.find(op);
+  if (entry == nullptr) return std::nullopt;
+  const Record& record = *entry->resolve(key, state.common, state.common.here()).record;
+  if (record.order == 0) return std::nullopt;
+  return place_of(record);
+}
+
+void call_pinned(const Operator& op, KernelPlace place, DispatchKeySet keys, Stack& stack) {
+  detail::enter_thread();
+  const detail::CallDepth depth;
+  const Record* const record = find_registered(op, place, keys);
+  if (record == nullptr) {
+    stack.drop(op.schema().arguments.size());
+    fail(ErrorKind::OperatorGone,
+         fmt::format("{}: the kernel at {} that was asked for is unregistered by now; ask for the "
+                     "one that serves the key now",
+                     to_string(op.name()), to_string(place.key)));
+  }
+  op.run_boxed(*record, keys, stack);
+}
 
 const Record& next_record(const Operator& op, KernelPlace place, DispatchKeySet& keys) {
   const DispatchKey key = key_of_slot(runtime_index(keys));

@@ -345,9 +345,11 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
     const auto below = std::find_if(stack.rbegin(), stack.rend(), [&](const auto& kernel) {
       return meet(*kernel.record, *record);
     });
-    const bool was_warned =
-        std::find(entry->warned.begin(), entry->warned.end(), key) != entry->warned.end();
-    if (below != stack.rend() && !in_place && !is_own(*below) && !override && !was_warned) {
+    // Once for each depth of the stack: a third library is told, too, and one that comes and goes
+    // is not told again.
+    const auto was_told = std::size_t(std::count(entry->warned.begin(), entry->warned.end(), key));
+    if (below != stack.rend() && !in_place && !is_own(*below) && !override &&
+        stack.size() > was_told) {
       warning = describe_override(*entry, key, *below->record, *record);
     }
     if (entry->op != nullptr && record->interpreter != nullptr && state_->common.several()) {
@@ -454,10 +456,11 @@ Registration Registry::claim_namespace(std::string name_space, std::string prove
       if (both_may || has_ended(former.interpreter)) continue;
       fail(ErrorKind::BadRegistration,
            fmt::format(
-               "Only one OPYARD_LIBRARY block can define the namespace {}; put all definitions "
-               "into one block, or use OPYARD_LIBRARY_FRAGMENT for the others. Previous "
-               "registration was {}; latest registration was {}",
-               claimed, former.provenance, provenance));
+               "Only one {} can define the namespace {}; put all definitions into one block, or "
+               "use {} for the others. Previous registration was {}; latest registration was {}",
+               interpreter != nullptr ? "library of kind \"DEF\"" : "OPYARD_LIBRARY block", claimed,
+               interpreter != nullptr ? "Library(ns, \"FRAGMENT\")" : "OPYARD_LIBRARY_FRAGMENT",
+               former.provenance, provenance));
     }
     claims.reserve(claims.size() + 1);
     id = state_->add_target(State::Target(&claimed));

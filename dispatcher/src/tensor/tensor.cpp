@@ -173,8 +173,8 @@ void Tensor::refuse_strided() const {
 void Tensor::refuse_dtype(DType wanted) const {
   fail(ErrorKind::BadArgument,
        fmt::format("the elements of {} were asked for as {}; its dtype is {}, and data is never "
-                   "converted in place",
-                   describe(*this), name_of(wanted), name_of(dtype())));
+                   "converted in place: give x.to({}), or take every dtype by dispatch_dtypes()",
+                   describe(*this), name_of(wanted), name_of(dtype()), name_of(wanted)));
 }
 
 std::string describe(const Tensor& tensor) {

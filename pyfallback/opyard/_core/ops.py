@@ -257,7 +257,18 @@ class _OpNamespace(_C.NameSpace):
         if self.__name__ in ("aten", "prim"):
             load_aten()
         else:
-            hooks["load_packages_for"](self.__name__)
+            try:
+                hooks["load_packages_for"](self.__name__)
+            except ImportError as error:
+                # Whoever completes a name, or lists what there is, wants the others.
+                import warnings
+
+                warnings.warn(
+                    f"a package with operators of {self.__name__} cannot be loaded, so they are "
+                    f"not listed: {error}",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
         prefix = f"{self.__name__}::"
         names = {
             name[len(prefix) :].partition(".")[0]

@@ -84,6 +84,50 @@ def metadata(op: object) -> dict[str, Any]:
     return json.loads(_bind.metadata(_name_of(op)))
 
 
+def provenance(op: object, key: "str | int | None" = None) -> str:
+    """Where an operator was defined, "registered at demo.py:12"; with a key, where the kernel was
+    registered that is at exactly this key now, which may be an alias.
+
+    Raises LookupError for an operator that is not defined or has no kernel there.
+    """
+    from .. import _bind
+
+    name = _name_of(op)
+    asked = "debug" if key is None else key_of(key).name
+    for line in _bind.dump(name).splitlines():
+        what, _, rest = line.partition(": ")
+        if what.removesuffix("[alias]") == asked:
+            return rest.partition(" :: ")[0]
+    raise LookupError(
+        f"no operator {name} is defined" if key is None else f"{name} has no kernel at {asked}"
+    )
+
+
+def alias_analysis(op: object) -> str:
+    """How the aliases of an operator are known: "FROM_SCHEMA" as its schema says, "CONSERVATIVE" if
+    it may write to everything, "PURE_FUNCTION" if it does nothing but give results.
+
+    Raises LookupError for an operator that is not defined.
+    """
+    from .. import _bind
+
+    name = _name_of(op)
+    for line in _bind.dump(name).splitlines():
+        if line.startswith("alias analysis kind: "):
+            return line.split()[3]
+    raise LookupError(f"no operator {name} is defined")
+
+
+def operators_at(key: "str | int") -> list[str]:
+    """The names of the operators that have a kernel at exactly this key, which may be an alias, in
+    order. Fallbacks, which serve every operator, do not count.
+    """
+    from .. import _bind
+
+    number = int(key_of(key))
+    return [name for name in _bind.operator_names() if _bind.has_kernel_at(name, number)]
+
+
 def dangling() -> list[str]:
     """What dump() gives for each operator that has kernels and no definition."""
     from .. import _bind
@@ -92,19 +136,27 @@ def dangling() -> list[str]:
 
 
 class ComputedKernel:
-    """The kernel at one key of an operator, to be called there whatever keys arguments carry.
+    """The kernel of an operator that served a key when this was made, to be called there whatever
+    keys arguments carry, and whatever was registered on top of it since.
 
-    It looks the kernel up at each call, so it follows registrations. Calls raise RuntimeError
-    if the definition was taken back. Made by computed_kernel().
+    Calls raise RuntimeError when the kernel, or the definition, is unregistered. A library that
+    replaces its own kernel replaces this one. Made by computed_kernel().
     """
 
     def __init__(self, op: "_C.OpOverload", key: DispatchKey) -> None:
         self.op = op
         self.key = key
+        # None for what is built in, which nobody unregisters: what is at the key is called.
+        self._place = op._place_at(key)
+
+    def _call(self, keyset: Any, args: tuple, kwargs: dict) -> Any:
+        if self._place is None:
+            return self.op._call_at(self.key, keyset, *args, **kwargs)
+        return self.op._call_pinned(self._place, self.key, keyset, *args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the kernel; it gets the key set of the call from this key down."""
-        return self.op._call_at(self.key, None, *args, **kwargs)
+        return self._call(None, args, kwargs)
 
     def call_boxed(self, keyset: "_C.DispatchKeySet", /, *args: Any, **kwargs: Any) -> Any:
         """Calls the kernel; it gets this key and what the given set has below it."""
@@ -112,14 +164,15 @@ class ComputedKernel:
             raise TypeError(
                 f"call_boxed() takes a DispatchKeySet first, not {type(keyset).__name__}"
             )
-        return self.op._call_at(self.key, keyset, *args, **kwargs)
+        return self._call(keyset, args, kwargs)
 
     def __repr__(self) -> str:
         return f"<ComputedKernel of {self.op.name()} at {self.key}>"
 
 
 def computed_kernel(op: object, key: "str | int") -> ComputedKernel:
-    """The kernel that a call of the operator finds at this key.
+    """The kernel that a call of the operator finds at this key now. It stays the same one, so an
+    override may keep the kernel that it covers and call it.
 
     Raises LookupError if the operator is not defined or has no kernel there, ValueError as
     has_computed_kernel().

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _C
+from .._core.queries import provenance
 from .._tensor.symbolic import SymInt
 from .library import _outer_frame
 
@@ -139,17 +140,6 @@ def with_context(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     return fake_kernel
 
 
-def _provenance(name: str, of: str = "debug") -> str:
-    """Where an operator was defined, or the kernel registered that serves the key `of` now."""
-    from .. import _bind
-
-    for line in _bind.dump(name).splitlines():
-        what, _, rest = line.partition(": ")
-        if what.removesuffix("[alias]") == of:
-            return rest.partition(" :: ")[0]
-    return "defined nowhere"
-
-
 def _check_module(name: str, module: str) -> None:
     from .. import _bind
 
@@ -157,7 +147,7 @@ def _check_module(name: str, module: str) -> None:
     if said and said != module:
         raise RuntimeError(
             f"register_fake: the fake kernel of {name} is in the Python module {module}, but the "
-            f"operator ({_provenance(name)}) says with set_python_module() that it is in {said}; "
+            f"operator ({provenance(name)}) says with set_python_module() that it is in {said}; "
             "register it there, or say the other module there"
         )
 
@@ -169,12 +159,12 @@ def _check_free(name: str) -> None:
     if _bind.has_kernel_at(name, int(DispatchKey.Meta)):
         raise RuntimeError(
             f"register_fake: {name} already has a Meta implementation, "
-            f"{_provenance(name, 'Meta')}; allow_override=True puts the fake kernel on top of it"
+            f"{provenance(name, 'Meta')}; allow_override=True puts the fake kernel on top of it"
         )
     if _bind.has_kernel_at(name, int(DispatchKey.CompositeImplicitAutograd)):
         raise RuntimeError(
             f"register_fake: {name} has a kernel at CompositeImplicitAutograd, "
-            f"{_provenance(name, 'CompositeImplicitAutograd')}, which serves meta tensors by the "
+            f"{provenance(name, 'CompositeImplicitAutograd')}, which serves meta tensors by the "
             "operators that it is made of; allow_override=True puts a fake kernel on top of it"
         )
 

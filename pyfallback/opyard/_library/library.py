@@ -85,6 +85,17 @@ def _refuse_meta_kernel(name: str) -> None:
         )
 
 
+def _refuse_to_cover(name: str, key: str) -> None:
+    """Raises where an operator has a kernel at exactly this key."""
+    from .._core.queries import has_kernel, provenance
+
+    if has_kernel(name, key):
+        raise RuntimeError(
+            f"{name} has a kernel at {key} of another library, {provenance(name, key)}, and "
+            "exclusive=True covers none; take that one back, or use override() to go on top of it"
+        )
+
+
 def _name_in(ns: str, schema: str) -> str:
     """The full name of the operator that a schema defines; of what does not parse, any."""
     name = schema.partition("(")[0].strip()
@@ -292,6 +303,7 @@ class Library:
         with_keyset: bool = False,
         with_next: bool = False,
         allow_override: bool = False,
+        exclusive: bool = False,
     ) -> None:
         """Registers a kernel for an operator at a key, or fallthrough_kernel.
 
@@ -301,13 +313,16 @@ class Library:
         before its arguments that calls the kernel which it covers; see override. A second kernel
         of this library for the same operator and key replaces the first. One that covers another
         library's kernel goes on top of it, and the kernel below is back when this one is taken
-        back. The first such kernel of an operator and key gives a UserWarning, which names both;
-        `allow_override` says that it is meant, and gives none, like override().
+        back. Such a kernel gives a UserWarning, which names both, unless as many have covered each
+        other there before; `allow_override` says that it is meant, and gives none, like
+        override(); with `exclusive` it is refused.
 
         Raises TypeError if `fn` is not callable, RuntimeError for what cannot be registered, and
         for a kernel at Meta of an operator with one at CompositeImplicitAutograd, unless
-        `allow_override`.
+        `allow_override`; and with `exclusive` where another library has a kernel there.
         """
+        if exclusive and allow_override:
+            raise TypeError("impl: exclusive=True and allow_override=True exclude each other")
         function = _function(fn)
         if isinstance(op_name, _C.OpOverload):
             op_name = op_name.name()
@@ -321,6 +336,8 @@ class Library:
         name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
         if key == "Meta" and not allow_override:
             _refuse_meta_kernel(name)
+        if exclusive and (name, key) not in self._implemented:
+            _refuse_to_cover(name, key)
         wants = _wants(with_keyset, with_next)
         target = self._target()
         if target is not self._library and (name, key) in self._implemented:

@@ -4,19 +4,18 @@
 touched. Tensors that share memory share it in the copies as well, and one that comes twice comes
 twice.
 
-[Memory] Two tensors alias where the bytes that they span overlap, so views of one tensor that lie
-side by side do not, and arrays of others that lie in one block do. A tensor without elements
-aliases what it is, and nothing else.
+What counts as a write or an alias is in _library/declared.py.
 """
 
 import copy
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _C
 from .._C import OpOverload, Tensor, from_numpy
 from .._core import ops as _ops
+from .declared import Watch, by_name, outputs_of, span_of, tensors_in
 
 _LATER = ("test_aot_dispatch_dynamic",)
 
@@ -26,18 +25,6 @@ class OpCheckError(Exception):
 
 
 # Arguments -----------------------------------------------------------------------------------
-
-
-def _tensors(value: Any, place: str = "") -> "Iterator[tuple[str, Tensor]]":
-    """The tensors in a value, each with where it is: "", "[0]", "['a']"."""
-    if isinstance(value, Tensor):
-        yield place, value
-    elif isinstance(value, (list, tuple)):
-        for number, item in enumerate(value):
-            yield from _tensors(item, f"{place}[{number}]")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _tensors(item, f"{place}[{key!r}]")
 
 
 def _rebuilt(value: Any, replaced: "Mapping[int, Tensor]") -> Any:
@@ -56,36 +43,9 @@ def _tuple_of(kind: type, items: list) -> Any:
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
-_Span = tuple[int, int]
-
-
-def _span(tensor: Tensor) -> "_Span | None":
-    """The addresses of the first byte and behind the last; None without memory. See [Memory]."""
-    if tensor.numel() == 0 or tensor.data_ptr() == 0:
-        return None
-    steps = zip(tensor.shape, tensor.strides, strict=True)
-    last = sum((size - 1) * stride for size, stride in steps)
-    begin = tensor.data_ptr()
-    return begin, begin + (last + 1) * tensor.element_size()
-
-
-def _overlap(one: Tensor, other: Tensor) -> bool:
-    if one is other:
-        return True
-    first, second = _span(one), _span(other)
-    return (
-        first is not None and second is not None and first[0] < second[1] and second[0] < first[1]
-    )
-
-
-def _bytes(tensor: Tensor) -> bytes:
-    """The elements, row by row."""
-    return bytes(memoryview(tensor._bytes())) if _span(tensor) is not None else b""
-
-
 def _view(buffer: bytearray, offset: int, like: Tensor) -> Tensor:
     """A tensor on a part of a buffer, laid out as another one."""
-    begin, end = _span(like)
+    begin, end = span_of(like)
     part = from_numpy(memoryview(buffer)[offset : offset + end - begin])
     flat = part._typed(like.dtype, ((end - begin) // like.element_size(),))
     return _ops.ops.aten.as_strided(flat, list(like.shape), list(like.strides), 0)
@@ -97,7 +57,7 @@ def _copies(tensors: "list[Tensor]") -> "dict[int, Tensor]":
     spans = sorted(
         (span, id(t), t)
         for t in {id(t): t for t in tensors}.values()
-        if (span := _span(t)) is not None
+        if (span := span_of(t)) is not None
     )
     groups: list[list[tuple]] = []
     end = 0
@@ -144,26 +104,10 @@ class _Call:
         types = [*named.values(), *[None] * len(args)]  # None for those of `...`
         self.args = tuple(map(_as_tensors, args, types))
         self.kwargs = {name: _as_tensors(value, named.get(name)) for name, value in kwargs.items()}
-        self.originals = [t for _, t in _tensors([self.args, self.kwargs])]
+        self.originals = [t for _, t in tensors_in([self.args, self.kwargs])]
 
     def made_of(self, replaced: "Mapping[int, Tensor]") -> "tuple[tuple, dict]":
         return _rebuilt(self.args, replaced), _rebuilt(self.kwargs, replaced)
-
-    def by_name(self, args: tuple, kwargs: dict) -> "list[tuple[Any, str, Tensor]]":
-        """Each tensor with the argument of the schema that it is of, and its place in words."""
-        arguments = list(self.schema.arguments)
-        named = {argument.name: argument for argument in arguments}
-        given = [*zip(arguments, args, strict=False), *((named[k], v) for k, v in kwargs.items())]
-        return [
-            (argument, argument.name + place, tensor)
-            for argument, value in given
-            for place, tensor in _tensors(value)
-        ]
-
-    def outputs(self, result: Any) -> tuple:
-        """What was returned, one item for each result of the schema."""
-        count = len(self.schema.returns)
-        return () if count == 0 else (result,) if count == 1 else tuple(result)
 
 
 def _as_tensors(value: Any, kind: Any = None) -> Any:
@@ -200,79 +144,10 @@ def _taken(value: Any) -> Any:
 # test_schema ---------------------------------------------------------------------------------
 
 
-def _sets(argument: Any) -> "set[str]":
-    """The alias sets of an argument or result, before the call and after it, at any depth."""
-
-    def walk(info: Any) -> "set[str]":
-        found = set(info.before_set) | set(info.after_set)
-        return found.union(*map(walk, info.contained))
-
-    info = argument.alias_info
-    return set() if info is None else walk(info)
-
-
-def _share(one: "set[str]", other: "set[str]") -> bool:
-    return bool(one & other) or (bool(one and other) and "*" in one | other)
-
-
 def _test_schema(call: _Call) -> None:
     args, kwargs = call.made_of(_copies(call.originals))
-    given = call.by_name(args, kwargs)
-    overlaps = {
-        (i, j)
-        for i, (_, _, one) in enumerate(given)
-        for j, (_, _, other) in enumerate(given)
-        if _overlap(one, other)
-    }
-    before = [(_bytes(t), t.shape, t.strides) for _, _, t in given]
-    outputs = call.outputs(call.op(*args, **kwargs))
-    faults = []
-
-    writable = [i for i, (argument, _, _) in enumerate(given) if argument.is_write]
-    for i, (_, name, tensor) in enumerate(given):
-        changed = before[i] != (_bytes(tensor), tensor.shape, tensor.strides)
-        if changed and not any((i, j) in overlaps for j in writable):
-            faults.append(
-                f"Argument {name} is not defined as mutable but was mutated; write it as "
-                "Tensor(a!) in the schema, or work on a copy"
-            )
-
-    # The arguments that each result may alias, by declaration and because those alias each other.
-    results = [
-        (number, place, tensor, _sets(returned))
-        for number, (returned, value) in enumerate(
-            zip(call.schema.returns, outputs, strict=call.schema.is_varret is False)
-        )
-        for place, tensor in _tensors(value)
-    ]
-    declared = [
-        {i for i, (argument, _, _) in enumerate(given) if _share(sets, _sets(argument))}
-        for _, _, _, sets in results
-    ]
-    allowed = [
-        {i for i in range(len(given)) for j in own if (i, j) in overlaps} for own in declared
-    ]
-    reported = set()
-    for at, (_, _, tensor, _) in enumerate(results):
-        for i, (_, name, other) in enumerate(given):
-            if i in allowed[at] or name in reported or not _overlap(tensor, other):
-                continue
-            reported.add(name)
-            faults.append(
-                f"Argument {name} is not defined to alias output but was aliasing; give both the "
-                "same alias set in the schema, or return a copy"
-            )
-    for at, (number, place, tensor, sets) in enumerate(results):
-        for later in range(at + 1, len(results)):
-            other_number, other_place, other, other_sets = results[later]
-            expected = (
-                _share(sets, other_sets) or allowed[at] & declared[later]
-                or allowed[later] & declared[at]
-            )  # fmt: skip
-            if expected or not _overlap(tensor, other):
-                continue
-            first, second = f"{number}{place}", f"{other_number}{other_place}"
-            faults.append(f"Outputs {first} and {second} alias unexpectedly; return a copy of one")
+    watch = Watch(call.schema, by_name(call.schema, args, kwargs))
+    faults = watch.faults(outputs_of(call.schema, call.op(*args, **kwargs)))
     if faults:
         raise OpCheckError(_list(faults))
 
@@ -332,13 +207,19 @@ def _row(sizes: Sequence[Any]) -> str:
 
 def _test_faketensor(call: _Call) -> None:
     args, kwargs = call.made_of(_copies(call.originals))
-    outputs = call.outputs(call.op(*args, **kwargs))
+    outputs = outputs_of(call.schema, call.op(*args, **kwargs))
     fake_args, fake_kwargs = call.made_of(_fakes(call.originals))
-    fake_outputs = call.outputs(call.op(*fake_args, **fake_kwargs))
+    fake_outputs = outputs_of(call.schema, call.op(*fake_args, **fake_kwargs))
     faults: list[str] = []
     for number, (real, fake) in enumerate(zip(outputs, fake_outputs, strict=True)):
         _compare(real, fake, f"the fake result {number}", faults)
-    given = list(zip(call.by_name(args, kwargs), call.by_name(fake_args, fake_kwargs), strict=True))
+    given = list(
+        zip(
+            by_name(call.schema, args, kwargs),
+            by_name(call.schema, fake_args, fake_kwargs),
+            strict=True,
+        )
+    )
     for number, (real, fake) in enumerate(zip(outputs, fake_outputs, strict=True)):
         for (_, name, argument), (_, _, fake_argument) in given:
             if (real is argument) != (fake is fake_argument):
@@ -371,11 +252,11 @@ def _test_autograd_registration(call: _Call) -> None:
     if not needing:
         return
     with AutoDispatchBelowAutograd():
-        outputs = call.outputs(call.op(*args, **kwargs))
+        outputs = outputs_of(call.schema, call.op(*args, **kwargs))
     faults = [
         f"the result {number}{place} requires a gradient, though the call was made below autograd"
         for number, output in enumerate(outputs)
-        for place, tensor in _tensors(output)
+        for place, tensor in tensors_in(output)
         if tensor.requires_grad and not any(tensor is given for given in copies.values())
     ]
     if faults:
@@ -416,7 +297,7 @@ def _shown(value: Any) -> str:
     """A value as one would type it; large tensors by their shape."""
     if isinstance(value, Tensor):
         dtype = repr(value.dtype)
-        if _span(value) is not None and value.numel() <= 16:
+        if span_of(value) is not None and value.numel() <= 16:
             return f"opyard.tensor({value.tolist()}, dtype={dtype})"
         device = f', device="{value.device}"' if value.device.type != "cpu" else ""
         return f"opyard.ops.aten.empty({list(value.shape)}, dtype={dtype}{device})"

@@ -17,6 +17,8 @@
 // Depends on: registry/operator.h.
 #pragma once
 
+#include <optional>
+
 #include "opyard/registry/operator.h"
 
 namespace opyard {
@@ -37,5 +39,14 @@ OPYARD_API void call_next(const Operator& op, KernelPlace place, DispatchKeySet 
 
 // The record that such a call runs, and in `keys` the set that it gets. Inside a CallDepth.
 OPYARD_API const Record& next_record(const Operator& op, KernelPlace place, DispatchKeySet& keys);
+
+// The record that serves this runtime key, where it was registered; nothing for what is built in.
+OPYARD_API std::optional<KernelPlace> serving_place(const Operator& op, DispatchKey key);
+
+// Calls the kernel at a place itself, whatever is on top of it, at this runtime key: it gets the
+// key and what the set has below it. Raises OperatorGone if it is no longer registered; else as
+// call_next(), and asks the registry at each call.
+OPYARD_API void call_pinned(const Operator& op, KernelPlace place, DispatchKeySet keys,
+                            Stack& stack);
 
 }  // namespace opyard
