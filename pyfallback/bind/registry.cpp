@@ -27,12 +27,36 @@ std::vector<std::string> operator_names() {
   return names;
 }
 
+// (where it is defined or "", [(number of a key, provenance of its active kernel)])
+py::tuple registered(const std::string& name) {
+  const inspect::Registered found = inspect::registered(parse_operator_name(name));
+  py::list kernels;
+  for (const inspect::RegisteredKernel& kernel : found.kernels) {
+    if (!kernel.active) continue;
+    kernels.append(py::make_tuple(int(kernel.key), show_text(kernel.provenance)));
+  }
+  return py::make_tuple(show_text(found.definition), kernels);
+}
+
+// The number of a key that the kernel of CompositeImplicitAutograd serves; None without one.
+py::object key_of_math_kernel(const std::string& name) {
+  const Operator& op = registry().require(parse_operator_name(name));
+  for (const DispatchKey key : runtime_keys_of(DispatchKey::CompositeImplicitAutograd)) {
+    const inspect::Resolution found = inspect::resolve(op, key);
+    if (std::string_view(found.rule) == "math kernel") return py::int_(int(key));
+  }
+  return py::none();
+}
+
 void add_dumps(py::module_& module) {
   module.def("operator_names", &operator_names, "the names of all operators, in order");
   module.def(
       "dump",
       [](const std::string& name) { return show_text(inspect::dump(parse_operator_name(name))); },
       "the registered kernels of an operator, a line each; '' where there are none");
+  module.def("registered", &registered, "where an operator is defined, and its kernels by key");
+  module.def("key_of_math_kernel", &key_of_math_kernel,
+             "a key that the kernel of CompositeImplicitAutograd serves, or None");
   module.def(
       "dump_table",
       [](const std::string& name) {

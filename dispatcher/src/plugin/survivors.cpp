@@ -17,19 +17,12 @@
 namespace opyard {
 namespace {
 
-// The kernels in a dump of an operator that is not defined, as key and provenance; see
-// registry/dump.cpp for the lines.
+// The kernels of an operator that is not defined.
 void add_kernels(const OperatorName& name, std::vector<Survivor>& survivors) {
-  const std::string dump = inspect::dump(name);
-  for (std::size_t begin = 0; begin < dump.size();) {
-    const std::size_t end = dump.find('\n', begin);
-    const std::string line = dump.substr(begin, end - begin);
-    begin = end + 1;
-    const std::size_t registered = line.find(": registered ");
-    const std::size_t types = line.find(" :: ");
-    if (registered == std::string::npos || types == std::string::npos) continue;
-    survivors.push_back({Survivor::Kind::Registration, to_string(name), line.substr(0, registered),
-                         line.substr(registered + 2, types - registered - 2)});
+  for (inspect::RegisteredKernel& kernel : inspect::registered(name).kernels) {
+    survivors.push_back({Survivor::Kind::Registration, to_string(name),
+                         to_string(kernel.key) + (is_alias(kernel.key) ? "[alias]" : ""),
+                         std::move(kernel.provenance)});
   }
 }
 

@@ -147,6 +147,24 @@ CountedPtr<MissingKernelReporter> missing_kernel_reporter(const Operator& op) {
   return entry == nullptr ? CountedPtr<MissingKernelReporter>() : entry->reporter;
 }
 
+Registered registered(const OperatorName& name) {
+  const std::lock_guard lock(state().mutex);
+  Registered found;
+  const Entry* entry = state().find(name);
+  if (entry == nullptr) return found;
+  if (entry->definition) found.definition = entry->definition->provenance.str();
+  const CallingInterpreter here = state().common.here();
+  for (const auto& [key, stack] : entry->kernels) {
+    bool covered = false;
+    for (auto kernel = stack.rbegin(); kernel != stack.rend(); ++kernel) {
+      const bool active = !covered && here.sees(*kernel->record);
+      covered = covered || active;
+      found.kernels.push_back({key, kernel->record->provenance.str(), active});
+    }
+  }
+  return found;
+}
+
 std::string dump(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
   const Entry* entry = state().find(name);

@@ -93,14 +93,16 @@ def provenance(op: object, key: "str | int | None" = None) -> str:
     from .. import _bind
 
     name = _name_of(op)
-    asked = "debug" if key is None else key_of(key).name
-    for line in _bind.dump(name).splitlines():
-        what, _, rest = line.partition(": ")
-        if what.removesuffix("[alias]") == asked:
-            return rest.partition(" :: ")[0]
-    raise LookupError(
-        f"no operator {name} is defined" if key is None else f"{name} has no kernel at {asked}"
-    )
+    definition, kernels = _bind.registered(name)
+    if key is None:
+        if definition:
+            return definition
+        raise LookupError(f"no operator {name} is defined")
+    asked = key_of(key)
+    for number, registered in kernels:
+        if number == int(asked):
+            return registered
+    raise LookupError(f"{name} has no kernel at {asked.name}")
 
 
 def alias_analysis(op: object) -> str:

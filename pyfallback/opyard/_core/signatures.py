@@ -179,10 +179,9 @@ def decompose(op: "_C.OpOverload", /, *args: Any, **kwargs: Any) -> Any:
     _ops.load_for(name)
     if not _bind.has_kernel_at(name, int(DispatchKey.CompositeImplicitAutograd)):
         return NotImplemented
-    for line in _bind.dump_table(name).splitlines():
-        key, _, rest = line.partition(": ")
-        if rest.endswith(" [math kernel]") and key != "Undefined":
-            return op._call_at(DispatchKey[key], None, *args, **kwargs)
+    key = _bind.key_of_math_kernel(name)
+    if key is not None:
+        return op._call_at(DispatchKey(key), None, *args, **kwargs)
     raise NotImplementedError(
         f"{name} has a kernel at CompositeImplicitAutograd, but one at CompositeExplicitAutograd "
         "covers it at every key, so it cannot be reached"

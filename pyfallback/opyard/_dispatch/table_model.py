@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterable
 
 from .. import _C, _bind
+from .._core.keys import DispatchKey
 
 _numbers = itertools.count()
 
@@ -86,8 +87,9 @@ class PythonDispatcher:
         return _table("Computed Dispatch Table", rows)
 
     def _registered(self) -> list[str]:
-        listed = dict(_entries(self.raw_registrations()))
-        return [key for key in self.supported_keys if {key, key + "[alias]"} & listed.keys()]
+        _, kernels = _bind.registered(self.name)
+        listed = {DispatchKey(number).name for number, _ in kernels}
+        return [key for key in self.supported_keys if key in listed]
 
 
 def _no_kernel(*args: object) -> None:

@@ -51,6 +51,18 @@ OPYARD_API bool has_fallback(DispatchKey key);
 // What dump() says of each operator that has kernels and no definition.
 OPYARD_API std::vector<std::string> dangling();
 
+// What is registered for a name; dump() prints more. `definition` says where it is defined, ""
+// if it is not; the kernels come by key, aliases last, and of one key the newest first.
+struct RegisteredKernel {
+  DispatchKey key;
+  std::string provenance;
+  bool active;  // what calls of this interpreter find at the key
+};
+struct Registered {
+  std::string definition;
+  std::vector<RegisteredKernel> kernels;
+};
+OPYARD_API Registered registered(const OperatorName& name);
 // Registered kernels, a line each, in the format of B38; empty for an unknown operator.
 OPYARD_API std::string dump(const OperatorName& name);
 // The computed table, a line for each slot with a kernel, in the format of B39.
