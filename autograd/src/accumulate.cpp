@@ -1,8 +1,8 @@
 // autograd/accumulate.cpp: adding up the gradient of a leaf.
 //
-// [Adding] The gradient is taken out, added to without the lock, and put back; a second thread that comes
-// meanwhile finds none, puts its own there, and who puts back adds that. So nothing is lost, and no lock
-// is held while an operator runs.
+// [Adding] The gradient is taken out, added to without the lock, and put back; a second thread that
+// comes meanwhile finds none, puts its own there, and who puts back adds that. So nothing is lost,
+// and no lock is held while an operator runs.
 #include "opyard/autograd/accumulate.h"
 
 #include <mutex>

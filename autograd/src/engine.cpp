@@ -1,10 +1,11 @@
 // autograd/engine.cpp: one run: who depends on whom, what is wanted, and who runs next.
 //
-// [Order] A function is ready when all that lead to it have run. Of those that are ready the one with the
-// highest number runs. Counting goes over edges with a list of its own, so that no graph is too deep.
+// [Order] A function is ready when all that lead to it have run. Of those that are ready the one
+// with the highest number runs. Counting goes over edges with a list of its own, so that no graph
+// is too deep.
 //
-// [Wanted] With inputs, a function is needed if an input, or something needed, can be reached from it;
-// found in the reverse of an order in which functions come before those they lead to.
+// [Wanted] With inputs, a function is needed if an input, or something needed, can be reached from
+// it; found in the reverse of an order in which functions come before those they lead to.
 //
 // All that a run counts and collects is in the run, none of it in functions.
 #include "opyard/autograd/engine.h"

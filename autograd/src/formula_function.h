@@ -3,8 +3,8 @@
 // It holds what the formulas need, and no more; a run takes it out, checks that it was not written
 // meanwhile, and runs the code.
 //
-// [Giving up] Runs count themselves while they read what is saved. Who gives it up says so in the same
-// word; the last run then drops it. So runs on several threads take no lock.
+// [Giving up] Runs count themselves while they read what is saved. Who gives it up says so in the
+// same word; the last run then drops it. So runs on several threads take no lock.
 //
 // Depends on: autograd/derivative.h, autograd/saved_tensor.h.
 #pragma once
@@ -70,8 +70,8 @@ struct Overwritten {
 
 class FormulaFunction final : public Function {
  public:
-  // `needed`: bit i for each code i that runs. `counts` are those of the tensors in each argument that
-  // takes tensors, if one of them takes a list; else empty.
+  // `needed`: bit i for each code i that runs. `counts` are those of the tensors in each argument
+  // that takes tensors, if one of them takes a list; else empty.
   FormulaFunction(CountedPtr<const FormulaSet> formulas, std::uint64_t needed,
                   std::vector<std::size_t> counts = {})
       : formulas_(std::move(formulas)), needed_(needed), counts_(std::move(counts)) {}

@@ -1,7 +1,7 @@
 // autograd/pointer_map.h: numbers of pointers, for one run of the engine.
 //
-// Open addressing over a power of two: a run looks each function up once for each edge that leads to it,
-// and a node-based map would take longer than all the rest.
+// Open addressing over a power of two: a run looks each function up once for each edge that leads
+// to it, and a node-based map would take longer than all the rest.
 //
 // Depends on: nothing of ours.
 #pragma once

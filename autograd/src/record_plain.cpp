@@ -5,8 +5,8 @@
 //   3  the call goes on below
 //   4  results get their history, and the function what it saves of them
 //
-// The arguments are gone after 3 if the stack owned them. What is asked of them later, their sizes and
-// whether a result is one of them, is noted before.
+// The arguments are gone after 3 if the stack owned them. What is asked of them later, their sizes
+// and whether a result is one of them, is noted before.
 #include "record_plain.h"
 
 #include <algorithm>
@@ -98,7 +98,8 @@ class PlainCall {
     }
     const std::uint32_t input = function_->add_input(result);
     if (!is_differentiable(result)) return;
-    // An argument that is handed through has the history that it has. Nobody else owns a fresh result.
+    // An argument that is handed through has the history that it has. Nobody else owns a fresh
+    // result.
     if (!result.impl()->is_unshared() &&
         std::ranges::find(impls_, result.impl().get()) != impls_.end()) {
       return;

@@ -67,7 +67,8 @@ class Writer {
     metadata("thread_name", track.native_id,
              track.name.empty() ? "thread " + id : "thread " + id + " (" + track.name + ")");
     const std::vector<std::uint32_t>& numbers = numbers_[index];
-    // Of each span, the number of the nearest call of Python around it, or 0; a parent comes before its children.
+    // Of each span, the number of the nearest call of Python around it, or 0; a parent comes before
+    // its children.
     std::vector<std::uint32_t> calling(track.spans.size(), 0);
     for (std::size_t n = 0; n < track.spans.size(); ++n) {
       const std::uint32_t parent = track.spans[n].parent;

@@ -8,7 +8,8 @@
 namespace opyard::profiler {
 namespace {
 
-// Calls visit(track, index) for each span that is wanted, in the order of starts; at one time, the earlier track first.
+// Calls visit(track, index) for each span that is wanted, in the order of starts; at one time, the
+// earlier track first.
 template <typename Wanted, typename Visit>
 void in_order_of_start(const Trace& trace, const Wanted& wanted, const Visit& visit) {
   using Head = std::tuple<std::int64_t, std::size_t, std::size_t>;  // start, track, index

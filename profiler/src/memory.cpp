@@ -1,8 +1,8 @@
 // profiler/memory.cpp: memory of tensors, and what happens on devices, as sources.
 //
-// [Totals] What a device holds is counted from the start of the session: memory that was taken before and is given back
-// meanwhile makes it less than nothing. It is counted in the order in which threads came to count, so on two threads at
-// once a total may be that of a moment before.
+// [Totals] What a device holds is counted from the start of the session: memory that was taken
+// before and is given back meanwhile makes it less than nothing. It is counted in the order in
+// which threads came to count, so on two threads at once a total may be that of a moment before.
 #include <array>
 #include <atomic>
 #include <cstdint>

@@ -1,11 +1,13 @@
 // profiler/operators.cpp: operators as a source: every kernel on every thread, while a session wants them.
 //
-// [Names] An event holds the key of a name that tells operator, dispatch key and the origin of the kernel. A record may
-// be freed while its events are kept, so the name is a copy. The word that the registry keeps for each slot remembers
-// the key: beside it lies a number of the record, so that a kernel that came later gets a name of its own.
+// [Names] An event holds the key of a name that tells operator, dispatch key and the origin of the
+// kernel. A record may be freed while its events are kept, so the name is a copy. The word that the
+// registry keeps for each slot remembers the key: beside it lies a number of the record, so that a
+// kernel that came later gets a name of its own.
 //
-// [Several interpreters] A slot in which interpreters see different records has no such word. Its keys are in a table of
-// this file, whose entries are never changed or freed, so that a call finds one without a lock.
+// [Several interpreters] A slot in which interpreters see different records has no such word. Its
+// keys are in a table of this file, whose entries are never changed or freed, so that a call finds
+// one without a lock.
 #include <atomic>
 #include <new>
 
@@ -19,8 +21,8 @@
 namespace opyard::profiler {
 namespace {
 
-// Tells apart the records that one slot may lead to: kernels by the number of their registration, those that
-// have none by what they do.
+// Tells apart the records that one slot may lead to: kernels by the number of their registration,
+// those that have none by what they do.
 std::uint32_t number_of(const Record& record) noexcept {
   return std::uint32_t(record.order << 4 | std::uint64_t(record.role)) | 0x8000'0000u;
 }

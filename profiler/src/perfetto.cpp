@@ -1,7 +1,8 @@
 // profiler/perfetto.cpp: protocol buffers of Perfetto.
 //
-// [Sequences] Each track is a sequence of packets with names and a clock of its own: a name is written once, before its
-// first use, and the time of a packet is its difference to the one before. The defaults of a sequence say its track.
+// [Sequences] Each track is a sequence of packets with names and a clock of its own: a name is
+// written once, before its first use, and the time of a packet is its difference to the one before.
+// The defaults of a sequence say its track.
 #include <map>
 #include <string>
 #include <string_view>

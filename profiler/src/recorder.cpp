@@ -1,12 +1,14 @@
 // profiler/recorder.cpp: streams, their blocks, and windows over them.
 //
-// [Positions] A stream's thread publishes each event by storing `next_`. Whoever begins or ends a window reads
-// it under the lock, under which alone a stream changes its block; so block and position fit each other.
+// [Positions] A stream's thread publishes each event by storing `next_`. Whoever begins or ends a
+// window reads it under the lock, under which alone a stream changes its block; so block and
+// position fit each other.
 //
-// [Ends of threads] A thread's key destructor marks its stream as ended. A stream that has ended is freed with the
-// last window; its blocks stay as long as a recording holds them.
+// [Ends of threads] A thread's key destructor marks its stream as ended. A stream that has ended is
+// freed with the last window; its blocks stay as long as a recording holds them.
 //
-// [Fork] The child has one thread: the streams of the others have ended there. Its own goes on, under the thread's new id.
+// [Fork] The child has one thread: the streams of the others have ended there. Its own goes on,
+// under the thread's new id.
 #include "opyard/profiler/recorder.h"
 
 #include <sys/syscall.h>

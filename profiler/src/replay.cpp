@@ -1,12 +1,13 @@
 // profiler/replay.cpp: spans from events.
 //
-// [One pass] The events of a thread are in the order in which they happened, so a stack gives the spans: an enter
-// opens one, an exit closes it. An exit carries its enter's key and kind. If that span is open, what lies above it lost
-// its exit, and ends here; if it is not open, the exit is dropped: its enter was before the window, or was
-// lost. How many spans of a key are open is counted, so that an exit of none is found without a search.
+// [One pass] The events of a thread are in the order in which they happened, so a stack gives the
+// spans: an enter opens one, an exit closes it. An exit carries its enter's key and kind. If that
+// span is open, what lies above it lost its exit, and ends here; if it is not open, the exit is
+// dropped: its enter was before the window, or was lost. How many spans of a key are open is
+// counted, so that an exit of none is found without a search.
 //
-// [Time] Within a thread ticks do not run backwards. If they did, by a clock that is broken, an event takes the time of
-// the one before it: so a child never leaves its parent.
+// [Time] Within a thread ticks do not run backwards. If they did, by a clock that is broken, an
+// event takes the time of the one before it: so a child never leaves its parent.
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -55,7 +55,8 @@ void add_task_tracks(Trace& trace) {
   const std::uint32_t awaiting_key = tasks.empty() ? 0 : add_name(std::move(awaiting));
   std::int64_t id = kFirstTaskId;
   for (auto& [identity, task] : tasks) {
-    // Two threads are not exact to each other, so a task that changes its thread may seem to overlap itself.
+    // Two threads are not exact to each other, so a task that changes its thread may seem to
+    // overlap itself.
     std::sort(task.runs.begin(), task.runs.end(),
               [](const Run& a, const Run& b) { return a.start < b.start; });
     Track track;

@@ -131,7 +131,8 @@ py::object check(const py::object& op) {
   });
 }
 
-// The formulas of an operator as a list of pairs; None if it has none, and "Python" for a function there.
+// The formulas of an operator as a list of pairs; None if it has none, and "Python" for a function
+// there.
 py::object formulas(const py::object& op) {
   CountedPtr<const Derivative> derivative;
   guarded_call([&] {
@@ -201,7 +202,8 @@ py::object call_function(const SharedFunction& self, const py::args& args) {
   });
 }
 
-// Functions of Python that see gradients of a function; what they return other than None replaces them.
+// Functions of Python that see gradients of a function; what they return other than None replaces
+// them.
 std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
   auto kept = std::make_shared<Kept>(table(), hook.ptr());
   return self.function->hooks().add(Hooks::Before([kept](Function&, Gradients& gradients) {

@@ -1,8 +1,8 @@
 // gradients/gradients.h: what the files of the extension module opyard._gradients share.
 //
 // The module shows what libopyard_autograd has, and gives it functions in Python. It is not
-// opyard._C, because it needs that library, which `import opyard` does not load. Of the Python plugin it
-// uses the table in opyard/python.h and compiles nothing else in.
+// opyard._C, because it needs that library, which `import opyard` does not load. Of the Python
+// plugin it uses the table in opyard/python.h and compiles nothing else in.
 //
 // Functions in Python belong to the interpreter that gave them: a run on a thread outside of Python
 // enters it; one in another interpreter, or after its end, raises and names it.

@@ -1,11 +1,12 @@
 // graphs/python_operation.cpp: a Python function as a node of a graph: prim::PythonOp.
 //
-// The calling string has a letter for each argument of the function: "t" takes the node's next input,
-// "s" the next of the scalar arguments, which are Python objects that were given with the function.
-// A tuple as the result is one output for each element, anything else is one output; all are tensors.
+// The calling string has a letter for each argument of the function: "t" takes the node's next
+// input, "s" the next of the scalar arguments, which are Python objects that were given with the
+// function. A tuple as the result is one output for each element, anything else is one output; all
+// are tensors.
 //
-// The function belongs to the interpreter that gave it. A run on a thread outside of Python enters that
-// interpreter; a run in another one, or after its end, raises and names it.
+// The function belongs to the interpreter that gave it. A run on a thread outside of Python enters
+// that interpreter; a run in another one, or after its end, raises and names it.
 #include "graphs/graphs.h"
 
 #include <utility>

@@ -1,7 +1,7 @@
 // tracer/border.h: the border between Python and the profiler's library.
 //
-// `_tracer` is an extension of its own, and compiles nothing of runtime/ in. What it lets out is a Python
-// exception; what it raises itself is set already and leaves as PythonErrorSet.
+// `_tracer` is an extension of its own, and compiles nothing of runtime/ in. What it lets out is a
+// Python exception; what it raises itself is set already and leaves as PythonErrorSet.
 //
 // Depends on: runtime/python.h, base/error.h.
 #pragma once

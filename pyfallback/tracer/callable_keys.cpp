@@ -14,7 +14,8 @@ namespace {
 
 using profiler::SpanKind;
 
-// The type in whose dictionary a method of C is, so that `[].append` and `list.append` have one name.
+// The type in whose dictionary a method of C is, so that `[].append` and `list.append` have one
+// name.
 PyTypeObject* defining_type(PyTypeObject* type, const PyMethodDef* definition) {
   PyObject* const name = PyUnicode_FromString(definition->ml_name);
   if (name == nullptr) {
@@ -42,8 +43,8 @@ std::string name_of_function(PyObject* callable) {
   return module.empty() ? name : module + "." + name;
 }
 
-// A function that lasts, or would be made again at the same place, is held; what is bound to an instance is not, and
-// its type keeps the definition.
+// A function that lasts, or would be made again at the same place, is held; what is bound to an
+// instance is not, and its type keeps the definition.
 PyObject* holder_of(PyObject* callable) {
   if (!PyCFunction_Check(callable)) return callable;
   PyObject* const self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
@@ -114,9 +115,9 @@ CallableKey CallableKeys::add(const void* what, const void* text, const void* ow
   }
 }
 
-// A class goes by its address and the tag that CPython gives it, which from 3.11 on is never given again (before
-// 3.12 nothing tells of calls of classes); it is not
-// held, since classes come and go. An object of a type of C goes by itself, and is held; any other by its class.
+// A class goes by its address and the tag that CPython gives it, which from 3.11 on is never given
+// again (before 3.12 nothing tells of calls of classes); it is not held, since classes come and go.
+// An object of a type of C goes by itself, and is held; any other by its class.
 CallableKey CallableKeys::other(PyObject* callable) noexcept {
   const bool is_type = PyType_Check(callable);
   PyTypeObject* const type =

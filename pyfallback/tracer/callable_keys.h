@@ -3,8 +3,9 @@
 //   a function in C      by its definition (PyMethodDef), its name, and the type of self
 //   a type, a ufunc, …   by itself, or by its type
 //
-// The definition's address alone is no key: it can be freed, and another be made there. So the text of its name
-// is compared, too, and functions of modules and types are held until the profile stops. Instances are not.
+// The definition's address alone is no key: it can be freed, and another be made there. So the text
+// of its name is compared, too, and functions of modules and types are held until the profile
+// stops. Instances are not.
 //
 // A small table in front answers nearly every call.
 //
@@ -33,7 +34,8 @@ class CallableKeys {
  public:
   ~CallableKeys() { forget(); }
 
-  // Of what CALL, C_RETURN and C_RAISE name, by the same answer. `first` is the first argument or null.
+  // Of what CALL, C_RETURN and C_RAISE name, by the same answer. `first` is the first argument or
+  // null.
   CallableKey require(PyObject* callable, PyObject* first) noexcept {
     if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
     if (PyFunction_Check(callable)) return {};

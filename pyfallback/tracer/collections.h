@@ -10,7 +10,8 @@ namespace opyard::python {
 // A function for gc.callbacks, which records each run by its generation.
 extern PyMethodDef collection_callback;
 
-// Puts it into gc.callbacks, and takes it out. Leave no exception: a program may have replaced that list.
+// Puts it into gc.callbacks, and takes it out. Leave no exception: a program may have replaced that
+// list.
 void watch_collections(PyObject* callback) noexcept;
 void forget_collections(PyObject* callback) noexcept;
 

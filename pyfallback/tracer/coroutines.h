@@ -1,7 +1,8 @@
 // tracer/coroutines.h: which coroutine an event is of, and which task of asyncio.
 //
-// A coroutine gets a number when it first runs, and one that a task runs itself the name of that task, too. It is
-// watched by a weak reference, so that another one at the same address is another coroutine.
+// A coroutine gets a number when it first runs, and one that a task runs itself the name of that
+// task, too. It is watched by a weak reference, so that another one at the same address is another
+// coroutine.
 //
 // Threads: with the GIL held. Depends on: runtime/traced_python.h.
 #pragma once
@@ -17,8 +18,9 @@ namespace opyard::python {
 
 class Coroutines {
  public:
-  // The word behind an event of this frame, see profiler/tasks.h; zeros if the frame is of no coroutine, or if there is
-  // no memory. May run Python: asyncio is asked for the current task, once for each coroutine. Leaves no exception.
+  // The word behind an event of this frame, see profiler/tasks.h; zeros if the frame is of no
+  // coroutine, or if there is no memory. May run Python: asyncio is asked for the current task,
+  // once for each coroutine. Leaves no exception.
   profiler::Payload require(PyFrameObject* frame) noexcept;
   // Between profiles. May run finalisers.
   void forget() noexcept;

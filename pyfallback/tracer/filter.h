@@ -1,8 +1,9 @@
 // tracer/filter.h: which functions a profile leaves out while it records.
 //
-// A pattern is what a file name begins with ("/home/me/app/"), a shell pattern for the whole of it ("*/test_*.py"), or
-// the name of a module or package ("app.models"), which stands for its files and for its functions in C. With patterns
-// to include, a Python function must fit one of them; whatever fits one to exclude is left out.
+// A pattern is what a file name begins with ("/home/me/app/"), a shell pattern for the whole of it
+// ("*/test_*.py"), or the name of a module or package ("app.models"), which stands for its files
+// and for its functions in C. With patterns to include, a Python function must fit one of them;
+// whatever fits one to exclude is left out.
 //
 // Threads: with the GIL held. Depends on: nothing of ours.
 #pragma once

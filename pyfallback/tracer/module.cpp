@@ -1,7 +1,7 @@
 // tracer/module.cpp: the extension module opyard._tracer, which opyard.profiler loads.
 //
-// It joins the profiler's library by a source, "python", so that a session that C++ starts records Python, too.
-// One interpreter is recorded at a time: the one whose thread starts the session.
+// It joins the profiler's library by a source, "python", so that a session that C++ starts records
+// Python, too. One interpreter is recorded at a time: the one whose thread starts the session.
 #include "runtime/python.h"
 
 #include <memory>
@@ -117,8 +117,8 @@ std::vector<std::string> texts_of(PyObject* list) {
   return texts;
 }
 
-// start(python, c_calls, instances, collections, operators, shapes, memory, lines, max_depth, min_duration_ns, include,
-// exclude)
+// start(python, c_calls, instances, collections, operators, shapes, memory, lines, max_depth,
+// min_duration_ns, include, exclude)
 PyObject* start(PyObject* module, PyObject* args) {
   return tracer_entry([&]() -> PyObject* {
     profiler::SessionOptions options;
@@ -284,7 +284,8 @@ int clear(PyObject* module) {
   return 0;
 }
 
-// The tracer stays: a thread may still hold one of its callbacks, and the next import of this module has its own.
+// The tracer stays: a thread may still hold one of its callbacks, and the next import of this
+// module has its own.
 void free_module(void* module) {
   clear(static_cast<PyObject*>(module));
   ModuleState** const state = find_state(static_cast<PyObject*>(module));

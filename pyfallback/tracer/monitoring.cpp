@@ -1,18 +1,21 @@
 // tracer/monitoring.cpp: recording calls by sys.monitoring, on CPython 3.12 and later.
 //
-// [Callbacks] are objects of a heap type with vectorcall, one for each event: 10 % cheaper than built-in functions
-// (measured). Each gets (code, offset, …) and returns None. CPython runs no callback of this tool within one.
+// [Callbacks] are objects of a heap type with vectorcall, one for each event: 10 % cheaper than
+// built-in functions (measured). Each gets (code, offset, …) and returns None. CPython runs no
+// callback of this tool within one.
 //
-// [Calls of C] CALL, C_RETURN and C_RAISE ask the same question of the same object, so an exit fits its enter:
-// `with` calls __exit__ by CALL through a bound method of Python, and sends a C_RETURN for it that must be ignored as
-// the CALL was.
+// [Calls of C] CALL, C_RETURN and C_RAISE ask the same question of the same object, so an exit fits
+// its enter: `with` calls __exit__ by CALL through a bound method of Python, and sends a C_RETURN
+// for it that must be ignored as the CALL was.
 //
-// [Tools] CPython has six numbers for tools. 4 and 3 belong to no one; 2 is the profiler's by convention, but a
-// cProfile of the user's needs that one and fails where it is taken. So it comes last.
+// [Tools] CPython has six numbers for tools. 4 and 3 belong to no one; 2 is the profiler's by
+// convention, but a cProfile of the user's needs that one and fails where it is taken. So it comes
+// last.
 //
-// [DISABLE] is returned for code that a filter leaves out, which then costs next to nothing. From PY_THROW and PY_UNWIND
-// it would be an error that removes the callback; there the code's word is looked at each time. What an earlier
-// profile switched off stays off until restart_events(), so every start calls that.
+// [DISABLE] is returned for code that a filter leaves out, which then costs next to nothing. From
+// PY_THROW and PY_UNWIND it would be an error that removes the callback; there the code's word is
+// looked at each time. What an earlier profile switched off stays off until restart_events(), so
+// every start calls that.
 #include "runtime/python.h"
 
 #include <iterator>

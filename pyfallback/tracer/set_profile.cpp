@@ -1,19 +1,22 @@
 // tracer/set_profile.cpp: recording calls by a profile function, on CPython 3.10 and 3.11.
 //
-// [Place] Each thread has one place for a profile function. Where a program has put one there before us, we call it
-// on with each event and put it back at the end. If a program takes the place while we record, its function
-// runs, as without us: that is noticed when a thread starts, at each step, and at the end, and counted. A call of
-// sys.setprofile, or a cProfile that begins or ends, is noticed at once, and the main thread takes the places back as soon as it runs Python again: then
-// both hear.
+// [Place] Each thread has one place for a profile function. Where a program has put one there
+// before us, we call it on with each event and put it back at the end. If a program takes the place
+// while we record, its function runs, as without us: that is noticed when a thread starts, at each
+// step, and at the end, and counted. A call of sys.setprofile, or a cProfile that begins or ends,
+// is noticed at once, and the main thread takes the places back as soon as it runs Python again:
+// then both hear.
 //
-// [Saved and put back] What sys.getprofile() gives within a profile is our seat. If a program puts it back by
-// sys.setprofile(), Python calls it like any object: it gives the place to our function again, or, if the profile has
-// ended meanwhile, to whose it was before.
+// [Saved and put back] What sys.getprofile() gives within a profile is our seat. If a program puts
+// it back by sys.setprofile(), Python calls it like any object: it gives the place to our function
+// again, or, if the profile has ended meanwhile, to whose it was before.
 //
-// [New threads] When `_thread.start_new_thread` returns, the state of the new thread is in the list already, and
-// the thread waits for the GIL: so it is recorded from its first frame on. States that C++ made are found then, too.
+// [New threads] When `_thread.start_new_thread` returns, the state of the new thread is in the list
+// already, and the thread waits for the GIL: so it is recorded from its first frame on. States that
+// C++ made are found then, too.
 //
-// [Exceptions] Python sends no PyTrace_EXCEPTION to profile functions. A generator that is thrown into is entered.
+// [Exceptions] Python sends no PyTrace_EXCEPTION to profile functions. A generator that is thrown
+// into is entered.
 #include "runtime/python.h"
 
 #include <algorithm>
@@ -111,7 +114,8 @@ struct Hooks {
 
 namespace {
 
-// Puts our function in the place of a thread that is not ours yet. False, with an exception set, if that fails.
+// Puts our function in the place of a thread that is not ours yet. False, with an exception set, if
+// that fails.
 bool sit_down(Tracer& tracer, PyThreadState* state) {
   auto* const seat = PyObject_New(Seat, tracer.hooks->seat_type);
   if (seat == nullptr) return false;
@@ -126,7 +130,8 @@ bool sit_down(Tracer& tracer, PyThreadState* state) {
   return failed == 0;
 }
 
-// The seat that a thread has, whether its place leads to our function or, put back, to Python's; or null.
+// The seat that a thread has, whether its place leads to our function or, put back, to Python's; or
+// null.
 Seat* find_seat(const Tracer& tracer, const PyThreadState* state) {
   PyObject* const object = state->c_profileobj;
   if (object == nullptr || Py_TYPE(object) != tracer.hooks->seat_type) return nullptr;

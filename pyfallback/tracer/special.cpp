@@ -1,10 +1,11 @@
 // tracer/special.cpp: events that need a look: of code that is not shown by its own name, and all of them under a filter.
 //
-// [Depth] counts the calls of Python that are open on a thread and are not left out by a pattern. It begins with 0 where
-// the profile begins, so the exit of a frame that was open then does not count.
+// [Depth] counts the calls of Python that are open on a thread and are not left out by a pattern.
+// It begins with 0 where the profile begins, so the exit of a frame that was open then does not
+// count.
 //
-// [Short calls] are taken back at their exit. What is inside a short call is shorter still, and was taken back before,
-// so the call's enter is the last event of its stream then.
+// [Short calls] are taken back at their exit. What is inside a short call is shorter still, and was
+// taken back before, so the call's enter is the last event of its stream then.
 #include "runtime/python.h"
 
 #include <new>
@@ -28,7 +29,8 @@ struct Depth {
 };
 thread_local Depth depth{0, 0};
 
-// Of the calls inside a call that is being recorded. True if this one is deep enough to be left out.
+// Of the calls inside a call that is being recorded. True if this one is deep enough to be left
+// out.
 bool goes_too_deep(std::uint32_t profile, std::uint32_t most, bool is_exit) noexcept {
   if (depth.profile != profile) depth = {profile, 0};
   if (!is_exit) return ++depth.open > most;
@@ -92,8 +94,8 @@ void Tracer::record_exit(profiler::EventKind enter, profiler::EventKind exit,
   stream->append(exit, key);
 }
 
-// Enter and exit carry the key of the code, so that they fit each other whatever the function does to its first
-// argument; the enter has the instance behind it, which the span is shown by.
+// Enter and exit carry the key of the code, so that they fit each other whatever the function does
+// to its first argument; the enter has the instance behind it, which the span is shown by.
 bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
                             bool is_exit) noexcept {
   if (is_left_out(word, code)) return false;

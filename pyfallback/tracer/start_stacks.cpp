@@ -1,7 +1,8 @@
 // tracer/start_stacks.cpp: the frames that were open when a profile began.
 //
-// They are asked of sys._current_frames(), under whose lock no thread state is half made: one that a native
-// thread makes meanwhile, without the GIL, is in the list of states before it can be asked for its frame.
+// They are asked of sys._current_frames(), under whose lock no thread state is half made: one that
+// a native thread makes meanwhile, without the GIL, is in the list of states before it can be asked
+// for its frame.
 #include "runtime/python.h"
 
 #include <algorithm>

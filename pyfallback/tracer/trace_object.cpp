@@ -237,7 +237,8 @@ PyObject* parents(PyObject* self, PyObject* number) {
   });
 }
 
-// averages(stack, shapes, keys, lines) -> [(kind, label, count, total, self, longest, memory, self_memory, track, example)]
+// averages(stack, shapes, keys, lines) -> [(kind, label, count, total, self, longest, memory,
+// self_memory, track, example)]
 PyObject* averages(PyObject* self, PyObject* args) {
   return tracer_entry([&]() -> PyObject* {
     profiler::Grouping grouping;
@@ -293,8 +294,8 @@ PyObject* arguments(PyObject* self, PyObject* args) {
   });
 }
 
-// memory(track) -> [(time, parent, address, bytes, total, device)] of memory taken and given back; of what was
-// not to be had the address is None.
+// memory(track) -> [(time, parent, address, bytes, total, device)] of memory taken and given back;
+// of what was not to be had the address is None.
 PyObject* memory(PyObject* self, PyObject* number) {
   return tracer_entry([&]() -> PyObject* {
     const Py_ssize_t index = PyLong_AsSsize_t(number);

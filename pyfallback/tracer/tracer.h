@@ -1,9 +1,10 @@
 // tracer/tracer.h: recording the calls of an interpreter.
 //
-// One file of the two is built for a CPython: monitoring.cpp from 3.12 on, set_profile.cpp before. Both record every
-// thread of the interpreter that starts them, those that begin later too.
+// One file of the two is built for a CPython: monitoring.cpp from 3.12 on, set_profile.cpp before.
+// Both record every thread of the interpreter that starts them, those that begin later too.
 //
-// Threads: with the GIL held. Depends on: tracer/{code_keys,callable_keys}.h, opyard/profiler/session.h.
+// Threads: with the GIL held. Depends on: tracer/{code_keys,callable_keys}.h,
+// opyard/profiler/session.h.
 #pragma once
 
 #include "runtime/traced_python.h"
@@ -40,7 +41,8 @@ struct Tracer {
   std::uint64_t set_within = 0;  // calls of sys.setprofile, if it takes our place
   std::uint64_t unseen = 0;      // threads that were never recorded, alive at the end
 
-  // What a code's word has above its key if there is nothing to do but to record it; of none if every event needs a look.
+  // What a code's word has above its key if there is nothing to do but to record it; of none if
+  // every event needs a look.
   std::uint32_t plain = 0;
   // Whether calls of C need a look, too.
   bool looks_at_calls = false;
@@ -55,10 +57,11 @@ struct Tracer {
   // The key for a frame's code. Never fails: key 0 is a frame without a name.
   CodeWord word(PyObject* code) noexcept { return codes.require(code); }
   bool is_plain(CodeWord word) const noexcept { return word.upper() == plain; }
-  // Events of a code object that is not plain. `frame` is the one that begins or ends, borrowed. False if none of this
-  // code will ever be recorded in this profile.
+  // Events of a code object that is not plain. `frame` is the one that begins or ends, borrowed.
+  // False if none of this code will ever be recorded in this profile.
   bool record_special(CodeWord word, PyObject* code, PyFrameObject* frame, bool is_exit) noexcept;
-  // Whether the profile leaves the code out, whoever calls it. Changes the word if that was not decided yet.
+  // Whether the profile leaves the code out, whoever calls it. Changes the word if that was not
+  // decided yet.
   bool is_left_out(CodeWord& word, PyObject* code) noexcept;
   // As record_special(), for a call of C by a frame of this code.
   bool record_call(CallableKey found, PyObject* code, PyFrameObject* caller, bool is_exit) noexcept;
@@ -67,8 +70,8 @@ struct Tracer {
   void record_exit(profiler::EventKind enter, profiler::EventKind exit, std::uint32_t key) noexcept;
 };
 
-// In the file for this CPython. The first makes types and keeps them in the module's state; both throw
-// PythonErrorSet.
+// In the file for this CPython. The first makes types and keeps them in the module's state; both
+// throw PythonErrorSet.
 Hooks* make_hooks(PyObject* module, Tracer& tracer);
 void free_hooks(Hooks* hooks) noexcept;
 void start_hooks(Tracer& tracer);

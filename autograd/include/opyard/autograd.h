@@ -27,10 +27,12 @@
 
 namespace opyard::autograd {
 
-// From now on calls are recorded. Done by whatever makes a tensor require a gradient. Raises bad_alloc.
+// From now on calls are recorded. Done by whatever makes a tensor require a gradient. Raises
+// bad_alloc.
 OPYARD_API void arm();
 
-// Raises BadArgument for a tensor of integers, BadValue for one that is no leaf and must not be told.
+// Raises BadArgument for a tensor of integers, BadValue for one that is no leaf and must not be
+// told.
 OPYARD_API const Tensor& require_gradient(const Tensor& tensor, bool required = true);
 // Undefined if there is none.
 OPYARD_API Tensor gradient_of(const Tensor& tensor);
@@ -38,8 +40,8 @@ OPYARD_API Tensor gradient_of(const Tensor& tensor);
 OPYARD_API void set_gradient(const Tensor& tensor, const Tensor& gradient);
 // The gradient of a tensor that is no leaf is kept as well.
 OPYARD_API void retain_gradient(const Tensor& tensor);
-// The hook sees the tensor's gradient, and gives another one or an undefined tensor. Raises BadValue for
-// a tensor that requires none.
+// The hook sees the tensor's gradient, and gives another one or an undefined tensor. Raises
+// BadValue for a tensor that requires none.
 OPYARD_API std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook);
 OPYARD_API bool remove_hook(const Tensor& tensor, std::uint64_t number);
 

@@ -1,7 +1,7 @@
 // code/build.cpp: from a graph to instructions.
 //
-// [Delegation] A value that dies at a node with blocks, because it is used inside, is from then on treated
-// as if each branch had defined it: dies_ says where in the branch. See code.h, [Last use].
+// [Delegation] A value that dies at a node with blocks, because it is used inside, is from then on
+// treated as if each branch had defined it: dies_ says where in the branch. See code.h, [Last use].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,8 @@ void Builder::build() {
     stage_ = std::uint32_t(stage);
     code_.stages.emplace_back();
     code_.stages.back().begin = here();
-    // See H22 in the head of interpreter_state.h: an input of a later stage ends the stage's inputs.
+    // See H22 in the head of interpreter_state.h: an input of a later stage ends the stage's
+    // inputs.
     for (; input < graph_.inputs().size() && graph_.inputs()[input]->stage() <= stage; ++input) {
       take_input(graph_.inputs()[input]);
     }

@@ -1,7 +1,7 @@
 // code/builder.h: the maker of a code, while it walks over a graph.
 //
-// build.cpp has registers, operands and stages, build_nodes.cpp what each kind of node becomes, build_blocks.cpp
-// branches and loops.
+// build.cpp has registers, operands and stages, build_nodes.cpp what each kind of node becomes,
+// build_blocks.cpp branches and loops.
 //
 // Depends on: code/code_data.h, code/lifetimes.h.
 #pragma once

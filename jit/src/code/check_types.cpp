@@ -1,6 +1,7 @@
 // code/check_types.cpp: that every value has a type which what gives it and what takes it agree on.
 //
-// Shapes are not checked: what a tensor type says of sizes is of the example that a graph was traced with.
+// Shapes are not checked: what a tensor type says of sizes is of the example that a graph was
+// traced with.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -153,8 +153,8 @@ const Instruction* run_Wait(const Instruction* instruction, Frame& frame);
 TypePtr fork_result_type(const Graph& graph);
 
 // run.cpp
-// Runs from `frame.at` to the end of the stage. What is thrown says where, and leaves `frame.at` at the
-// instruction that has thrown.
+// Runs from `frame.at` to the end of the stage. What is thrown says where, and leaves `frame.at` at
+// the instruction that has thrown.
 void run(Frame& frame);
 // told.cpp: does one instruction and tells the listener, if there is one.
 const Instruction* run_one_told(const Instruction* at, Frame& frame);

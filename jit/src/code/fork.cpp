@@ -1,7 +1,8 @@
 // code/fork.cpp: graphs that run on the process's threads, and waiting for them.
 //
-// A fork owns its inputs and its code, so it may outlive the state, the code and the graph that began it.
-// It runs with an InterpreterState of its own: what it was given dies at its last use there.
+// A fork owns its inputs and its code, so it may outlive the state, the code and the graph that
+// began it. It runs with an InterpreterState of its own: what it was given dies at its last use
+// there.
 #include <fmt/format.h>
 
 #include "code/code_data.h"

@@ -46,8 +46,8 @@ const Instruction* run_CallOperator(const Instruction* instruction, Frame& frame
   return instruction + 1;
 }
 
-// The same for an operator of so many arguments and one result, without loops: 5 of 16 ns (test/bench,
-// graph_operator).
+// The same for an operator of so many arguments and one result, without loops: 5 of 16 ns
+// (test/bench, graph_operator).
 template <std::size_t... index>
 const Instruction* call_operator(const Instruction* instruction, Frame& frame,
                                  std::index_sequence<index...>) {

@@ -13,7 +13,8 @@ Lifetimes::Lifetimes(const Graph& graph) : graph_(graph) {
   }
 }
 
-// In a graph's own block the outputs of a stage come behind its nodes, and before those of the next.
+// In a graph's own block the outputs of a stage come behind its nodes, and before those of the
+// next.
 bool Lifetimes::is_later(const LastUse& a, const LastUse& b) const {
   if (a.output_stage >= 0 && b.output_stage >= 0) return a.output_stage > b.output_stage;
   if (a.output_stage >= 0) return a.output_stage >= b.node->stage();

@@ -1,8 +1,8 @@
 // code/load_state.cpp: a state from bytes, which may be of anyone.
 //
-// [Checks] Instructions do not ask what is in their registers, so everything is asked here: that the
-// position is an instruction, that each register that will be read holds a value of its type, and
-// that others hold nothing. A tensor's geometry is checked against its memory when it is made.
+// [Checks] Instructions do not ask what is in their registers, so everything is asked here: that
+// the position is an instruction, that each register that will be read holds a value of its type,
+// and that others hold nothing. A tensor's geometry is checked against its memory when it is made.
 #include <fmt/format.h>
 
 #include <cstring>

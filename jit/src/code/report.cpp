@@ -19,7 +19,8 @@ std::vector<const Value*> values_of(const CodeData& code, const std::vector<bool
   return values;
 }
 
-// The first user of a value that is not of this stage or one before; the Return if there is no node.
+// The first user of a value that is not of this stage or one before; the Return if there is no
+// node.
 const Node* later_user(const CodeData& code, const Value* value, std::size_t stage) {
   const Node* found = nullptr;
   for (const Use& use : value->uses()) {

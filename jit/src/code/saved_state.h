@@ -8,9 +8,10 @@
 //   position   u32     an instruction, or kBetweenStages
 //   registers  u32     how many hold something, then for each its number and its value
 //
-// A value begins with its kind, a byte. Numbers follow as they are, texts with their length. Lists, tuples, dicts,
-// tensors and storages are written where they come first; later ones are kSeen and their number in order
-// of appearance. So two registers that share a list or memory share it afterwards.
+// A value begins with its kind, a byte. Numbers follow as they are, texts with their length. Lists,
+// tuples, dicts, tensors and storages are written where they come first; later ones are kSeen and
+// their number in order of appearance. So two registers that share a list or memory share it
+// afterwards.
 //
 // Depends on: code/code_data.h.
 #pragma once
@@ -29,8 +30,8 @@ inline constexpr std::uint8_t kSeen = 255;
 inline constexpr std::uint8_t kUndefinedTensor = 254;
 inline constexpr std::size_t kMostNesting = 256;
 
-// Two codes of one fingerprint have the same instructions and registers. It protects against mistakes: what is
-// read is checked all the same.
+// Two codes of one fingerprint have the same instructions and registers. It protects against
+// mistakes: what is read is checked all the same.
 std::uint64_t fingerprint(const Code& code);
 
 }  // namespace opyard::jit::saved

@@ -17,7 +17,8 @@ class InstructionNotes {
   InstructionNotes& operator=(const InstructionNotes&) = delete;
   ~InstructionNotes() { delete[] notes_.load(std::memory_order_relaxed); }
 
-  // One for each instruction, made when they are first asked for; null if there is no memory. Any thread.
+  // One for each instruction, made when they are first asked for; null if there is no memory. Any
+  // thread.
   std::atomic<std::uint32_t>* require(std::size_t count) noexcept {
     std::atomic<std::uint32_t>* notes = notes_.load(std::memory_order_acquire);
     if (notes != nullptr) return notes;

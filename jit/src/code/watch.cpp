@@ -10,7 +10,8 @@
 namespace opyard::jit {
 namespace {
 
-// What one value holds at most, shared or not: the bytes of a tensor's storage, of a text, of a list's items.
+// What one value holds at most, shared or not: the bytes of a tensor's storage, of a text, of a
+// list's items.
 std::size_t bytes_of(const Register& value) {
   switch (value.kind()) {
     case Kind::Tensor: {
@@ -61,7 +62,8 @@ std::size_t written_by(const Frame& frame, const Instruction* done) {
   }
 }
 
-// Whether the next instruction repeats a list past so many bytes: the one that can make much out of little.
+// Whether the next instruction repeats a list past so many bytes: the one that can make much out of
+// little.
 bool repeats_past(const Frame& frame, std::size_t bytes) {
   if (frame.code->origins[frame.code->index_of(frame.at)].opcode != Opcode::CallBuiltin)
     return false;

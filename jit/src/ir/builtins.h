@@ -10,8 +10,8 @@
 
 namespace opyard::jit {
 
-// Reads its arguments in place and writes its result, if the schema has one. What it throws has changed
-// nothing.
+// Reads its arguments in place and writes its result, if the schema has one. What it throws has
+// changed nothing.
 using BuiltinFunction = void (*)(const opyard::Value* const* arguments, opyard::Value* result);
 
 struct Builtin {

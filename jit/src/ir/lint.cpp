@@ -1,10 +1,10 @@
 // ir/lint.cpp: the rules that every graph keeps, checked in one walk.
 //
-// [Walk] Nodes are visited in program order, with the set of values defined so far: a value of a block
-// leaves it at the block's end, so that a use outside of the block finds nothing.
+// [Walk] Nodes are visited in program order, with the set of values defined so far: a value of a
+// block leaves it at the block's end, so that a use outside of the block finds nothing.
 //
-// [Subgraphs] The graphs that nodes hold are linted with the graph, each once, however many nodes share
-// it.
+// [Subgraphs] The graphs that nodes hold are linted with the graph, each once, however many nodes
+// share it.
 #include <fmt/format.h>
 
 #include <unordered_map>

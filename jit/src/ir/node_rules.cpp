@@ -25,8 +25,8 @@ void check_if(const Node& node) {
   }
 }
 
-// Inputs: trip count, condition, what is carried. The body takes the trip and what is carried, and gives
-// the next condition and what is carried.
+// Inputs: trip count, condition, what is carried. The body takes the trip and what is carried, and
+// gives the next condition and what is carried.
 void check_loop(const Node& node) {
   check_blocks(node, 1);
   if (node.inputs().size() < 2) refuse_node(node, "takes a trip count and a condition");

@@ -1,8 +1,8 @@
 // text/draw.cpp: a graph as SVG.
 //
-// [Layout] A node is one row below the lowest node that it takes values from, and below all nodes of
-// former stages; in a row nodes are from left to right as in the graph. Nodes of blocks are lines of
-// text in the box of the node around them.
+// [Layout] A node is one row below the lowest node that it takes values from, and below all nodes
+// of former stages; in a row nodes are from left to right as in the graph. Nodes of blocks are
+// lines of text in the box of the node around them.
 #include "opyard/jit/draw.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // text/parse.cpp: from text to a graph.
 //
 // [Numbers] A value that the text calls by a number keeps the number, the newest of those with the
-// same one; all others get new numbers at the end. So what is printed, parsed and printed again is the
-// same text.
+// same one; all others get new numbers at the end. So what is printed, parsed and printed again is
+// the same text.
 #include "opyard/jit/parse.h"
 
 #include <fmt/format.h>
@@ -137,8 +137,8 @@ class Parser {
     cursor_.expect("=");
   }
 
-  // A stranger's text makes no new symbols, since those are kept for the life of the process: what it may
-  // name are names that are known, and operators that exist.
+  // A stranger's text makes no new symbols, since those are kept for the life of the process: what
+  // it may name are names that are known, and operators that exist.
   Symbol symbol_of(const std::string& text, Span span) const {
     if (!options_.untrusted) return Symbol::from_qual_string(text);
     const Symbol known = Symbol::find(text);

@@ -91,7 +91,8 @@ TypePtr parse_tensor(Cursor& cursor, std::optional<DType> dtype) {
       if (properties) cursor.fail_expected("'strides', 'requires_grad' or 'device'");
       sizes.push_back(parse_size(cursor));
     });
-    // Without sizes the number of dimensions is not known, unless there is nothing at all: "Long()".
+    // Without sizes the number of dimensions is not known, unless there is nothing at all:
+    // "Long()".
     if (!sizes.empty() || !properties || (shape.strides && shape.strides->empty())) {
       shape.sizes = std::move(sizes);
     }

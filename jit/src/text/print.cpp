@@ -1,8 +1,9 @@
 // text/print.cpp: graphs as text.
 //
 // [Subgraphs] The graphs that a node holds in attributes are written behind the graph, as
-// "with prim::FusionGroup_0 = graph(...)". The node's line calls itself by the name of its Subgraph, and
-// names others behind their attributes. Nodes of one kind that share a graph have one name.
+// "with prim::FusionGroup_0 = graph(...)". The node's line calls itself by the name of its
+// Subgraph, and names others behind their attributes. Nodes of one kind that share a graph have one
+// name.
 #include "opyard/jit/print.h"
 
 #include <fmt/format.h>

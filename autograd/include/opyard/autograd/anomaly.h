@@ -1,7 +1,7 @@
 // opyard/autograd/anomaly.h: finding out where a gradient went wrong.
 //
-// In anomaly mode each function notes where its call was made, and an engine raises for a gradient with
-// a NaN in it, naming the function. Slow; for looking into a fault. For the whole process.
+// In anomaly mode each function notes where its call was made, and an engine raises for a gradient
+// with a NaN in it, naming the function. Slow; for looking into a fault. For the whole process.
 //
 // Depends on: base/export.h.
 #pragma once
@@ -18,7 +18,8 @@ struct Anomaly {
 };
 OPYARD_API Anomaly anomaly() noexcept;
 OPYARD_API void set_anomaly(Anomaly mode) noexcept;
-// Says where a call is being made, as a backtrace of the language that the caller speaks; null: of C++.
+// Says where a call is being made, as a backtrace of the language that the caller speaks; null: of
+// C++.
 OPYARD_API void set_anomaly_place(std::string (*place)()) noexcept;
 std::string anomaly_place();
 

@@ -1,7 +1,7 @@
 // opyard/autograd/derivative.h: formulas of an operator, as code that a function runs.
 //
-// Each formula is read once, into straight-line code over operators. What it needs is saved when the call is
-// recorded, and nothing else: the code's inputs say what that is.
+// Each formula is read once, into straight-line code over operators. What it needs is saved when
+// the call is recorded, and nothing else: the code's inputs say what that is.
 //
 //   grad, grad0 …     the gradient of a result
 //   self, other …     an argument; a tensor is saved
@@ -44,8 +44,8 @@ struct Source {
   };
   Kind kind;
   std::size_t index = 0;
-  // Of an Answer: the operator, and for each of its arguments which argument of the call it is, or -1
-  // and a constant.
+  // Of an Answer: the operator, and for each of its arguments which argument of the call it is, or
+  // -1 and a constant.
   const Operator* question = nullptr;
   std::vector<std::pair<int, Value>> asks = {};
 
@@ -79,7 +79,8 @@ class OPYARD_API FormulaSet final : public Counted {
   };
   std::vector<TensorArgument> tensors;
   bool result_is_list = false;
-  // For each argument which code gives its gradient; -1 for none, -2 for "None": it has no gradient.
+  // For each argument which code gives its gradient; -1 for none, -2 for "None": it has no
+  // gradient.
   std::vector<int> code_of;
   std::string name;  // "MulBackward"
 
@@ -94,7 +95,8 @@ class OPYARD_API FormulaSet final : public Counted {
 
 // "aten::mul.Tensor" gives "MulBackward0", as people know it.
 OPYARD_API std::string backward_name(const Operator& op);
-// Reads the formulas that an operator has, without a call. Raises BadGraph, and NotFound if it has none.
+// Reads the formulas that an operator has, without a call. Raises BadGraph, and NotFound if it has
+// none.
 OPYARD_API void check_formulas(const Operator& op);
 
 }  // namespace opyard::autograd

@@ -6,11 +6,11 @@
 // On the calling thread. A run inside a run is made on the same thread to a depth of 60, then on a
 // fresh thread that takes the thread's context along.
 //
-// With `inputs` only functions on the way to them run, and what arrives there is given, not accumulated.
-// With `create_graph` what the functions do is recorded, too.
+// With `inputs` only functions on the way to them run, and what arrives there is given, not
+// accumulated. With `create_graph` what the functions do is recorded, too.
 //
-// [Errors] Whatever a function throws ends the run. What was accumulated by then stays as it is; functions
-// that have run without `keep_graph` have given up what they saved.
+// [Errors] Whatever a function throws ends the run. What was accumulated by then stays as it is;
+// functions that have run without `keep_graph` have given up what they saved.
 //
 // Depends on: autograd/function.h.
 #pragma once

@@ -4,8 +4,8 @@
 //   │ data │ size │ capacity │ room for N items   │   data leads there, or to memory of its own
 //   └──────┴──────┴──────────┴────────────────────┘
 //
-// Most functions have one input, two edges and two saved values, so that a recorded call allocates its
-// function and nothing beside it, and a run backwards hands gradients on without allocating.
+// Most functions have one input, two edges and two saved values, so that a recorded call allocates
+// its function and nothing beside it, and a run backwards hands gradients on without allocating.
 //
 // Depends on: base/alloc.h.
 #pragma once

@@ -13,8 +13,9 @@
 // [Death] A function owns those that its edges lead to. The last owner's end takes a chain of any
 // length apart one after the other, without recursion.
 //
-// [Sequence] Numbers grow on each thread as functions are made, and an engine runs those with higher
-// numbers first. What accumulates has the highest of all, so that it runs as soon as it is ready.
+// [Sequence] Numbers grow on each thread as functions are made, and an engine runs those with
+// higher numbers first. What accumulates has the highest of all, so that it runs as soon as it is
+// ready.
 //
 // Depends on: autograd/few.h, autograd/hooks.h, opyard/tensor.h.
 #pragma once
@@ -63,7 +64,8 @@ class OPYARD_API Function : public Counted {
   Function();
   explicit Function(std::uint64_t sequence);
 
-  // From the gradients of the inputs to those of the edges: as many, or fewer if the rest is undefined.
+  // From the gradients of the inputs to those of the edges: as many, or fewer if the rest is
+  // undefined.
   virtual Gradients apply(Gradients gradients) = 0;
   virtual std::string name() const = 0;
   // Gives up what was saved; a second run then raises.

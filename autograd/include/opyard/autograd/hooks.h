@@ -4,8 +4,8 @@
 //   before           sees all of them; false stops the function
 //   after            sees what the function gave, and may give others
 //
-// They run in the order in which they came. A hook may remove itself, or others, while it runs: those of
-// the run that is under way still run.
+// They run in the order in which they came. A hook may remove itself, or others, while it runs:
+// those of the run that is under way still run.
 //
 // Threads: all of it is guarded by one lock for all functions, which is not held while a hook runs.
 //

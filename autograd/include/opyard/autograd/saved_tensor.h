@@ -4,8 +4,8 @@
 // written later, and a storage with a history, own no function that owns them: see
 // Storage::second(). Memory that belongs to a caller is copied. A leaf is saved as it is.
 //
-// Taking it out again raises if the memory was written meanwhile. With gradients on, it comes out with
-// the history that it had.
+// Taking it out again raises if the memory was written meanwhile. With gradients on, it comes out
+// with the history that it had.
 //
 // Depends on: autograd/tensor_state.h.
 #pragma once

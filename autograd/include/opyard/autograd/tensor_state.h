@@ -1,15 +1,15 @@
 // opyard/autograd/tensor_state.h: what is kept beside a tensor, and beside its storage.
 //
-// A leaf is a tensor that no recorded call gave: a gradient is accumulated for it if it requires one.
-// The others have a history: the edge to the function that gave them.
+// A leaf is a tensor that no recorded call gave: a gradient is accumulated for it if it requires
+// one. The others have a history: the edge to the function that gave them.
 //
-// [Shared memory] A recorded write to a storage on which there are several tensors gives the storage a
-// history: a function of its whole memory, as one row of elements. Each of the tensors takes its own
-// function from there anew, by its geometry, when it is next asked for it. A detached tensor never
-// looks there, nor does a view that was made without gradients of what had a history.
+// [Shared memory] A recorded write to a storage on which there are several tensors gives the
+// storage a history: a function of its whole memory, as one row of elements. Each of the tensors
+// takes its own function from there anew, by its geometry, when it is next asked for it. A detached
+// tensor never looks there, nor does a view that was made without gradients of what had a history.
 //
-// Threads: tensors may be used on any number of threads; one that is written in place, or told that it
-// requires a gradient, is used by no other thread meanwhile.
+// Threads: tensors may be used on any number of threads; one that is written in place, or told that
+// it requires a gradient, is used by no other thread meanwhile.
 //
 // Depends on: autograd/accumulate.h.
 #pragma once

@@ -4,12 +4,12 @@
 //   code->run(inputs, outputs);              a graph of one stage, with registers on the C stack
 //   InterpreterState state(code);            stage by stage: jit/interpreter_state.h
 //
-// [Registers] Each value has a register, which is an opyard::Value. Constants have none: they lie in the
-// code and are shared by all runs; a list or dict that someone could change is copied for each run.
-// An input that nothing uses has no register and is never held.
+// [Registers] Each value has a register, which is an opyard::Value. Constants have none: they lie
+// in the code and are shared by all runs; a list or dict that someone could change is copied for
+// each run. An input that nothing uses has no register and is never held.
 //
-// [Last use] A value dies at its last use: there its register is emptied, or moved from. Whether a use is
-// the last is decided here, on the graph's blocks:
+// [Last use] A value dies at its last use: there its register is emptied, or moved from. Whether a
+// use is the last is decided here, on the graph's blocks:
 //   - the last of several inputs of one node, of the last node in program order that uses it
 //   - a value whose last use is inside a branch dies in each branch: at its last use there, or at the
 //     branch's head if there is none
@@ -17,11 +17,11 @@
 //   - a value that nothing uses dies at once
 //   - a value that a later stage uses lives until then
 //
-// [Checks] Making a code lints the graph, chooses each node's operator, and checks every type. So what is
-// in a register is of the register's type, and instructions need not ask.
+// [Checks] Making a code lints the graph, chooses each node's operator, and checks every type. So
+// what is in a register is of the register's type, and instructions need not ask.
 //
-// Threads: a code may be used by any number of threads. The graph must not be changed while it is used:
-// a run after a change raises BadGraph.
+// Threads: a code may be used by any number of threads. The graph must not be changed while it is
+// used: a run after a change raises BadGraph.
 //
 // Depends on: jit/graph.h.
 #pragma once
@@ -59,9 +59,10 @@ class OPYARD_API Code final : public Counted {
   // The register of a value, or -1: of an unused input, a constant, or a value of another graph.
   std::int64_t register_of(const Value* value) const noexcept;
 
-  // Runs a graph of one stage. The inputs are borrowed: they must outlive the call, and are not counted.
-  // `outputs` has room for output_count(0) values. Raises BadArgument for wrong inputs, BadGraph if the
-  // graph has more stages or was changed, and what an operator throws, with the node's line added.
+  // Runs a graph of one stage. The inputs are borrowed: they must outlive the call, and are not
+  // counted. `outputs` has room for output_count(0) values. Raises BadArgument for wrong inputs,
+  // BadGraph if the graph has more stages or was changed, and what an operator throws, with the
+  // node's line added.
   void run(std::span<const opyard::Value> inputs, std::span<opyard::Value> outputs) const;
   std::vector<opyard::Value> run(std::span<const opyard::Value> inputs) const;
 

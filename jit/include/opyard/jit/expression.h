@@ -13,9 +13,10 @@
 //   atom     = name | [namespace "."] name "(" arguments ")" | number | text | True | False | None
 //            | "(" result ")" | "[" [expr {"," expr}] "]"
 //
-// A name without parentheses is an input. A function is looked up in the namespace that is given, then
-// in aten, unless it is written behind its namespace; what overload it is depends on the types. An operator of several results is a tuple, of which
-// [i] takes one. A number with a Tensor on its right is turned around: 2 * x is x * 2, 1 - x is rsub(x, 1).
+// A name without parentheses is an input. A function is looked up in the namespace that is given,
+// then in aten, unless it is written behind its namespace; what overload it is depends on the
+// types. An operator of several results is a tuple, of which [i] takes one. A number with a Tensor
+// on its right is turned around: 2 * x is x * 2, 1 - x is rsub(x, 1).
 //
 // Depends on: jit/parse.h.
 #pragma once

@@ -67,8 +67,8 @@ class OPYARD_API Graph final : public Counted {
   Node* append_node(Node* node) { return block_->append_node(node); }
   Node* prepend_node(Node* node) { return block_->prepend_node(node); }
 
-  // A node in no block, of the current stage. Its outputs are Tensors until they are told otherwise.
-  // Raises BadValue for more than kMostOutputs.
+  // A node in no block, of the current stage. Its outputs are Tensors until they are told
+  // otherwise. Raises BadValue for more than kMostOutputs.
   Node* create(Symbol kind, std::span<Value* const> inputs, std::size_t outputs = 1);
   Node* create(Symbol kind, std::initializer_list<Value*> inputs = {}, std::size_t outputs = 1) {
     return create(kind, std::span<Value* const>(inputs.begin(), inputs.size()), outputs);
@@ -88,8 +88,9 @@ class OPYARD_API Graph final : public Counted {
   Value* insert_constant(const opyard::Value& value, TypePtr type = {});
 
   // From now on only these operators may be called, by full name with or without overload; built-in
-  // functions on numbers, texts and lists always may, operations of other layers never. A code of such
-  // a graph runs in a state with a budget only. Copies are restricted as well; nothing lifts it.
+  // functions on numbers, texts and lists always may, operations of other layers never. A code of
+  // such a graph runs in a state with a budget only. Copies are restricted as well; nothing lifts
+  // it.
   void restrict_to(std::vector<std::string> operators);
   bool is_restricted() const noexcept { return restricted_; }
   bool allows(std::string_view name, std::string_view overload) const;
@@ -104,7 +105,8 @@ class OPYARD_API Graph final : public Counted {
   // Nodes that are in a block now.
   std::size_t node_count() const noexcept;
 
-  // For who reads a text: gives values these numbers, which are all different, and the rest new ones.
+  // For who reads a text: gives values these numbers, which are all different, and the rest new
+  // ones.
   void renumber(const std::unordered_map<Value*, std::uint64_t>& numbers);
 
  private:

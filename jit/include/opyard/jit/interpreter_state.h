@@ -10,12 +10,13 @@
 //
 // [Between stages] Registers keep what a later stage uses, and nothing else.
 //
-// [Stopping] A stage that was begun is at an instruction until it ends: because step() stopped there, or
-// because the instruction threw, which leaves all registers as they were before it. is_inside_stage() says
-// so, and resume() goes on, beginning with that instruction. Dropping the state frees what it holds.
+// [Stopping] A stage that was begun is at an instruction until it ends: because step() stopped
+// there, or because the instruction threw, which leaves all registers as they were before it.
+// is_inside_stage() says so, and resume() goes on, beginning with that instruction. Dropping the
+// state frees what it holds.
 //
-// Threads: a state is used by one thread at a time; a second one that enters it meanwhile gets an error.
-// Several states of one code may run on several threads.
+// Threads: a state is used by one thread at a time; a second one that enters it meanwhile gets an
+// error. Several states of one code may run on several threads.
 //
 // Depends on: jit/code.h.
 #pragma once
@@ -37,7 +38,8 @@ struct Instruction;
 
 struct Watch;
 
-// What a run may cost: instructions, bytes that are written to registers, and time from when it is set.
+// What a run may cost: instructions, bytes that are written to registers, and time from when it is
+// set.
 struct RunBudget {
   std::uint64_t steps = ~std::uint64_t{0};
   std::size_t bytes = ~std::size_t{0};
@@ -59,12 +61,14 @@ class OPYARD_API InterpreterState {
   ~InterpreterState();
   // The same position and the same values; from then on the two know nothing of each other.
   InterpreterState clone() const;
-  // The same as bytes, which another process may load: where it is and what its registers hold; no budget, no
-  // times. Registers that share a list or memory share it afterwards. Raises Unsupported, naming the
-  // value, for an object of Python, a future, and a tensor that is not plain memory of this process.
+  // The same as bytes, which another process may load: where it is and what its registers hold; no
+  // budget, no times. Registers that share a list or memory share it afterwards. Raises
+  // Unsupported, naming the value, for an object of Python, a future, and a tensor that is not
+  // plain memory of this process.
   std::string save() const;
-  // A state that save() gave, of a code of the same graph. Raises BadValue for other bytes, Unsupported
-  // for a code of more than 20,000 instructions. Bytes from a stranger are safe to load.
+  // A state that save() gave, of a code of the same graph. Raises BadValue for other bytes,
+  // Unsupported for a code of more than 20,000 instructions. Bytes from a stranger are safe to
+  // load.
   static InterpreterState load(CodePtr code, std::string_view bytes);
 
   const CodePtr& code() const noexcept { return code_; }
@@ -73,9 +77,9 @@ class OPYARD_API InterpreterState {
   bool is_inside_stage() const noexcept { return at_ != nullptr; }
   bool is_finished() const noexcept;
 
-  // Runs the next stage. `outputs` is emptied first. Raises BadArgument for wrong inputs, which changes
-  // nothing, BadGraph past the last stage, inside a stage, or if the graph was changed; and what an
-  // operator throws, see [Stopping].
+  // Runs the next stage. `outputs` is emptied first. Raises BadArgument for wrong inputs, which
+  // changes nothing, BadGraph past the last stage, inside a stage, or if the graph was changed; and
+  // what an operator throws, see [Stopping].
   void run_one_stage(std::span<const opyard::Value> inputs, std::vector<opyard::Value>& outputs);
   // Takes the inputs of the next stage and runs nothing yet.
   void begin_stage(std::span<const opyard::Value> inputs);
@@ -86,10 +90,11 @@ class OPYARD_API InterpreterState {
   // Runs to the end of the stage, and gives its outputs.
   void resume(std::vector<opyard::Value>& outputs);
 
-  // Past a budget the run raises BadGraph, or TimedOut, before the next instruction; it can be resumed
-  // with another budget. An operator that has begun is not interrupted.
+  // Past a budget the run raises BadGraph, or TimedOut, before the next instruction; it can be
+  // resumed with another budget. An operator that has begun is not interrupted.
   void set_budget(const RunBudget& budget);
-  // Whether each step is checked against jit/report.h [Plan]: Internal for a value that is held too long.
+  // Whether each step is checked against jit/report.h [Plan]: Internal for a value that is held too
+  // long.
   void check_frees(bool on);
   // Whether instructions are timed; and what they have taken since, by number.
   void measure(bool on);

@@ -7,8 +7,8 @@
 // only when a gap is used up all positions of the block are given anew. So is_before() is two
 // comparisons, and one step up the blocks for each level between.
 //
-// Functions that change raise BadValue, and change nothing, for nodes and values of another graph and
-// for destroyed ones, and BadIndex for a place that is not there.
+// Functions that change raise BadValue, and change nothing, for nodes and values of another graph
+// and for destroyed ones, and BadIndex for a place that is not there.
 //
 // Threads: a graph is changed by one thread at a time; reading needs no lock if no one changes it.
 //

@@ -21,8 +21,9 @@ class OPYARD_API Operation : public Counted {
  public:
   ~Operation() override;
 
-  // Appends one value for each output of the node; another number, or one that the output's type does
-  // not accept, is an error of the run that names the node. What it throws ends the run as it is.
+  // Appends one value for each output of the node; another number, or one that the output's type
+  // does not accept, is an error of the run that names the node. What it throws ends the run as it
+  // is.
   virtual void run(std::span<const opyard::Value> inputs,
                    std::vector<opyard::Value>& outputs) const = 0;
   // For messages and pictures.

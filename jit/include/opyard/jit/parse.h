@@ -1,7 +1,7 @@
 // opyard/jit/parse.h: from text to a graph, and what is wrong with a text that is none.
 //
-// The form is the one that TorchScript prints, see jit/print.h. The grammar, with [x] optional and {x}
-// repeated:
+// The form is the one that TorchScript prints, see jit/print.h. The grammar, with [x] optional and
+// {x} repeated:
 //
 //   text       = graph {"with" kind "=" graph}
 //   graph      = "graph" "(" values ")" ":" {node} return {stage}
@@ -19,8 +19,8 @@
 //              | Future "(" type ")" | type "[]" | type "?"
 //
 // A name is % and letters, digits, _ and points. A value without a type is a Tensor. A name that is
-// defined again means the newer value from there on, in a block until the block ends. A "#" begins a
-// comment. What is read is linted.
+// defined again means the newer value from there on, in a block until the block ends. A "#" begins
+// a comment. What is read is linted.
 //
 // Faults are raised as BadGraph: line, column, what is wrong, the line with a mark below it.
 //
@@ -49,8 +49,8 @@ struct ParseOptions {
   std::string source = "<graph>";
   // What <Tensor> stands for, in order; one too few is an error.
   std::vector<Tensor> tensors;
-  // For the text of a stranger: the graph may call the operators in `allowed` and no others, and runs
-  // with a budget only. See Graph::restrict_to().
+  // For the text of a stranger: the graph may call the operators in `allowed` and no others, and
+  // runs with a budget only. See Graph::restrict_to().
   bool untrusted = false;
   std::vector<std::string> allowed;
   // If set, it is told which value each name means at the end of the text, without the %.

@@ -1,8 +1,9 @@
 // opyard/jit/report.h: what lives when in a code, said before it runs.
 //
-// [Plan] A register is live before an instruction if a later one, on some way on, reads or drops it. This is
-// computed backwards from the instructions alone, and owes nothing to how they were made: so a state that
-// checks its registers against it (InterpreterState::check_frees) checks every last use.
+// [Plan] A register is live before an instruction if a later one, on some way on, reads or drops
+// it. This is computed backwards from the instructions alone, and owes nothing to how they were
+// made: so a state that checks its registers against it (InterpreterState::check_frees) checks
+// every last use.
 //
 // Depends on: jit/code.h.
 #pragma once

@@ -1,9 +1,9 @@
 // opyard/jit/resolve.h: which operator a node calls.
 //
-// A graph's text names "aten::add" and no overload. One is chosen by the types of the inputs: every input
-// fits the argument at its place, what is left out has a default. Of several that fit the one with the
-// most arguments of exactly the input's type is taken, then the one that leaves the fewest out, then
-// the first in order of definition.
+// A graph's text names "aten::add" and no overload. One is chosen by the types of the inputs: every
+// input fits the argument at its place, what is left out has a default. Of several that fit the one
+// with the most arguments of exactly the input's type is taken, then the one that leaves the fewest
+// out, then the first in order of definition.
 //
 // Candidates are the registered operators of that name and the built-in functions on ints, floats,
 // texts and lists that every graph has; of equals the built-in one is taken.
@@ -61,8 +61,8 @@ OPYARD_API Callee resolve(const Node& node);
 // Whether anything of this name is registered or built in.
 OPYARD_API bool is_known_operator(std::string_view name);
 
-// The types of the results of a call with inputs of these types: type variables are replaced by what
-// they stand for.
+// The types of the results of a call with inputs of these types: type variables are replaced by
+// what they stand for.
 OPYARD_API std::vector<TypePtr> result_types(const Schema& schema, std::span<const TypePtr> inputs);
 
 }  // namespace opyard::jit

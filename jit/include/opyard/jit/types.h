@@ -61,11 +61,11 @@ OPYARD_API std::optional<DType> find_element_name(std::string_view name) noexcep
 
 // Equal by structure, shapes included.
 OPYARD_API bool same_type(const Type& a, const Type& b);
-// Whether every value of `narrow` is one of `wide`: the schema's rule, and a shape that says more is
-// narrower than one that says less.
+// Whether every value of `narrow` is one of `wide`: the schema's rule, and a shape that says more
+// is narrower than one that says less.
 OPYARD_API bool fits_type(const Type& narrow, const Type& wide);
-// The narrowest type that both are subtypes of, or null: two shapes keep what they agree in, None and
-// T give T?, and int and float give nothing, as in TorchScript.
+// The narrowest type that both are subtypes of, or null: two shapes keep what they agree in, None
+// and T give T?, and int and float give nothing, as in TorchScript.
 OPYARD_API TypePtr unify(const TypePtr& a, const TypePtr& b);
 
 }  // namespace opyard::jit

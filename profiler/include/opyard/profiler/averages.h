@@ -1,11 +1,12 @@
 // opyard/profiler/averages.h: how often each thing ran, and how long.
 //
-// A row's total leaves out what ran inside the same row: a function that calls itself is not counted twice. Its own
-// time is what was spent in none of the spans inside it. Rows of one trace add up: the sum of all own times
-// is the time within any span. All kernels of an operator are in its row, whose count is that of its calls.
+// A row's total leaves out what ran inside the same row: a function that calls itself is not
+// counted twice. Its own time is what was spent in none of the spans inside it. Rows of one trace
+// add up: the sum of all own times is the time within any span. All kernels of an operator are in
+// its row, whose count is that of its calls.
 //
-// The time of a dispatch key is what was spent in kernels at it and in none of the operators and kernels inside
-// them; what they called otherwise, in Python say, is theirs.
+// The time of a dispatch key is what was spent in kernels at it and in none of the operators and
+// kernels inside them; what they called otherwise, in Python say, is theirs.
 //
 // Depends on: profiler/trace.h.
 #pragma once

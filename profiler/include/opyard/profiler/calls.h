@@ -10,7 +10,8 @@
 
 namespace opyard::profiler {
 
-// All calls of one thing by another one. `caller` is 0 for what was called by nothing that was recorded.
+// All calls of one thing by another one. `caller` is 0 for what was called by nothing that was
+// recorded.
 struct CallRow {
   std::uint32_t key;
   std::uint32_t caller;

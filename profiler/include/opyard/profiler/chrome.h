@@ -1,8 +1,8 @@
 // opyard/profiler/chrome.h: a trace in Chrome's JSON format, which Perfetto and others open.
 //
-// `ts` and `dur` are microseconds since the window began, with three decimals, which are exact; since 1970
-// they would not fit a double. `baseTimeNanoseconds` says when that was. Parents come before their children,
-// and the numbers of a child never leave its parent's.
+// `ts` and `dur` are microseconds since the window began, with three decimals, which are exact;
+// since 1970 they would not fit a double. `baseTimeNanoseconds` says when that was. Parents come
+// before their children, and the numbers of a child never leave its parent's.
 //
 // Depends on: profiler/export.h.
 #pragma once

@@ -1,11 +1,11 @@
 // opyard/profiler/clock.h: the time of an event, cheaply, and what it is in nanoseconds.
 //
 // The clock is two thirds of what an event costs. The processor's counter takes 8 ns, the
-// system's clock 20 (measured). The counter is used if the processor says that its rate never changes
-// and the kernel itself keeps time by it; else the system's clock is.
+// system's clock 20 (measured). The counter is used if the processor says that its rate never
+// changes and the kernel itself keeps time by it; else the system's clock is.
 //
-// Ticks become nanoseconds after recording, by two pairs of readings of both clocks. Within a thread
-// the order of ticks is exact; two threads must not be compared below 0.2 microseconds.
+// Ticks become nanoseconds after recording, by two pairs of readings of both clocks. Within a
+// thread the order of ticks is exact; two threads must not be compared below 0.2 microseconds.
 //
 // Depends on: base/export.h.
 #pragma once

@@ -5,8 +5,8 @@
 //        │ ticks        │ key      │ kind   │ payload │ detail│
 //        └──────────────┴──────────┴────────┴─────────┴──────┘
 //
-// `ticks` is a time of profiler/clock.h, `key` a name of profiler/names.h, or 0. An exit carries the
-// key of its enter: so a lost event is noticed, and costs nothing but itself. `payload` counts
+// `ticks` is a time of profiler/clock.h, `key` a name of profiler/names.h, or 0. An exit carries
+// the key of its enter: so a lost event is noticed, and costs nothing but itself. `payload` counts
 // the 16-byte words behind the event that belong to it, which are not events.
 //
 // Depends on: profiler/event_kinds.def.

@@ -1,7 +1,7 @@
 // opyard/profiler/export.h: what every export of a trace takes, and the formats besides Chrome's.
 //
-// Each is written piece by piece, with spans in the order of time within a track; all text is valid UTF-8, and each but
-// the collapsed stacks carries the report of profiler/quality.h.
+// Each is written piece by piece, with spans in the order of time within a track; all text is valid
+// UTF-8, and each but the collapsed stacks carries the report of profiler/quality.h.
 //
 // Depends on: profiler/trace.h, profiler/sink.h.
 #pragma once
@@ -27,7 +27,8 @@ OPYARD_API void write_perfetto(const Trace& trace, const ExportOptions& options,
 // JSON of https://www.speedscope.app: a profile for each track.
 OPYARD_API void write_speedscope(const Trace& trace, const ExportOptions& options,
                                  const Sink& sink);
-// "outer;inner 123": a line for each stack that has time of its own, in nanoseconds, for flame graphs.
+// "outer;inner 123": a line for each stack that has time of its own, in nanoseconds, for flame
+// graphs.
 OPYARD_API void write_stacks(const Trace& trace, const ExportOptions& options, const Sink& sink);
 
 }  // namespace opyard::profiler

@@ -1,7 +1,8 @@
 // opyard/profiler/labels.h: what spans are called, and their numbers.
 //
-// A Python function is "path(line): name", with the line of its definition and the path without the first prefix
-// that it begins with; an instance "nn.Module: Linear_0", numbered per class in the order of first appearance.
+// A Python function is "path(line): name", with the line of its definition and the path without the
+// first prefix that it begins with; an instance "nn.Module: Linear_0", numbered per class in the
+// order of first appearance.
 //
 // Depends on: profiler/trace.h, profiler/names.h.
 #pragma once
@@ -40,8 +41,8 @@ class OPYARD_API Labels {
   std::vector<std::string> prefixes_;
 };
 
-// Python's calls are numbered from 1 in the order of their starts, over all threads: by track and span, 0 for
-// spans of other kinds.
+// Python's calls are numbered from 1 in the order of their starts, over all threads: by track and
+// span, 0 for spans of other kinds.
 OPYARD_API std::vector<std::vector<std::uint32_t>> number_calls(const Trace& trace);
 
 inline bool is_python_call(SpanKind kind) { return int(kind) <= int(SpanKind::Optimizer); }

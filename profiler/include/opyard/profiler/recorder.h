@@ -1,11 +1,12 @@
 // opyard/profiler/recorder.h: the one recorder of the process, and windows over it.
 //
 // A Window is what a profile is: it notes where each thread's stream was when it began, and at its
-// end takes what was written since as a Recording. Windows are independent of each other. While there
-// is none, blocks that are full are written again from the start: events of whoever is late cost no
-// memory.
+// end takes what was written since as a Recording. Windows are independent of each other. While
+// there is none, blocks that are full are written again from the start: events of whoever is late
+// cost no memory.
 //
-// What is recorded at all is decided by those who record: a tracer of Python, the watch on operators.
+// What is recorded at all is decided by those who record: a tracer of Python, the watch on
+// operators.
 //
 // Depends on: profiler/stream.h.
 #pragma once

@@ -1,8 +1,8 @@
 // opyard/profiler/session.h: recording, from start to stop: a window, and whoever writes into it.
 //
 // A source brings events of one sort: the Python tracer, say. It
-// joins by register_source(), so this library links none of them. A session starts every source that its
-// options name, and stops them in reverse before its window ends.
+// joins by register_source(), so this library links none of them. A session starts every source
+// that its options name, and stops them in reverse before its window ends.
 //
 // There is one session at a time in a process: a second one is refused.
 //
@@ -58,7 +58,8 @@ struct Source {
   void (*stop)(SourceReport& report);
 };
 
-// For a string of static storage and functions of a library that stays. The same source again is ignored.
+// For a string of static storage and functions of a library that stays. The same source again is
+// ignored.
 OPYARD_API void register_source(const Source* source);
 
 class OPYARD_API Session {

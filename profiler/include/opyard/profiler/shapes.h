@@ -1,8 +1,8 @@
 // opyard/profiler/shapes.h: what an operator was called with, as words behind its event.
 //
-// For each argument one number, low bits first: what it is (8 bits), dtype or kind of value (8 bits), and the number
-// of dimensions or of items (16 bits); of a tensor its sizes follow, of a list its tensors. What does not fit behind an
-// event is left out, and its text ends with "…".
+// For each argument one number, low bits first: what it is (8 bits), dtype or kind of value (8
+// bits), and the number of dimensions or of items (16 bits); of a tensor its sizes follow, of a
+// list its tensors. What does not fit behind an event is left out, and its text ends with "…".
 //
 // Depends on: profiler/event.h, value/value.h.
 #pragma once

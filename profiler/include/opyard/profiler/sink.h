@@ -8,7 +8,8 @@
 
 namespace opyard::profiler {
 
-// Called with one piece after the other, of some ten thousand bytes. May throw, which ends the export.
+// Called with one piece after the other, of some ten thousand bytes. May throw, which ends the
+// export.
 using Sink = std::function<void(std::string_view)>;
 
 }  // namespace opyard::profiler

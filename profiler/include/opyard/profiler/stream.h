@@ -4,12 +4,12 @@
 //              └──────┴── Slice of a Recording, which keeps its blocks
 //
 // Each thread of the system has one stream, made with its first event. It appends to the last
-// block without a lock, and takes the recorder's lock for a new block only. Nothing that was written
-// changes or moves; a block is freed when neither its stream nor a recording holds it, so events
-// outlive their thread.
+// block without a lock, and takes the recorder's lock for a new block only. Nothing that was
+// written changes or moves; a block is freed when neither its stream nor a recording holds it, so
+// events outlive their thread.
 //
-// Threads: append() belongs to the stream's thread, which may hold any lock. The others are told by the
-// recorder where a stream was at a moment.
+// Threads: append() belongs to the stream's thread, which may hold any lock. The others are told by
+// the recorder where a stream was at a moment.
 //
 // Depends on: profiler/event.h, profiler/clock.h.
 #pragma once
@@ -38,8 +38,8 @@ struct Block {
   Event events[kEvents];
 };
 
-// This thread's stream, or null before its first event. One pointer, and no more: a library that is loaded late
-// gets little of the memory that the initial-exec model takes from.
+// This thread's stream, or null before its first event. One pointer, and no more: a library that is
+// loaded late gets little of the memory that the initial-exec model takes from.
 extern OPYARD_API __thread Stream* thread_stream __attribute__((tls_model("initial-exec")));
 
 class OPYARD_API Stream {
@@ -64,8 +64,8 @@ class OPYARD_API Stream {
     append_slow(kind, key, detail, words, count);
   }
 
-  // Takes the last event back if it is this enter, without words behind it, and not earlier than that. On the thread of
-  // the stream, while no other can begin or end a window.
+  // Takes the last event back if it is this enter, without words behind it, and not earlier than
+  // that. On the thread of the stream, while no other can begin or end a window.
   bool take_back(EventKind enter, std::uint32_t key, std::uint64_t earliest) noexcept {
     Event* const at = next_.load(std::memory_order_relaxed);
     if (at == nullptr || at == end_ - Block::kEvents) return false;

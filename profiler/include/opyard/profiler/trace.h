@@ -1,8 +1,8 @@
 // opyard/profiler/trace.h: what a recording says: for each thread, spans that nest, and marks.
 //
-// replay() makes it in one pass over each thread's events, whatever they are: it never fails, and what it
-// returns always nests. What it had to leave out or make up is counted in Quality, which every
-// export shows.
+// replay() makes it in one pass over each thread's events, whatever they are: it never fails, and
+// what it returns always nests. What it had to leave out or make up is counted in Quality, which
+// every export shows.
 //
 // Times are nanoseconds since the window began.
 //
