@@ -68,15 +68,6 @@ PACKAGE_ROOMS = [
 ONLY_PYFALLBACK = re.compile(r"<(Python|structmember|frameobject|datetime|pybind11/.*)(\.h)?>")
 LONGEST_FILE = 600
 LONGEST_LINE = 100
-# Whose comments are not laid out anew yet.
-WIDE = [
-    "jit",
-    "autograd",
-    "profiler",
-    "pyfallback/graphs",
-    "pyfallback/gradients",
-    "pyfallback/tracer",
-]
 # What users read and write, which needs no header below opyard/detail/.
 FOR_USERS = ["README.md", "docs/README.md", "docs/guides/*", "examples/*", "kernels/*"]
 # What fuzzers found is kept byte by byte.
@@ -430,8 +421,6 @@ def check_shape() -> Iterator[str]:
 def check_comments() -> Iterator[str]:
     """Comments keep to the columns of the code, which no formatter breaks for them."""
     for path in listed("*.h", "*.cpp", "*.def"):
-        if any(path.is_relative_to(folder) for folder in WIDE):
-            continue
         for number, line in enumerate(text_of(path).splitlines(), 1):
             if len(line) <= LONGEST_LINE or number == 1:
                 continue
