@@ -131,8 +131,9 @@ bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
 bool Tracer::record_call(CallableKey found, PyObject* code, PyFrameObject* caller,
                          bool is_exit) noexcept {
   CodeWord of_caller = word(code);
-  if (found.key == 0) return true;
+  // First: what calls a function in Python is switched off, too, though that call is none of C.
   if (is_left_out(of_caller, code)) return false;
+  if (found.key == 0) return true;
   if (max_depth != 0) {
     const bool too_deep = goes_too_deep(number, max_depth, is_exit);
     if (too_deep) return true;

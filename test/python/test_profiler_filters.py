@@ -147,6 +147,21 @@ def test_X20_what_is_left_out_is_switched_off():
     assert code not in heard
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
+def test_X20_calls_by_what_is_left_out_are_switched_off():
+    with profile(exclude=__file__):
+        fib(3)
+        tool = next(n for n in range(6) if sys.monitoring.get_tool(n) == "opyard.profiler")
+        heard = []
+        events = sys.monitoring.events
+        former = sys.monitoring.register_callback(
+            tool, events.CALL, lambda code, *what: heard.append(code)
+        )
+        fib(3)
+        sys.monitoring.register_callback(tool, events.CALL, former)
+    assert fib.__code__ not in heard
+
+
 # Lines.
 
 
