@@ -6,10 +6,9 @@ It has the operators of aten and the methods of Tensor. Run it with tools/python
 Exit code: 0, or 1 with --check where the page is another one.
 """
 
+import argparse
 import sys
 from pathlib import Path
-
-import opyard
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "operators.md"
 HEAD = """# Operators and methods of Tensor
@@ -21,6 +20,8 @@ that `opyard.ops.aten` does not have; see [coming from PyTorch](from_pytorch.md)
 
 
 def operators() -> list[str]:
+    import opyard
+
     lines = []
     for name in dir(opyard.ops.aten):
         packet = getattr(opyard.ops.aten, name)
@@ -31,6 +32,8 @@ def operators() -> list[str]:
 
 def methods() -> list[str]:
     """The public methods and properties of Tensor, each with what it is."""
+    import opyard
+
     aten = set(dir(opyard.ops.aten))
     lines = []
     for name in sorted(name for name in dir(opyard.tensor(1.0)) if not name.startswith("_")):
@@ -51,7 +54,10 @@ def page() -> str:
 
 
 def main() -> int:
-    if sys.argv[1:] == ["--check"]:
+    parser = argparse.ArgumentParser("tools/operators_page.py", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    if parser.parse_args().check:
         return 0 if PAGE.read_text("utf-8") == page() else 1
     PAGE.write_text(page(), "utf-8")
     return 0

@@ -133,10 +133,10 @@ PyObject* call_pinned_at(PyObject* self, PyObject* const* args, Py_ssize_t count
     Runtime& runtime = runtime_of_overload(self);
     int place_key = 0;
     unsigned long long order = 0;
-    if (count < 3 || PyArg_ParseTuple(args[0], "iK", &place_key, &order) == 0) {
-      if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    if (count < 3 || PyTuple_Check(args[0]) == 0) {
       fail(ErrorKind::BadArgument, "_call_pinned() takes a place, a key and a key set first");
     }
+    if (PyArg_ParseTuple(args[0], "iK", &place_key, &order) == 0) throw PythonErrorSet();
     const DispatchKey key = to_dispatch_key(args[1]);
     const CallPlan& plan = plan_of(self);
     ForeignArguments arrays(args + 3, count - 3, names);

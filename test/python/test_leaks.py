@@ -636,6 +636,11 @@ SCENARIOS = {
     "dispatch.on_registration": listening,
     "dispatch.on_registration refused": lambda: fails(TypeError, d.on_registration, 3),
     "dispatch.check_invariants": d.check_invariants,
+    "dispatch.check_writes": lambda: in_mode(
+        d.check_writes(sample=1), lambda: opyard.ops.aten.neg(X)),
+    "dispatch.provenance": lambda: d.provenance("leaks::op", "CPU"),
+    "dispatch.alias_analysis": lambda: d.alias_analysis("leaks::op"),
+    "dispatch.operators_at": lambda: d.operators_at("CPU"),
     "dispatch.dangling": d.dangling,
     "dispatch.dump": lambda: d.dump("leaks::op"),
     "dispatch.dump_table": lambda: d.dump_table("leaks::op"),
