@@ -342,5 +342,7 @@ thread.join()
 @plain_build
 @pytest.mark.parametrize("way", ENDS)
 def test_B10_what_is_long_ends_on_a_small_stack(way):
+    if way.startswith("attributes") and sys.version_info >= (3, 13):
+        pytest.skip("CPython 3.13 drops long chains of its own objects too deep for 256 KiB, too")
     done = run(LONG, ENDS[way], volume(100_000), limit=300)
     assert (done.code, done.stdout, done.stderr) == (0, "ended\n", ""), done
