@@ -1,8 +1,9 @@
 """test_growth.py: what a process keeps for ever is what docs/guides/reloading.md says, no more.
 
 Bytes are those that malloc() has given and not got back, in a process where Python's own objects
-come from malloc() too. Each row does its thing often, once to warm up and once to count; a limit is
-some ten per cent above what was measured. Suspect registry/entry.h for names, _ops.py for
+come from malloc() too. Each row does its thing often, once to warm up and twice to count, since a
+table of Python's own may grow meanwhile: the lower counts. A limit is some ten per cent above what
+was measured. Suspect registry/entry.h for names, _ops.py for
 namespaces, base/shared_library.cpp for plugins.
 """
 
@@ -94,10 +95,13 @@ def test_each_keeps_no_more_than_is_documented(what, monkeypatch):
         + """
     for i in range(1024):
         do(i)
-    before = in_use()
-    for i in range(1024, 3 * 1024):
-        do(i)
-    print((in_use() - before) / 2048)
+    kept = []
+    for first in (1024, 3 * 1024):
+        before = in_use()
+        for i in range(first, first + 2048):
+            do(i)
+        kept.append((in_use() - before) / 2048)
+    print(min(kept))
 """,
         limit=60,
     )
