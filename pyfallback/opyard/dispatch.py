@@ -19,7 +19,7 @@ from ._core import ops as _ops
 from ._core.keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
 from ._core.queries import (
     ComputedKernel,
-    DispatchTrace,
+    DispatchLog,
     RegistrationHandle,
     alias_analysis,
     computed_kernel,
@@ -79,8 +79,8 @@ __all__ = [
     "ComputedKernel",
     "DispatchKey",
     "DispatchKeySet",
+    "DispatchLog",
     "DispatchMode",
-    "DispatchTrace",
     "ExcludeDispatchKeyGuard",
     "Explanation",
     "ForceDispatchKeyGuard",

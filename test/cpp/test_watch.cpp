@@ -186,7 +186,7 @@ TEST_F(Watch, OffTheTablesAreWhatTheyWere) {
   EXPECT_EQ(records(), before);
 }
 
-TEST_F(Watch, TheDispatchTraceIsAWatcherBesideOthers) {
+TEST_F(Watch, TheDispatchLogIsAWatcherBesideOthers) {
   const auto f = registry().require("t::f").typed<Unary>();
   testing::internal::CaptureStderr();
   set_dispatch_log(true);

@@ -270,7 +270,7 @@ def test_a_first_call_on_a_thread_works(define):
 
 def test_a_trace_sees_direct_calls(define, capfd):
     op = define("seen(Tensor x) -> Tensor", CPU=lambda x: x).default
-    with opyard.dispatch.DispatchTrace():
+    with opyard.dispatch.DispatchLog():
         op(X)
         opyard.ops.aten.relu(X)
     shown = capfd.readouterr().err

@@ -619,7 +619,7 @@ SCENARIOS = {
     "dispatch.computed_kernel": lambda: str(d.computed_kernel("leaks::op", "CPU")),
     "dispatch.computed_kernel refused": lambda: fails(
         LookupError, d.computed_kernel, ops.bare.default, "CUDA"),
-    "dispatch.DispatchTrace": lambda: in_mode(d.DispatchTrace(), lambda: None),
+    "dispatch.DispatchLog": lambda: in_mode(d.DispatchLog(), lambda: None),
     "dispatch.set_dispatch_log": lambda: d.set_dispatch_log(False),
     "dispatch.Explanation": lambda: str(d.explain(ops.op, X)),
     "dispatch.explain": lambda: d.explain(ops.op, X),

@@ -29,7 +29,7 @@ PUBLIC = {
     """,
     "opyard.dispatch": """
         AutoDispatchBelowAutograd ComputedKernel DispatchKey DispatchKeySet DispatchMode
-        DispatchTrace ExcludeDispatchKeyGuard Explanation ForceDispatchKeyGuard
+        DispatchLog ExcludeDispatchKeyGuard Explanation ForceDispatchKeyGuard
         HigherOrderOperator History IncludeDispatchKeyGuard LayerGap ModeKey
         PreserveDispatchKeyGuard PythonDispatcher RegistrationHandle RegistryEvent
         SetExcludeDispatchKeyGuard TableChange WhatIf alias_analysis check_invariants

@@ -245,7 +245,7 @@ def test_nothing_is_left_in_the_tables_after_a_profile(ops):
 
 def test_the_dispatch_trace_shows_the_same_within_a_profile(ops, capfd):
     x = opyard.tensor([1.0])
-    with profile(), dispatch.DispatchTrace():
+    with profile(), dispatch.DispatchLog():
         ops.inner(x)
     assert f"op=[{NS}::inner], key=[CPU]" in capfd.readouterr().err
 

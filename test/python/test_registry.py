@@ -14,7 +14,7 @@ import opyard
 from opyard.dispatch import (
     DispatchKey,
     DispatchKeySet,
-    DispatchTrace,
+    DispatchLog,
     IncludeDispatchKeyGuard,
     computed_kernel,
     dangling,
@@ -456,7 +456,7 @@ def test_B45_the_trace_shows_calls_with_their_depth(define, x, ns, capfd):
     inner = define("inner(Tensor x) -> Tensor", CPU=lambda x: x)
     outer = define("outer(Tensor x) -> Tensor", CPU=lambda x: inner(x))
     outer(x)
-    with DispatchTrace() as trace:
+    with DispatchLog() as trace:
         outer(x)
         with trace:
             pass
@@ -468,7 +468,7 @@ def test_B45_the_trace_shows_calls_with_their_depth(define, x, ns, capfd):
         f" [call] op=[{ns}::inner], key=[CPU]\n"
     )
     set_dispatch_log(True)
-    with DispatchTrace():
+    with DispatchLog():
         pass
     inner(x)
     set_dispatch_log(False)
@@ -478,7 +478,7 @@ def test_B45_the_trace_shows_calls_with_their_depth(define, x, ns, capfd):
 
 def test_B45_traces_that_overlap_show_until_the_last_one_ends(define, x, ns, capfd):
     packet = define("f(Tensor x) -> Tensor", CPU=lambda x: x)
-    first, second = DispatchTrace(), DispatchTrace()
+    first, second = DispatchLog(), DispatchLog()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)

@@ -237,7 +237,7 @@ def set_report_error_callback(op: object, fn: "Callable[[str], object] | None") 
 # Watching ----------------------------------------------------------------------------------
 
 # The trace is on if it was switched on, by the environment or set_dispatch_log(), or while a
-# DispatchTrace is open on any thread. None: no one has asked yet which.
+# DispatchLog is open on any thread. None: no one has asked yet which.
 _switched_on: "bool | None" = None
 _open_traces = 0
 _trace_lock = _thread.allocate_lock()
@@ -266,10 +266,10 @@ def set_dispatch_log(on: bool) -> None:
     _change_trace(bool(on), 0)
 
 
-class DispatchTrace:
+class DispatchLog:
     """Shows the calls of a with block, as set_dispatch_log() does, on all threads."""
 
-    def __enter__(self) -> "DispatchTrace":
+    def __enter__(self) -> "DispatchLog":
         _change_trace(None, 1)
         return self
 

@@ -9,7 +9,7 @@
 // tells all watchers and goes on to what the slot leads to without it. Starting and stopping
 // rewrite the tables; while no one watches nothing of it is on the path of a call.
 //
-// The dispatch trace (registry/dispatch_log.h) is one watcher, a profile another. Whoever wants to
+// The dispatch log (registry/dispatch_log.h) is one watcher, a profile another. Whoever wants to
 // see the calls of one thread within a scope takes observe/observer.h.
 //
 // Depends on: registry/record.h.
