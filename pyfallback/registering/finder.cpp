@@ -14,8 +14,10 @@ namespace {
 
 void load_for(std::string_view name) {
   Runtime* const runtime = find_runtime();
-  if (runtime == nullptr || runtime->hooks == nullptr) return;
+  if (runtime == nullptr) return;
   enter_python(*runtime, [&] {
+    // Read with the GIL: the end of the interpreter takes them away.
+    if (runtime->hooks == nullptr) return;
     PyObject* const load = require_hook(*runtime, "load_for");
     checked(PyObject_CallOneArg(load, to_text(std::string(name)).get()));
   });
