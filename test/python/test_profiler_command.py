@@ -111,7 +111,8 @@ def test_ctrl_c_ends_a_program_as_without_a_profile(folder):
     ours = run(folder, "program.py", profiled=["-o", "x.folded"], send=signal.SIGINT)
     assert bare[0] == ours[0] == -signal.SIGINT
     assert bare[2].splitlines()[-1] == ours[2].splitlines()[-1] == "KeyboardInterrupt"
-    assert len(bare[2].splitlines()) == len(ours[2].splitlines())
+    # How many lines a frame has depends on the line that was interrupted: some are underlined.
+    assert bare[2].count("  File ") == ours[2].count("  File ") == 1
     assert "program.py(1):_<module>" in (folder / "x.folded").read_text()
 
 
