@@ -1,4 +1,4 @@
-// autograd/record_plain.h: the short way of recording, for operators that write nothing and take no lists.
+// autograd/record_plain.h: the short way of recording: no writes, no lists.
 //
 // Depends on: autograd/plan.h.
 #pragma once

@@ -6,7 +6,7 @@
 //
 //   ops.ns.name.default is handle   calling the handle
 //   while it is defined             True                            runs it
-//   after it was taken back         AttributeError: no such         RuntimeError: it is gone
+//   after it was unregistered         AttributeError: no such         RuntimeError: it is gone
 //   defined anew, same schema       True                            runs it
 //   defined anew, another schema    False: that is another one      RuntimeError: it is gone
 //

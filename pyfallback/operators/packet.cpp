@@ -49,7 +49,7 @@ void refresh(PacketObject& packet) {
   std::vector<const Operator*> defined;
   for (const std::string& overload : inspect::overloads(*packet.name)) {
     const Operator* const op = registry.find({*packet.name, overload});
-    if (op != nullptr) defined.push_back(op);  // else taken back a moment ago
+    if (op != nullptr) defined.push_back(op);  // else unregistered a moment ago
   }
   Owned fresh = checked(PyTuple_New(Py_ssize_t(defined.size())));
   Owned attributes = checked(PyDict_New());

@@ -7,7 +7,7 @@
 //
 // [Ending] A library is shown to Python's collector with the functions of its kernels from the
 // moment on when its interpreter is closed: see operators/gc_visible_functions.h. What is collected
-// then is taken back.
+// then is unregistered.
 #include "registering/library.h"
 
 #include <cstdlib>
@@ -223,7 +223,7 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
       const ReleaseGil release;  // opening a library may take long, and runs code of its own
       address = detail::require_c_function(op, path, function);
     }
-    const auto library = library_of(self);  // it may have been taken back meanwhile
+    const auto library = library_of(self);  // it may have been unregistered meanwhile
     library->set_place(place);
     library->implement(op_name, parse_key(key),
                        c_kernel(op, address, detail::show_c_function(path, function), c_form,

@@ -4,8 +4,9 @@
 // come from outside pass a gate first. Closing it turns later ones away with an error and
 // waits, two seconds at most, for those that are between the check and holding the GIL.
 //
-// It also counts the threads from outside that are within, since an interpreter beside the main one
-// can end only after the last of them has left.
+// It also counts the threads from outside that are within: an interpreter beside the main one can
+// end only after the last of them has left, and CPython up to 3.13 may crash if it ends threads in
+// the middle of Python code, so the main one gives them a moment as well.
 //
 // Depends on: nothing of ours.
 #pragma once
@@ -37,13 +38,16 @@ class Gate {
 
   // Waits until no one is between enter() and leave(). Without the GIL, since that is what
   // they wait for.
-  void wait_until_quiet() const noexcept { wait_for_none(entering_); }
-  // Waits until the last guest has left. Without the GIL.
-  void wait_until_empty() const noexcept { wait_for_none(guests_); }
+  void wait_until_quiet() const noexcept { wait_for_none(entering_, std::chrono::seconds(2)); }
+  // Waits until the last guest has left, so long at most. Without the GIL.
+  void wait_until_empty(std::chrono::milliseconds most) const noexcept {
+    wait_for_none(guests_, most);
+  }
 
  private:
-  static void wait_for_none(const std::atomic<int>& count) noexcept {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  static void wait_for_none(const std::atomic<int>& count,
+                            std::chrono::milliseconds most) noexcept {
+    const auto deadline = std::chrono::steady_clock::now() + most;
     while (count.load(std::memory_order_seq_cst) != 0 &&
            std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();

@@ -164,7 +164,8 @@ bool close_runtime(Runtime& runtime) noexcept {
   {
     const ReleaseGil release;
     runtime.gate.wait_until_quiet();
-    if (!runtime.is_main) runtime.gate.wait_until_empty();
+    // A program does not hang for a kernel that never returns.
+    runtime.gate.wait_until_empty(std::chrono::milliseconds(runtime.is_main ? 100 : 2000));
   }
   runtime.drain_with_gil_held();
   bool last = true;

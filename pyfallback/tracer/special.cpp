@@ -1,11 +1,11 @@
-// tracer/special.cpp: events that need a look: of code that is not shown by its own name, and all of them under a filter.
+// tracer/special.cpp: events that need a look: hidden code, and all events under a filter.
 //
 // [Depth] counts the calls of Python that are open on a thread and are not left out by a pattern.
 // It begins with 0 where the profile begins, so the exit of a frame that was open then does not
 // count.
 //
-// [Short calls] are taken back at their exit. What is inside a short call is shorter still, and was
-// taken back before, so the call's enter is the last event of its stream then.
+// [Short calls] are removed at their exit. What is inside a short call is shorter still, and was
+// removed before, so the call's enter is the last event of its stream then.
 #include "runtime/python.h"
 
 #include <new>

@@ -1,4 +1,4 @@
-// vtable/housekeeping.cpp: naming CPython, asking whether a thread is in it, counting its objects, calling an error callback.
+// vtable/housekeeping.cpp: naming CPython, its thread and its objects; the error callback.
 #include "vtable/vtable.h"
 
 #include "opyard/keys/dispatch_key.h"

@@ -1,4 +1,4 @@
-// test/bench/gradients.cpp: what gradients cost: passing the recorder, recording, running backwards.
+// test/bench/gradients.cpp: what gradients cost: passed by, recorded, run backwards.
 //
 // A program of its own, opyard_gradients_bench, because the recorder is armed for the whole process
 // and never disarmed. The floors are operators with a fallthrough at their Autograd key, which goes

@@ -10,7 +10,7 @@ namespace {
 
 Tensor pass(const Tensor& x) { return x; }
 
-// A definition with a kernel, and both taken back.
+// A definition with a kernel, and both unregistered.
 void define(benchmark::State& state) {
   for (auto _ : state) {
     Library library(LibraryKind::Def, "bench_registration");
@@ -19,7 +19,7 @@ void define(benchmark::State& state) {
 }
 BENCHMARK(define)->Name("define/ours")->Unit(benchmark::kNanosecond);
 
-// Another library's kernel on top of one that stands, and taken back.
+// Another library's kernel on top of one that stands, and unregistered.
 void override_kernel(benchmark::State& state) {
   Library base(LibraryKind::Def, "bench_registration");
   base.def("one(Tensor x) -> Tensor");

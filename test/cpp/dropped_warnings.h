@@ -1,4 +1,4 @@
-// test/cpp/dropped_warnings.h: for tests whose threads warn at once, which CaughtWarnings cannot collect.
+// test/cpp/dropped_warnings.h: drops the warnings of threads that warn at once.
 #pragma once
 
 #include "opyard/base/warning.h"

@@ -84,7 +84,7 @@ void define(const Handles&, int mine, int) {
                                          "registered at pair.cpp:1");
 }
 void implement(const Handles&, int, int round) {
-  thread_local std::deque<Registration> kept;  // taken back later, or by the end of the thread
+  thread_local std::deque<Registration> kept;  // unregistered later, or by the end of the thread
   kept.push_back(opyard::implement("t::stable", round % 2 == 0 ? K::Meta : K::Tracer,
                                    round % 2 == 0 ? echo("meta") : Kernel::fallthrough()));
   if (kept.size() > 8) kept.pop_front();

@@ -1,4 +1,4 @@
-// test_object_link.cpp: protects the rule that an object belongs to one interpreter, as long as that lives.
+// test_object_link.cpp: protects that an object belongs to one interpreter while that lives.
 #include "opyard/detail/interpreter/object_link.h"
 
 #include <gtest/gtest.h>

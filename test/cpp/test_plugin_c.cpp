@@ -1,4 +1,4 @@
-// test_plugin_c.cpp: protects plugins that are written in C: loaded, refused and taken back like others.
+// test_plugin_c.cpp: protects plugins that are written in C: loaded, refused and unregistered like others.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// test_reclaim.cpp: protects that a kernel that was taken back is freed, in time and not before.
+// test_reclaim.cpp: protects that a kernel that was unregistered is freed, in time and not before.
 //
 // "Freed" is seen by the context of the kernel: a shared pointer that the test holds as well.
 #include <gtest/gtest.h>

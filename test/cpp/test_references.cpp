@@ -1,4 +1,4 @@
-// test_references.cpp: protects tensors that are borrowed, written to, and returned by reference (D9).
+// test_references.cpp: protects tensors borrowed, written to and returned by reference (D9).
 //
 // Nothing may outlive what it refers to: run under the address sanitizer, each of these tests is
 // also a test that no freed tensor is touched.

@@ -350,6 +350,25 @@ def test_T9_a_program_ends_silently(situation, first):
         assert faults(program, code, stderr, ended) == []
 
 
+@pytest.mark.parametrize(("seconds", "said"), [(0.03, "left"), (1000, "")])
+def test_T9_a_native_thread_in_a_kernel_is_given_a_moment(seconds, said):
+    """It leaves Python before that ends, and a kernel that does not return is not waited for."""
+    program = f"""
+lib.define("slow(Tensor x) -> Tensor")
+inside = threading.Event()
+def slow(x):
+    inside.set()
+    time.sleep({seconds})
+    os.write(1, b"left")
+    return x
+lib.impl("slow", slow, "CPU")
+plugin.call_in_background("at_end::slow", x, 1)
+assert inside.wait(10)
+"""
+    ended = run(PRELUDE + program, plugin_path("opyard_test_plugin"), limit=10.0)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, said, "")
+
+
 def test_T9_every_situation_has_a_row():
     assert set(ROWS) >= SITUATIONS | WITH_DAEMONS
 

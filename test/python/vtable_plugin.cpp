@@ -1,4 +1,4 @@
-// test/python/vtable_plugin.cpp: C++ that asks an interpreter, through the tag of a tensor, what it may.
+// test/python/vtable_plugin.cpp: C++ that asks an interpreter through the tag of a tensor.
 //
 // Operators below test_vtable; each takes a tensor that Python has a wrapper of. `ask` calls one
 // slot by its name and gives what comes back.

@@ -245,7 +245,7 @@ OPYARD_API void opyard_restore_keys(opyard_local_keys former);
 
 // ---- Operators
 
-// For ever: one whose definition was taken back raises OperatorGone when it is called.
+// For ever: one whose definition was unregistered raises OperatorGone when it is called.
 typedef struct opyard_operator opyard_operator;
 
 // "ns::name" or "ns::name.overload". NotFound.

@@ -1,4 +1,4 @@
-// interpreter/interpreter_object.cpp: what an interpreter is told that asks for an object of another.
+// interpreter/interpreter_object.cpp: asking an interpreter for an object of another.
 #include "opyard/interpreter/interpreter_object.h"
 
 #include <fmt/format.h>

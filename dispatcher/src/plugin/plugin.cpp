@@ -153,7 +153,7 @@ UnloadReport unload_and_report(const std::string& file) {
       fail(ErrorKind::BadPlugin,
            fmt::format("{} is still being loaded or unloaded by this thread", path));
     }
-    // It keeps its place until all is taken back: a thread that loads it meanwhile waits for that.
+    // It keeps its place until all is unregistered: a thread that loads it meanwhile waits.
     plugin = *found;
     plugin->ready = false;
     plugin->worker = std::this_thread::get_id();

@@ -97,7 +97,7 @@ struct Entry {
     Owner owner;
   };
   std::vector<Sharer> sharers;
-  bool ending = false;  // the definition is being taken back
+  bool ending = false;  // the definition is being unregistered
   Operator* op = nullptr;
   std::vector<std::unique_ptr<Operator>> former;  // live one included
   std::vector<DispatchKey> warned;  // each once for each depth of its stack that was warned of

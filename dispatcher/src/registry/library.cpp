@@ -36,7 +36,7 @@ void warn_of_ambiguity(const OperatorName& name, const std::string& provenance) 
   for (const std::string& overload : inspect::overloads(name.name)) {
     if (overload == name.overload || defined == nullptr) return;  // those behind it are later
     const Operator* const earlier = registry.find({name.name, overload});
-    if (earlier == nullptr) continue;  // taken back a moment ago
+    if (earlier == nullptr) continue;  // unregistered a moment ago
     if (const auto call = find_ambiguous_call(earlier->schema(), defined->schema())) {
       return warn_at_once(
           WarningKind::User,
@@ -250,7 +250,7 @@ OperatorName Library::def_with_kernel(std::string_view text, Kernel kernel) {
     implement(to_string(name), std::nullopt, std::move(kernel), false);
   } catch (...) {
     // The definition alone is not what was asked for. Behind it may be what a warning handler
-    // registered here meanwhile; and a handler may have taken back all.
+    // registered here meanwhile; and a handler may have unregistered all.
     if (defined < registrations_.size()) {
       registrations_.erase(registrations_.begin() + std::ptrdiff_t(defined));
     }

@@ -1,4 +1,4 @@
-// objects/arrays/exported_array.h: arrays of other libraries, exported to operators for the length of a call.
+// objects/arrays/exported_array.h: arrays of other libraries, exported for a call.
 //
 // The caller's reference keeps the array alive for the call, so the call needs no owner. The array
 // is read in the cheapest way that its type offers, into a tensor that owns nothing

@@ -2,7 +2,7 @@
 //
 // [Lookup] A name is looked for where every Python object looks, and then among the aten
 // operators: t.relu is ops.aten.relu bound to t. What was found is kept until the registry changes,
-// so an operator that is defined or taken back shows at once. Names that begin with '_' are never
+// so an operator that is defined or unregistered shows at once. Names that begin with '_' are never
 // operators: Python, NumPy and others probe for many of them, and must not load the operators by
 // that.
 #include "objects/tensor/aten.h"

@@ -151,8 +151,8 @@ struct LettersOf<R(A...)> {
 //
 // No exception leaves it; see [Failure] above. Once the operator is gone it fails with
 // OperatorGone, and where the kernel is a Python function after the interpreter's end, with
-// InterpreterGone. What its caller exports is taken back at the end of the call: a kernel that kept
-// a tensor argument, or returned a view of one, makes the call fail with BadReturn.
+// InterpreterGone. The memory of arguments is the caller's: if a kernel keeps a tensor argument, or
+// returns a view of one, the call fails with BadReturn.
 class OPYARD_API CFunction {
  public:
   // Raises Unsupported if the schema has no such signature, bad_alloc.

@@ -1,4 +1,4 @@
-// opyard/interpreter/interpreter_object.h: a reference to an object of an interpreter that knows whose it is.
+// opyard/interpreter/interpreter_object.h: an interpreter's object, which knows whose it is.
 //
 //   InterpreterObject        owns, and gives back through the tag, on any thread
 //   InterpreterHandle        looks, owns nothing

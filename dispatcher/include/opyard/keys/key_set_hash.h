@@ -1,4 +1,4 @@
-// opyard/keys/key_set_hash.h: std::hash of DispatchKeySet, for sets and maps of the standard library.
+// opyard/keys/key_set_hash.h: std::hash of DispatchKeySet, for sets and maps.
 //
 // It is apart, since nothing on a call path hashes.
 //

@@ -1,4 +1,4 @@
-// opyard/registry/history.h: what was registered and taken back, in order.
+// opyard/registry/history.h: what was registered and unregistered, in order.
 //
 //   for (const RegistryEvent& event : inspect::history()) …
 //
@@ -27,7 +27,7 @@ struct RegistryEvent {
   std::uint64_t number = 0;
   std::chrono::system_clock::time_point time;
   RegistryThing thing = RegistryThing::Definition;
-  bool added = true;               // else it was taken back, or replaced by its own library
+  bool added = true;               // else it was unregistered, or replaced by its own library
   std::string name;                // "ns::op.overload", or the namespace; empty for a fallback
   DispatchKey key{};               // of a kernel and a fallback
   std::string provenance;          // "registered at demo.cpp:12"

@@ -95,7 +95,7 @@ OPYARD_API std::vector<TableChange> what_if(const OperatorName& name, DispatchKe
 
 // The last changes, oldest first.
 OPYARD_API std::vector<RegistryEvent> history();
-// Records that were taken back and are not freed yet.
+// Records that were unregistered and are not freed yet.
 OPYARD_API std::size_t retired_count();
 
 }  // namespace opyard::inspect

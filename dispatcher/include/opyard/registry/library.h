@@ -128,7 +128,7 @@ class OPYARD_API Library {
   std::string python_context_;
   // What tells this library from others in the registry; moves with it.
   std::unique_ptr<char> owner_;
-  std::vector<Registration> registrations_;  // in order; taken back in reverse
+  std::vector<Registration> registrations_;  // in order; unregistered in reverse
   // Of begin_again(): what was registered before it, and what may be replaced.
   std::vector<Registration> former_;
   ReloadMark reload_ = 0;

@@ -15,9 +15,9 @@ class Operator;
 
 struct RegistrationListener {
   // After the operator was defined, on the thread that defined it. What it throws comes out of
-  // the definition, which is taken back.
+  // the definition, which is unregistered.
   std::function<void(const Operator&)> on_defined;
-  // Before its definition is taken back: it can still be called and looked up. What it throws is
+  // Before its definition is unregistered: it can still be called and looked up. What it throws is
   // dropped.
   std::function<void(const Operator&)> on_undefined;
 };

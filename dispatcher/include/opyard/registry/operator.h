@@ -1,7 +1,7 @@
 // opyard/registry/operator.h: an operator, as its callers hold it.
 //
 // An operator belongs to its name and schema and is never freed, so a reference to one is
-// good for ever. When its definition is taken back its slots lead to a built-in record that raises
+// good for ever. Once its definition is unregistered its slots have a built-in record that raises
 // OperatorGone; the same definition made again brings the same object back to life.
 //
 //   op.typed<Tensor(const Tensor&, double)>().call(x, 2.0)     registry/typed.h
@@ -166,7 +166,7 @@ class OPYARD_API Operator {
   // Fixes the C++ signature, or finds it to be this one; false if it is another. What a
   // kernel fixed holds until forget_signature(), what a handle fixed holds for ever.
   bool fix_signature(const std::type_info& signature, bool for_handle) const noexcept;
-  // Called when the definition is taken back.
+  // Called when the definition is unregistered.
   void forget_signature() const noexcept;
   // Raises BadSignature if the schema or the fixed signature is another.
   void check_signature(const std::type_info& signature, InferredTypes (*infer)()) const;

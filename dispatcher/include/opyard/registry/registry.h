@@ -134,7 +134,7 @@ class OPYARD_API Registry {
   Registration listen(RegistrationListener listener);
 
   // The function that is told if a call of this operator finds no kernel, or null. Ends with the
-  // definition. Raises NotFound if that was taken back.
+  // definition. Raises NotFound if that was unregistered.
   void set_missing_kernel_reporter(const Operator& op, CountedPtr<MissingKernelReporter> reporter);
 
   // The operator if it is defined, else null.
@@ -143,13 +143,13 @@ class OPYARD_API Registry {
   const Operator& require(const OperatorName& name) const;
   const Operator& require(std::string_view name) const;
 
-  // Changes whenever an operator is defined or a definition is taken back: who keeps what a
+  // Changes whenever an operator is defined or a definition is unregistered: who keeps what a
   // name led to looks again when this number is another. One load.
   static std::uint64_t generation() noexcept {
     return detail::registry_generation.load(std::memory_order_acquire);
   }
 
-  // Frees what was taken back and can no longer be in use. Every change does this as well.
+  // Frees what was unregistered and can no longer be in use. Every change does this as well.
   void reclaim();
 
  private:

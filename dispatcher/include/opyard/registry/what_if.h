@@ -17,7 +17,7 @@ namespace opyard {
 enum class WhatIf {
   Kernel,       // a kernel is registered at the key, on top of those that are there
   Fallthrough,  // the same, and it is Kernel::fallthrough()
-  Removal,      // the key's active kernel is taken back
+  Removal,      // the key's active kernel is unregistered
 };
 
 // One slot that would hold another kernel, or hold it by another rule.

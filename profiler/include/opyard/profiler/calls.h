@@ -1,4 +1,4 @@
-// opyard/profiler/calls.h: who calls whom, how often, and how long it takes: what cProfile's tables hold.
+// opyard/profiler/calls.h: who calls whom, how often, how long: cProfile's tables.
 //
 // Depends on: profiler/trace.h.
 #pragma once

@@ -1,4 +1,4 @@
-// opyard/detail/base/set_once.h: an owner that is empty until someone gives it an object, which then stays.
+// opyard/detail/base/set_once.h: an owner that is empty until it is given an object, for good.
 //
 //   SetOnce<Counted> state;
 //   state.get()              null, or the object

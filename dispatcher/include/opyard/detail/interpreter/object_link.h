@@ -1,4 +1,4 @@
-// opyard/detail/interpreter/object_link.h: the place in a C++ object for its face in an interpreter.
+// opyard/detail/interpreter/object_link.h: the link from an object to its face.
 //
 // An object belongs to at most one interpreter. Its tag goes from null to that interpreter
 // once and stays while that interpreter lives; one that has ended counts as none. The object

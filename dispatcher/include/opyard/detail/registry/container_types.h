@@ -1,4 +1,4 @@
-// opyard/detail/registry/container_types.h: arguments made of others: T?, T[], (A, B), Dict(K, V), Future(T).
+// opyard/detail/registry/container_types.h: arguments made of others: T?, T[], (A, B).
 //
 // See registry/argument.h for what an ArgumentOf says.
 //

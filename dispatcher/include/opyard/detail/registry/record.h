@@ -49,7 +49,7 @@ enum class RecordRole : std::uint8_t {
   Fallthrough,     // goes on below its key
   Missing,         // raises: no kernel
   Ambiguous,       // raises: AutogradOther cannot choose between a composite and a backend kernel
-  Gone,            // raises: the definition was taken back
+  Gone,            // raises: the definition was unregistered
   ThreadEntry,     // makes the thread known, then goes on; see keys/local.h [Thread entry]
   Observe,         // tells the observers, then goes on below; see registry/observed_call.h
   Watch,           // tells the watchers, then goes on to the slot's kernel; see registry/watch.h

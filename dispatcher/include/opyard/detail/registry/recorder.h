@@ -1,4 +1,4 @@
-// opyard/detail/registry/recorder.h: the place of those who record gradients, in the tables of all operators.
+// opyard/detail/registry/recorder.h: who records gradients, in the tables of operators.
 //
 // Nothing here knows what a gradient is. A derivative is kept beside its operator as text; the
 // library that reads it, and records, hands its functions over once:

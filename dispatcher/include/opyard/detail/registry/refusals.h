@@ -1,4 +1,4 @@
-// opyard/detail/registry/refusals.h: C++ types that no kernel can take or return, and what to write instead.
+// opyard/detail/registry/refusals.h: C++ types that no kernel can take or return.
 //
 // No one needs it by hand. ArgumentOf<T> (registry/argument.h) ends here for a type that no
 // schema can express, so that the compiler prints the sentence that belongs to it.

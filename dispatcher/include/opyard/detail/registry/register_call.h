@@ -1,4 +1,4 @@
-// opyard/detail/registry/register_call.h: a call whose arguments and results are values where they are.
+// opyard/detail/registry/register_call.h: a call on values in memory of the caller.
 //
 // A graph's code keeps its values in registers, memory of its own. An operator that is called from
 // there reads its arguments in place, a tensor as the `const Tensor&` that it is in the value, and

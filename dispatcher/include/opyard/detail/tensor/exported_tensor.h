@@ -1,7 +1,7 @@
-// opyard/detail/tensor/exported_tensor.h: a tensor on memory that is exported for one call, used again for the next.
+// opyard/detail/tensor/exported_tensor.h: a tensor on memory exported for a call.
 //
-// A call that gets an array of another library needs a tensor that stands for it, which hardly any
-// kernel keeps. So a tensor and its storage are made once and filled in for one call after another:
+// A call that gets an array of another library needs a tensor on its memory, and few kernels keep
+// that tensor. So a tensor and its storage are made once and filled in for one call after another:
 // nothing is allocated, and no count changes.
 //
 //            stand_for()               take_back()
@@ -56,8 +56,8 @@ class OPYARD_API ExportedTensor {
   enum class Unit : std::uint8_t { Elements, Bytes };
   static constexpr std::size_t kMostDims = 5;
 
-  // Makes the tensor stand for an array. False, and nothing else, for one that from_dlpack() would
-  // refuse or that is out of the ordinary: no elements, more than kMostDims dimensions, strides
+  // Fills the tensor in from an array. False, and nothing is changed, if from_dlpack() would refuse
+  // the array or it is out of the ordinary: no elements, more than kMostDims dimensions, strides
   // below zero or between elements. Strides are null for row-major order without gaps.
   //
   // Not in a struct: sizes and strides that lie side by side are loaded at once right after they

@@ -1,4 +1,4 @@
-// opyard/detail/thread/key_snapshot.h: the key sets that a thread had where a call entered the dispatcher.
+// opyard/detail/thread/key_snapshot.h: the key sets with which a call entered.
 //
 // On their way down, layers change the thread's sets: autograd excludes itself, for one. A kernel
 // below them may ask a tensor for its sizes, and where the tensor's class defines those, the
@@ -19,7 +19,7 @@
 namespace opyard {
 
 namespace detail {
-// What is noted on this thread, or null. It lies in the frame of the scope that noted it.
+// What is noted on this thread, or null: a local variable of the scope that noted it.
 extern OPYARD_API __thread const LocalKeys* key_snapshot __attribute__((tls_model("initial-exec")));
 }  // namespace detail
 
