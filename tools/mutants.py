@@ -67,10 +67,10 @@ class Mutant:
 
     @property
     def idea(self) -> str:
-        """The folder that says whom to suspect: dispatcher/src/keys -> keys, kernels/src ->
-        kernels, pyfallback/objects/arrays -> objects; a layer on top has one program for all."""
+        """The folder that says whom to suspect: dispatcher/src/keys -> keys,
+        pyfallback/objects/arrays -> objects, and any other layer as a whole."""
         layer, *inner = Path(self.file).parts[:-1]
-        if layer in ("jit", "autograd", "profiler"):
+        if layer in ("kernels", "jit", "autograd", "profiler"):
             return layer
         inner = [part for part in inner if part not in ("src", "include", "detail")]
         if layer == "dispatcher":

@@ -20,7 +20,7 @@ Tensor to_dtype(const Tensor& tensor, DType dtype);
 Tensor sum_to(const Tensor& tensor, IntSpan sizes);
 bool has_nan(const Tensor& tensor);
 
-// Between a row of elements and a geometry of them. See kernels/src/strided.cpp.
+// Between a row of elements and a geometry of them. See kernels/src/gradients/derivatives.cpp.
 Tensor gather_strided(const Tensor& row, const Geometry& at);
 Tensor scatter_strided(const Tensor& values, std::int64_t count, const Geometry& at);
 Tensor replace_strided(const Tensor& row, const Tensor& values, const Geometry& at);

@@ -2,13 +2,14 @@
 //
 // Schemas and kernels are together in the file that holds the operator:
 //
-//   element by element   arithmetic, division, power, extremum, comparison, logical, unary, where
-//   reductions           sum, extremes, truth, softmax
-//   matrices             linear, matmul
-//   geometry             view, reshape, slice
-//   positions, lists     index, gather, join
-//   questions            metadata
-//   making, converting   factory, arange, like, conversion, number
+//   pointwise/   one element of the result from one of each input
+//   reduction/   sum, extremes, truth, softmax
+//   matrix/      linear, matmul and the products below them
+//   geometry/    views, reshape, slice; metadata: questions about a tensor
+//   indexing/    positions and lists: index, gather, join
+//   creation/    factories, ranges, conversion, single numbers; meta: without elements
+//   gradients/   formulas of derivatives, and the operators that they need
+//   common/      checks, dtypes, overlap, conversion and loops that they all use
 #include <opyard/library.h>
 
 OPYARD_LIBRARY(aten, m) {}

@@ -70,7 +70,7 @@ TEST(Sum, RefusesWrongDimensions) {
                 "occur once");
 }
 
-// The order written down in kernels/src/sum.h, for float64.
+// The order written down in kernels/src/reduction/sum.h, for float64.
 double in_the_documented_order(const double* row, std::int64_t length) {
   if (length > 128) {
     const std::int64_t left = ((length + 127) / 128 + 1) / 2 * 128;

@@ -1,6 +1,6 @@
 """Protects fake kernels that say "n rows": symbolic sizes in factories on meta, and views of them.
 
-Suspect kernels/src/meta.cpp, kernels/src/symbolic.cpp.
+Suspect kernels/src/creation/meta.cpp, kernels/src/common/symbolic.cpp.
 """
 
 import pytest

@@ -81,8 +81,8 @@ UPWARD = [
     ("dispatcher/include/opyard/tensor/tensor.h", "opyard/registry/registry.h"),
     ("dispatcher/src/value/value.cpp", "opyard/c_api.h"),
     # layers
-    ("dispatcher/src/registry/registry.cpp", "kernels/src/check.h"),
-    ("kernels/src/check.cpp", "pyfallback/runtime/gil.h"),
+    ("dispatcher/src/registry/registry.cpp", "kernels/src/common/check.h"),
+    ("kernels/src/common/check.cpp", "pyfallback/runtime/gil.h"),
     # the rooms of the Python plugin
     ("pyfallback/runtime/gil.cpp", "objects/values/dtype.h"),
     ("pyfallback/runtime/drop_list.cpp", "objects/tensor/tensor.h"),
@@ -107,7 +107,7 @@ def test_an_include_that_points_upward_is_refused(lint, plant):
 
 
 def test_what_a_layer_keeps_to_itself_is_not_included_by_another(lint, plant):
-    files = ["kernels/src/check.cpp", "pyfallback/operators/overload.cpp"]
+    files = ["kernels/src/common/check.cpp", "pyfallback/operators/overload.cpp"]
     ways = ["registry/entry.h", "dispatcher/src/registry/entry.h"]
     for file in files:
         plant(file, "".join(f'\n#include "{way}"' for way in ways))
@@ -162,7 +162,7 @@ def test_a_room_that_is_too_full_or_not_in_the_order_is_refused(lint, plant):
 
 def test_what_users_read_includes_no_inner_header(lint, plant):
     planted = ["README.md", "docs/guides/kernels.md", "examples/vision/planted.cpp"]
-    planted += ["kernels/src/check.cpp", "kernels/src/planted.h"]
+    planted += ["kernels/src/common/check.cpp", "kernels/src/planted.h"]
     for name in planted:
         plant(name, "\n    #include <opyard/detail/registry/record.h>\n")
     plant("dispatcher/src/keys/planted.cpp", "#include <opyard/detail/registry/record.h>\n")

@@ -199,7 +199,7 @@ def test_ideas_are_folders(project):
 
     assert idea("dispatcher/src/keys/alias.cpp") == "keys"
     assert idea("dispatcher/include/opyard/detail/registry/typed.h") == "registry"
-    assert idea("kernels/src/sum.cpp") == "kernels"
+    assert idea("kernels/src/reduction/sum.cpp") == "kernels"
     assert idea("pyfallback/objects/arrays/source.cpp") == "objects"
     assert idea("pyfallback/opyard/_core/ops.py") == "opyard"
 

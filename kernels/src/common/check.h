@@ -1,0 +1,78 @@
+// kernels/common/check.h: what every kernel asks of its arguments before it touches memory.
+//
+// Every function takes the operator's name and the argument's, and raises a sentence that
+// holds both, what came, and what is accepted.
+//
+// Depends on: common/text.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "common/text.h"
+
+namespace opyard::kernels {
+
+inline std::byte* bytes_of(const Tensor& tensor) {
+  return static_cast<std::byte*>(tensor.impl()->data());
+}
+
+// Raises BadArgument.
+void require_defined(const char* op, const char* argument, const Tensor& tensor);
+// A defined tensor on the CPU, of any dtype. Raises BadArgument, Unsupported.
+void require_cpu(const char* op, const char* argument, const Tensor& tensor);
+// The same, of a dtype that is computed in: bool, int64, float32, float64. Raises Unsupported.
+void require_computed(const char* op, const char* argument, const Tensor& tensor);
+// The same, of exactly this dtype. Raises BadArgument.
+void require_dtype(const char* op, const char* argument, const Tensor& tensor, DType dtype);
+
+// A number that is not complex. Raises Unsupported.
+void require_real(const char* op, const char* argument, const Scalar& number);
+
+// A dimension counted from the front; `count` is the number of dimensions. A tensor without
+// dimensions is taken as if it had one. Raises BadIndex.
+std::int64_t wrap_dim(const char* op, std::int64_t dim, std::int64_t count);
+
+// Raises BadIndex unless `index`, the argument's value, counts an element of the dimension from
+// the front or from the end.
+void require_index(const char* op, const char* argument, std::int64_t index, std::size_t dim,
+                   const Tensor& self);
+
+// A list of dimensions as flags, one for each dimension. Raises BadIndex, and BadValue for a
+// dimension that is named twice.
+SmallVector<bool, 8> dim_flags(const char* op, IntSpan dims, std::int64_t count);
+
+// The sizes a shape argument stands for, where one of them may be -1: "what is left of
+// `numel` elements". Raises BadShape.
+DimVector infer_sizes(const char* op, IntSpan sizes, std::int64_t numel);
+// Sizes without negative numbers. Raises BadShape.
+void require_sizes(const char* op, IntSpan sizes);
+
+// A scalar as the C++ type of a computed dtype, in eight bytes.
+struct Number {
+  alignas(8) std::byte bytes[8] = {};
+
+  template <typename T>
+  T as() const {
+    T value;
+    __builtin_memcpy(&value, bytes, sizeof(T));
+    return value;
+  }
+  template <typename T>
+  static Number of(T value) {
+    static_assert(sizeof(T) <= 8);
+    Number number;
+    __builtin_memcpy(number.bytes, &value, sizeof(T));
+    return number;
+  }
+};
+
+// Floats are cut to integers. Raises BadValue if an integer dtype cannot hold the number,
+// Unsupported for a dtype that numbers are not stored in and for a complex number.
+Number number_in(const char* op, const char* argument, const Scalar& scalar, DType dtype);
+
+// Memory formats and layouts that kernels give: row-major, strided, unpinned. Raises Unsupported.
+void require_row_major(const char* op, std::optional<MemoryFormat> format);
+void require_plain(const char* op, std::optional<Layout> layout, std::optional<bool> pin_memory);
+
+}  // namespace opyard::kernels

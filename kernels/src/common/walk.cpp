@@ -1,0 +1,130 @@
+// kernels/common/walk.cpp: sorting and joining dimensions, and stepping through the rest.
+#include "common/walk.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "common/releasing.h"
+
+namespace opyard::kernels {
+Walk::Walk(IntSpan sizes) {
+  for (std::size_t i = sizes.size(); i-- > 0;) sizes_.push_back(sizes[i]);
+  if (sizes_.empty()) sizes_.push_back(1);
+}
+
+void Walk::add(std::byte* data, IntSpan sizes, IntSpan strides, std::int64_t item_bytes) {
+  OPYARD_ASSERT(count_ < kMostOperands);
+  DimVector& steps = steps_[std::size_t(count_)];
+  steps.resize(sizes_.size(), 0);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::size_t from = sizes.size() - 1 - i;
+    steps[i] = sizes[from] == 1 ? 0 : strides[from] * item_bytes;
+  }
+  data_[std::size_t(count_++)] = data;
+}
+
+void Walk::add(const Tensor& tensor) {
+  add(static_cast<std::byte*>(tensor.impl()->data()), tensor.sizes(), tensor.strides(),
+      std::int64_t(item_size(tensor.dtype())));
+}
+
+void Walk::add_number(const void* number) {
+  OPYARD_ASSERT(count_ < kMostOperands);
+  steps_[std::size_t(count_)].resize(sizes_.size(), 0);
+  data_[std::size_t(count_++)] = static_cast<std::byte*>(const_cast<void*>(number));
+}
+
+// Dimensions of size 1 are no dimensions; of none at all one is left.
+void Walk::drop_ones() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    if (sizes_[i] == 1 && (kept > 0 || i + 1 < sizes_.size())) continue;
+    sizes_[kept] = sizes_[i];
+    for (int k = 0; k < count_; ++k) steps_[k][kept] = steps_[k][i];
+    ++kept;
+  }
+  sizes_.resize(kept);
+}
+
+// Puts the dimension in which the written operand is densest innermost. Elementwise work may
+// be done in any order; a row-major result is in order already.
+void Walk::sort() {
+  const DimVector& steps = steps_[0];
+  for (std::size_t i = 1; i < sizes_.size(); ++i) {
+    for (std::size_t j = i; j > 0 && std::llabs(steps[j - 1]) > std::llabs(steps[j]); --j) {
+      std::swap(sizes_[j - 1], sizes_[j]);
+      for (int k = 0; k < count_; ++k) std::swap(steps_[k][j - 1], steps_[k][j]);
+    }
+  }
+}
+
+// Joins each dimension with the one inside it where every operand goes on seamlessly.
+void Walk::join() {
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < sizes_.size(); ++i) {
+    bool seamless = true;
+    for (int k = 0; k < count_; ++k) {
+      seamless = seamless && steps_[k][i] == steps_[k][last] * sizes_[last];
+    }
+    if (seamless) {
+      sizes_[last] *= sizes_[i];
+      continue;
+    }
+    ++last;
+    sizes_[last] = sizes_[i];
+    for (int k = 0; k < count_; ++k) steps_[k][last] = steps_[k][i];
+  }
+  sizes_.resize(last + 1);
+}
+
+void Walk::run(Loop loop, const void* context) {
+  for (const std::int64_t size : sizes_) {
+    if (size == 0) return;
+  }
+  if (sizes_.size() > 1) {
+    drop_ones();
+    sort();
+    join();
+  }
+  std::int64_t all = 1;
+  for (const std::int64_t size : sizes_) all *= size;
+  without_gil_for(all, [&] { step_through(loop, context); });
+}
+
+void Walk::step_through(Loop loop, const void* context) {
+  std::array<std::int64_t, kMostOperands> steps{};
+  for (int k = 0; k < count_; ++k) steps[k] = steps_[k][0];
+  if (sizes_.size() == 1) {
+    loop(data_.data(), steps.data(), sizes_[0], context);
+    return;
+  }
+  DimVector at(sizes_.size(), 0);
+  while (true) {
+    loop(data_.data(), steps.data(), sizes_[0], context);
+    std::size_t i = 1;
+    for (; i < sizes_.size(); ++i) {
+      ++at[i];
+      for (int k = 0; k < count_; ++k) data_[k] += steps_[k][i];
+      if (at[i] < sizes_[i]) break;
+      for (int k = 0; k < count_; ++k) data_[k] -= steps_[k][i] * sizes_[i];
+      at[i] = 0;
+    }
+    if (i == sizes_.size()) return;
+  }
+}
+
+std::optional<DimVector> find_broadcast(IntSpan a, IntSpan b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  DimVector sizes(a);
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    std::int64_t& size = sizes[a.size() - 1 - i];
+    const std::int64_t other = b[b.size() - 1 - i];
+    if (size == other || other == 1) continue;
+    if (size != 1) return std::nullopt;
+    size = other;
+  }
+  return sizes;
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,67 @@
+// kernels/common/walk.h: running a loop over every element of broadcast, strided operands.
+//
+// A loop is written for one line: operand i begins at data[i] and its next element lies
+// steps[i] bytes further. A walk calls it for as few and as long lines as the operands allow:
+//
+//   sizes [4, 3, 5]   one operand contiguous, one broadcast along the first dimension
+//   dimensions that lie behind each other in all operands are joined:  [4, 15]
+//   so the loop runs four times over 15 elements
+//
+// Depends on: opyard/tensor.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "opyard/tensor.h"
+
+// In front of a plain loop: what one step writes, no other step reads (write.h), so the compiler
+// may turn it into vector instructions without asking whether operands overlap.
+#ifdef __clang__
+#define OPYARD_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define OPYARD_IVDEP _Pragma("GCC ivdep")
+#endif
+
+namespace opyard::kernels {
+
+// `context` is what the kernel handed to run(): its numbers, or nothing.
+using Loop = void (*)(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
+                      const void* context);
+
+class Walk {
+ public:
+  static constexpr int kMostOperands = 4;
+
+  explicit Walk(IntSpan sizes);
+
+  // The next operand; its sizes broadcast to those of the walk. The first operand is the one
+  // that is written, and decides the order in which memory is visited.
+  void add(std::byte* data, IntSpan sizes, IntSpan strides, std::int64_t item_bytes);
+  void add(const Tensor& tensor);
+  // One element that stands for all.
+  void add_number(const void* number);
+
+  // Once, after all operands were added. Other threads may run Python code meanwhile if there are
+  // many elements.
+  void run(Loop loop, const void* context = nullptr);
+
+ private:
+  void step_through(Loop loop, const void* context);
+  void drop_ones();
+  void sort();
+  void join();
+
+  // Innermost dimension first.
+  DimVector sizes_;
+  std::array<DimVector, kMostOperands> steps_;
+  std::array<std::byte*, kMostOperands> data_{};
+  int count_ = 0;
+};
+
+// The sizes that two operands broadcast to, or nothing if they do not fit.
+std::optional<DimVector> find_broadcast(IntSpan a, IntSpan b);
+
+}  // namespace opyard::kernels

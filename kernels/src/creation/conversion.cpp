@@ -1,0 +1,149 @@
+// kernels/creation/conversion.cpp: to.dtype, _to_copy, clone, contiguous, copy_.
+//
+// Every copy is row-major. How numbers convert is told in copy.cpp [Conversion]; equal dtypes
+// are copied whatever they are.
+#include <opyard/library.h>
+
+#include "common/copy.h"
+#include "common/walk.h"
+#include "common/write.h"
+
+namespace opyard::kernels {
+namespace {
+
+Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
+               std::optional<Device> device, std::optional<bool> pin_memory, bool /*non_blocking*/,
+               std::optional<MemoryFormat> memory_format) {
+  constexpr const char* kOp = "aten::_to_copy";
+  if (device && device->backend == Backend::Meta) {
+    require_defined(kOp, "self", self);
+    return Tensor::empty(self.sizes(), dtype.value_or(self.dtype()), *device);
+  }
+  require_cpu(kOp, "self", self);
+  require_plain(kOp, layout, pin_memory);
+  require_row_major(kOp, memory_format);
+  if (device && !device->is_cpu()) {
+    refuse(ErrorKind::Unsupported,
+           {kOp, ": device is ", to_string(*device), "; this library copies from cpu to cpu only"});
+  }
+  Tensor copy = Tensor::empty(self.sizes(), dtype.value_or(self.dtype()));
+  copy_elements(kOp, copy, self);
+  return copy;
+}
+
+Tensor to_dtype(const Tensor& self, DType dtype, bool non_blocking, bool copy,
+                std::optional<MemoryFormat> memory_format) {
+  require_defined("aten::to.dtype", "self", self);
+  const bool row_major =
+      !memory_format || *memory_format != MemoryFormat::Contiguous || self.is_contiguous();
+  if (!copy && self.dtype() == dtype && row_major) return self;
+  static const auto op =
+      require_operator("aten::_to_copy")
+          .typed<Tensor(const Tensor&, std::optional<DType>, std::optional<Layout>,
+                        std::optional<Device>, std::optional<bool>, bool,
+                        std::optional<MemoryFormat>)>();
+  return op.call(self, dtype, std::nullopt, std::nullopt, std::nullopt, non_blocking,
+                 memory_format);
+}
+
+// Without elements there is nothing to copy but sizes.
+Tensor to_copy_on_meta(const Tensor& self, std::optional<DType> dtype, std::optional<Layout>,
+                       std::optional<Device> device, std::optional<bool>, bool,
+                       std::optional<MemoryFormat>) {
+  OPYARD_REQUIRE(!device || device->backend == Backend::Meta, Unsupported,
+                 "aten::_to_copy: self is ", self, " on meta, which has no elements to copy to ",
+                 *device, "; make the tensor there");
+  return Tensor::empty(self.sizes(), dtype.value_or(self.dtype()), self.device());
+}
+
+Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype,
+                 bool non_blocking, bool copy, std::optional<MemoryFormat> memory_format) {
+  require_defined("aten::to", "self", self);
+  const Device there = device.value_or(self.device());
+  const DType wanted = dtype.value_or(self.dtype());
+  if (there == self.device()) return to_dtype(self, wanted, non_blocking, copy, memory_format);
+  static const auto op =
+      require_operator("aten::_to_copy")
+          .typed<Tensor(const Tensor&, std::optional<DType>, std::optional<Layout>,
+                        std::optional<Device>, std::optional<bool>, bool,
+                        std::optional<MemoryFormat>)>();
+  return op.call(self, wanted, std::nullopt, there, std::nullopt, non_blocking, memory_format);
+}
+
+Tensor to_device_and_dtype(const Tensor& self, Device device, DType dtype, bool non_blocking,
+                           bool copy, std::optional<MemoryFormat> memory_format) {
+  return to_device(self, device, dtype, non_blocking, copy, memory_format);
+}
+
+Tensor to_prim_device(const Tensor& self, std::optional<Device> device,
+                      std::optional<std::int64_t> dtype, bool non_blocking, bool copy) {
+  const auto wanted = dtype ? std::optional(opyard::require_dtype(*dtype)) : std::nullopt;
+  return to_device(self, device, wanted, non_blocking, copy, std::nullopt);
+}
+
+Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
+  constexpr const char* kOp = "aten::clone";
+  require_cpu(kOp, "self", self);
+  require_row_major(kOp, memory_format);
+  return row_major_copy(kOp, self);
+}
+
+Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
+  require_defined("aten::contiguous", "self", self);
+  require_row_major("aten::contiguous", memory_format);
+  if (self.is_contiguous()) return self;
+  static const auto op =
+      require_operator("aten::clone").typed<Tensor(const Tensor&, std::optional<MemoryFormat>)>();
+  return op.call(self, MemoryFormat::Contiguous);
+}
+
+Tensor& copy_in_place(Tensor& self, const Tensor& src, bool /*non_blocking*/) {
+  constexpr const char* kOp = "aten::copy_";
+  require_writable(kOp, "self", self);
+  require_cpu(kOp, "src", src);
+  const std::optional<DimVector> sizes = find_broadcast(self.sizes(), src.sizes());
+  if (!sizes || *sizes != DimVector(self.sizes())) {
+    refuse(ErrorKind::BadShape, {kOp, ": src is ", src, " and self is ", self,
+                                 "; the sizes of src must broadcast to those of self"});
+  }
+  const Tensor source =
+      self.dtype() == src.dtype() ? apart_from(kOp, src, self) : converted(kOp, src, self.dtype());
+  self.mutable_raw();
+  copy_elements(kOp, self, source);
+  return self;
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def(
+      "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
+      "Device? device=None, bool? pin_memory=None, bool non_blocking=False, "
+      "MemoryFormat? memory_format=None) -> Tensor");
+  m.def(
+      "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+      "MemoryFormat? memory_format=None) -> Tensor(a)",
+      &to_dtype);
+  m.def(
+      "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
+      "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+      &to_device_and_dtype);
+  m.def(
+      "to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, "
+      "bool copy=False) -> Tensor(a)",
+      &to_prim_device);
+  m.def("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor");
+  m.def("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
+        &contiguous);
+  m.def("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)");
+}
+
+OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("_to_copy", &to_copy);
+  m.impl("clone", &clone);
+  m.impl("copy_", &copy_in_place);
+}
+
+OPYARD_LIBRARY_IMPL(aten, Meta, m) { m.impl("_to_copy", &to_copy_on_meta); }
+
+}  // namespace opyard::kernels

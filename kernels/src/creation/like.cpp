@@ -1,0 +1,80 @@
+// kernels/creation/like.cpp: empty_like, zeros_like, ones_like, full_like.
+//
+// They ask the factory of the same name for a tensor with self's sizes and, if nothing else
+// is said, self's dtype and device; so they serve every backend that has the factories.
+#include <opyard/library.h>
+
+#include "common/check.h"
+
+namespace opyard::kernels {
+namespace {
+
+using MaybeDType = std::optional<DType>;
+using MaybeLayout = std::optional<Layout>;
+using MaybeDevice = std::optional<Device>;
+using MaybeBool = std::optional<bool>;
+using MaybeFormat = std::optional<MemoryFormat>;
+using Filled = Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
+
+Tensor empty_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                  MaybeBool pin_memory, MaybeFormat memory_format) {
+  static const auto op =
+      require_operator("aten::empty.memory_format")
+          .typed<Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool, MaybeFormat)>();
+  require_defined("aten::empty_like", "self", self);
+  require_row_major("aten::empty_like", memory_format);
+  return op.call(self.sizes(), dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
+                 pin_memory, std::nullopt);
+}
+
+Tensor zeros_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                  MaybeBool pin_memory, MaybeFormat memory_format) {
+  static const auto op = require_operator("aten::zeros").typed<Filled>();
+  require_defined("aten::zeros_like", "self", self);
+  require_row_major("aten::zeros_like", memory_format);
+  return op.call(self.sizes(), dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
+                 pin_memory);
+}
+
+Tensor ones_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                 MaybeBool pin_memory, MaybeFormat memory_format) {
+  static const auto op = require_operator("aten::ones").typed<Filled>();
+  require_defined("aten::ones_like", "self", self);
+  require_row_major("aten::ones_like", memory_format);
+  return op.call(self.sizes(), dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
+                 pin_memory);
+}
+
+Tensor full_like(const Tensor& self, const Scalar& fill_value, MaybeDType dtype, MaybeLayout layout,
+                 MaybeDevice device, MaybeBool pin_memory, MaybeFormat memory_format) {
+  static const auto op =
+      require_operator("aten::full")
+          .typed<Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool)>();
+  require_defined("aten::full_like", "self", self);
+  require_row_major("aten::full_like", memory_format);
+  return op.call(self.sizes(), fill_value, dtype.value_or(self.dtype()), layout,
+                 device.value_or(self.device()), pin_memory);
+}
+
+}  // namespace
+
+#define OPYARD_OPTIONS                                                                        \
+  "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, " \
+  "MemoryFormat? memory_format=None) -> Tensor"
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("empty_like(Tensor self, *, " OPYARD_OPTIONS);
+  m.def("zeros_like(Tensor self, *, " OPYARD_OPTIONS);
+  m.def("ones_like(Tensor self, *, " OPYARD_OPTIONS);
+  m.def("full_like(Tensor self, Scalar fill_value, *, " OPYARD_OPTIONS);
+}
+#undef OPYARD_OPTIONS
+
+OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
+  m.impl("empty_like", &empty_like);
+  m.impl("zeros_like", &zeros_like);
+  m.impl("ones_like", &ones_like);
+  m.impl("full_like", &full_like);
+}
+
+}  // namespace opyard::kernels

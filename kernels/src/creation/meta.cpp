@@ -1,0 +1,165 @@
+// kernels/creation/meta.cpp: factories and views on meta whose sizes may be symbolic.
+//
+// Kernels of other backends take sizes as plain ints. These are called boxed and take them as they
+// came, so that a fake kernel can say "as many rows as the elements tell":
+//
+//   aten.empty([get_ctx().new_dynamic_size(), 3], device="meta")
+#include <opyard/library.h>
+
+#include <algorithm>
+
+#include "common/dtypes.h"
+#include "common/symbolic.h"
+
+namespace opyard::kernels {
+namespace {
+
+// The arguments of a boxed call, by name.
+class Arguments {
+ public:
+  Arguments(const Operator& op, Stack& stack)
+      : schema_(op.schema()), values_(stack.top(schema_.arguments.size())) {}
+
+  const Value& at(const char* name) const {
+    const std::optional<std::size_t> place = schema_.find_argument(name);
+    OPYARD_ASSERT(place.has_value());
+    return values_[*place];
+  }
+  bool has(const char* name) const { return schema_.find_argument(name).has_value(); }
+  std::optional<DType> dtype() const {
+    const Value& given = at("dtype");
+    return given.is_none() ? std::nullopt : std::optional(DType(given.to_int()));
+  }
+  std::vector<SymInt> ints(const char* name) const { return at(name).to<std::vector<SymInt>>(); }
+  void give(Stack& stack, Tensor result) const {
+    stack.drop(values_.size());
+    stack.push(Value(std::move(result)));
+  }
+
+ private:
+  const Schema& schema_;
+  const std::span<Value> values_;
+};
+
+void refuse_what_meta_has_not(const Operator& op, const Arguments& given) {
+  const std::string name = to_string(op.name());
+  if (!given.at("device").is_none()) {
+    const Device device = given.at("device").to_device();
+    OPYARD_REQUIRE(device.backend == Backend::Meta, Unsupported, name, ": device is ", device,
+                   ", and the tensor it is like is on meta, where there are no elements to copy");
+  }
+  if (given.has("memory_format") && !given.at("memory_format").is_none()) {
+    require_row_major(name.c_str(), MemoryFormat(given.at("memory_format").to_int()));
+  }
+}
+
+void factory(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  refuse_what_meta_has_not(op, given);
+  DType dtype = kDefaultFloat;
+  if (given.has("fill_value")) dtype = dtype_for(given.at("fill_value").to<Scalar>());
+  given.give(stack, empty_on_meta(to_string(op.name()).c_str(), given.ints("size"),
+                                  given.dtype().value_or(dtype)));
+}
+
+void like(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  refuse_what_meta_has_not(op, given);
+  const Tensor self = given.at("self").to_tensor();
+  const SymIntSpan sizes = sym_sizes(self);
+  given.give(stack, empty_on_meta(to_string(op.name()).c_str(), {sizes.begin(), sizes.end()},
+                                  given.dtype().value_or(self.dtype())));
+}
+
+void empty_strided(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  refuse_what_meta_has_not(op, given);
+  std::vector<SymInt> sizes = given.ints("size"), strides = given.ints("stride");
+  OPYARD_REQUIRE(sizes.size() == strides.size(), BadShape, "aten::empty_strided: there are ",
+                 sizes.size(), " sizes and ", strides.size(), " strides; give as many of each");
+  const Tensor made =
+      empty_on_meta("aten::empty_strided", sizes, given.dtype().value_or(kDefaultFloat));
+  if (!has_symbolic_sizes(made)) {
+    DimVector plain_sizes, plain_strides;
+    std::int64_t room = 1;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      plain_sizes.push_back(sizes[i].expect_int());
+      plain_strides.push_back(strides[i].expect_int());
+      room += std::max<std::int64_t>(plain_sizes[i] - 1, 0) * plain_strides[i];
+    }
+    const Tensor block = Tensor::empty(std::array{room}, made.dtype(), made.device());
+    return given.give(stack, block.as_strided(plain_sizes, plain_strides, 0));
+  }
+  make_symbolic(made, std::move(sizes), std::move(strides), SymInt(0));
+  given.give(stack, made);
+}
+
+bool any_symbolic(const std::vector<SymInt>& sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](const SymInt& s) { return s.is_symbolic(); });
+}
+
+DimVector plain_ints(const std::vector<SymInt>& sizes) {
+  DimVector numbers;
+  for (const SymInt& size : sizes) numbers.push_back(size.expect_int());
+  return numbers;
+}
+
+// Of a symbolic tensor as if it were row-major: comparing strides would decide what is not known.
+void view(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  const Tensor self = given.at("self").to_tensor();
+  std::vector<SymInt> sizes = given.ints("size");
+  if (!any_symbolic(sizes) && !has_symbolic_sizes(self)) {
+    return given.give(stack, view_with_sizes(self, plain_ints(sizes)));
+  }
+  SymInt known(1);
+  SymInt* open = nullptr;
+  for (SymInt& size : sizes) {
+    if (!size.is_symbolic() && size.expect_int() == -1 && open == nullptr) {
+      open = &size;
+    } else {
+      known = known * size;
+    }
+  }
+  if (open != nullptr) *open = sym_numel(self) / known;
+  std::vector<SymInt> strides(sizes.size(), SymInt(1));
+  for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
+  given.give(stack,
+             symbolic_view(self, std::move(sizes), std::move(strides), sym_storage_offset(self)));
+}
+
+// A size that is symbolic on either side is taken to be the same on both, unless self's is 1.
+void expand(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  const Tensor self = given.at("self").to_tensor();
+  std::vector<SymInt> sizes = given.ints("size");
+  if (!any_symbolic(sizes) && !has_symbolic_sizes(self)) {
+    return given.give(stack, expand_to_sizes(self, plain_ints(sizes)));
+  }
+  OPYARD_REQUIRE(std::int64_t(sizes.size()) >= self.dim(), BadShape, "aten::expand: self is ", self,
+                 " and size has ", sizes.size(), " dimensions; as many as self has are needed");
+  const SymIntSpan own_sizes = sym_sizes(self), own_strides = sym_strides(self);
+  const std::size_t added = sizes.size() - own_sizes.size();
+  std::vector<SymInt> strides(sizes.size(), SymInt(0));
+  for (std::size_t i = 0; i < own_sizes.size(); ++i) {
+    SymInt& size = sizes[added + i];
+    if (!size.is_symbolic() && size.expect_int() == -1) size = own_sizes[i];
+    const bool is_one = !own_sizes[i].is_symbolic() && own_sizes[i].expect_int() == 1;
+    if (!is_one) strides[added + i] = own_strides[i];
+  }
+  given.give(stack,
+             symbolic_view(self, std::move(sizes), std::move(strides), sym_storage_offset(self)));
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_IMPL(aten, Meta, m) {
+  for (const char* name : {"empty.memory_format", "zeros", "ones", "full"}) m.impl(name, &factory);
+  for (const char* name : {"empty_like", "zeros_like", "ones_like", "full_like"})
+    m.impl(name, &like);
+  m.impl("empty_strided", &empty_strided);
+  m.impl("view", &view);
+  m.impl("expand", &expand);
+}
+
+}  // namespace opyard::kernels

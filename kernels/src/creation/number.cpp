@@ -1,0 +1,82 @@
+// kernels/creation/number.cpp: between tensors and single numbers: item, is_nonzero, fill_, zero_.
+#include <opyard/library.h>
+
+#include "common/copy.h"
+#include "common/write.h"
+
+namespace opyard::kernels {
+namespace {
+
+Scalar local_scalar_dense(const Tensor& self) {
+  constexpr const char* kOp = "aten::_local_scalar_dense";
+  require_cpu(kOp, "self", self);
+  if (self.numel() != 1) {
+    refuse(ErrorKind::BadValue, {kOp, ": self is ", self, ", which has ", self.numel(),
+                                 " elements; a number can be taken from a tensor of exactly one"});
+  }
+  switch (self.dtype()) {
+    case DType::Bool:
+      return *self.data<bool>();
+    case DType::ComplexFloat:
+      return Scalar(std::complex<double>(*self.data<std::complex<float>>()));
+    case DType::ComplexDouble:
+      return Scalar(*self.data<std::complex<double>>());
+    case DType::Float32:
+    case DType::Float64:
+      return *converted(kOp, self, DType::Float64).data<double>();
+    default:
+      return *converted(kOp, self, DType::Int64).data<std::int64_t>();
+  }
+}
+
+Scalar item(const Tensor& self) {
+  static const auto op =
+      require_operator("aten::_local_scalar_dense").typed<Scalar(const Tensor&)>();
+  return op.call(self);
+}
+
+bool is_nonzero(const Tensor& self) {
+  require_defined("aten::is_nonzero", "self", self);
+  if (self.numel() != 1) {
+    refuse(ErrorKind::BadValue, {"aten::is_nonzero: self is ", self,
+                                 ", whose truth is ambiguous; accepted is a tensor "
+                                 "of one element, and aten::any and aten::all make one of many"});
+  }
+  return item(self).to_bool();
+}
+
+Tensor& fill_scalar(Tensor& self, const Scalar& value) {
+  constexpr const char* kOp = "aten::fill_.Scalar";
+  require_writable(kOp, "self", self);
+  const Number number = number_in(kOp, "value", value, self.dtype());
+  self.mutable_raw();
+  fill_elements(self, number);
+  return self;
+}
+
+Tensor& zero(Tensor& self) {
+  constexpr const char* kOp = "aten::zero_";
+  require_writable(kOp, "self", self);
+  const Number number = number_in(kOp, "self", false, self.dtype());
+  self.mutable_raw();
+  fill_elements(self, number);
+  return self;
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("_local_scalar_dense(Tensor self) -> Scalar");
+  m.def("item(Tensor self) -> Scalar", &item);
+  m.def("is_nonzero(Tensor self) -> bool", &is_nonzero);
+  m.def("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)");
+  m.def("zero_(Tensor(a!) self) -> Tensor(a!)");
+}
+
+OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("_local_scalar_dense", &local_scalar_dense);
+  m.impl("fill_.Scalar", &fill_scalar);
+  m.impl("zero_", &zero);
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,474 @@
+// kernels/gradients/gradients.cpp: operators that formulas of derivatives are made of.
+//
+// They are operators like any other, and have derivatives of their own or are made of operators
+// that have: so a gradient can be differentiated again. Those that look at no element are asked
+// when a call is recorded, and what they were asked of is not kept.
+#include <opyard/library.h>
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/copy.h"
+#include "reduction/rows.h"
+
+namespace opyard::kernels {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+template <typename Signature>
+auto operator_of(const char* name) {
+  return require_operator(name).typed<Signature>();
+}
+Tensor expand(const Tensor& self, IntSpan sizes) {
+  static const auto op = operator_of<Tensor(const Tensor&, IntSpan, bool)>("aten::expand");
+  return op.call(self, sizes, false);
+}
+Tensor view(const Tensor& self, IntSpan sizes) {
+  static const auto op = operator_of<Tensor(const Tensor&, IntSpan)>("aten::reshape");
+  return op.call(self, sizes);
+}
+Tensor sum_over(const Tensor& self, IntSpan dims, bool keepdim) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::optional<IntSpan>, bool, std::optional<DType>)>(
+          "aten::sum.dim_IntList");
+  return op.call(self, dims, keepdim, std::nullopt);
+}
+Tensor mul(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::mul.Tensor");
+  return op.call(a, b);
+}
+Tensor mul(const Tensor& a, const Scalar& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Scalar&)>("aten::mul.Scalar");
+  return op.call(a, b);
+}
+Tensor div(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::div.Tensor");
+  return op.call(a, b);
+}
+Tensor power(const Tensor& a, const Scalar& exponent) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const Scalar&)>("aten::pow.Tensor_Scalar");
+  return op.call(a, exponent);
+}
+Tensor masked(const Tensor& a, const Tensor& mask) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const Tensor&, const Scalar&)>("aten::masked_fill.Scalar");
+  return op.call(a, mask, Scalar(std::int64_t{0}));
+}
+Tensor compare(const char* name, const Tensor& a, const Scalar& b) {
+  return operator_of<Tensor(const Tensor&, const Scalar&)>(name).call(a, b);
+}
+Tensor unsqueeze(const Tensor& self, std::int64_t dim) {
+  static const auto op = operator_of<Tensor(const Tensor&, std::int64_t)>("aten::unsqueeze");
+  return op.call(self, dim);
+}
+
+Tensor sum_to_sizes(const Tensor& self, std::optional<IntSpan> sizes) {
+  constexpr const char* kOp = "aten::sum_to";
+  require_defined(kOp, "self", self);
+  if (!sizes || std::ranges::equal(self.sizes(), *sizes)) return self;
+  const std::size_t count = self.sizes().size();
+  if (sizes->size() > count) {
+    refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and is no result of broadcasting ",
+                                 *sizes, ", which has more dimensions"});
+  }
+  const std::size_t lead = count - sizes->size();
+  DimVector dims;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t size = self.sizes()[i];
+    if (i < lead || ((*sizes)[i - lead] == 1 && size != 1)) {
+      dims.push_back(std::int64_t(i));
+    } else if ((*sizes)[i - lead] != size) {
+      refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and is no result of broadcasting ",
+                                   *sizes, "; counted from the last, sizes must be equal or 1"});
+    }
+  }
+  const Tensor summed = dims.empty() ? self : sum_over(self, dims, true);
+  return view(summed, *sizes);
+}
+Tensor sum_to(const Tensor& self, const Tensor& other) {
+  require_defined("aten::sum_to", "other", other);
+  return sum_to_sizes(self, other.sizes());
+}
+
+Ints sizes(const Tensor& self) {
+  require_defined("aten::sizes", "self", self);
+  return {self.sizes().begin(), self.sizes().end()};
+}
+std::int64_t storage_offset(const Tensor& self) { return self.storage_offset(); }
+std::int64_t storage_size(const Tensor& self) {
+  return std::int64_t(self.impl()->storage()->bytes() / item_size(self.dtype()));
+}
+std::int64_t numel_of(const Tensor& self, std::optional<IntSpan> dim) {
+  const SmallVector<bool, 8> flags = reduced_dims("aten::numel_of", dim, self);
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < self.sizes().size(); ++i) {
+    if (flags[i]) count *= self.sizes()[i];
+  }
+  return count;
+}
+
+Tensor conj(const Tensor& self) {
+  require_defined("aten::conj", "self", self);
+  if (is_complex(self.dtype())) {
+    refuse(ErrorKind::Unsupported, {"aten::conj: self is ", self, "; accepted are real numbers"});
+  }
+  return self;
+}
+
+// The dimensions that a reduction took away come back, each as long as it was.
+Tensor expand_dims(const Tensor& self, IntSpan size, std::optional<IntSpan> dim, bool keepdim) {
+  constexpr const char* kOp = "aten::expand_dims";
+  require_defined(kOp, "self", self);
+  Tensor whole = self;
+  if (!keepdim && !size.empty()) {
+    DimVector with_ones(size);
+    if (!dim || dim->empty()) {
+      std::fill(with_ones.begin(), with_ones.end(), 1);
+    } else {
+      for (const std::int64_t one : *dim) {
+        with_ones[std::size_t(wrap_dim(kOp, one, std::int64_t(size.size())))] = 1;
+      }
+    }
+    whole = view(self, with_ones);
+  }
+  return expand(whole, size);
+}
+
+// Each of several equal extremes gets its part.
+Tensor extremum_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                         std::optional<IntSpan> dim, bool keepdim) {
+  static const auto eq = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::eq.Tensor");
+  static const auto to =
+      operator_of<Tensor(const Tensor&, DType, bool, bool, std::optional<MemoryFormat>)>(
+          "aten::to.dtype");
+  const IntSpan sizes = self.sizes();
+  const Tensor mask = to.call(eq.call(self, expand_dims(result, sizes, dim, keepdim)), self.dtype(),
+                              false, false, std::nullopt);
+  DimVector dims(dim.value_or(IntSpan()));
+  if (dims.empty()) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) dims.push_back(std::int64_t(i));
+  }
+  const Tensor count = dims.empty() ? mask : sum_over(mask, dims, keepdim);
+  return mul(expand_dims(div(grad, count), sizes, dim, keepdim), mask);
+}
+
+Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent) {
+  const double number = exponent.to_double();
+  if (number == 0) return mul(grad, Scalar(std::int64_t{0}));
+  return mul(mul(grad, exponent), power(self, Scalar(number - 1)));
+}
+Tensor pow_scalar_backward(const Tensor& grad, const Scalar& self, const Tensor& exponent,
+                           const Tensor& result) {
+  const double base = self.to_double();
+  if (base == 0) return masked(mul(grad, result), compare("aten::ge.Scalar", exponent, self));
+  return mul(mul(grad, result), Scalar(__builtin_log(base)));
+}
+
+Tensor clamp_backward(const Tensor& grad, const Tensor& self, std::optional<Scalar> min,
+                      std::optional<Scalar> max) {
+  Tensor result = grad;
+  if (min) result = masked(result, compare("aten::lt.Scalar", self, *min));
+  if (max) result = masked(result, compare("aten::gt.Scalar", self, *max));
+  return result;
+}
+
+Tensor zeros_of(IntSpan sizes, DType dtype) {
+  Tensor zeros = Tensor::empty(sizes, dtype);
+  fill_elements(zeros, Number());
+  return zeros;
+}
+
+Tensor select_backward(const Tensor& values, IntSpan size, std::int64_t dim, std::int64_t index) {
+  static const auto select =
+      operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t)>("aten::select.int");
+  const Tensor result = zeros_of(size, values.dtype());
+  copy_elements("aten::select_backward", select.call(result, dim, index), values);
+  return result;
+}
+Tensor slice_backward(const Tensor& values, IntSpan size, std::int64_t dim,
+                      std::optional<std::int64_t> start, std::optional<std::int64_t> end,
+                      std::int64_t step) {
+  static const auto slice =
+      operator_of<Tensor(const Tensor&, std::int64_t, std::optional<std::int64_t>,
+                         std::optional<std::int64_t>, std::int64_t)>("aten::slice.Tensor");
+  const Tensor result = zeros_of(size, values.dtype());
+  copy_elements("aten::slice_backward", slice.call(result, dim, start, end, step), values);
+  return result;
+}
+Tensor narrow_backward(const Tensor& values, IntSpan size, std::int64_t dim, std::int64_t start,
+                       std::int64_t length) {
+  static const auto narrow =
+      operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>("aten::narrow");
+  const Tensor result = zeros_of(size, values.dtype());
+  copy_elements("aten::narrow_backward", narrow.call(result, dim, start, length), values);
+  return result;
+}
+
+using Indices = std::vector<std::optional<Tensor>>;
+
+Tensor index_backward(const Tensor& values, IntSpan size, const Indices& indices) {
+  static const auto put =
+      operator_of<Tensor&(Tensor&, const Indices&, const Tensor&, bool)>("aten::index_put_");
+  Tensor result = zeros_of(size, values.dtype());
+  put.call(result, indices, values, true);
+  return result;
+}
+Tensor index_select_backward(const Tensor& values, IntSpan size, std::int64_t dim,
+                             const Tensor& index) {
+  static const auto to_int64 =
+      operator_of<Tensor(const Tensor&, DType, bool, bool, std::optional<MemoryFormat>)>(
+          "aten::to.dtype");
+  if (size.empty())
+    return view(
+        sum_over(view(values, std::array{values.numel()}), std::array{std::int64_t{0}}, false),
+        size);
+  const auto at =
+      std::size_t(wrap_dim("aten::index_select_backward", dim, std::int64_t(size.size())));
+  Indices indices(at + 1);
+  indices[at] = view(to_int64.call(index, DType::Int64, false, false, std::nullopt),
+                     std::array{index.numel()});
+  return index_backward(values, size, indices);
+}
+
+// The elements of a geometry in row-major order: where each is.
+class Places {
+ public:
+  Places(IntSpan sizes, IntSpan strides, std::int64_t offset)
+      : sizes_(sizes), strides_(strides), at_(sizes.size(), 0), place_(offset) {}
+  std::int64_t place() const noexcept { return place_; }
+  void next() noexcept {
+    for (std::size_t i = sizes_.size(); i-- > 0;) {
+      place_ += strides_[i];
+      if (++at_[i] < sizes_[i]) return;
+      place_ -= sizes_[i] * strides_[i];
+      at_[i] = 0;
+    }
+  }
+  const DimVector& position() const noexcept { return at_; }
+
+ private:
+  const DimVector sizes_, strides_;
+  DimVector at_;
+  std::int64_t place_;
+};
+
+template <typename Add>
+void visit_floats(const char* op, const Tensor& tensor, const Add& add) {
+  switch (tensor.dtype()) {
+    case DType::Float32:
+      return add(float{});
+    case DType::Float64:
+      return add(double{});
+    case DType::Int64:
+      return add(std::int64_t{});
+    default:
+      refuse(ErrorKind::Unsupported,
+             {op, ": the gradient is ", tensor, "; accepted are float32, float64 and int64"});
+  }
+}
+
+Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, const Tensor& index) {
+  constexpr const char* kOp = "aten::gather_backward";
+  const Tensor result = zeros_of(size, values.dtype());
+  const Tensor from = row_major(kOp, values);
+  const Tensor where = row_major(kOp, index);
+  const auto at = std::size_t(wrap_dim(kOp, dim, std::int64_t(size.size())));
+  DimVector strides(result.strides());
+  const std::int64_t step = strides.empty() ? 0 : strides[at];
+  if (!strides.empty()) strides[at] = 0;
+  visit_floats(kOp, values, [&](auto sample) {
+    using T = decltype(sample);
+    Places places(where.sizes(), strides, 0);
+    T* const out = static_cast<T*>(result.impl()->data());
+    const T* const in = from.data<T>();
+    const auto* const positions = where.data<std::int64_t>();
+    for (std::int64_t i = 0; i < where.numel(); ++i, places.next()) {
+      out[places.place() + positions[i] * step] += in[i];
+    }
+  });
+  return result;
+}
+Tensor chosen_backward(const Tensor& grad, IntSpan size, std::int64_t dim, const Tensor& indices,
+                       bool keepdim) {
+  static const auto op = operator_of<Tensor(const Tensor&, IntSpan, std::int64_t, const Tensor&)>(
+      "aten::gather_backward");
+  if (size.empty()) return grad;
+  if (keepdim) return op.call(grad, size, dim, indices);
+  return op.call(unsqueeze(grad, dim), size, dim, unsqueeze(indices, dim));
+}
+
+// Between a row of elements and a geometry of them.
+Tensor gather_strided(const Tensor& row, IntSpan size, IntSpan stride, std::int64_t offset) {
+  constexpr const char* kOp = "aten::gather_strided";
+  return row_major_copy(kOp, row_major(kOp, row).as_strided(size, stride, offset));
+}
+Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, IntSpan stride,
+                       std::int64_t offset) {
+  constexpr const char* kOp = "aten::scatter_strided";
+  const Tensor result = zeros_of(std::array{count}, values.dtype());
+  if (values.numel() == 0) return result;
+  static_cast<void>(result.as_strided(size, stride, offset));  // raises if it leaves the row
+  const Tensor from = row_major(kOp, values);
+  visit_floats(kOp, values, [&](auto sample) {
+    using T = decltype(sample);
+    Places places(size, stride, offset);
+    T* const out = static_cast<T*>(result.impl()->data());
+    const T* const in = from.data<T>();
+    for (std::int64_t i = 0; i < from.numel(); ++i, places.next()) out[places.place()] += in[i];
+  });
+  return result;
+}
+Tensor replace_strided(const Tensor& row, const Tensor& values, IntSpan size, IntSpan stride,
+                       std::int64_t offset) {
+  constexpr const char* kOp = "aten::replace_strided";
+  const Tensor result = row_major_copy(kOp, row);
+  copy_elements(kOp, result.as_strided(size, stride, offset), values);
+  return result;
+}
+
+// `self` of as_strided() may lie in its storage in any way that shows no place twice.
+Tensor as_strided_backward(const Tensor& grad, IntSpan self_size, IntSpan self_stride,
+                           std::int64_t self_offset, std::int64_t count, IntSpan size,
+                           IntSpan stride, std::optional<std::int64_t> offset) {
+  static const auto scatter =
+      operator_of<Tensor(const Tensor&, std::int64_t, IntSpan, IntSpan, std::int64_t)>(
+          "aten::scatter_strided");
+  static const auto gather =
+      operator_of<Tensor(const Tensor&, IntSpan, IntSpan, std::int64_t)>("aten::gather_strided");
+  for (std::size_t i = 0; i < self_size.size(); ++i) {
+    if (self_size[i] > 1 && self_stride[i] == 0) {
+      refuse(ErrorKind::Unsupported,
+             {"aten::as_strided: the gradient of an expanded tensor with sizes ", self_size,
+              " is not supported; clone() it first"});
+    }
+  }
+  const Tensor row = scatter.call(grad, count, size, stride, offset.value_or(self_offset));
+  return gather.call(row, self_size, self_stride, self_offset);
+}
+
+Tensor permute_back(const Tensor& self, IntSpan dims) {
+  static const auto permute = operator_of<Tensor(const Tensor&, IntSpan)>("aten::permute");
+  DimVector back(dims.size(), 0);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    back[std::size_t(wrap_dim("aten::permute_back", dims[i], std::int64_t(dims.size())))] =
+        std::int64_t(i);
+  }
+  return permute.call(self, back);
+}
+
+// What was there before a write stays where nothing was written, or was added to.
+Tensor index_put_backward(const Tensor& grad, const Indices& indices, bool accumulate) {
+  static const auto index =
+      operator_of<Tensor(const Tensor&, const Indices&)>("aten::index.Tensor");
+  static const auto back =
+      operator_of<Tensor(const Tensor&, IntSpan, const Indices&)>("aten::index_backward");
+  if (accumulate) return grad;
+  const Tensor written = Tensor::empty(index.call(grad, indices).sizes(), DType::Float64);
+  fill_elements(written, Number::of<double>(1));
+  return masked(grad, compare("aten::gt.Scalar", back.call(written, grad.sizes(), indices),
+                              Scalar(std::int64_t{0})));
+}
+
+Ints extents(const std::vector<Tensor>& tensors, std::int64_t dim) {
+  Ints all;
+  for (const Tensor& tensor : tensors) {
+    const bool left_out = tensor.dim() == 1 && tensor.numel() == 0;
+    all.push_back(left_out ? -1 : tensor.size(dim));
+  }
+  return all;
+}
+std::vector<Tensor> split_extents(const Tensor& self, IntSpan extents, std::int64_t dim) {
+  static const auto narrow =
+      operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>("aten::narrow");
+  std::vector<Tensor> parts;
+  std::int64_t start = 0;
+  for (const std::int64_t extent : extents) {
+    if (extent < 0) {
+      parts.push_back(zeros_of(std::array{std::int64_t{0}}, self.dtype()));
+      continue;
+    }
+    parts.push_back(narrow.call(self, dim, start, extent));
+    start += extent;
+  }
+  return parts;
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("sum_to.sizes(Tensor(a) self, int[]? size) -> Tensor(a)", &sum_to_sizes);
+  m.def("sum_to(Tensor(a) self, Tensor other) -> Tensor(a)", &sum_to);
+  m.def("sizes(Tensor self) -> int[]", &sizes);
+  m.def("storage_offset(Tensor self) -> int", &storage_offset);
+  m.def("storage_size(Tensor self) -> int", &storage_size);
+  m.def("numel_of(Tensor self, int[]? dim) -> int", &numel_of);
+  m.def("extents(Tensor[] tensors, int dim) -> int[]", &extents);
+  m.def("conj(Tensor(a) self) -> Tensor(a)", &conj);
+  m.def("expand_dims(Tensor(a) self, int[] size, int[]? dim, bool keepdim) -> Tensor(a)",
+        &expand_dims);
+  m.def(
+      "extremum_backward(Tensor grad, Tensor self, Tensor result, int[]? dim, bool keepdim) -> "
+      "Tensor",
+      &extremum_backward);
+  m.def("pow_backward(Tensor grad, Tensor self, Scalar exponent) -> Tensor", &pow_backward);
+  m.def("pow_scalar_backward(Tensor grad, Scalar self, Tensor exponent, Tensor result) -> Tensor",
+        &pow_scalar_backward);
+  m.def("clamp_backward(Tensor grad, Tensor self, Scalar? min, Scalar? max) -> Tensor",
+        &clamp_backward);
+  m.def("chosen_backward(Tensor grad, int[] size, int dim, Tensor indices, bool keepdim) -> Tensor",
+        &chosen_backward);
+  m.def(
+      "as_strided_backward(Tensor grad, int[] self_size, int[] self_stride, int self_offset, int "
+      "count, "
+      "int[] size, int[] stride, int? offset) -> Tensor",
+      &as_strided_backward);
+  m.def("permute_back(Tensor self, int[] dims) -> Tensor", &permute_back);
+  m.def("index_put_backward(Tensor grad, Tensor?[] indices, bool accumulate) -> Tensor",
+        &index_put_backward);
+  m.def("split_extents(Tensor self, int[] extents, int dim) -> Tensor[]", &split_extents);
+  m.def("select_backward(Tensor values, int[] size, int dim, int index) -> Tensor");
+  m.def(
+      "slice_backward(Tensor values, int[] size, int dim, int? start, int? end, int step) -> "
+      "Tensor");
+  m.def("narrow_backward(Tensor values, int[] size, int dim, int start, int length) -> Tensor");
+  m.def("index_backward(Tensor values, int[] size, Tensor?[] indices) -> Tensor");
+  m.def("index_select_backward(Tensor values, int[] size, int dim, Tensor index) -> Tensor");
+  m.def("gather_backward(Tensor values, int[] size, int dim, Tensor index) -> Tensor");
+  m.def("gather_strided(Tensor row, int[] size, int[] stride, int offset) -> Tensor");
+  m.def(
+      "scatter_strided(Tensor values, int count, int[] size, int[] stride, int offset) -> Tensor");
+  m.def(
+      "replace_strided(Tensor row, Tensor values, int[] size, int[] stride, int offset) -> "
+      "Tensor");
+
+  m.derivative("select_backward", {{"values", "select(grad, dim, index)"}});
+  m.derivative("slice_backward", {{"values", "slice(grad, dim, start, end, step)"}});
+  m.derivative("narrow_backward", {{"values", "narrow(grad, dim, start, length)"}});
+  m.derivative("index_backward", {{"values", "index(grad, indices)"}});
+  m.derivative("index_select_backward", {{"values", "index_select(grad, dim, index)"}});
+  m.derivative("gather_backward", {{"values", "gather(grad, dim, index)"}});
+  m.derivative("gather_strided",
+               {{"row", "scatter_strided(grad, numel(row), size, stride, offset)"}});
+  m.derivative("scatter_strided", {{"values", "gather_strided(grad, size, stride, offset)"}});
+  m.derivative("replace_strided",
+               {{"row",
+                 "replace_strided(grad, gather_strided(grad, size, stride, offset) * 0, "
+                 "size, stride, offset)"},
+                {"values", "gather_strided(grad, size, stride, offset)"}});
+}
+
+OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("select_backward", &select_backward);
+  m.impl("slice_backward", &slice_backward);
+  m.impl("narrow_backward", &narrow_backward);
+  m.impl("index_backward", &index_backward);
+  m.impl("index_select_backward", &index_select_backward);
+  m.impl("gather_backward", &gather_backward);
+  m.impl("gather_strided", &gather_strided);
+  m.impl("scatter_strided", &scatter_strided);
+  m.impl("replace_strided", &replace_strided);
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,181 @@
+// kernels/matrix/linear.cpp: mm, addmm, mv, dot, on int64, float32 and float64.
+//
+// Both sides have one dtype, as nothing is promoted here; products of integers wrap.
+#include <opyard/library.h>
+
+#include "common/copy.h"
+#include "common/dtypes.h"
+#include "common/releasing.h"
+#include "common/walk.h"
+#include "common/write.h"
+#include "matrix/product.h"
+
+namespace opyard::kernels {
+namespace {
+
+// Which tensors are multiplied, for checks and messages.
+struct Factors {
+  const char* op;
+  const char* name_a;
+  const Tensor& a;
+  const char* name_b;
+  const Tensor& b;
+};
+
+[[noreturn]] OPYARD_COLD void refuse_factors(const Factors& f, ErrorKind kind, const char* why) {
+  refuse(kind, {f.op, ": ", f.name_a, " is ", f.a, " and ", f.name_b, " is ", f.b, "; ", why});
+}
+
+void require_factors(const Factors& f, std::int64_t dims_a, std::int64_t dims_b,
+                     const char* shapes) {
+  require_computed(f.op, f.name_a, f.a);
+  require_computed(f.op, f.name_b, f.b);
+  if (f.a.dtype() != f.b.dtype()) {
+    refuse_factors(f, ErrorKind::BadArgument,
+                   "both must have one dtype, to which aten::to.dtype converts");
+  }
+  if (f.a.dtype() == DType::Bool) {
+    refuse_factors(f, ErrorKind::Unsupported, "accepted are int64, float32 and float64");
+  }
+  if (f.a.dim() != dims_a || f.b.dim() != dims_b || f.a.sizes().back() != f.b.sizes().front()) {
+    refuse_factors(f, ErrorKind::BadShape, shapes);
+  }
+}
+
+// A vector is a matrix of one row, or of one column.
+template <typename T>
+Matrix<T> matrix_of(const Tensor& tensor, bool as_column = false) {
+  const IntSpan sizes = tensor.sizes(), strides = tensor.strides();
+  const T* const data = tensor.data<T>();
+  if (sizes.size() == 2) return {data, sizes[0], sizes[1], strides[0], strides[1]};
+  if (as_column) return {data, sizes[0], 1, strides[0], 1};
+  return {data, 1, sizes[0], sizes[0], strides[0]};
+}
+
+// out += factor * a * b. `out` is row-major and apart from both.
+void accumulate(const Factors& f, const Tensor& out, const Number& factor) {
+  visit_computed(f.a.dtype(), [&](auto sample) {
+    using T = decltype(sample);
+    if constexpr (!std::is_same_v<T, bool>) {
+      const Matrix<T> a = matrix_of<T>(f.a), b = matrix_of<T>(f.b, true);
+      const auto add = [&] {
+        add_product(static_cast<T*>(out.impl()->data()), a, b, factor.as<T>());
+      };
+      std::int64_t work = 0;
+      const bool is_small = !__builtin_mul_overflow(a.rows * a.columns, b.columns, &work) &&
+                            work < kReleasingProducts;
+      if (is_small) return add();
+      without_gil(add);
+    }
+  });
+}
+
+Tensor multiply_matrices(const Factors& f, IntSpan sizes) {
+  Tensor result = Tensor::empty(sizes, f.a.dtype());
+  fill_elements(result, Number());
+  accumulate(f, result, number_in(f.op, "factor", true, f.a.dtype()));
+  return result;
+}
+
+constexpr const char* kTwoMatrices =
+    "two matrices are needed, where the first has as many columns as the second has rows";
+
+Tensor mm(const Tensor& self, const Tensor& mat2) {
+  const Factors f{"aten::mm", "self", self, "mat2", mat2};
+  require_factors(f, 2, 2, kTwoMatrices);
+  return multiply_matrices(f, std::array{self.sizes()[0], mat2.sizes()[1]});
+}
+
+Tensor& mm_out(const Tensor& self, const Tensor& mat2, Tensor& out) {
+  const Factors f{"aten::mm.out", "self", self, "mat2", mat2};
+  require_factors(f, 2, 2, kTwoMatrices);
+  const std::array sizes = {self.sizes()[0], mat2.sizes()[1]};
+  require_writable(f.op, "out", out);
+  require_dtype(f.op, "out", out, self.dtype());
+  require_result_sizes(f.op, "out", out, sizes);
+  out.mutable_raw();
+  if (out.is_contiguous() && !overlap(out, self) && !overlap(out, mat2)) {
+    fill_elements(out, Number());
+    accumulate(f, out, number_in(f.op, "factor", true, self.dtype()));
+  } else {
+    copy_elements(f.op, out, multiply_matrices(f, sizes));
+  }
+  return out;
+}
+
+// beta * term, as what a sum starts from; a beta of 0 ignores even nan.
+template <typename T>
+void scale(T* data, std::int64_t count, T beta) {
+  using Word = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+  if (beta == T(1)) return;
+  for (std::int64_t i = 0; i < count; ++i) data[i] = T(Word(data[i]) * Word(beta));
+}
+
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+             const Scalar& alpha) {
+  const Factors f{"aten::addmm", "mat1", mat1, "mat2", mat2};
+  require_factors(f, 2, 2, kTwoMatrices);
+  require_dtype(f.op, "self", self, mat1.dtype());
+  const DimVector sizes = {mat1.sizes()[0], mat2.sizes()[1]};
+  const std::optional<DimVector> joined = find_broadcast(sizes, self.sizes());
+  if (!joined || *joined != sizes) {
+    refuse(ErrorKind::BadShape, {f.op, ": self is ", self, " and the product has sizes ", sizes,
+                                 "; the sizes of self must broadcast to those"});
+  }
+  require_real(f.op, "beta", beta);
+  require_real(f.op, "alpha", alpha);
+  const bool is_integer = self.dtype() == DType::Int64;
+  if (is_integer && (beta.is_floating_point() || alpha.is_floating_point())) {
+    refuse(ErrorKind::BadArgument, {f.op, ": beta is ", beta, " and alpha is ", alpha,
+                                    "; for int64 matrices both must be integers"});
+  }
+  const Number scale_by = number_in(f.op, "beta", beta, self.dtype());
+  const Number factor = number_in(f.op, "alpha", alpha, self.dtype());
+  Tensor result = Tensor::empty(sizes, self.dtype());
+  visit_computed(self.dtype(), [&](auto sample) {
+    using T = decltype(sample);
+    if constexpr (!std::is_same_v<T, bool>) {
+      if (scale_by.as<T>() == T(0)) {
+        fill_elements(result, Number());
+      } else {
+        copy_elements(f.op, result, self);
+        scale(static_cast<T*>(result.impl()->data()), result.numel(), scale_by.as<T>());
+      }
+    }
+  });
+  accumulate(f, result, factor);
+  return result;
+}
+
+Tensor mv(const Tensor& self, const Tensor& vec) {
+  const Factors f{"aten::mv", "self", self, "vec", vec};
+  require_factors(f, 2, 1,
+                  "a matrix and a vector of as many elements as it has columns are needed");
+  return multiply_matrices(f, std::array{self.sizes()[0]});
+}
+
+Tensor dot(const Tensor& self, const Tensor& tensor) {
+  const Factors f{"aten::dot", "self", self, "tensor", tensor};
+  require_factors(f, 1, 1, "two vectors of one length are needed");
+  return multiply_matrices(f, {});
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("mm(Tensor self, Tensor mat2) -> Tensor");
+  m.def("mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)");
+  m.def("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor");
+  m.def("mv(Tensor self, Tensor vec) -> Tensor");
+  m.def("dot(Tensor self, Tensor tensor) -> Tensor");
+}
+
+OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("mm", &mm);
+  m.impl("mm.out", &mm_out);
+  m.impl("addmm", &addmm);
+  m.impl("mv", &mv);
+  m.impl("dot", &dot);
+}
+
+}  // namespace opyard::kernels

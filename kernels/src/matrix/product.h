@@ -1,0 +1,32 @@
+// kernels/matrix/product.h: products of matrices in any layout.
+//
+// A matrix here is where its first element lies, its sizes, and two strides in elements. A
+// transposed view is a matrix like any other and is not copied; one whose elements lie next to
+// each other in neither direction is.
+//
+// Depends on: opyard/tensor.h.
+#pragma once
+
+#include <cstdint>
+
+#include "opyard/tensor.h"
+
+namespace opyard::kernels {
+
+template <typename T>
+struct Matrix {
+  const T* data;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+};
+
+// out += factor * a * b, where out is row-major with a.rows x b.columns elements and apart from
+// both. a.columns == b.rows. Integers wrap.
+void add_product(float* out, Matrix<float> a, Matrix<float> b, float factor);
+void add_product(double* out, Matrix<double> a, Matrix<double> b, double factor);
+void add_product(std::int64_t* out, Matrix<std::int64_t> a, Matrix<std::int64_t> b,
+                 std::int64_t factor);
+
+}  // namespace opyard::kernels

@@ -1,0 +1,180 @@
+// kernels/pointwise/arithmetic.cpp: add, sub, rsub, mul and their in-place and out forms.
+//
+// Results have the promoted dtype of the inputs. Sums of bool are "or" and products "and";
+// differences of bool have no meaning and are refused. `alpha` multiplies the second term: a
+// float only if the result is a float, and 1 or True if it is bool.
+#include <opyard/library.h>
+
+#include "pointwise/loops.h"
+
+namespace opyard::kernels {
+namespace {
+
+template <typename T>
+struct Add {
+  static T apply(T a, T b) { return add(a, b); }
+};
+template <typename T>
+struct AddScaled {
+  static T apply(T a, T b, const Number& alpha) { return add(a, multiply(alpha.as<T>(), b)); }
+};
+template <typename T>
+struct Subtract {
+  static T apply(T a, T b) { return subtract(a, b); }
+};
+template <typename T>
+struct SubtractScaled {
+  static T apply(T a, T b, const Number& alpha) { return subtract(a, multiply(alpha.as<T>(), b)); }
+};
+template <typename T>
+struct Multiply {
+  static T apply(T a, T b) { return multiply(a, b); }
+};
+
+constexpr Loops kAdd = binary_loops<Add, bool, std::int64_t, float, double>();
+constexpr Loops kAddScaled = binary_loops<AddScaled, bool, std::int64_t, float, double>();
+constexpr Loops kSubtract = binary_loops<Subtract, std::int64_t, float, double>();
+constexpr Loops kSubtractScaled = binary_loops<SubtractScaled, std::int64_t, float, double>();
+constexpr Loops kMultiply = binary_loops<Multiply, bool, std::int64_t, float, double>();
+
+Computation scaled(const Elementwise& call, const Loops& plain, const Loops& scaled,
+                   const Scalar& alpha) {
+  require_real(call.op(), "alpha", alpha);
+  const DType dtype = call.common();
+  if (category_of(dtype_for(alpha)) > std::max(1, category_of(dtype)) ||
+      (alpha.is_bool() && dtype != DType::Bool)) {
+    refuse(ErrorKind::BadArgument,
+           {call.op(), ": alpha is ", alpha, " and the result is ", dtype,
+            "; accepted are a float where the result is a float, an int everywhere, and a bool "
+            "where the result is bool"});
+  }
+  const bool is_one = !alpha.is_floating_point() && alpha.to_int() == 1;
+  if (is_one || (alpha.is_floating_point() && alpha.to_double() == 1.0)) {
+    return {call.choose(plain, dtype), dtype, dtype};
+  }
+  return {call.choose(scaled, dtype), dtype, dtype, number_in(call.op(), "alpha", alpha, dtype)};
+}
+
+Computation sum(const Elementwise& call, const Scalar& alpha) {
+  return scaled(call, kAdd, kAddScaled, alpha);
+}
+Computation difference(const Elementwise& call, const Scalar& alpha) {
+  return scaled(call, kSubtract, kSubtractScaled, alpha);
+}
+Computation product(const Elementwise& call) {
+  const DType dtype = call.common();
+  return {call.choose(kMultiply, dtype), dtype, dtype};
+}
+
+Tensor add_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  const Elementwise call("aten::add.Tensor", self, other);
+  return call.run(sum(call, alpha));
+}
+Tensor add_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  const Elementwise call("aten::add.Scalar", self, other);
+  return call.run(sum(call, alpha));
+}
+Tensor& add_out(const Tensor& self, const Tensor& other, const Scalar& alpha, Tensor& out) {
+  const Elementwise call("aten::add.out", self, other);
+  return call.run_into("out", out, sum(call, alpha));
+}
+Tensor& add_tensor_in_place(Tensor& self, const Tensor& other, const Scalar& alpha) {
+  const Elementwise call("aten::add_.Tensor", self, other);
+  return call.run_into("self", self, sum(call, alpha));
+}
+Tensor& add_scalar_in_place(Tensor& self, const Scalar& other, const Scalar& alpha) {
+  const Elementwise call("aten::add_.Scalar", self, other);
+  return call.run_into("self", self, sum(call, alpha));
+}
+
+Tensor sub_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  const Elementwise call("aten::sub.Tensor", self, other);
+  return call.run(difference(call, alpha));
+}
+Tensor sub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  const Elementwise call("aten::sub.Scalar", self, other);
+  return call.run(difference(call, alpha));
+}
+Tensor& sub_tensor_in_place(Tensor& self, const Tensor& other, const Scalar& alpha) {
+  const Elementwise call("aten::sub_.Tensor", self, other);
+  return call.run_into("self", self, difference(call, alpha));
+}
+Tensor& sub_scalar_in_place(Tensor& self, const Scalar& other, const Scalar& alpha) {
+  const Elementwise call("aten::sub_.Scalar", self, other);
+  return call.run_into("self", self, difference(call, alpha));
+}
+Tensor rsub_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  Elementwise call("aten::rsub.Tensor");
+  call.input("other", other);
+  call.input("self", self);
+  return call.run(difference(call, alpha));
+}
+Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  Elementwise call("aten::rsub.Scalar");
+  call.input("other", other);
+  call.input("self", self);
+  return call.run(difference(call, alpha));
+}
+
+Tensor mul_tensor(const Tensor& self, const Tensor& other) {
+  const Elementwise call("aten::mul.Tensor", self, other);
+  return call.run(product(call));
+}
+Tensor mul_scalar(const Tensor& self, const Scalar& other) {
+  const Elementwise call("aten::mul.Scalar", self, other);
+  return call.run(product(call));
+}
+Tensor& mul_out(const Tensor& self, const Tensor& other, Tensor& out) {
+  const Elementwise call("aten::mul.out", self, other);
+  return call.run_into("out", out, product(call));
+}
+Tensor& mul_tensor_in_place(Tensor& self, const Tensor& other) {
+  const Elementwise call("aten::mul_.Tensor", self, other);
+  return call.run_into("self", self, product(call));
+}
+Tensor& mul_scalar_in_place(Tensor& self, const Scalar& other) {
+  const Elementwise call("aten::mul_.Scalar", self, other);
+  return call.run_into("self", self, product(call));
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor");
+  m.def("add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor");
+  m.def("add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)");
+  m.def("add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
+  m.def("add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)");
+  m.def("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor");
+  m.def("sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor");
+  m.def("sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
+  m.def("sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)");
+  m.def("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor");
+  m.def("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor");
+  m.def("mul.Tensor(Tensor self, Tensor other) -> Tensor");
+  m.def("mul.Scalar(Tensor self, Scalar other) -> Tensor");
+  m.def("mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)");
+  m.def("mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)");
+  m.def("mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)");
+}
+
+OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("add.Tensor", &add_tensor);
+  m.impl("add.Scalar", &add_scalar);
+  m.impl("add.out", &add_out);
+  m.impl("add_.Tensor", &add_tensor_in_place);
+  m.impl("add_.Scalar", &add_scalar_in_place);
+  m.impl("sub.Tensor", &sub_tensor);
+  m.impl("sub.Scalar", &sub_scalar);
+  m.impl("sub_.Tensor", &sub_tensor_in_place);
+  m.impl("sub_.Scalar", &sub_scalar_in_place);
+  m.impl("rsub.Tensor", &rsub_tensor);
+  m.impl("rsub.Scalar", &rsub_scalar);
+  m.impl("mul.Tensor", &mul_tensor);
+  m.impl("mul.Scalar", &mul_scalar);
+  m.impl("mul.out", &mul_out);
+  m.impl("mul_.Tensor", &mul_tensor_in_place);
+  m.impl("mul_.Scalar", &mul_scalar_in_place);
+}
+
+}  // namespace opyard::kernels

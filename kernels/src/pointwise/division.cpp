@@ -1,0 +1,192 @@
+// kernels/pointwise/division.cpp: div in its three roundings, floor_divide, remainder.
+//
+// [Division] div without a rounding mode divides as real numbers do: bool and int64 become
+// float32. With "floor" or "trunc", and in floor_divide and remainder, integers stay integers:
+// a zero among the divisors then raises BadValue before anything is computed, and -2^63 / -1
+// wraps to -2^63. Floats divide by zero as IEEE 754 says. The remainder has the divisor's sign,
+// as % in Python.
+#include <opyard/library.h>
+
+#include <cmath>
+
+#include "pointwise/loops.h"
+
+namespace opyard::kernels {
+namespace {
+
+template <typename T>
+struct Divide {
+  static T apply(T a, T b) { return a / b; }
+};
+
+template <typename T>
+struct Truncate {
+  static T apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      return b == -1 ? subtract(T(0), a) : a / b;
+    } else {
+      return std::trunc(a / b);
+    }
+  }
+};
+
+template <typename T>
+struct Remainder {
+  static T apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == -1) return 0;
+      const T rest = a % b;
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    } else {
+      const T rest = std::fmod(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    }
+  }
+};
+
+template <typename T>
+struct Floor {
+  static T apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == -1) return subtract(T(0), a);
+      const T quotient = a / b;
+      return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+    } else {
+      if (b == 0) return a / b;
+      // a - fmod(a, b) is a multiple of b, so that the quotient is off an integer by rounding only.
+      const T rest = std::fmod(a, b);
+      const T quotient = (a - rest) / b - T(rest != 0 && (rest < 0) != (b < 0));
+      return quotient == 0 ? std::copysign(T(0), a / b) : std::round(quotient);
+    }
+  }
+};
+
+constexpr Loops kDivide = binary_loops<Divide, float, double>();
+constexpr Loops kTruncate = binary_loops<Truncate, std::int64_t, float, double>();
+constexpr Loops kFloor = binary_loops<Floor, std::int64_t, float, double>();
+constexpr Loops kRemainder = binary_loops<Remainder, std::int64_t, float, double>();
+
+// Bytes, since bool and int64 both come here.
+template <typename T>
+void find_zero_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
+                    const void* context) {
+  const std::byte* at = data[0];
+  bool found = false;
+  for (std::int64_t i = 0; i < count; ++i, at += steps[0]) {
+    found = found || *reinterpret_cast<const T*>(at) == T(0);
+  }
+  if (found) **static_cast<bool* const*>(context) = true;
+}
+
+bool has_zero(const Tensor& divisor) {
+  bool found = false;
+  bool* const out = &found;
+  Walk walk(divisor.sizes());
+  walk.add(divisor);
+  walk.run(divisor.dtype() == DType::Bool ? &find_zero_loop<bool> : &find_zero_loop<std::int64_t>,
+           &out);
+  return found;
+}
+bool has_zero(const Scalar& divisor) { return !divisor.to_bool(); }
+
+template <typename Divisor>
+Computation rounded(const Elementwise& call, const Loops& loops, const Divisor& divisor) {
+  const DType dtype = call.common();
+  const Loop loop = call.choose(loops, dtype);
+  if (!is_floating_point(dtype) && has_zero(divisor) && count_elements(call.sizes()) > 0) {
+    refuse(ErrorKind::BadValue,
+           {call.op(),
+            ": other contains a zero, by which integers cannot be divided; convert self "
+            "to a float dtype for inf and nan"});
+  }
+  return {loop, dtype, dtype};
+}
+
+Computation true_quotient(const Elementwise& call) {
+  const DType dtype = float_for(call.common());
+  return {call.choose(kDivide, dtype), dtype, dtype};
+}
+
+template <typename Divisor>
+Computation quotient(const Elementwise& call, std::optional<std::string_view> mode,
+                     const Divisor& divisor) {
+  if (!mode) return true_quotient(call);
+  if (*mode == "trunc") return rounded(call, kTruncate, divisor);
+  if (*mode == "floor") return rounded(call, kFloor, divisor);
+  refuse(ErrorKind::BadValue,
+         {call.op(), ": rounding_mode is '", *mode, "'; accepted are 'trunc', 'floor' and None"});
+}
+
+Tensor div_tensor(const Tensor& self, const Tensor& other) {
+  const Elementwise call("aten::div.Tensor", self, other);
+  return call.run(true_quotient(call));
+}
+Tensor div_scalar(const Tensor& self, const Scalar& other) {
+  const Elementwise call("aten::div.Scalar", self, other);
+  return call.run(true_quotient(call));
+}
+Tensor div_tensor_mode(const Tensor& self, const Tensor& other,
+                       std::optional<std::string_view> mode) {
+  const Elementwise call("aten::div.Tensor_mode", self, other);
+  return call.run(quotient(call, mode, other));
+}
+Tensor div_scalar_mode(const Tensor& self, const Scalar& other,
+                       std::optional<std::string_view> mode) {
+  const Elementwise call("aten::div.Scalar_mode", self, other);
+  return call.run(quotient(call, mode, other));
+}
+Tensor& div_tensor_in_place(Tensor& self, const Tensor& other) {
+  const Elementwise call("aten::div_.Tensor", self, other);
+  return call.run_into("self", self, true_quotient(call));
+}
+Tensor& div_scalar_in_place(Tensor& self, const Scalar& other) {
+  const Elementwise call("aten::div_.Scalar", self, other);
+  return call.run_into("self", self, true_quotient(call));
+}
+
+Tensor floor_divide(const Tensor& self, const Tensor& other) {
+  const Elementwise call("aten::floor_divide", self, other);
+  return call.run(rounded(call, kFloor, other));
+}
+Tensor floor_divide_scalar(const Tensor& self, const Scalar& other) {
+  const Elementwise call("aten::floor_divide.Scalar", self, other);
+  return call.run(rounded(call, kFloor, other));
+}
+Tensor remainder_tensor(const Tensor& self, const Tensor& other) {
+  const Elementwise call("aten::remainder.Tensor", self, other);
+  return call.run(rounded(call, kRemainder, other));
+}
+Tensor remainder_scalar(const Tensor& self, const Scalar& other) {
+  const Elementwise call("aten::remainder.Scalar", self, other);
+  return call.run(rounded(call, kRemainder, other));
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("div.Tensor(Tensor self, Tensor other) -> Tensor");
+  m.def("div.Scalar(Tensor self, Scalar other) -> Tensor");
+  m.def("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor");
+  m.def("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor");
+  m.def("div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)");
+  m.def("div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)");
+  m.def("floor_divide(Tensor self, Tensor other) -> Tensor");
+  m.def("floor_divide.Scalar(Tensor self, Scalar other) -> Tensor");
+  m.def("remainder.Tensor(Tensor self, Tensor other) -> Tensor");
+  m.def("remainder.Scalar(Tensor self, Scalar other) -> Tensor");
+}
+
+OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("div.Tensor", &div_tensor);
+  m.impl("div.Scalar", &div_scalar);
+  m.impl("div.Tensor_mode", &div_tensor_mode);
+  m.impl("div.Scalar_mode", &div_scalar_mode);
+  m.impl("div_.Tensor", &div_tensor_in_place);
+  m.impl("div_.Scalar", &div_scalar_in_place);
+  m.impl("floor_divide", &floor_divide);
+  m.impl("floor_divide.Scalar", &floor_divide_scalar);
+  m.impl("remainder.Tensor", &remainder_tensor);
+  m.impl("remainder.Scalar", &remainder_scalar);
+}
+
+}  // namespace opyard::kernels

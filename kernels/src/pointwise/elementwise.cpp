@@ -1,0 +1,164 @@
+// kernels/pointwise/elementwise.cpp: bringing inputs to one dtype and one shape, and the result home.
+#include "pointwise/elementwise.h"
+
+#include <algorithm>
+
+#include "common/copy.h"
+#include "common/write.h"
+
+namespace opyard::kernels {
+namespace {
+
+[[noreturn]] OPYARD_COLD void refuse_shapes(const char* op, const char* name_a, const Tensor& a,
+                                            const char* name_b, const Tensor& b) {
+  const auto at = [](IntSpan sizes, std::size_t back) { return sizes[sizes.size() - back]; };
+  std::size_t back = 1;
+  while (at(a.sizes(), back) == at(b.sizes(), back) || at(a.sizes(), back) == 1 ||
+         at(b.sizes(), back) == 1) {
+    ++back;
+  }
+  refuse(ErrorKind::BadShape,
+         {op, ": ", name_a, " is ", a, " and ", name_b, " is ", b, "; dimension -", back, " is ",
+          at(a.sizes(), back), " in one and ", at(b.sizes(), back),
+          " in the other, and must be equal or 1 in one of them"});
+}
+
+}  // namespace
+
+Elementwise::Input& Elementwise::next(const char* name, Role role) {
+  OPYARD_ASSERT(count_ < kMostInputs);
+  Input& input = inputs_[count_++];
+  input.name = name;
+  input.role = role;
+  return input;
+}
+
+void Elementwise::input(const char* name, const Tensor& tensor) {
+  require_computed(op_, name, tensor);
+  next(name, Role::Tensor).tensor = &tensor;
+  promotion_.add(tensor);
+}
+
+void Elementwise::input(const char* name, const Scalar& number) {
+  require_real(op_, name, number);
+  next(name, Role::Number).number = &number;
+  promotion_.add(number);
+}
+
+void Elementwise::mask(const char* name, const Tensor& tensor) {
+  require_dtype(op_, name, tensor, DType::Bool);
+  next(name, Role::Mask).tensor = &tensor;
+}
+
+void Elementwise::constant(const char* name, const Scalar& number) {
+  require_real(op_, name, number);
+  next(name, Role::Number).number = &number;
+}
+
+std::string Elementwise::describe_inputs() const {
+  std::string text;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Input& input = inputs_[i];
+    if (i > 0) text += i + 1 == count_ ? " and " : ", ";
+    if (input.tensor != nullptr) {
+      text += text_of({input.name, " is ", *input.tensor});
+    } else {
+      text += text_of({input.name, " is ", *input.number});
+    }
+  }
+  return text;
+}
+
+Loop Elementwise::choose(const Loops& loops, DType dtype) const {
+  const Loop loop = loops.of[std::size_t(computed_index(dtype))];
+  if (loop == nullptr) {
+    std::string accepted;
+    for (std::size_t i = 0; i < kComputed.size(); ++i) {
+      if (loops.of[i] == nullptr) continue;
+      if (!accepted.empty()) accepted += ", ";
+      accepted += name_of(kComputed[i]);
+    }
+    refuse(ErrorKind::Unsupported, {op_, ": ", describe_inputs(), ", which is computed in ", dtype,
+                                    "; accepted are inputs that are computed in ", accepted});
+  }
+  return loop;
+}
+
+DimVector Elementwise::sizes() const {
+  DimVector sizes;
+  const Input* before = nullptr;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Input& input = inputs_[i];
+    if (input.tensor == nullptr) continue;
+    if (std::ranges::equal(sizes, input.tensor->sizes())) continue;
+    std::optional<DimVector> joined = find_broadcast(sizes, input.tensor->sizes());
+    if (!joined) {
+      // Say which two inputs disagree: this one and the first before it that does not fit it.
+      for (before = inputs_.data();; ++before) {
+        if (before->tensor != nullptr &&
+            !find_broadcast(before->tensor->sizes(), input.tensor->sizes())) {
+          break;
+        }
+      }
+      refuse_shapes(op_, before->name, *before->tensor, input.name, *input.tensor);
+    }
+    sizes = std::move(*joined);
+  }
+  return sizes;
+}
+
+void Elementwise::compute(const Tensor& result, const Computation& computation,
+                          bool shares_memory) const {
+  std::array<Tensor, kMostInputs> held;  // inputs that had to be copied
+  std::array<Number, kMostInputs> numbers;
+  Walk walk(result.sizes());
+  walk.add(result);
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Input& input = inputs_[i];
+    if (input.role == Role::Number) {
+      numbers[i] = number_in(op_, input.name, *input.number, computation.computed);
+      walk.add_number(numbers[i].bytes);
+      continue;
+    }
+    const Tensor* tensor = input.tensor;
+    if (input.role == Role::Tensor && tensor->dtype() != computation.computed) {
+      held[i] = converted(op_, *tensor, computation.computed);
+      tensor = &held[i];
+    } else if (shares_memory) {
+      held[i] = apart_from(op_, *tensor, result);
+      tensor = &held[i];
+    }
+    walk.add(*tensor);
+  }
+  walk.run(computation.loop, &computation.context);
+}
+
+Tensor Elementwise::run(const Computation& computation) const {
+  Tensor result = Tensor::empty(sizes(), computation.result);
+  compute(result, computation, false);
+  return result;
+}
+
+Tensor& Elementwise::run_into(const char* name, Tensor& written,
+                              const Computation& computation) const {
+  require_writable(op_, name, written);
+  require_storable(op_, name, written, computation.result);
+  require_result_sizes(op_, name, written, sizes());
+  if (written.dtype() == computation.result) {
+    // Numbers that do not fit must be refused before the version says that something changed.
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (inputs_[i].role == Role::Number) {
+        number_in(op_, inputs_[i].name, *inputs_[i].number, computation.computed);
+      }
+    }
+    written.mutable_raw();
+    compute(written, computation, true);
+    return written;
+  }
+  const Tensor result = run(computation);
+  written.mutable_raw();
+  copy_elements(op_, written, result);
+  return written;
+}
+
+}  // namespace opyard::kernels

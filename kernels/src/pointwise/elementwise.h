@@ -1,0 +1,89 @@
+// kernels/pointwise/elementwise.h: an operator that computes each result element from one element of
+// each input.
+//
+//   Elementwise call("aten::maximum", self, other);
+//   const DType dtype = call.common();
+//   return call.run({call.choose(kMaximum, dtype), dtype, dtype});
+//
+// The inputs are promoted (dtypes.h [Promotion]), converted to the dtype that is computed in,
+// and broadcast; the loop sees lines of result, then inputs in order.
+//
+// Depends on: common/check.h, common/dtypes.h, common/walk.h.
+#pragma once
+
+#include <array>
+
+#include "common/check.h"
+#include "common/dtypes.h"
+#include "common/walk.h"
+
+namespace opyard::kernels {
+
+// One loop for each computed dtype; null if the operator has no meaning in it.
+struct Loops {
+  std::array<Loop, kComputedCount> of{};
+};
+
+struct Computation {
+  Loop loop;
+  DType computed;  // what the inputs are converted to
+  DType result;    // what the loop writes
+  Number context{};
+};
+
+class Elementwise {
+ public:
+  explicit Elementwise(const char* op) : op_(op) {}
+  // Inputs called self and other.
+  Elementwise(const char* op, const Tensor& self) : op_(op) { input("self", self); }
+  Elementwise(const char* op, const Tensor& self, const Tensor& other) : Elementwise(op, self) {
+    input("other", other);
+  }
+  Elementwise(const char* op, const Tensor& self, const Scalar& other) : Elementwise(op, self) {
+    input("other", other);
+  }
+
+  // Tensors and numbers outlive this object. Raises as require_computed() does.
+  void input(const char* name, const Tensor& tensor);
+  void input(const char* name, const Scalar& number);
+  // A bool tensor that has no part in promotion and stays bool. Raises BadArgument.
+  void mask(const char* name, const Tensor& tensor);
+  // A number that is converted to the computed dtype and has no part in promotion.
+  void constant(const char* name, const Scalar& number);
+  // A number that has a part in promotion only.
+  void promote_with(const Scalar& number) { promotion_.add(number); }
+
+  const char* op() const noexcept { return op_; }
+  DType common() const { return promotion_.result(); }
+  // The loop for a dtype. Raises Unsupported, listing the dtypes that have one.
+  Loop choose(const Loops& loops, DType dtype) const;
+  // The sizes of the result. Raises BadShape if the inputs do not broadcast.
+  DimVector sizes() const;
+
+  Tensor run(const Computation& computation) const;
+  // Writes the result to a tensor that its owner sees, bumps its version and returns it.
+  // Raises as the functions of write.h do, before anything is written.
+  Tensor& run_into(const char* name, Tensor& written, const Computation& computation) const;
+
+ private:
+  enum class Role : std::uint8_t { Tensor, Mask, Number };
+  struct Input {
+    const char* name = nullptr;
+    Role role = Role::Tensor;
+    const opyard::Tensor* tensor = nullptr;
+    const Scalar* number = nullptr;
+  };
+  static constexpr std::size_t kMostInputs = Walk::kMostOperands - 1;
+
+  Input& next(const char* name, Role role);
+  void compute(const opyard::Tensor& result, const Computation& computation,
+               bool shares_memory) const;
+  std::string describe_inputs() const;
+
+  const char* op_;
+  std::array<Input, kMostInputs> inputs_{};
+  std::size_t count_ = 0;
+  Promotion promotion_;
+};
+
+}  // namespace opyard::kernels

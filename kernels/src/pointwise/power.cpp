@@ -1,0 +1,84 @@
+// kernels/pointwise/power.cpp: pow with tensor and number on either side.
+//
+// int64 powers wrap. A negative exponent has no integer result: as a number it is refused, in a
+// tensor the power is what is left after cutting (1 for base 1, 1 or -1 for base -1, else 0).
+// bool has no powers.
+#include <opyard/library.h>
+
+#include <cmath>
+
+#include "pointwise/loops.h"
+
+namespace opyard::kernels {
+namespace {
+
+template <typename T>
+struct Power {
+  static T apply(T base, T exponent) {
+    if constexpr (std::is_integral_v<T>) {
+      if (exponent < 0) return base == 1 ? 1 : base == -1 ? ((exponent & 1) != 0 ? -1 : 1) : 0;
+      T result = 1;
+      for (; exponent > 0; exponent >>= 1) {
+        if ((exponent & 1) != 0) result = multiply(result, base);
+        base = multiply(base, base);
+      }
+      return result;
+    } else {
+      return std::pow(base, exponent);
+    }
+  }
+};
+
+// The exponent 2 is common and needs no call: x * x is what pow gives, rounded once.
+template <typename T>
+struct Square {
+  static T apply(T base, T) { return multiply(base, base); }
+};
+
+constexpr Loops kPower = binary_loops<Power, std::int64_t, float, double>();
+constexpr Loops kSquare = binary_loops<Square, std::int64_t, float, double>();
+
+Computation power(const Elementwise& call, const Loops& loops) {
+  const DType dtype = call.common();
+  return {call.choose(loops, dtype), dtype, dtype};
+}
+
+Tensor pow_tensor_scalar(const Tensor& self, const Scalar& exponent) {
+  Elementwise call("aten::pow.Tensor_Scalar", self);
+  call.input("exponent", exponent);
+  if (call.common() == DType::Int64 && exponent.to_int() < 0) {
+    refuse(ErrorKind::BadValue,
+           {call.op(), ": self is ", self, " and exponent is ", exponent,
+            "; integers have no negative powers, so make self or exponent a float"});
+  }
+  return call.run(power(call, exponent.to_double() == 2 ? kSquare : kPower));
+}
+
+Tensor pow_tensor_tensor(const Tensor& self, const Tensor& exponent) {
+  Elementwise call("aten::pow.Tensor_Tensor", self);
+  call.input("exponent", exponent);
+  return call.run(power(call, kPower));
+}
+
+Tensor pow_scalar(const Scalar& self, const Tensor& exponent) {
+  Elementwise call("aten::pow.Scalar");
+  call.input("self", self);
+  call.input("exponent", exponent);
+  return call.run(power(call, kPower));
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor");
+  m.def("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor");
+  m.def("pow.Scalar(Scalar self, Tensor exponent) -> Tensor");
+}
+
+OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("pow.Tensor_Scalar", &pow_tensor_scalar);
+  m.impl("pow.Tensor_Tensor", &pow_tensor_tensor);
+  m.impl("pow.Scalar", &pow_scalar);
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,140 @@
+// kernels/reduction/extremes.cpp: amax, amin, max, min, argmax, argmin: reductions to the largest or
+// smallest element, its place, or both.
+//
+// The first of equal elements is taken. NaN counts as the most extreme, and the first one wins.
+// There is no extreme of nothing: reducing a dimension of size 0 raises BadValue.
+#include <opyard/library.h>
+
+#include "common/dtypes.h"
+#include "pointwise/loops.h"
+#include "reduction/rows.h"
+
+namespace opyard::kernels {
+namespace {
+
+// Either may be null.
+struct Target {
+  void* values;
+  std::int64_t* places;
+};
+
+template <typename T, bool largest>
+void find_extreme(const std::byte* raw, std::int64_t length, std::int64_t position, void* context) {
+  const auto* const row = reinterpret_cast<const T*>(raw);
+  std::int64_t best = 0;
+  T value = row[0];
+  for (std::int64_t i = 1; i < length && !is_nan(value); ++i) {
+    const bool further = largest ? row[i] > value : row[i] < value;
+    if (further || is_nan(row[i])) {
+      best = i;
+      value = row[i];
+    }
+  }
+  const auto* const target = static_cast<const Target*>(context);
+  if (target->values != nullptr) static_cast<T*>(target->values)[position] = value;
+  if (target->places != nullptr) target->places[position] = best;
+}
+
+template <bool largest>
+RowLoop loop_for(DType dtype) {
+  return visit_computed(
+      dtype, [](auto sample) -> RowLoop { return &find_extreme<decltype(sample), largest>; });
+}
+
+struct Wanted {
+  bool values;
+  bool places;
+};
+
+std::tuple<Tensor, Tensor> extreme(const char* op, bool largest, const Tensor& self,
+                                   const SmallVector<bool, 8>& reduced, bool keepdim,
+                                   Wanted wanted) {
+  const Reduction reduction(op, self, reduced, keepdim);
+  require_elements(op, largest ? "largest" : "smallest", self, reduction);
+  Tensor values, places;
+  Target target{nullptr, nullptr};
+  if (wanted.values) {
+    values = Tensor::empty(reduction.result_sizes(), self.dtype());
+    target.values = values.impl()->data();
+  }
+  if (wanted.places) {
+    places = Tensor::empty(reduction.result_sizes(), DType::Int64);
+    target.places = static_cast<std::int64_t*>(places.impl()->data());
+  }
+  reduction.each_row(largest ? loop_for<true>(self.dtype()) : loop_for<false>(self.dtype()),
+                     &target);
+  return {std::move(values), std::move(places)};
+}
+
+Tensor extreme_value(const char* op, bool largest, const Tensor& self, std::optional<IntSpan> dims,
+                     bool keepdim) {
+  require_computed(op, "self", self);
+  return std::get<0>(
+      extreme(op, largest, self, reduced_dims(op, dims, self), keepdim, {true, false}));
+}
+
+Tensor extreme_place(const char* op, bool largest, const Tensor& self,
+                     std::optional<std::int64_t> dim, bool keepdim) {
+  require_computed(op, "self", self);
+  const IntSpan dims = dim ? IntSpan(&*dim, 1) : IntSpan();
+  return std::get<1>(
+      extreme(op, largest, self, reduced_dims(op, dims, self), keepdim, {false, true}));
+}
+
+std::tuple<Tensor, Tensor> extreme_both(const char* op, bool largest, const Tensor& self,
+                                        std::int64_t dim, bool keepdim) {
+  require_computed(op, "self", self);
+  return extreme(op, largest, self, reduced_dims(op, IntSpan(&dim, 1), self), keepdim,
+                 {true, true});
+}
+
+Tensor amax(const Tensor& self, IntSpan dim, bool keepdim) {
+  return extreme_value("aten::amax", true, self, dim, keepdim);
+}
+Tensor amin(const Tensor& self, IntSpan dim, bool keepdim) {
+  return extreme_value("aten::amin", false, self, dim, keepdim);
+}
+Tensor max(const Tensor& self) {
+  return extreme_value("aten::max", true, self, std::nullopt, false);
+}
+Tensor min(const Tensor& self) {
+  return extreme_value("aten::min", false, self, std::nullopt, false);
+}
+std::tuple<Tensor, Tensor> max_dim(const Tensor& self, std::int64_t dim, bool keepdim) {
+  return extreme_both("aten::max.dim", true, self, dim, keepdim);
+}
+std::tuple<Tensor, Tensor> min_dim(const Tensor& self, std::int64_t dim, bool keepdim) {
+  return extreme_both("aten::min.dim", false, self, dim, keepdim);
+}
+Tensor argmax(const Tensor& self, std::optional<std::int64_t> dim, bool keepdim) {
+  return extreme_place("aten::argmax", true, self, dim, keepdim);
+}
+Tensor argmin(const Tensor& self, std::optional<std::int64_t> dim, bool keepdim) {
+  return extreme_place("aten::argmin", false, self, dim, keepdim);
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor");
+  m.def("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor");
+  m.def("max(Tensor self) -> Tensor");
+  m.def("min(Tensor self) -> Tensor");
+  m.def("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)");
+  m.def("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)");
+  m.def("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor");
+  m.def("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor");
+}
+
+OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("amax", &amax);
+  m.impl("amin", &amin);
+  m.impl("max", &max);
+  m.impl("min", &min);
+  m.impl("max.dim", &max_dim);
+  m.impl("min.dim", &min_dim);
+  m.impl("argmax", &argmax);
+  m.impl("argmin", &argmin);
+}
+
+}  // namespace opyard::kernels
