@@ -437,13 +437,13 @@ TEST(Seeing, X23_StepsTimesAndRegisters) {
   EXPECT_EQ(state.times().at(0).count, 1U);
   EXPECT_EQ(code->disassemble(),
             R"(stage 0: r0=%x _=%unused
-   0 CallOperator  r1 <- test_lifetimes::plus r0, r0     ; %a : Tensor = test_lifetimes::plus(%x, %x)
-   1 CallOperator  r2 <- test_lifetimes::plus r1, r0!    ; %b : Tensor = test_lifetimes::plus(%a, %x)
+   0 CallOperator2 r1 <- test_lifetimes::plus r0, r0     ; %a : Tensor = test_lifetimes::plus(%x, %x)
+   1 CallOperator2 r2 <- test_lifetimes::plus r1, r0!    ; %b : Tensor = test_lifetimes::plus(%a, %x)
    2 CallOperator  r3, r4 <- test_lifetimes::pair r2!    ; %dead : Tensor, %c : Tensor = test_lifetimes::pair(%b)
    3 Drop          r3                                    ; %dead : Tensor, %c : Tensor = test_lifetimes::pair(%b)
    4 EndStage      r4!
 stage 1: r5=%g
-   5 CallOperator  r6 <- test_lifetimes::plus r5, r1!    ; %d : Tensor = test_lifetimes::plus(%g, %a)
+   5 CallOperator2 r6 <- test_lifetimes::plus r5, r1!    ; %d : Tensor = test_lifetimes::plus(%g, %a)
    6 EndStage      r6 r6!
 stage 2:
    7 EndStage      r5!

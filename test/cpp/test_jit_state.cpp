@@ -90,8 +90,8 @@ TEST(Code, H26_OperandsAreFlatAndMarkedAtTheirLastUse) {
 )"))
                 ->disassemble(),
             R"(stage 0: r0=%x r1=%y
-   0 CallOperator  r2 <- aten::mul.Tensor r0, r0!        ; %1 : Tensor = aten::mul(%x, %x)
-   1 CallOperator  r3 <- aten::mul.Tensor r2!, r1!       ; %2 : Tensor = aten::mul(%1, %y)
+   0 CallOperator2 r2 <- aten::mul.Tensor r0, r0!        ; %1 : Tensor = aten::mul(%x, %x)
+   1 CallOperator2 r3 <- aten::mul.Tensor r2!, r1!       ; %2 : Tensor = aten::mul(%1, %y)
    2 EndStage      r3!
 )");
 }

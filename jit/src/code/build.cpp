@@ -146,6 +146,9 @@ void build_linted(CodeData& data, Subcodes& subcodes) {
   const Callees callees = check_types(*data.graph);
   Builder(data, callees, subcodes).build();
   data.version = data.graph->version();
+  data.leaves_nothing =
+      std::none_of(data.registers.begin(), data.registers.end(),
+                   [](const RegisterInfo& info) { return info.owns && info.deaths.empty(); });
   data.runs_at_once = data.stages.size() == 1 && !data.graph->is_restricted();
 }
 

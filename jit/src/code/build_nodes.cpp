@@ -41,13 +41,31 @@ void Builder::emit_call(Opcode opcode, const Node* node, CallSite site,
   for (const Value* const output : node->outputs()) {
     code_.operands.push_back(define(output, node->owning_block(), all));
   }
-  const auto [inputs, outputs] = std::pair(site.inputs, site.outputs);
   code_.calls.push_back(std::move(site));
   code_.instructions[at].context = &code_.calls.back();
-  if (all) code_.instructions[at].function = operator_function(inputs, outputs);
+  if (!all) return;
   for (const Value* const output : node->outputs()) {
-    if (all && !output->has_uses()) drop(operand_of(output), node);
+    if (!output->has_uses()) drop(operand_of(output), node);
   }
+}
+
+void Builder::emit_operator(const Node* node, const Operator& op) {
+  const std::vector<Argument>& arguments = op.schema().arguments;
+  const Opcode opcode = operator_opcode(arguments.size(), node->outputs().size());
+  if (opcode == Opcode::CallOperator) return emit_call(opcode, node, {.op = &op}, arguments);
+  std::uint32_t inputs[3] = {0, 0, 0};
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool given = i < node->inputs().size();
+    inputs[i] = given ? use(node, i) : new_constant(*arguments[i].default_value);
+    note_last_use(inputs[i], here());
+  }
+  const std::uint32_t at = emit(opcode, node, 0, inputs[0], inputs[1], inputs[2]);
+  const std::uint32_t target = define(node->output(), node->owning_block(), true);
+  Instruction& instruction = code_.instructions[at];
+  instruction.a = target;
+  instruction.context = &op;
+  instruction.function = operator_function(opcode, instruction);
+  if (!node->output()->has_uses()) drop(target, node);
 }
 
 void Builder::emit(const Node* node) {
@@ -90,9 +108,7 @@ void Builder::emit(const Node* node) {
 }
 
 void Builder::emit_callee(const Node* node, const Callee& callee) {
-  if (callee.op != nullptr) {
-    return emit_call(Opcode::CallOperator, node, {.op = callee.op}, callee.op->schema().arguments);
-  }
+  if (callee.op != nullptr) return emit_operator(node, *callee.op);
   if (const InstructionFunction function = scalar_function(*callee.builtin)) {
     const Opcode opcode = node->inputs().size() == 1 ? Opcode::Unary : Opcode::Binary;
     const std::uint32_t at = emit_simple(opcode, node, callee.builtin);

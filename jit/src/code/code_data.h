@@ -107,7 +107,8 @@ struct RegisterInfo {
 struct CodeData {
   GraphPtr graph;
   std::uint64_t version = 0;
-  bool runs_at_once = false;  // one stage, and not restricted
+  bool runs_at_once = false;    // one stage, and not restricted
+  bool leaves_nothing = false;  // each register that may own something is emptied on every way
   std::vector<Instruction> instructions;
   std::vector<Origin> origins;
   std::vector<std::uint32_t> operands;  // the side array
@@ -140,10 +141,19 @@ void build(CodeData& data, Subcodes& subcodes);
 using Callees = std::unordered_map<const Node*, Callee>;
 Callees check_types(const Graph& graph);
 
+// disassemble.cpp: what the four operands are, by the letters of instructions.def.
+const char* letters_of(Opcode opcode);
 // instructions.cpp
 InstructionFunction function_of(Opcode opcode);
-// Of a call of an operator with so many arguments and results.
-InstructionFunction operator_function(std::size_t inputs, std::size_t outputs);
+// operator_calls.cpp: a short call has the operator as its context, and its operands in place.
+constexpr bool is_short_call(Opcode opcode) {
+  return opcode >= Opcode::CallOperator1 && opcode <= Opcode::CallOperator3;
+}
+const Instruction* run_CallOperator(const Instruction* instruction, Frame& frame);
+// The opcode of a call of an operator with so many arguments and results.
+Opcode operator_opcode(std::size_t inputs, std::size_t outputs);
+// Of a call whose operands are in the instruction itself, by what each of them is.
+InstructionFunction operator_function(Opcode opcode, const Instruction& instruction);
 // scalar.cpp: of the built-in functions that are one instruction; null for others.
 InstructionFunction scalar_function(const Builtin& builtin);
 // fork.cpp

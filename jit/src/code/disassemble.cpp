@@ -8,17 +8,6 @@
 namespace opyard::jit {
 namespace {
 
-const char* operands_of(Opcode opcode) {
-  switch (opcode) {
-#define OPYARD_INSTRUCTION(name, operands, meaning) \
-  case Opcode::name:                                \
-    return operands;
-#include "opyard/jit/instructions.def"
-#undef OPYARD_INSTRUCTION
-  }
-  return "----";
-}
-
 std::string operand_text(const CodeData& code, std::uint32_t operand) {
   if ((operand & kConstant) != 0) {
     return fmt::format("c{}:{}", operand & kIndex, repr(code.constants[operand & kIndex]));
@@ -27,48 +16,76 @@ std::string operand_text(const CodeData& code, std::uint32_t operand) {
   return fmt::format("r{}{}", operand & kIndex, (operand & kLastUse) != 0 ? "!" : "");
 }
 
-void append_call(std::string& line, const CodeData& code, const Instruction& instruction) {
-  const auto* const site = static_cast<const CallSite*>(instruction.context);
-  const std::uint32_t* const operands = code.operands.data() + instruction.d;
-  for (std::uint32_t i = 0; i < site->outputs; ++i) {
-    line += (i == 0 ? " " : ", ") + operand_text(code, operands[site->inputs + i]);
+std::string callee_of(const CallSite& site) {
+  if (site.op != nullptr) return ' ' + opyard::to_string(site.op->name());
+  if (site.builtin != nullptr) return ' ' + opyard::to_string(site.builtin->schema.name);
+  if (site.operation != nullptr) return ' ' + site.operation->name();
+  if (site.fork != nullptr) {
+    return fmt::format(" {} instructions", site.fork->code->instruction_count());
   }
-  line += " <-";
-  if (site->op != nullptr) line += " " + opyard::to_string(site->op->name());
-  if (site->builtin != nullptr) line += " " + opyard::to_string(site->builtin->schema.name);
-  if (site->operation != nullptr) line += " " + site->operation->name();
-  if (site->fork != nullptr) {
-    line += fmt::format(" {} instructions", site->fork->code->instruction_count());
-  }
-  for (std::uint32_t i = 0; i < site->inputs; ++i) {
-    line += (i == 0 ? " " : ", ") + operand_text(code, operands[i]);
-  }
+  return "";
 }
 
-std::string line_of(const CodeData& code, std::uint32_t at) {
+// " r3, r4 <- aten::max r1!, c0:2"
+std::string call_text(const CodeData& code, const std::string& callee,
+                      std::span<const std::uint32_t> inputs,
+                      std::span<const std::uint32_t> outputs) {
+  const auto list = [&](std::span<const std::uint32_t> operands) {
+    std::string text;
+    for (const std::uint32_t operand : operands) {
+      text += (text.empty() ? " " : ", ") + operand_text(code, operand);
+    }
+    return text;
+  };
+  return list(outputs) + " <-" + callee + list(inputs);
+}
+
+std::string call_text(const CodeData& code, std::uint32_t at) {
   const Instruction& instruction = code.instructions[at];
-  const Opcode opcode = code.origins[at].opcode;
-  std::string line = fmt::format("{:>4} {:<13}", at, name_of(opcode));
+  if (is_short_call(code.origins[at].opcode)) {
+    const auto* const op = static_cast<const Operator*>(instruction.context);
+    const std::uint32_t inputs[] = {instruction.b, instruction.c, instruction.d};
+    return call_text(code, ' ' + opyard::to_string(op->name()),
+                     std::span(inputs).first(op->schema().arguments.size()),
+                     std::span(&instruction.a, 1));
+  }
+  const auto& site = *static_cast<const CallSite*>(instruction.context);
+  const std::span<const std::uint32_t> operands(code.operands.data() + instruction.d,
+                                                site.inputs + site.outputs);
+  return call_text(code, callee_of(site), operands.first(site.inputs),
+                   operands.subspan(site.inputs));
+}
+
+std::string fields_text(const CodeData& code, std::uint32_t at) {
+  const Instruction& instruction = code.instructions[at];
+  const char* const letters = letters_of(code.origins[at].opcode);
   const std::uint32_t fields[4] = {instruction.a, instruction.b, instruction.c, instruction.d};
+  std::string text;
   for (std::size_t i = 0; i < 4; ++i) {
-    switch (operands_of(opcode)[i]) {
+    switch (letters[i]) {
       case 'o':
       case 'i':
-        line += ' ' + operand_text(code, fields[i]);
+        text += ' ' + operand_text(code, fields[i]);
         break;
       case 'n':
-        line += fmt::format(" {}", std::int32_t(fields[i]));
+        text += fmt::format(" {}", std::int32_t(fields[i]));
         break;
       case 'j':
-        line += fmt::format(" ->{}", fields[i]);
-        break;
-      case 's':
-        append_call(line, code, instruction);
+        text += fmt::format(" ->{}", fields[i]);
         break;
       default:
         break;
     }
   }
+  return text;
+}
+
+std::string line_of(const CodeData& code, std::uint32_t at) {
+  const Instruction& instruction = code.instructions[at];
+  const Opcode opcode = code.origins[at].opcode;
+  const bool calls = is_short_call(opcode) || letters_of(opcode)[3] == 's';
+  std::string line = fmt::format("{:>4} {:<13}", at, name_of(opcode));
+  line += calls ? call_text(code, at) : fields_text(code, at);
   if (opcode == Opcode::Unary || opcode == Opcode::Binary) {
     line += ' ' + opyard::to_string(static_cast<const Builtin*>(instruction.context)->schema.name);
   }
@@ -80,6 +97,17 @@ std::string line_of(const CodeData& code, std::uint32_t at) {
 }
 
 }  // namespace
+
+const char* letters_of(Opcode opcode) {
+  switch (opcode) {
+#define OPYARD_INSTRUCTION(name, operands, meaning) \
+  case Opcode::name:                                \
+    return operands;
+#include "opyard/jit/instructions.def"
+#undef OPYARD_INSTRUCTION
+  }
+  return "----";
+}
 
 const char* name_of(Opcode opcode) noexcept {
   switch (opcode) {

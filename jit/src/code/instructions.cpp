@@ -30,39 +30,6 @@ void drop_last_uses(const std::uint32_t* operands, std::uint32_t count, const Fr
   for (std::uint32_t i = 0; i < count; ++i) drop_if_last(operands[i], frame);
 }
 
-// Nothing is dropped by the call itself: a register that is used a last time is still there if the
-// operator throws.
-const Instruction* run_CallOperator(const Instruction* instruction, Frame& frame) {
-  const CallSite& site = site_of(instruction);
-  const std::uint32_t* const operands = operands_of(instruction, frame);
-  const Register* arguments[kMostArguments];
-  for (std::uint32_t i = 0; i < site.inputs; ++i) arguments[i] = &frame.read(operands[i]);
-  Register* results[kMostArguments];
-  for (std::uint32_t i = 0; i < site.outputs; ++i) {
-    results[i] = &frame.write(operands[site.inputs + i]);
-  }
-  site.op->call_from_registers({arguments, results});
-  drop_last_uses(operands, site.inputs, frame);
-  return instruction + 1;
-}
-
-// The same for an operator of so many arguments and one result, without loops: 5 of 16 ns
-// (test/bench, graph_operator).
-template <std::size_t... index>
-const Instruction* call_operator(const Instruction* instruction, Frame& frame,
-                                 std::index_sequence<index...>) {
-  const std::uint32_t* const operands = operands_of(instruction, frame);
-  const Register* const arguments[] = {&frame.read(operands[index])...};
-  Register* const results[] = {&frame.write(operands[sizeof...(index)])};
-  site_of(instruction).op->call_from_registers({arguments, results});
-  (drop_if_last(operands[index], frame), ...);
-  return instruction + 1;
-}
-template <std::size_t inputs>
-const Instruction* run_short_call(const Instruction* instruction, Frame& frame) {
-  return call_operator(instruction, frame, std::make_index_sequence<inputs>());
-}
-
 const Instruction* run_CallBuiltin(const Instruction* instruction, Frame& frame) {
   const CallSite& site = site_of(instruction);
   const std::uint32_t* const operands = operands_of(instruction, frame);
@@ -252,15 +219,12 @@ const Instruction* run_EndStage(const Instruction*, Frame&) { return nullptr; }
 // Each built-in function of numbers has a function of its own, see code/scalar.cpp.
 constexpr InstructionFunction run_Unary = nullptr;
 constexpr InstructionFunction run_Binary = nullptr;
+// And each short call by what its operands are, see code/operator_calls.cpp.
+constexpr InstructionFunction run_CallOperator1 = nullptr;
+constexpr InstructionFunction run_CallOperator2 = nullptr;
+constexpr InstructionFunction run_CallOperator3 = nullptr;
 
 }  // namespace
-
-InstructionFunction operator_function(std::size_t inputs, std::size_t outputs) {
-  constexpr InstructionFunction kShort[] = {run_short_call<1>, run_short_call<2>, run_short_call<3>,
-                                            run_short_call<4>};
-  const bool is_short = outputs == 1 && inputs >= 1 && inputs <= std::size(kShort);
-  return is_short ? kShort[inputs - 1] : run_CallOperator;
-}
 
 InstructionFunction function_of(Opcode opcode) {
   switch (opcode) {

@@ -8,17 +8,6 @@ namespace {
 
 constexpr std::size_t kMostInstructions = 20'000;
 
-const char* letters_of(Opcode opcode) {
-  switch (opcode) {
-#define OPYARD_INSTRUCTION(name, operands, meaning) \
-  case Opcode::name:                                \
-    return operands;
-#include "opyard/jit/instructions.def"
-#undef OPYARD_INSTRUCTION
-  }
-  return "----";
-}
-
 class Planner {
  public:
   explicit Planner(const CodeData& code)

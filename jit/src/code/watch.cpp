@@ -6,12 +6,16 @@
 #include <algorithm>
 
 #include "ir/builtins.h"
+#include "opyard/detail/value/dict_object.h"
 
 namespace opyard::jit {
 namespace {
 
+// Of an entry of a dict: key, value, and its place in the table.
+constexpr std::size_t kEntryBytes = 4 * sizeof(Register);
+
 // What one value holds at most, shared or not: the bytes of a tensor's storage, of a text, of a
-// list's items.
+// list's items, of a dict's entries.
 std::size_t bytes_of(const Register& value) {
   switch (value.kind()) {
     case Kind::Tensor: {
@@ -23,6 +27,8 @@ std::size_t bytes_of(const Register& value) {
     case Kind::List:
     case Kind::Tuple:
       return value.items_unchecked().size() * sizeof(Register);
+    case Kind::Dict:
+      return value.to_dict().size() * kEntryBytes;
     default:
       return 0;
   }
@@ -33,11 +39,26 @@ void add_written(const Frame& frame, std::uint32_t operand, std::size_t& bytes) 
   bytes += bytes_of(frame.bases[0][operand & kIndex]);
 }
 
+// Of what goes in, only lists and dicts can have grown.
+void add_grown(const Frame& frame, std::uint32_t operand, std::size_t& bytes) {
+  if ((operand & kConstant) != 0) return;
+  const Register& value = frame.read(operand);
+  if (value.is_list() || value.is_dict()) add_written(frame, operand, bytes);
+}
+
 // The bytes that an instruction has written; a list that it has changed is counted anew.
 std::size_t written_by(const Frame& frame, const Instruction* done) {
   const Opcode opcode = frame.code->origins[frame.code->index_of(done)].opcode;
   std::size_t bytes = 0;
   switch (opcode) {
+    case Opcode::CallOperator1:
+    case Opcode::CallOperator2:
+    case Opcode::CallOperator3:
+      add_written(frame, done->a, bytes);
+      add_grown(frame, done->b, bytes);
+      if (opcode != Opcode::CallOperator1) add_grown(frame, done->c, bytes);
+      if (opcode == Opcode::CallOperator3) add_grown(frame, done->d, bytes);
+      return bytes;
     case Opcode::CallBuiltin:
     case Opcode::CallOperator:
     case Opcode::CallOperation:
@@ -47,10 +68,9 @@ std::size_t written_by(const Frame& frame, const Instruction* done) {
     case Opcode::Unpack: {
       const auto& site = *static_cast<const CallSite*>(done->context);
       const std::uint32_t* const operands = frame.code->operands.data() + done->d;
-      for (std::uint32_t i = 0; i < site.inputs + site.outputs; ++i) {
-        // Of what goes in, only lists can have grown.
-        if (i < site.inputs && !frame.read(operands[i]).is_list()) continue;
-        add_written(frame, operands[i], bytes);
+      for (std::uint32_t i = 0; i < site.inputs; ++i) add_grown(frame, operands[i], bytes);
+      for (std::uint32_t i = 0; i < site.outputs; ++i) {
+        add_written(frame, operands[site.inputs + i], bytes);
       }
       return bytes;
     }
