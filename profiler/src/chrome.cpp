@@ -126,9 +126,7 @@ class Writer {
     }
     if (span.flags != 0) {
       out_ += "\"cut\": \"";
-      out_ += span.has(SpanFlag::Before)  ? "began before the profile"
-              : span.has(SpanFlag::After) ? "was open at the end of the profile"
-                                          : "its end was not recorded";
+      out_ += cut_of(span);
       out_ += "\", ";
     }
     if (!name.extra.empty()) out_ += "\"more\": " + name.extra + ", ";

@@ -86,4 +86,10 @@ std::vector<std::vector<std::uint32_t>> number_calls(const Trace& trace) {
   return numbers;
 }
 
+const char* cut_of(const Span& span) {
+  if (span.has(SpanFlag::Before)) return "began before the profile";
+  if (span.has(SpanFlag::After)) return "was open at the end of the profile";
+  return span.has(SpanFlag::Clamped) ? "its end was not recorded" : "";
+}
+
 }  // namespace opyard::profiler

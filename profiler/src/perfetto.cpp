@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "in_order.h"
@@ -14,6 +15,7 @@
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/memory.h"
 #include "opyard/profiler/quality.h"
+#include "opyard/profiler/shapes.h"
 
 namespace opyard::profiler {
 namespace {
@@ -100,6 +102,7 @@ class Writer {
     ++sequence_;
     names_.assign(names_.size(), false);
     categories_.clear();
+    texts_.clear();
     last_ = 0;
     track_ = sequence_ + kProcessTrack;
     Message thread;
@@ -158,7 +161,7 @@ class Writer {
         track,
         [&](std::uint32_t n) {
           marks_before(track.spans[n].start);
-          write_begin(track.spans[n]);
+          write_begin(track, track.spans[n]);
         },
         [&](std::uint32_t n) {
           marks_before(track.spans[n].end);
@@ -202,13 +205,44 @@ class Writer {
     interned.message(1, entry);
   }
 
-  void write_begin(const Span& span) {
+  void write_begin(const Track& track, const Span& span) {
     Message event;
     Message interned;
     event.number(kType, kBegin);
     refer_to_name(event, interned, span.key, labels_.label(span));
     refer_to_category(event, interned, info_of(span.kind).category);
+    annotate_span(event, interned, track, span);
     put_event(event, interned, span.start);
+  }
+
+  // What the name does not say. Texts that many spans share are written once.
+  void annotate_span(Message& event, Message& interned, const Track& track, const Span& span) {
+    if (is_python_call(span.kind) && span.detail != 0) {
+      annotate(event, "caller line", std::to_string(span.detail));
+    }
+    if (const char* const cut = cut_of(span); *cut != '\0') annotate(event, "cut", cut);
+    if (const std::string& more = labels_.name(span.key).extra; !more.empty()) {
+      refer_to_text(event, interned, "more", more);
+    }
+    if (is_operator(span.kind) && span.payload != kNoSpan) {
+      const ShapeTexts texts = read_shapes(track.words_of(span.payload));
+      refer_to_text(event, interned, "Input Dims", texts.sizes);
+      refer_to_text(event, interned, "Input type", texts.types);
+    }
+  }
+
+  void refer_to_text(Message& event, Message& interned, std::string_view name,
+                     const std::string& value) {
+    const auto [at, is_new] = texts_.emplace(value, texts_.size() + 1);
+    Message annotation;
+    annotation.text(10, name);
+    annotation.number(17, at->second);
+    event.message(kAnnotation, annotation);
+    if (!is_new) return;
+    Message entry;
+    entry.number(1, at->second);
+    entry.text(2, value);
+    interned.message(29, entry);
   }
 
   static void annotate(Message& event, std::string_view name, std::string_view value) {
@@ -251,6 +285,7 @@ class Writer {
   std::int64_t last_ = 0;
   std::vector<bool> names_;
   std::map<std::string_view, std::uint64_t> categories_;
+  std::unordered_map<std::string, std::uint64_t> texts_;
 };
 
 }  // namespace

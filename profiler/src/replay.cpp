@@ -167,12 +167,14 @@ bool is_of(const StartStack& stack, const StreamRecording& stream) {
   return stack.handle == stream.handle;
 }
 
-void name_tracks(const Recording& recording, std::size_t index, std::int64_t native_id,
-                 std::uint64_t handle, Trace& trace) {
+// A handle may be given again to a thread that comes later, so the system's number goes first.
+void name_track(const Recording& recording, std::int64_t native_id, std::uint64_t handle,
+                Track& track) {
   for (const ThreadName& thread : recording.thread_names) {
-    const bool same =
-        thread.native_id != 0 ? thread.native_id == native_id : thread.handle == handle;
-    if (same) trace.tracks[index].name = thread.name;
+    const bool both_known = native_id != 0 && thread.native_id != 0;
+    if (both_known ? thread.native_id != native_id : thread.handle != handle) continue;
+    track.name = thread.name;
+    if (thread.native_id != 0) track.native_id = thread.native_id;
   }
 }
 
@@ -200,7 +202,7 @@ Trace replay(const Recording& recording) {
     trace.tracks.emplace_back();
     Track& track = trace.tracks.back();
     track.native_id = stream.native_id;
-    name_tracks(recording, trace.tracks.size() - 1, stream.native_id, stream.handle, trace);
+    name_track(recording, stream.native_id, stream.handle, track);
     std::uint64_t events = 0;
     for (const Slice& slice : stream.slices) events += slice.end - slice.begin;
     track.spans.reserve(events / 2);
@@ -219,7 +221,7 @@ Trace replay(const Recording& recording) {
     trace.tracks.emplace_back();
     trace.tracks.back().native_id =
         stack.native_id != 0 ? stack.native_id : std::int64_t(stack.handle);
-    name_tracks(recording, trace.tracks.size() - 1, stack.native_id, stack.handle, trace);
+    name_track(recording, stack.native_id, stack.handle, trace.tracks.back());
     ThreadReplay thread(trace.tracks.back(), trace.quality);
     thread.open_before(stack);
     thread.close_all(trace.duration);

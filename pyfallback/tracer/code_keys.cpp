@@ -13,6 +13,12 @@ namespace {
 
 constexpr const char* kIndexName = "opyard.tracer.code_index";
 
+// Where a thread of `threading` ends. Known by its name, since a program may import that module at
+// any time.
+bool is_thread_body(const profiler::Name& name) {
+  return name.text == "_bootstrap_inner" && name.file.ends_with("/threading.py");
+}
+
 CodeWord make_word(PyCodeObject* code) {
   profiler::Name name;
   name.text = text_of(code->co_name);
@@ -22,8 +28,9 @@ CodeWord make_word(PyCodeObject* code) {
   name.line = code->co_firstlineno;
   name.kind = "code";
   const bool is_async = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
-  return {profiler::add_name(std::move(name)) |
-          (is_async ? std::uint64_t(CodeFlag::Coroutine) : 0)};
+  std::uint64_t flags = is_async ? std::uint64_t(CodeFlag::Coroutine) : 0;
+  if (is_thread_body(name)) flags |= std::uint64_t(CodeFlag::ThreadBody);
+  return {profiler::add_name(std::move(name)) | flags};
 }
 
 }  // namespace

@@ -17,11 +17,12 @@ namespace opyard::python {
 
 // Bits above the key.
 enum class CodeFlag : std::uint64_t {
-  Hidden = std::uint64_t{1} << 32,     // the profiler's own: not recorded
-  Module = std::uint64_t{1} << 33,     // its first argument is shown by instance
-  Optimizer = std::uint64_t{1} << 34,  // likewise
-  Coroutine = std::uint64_t{1} << 35,  // an `async def`: which one it is belongs to its events
-  Excluded = std::uint64_t{1} << 40,   // left out by the filter of the profile that is named above
+  Hidden = std::uint64_t{1} << 32,      // the profiler's own: not recorded
+  Module = std::uint64_t{1} << 33,      // its first argument is shown by instance
+  Optimizer = std::uint64_t{1} << 34,   // likewise
+  Coroutine = std::uint64_t{1} << 35,   // an `async def`: which one it is belongs to its events
+  ThreadBody = std::uint64_t{1} << 36,  // threading's: its first argument is the thread
+  Excluded = std::uint64_t{1} << 40,    // left out by the filter of the profile that is named above
 };
 // The filter that decided about the code, from bit 41 on; 0 if none did.
 inline constexpr int kFilterShift = 41;

@@ -77,7 +77,9 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
   OPYARD_CHECK(tracer != nullptr, Unsupported,
                "this interpreter has not imported opyard.profiler, which records its calls");
   tracer->set_options(options);
-  tracer->replaced = tracer->set_within = tracer->unseen = 0;
+  tracer->replaced.clear();
+  tracer->ended_threads.clear();
+  tracer->set_within = tracer->unseen = 0;
   add_start_stacks(*tracer, window);
   tracer->active = true;
   try {
@@ -99,9 +101,10 @@ void stop_python(profiler::SourceReport& report) {
   tracer.instances.forget();
   tracer.coroutines.forget();
   const std::pair<const char*, std::uint64_t> notes[] = {
-      {"threads whose profile function a program replaced", tracer.replaced},
+      {"threads whose profile function a program replaced", tracer.replaced.size()},
       {"calls of sys.setprofile", tracer.set_within},
       {"threads that were not recorded", tracer.unseen}};
+  report.thread_names.assign(tracer.ended_threads.begin(), tracer.ended_threads.end());
   for (const auto& [note, number] : notes) {
     if (number != 0) report.notes.emplace_back(note, number);
   }

@@ -20,6 +20,7 @@
 #include "runtime/python.h"
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -309,11 +310,23 @@ void start_hooks(Tracer& tracer) {
   throw PythonErrorSet();
 }
 
+namespace {
+
+// A thread counts once, however often its place changes hands.
+void note_replaced(Tracer& tracer, const PyThreadState* state) noexcept {
+  try {
+    tracer.replaced.insert(state->id);
+  } catch (const std::bad_alloc&) {  // one fewer is said
+  }
+}
+
+}  // namespace
+
 void renew_hooks(Tracer& tracer) noexcept {
   each_state([&](PyThreadState* state) {
     if (is_ours(state)) return;
     Seat* const put_back = find_seat(tracer, state);
-    if (put_back == nullptr && tracer.hooks->was_seated(state)) ++tracer.replaced;
+    if (put_back == nullptr && tracer.hooks->was_seated(state)) note_replaced(tracer, state);
     const bool done =
         put_back == nullptr
             ? sit_down(tracer, state)
@@ -326,7 +339,11 @@ void stop_hooks(Tracer& tracer) noexcept {
   each_state([&](PyThreadState* state) {
     Seat* const seat = find_seat(tracer, state);
     if (seat == nullptr) {
-      ++(tracer.hooks->was_seated(state) ? tracer.replaced : tracer.unseen);
+      if (tracer.hooks->was_seated(state)) {
+        note_replaced(tracer, state);
+      } else {
+        ++tracer.unseen;
+      }
       return;
     }
     Py_INCREF(seat);

@@ -13,6 +13,7 @@
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/stream.h"
 #include "runtime/clear.h"
+#include "tracer/text.h"
 #include "tracer/tracer.h"
 
 namespace opyard::python {
@@ -81,6 +82,27 @@ bool Tracer::is_left_out(CodeWord& word, PyObject* code) noexcept {
   return word.has(CodeFlag::Excluded);
 }
 
+void Tracer::note_end_of_thread(PyFrameObject* frame) noexcept {
+  constexpr std::size_t kMost = 10'000;
+  PyObject* const thread = first_argument_of(frame);
+  PyObject* const attributes =
+      thread == nullptr ? nullptr : PyObject_GenericGetDict(thread, nullptr);
+  Py_XDECREF(thread);
+  try {
+    // In its dictionary: asking for an attribute could run code of the program's.
+    PyObject* const name =
+        attributes == nullptr ? nullptr : PyDict_GetItemString(attributes, "_name");
+    profiler::Stream* const stream = profiler::Stream::current();
+    if (name != nullptr && stream != nullptr) {
+      ended_threads.push_back({stream->handle(), stream->native_id(), text_of(name)});
+      if (ended_threads.size() > kMost) ended_threads.pop_front();
+    }
+  } catch (const std::bad_alloc&) {  // a thread without a name, then
+  }
+  if (attributes == nullptr) clear_or_report(PyExc_Exception);
+  Py_XDECREF(attributes);
+}
+
 void Tracer::record_exit(profiler::EventKind enter, profiler::EventKind exit,
                          std::uint32_t key) noexcept {
   profiler::Stream* const stream = profiler::Stream::current();
@@ -98,7 +120,9 @@ void Tracer::record_exit(profiler::EventKind enter, profiler::EventKind exit,
 // to its first argument; the enter has the instance behind it, which the span is shown by.
 bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
                             bool is_exit) noexcept {
-  if (is_left_out(word, code)) return false;
+  const bool ends_thread = word.has(CodeFlag::ThreadBody);
+  if (ends_thread && is_exit && frame != nullptr) note_end_of_thread(frame);
+  if (is_left_out(word, code)) return ends_thread;  // its end is wanted all the same
   if (max_depth != 0 && goes_too_deep(number, max_depth, is_exit)) return true;
   const bool is_shown = word.has(CodeFlag::Optimizer) || word.has(CodeFlag::Module);
   const SpanKind kind = !by_instance || !is_shown       ? SpanKind::Python

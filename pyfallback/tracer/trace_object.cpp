@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "opyard/profiler/averages.h"
+#include "opyard/profiler/call_tree.h"
 #include "opyard/profiler/calls.h"
 #include "opyard/profiler/chrome.h"
 #include "opyard/profiler/export.h"
@@ -111,21 +112,15 @@ PyObject* set_prefixes(PyObject* self, PyObject* list) {
   });
 }
 
-// name_threads({thread ident: name}), before the trace is looked at.
-PyObject* name_threads(PyObject* self, PyObject* names) {
+// name_thread(ident, native id, name), before the trace is looked at.
+PyObject* name_thread(PyObject* self, PyObject* args) {
   return tracer_entry([&]() -> PyObject* {
-    if (!PyDict_Check(names)) {
-      PyErr_SetString(PyExc_TypeError, "name_threads() takes a dictionary {ident: name}");
-      throw PythonErrorSet();
-    }
-    Py_ssize_t at = 0;
-    PyObject* key = nullptr;
-    PyObject* value = nullptr;
-    while (PyDict_Next(names, &at, &key, &value) != 0) {
-      contents_of(self).recording.thread_names.push_back(
-          {std::uint64_t(PyLong_AsUnsignedLong(key)), 0, text_of(value)});
-    }
-    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    unsigned long long ident = 0;
+    long long native_id = 0;
+    PyObject* name = nullptr;
+    if (PyArg_ParseTuple(args, "KLU", &ident, &native_id, &name) == 0) throw PythonErrorSet();
+    contents_of(self).recording.thread_names.push_back(
+        {std::uint64_t(ident), std::int64_t(native_id), text_of(name)});
     Py_RETURN_NONE;
   });
 }
@@ -177,6 +172,21 @@ PyObject* speedscope(PyObject* self, PyObject* args) {
 }
 PyObject* stacks(PyObject* self, PyObject* args) {
   return export_as(profiler::write_stacks, self, args);
+}
+
+// call_tree() -> [(parent, label, count, self ns)], the root first.
+PyObject* call_tree(PyObject* self, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::CallNode& node : profiler::call_tree(trace_of(self))) {
+      const std::string& label = labels_of(self).label(node.key);
+      append_to(list,
+                Py_BuildValue("Is#KL", unsigned(node.parent), label.data(),
+                              Py_ssize_t(label.size()), static_cast<unsigned long long>(node.count),
+                              static_cast<long long>(node.self)));
+    }
+    return list;
+  });
 }
 
 // calls() -> [(key, caller key or 0, count, outermost, self ns, total ns)]
@@ -380,7 +390,8 @@ PyMethodDef trace_methods[] = {
     {"tracks", tracks, METH_NOARGS, "tracks() -> [(native_id, name, spans, marks, is_task)]"},
     {"span", span, METH_VARARGS,
      "span(track, index) -> (kind, label, start, end, parent, flags, key, detail, words)"},
-    {"name_threads", name_threads, METH_O, "name_threads({thread ident: name})"},
+    {"name_thread", name_thread, METH_VARARGS, "name_thread(ident, native id, name)"},
+    {"call_tree", call_tree, METH_NOARGS, "call_tree() -> [(parent, label, count, self ns)]"},
     {"parents", parents, METH_O, "parents(track) -> bytes of 32-bit numbers"},
     {"averages", averages, METH_VARARGS, "averages(stack, shapes, keys, lines) -> [row]"},
     {"keys", keys, METH_NOARGS, "keys() -> [(dispatch key, calls, redispatches, self)]"},

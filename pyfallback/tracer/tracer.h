@@ -10,6 +10,8 @@
 #include "runtime/traced_python.h"
 
 #include <cstdint>
+#include <deque>
+#include <unordered_set>
 
 #include "opyard/profiler/session.h"
 #include "tracer/callable_keys.h"
@@ -35,11 +37,14 @@ struct Tracer {
   bool c_calls = false;
   bool by_instance = false;
   bool collections = false;
-  std::uint64_t replaced =
-      0;  // times that a program put a profile function of its own in our place
+  // Threads in whose place a program put a profile function of its own, by their state's number.
+  std::unordered_set<std::uint64_t> replaced;
 
   std::uint64_t set_within = 0;  // calls of sys.setprofile, if it takes our place
   std::uint64_t unseen = 0;      // threads that were never recorded, alive at the end
+
+  // Of the threads of Python that have ended, the last ones.
+  std::deque<profiler::ThreadName> ended_threads;
 
   // What a code's word has above its key if there is nothing to do but to record it; of none if
   // every event needs a look.
@@ -67,6 +72,8 @@ struct Tracer {
   bool record_call(CallableKey found, PyObject* code, PyFrameObject* caller, bool is_exit) noexcept;
 
  private:
+  // The thread that this frame of `threading` belongs to ends.
+  void note_end_of_thread(PyFrameObject* frame) noexcept;
   void record_exit(profiler::EventKind enter, profiler::EventKind exit, std::uint32_t key) noexcept;
 };
 

@@ -16,6 +16,7 @@ from profiler_traces import assert_nested, load_chrome, spans_of
 
 import opyard.profiler
 from opyard import _tracer
+from opyard._profile.compare import times_of
 from opyard.profiler import ProfilerAction, profile, record_function, schedule
 
 
@@ -220,7 +221,21 @@ def test_threads_have_their_names():
     release.set()
     thread.join()
     names = {track.native_id: track.name for track in prof.events().tracks}
-    assert names[thread.native_id if sys.version_info >= (3, 11) else thread.ident] == thread.name
+    assert names[thread.native_id] == thread.name
+
+
+@pytest.mark.parametrize("options", [{}, {"exclude": "threading"}])
+def test_threads_that_end_within_have_their_names(options):
+    def run():
+        threading.current_thread().name += " at its end"
+
+    with profile(**options) as prof:
+        for n in range(3):
+            thread = threading.Thread(target=run, name=f"thread {n}")
+            thread.start()
+            thread.join()
+    named_tracks = [track.name for track in prof.events().tracks if track.name.endswith("end")]
+    assert named_tracks == [f"thread {n} at its end" for n in range(3)]
 
 
 def test_I42_a_second_profile_on_this_thread_is_refused():
@@ -386,6 +401,19 @@ def test_diff_shows_the_largest_change_first():
     first = slow.diff(fast).splitlines()[3]
     assert first.split()[0] == "time.sleep"
     assert "+" in first
+
+
+def test_diff_counts_calls_and_own_times_as_the_events_do():
+    with profile() as more:
+        work(5)
+    with profile() as fewer:
+        work(2)
+    (row,) = [line for line in more.diff(fewer).splitlines() if "): leaf " in line]
+    assert row.split()[-2:] == ["5", "2"]
+    by_name = times_of(more._trace).by_name()
+    (leaf_name,) = [name for name in by_name if name.endswith("): leaf")]
+    own = sum(event.self_time_ns for event in named(more, "): leaf"))
+    assert by_name[leaf_name] == pytest.approx(own / 1000)
 
 
 def test_I37_a_range_that_is_not_closed_ends_with_the_profile():

@@ -89,7 +89,7 @@ class PerfettoReader:
     """Slices of a trace as its trace processor would have them."""
 
     def __init__(self, data):
-        self.slices, self.tracks, self.instants = [], {}, []
+        self.slices, self.tracks, self.instants, self.notes = [], {}, [], []
         self.names, self.clocks, self.defaults, self.open = {}, {}, {}, {}
         for number, packet in fields_of(data):
             assert number == 1
@@ -129,6 +129,11 @@ class PerfettoReader:
             name = self.names[sequence][2, one(event, 10)]
             assert (1, one(event, 3)) in self.names[sequence]
             open_ones.append((name, now))
+            for number, note in event:
+                if number == 4:
+                    note = fields_of(note)
+                    text = one(note, 6) or self.names[sequence][29, one(note, 17)].encode()
+                    self.notes.append((name, one(note, 10).decode(), text.decode()))
         elif kind == 2:
             self.slices.append((*open_ones.pop(), now, track))
         else:
@@ -148,6 +153,23 @@ def test_X21_a_perfetto_trace_has_each_slice_once_and_nests(recorded, tmp_path):
     assert "[Memory]" in reader.instants
     threads = [fields_of(one(track, 4)) for track in reader.tracks.values() if one(track, 4)]
     assert "MainThread" in {one(thread, 5).decode() for thread in threads}
+
+
+def test_X21_a_perfetto_trace_says_what_the_names_do_not(tmp_path):
+    x = opyard.tensor([[1.0, 2.0]])
+    with profile(lines=True, record_shapes=True) as prof:
+        for _ in range(2):
+            opyard.ops.aten.add(x, x)
+        leaf(1)
+    prof.export(tmp_path / "trace.pftrace")
+    notes = PerfettoReader((tmp_path / "trace.pftrace").read_bytes()).notes
+    adds = [(what, text) for name, what, text in notes if name == "aten::add.Tensor"]
+    assert [text for what, text in adds if what == "Input Dims"] == ["[[1, 2], [1, 2], []]"] * 2
+    more = [json.loads(text) for what, text in adds if what == "more"]
+    assert [one["dispatch_key"] for one in more] == ["CPU"] * 2
+    (call,) = [event for event in prof.events() if event.name.endswith("): leaf")]
+    assert (call.name, "caller line", str(call.caller_line)) in notes
+    assert any(what == "cut" and text == "began before the profile" for _, what, text in notes)
 
 
 def test_X21_a_slice_takes_few_bytes_in_perfetto(tmp_path):

@@ -91,10 +91,13 @@ def read_times(path: str) -> Times:
 
 def times_of(trace: Any) -> Times:
     """Of a profile of this process."""
-    pieces: list[bytes] = []
-    trace.chrome(pieces.append, {}, "", 0)
     times = Times()
-    _add_chrome(times, json.loads(b"".join(pieces)))
+    stacks: list[Stack] = []
+    for parent, label, count, own in trace.call_tree():
+        stacks.append((*stacks[parent], label) if stacks else ())
+        if count:
+            times.calls[label] = times.calls.get(label, 0) + count
+            times.add_time(stacks[-1], own / 1000)
     return times
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import os
 import sys
@@ -48,12 +49,12 @@ def _prefixes() -> list[str]:
     return sorted((place.rstrip("/") + "/" for place in places if place != "/"), key=len)[::-1]
 
 
-def _thread_names() -> dict[int, str]:
-    """By ident. A program that never imported threading has named no thread."""
+def _name_threads(trace: Any) -> None:
+    """Those that are alive. A program that never imported threading has named no thread."""
     threading = sys.modules.get("threading")
-    if threading is None:
-        return {}
-    return {thread.ident: thread.name for thread in threading.enumerate() if thread.ident}
+    for thread in () if threading is None else threading.enumerate():
+        if thread.ident:
+            trace.name_thread(thread.ident, thread.native_id or 0, str(thread.name))
 
 
 def read_patterns(name: str, patterns: str | Iterable[str]) -> tuple[str, ...]:
@@ -160,6 +161,7 @@ class profile:
         self.current_action = ProfilerAction.NONE
         self._step_key = 0
         self._recording = False
+        self._thread = 0  # that began it
         self._entered = False
         self._trace: Any = None
         self._metadata: dict[str, str] = {}
@@ -229,6 +231,7 @@ class profile:
 
     def _begin(self) -> None:
         _running.add(self)
+        self._thread = _thread.get_ident()
         try:
             _tracer.start(*self._options)
         except BaseException:
@@ -251,7 +254,7 @@ class profile:
         self._recording = False
         _running.discard(self)
         if keep:
-            trace.name_threads(_thread_names())
+            _name_threads(trace)
             trace.set_prefixes(_prefixes())
             self._trace = trace
 
@@ -389,6 +392,18 @@ def _stop_all() -> None:
         active._end(keep=True)
 
 
+def _end_without_thread() -> None:
+    """In a forked child the profile of a thread that is not there ends: no one could stop it."""
+    for active in list(_running):
+        if active._thread != _thread.get_ident():
+            active._end(keep=True)
+            active._entered = False
+            active.current_action = ProfilerAction.NONE
+
+
+os.register_at_fork(after_in_child=_end_without_thread)
+
+
 class record_function:
     """A named range in the trace, as a context manager or a decorator."""
 
@@ -442,6 +457,7 @@ for _method in (
     profile._begin,
     profile._enter_step,
     profile._end,
+    _end_without_thread,
     record_function.__init__,
     record_function.__enter__,
     record_function.__exit__,

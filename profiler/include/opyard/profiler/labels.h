@@ -45,6 +45,9 @@ class OPYARD_API Labels {
 // span, 0 for spans of other kinds.
 OPYARD_API std::vector<std::vector<std::uint32_t>> number_calls(const Trace& trace);
 
+// What of a span is not as it was, or "".
+OPYARD_API const char* cut_of(const Span& span);
+
 inline bool is_python_call(SpanKind kind) { return int(kind) <= int(SpanKind::Optimizer); }
 
 }  // namespace opyard::profiler

@@ -1,0 +1,24 @@
+// opyard/profiler/call_tree.h: all calls of a trace as one tree, in which equal stacks are one place.
+//
+// Depends on: profiler/trace.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "opyard/profiler/trace.h"
+
+namespace opyard::profiler {
+
+// Spans of one key that were called by the same stack.
+struct CallNode {
+  std::uint32_t parent;  // earlier in the list; of the root 0
+  std::uint32_t key;     // 0 for the root alone
+  std::uint64_t count = 0;
+  std::int64_t self = 0;  // nanoseconds
+};
+
+// The root comes first. Throws std::bad_alloc.
+OPYARD_API std::vector<CallNode> call_tree(const Trace& trace);
+
+}  // namespace opyard::profiler
