@@ -152,7 +152,7 @@ void add_track(const Track& track, std::uint32_t number, Rows& rows) {
 std::vector<AverageRow> average(const Trace& trace, const Grouping& grouping) {
   Rows rows(grouping);
   for (std::size_t n = 0; n < trace.tracks.size(); ++n) {
-    if (trace.tracks[n].is_task) continue;
+    if (trace.tracks[n].is_derived) continue;
     add_track(trace.tracks[n], std::uint32_t(n), rows);
   }
   return std::move(rows.rows);

@@ -46,7 +46,7 @@ class Tree {
 std::vector<CallNode> call_tree(const Trace& trace) {
   Tree tree;
   for (const Track& track : trace.tracks) {
-    if (!track.is_task) tree.add(track);
+    if (!track.is_derived) tree.add(track);
   }
   return std::move(tree.nodes);
 }

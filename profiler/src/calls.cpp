@@ -52,7 +52,7 @@ class Calls {
 std::vector<CallRow> calls(const Trace& trace) {
   Calls all;
   for (const Track& track : trace.tracks) {
-    if (!track.is_task) all.add(track);
+    if (!track.is_derived) all.add(track);
   }
   return std::move(all.rows);
 }

@@ -111,7 +111,7 @@ class Writer {
     thread.text(5, track.name.empty() ? "thread" : track.name);
     Message described;
     described.number(1, track_);
-    if (track.is_task) {
+    if (track.is_derived) {
       described.text(2, track.name);
       described.number(5, kProcessTrack);
     } else {

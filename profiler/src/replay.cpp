@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 
+#include "opyard/profiler/futures.h"
 #include "opyard/profiler/tasks.h"
 #include "opyard/profiler/trace.h"
 
@@ -227,6 +228,7 @@ Trace replay(const Recording& recording) {
     thread.close_all(trace.duration);
   }
   add_task_tracks(trace);
+  add_future_tracks(trace);
   return trace;
 }
 

@@ -62,7 +62,7 @@ void add_task_tracks(Trace& trace) {
     Track track;
     track.native_id = id++;
     track.name = name_of_task(task);
-    track.is_task = true;
+    track.is_derived = true;
     std::int64_t end = task.runs.front().start;
     for (const Run& run : task.runs) end = std::max(end, run.end);
     track.spans.push_back(

@@ -16,6 +16,7 @@ from ._profile.session import (
     profile,
     record_function,
     tensorboard_trace_handler,
+    watch_future,
 )
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "schedule",
     "show_instances",
     "tensorboard_trace_handler",
+    "watch_future",
 ]
 
 

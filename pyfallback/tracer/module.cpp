@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "opyard/profiler/futures.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/session.h"
 #include "opyard/profiler/stream.h"
@@ -239,6 +240,21 @@ PyObject* exit_step(PyObject*, PyObject* key) {
   return mark_range(key, profiler::SpanKind::Step, true);
 }
 
+// begin_future(name) -> number; end_future(name, number, …)
+PyObject* begin_future(PyObject*, PyObject* name) {
+  const unsigned long key = PyLong_AsUnsignedLong(name);
+  if (key == static_cast<unsigned long>(-1) && PyErr_Occurred() != nullptr) return nullptr;
+  return PyLong_FromUnsignedLongLong(profiler::begin_future(std::uint32_t(key)));
+}
+PyObject* end_future(PyObject*, PyObject* args) {
+  unsigned key = 0;
+  unsigned long long number = 0;
+  PyObject* future = nullptr;
+  if (PyArg_ParseTuple(args, "IK|O", &key, &number, &future) == 0) return nullptr;
+  profiler::end_future(key, number);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
     {"start", start, METH_VARARGS, "start(python, c_calls, …): begins a profile"},
     {"stop", stop, METH_NOARGS, "stop() -> Trace"},
@@ -250,6 +266,8 @@ PyMethodDef functions[] = {
     {"exit", exit_range, METH_O, "exit(key)"},
     {"enter_step", enter_step, METH_O, "enter_step(key)"},
     {"exit_step", exit_step, METH_O, "exit_step(key)"},
+    {"begin_future", begin_future, METH_O, "begin_future(name) -> number"},
+    {"end_future", end_future, METH_VARARGS, "end_future(name, number, future=None)"},
     {"show_instances", show_instances, METH_VARARGS,
      "show_instances(code, label, is_optimizer, describe)"},
     {nullptr, nullptr, 0, nullptr}};

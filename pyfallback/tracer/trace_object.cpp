@@ -204,7 +204,7 @@ PyObject* calls(PyObject* self, PyObject*) {
   });
 }
 
-// tracks() -> [(native_id, name, spans, marks, is_task)]
+// tracks() -> [(native_id, name, spans, marks, is_derived)]
 PyObject* tracks(PyObject* self, PyObject*) {
   return tracer_entry([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
@@ -212,7 +212,7 @@ PyObject* tracks(PyObject* self, PyObject*) {
       PyObject* const item =
           Py_BuildValue("Ls#nnO", static_cast<long long>(track.native_id), track.name.data(),
                         Py_ssize_t(track.name.size()), Py_ssize_t(track.spans.size()),
-                        Py_ssize_t(track.marks.size()), track.is_task ? Py_True : Py_False);
+                        Py_ssize_t(track.marks.size()), track.is_derived ? Py_True : Py_False);
       append_to(list, item);
     }
     return list;
@@ -387,7 +387,7 @@ PyMethodDef trace_methods[] = {
      "speedscope(write, metadata, process_name, process_id)"},
     {"stacks", stacks, METH_VARARGS, "stacks(write, metadata, process_name, process_id)"},
     {"calls", calls, METH_NOARGS, "calls() -> [(key, caller, count, outermost, self, total)]"},
-    {"tracks", tracks, METH_NOARGS, "tracks() -> [(native_id, name, spans, marks, is_task)]"},
+    {"tracks", tracks, METH_NOARGS, "tracks() -> [(native_id, name, spans, marks, is_derived)]"},
     {"span", span, METH_VARARGS,
      "span(track, index) -> (kind, label, start, end, parent, flags, key, detail, words)"},
     {"name_thread", name_thread, METH_VARARGS, "name_thread(ident, native id, name)"},

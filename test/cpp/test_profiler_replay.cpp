@@ -3,13 +3,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "opyard/base/warning.h"
+#include "opyard/profiler/averages.h"
+#include "opyard/profiler/futures.h"
+#include "opyard/profiler/labels.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/recorder.h"
+#include "opyard/profiler/session.h"
 #include "opyard/profiler/trace.h"
 
 namespace opyard::profiler {
@@ -299,6 +305,175 @@ TEST_F(Replay, EventsOfNoKindAreCountedAndSkipped) {
   const Trace trace = replay(window.end());
   EXPECT_EQ(trace.quality.broken, 1u);
   EXPECT_EQ(trace.tracks[0].spans.size(), 1u);
+}
+
+// Runs each piece on a thread of its own that lives on until all have run, one after the other.
+void on_threads(const std::vector<std::function<void()>>& pieces) {
+  std::atomic<std::size_t> turn{0};
+  std::vector<std::thread> threads;
+  for (std::size_t n = 0; n < pieces.size(); ++n) {
+    threads.emplace_back([&, n] {
+      while (turn.load() != n) std::this_thread::yield();
+      pieces[n]();
+      ++turn;
+      while (turn.load() != pieces.size()) std::this_thread::yield();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(Replay, I27_AnExitClosesNothingOfAnotherThread) {
+  Window window;
+  enter(1);
+  on_threads({[] {
+                enter(1);
+                enter(2);
+              },
+              [] { exit(1, 5); }});
+  exit(1, 10);
+  const Trace trace = replay(window.end());
+  ASSERT_EQ(trace.tracks.size(), 3u);
+  EXPECT_EQ(text_of(trace), "1:1-18 ");
+  EXPECT_EQ(trace.tracks[1].spans.size(), 2u);
+  EXPECT_TRUE(trace.tracks[1].spans[0].has(SpanFlag::After));
+  EXPECT_TRUE(trace.tracks[2].spans.empty());
+  EXPECT_EQ(trace.quality.dropped_exits, 1u);
+  EXPECT_EQ(trace.quality.open_after, 2u);
+  expect_nested(trace);
+}
+
+TEST_F(Replay, I31_OneKeyOnManyThreadsIsOneThing) {
+  Name name;
+  name.text = "on every thread";
+  const std::uint32_t key = add_name(name);
+  const auto piece = [key] {
+    enter(key);
+    exit(key);
+  };
+  Window window;
+  on_threads({piece, piece, piece});
+  const Trace trace = replay(window.end());
+  ASSERT_EQ(trace.tracks.size(), 3u);
+  for (const Track& track : trace.tracks) {
+    ASSERT_EQ(track.spans.size(), 1u);
+    EXPECT_EQ(track.spans[0].key, key);
+  }
+  const std::vector<AverageRow> rows = average(trace, {});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].count, 3u);
+}
+
+TEST_F(Replay, I32_CallsAreNumberedByTheirStartsAndInstancesByClass) {
+  const auto instance = [](const char* type, std::uint64_t identity) {
+    Name name;
+    name.text = std::string("nn.Module: ") + type;
+    name.qualified = type;
+    name.kind = "instance";
+    name.identity = identity;
+    return add_name(name);
+  };
+  const std::uint32_t linear = instance("Linear", 901);
+  const std::uint32_t other_linear = instance("Linear", 902);
+  const std::uint32_t relu = instance("ReLU", 903);
+  const auto call = [](std::uint32_t shown) {
+    const Payload word{shown, 0};
+    ++test_time;
+    Stream::current()->append(enter_of(SpanKind::Module), 1, 0, &word, 1);
+    ++test_time;
+    record(exit_of(SpanKind::Module), 1);
+  };
+  Window window;
+  on_threads({[&] { call(other_linear); },
+              [&] {
+                call(relu);
+                call(linear);
+                call(other_linear);
+              }});
+  const Trace trace = replay(window.end());
+  ASSERT_EQ(trace.tracks.size(), 2u);
+  Labels labels(trace, {});
+  EXPECT_EQ(labels.label(other_linear), "nn.Module: Linear_0");
+  EXPECT_EQ(labels.label(relu), "nn.Module: ReLU_0");
+  EXPECT_EQ(labels.label(linear), "nn.Module: Linear_1");
+  const auto numbers = number_calls(trace);
+  EXPECT_EQ(numbers[0], std::vector<std::uint32_t>({1}));
+  EXPECT_EQ(numbers[1], std::vector<std::uint32_t>({2, 3, 4}));
+}
+
+TEST_F(Replay, K3_AFutureIsASpanOfATrackOfItsOwn) {
+  Window window;
+  Name name;
+  name.text = "a future";
+  const std::uint32_t key = add_name(name);
+  test_time += 10;
+  const std::uint64_t first = begin_future(key);
+  test_time += 10;
+  begin_future(key);  // pending at the same time, and never completed
+  const Payload word{first, 0};
+  on_threads({[&] {
+    test_time += 5;
+    Stream::current()->append(event_of(MarkKind::FutureCompleted), key, 0, &word, 1);
+  }});
+  test_time += 10;
+  const Trace trace = replay(window.end());
+  std::vector<std::string> spans;
+  for (const Track& track : trace.tracks) {
+    EXPECT_TRUE(track.marks.empty());
+    if (!track.is_derived) continue;
+    for (const Span& span : track.spans) {
+      spans.push_back(std::to_string(span.start) + "-" + std::to_string(span.end));
+    }
+  }
+  EXPECT_EQ(spans, std::vector<std::string>({"10-25", "20-35"}));
+  expect_nested(trace);
+}
+
+// What a source was told, in order.
+std::string told;
+constexpr Source kFirst{"first of the test", [](const SessionOptions&) { return true; },
+                        [](Window&, const SessionOptions&) { told += "start 1, "; },
+                        [](SourceReport& report) {
+                          told += "stop 1, ";
+                          report.notes.emplace_back("a note", 7);
+                        }};
+constexpr Source kSecond{"second of the test",
+                         [](const SessionOptions& options) { return options.memory; },
+                         [](Window&, const SessionOptions&) { told += "start 2, "; },
+                         [](SourceReport&) { told += "stop 2, "; }};
+
+TEST(Session, I1_SourcesJoinByRegistrationAndServeEachSession) {
+  register_source(&kFirst);
+  register_source(&kSecond);
+  register_source(&kFirst);
+  SessionOptions options;
+  options.python = true;  // no tracer has joined in this program
+  options.memory = true;
+  told.clear();
+  Session session(options);
+  EXPECT_TRUE(Session::is_active());
+  const Recording recording = session.end();
+  EXPECT_FALSE(Session::is_active());
+  EXPECT_EQ(told, "start 1, start 2, stop 2, stop 1, ");
+  ASSERT_EQ(recording.notes.size(), 1u);
+  EXPECT_EQ(recording.notes[0].second, 7u);
+  options.memory = false;
+  told.clear();
+  Session(options).end();
+  EXPECT_EQ(told, "start 1, stop 1, ");
+}
+
+TEST(Session, I5_ASessionThatIsForgottenStopsAndWarns) {
+  static std::string warned;
+  const LateWarningHandler former =
+      set_late_warning_handler([](const std::string& message) noexcept { warned += message; });
+  told.clear();
+  {
+    Session session({});
+  }
+  set_late_warning_handler(former);
+  EXPECT_TRUE(warned.starts_with("`PythonTracer::stop()` was not called.")) << warned;
+  EXPECT_EQ(told, "start 1, stop 1, ");
+  EXPECT_FALSE(Session::is_active());
 }
 
 TEST(Names, I17_TextIsMadeValidUtf8) {

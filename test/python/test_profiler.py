@@ -81,7 +81,7 @@ def test_a_path_that_cannot_be_written_is_an_error(tmp_path):
         prof.export_chrome_trace(tmp_path / "none" / "trace.json")
 
 
-def test_I15_names_of_code_that_is_gone_are_right(tmp_path):
+def test_X17_I15_names_of_code_that_is_gone_are_right(tmp_path):
     with profile() as prof:
         for n in range(200):
             space = {}
@@ -93,7 +93,7 @@ def test_I15_names_of_code_that_is_gone_are_right(tmp_path):
         assert f"place_{n}(1): made_{n}" in names
 
 
-def test_I17_hostile_names_are_valid_json(tmp_path):
+def test_X17_I17_hostile_names_are_valid_json(tmp_path):
     hostile = ['"quoted"', "back\\slash", "new\nline", "\x00nul", "\u2028", "🎈", "</script>"]
     hostile.append("\udc80")  # half a pair, as in names of files that are not UTF-8
     with profile() as prof:
@@ -152,7 +152,7 @@ def test_I25_frames_that_were_open_are_in_the_trace_128_at_most():
     assert parents == [-1, *range(len(parents) - 1)]
 
 
-def test_X15_every_thread_is_recorded():
+def test_X15_I3_I9_every_thread_is_recorded():
     """Running before, blocked, started within, and raw `_thread`; each with its thread id."""
     import _thread
 

@@ -268,7 +268,7 @@ def test_X21_pstats_counts_recursion_once_in_totals(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.pftrace", "x.speedscope.json", "x.folded"])
-def test_X21_every_format_is_valid_utf8_and_can_be_compressed(recorded, tmp_path, name):
+def test_X21_X17_every_format_is_valid_utf8_and_can_be_compressed(recorded, tmp_path, name):
     recorded.export(tmp_path / name)
     plain = (tmp_path / name).read_bytes()
     recorded.export(tmp_path / f"{name}.gz")

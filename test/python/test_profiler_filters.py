@@ -265,7 +265,7 @@ def test_I20_each_task_has_a_track_that_says_when_it_ran_and_awaited(tmp_path):
     roots = sum(
         event.duration_time_ns / 1000
         for event in prof.events()
-        if event.parent is None and not event.track.is_task
+        if event.parent is None and not event.track.is_derived
     )
     assert total == pytest.approx(roots)
     prof.export_chrome_trace(tmp_path / "trace.json")

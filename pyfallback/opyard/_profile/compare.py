@@ -40,10 +40,10 @@ class Times:
 
 
 def _slices(document: Any) -> Iterator[list[dict[str, Any]]]:
-    """The slices of each thread of a trace in Chrome's format; tasks are made of others."""
+    """The slices of each thread of a trace in Chrome's format; tasks and futures are none."""
     threads: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
     for event in document["traceEvents"]:
-        if event.get("ph") == "X" and event.get("cat") != "asyncio":
+        if event.get("ph") == "X" and event.get("cat") not in ("asyncio", "future"):
             threads.setdefault((event.get("pid"), event.get("tid")), []).append(event)
     for events in threads.values():
         events.sort(key=lambda event: (event["ts"], -event["dur"]))  # a parent before its children

@@ -19,14 +19,21 @@ _FLAGS = ((1, "began before the profile"), (2, "was open at its end"), (4, "its 
 class Track:
     """What one thread did."""
 
-    __slots__ = ("_children", "_trace", "count", "index", "is_task", "name", "native_id")
+    __slots__ = ("_children", "_trace", "count", "index", "is_derived", "name", "native_id")
 
     def __init__(
-        self, trace: Any, index: int, native_id: int, name: str, count: int, is_task: bool
+        self, trace: Any, index: int, native_id: int, name: str, count: int, is_derived: bool
     ) -> None:
         self._trace, self.index, self.count = trace, index, count
-        self.native_id, self.name, self.is_task = native_id, name, is_task
+        self.native_id, self.name, self.is_derived = native_id, name, is_derived
         self._children: dict[int, list[int]] | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is of, and its name."""
+        if not self.is_derived:
+            return f"thread {self.native_id} {self.name}".rstrip()
+        return f"task {self.name}" if self._trace.span(self.index, 0)[0] == "Task" else self.name
 
     def children_of(self, number: int) -> list[int]:
         """The spans directly inside a span; of -1, those inside none."""
@@ -38,9 +45,7 @@ class Track:
         return self._children.get(number, [])
 
     def __repr__(self) -> str:
-        if self.is_task:
-            return f"<Track of task {self.name!r}: {self.count} spans>"
-        return f"<Track of thread {self.native_id} {self.name!r}: {self.count} spans>"
+        return f"<Track of {self.title}: {self.count} spans>"
 
 
 class Event:
@@ -189,7 +194,7 @@ class Task(NamedTuple):
 def tasks(trace: Any) -> list[Task]:
     found = []
     for track in Events(trace).tracks:
-        if not track.is_task:
+        if not track.is_derived or trace.span(track.index, 0)[0] != "Task":
             continue
         whole, *rest = (trace.span(track.index, n)[2:4] for n in range(track.count))
         found.append(Task(track.name, *whole, rest))
@@ -201,8 +206,8 @@ class Events(Sequence):
 
     def __init__(self, trace: Any) -> None:
         self.tracks = [
-            Track(trace, index, native_id, name, spans, is_task)
-            for index, (native_id, name, spans, _, is_task) in enumerate(trace.tracks())
+            Track(trace, index, native_id, name, spans, is_derived)
+            for index, (native_id, name, spans, _, is_derived) in enumerate(trace.tracks())
         ]
 
     def __len__(self) -> int:
@@ -228,8 +233,7 @@ class Events(Sequence):
         """The calls as an indented text, one tree a thread."""
         lines = []
         for track in self.tracks:
-            what = "task" if track.is_task else f"thread {track.native_id}"
-            lines.append(f"{what} {track.name}".rstrip())
+            lines.append(track.title)
             pending = [(number, 1) for number in reversed(track.children_of(-1))]
             while pending:
                 number, depth = pending.pop()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
+    from .events import MemoryEvent
+
 FORMATS = ("chrome", "perfetto", "speedscope", "stacks", "pstats")
 _BY_ENDING = (
     (".speedscope.json", "speedscope"),
@@ -59,6 +61,17 @@ def export(
         else:
             write = getattr(trace, name)
             write(file.write, metadata, " ".join(sys.argv) or "python", os.getpid())
+
+
+def export_memory(timeline: list[MemoryEvent], path: str | os.PathLike[str]) -> None:
+    import json
+
+    with _open(os.fsdecode(path)) as file:
+        for n, event in enumerate(timeline):
+            row = event._asdict()
+            row["within"] = None if event.within is None else event.within.name
+            file.write(("[\n" if n == 0 else ",\n").encode() + json.dumps(row).encode())
+        file.write(b"\n]\n" if timeline else b"[]\n")
 
 
 Place = tuple[str, int, str]  # file, line, function

@@ -16,11 +16,13 @@ TYPE_CHECKING = False  # as in typing, whose import would cost more than the res
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
-    from typing import Any
+    from typing import Any, TypeVar
 
     from .averages import Averages, DispatchKeyTimes
     from .compare import Difference
     from .events import Events, MemoryEvent, Task
+
+    _Future = TypeVar("_Future")
 
 
 class ProfilerActivity(Enum):
@@ -358,6 +360,22 @@ class profile:
 
         export(self._require_trace(), self._metadata, path, format)
 
+    def export_memory_timeline(self, path: str | os.PathLike[str]) -> None:
+        """Writes memory_timeline() as JSON: a list of objects; compressed if the path ends in .gz.
+
+        Needs `profile_memory`.
+        """
+        if not self._has_memory:
+            raise RuntimeError("export_memory_timeline() requires profile_memory=True")
+        from .exports import export_memory
+
+        export_memory(self.memory_timeline(), path)
+
+    def get_trace_id(self) -> str:
+        """Tells this recording from all others, of other processes too: 32 digits."""
+        begin, duration = self._require_trace().times()
+        return f"{begin:016x}{os.getpid():08x}{duration & 0xFFFFFFFF:08x}"
+
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the trace in Chrome's JSON format; compressed if the path ends in .gz."""
         self.export(path, "chrome")
@@ -431,6 +449,21 @@ class record_function:
         return within
 
 
+def watch_future(future: _Future, name: str = "future") -> _Future:
+    """Shows a future in the trace, from now on until it is completed, on whichever thread.
+
+    Any future will do that has add_done_callback(): of opyard.futures, concurrent.futures, asyncio.
+    Gives it back. Without a profile this does nothing.
+    """
+    if _tracer.is_active():
+        from functools import partial
+
+        key = _tracer.annotation(name)
+        done = partial(_tracer.end_future, key, _tracer.begin_future(key))
+        future.add_done_callback(done)  # type: ignore[attr-defined]
+    return future
+
+
 def tensorboard_trace_handler(
     folder: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False
 ) -> Callable[[profile], None]:
@@ -458,6 +491,7 @@ for _method in (
     profile._enter_step,
     profile._end,
     _end_without_thread,
+    watch_future,
     record_function.__init__,
     record_function.__enter__,
     record_function.__exit__,

@@ -55,7 +55,8 @@ struct Mark {
 struct Track {
   std::int64_t native_id = 0;
   std::string name;
-  bool is_task = false;     // of a task, made of what the threads did: see profiler/tasks.h
+  // Made of what the threads did: of a task or of futures, see profiler/{tasks,futures}.h.
+  bool is_derived = false;
   std::vector<Span> spans;  // in the order of their starts: a parent before its children
   std::vector<Mark> marks;
   std::vector<Payload> words;
