@@ -13,6 +13,18 @@ import sys
 from opyard import _build_info
 
 
+def _loops() -> str:
+    """Which build of the operators' loops this processor gets, of those that it runs."""
+    from opyard import ops
+
+    try:
+        ops.aten.ones([])  # brings the plugin
+        here = ops.opyard_kernels
+        return f"loops: {here.cpu_build()} (OPYARD_CPU takes {here.cpu_builds()})"
+    except (AttributeError, OSError, RuntimeError, ValueError) as error:
+        return f"loops: none, {error}"
+
+
 def main() -> None:
     """Prints the answer to each option that was given, in the order of this list."""
     if sys.argv[1:2] == ["stubs"]:
@@ -61,6 +73,7 @@ def main() -> None:
         print(f"compiler: {_build_info.compiler}")
         for name, value in _build_info.options.items():
             print(f"{name}: {value}")
+        print(_loops())
     return None
 
 

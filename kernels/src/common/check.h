@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "common/text.h"
+#include "loops/loop.h"
 
 namespace opyard::kernels {
 
@@ -47,25 +48,6 @@ SmallVector<bool, 8> dim_flags(const char* op, IntSpan dims, std::int64_t count)
 DimVector infer_sizes(const char* op, IntSpan sizes, std::int64_t numel);
 // Sizes without negative numbers. Raises BadShape.
 void require_sizes(const char* op, IntSpan sizes);
-
-// A scalar as the C++ type of a computed dtype, in eight bytes.
-struct Number {
-  alignas(8) std::byte bytes[8] = {};
-
-  template <typename T>
-  T as() const {
-    T value;
-    __builtin_memcpy(&value, bytes, sizeof(T));
-    return value;
-  }
-  template <typename T>
-  static Number of(T value) {
-    static_assert(sizeof(T) <= 8);
-    Number number;
-    __builtin_memcpy(number.bytes, &value, sizeof(T));
-    return number;
-  }
-};
 
 // Floats are cut to integers. Raises BadValue if an integer dtype cannot hold the number,
 // Unsupported for a dtype that numbers are not stored in and for a complex number.

@@ -13,31 +13,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "loops/loop.h"
 #include "opyard/tensor.h"
 #include "opyard/value/scalar.h"
 
 namespace opyard::kernels {
 
-inline constexpr int kComputedCount = 4;
-inline constexpr std::array<DType, kComputedCount> kComputed = {DType::Bool, DType::Int64,
-                                                                DType::Float32, DType::Float64};
 inline constexpr DType kDefaultFloat = DType::Float32;
-
-// The position in kComputed, which is also the order of promotion; -1 for other dtypes.
-constexpr int computed_index(DType dtype) {
-  switch (dtype) {
-    case DType::Bool:
-      return 0;
-    case DType::Int64:
-      return 1;
-    case DType::Float32:
-      return 2;
-    case DType::Float64:
-      return 3;
-    default:
-      return -1;
-  }
-}
 
 // 0 for bool, 1 for integers, 2 for floats.
 constexpr int category_of(DType dtype) {

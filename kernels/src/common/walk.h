@@ -15,21 +15,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "loops/loop.h"
 #include "opyard/tensor.h"
 
-// In front of a plain loop: what one step writes, no other step reads (write.h), so the compiler
-// may turn it into vector instructions without asking whether operands overlap.
-#ifdef __clang__
-#define OPYARD_IVDEP _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define OPYARD_IVDEP _Pragma("GCC ivdep")
-#endif
-
 namespace opyard::kernels {
-
-// `context` is what the kernel handed to run(): its numbers, or nothing.
-using Loop = void (*)(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
-                      const void* context);
 
 class Walk {
  public:

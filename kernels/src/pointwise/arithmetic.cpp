@@ -5,37 +5,11 @@
 // float only if the result is a float, and 1 or True if it is bool.
 #include <opyard/library.h>
 
-#include "pointwise/loops.h"
+#include "common/builds.h"
+#include "pointwise/elementwise.h"
 
 namespace opyard::kernels {
 namespace {
-
-template <typename T>
-struct Add {
-  static T apply(T a, T b) { return add(a, b); }
-};
-template <typename T>
-struct AddScaled {
-  static T apply(T a, T b, const Number& alpha) { return add(a, multiply(alpha.as<T>(), b)); }
-};
-template <typename T>
-struct Subtract {
-  static T apply(T a, T b) { return subtract(a, b); }
-};
-template <typename T>
-struct SubtractScaled {
-  static T apply(T a, T b, const Number& alpha) { return subtract(a, multiply(alpha.as<T>(), b)); }
-};
-template <typename T>
-struct Multiply {
-  static T apply(T a, T b) { return multiply(a, b); }
-};
-
-constexpr Loops kAdd = binary_loops<Add, bool, std::int64_t, float, double>();
-constexpr Loops kAddScaled = binary_loops<AddScaled, bool, std::int64_t, float, double>();
-constexpr Loops kSubtract = binary_loops<Subtract, std::int64_t, float, double>();
-constexpr Loops kSubtractScaled = binary_loops<SubtractScaled, std::int64_t, float, double>();
-constexpr Loops kMultiply = binary_loops<Multiply, bool, std::int64_t, float, double>();
 
 Computation scaled(const Elementwise& call, const Loops& plain, const Loops& scaled,
                    const Scalar& alpha) {
@@ -56,14 +30,14 @@ Computation scaled(const Elementwise& call, const Loops& plain, const Loops& sca
 }
 
 Computation sum(const Elementwise& call, const Scalar& alpha) {
-  return scaled(call, kAdd, kAddScaled, alpha);
+  return scaled(call, loops().arithmetic.add, loops().arithmetic.add_scaled, alpha);
 }
 Computation difference(const Elementwise& call, const Scalar& alpha) {
-  return scaled(call, kSubtract, kSubtractScaled, alpha);
+  return scaled(call, loops().arithmetic.subtract, loops().arithmetic.subtract_scaled, alpha);
 }
 Computation product(const Elementwise& call) {
   const DType dtype = call.common();
-  return {call.choose(kMultiply, dtype), dtype, dtype};
+  return {call.choose(loops().arithmetic.multiply, dtype), dtype, dtype};
 }
 
 Tensor add_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
@@ -159,6 +133,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  name_build(m);
   m.impl("add.Tensor", &add_tensor);
   m.impl("add.Scalar", &add_scalar);
   m.impl("add.out", &add_out);

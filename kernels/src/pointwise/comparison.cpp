@@ -3,81 +3,54 @@
 // Inputs are promoted first: int64[n] == 1.5 compares as float32.
 #include <opyard/library.h>
 
-#include "pointwise/loops.h"
+#include "common/builds.h"
+#include "pointwise/elementwise.h"
 
 namespace opyard::kernels {
 namespace {
 
-template <typename T>
-struct Equal {
-  static bool apply(T a, T b) { return a == b; }
-};
-template <typename T>
-struct Unequal {
-  static bool apply(T a, T b) { return a != b; }
-};
-template <typename T>
-struct Less {
-  static bool apply(T a, T b) { return a < b; }
-};
-template <typename T>
-struct LessOrEqual {
-  static bool apply(T a, T b) { return a <= b; }
-};
-template <typename T>
-struct Greater {
-  static bool apply(T a, T b) { return a > b; }
-};
-template <typename T>
-struct GreaterOrEqual {
-  static bool apply(T a, T b) { return a >= b; }
-};
-
-template <template <typename> typename Op>
-constexpr Loops kCompare = binary_loops<Op, bool, std::int64_t, float, double>();
-
-template <template <typename> typename Op, typename Other>
-Tensor compare(const char* op, const Tensor& self, const Other& other) {
+template <typename Other>
+Tensor compare(const char* op, const Loops& loops, const Tensor& self, const Other& other) {
   const Elementwise call(op, self, other);
   const DType dtype = call.common();
-  return call.run({call.choose(kCompare<Op>, dtype), dtype, DType::Bool});
+  return call.run({call.choose(loops, dtype), dtype, DType::Bool});
 }
 
 Tensor eq_tensor(const Tensor& self, const Tensor& other) {
-  return compare<Equal>("aten::eq.Tensor", self, other);
+  return compare("aten::eq.Tensor", loops().comparison.equal, self, other);
 }
 Tensor eq_scalar(const Tensor& self, const Scalar& other) {
-  return compare<Equal>("aten::eq.Scalar", self, other);
+  return compare("aten::eq.Scalar", loops().comparison.equal, self, other);
 }
 Tensor ne_tensor(const Tensor& self, const Tensor& other) {
-  return compare<Unequal>("aten::ne.Tensor", self, other);
+  return compare("aten::ne.Tensor", loops().comparison.unequal, self, other);
 }
 Tensor ne_scalar(const Tensor& self, const Scalar& other) {
-  return compare<Unequal>("aten::ne.Scalar", self, other);
+  return compare("aten::ne.Scalar", loops().comparison.unequal, self, other);
 }
 Tensor lt_tensor(const Tensor& self, const Tensor& other) {
-  return compare<Less>("aten::lt.Tensor", self, other);
+  return compare("aten::lt.Tensor", loops().comparison.less, self, other);
 }
 Tensor lt_scalar(const Tensor& self, const Scalar& other) {
-  return compare<Less>("aten::lt.Scalar", self, other);
+  return compare("aten::lt.Scalar", loops().comparison.less, self, other);
 }
 Tensor le_tensor(const Tensor& self, const Tensor& other) {
-  return compare<LessOrEqual>("aten::le.Tensor", self, other);
+  return compare("aten::le.Tensor", loops().comparison.less_or_equal, self, other);
 }
 Tensor le_scalar(const Tensor& self, const Scalar& other) {
-  return compare<LessOrEqual>("aten::le.Scalar", self, other);
+  return compare("aten::le.Scalar", loops().comparison.less_or_equal, self, other);
 }
 Tensor gt_tensor(const Tensor& self, const Tensor& other) {
-  return compare<Greater>("aten::gt.Tensor", self, other);
+  return compare("aten::gt.Tensor", loops().comparison.greater, self, other);
 }
 Tensor gt_scalar(const Tensor& self, const Scalar& other) {
-  return compare<Greater>("aten::gt.Scalar", self, other);
+  return compare("aten::gt.Scalar", loops().comparison.greater, self, other);
 }
 Tensor ge_tensor(const Tensor& self, const Tensor& other) {
-  return compare<GreaterOrEqual>("aten::ge.Tensor", self, other);
+  return compare("aten::ge.Tensor", loops().comparison.greater_or_equal, self, other);
 }
 Tensor ge_scalar(const Tensor& self, const Scalar& other) {
-  return compare<GreaterOrEqual>("aten::ge.Scalar", self, other);
+  return compare("aten::ge.Scalar", loops().comparison.greater_or_equal, self, other);
 }
 
 }  // namespace
@@ -98,6 +71,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  name_build(m);
   m.impl("eq.Tensor", &eq_tensor);
   m.impl("eq.Scalar", &eq_scalar);
   m.impl("ne.Tensor", &ne_tensor);

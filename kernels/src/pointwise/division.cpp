@@ -9,26 +9,11 @@
 
 #include <cmath>
 
+#include "common/builds.h"
 #include "pointwise/loops.h"
 
 namespace opyard::kernels {
 namespace {
-
-template <typename T>
-struct Divide {
-  static T apply(T a, T b) { return a / b; }
-};
-
-template <typename T>
-struct Truncate {
-  static T apply(T a, T b) {
-    if constexpr (std::is_integral_v<T>) {
-      return b == -1 ? subtract(T(0), a) : a / b;
-    } else {
-      return std::trunc(a / b);
-    }
-  }
-};
 
 template <typename T>
 struct Remainder {
@@ -61,8 +46,6 @@ struct Floor {
   }
 };
 
-constexpr Loops kDivide = binary_loops<Divide, float, double>();
-constexpr Loops kTruncate = binary_loops<Truncate, std::int64_t, float, double>();
 constexpr Loops kFloor = binary_loops<Floor, std::int64_t, float, double>();
 constexpr Loops kRemainder = binary_loops<Remainder, std::int64_t, float, double>();
 
@@ -104,14 +87,14 @@ Computation rounded(const Elementwise& call, const Loops& loops, const Divisor& 
 
 Computation true_quotient(const Elementwise& call) {
   const DType dtype = float_for(call.common());
-  return {call.choose(kDivide, dtype), dtype, dtype};
+  return {call.choose(loops().arithmetic.divide, dtype), dtype, dtype};
 }
 
 template <typename Divisor>
 Computation quotient(const Elementwise& call, std::optional<std::string_view> mode,
                      const Divisor& divisor) {
   if (!mode) return true_quotient(call);
-  if (*mode == "trunc") return rounded(call, kTruncate, divisor);
+  if (*mode == "trunc") return rounded(call, loops().arithmetic.truncate, divisor);
   if (*mode == "floor") return rounded(call, kFloor, divisor);
   refuse(ErrorKind::BadValue,
          {call.op(), ": rounding_mode is '", *mode, "'; accepted are 'trunc', 'floor' and None"});
@@ -177,6 +160,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  name_build(m);
   m.impl("div.Tensor", &div_tensor);
   m.impl("div.Scalar", &div_scalar);
   m.impl("div.Tensor_mode", &div_tensor_mode);

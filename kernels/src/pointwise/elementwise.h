@@ -19,11 +19,6 @@
 
 namespace opyard::kernels {
 
-// One loop for each computed dtype; null if the operator has no meaning in it.
-struct Loops {
-  std::array<Loop, kComputedCount> of{};
-};
-
 struct Computation {
   Loop loop;
   DType computed;  // what the inputs are converted to

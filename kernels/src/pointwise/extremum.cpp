@@ -6,42 +6,11 @@
 
 #include <limits>
 
-#include "pointwise/loops.h"
+#include "common/builds.h"
+#include "pointwise/elementwise.h"
 
 namespace opyard::kernels {
 namespace {
-
-template <typename T>
-struct Larger {
-  static T apply(T a, T b) { return a > b || is_nan(a) ? a : b; }
-};
-template <typename T>
-struct Smaller {
-  static T apply(T a, T b) { return a < b || is_nan(a) ? a : b; }
-};
-template <typename T>
-struct Positive {
-  static T apply(T a) { return a < 0 ? T(0) : a; }
-};
-
-constexpr Loops kLarger = binary_loops<Larger, bool, std::int64_t, float, double>();
-constexpr Loops kSmaller = binary_loops<Smaller, bool, std::int64_t, float, double>();
-constexpr Loops kPositive = unary_loops<Positive, std::int64_t, float, double>();
-
-template <typename T>
-void clamp_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
-                const void*) {
-  const T low = *reinterpret_cast<const T*>(data[2]);
-  const T high = *reinterpret_cast<const T*>(data[3]);
-  std::byte* to = data[0];
-  const std::byte* from = data[1];
-  for (std::int64_t i = 0; i < count; ++i, to += steps[0], from += steps[1]) {
-    const T value = *reinterpret_cast<const T*>(from);
-    *reinterpret_cast<T*>(to) = Smaller<T>::apply(Larger<T>::apply(value, low), high);
-  }
-}
-constexpr Loops kClamp = {
-    {nullptr, &clamp_loop<std::int64_t>, &clamp_loop<float>, &clamp_loop<double>}};
 
 Computation same_dtype(const Elementwise& call, const Loops& loops) {
   const DType dtype = call.common();
@@ -50,11 +19,11 @@ Computation same_dtype(const Elementwise& call, const Loops& loops) {
 
 Tensor maximum(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::maximum", self, other);
-  return call.run(same_dtype(call, kLarger));
+  return call.run(same_dtype(call, loops().selection.larger));
 }
 Tensor minimum(const Tensor& self, const Tensor& other) {
   const Elementwise call("aten::minimum", self, other);
-  return call.run(same_dtype(call, kSmaller));
+  return call.run(same_dtype(call, loops().selection.smaller));
 }
 Tensor max_other(const Tensor& self, const Tensor& other) {
   static const auto op =
@@ -83,16 +52,16 @@ Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
   const Scalar high = max ? *max : is_float ? Scalar(kInfinity) : Scalar(std::int64_t{INT64_MAX});
   call.constant("min", low);
   call.constant("max", high);
-  return call.run(same_dtype(call, kClamp));
+  return call.run(same_dtype(call, loops().selection.clamp));
 }
 
 Tensor relu(const Tensor& self) {
   const Elementwise call("aten::relu", self);
-  return call.run(same_dtype(call, kPositive));
+  return call.run(same_dtype(call, loops().selection.positive));
 }
 Tensor& relu_in_place(Tensor& self) {
   const Elementwise call("aten::relu_", self);
-  return call.run_into("self", self, same_dtype(call, kPositive));
+  return call.run_into("self", self, same_dtype(call, loops().selection.positive));
 }
 
 }  // namespace
@@ -108,6 +77,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  name_build(m);
   m.impl("maximum", &maximum);
   m.impl("minimum", &minimum);
   m.impl("clamp", &clamp);

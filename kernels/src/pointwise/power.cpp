@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "common/builds.h"
 #include "pointwise/loops.h"
 
 namespace opyard::kernels {
@@ -29,14 +30,7 @@ struct Power {
   }
 };
 
-// The exponent 2 is common and needs no call: x * x is what pow gives, rounded once.
-template <typename T>
-struct Square {
-  static T apply(T base, T) { return multiply(base, base); }
-};
-
 constexpr Loops kPower = binary_loops<Power, std::int64_t, float, double>();
-constexpr Loops kSquare = binary_loops<Square, std::int64_t, float, double>();
 
 Computation power(const Elementwise& call, const Loops& loops) {
   const DType dtype = call.common();
@@ -51,7 +45,7 @@ Tensor pow_tensor_scalar(const Tensor& self, const Scalar& exponent) {
            {call.op(), ": self is ", self, " and exponent is ", exponent,
             "; integers have no negative powers, so make self or exponent a float"});
   }
-  return call.run(power(call, exponent.to_double() == 2 ? kSquare : kPower));
+  return call.run(power(call, exponent.to_double() == 2 ? loops().arithmetic.square : kPower));
 }
 
 Tensor pow_tensor_tensor(const Tensor& self, const Tensor& exponent) {
@@ -76,6 +70,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  name_build(m);
   m.impl("pow.Tensor_Scalar", &pow_tensor_scalar);
   m.impl("pow.Tensor_Tensor", &pow_tensor_tensor);
   m.impl("pow.Scalar", &pow_scalar);

@@ -1,0 +1,17 @@
+// loops/kinds.h: the parts of a build's table, each made in the file of its name.
+//
+// Depends on: table.h.
+#pragma once
+
+#include "loops/table.h"
+
+namespace opyard::kernels {
+
+extern const ArithmeticLoops kArithmetic;
+extern const ComparisonLoops kComparison;
+extern const LogicalLoops kLogical;
+extern const SelectionLoops kSelection;
+extern const UnaryLoops kUnary;
+extern const TranscendentalLoops kTranscendental;
+
+}  // namespace opyard::kernels

@@ -1,0 +1,62 @@
+// loops/table.h: what a build of the loops exports: one table of functions.
+//
+// The files of this folder are compiled into a library of their own for each build of the
+// processor, with the same names: opyard_loops_baseline.so, opyard_loops_v3.so and
+// opyard_loops_v4.so. The operators take the functions of the best build that the processor runs
+// (src/common/builds.h). A null of a build stands for the baseline's function, so that what is
+// rare is compiled once.
+//
+// [Same bits] An element has the same bits in all builds after + - * / and sqrt, comparison,
+// selection, conversion and summation: no build contracts a product and a sum into one instruction
+// (meson.build), and sums have one order (sums.h). Functions of packets (packet_loops.h) and
+// products of matrices have the same bits within a build, wherever an element lies.
+//
+// Depends on: loop.h.
+#pragma once
+
+#include "loops/loop.h"
+
+namespace opyard::kernels {
+
+struct ArithmeticLoops {
+  Loops add, add_scaled, subtract, subtract_scaled, multiply, square, divide, truncate;
+};
+struct ComparisonLoops {
+  Loops equal, unequal, less, less_or_equal, greater, greater_or_equal;
+};
+struct LogicalLoops {
+  Loops logical_not, logical_and, logical_or, logical_xor;
+  Loops bitwise_not, bitwise_and, bitwise_or, bitwise_xor;
+};
+struct SelectionLoops {
+  Loops larger, smaller, positive, clamp, where;
+};
+struct UnaryLoops {
+  Loops negative, absolute, reciprocal, square_root;
+};
+struct TranscendentalLoops {
+  Loops exponential, logarithm, hyperbolic_tangent, logistic;
+};
+
+// Function pointers and nothing else.
+struct LoopTable {
+  ArithmeticLoops arithmetic;
+  ComparisonLoops comparison;
+  LogicalLoops logical;
+  SelectionLoops selection;
+  UnaryLoops unary;
+  TranscendentalLoops transcendental;
+};
+
+// Of opyard_loops_v1(). `bytes` tells a table of another version of the file.
+struct LoopBuild {
+  std::uint64_t bytes;
+  const char* name;
+  LoopTable table;
+};
+
+}  // namespace opyard::kernels
+
+// What a build exports, and nothing else.
+extern "C" __attribute__((visibility("default"))) const opyard::kernels::LoopBuild*
+opyard_loops_v1();

@@ -1,0 +1,210 @@
+"""test_builds.py: the loops of the operators, in each build that this processor runs.
+
+Suspect kernels/loops/ and kernels/src/common/builds.cpp.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from processes import run
+
+import opyard
+
+opyard.ones(1)  # brings the plugin
+BUILDS = opyard.ops.opyard_kernels.cpu_builds().split(", ")
+
+# Prints a line for each operator, dtype and layout: its name and what its result's bytes add up to.
+EXACT = """
+    import hashlib, os, sys
+    os.environ["OPYARD_CPU"] = sys.argv[1]
+    import numpy as np
+    import opyard
+
+    aten = opyard.ops.aten
+    opyard.ones(1)
+    assert opyard.ops.opyard_kernels.cpu_build() == sys.argv[1]
+
+    def layouts(array):
+        yield "plain", array
+        yield "transposed", array.T
+        yield "sliced", array[::2, 1::3]
+        yield "odd", np.ascontiguousarray(array[:3, :7])
+
+    def show(name, tensor):
+        print(name, hashlib.sha1(np.ascontiguousarray(tensor.numpy()).tobytes()).hexdigest())
+
+    rng = np.random.default_rng(7)
+    for dtype in ("float32", "float64", "int64", "bool"):
+        x = (rng.standard_normal((34, 57)) * 50).astype(dtype)
+        y = (rng.standard_normal((34, 57)) * 50).astype(dtype)
+        if dtype.startswith("float"):
+            x[3, 5:9] = [np.nan, np.inf, -np.inf, -0.0]
+            y[3, 4:8] = [np.nan, -np.inf, 0.0, 1.0]
+        for (layout, a), (_, b) in zip(layouts(x), layouts(y)):
+            a, b = opyard.from_numpy(a), opyard.from_numpy(b)
+            where = f"{dtype} {layout}"
+            for name in ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "le",
+                         "gt", "ge", "logical_and", "logical_or", "logical_xor"):
+                if name == "sub" and dtype == "bool":
+                    continue
+                show(f"{name} {where}", getattr(aten, name)(a, b))
+            show(f"where {where}", aten.where(aten.gt(a, b), a, b))
+            show(f"sum {where}", aten.sum(a))
+            show(f"rows {where}", aten.sum(a, [1]))
+            show(f"columns {where}", aten.sum(a, [0]))
+            show(f"amax {where}", aten.amax(a, [1]))
+            show(f"logical_not {where}", aten.logical_not(a))
+            if dtype != "bool":
+                show(f"neg {where}", aten.neg(a))
+                show(f"clamp {where}", aten.clamp(a, -3, 4))
+                show(f"relu {where}", aten.relu(a))
+                show(f"scaled {where}", aten.add(a, b, alpha=3))
+            for to in (opyard.float32, opyard.float64, opyard.int64, opyard.bool):
+                show(f"to {to} {where}", aten.to(a, to))
+        if dtype.startswith("float"):
+            show(f"sqrt {dtype}", aten.sqrt(opyard.from_numpy(abs(x))))
+            show(f"reciprocal {dtype}", aten.reciprocal(opyard.from_numpy(x)))
+            many = opyard.from_numpy(rng.standard_normal(100_003).astype(dtype))
+            show(f"long sum {dtype}", aten.sum(many))
+"""
+
+
+def exact(build):
+    """What the operators give whose bits are the same in all builds."""
+    ended = run(EXACT, build, limit=60)
+    assert (ended.code, ended.stderr) == (0, "")
+    return ended.stdout.splitlines()
+
+
+def test_all_builds_give_the_same_bits():
+    baseline = exact("baseline")
+    assert len(baseline) > 250
+    for build in BUILDS[1:]:
+        assert exact(build) == baseline
+
+
+PACKETS = """
+    import os, sys
+    os.environ["OPYARD_CPU"] = sys.argv[1]
+    import numpy as np
+    import opyard
+
+    aten, most = opyard.ops.aten, dict(exp=5, log=2, tanh=7, sigmoid=6)
+    true = dict(exp=np.exp, log=np.log, tanh=np.tanh, sigmoid=lambda x: 1 / (1 + np.exp(-x)))
+    rng = np.random.default_rng(3)
+    for name, limit in most.items():
+        for dtype in (np.float32, np.float64):
+            info = np.finfo(dtype)
+            ends = [0, -0.0, np.inf, -np.inf, np.nan, info.tiny, info.tiny / 8, info.max, -info.max,
+                    info.smallest_subnormal, -87.5, -100, -103.5, -740, 88.5, 709]
+            scales = (0.01, 1, 9, 30, 90, 800)
+            x = np.concatenate([rng.standard_normal(2000) * scale for scale in scales] + [ends])
+            x = x.astype(dtype)
+            result = getattr(aten, name)(opyard.from_numpy(x)).numpy()
+            with np.errstate(all="ignore"):
+                wanted = true[name](x.astype(np.longdouble))
+                rounded = wanted.astype(dtype)
+                unit = np.spacing(np.abs(rounded)).astype(np.longdouble)
+                off = np.abs(result.astype(np.longdouble) - wanted) / unit
+            plain = np.isfinite(rounded)
+            assert (result[np.isnan(wanted)] != result[np.isnan(wanted)]).all(), (name, dtype)
+            at_end = ~plain & ~np.isnan(wanted)
+            assert (result[at_end] == rounded[at_end]).all(), (name, dtype, x[at_end])
+            worst = np.argmax(np.where(plain, off, 0))
+            within = limit if dtype is np.float32 else 3
+            assert off[worst] <= within, (name, dtype, float(off[worst]), x[worst], result[worst])
+            assert np.signbit(aten.tanh(opyard.from_numpy(np.array([-0.0], dtype))).numpy())[0]
+            # An element's bits do not depend on its place, nor on what is beside it.
+            for start in range(1, 20):
+                for stop in (start + 1, start + 7, 1000):
+                    part = getattr(aten, name)(opyard.from_numpy(x[start:stop])).numpy()
+                    assert part.tobytes() == result[start:stop].tobytes(), (name, start, stop)
+            wide = np.repeat(x, 3)[::3]
+            assert wide.strides[0] > x.itemsize
+            spread = getattr(aten, name)(opyard.from_numpy(wide)).numpy()
+            assert spread.tobytes() == result.tobytes()
+    print("ok")
+"""
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_packets_are_exact_to_some_units_and_do_not_depend_on_place(build):
+    ended = run(PACKETS, build, limit=60)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "ok\n", "")
+
+
+def first_use(cpu, program="import opyard; opyard.ops.aten.add"):
+    """How a process ends that uses the operators with this OPYARD_CPU."""
+    return run(f"import os; os.environ['OPYARD_CPU'] = {cpu!r}\n{program}")
+
+
+@pytest.mark.parametrize("cpu", ["avx2", "V3", "v3 ", "v5"])
+def test_a_name_that_is_no_build_is_refused(cpu):
+    ended = first_use(cpu)
+    assert ended.code == 1
+    assert ended.stderr.splitlines()[-1] == (
+        f"ValueError: OPYARD_CPU is '{cpu}', which names no build of the operators; accepted here "
+        f"are {', '.join(BUILDS)}, or leave it unset"
+    )
+
+
+def test_nothing_of_the_operators_is_registered_after_that():
+    program = """
+import opyard
+try:
+    opyard.ops.aten.add
+except ValueError:
+    os.environ["OPYARD_CPU"] = "baseline"
+print(opyard.ops.aten.add(opyard.tensor([1.0]), 1).tolist())
+print(opyard.ops.opyard_kernels.cpu_build())
+"""
+    ended = first_use("nonsense", program)
+    assert (ended.stdout, ended.stderr) == ("[2.0]\nbaseline\n", "")
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_explain_and_the_command_name_the_build(build):
+    ended = first_use(
+        build,
+        "import opyard; exp = opyard.ops.aten.exp.default\n"
+        "print(opyard.dispatch.explain(exp, opyard.ones(2)))",
+    )
+    assert f", loops {build}\n" in ended.stdout
+    shown = subprocess.run(
+        [sys.executable, "-m", "opyard", "--build-info"],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "OPYARD_CPU": build,
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout.splitlines()[-1] == f"loops: {build} (OPYARD_CPU takes {', '.join(BUILDS)})"
+
+
+def test_a_plugin_without_its_loops_says_what_is_missing(tmp_path):
+    kernels = Path(opyard.loaded_libraries()[0])
+    assert kernels.name == "opyard_kernels.so"
+    shutil.copy(kernels, tmp_path)
+    ended = run("import opyard, sys; opyard.load_library(sys.argv[1])", tmp_path / kernels.name)
+    assert ended.code == 1
+    last = ended.stderr.splitlines()[-1]
+    assert "the operators' loops cannot be opened: " in last
+    assert "opyard_loops_baseline.so" in last
+    assert last.endswith("belongs beside opyard_kernels.so, so install Opyard again")
+
+
+def test_builds_are_files_beside_the_plugin():
+    folder = Path(opyard.loaded_libraries()[0]).parent
+    digests = [
+        hashlib.sha1((folder / f"opyard_loops_{build}.so").read_bytes()).hexdigest()
+        for build in BUILDS
+    ]
+    assert len(set(digests)) == len(BUILDS)
