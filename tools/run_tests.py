@@ -274,6 +274,14 @@ def close(tallies: list[Tally], started: float, budgets: bool) -> int:
     return 1 if total.failed else 0
 
 
+# Of --long: read by test/python/processes.py and test/cpp/generated_graph.h.
+LONG = {
+    "OPYARD_TEST_VOLUME": "10",
+    "OPYARD_TEST_SECONDS": "60",
+    "OPYARD_GENERATED_GRAPHS": "200000",
+}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser("tools/test", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -296,7 +304,7 @@ def main() -> int:
         if name not in known:
             parser.error(f"there is no suite {name}; there are: {', '.join(known)}")
     if asked.long:
-        os.environ |= {"OPYARD_TEST_VOLUME": "10", "OPYARD_TEST_SECONDS": "60"}
+        os.environ |= LONG
     whole = not (asked.python_sanitizers or asked.long or asked.suite)
     if whole:
         shutil.rmtree(RESULTS, ignore_errors=True)

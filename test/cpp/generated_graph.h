@@ -17,10 +17,15 @@
 
 namespace opyard::jit {
 
-// How many graphs a test makes: so many, or more if the caller of the program asks for more.
+// How many graphs the longest test makes.
+inline constexpr std::uint32_t kGeneratedGraphs = 5000;
+
+// How many a test makes: so many, or more in proportion if the caller of the program asks for more
+// than kGeneratedGraphs.
 inline std::uint32_t generated_graphs(std::uint32_t usual) {
   const char* const given = std::getenv("OPYARD_GENERATED_GRAPHS");
-  return given == nullptr ? usual : std::uint32_t(std::atoi(given));
+  if (given == nullptr) return usual;
+  return std::uint32_t(std::uint64_t(usual) * std::uint64_t(std::atoi(given)) / kGeneratedGraphs);
 }
 
 class Generator {

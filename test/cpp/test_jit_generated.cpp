@@ -10,7 +10,7 @@ namespace {
 
 TEST(Generated, T2_CodeComputesWhatTheGraphSays) {
   load_operators();
-  const std::uint32_t count = generated_graphs(1000);
+  const std::uint32_t count = generated_graphs(kGeneratedGraphs);
   for (std::uint32_t seed = 1; seed <= count && !HasFailure(); ++seed) {
     const GraphPtr graph = Generator(seed).make();
     lint(*graph);

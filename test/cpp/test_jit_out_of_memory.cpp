@@ -1,9 +1,12 @@
 // test_jit_out_of_memory.cpp: protects that reading, compiling and running a graph survive a failed
-// allocation at every point: an error, nothing lost, and the next attempt works.
+// allocation at every point, and an operator that throws at every call: an error, nothing lost, and
+// the next attempt works.
 #include <gtest/gtest.h>
 
 #include "counting_new.h"
 #include "generated_graph.h"
+#include "opyard/keys/local.h"
+#include "opyard/registry/registry.h"
 
 namespace opyard::jit {
 namespace {
@@ -155,6 +158,91 @@ TEST(GraphOutOfMemory, H35_NothingIsLostWhereverARunIsDropped) {
       state.run_one_stage(inputs, outputs);
     });
   }
+}
+
+// In front of all operators that this thread calls: the one that the countdown reaches throws
+// before its kernel.
+thread_local long calls_left = -1;
+class Throwing {
+ public:
+  static constexpr DispatchKey kKey = DispatchKey::AboveAutograd2;
+  Throwing() = default;
+  Throwing(const Throwing&) = delete;
+  Throwing& operator=(const Throwing&) = delete;
+  ~Throwing() { calls_left = -1; }
+
+ private:
+  static void go_on(const Operator& op, DispatchKeySet keys, Stack& stack) {
+    if (calls_left == 0) fail(ErrorKind::BadValue, "planted");
+    if (calls_left > 0) --calls_left;
+    op.redispatch_boxed(keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, kKey), stack);
+  }
+
+  const Registration fallback_ =
+      Registry::instance().implement_fallback(kKey, Kernel::boxed(&go_on), "here");
+  const IncludeDispatchKeyGuard include_{DispatchKeySet(kKey)};
+};
+
+TEST(GraphFailures, H32_H35_AnOperatorThrowsAtEachCallOfAGeneratedGraph) {
+  load_operators();
+  const Throwing throwing;
+  long thrown = 0;
+  const std::uint32_t count = generated_graphs(200);
+  for (std::uint32_t seed = 1; seed <= count && !HasFailure(); ++seed) {
+    const CodePtr code = compile(Generator(seed).make());
+    SCOPED_TRACE(to_string(code->graph()));
+    calls_left = -1;
+    const std::string expected = run_slowly(code->graph(), seed);
+    bool threw = true;
+    for (long n = 0; threw && !HasFailure(); ++n) {
+      const long live = counting::live;
+      threw = false;
+      {
+        std::string text;
+        InterpreterState state(code);
+        calls_left = n;
+        for (int stage = 0; stage <= code->graph().stage(); ++stage) {
+          Values inputs;
+          for (const Value* const input : code->graph().inputs()) {
+            if (input->stage() == stage) inputs.push_back(input_for(input, seed));
+          }
+          Values outputs;
+          try {
+            state.run_one_stage(inputs, outputs);
+          } catch (const Error& error) {
+            threw = true;
+            EXPECT_NE(std::string(error.what()).find("planted"), std::string::npos);
+            EXPECT_TRUE(state.is_inside_stage());
+            EXPECT_NE(std::string(error.what()).find(to_string(*state.node())), std::string::npos);
+            const InterpreterState dropped = state.clone();
+            InterpreterState twin = state.clone();
+            calls_left = -1;
+            state.resume(outputs);
+            Values others;
+            twin.resume(others);
+            EXPECT_EQ(text_of(others), text_of(outputs)) << "call " << n;
+          }
+          text += text_of(outputs) + "\n";
+        }
+        EXPECT_EQ(text, expected) << "call " << n;
+        EXPECT_TRUE(state.live_values().empty());
+      }
+      // A run of one stage on registers of the C stack: it ends with the throw.
+      if (threw && code->stage_count() == 1) {
+        Values inputs;
+        for (const Value* const input : code->graph().inputs()) {
+          inputs.push_back(input_for(input, seed));
+        }
+        calls_left = n;
+        EXPECT_THROW(code->run(inputs), Error);
+        calls_left = -1;
+        EXPECT_EQ(text_of(code->run(inputs)) + "\n", expected);
+      }
+      EXPECT_EQ(counting::live, live) << "call " << n;
+      thrown += threw;
+    }
+  }
+  EXPECT_GT(thrown, 5L * count);
 }
 
 }  // namespace

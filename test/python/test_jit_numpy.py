@@ -159,13 +159,6 @@ def test_T2_random_graphs_give_the_bits_of_numpy_in_every_way_of_running():
 # What TorchScript prints after inlining, as its users have it in files: written by hand.
 INLINED = [
     (
-        """graph(%self : __torch__.Net,
-      %x.1 : Tensor):
-  return (%x.1)
-""",
-        None,
-    ),
-    (
         """graph(%x.1 : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu),
       %w : Float(3, 3, strides=[3, 1], requires_grad=0, device=cpu)):
   %2 : int = prim::Constant[value=1]() # m.py:7:15

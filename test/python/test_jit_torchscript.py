@@ -47,3 +47,28 @@ def test_H10_H13_texts_that_pytorch_printed_run_unchanged(name):
     compare(graph(*map(opyard.from_numpy, inputs())), CORPUS[name]["result"])
     assert str(jit.parse_ir(str(graph))) == str(graph)
     compare(graph.copy()(*map(opyard.from_numpy, inputs())), CORPUS[name]["result"])
+
+
+FROZEN = """graph(%self : __torch__.torch.nn.modules.container.___torch_mangle_4.Net,
+      %x.1 : Tensor):
+  %2 : int = prim::Constant[value=1]()
+  %y : Tensor = aten::add(%x.1, %x.1, %2)
+  return (%y)
+"""
+NOT_FROZEN = """graph(%self : __torch__.Net,
+      %x.1 : Tensor):
+  %w : Tensor = prim::GetAttr[name="weight"](%self)
+  %y : Tensor = aten::mul(%x.1, %w)
+  return (%y)
+"""
+
+
+def test_H13_a_module_that_nothing_uses_is_passed_as_none():
+    graph = jit.parse_ir(FROZEN)
+    assert graph(None, opyard.tensor([1.0, 2.0])).tolist() == [2, 4]
+    assert str(jit.parse_ir(str(graph))) == str(graph)
+
+
+def test_H14_a_module_that_is_used_is_refused_and_says_what_to_do():
+    with pytest.raises(ValueError, match=r"%w = prim::GetAttr.*:3:3.*torch\.jit\.freeze"):
+        jit.compile(jit.parse_ir(NOT_FROZEN))

@@ -254,6 +254,12 @@ class Check {
   void call(const Node* node) {
     if (!node->blocks().empty()) refuse_node(*node, "has blocks; 'prim::If' and 'prim::Loop' have");
     if (!node->attributes().empty()) {
+      if (node->kind().qual_string() == "prim::GetAttr") {
+        refuse_node(*node,
+                    "takes something out of a module, of which a graph knows nothing; freeze the "
+                    "module before it is printed (torch.jit.freeze), so that its weights are "
+                    "constants");
+      }
       refuse_node(*node,
                   fmt::format("has an attribute '{}', and calls an operator, which takes its "
                               "arguments as inputs: give it a prim::Constant",

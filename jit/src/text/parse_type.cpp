@@ -123,12 +123,21 @@ TypePtr parse_compound(Cursor& cursor, TypeKind kind, std::size_t depth) {
   }
 }
 
+// "__torch__.Net": a module. A graph knows nothing of modules; what is printed of a frozen one
+// takes it and does not use it.
+TypePtr parse_module(Cursor& cursor) {
+  cursor.take();
+  while (cursor.take_if(".")) cursor.expect_name("the name of a class");
+  return base_type(TypeKind::Any);
+}
+
 TypePtr parse_simple(Cursor& cursor, std::size_t depth) {
   const Token first = cursor.peek();
   if (first.is("(")) return parse_compound(cursor, TypeKind::Tuple, depth);
   if (first.kind != TokenKind::Name) cursor.fail_expected("a type");
   if (const auto kind = find_compound(first.text)) return parse_compound(cursor, *kind, depth);
   if (first.text == "Tensor") return parse_tensor(cursor, std::nullopt);
+  if (first.text == "__torch__") return parse_module(cursor);
   if (const auto dtype = find_element_name(first.text)) return parse_tensor(cursor, dtype);
   const TypePtr base = find_base(first.text);
   if (base == nullptr) {
