@@ -1,6 +1,7 @@
 """Classifies real handwriting with operators from C++, one overridden from Python in mid-run.
 
-python train.py [--epochs 45] [--seed 0] [--shuffle-labels] [--library PATH]
+python train.py [--epochs 45] [--seed 0] [--shuffle-labels] [--library PATH] [--profile [FILE]]
+                [--diff]
 
 Needs NumPy, and the library that meson.build beside this file makes. Ends with the accuracy on
 450 images that were not trained on.
@@ -8,6 +9,8 @@ Needs NumPy, and the library that meson.build beside this file makes. Ends with 
 
 import argparse
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import data
@@ -18,6 +21,7 @@ from network import Network
 import opyard
 from opyard.dispatch import explain
 from opyard.library import override
+from opyard.profiler import profile
 
 HERE = Path(__file__).resolve().parent
 TRAIN = 1347
@@ -92,6 +96,16 @@ def train(network: Network, images, labels, epochs: range, total: int, seed: int
         progress(epoch + 1, total, float(np.mean(losses)), kernel)
 
 
+def compare(former: profile, train_anew: Callable[[], None], picture: Path) -> None:
+    """Trains once more, with digits::deskew from NumPy, and says what takes longer then."""
+    with override("digits::deskew", "CPU", DeskewInNumPy()), profile() as later:
+        train_anew()
+    difference = later.diff(former)
+    print("\n".join(difference.splitlines()[:14]))
+    difference.flame_graph(picture)
+    print(f"both runs as a flame graph: {picture.resolve()}")
+
+
 def main() -> None:
     """Trains, overrides digits::deskew for the middle third, takes it back, and measures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -101,9 +115,22 @@ def main() -> None:
         "--shuffle-labels", action="store_true", help="train on labels that mean nothing"
     )
     parser.add_argument("--library", type=Path, help="the built libdigits.so")
+    parser.add_argument(
+        "--profile",
+        type=Path,
+        nargs="?",
+        const=Path("profile.html"),
+        metavar="FILE",
+        help="profile the training, and write what was seen as a page (default: profile.html)",
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="with --profile: compare a run with NumPy's kernel"
+    )
     options = parser.parse_args()
     if options.epochs < 3:
         parser.error("--epochs must be at least 3")
+    if options.diff and options.profile is None:
+        parser.error("--diff compares two profiles: give --profile, too")
 
     opyard.load_library(str(options.library or find_library()))
     (images, labels), (held_out, held_out_labels) = data.split(*data.load(), TRAIN, options.seed)
@@ -119,13 +146,15 @@ def main() -> None:
     third = options.epochs // 3
     stages = [range(third), range(third, 2 * third), range(2 * third, options.epochs)]
 
-    first = show_route("before  ", sample, in_numpy)
-    train(network, images, labels, stages[0], options.epochs, options.seed, "C++")
-    with override("digits::deskew", "CPU", in_numpy):
-        second = show_route("override", sample, in_numpy)
-        train(network, images, labels, stages[1], options.epochs, options.seed, "NumPy")
-    third_result = show_route("after   ", sample, in_numpy)
-    train(network, images, labels, stages[2], options.epochs, options.seed, "C++")
+    recorded = profile(profile_memory=True) if options.profile is not None else nullcontext()
+    with recorded:
+        first = show_route("before  ", sample, in_numpy)
+        train(network, images, labels, stages[0], options.epochs, options.seed, "C++")
+        with override("digits::deskew", "CPU", in_numpy):
+            second = show_route("override", sample, in_numpy)
+            train(network, images, labels, stages[1], options.epochs, options.seed, "NumPy")
+        third_result = show_route("after   ", sample, in_numpy)
+        train(network, images, labels, stages[2], options.epochs, options.seed, "C++")
     print(f"C++ and NumPy differ by at most {(first - second).abs().max().item():.1e}")
     assert (first == third_result).all().item()
 
@@ -134,6 +163,17 @@ def main() -> None:
     draw(held_out, held_out_labels, predicted)
     accuracy = float((predicted == held_out_labels).mean())
     print(f"accuracy {accuracy:.4f} on {len(held_out)} held-out images")
+    if options.profile is not None:
+        recorded.export(options.profile, "html")
+        print(f"where the time went, for any browser: {options.profile.resolve()}")
+    if options.diff:
+        anew = Network(data.PIXELS, 128, 10, np.random.default_rng(options.seed))
+        epochs = range(options.epochs)
+        compare(
+            recorded,
+            lambda: train(anew, images, labels, epochs, len(epochs), options.seed, "NumPy"),
+            options.profile.with_suffix(".diff.svg"),
+        )
 
 
 if __name__ == "__main__":

@@ -42,6 +42,16 @@ class Trace:
         /,
     ) -> None: ...
     def call_tree(self) -> list[tuple[int, str, int, int]]: ...
+    def report(
+        self,
+        write: Callable[[bytes], object],
+        metadata: dict[str, str],
+        process_name: str,
+        process_id: int,
+        deflate: Callable[[bytes], bytes],
+        most_bars: int,
+        /,
+    ) -> None: ...
     def calls(self) -> list[tuple[int, int, int, int, int, int]]: ...
     def tracks(self) -> list[tuple[int, str, int, int, bool]]: ...
     def span(

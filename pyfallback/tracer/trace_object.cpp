@@ -15,6 +15,7 @@
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/memory.h"
 #include "opyard/profiler/quality.h"
+#include "opyard/profiler/report.h"
 #include "opyard/profiler/shapes.h"
 #include "opyard/profiler/trace.h"
 #include "tracer/border.h"
@@ -125,6 +126,35 @@ PyObject* name_thread(PyObject* self, PyObject* args) {
   });
 }
 
+// What an export takes besides where it goes.
+profiler::ExportOptions read_options(PyObject* self, PyObject* metadata, PyObject* process_name,
+                                     long long process_id) {
+  profiler::ExportOptions options;
+  options.prefixes = contents_of(self).prefixes;
+  options.process_name = text_of(process_name);
+  options.process_id = process_id;
+  Py_ssize_t at = 0;
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  while (PyDict_Next(metadata, &at, &key, &value) != 0) {
+    options.metadata.emplace_back(text_of(key), text_of(value));
+  }
+  return options;
+}
+
+PyObject* bytes_of(std::string_view text) {
+  return checked_new(PyBytes_FromStringAndSize(text.data(), Py_ssize_t(text.size())));
+}
+
+profiler::Sink sink_to(PyObject* write) {
+  return [write](std::string_view piece) {
+    PyObject* const bytes = bytes_of(piece);
+    PyObject* const done = PyObject_CallOneArg(write, bytes);
+    Py_DECREF(bytes);
+    Py_DECREF(checked_new(done));
+  };
+}
+
 using WriteTrace = void (*)(const profiler::Trace&, const profiler::ExportOptions&,
                             const profiler::Sink&);
 
@@ -139,23 +169,47 @@ PyObject* export_as(WriteTrace write_trace, PyObject* self, PyObject* args) {
                          &process_id) == 0) {
       throw PythonErrorSet();
     }
-    profiler::ExportOptions options;
-    options.prefixes = contents_of(self).prefixes;
-    options.process_name = text_of(process_name);
-    options.process_id = process_id;
-    Py_ssize_t at = 0;
-    PyObject* key = nullptr;
-    PyObject* value = nullptr;
-    while (PyDict_Next(metadata, &at, &key, &value) != 0) {
-      options.metadata.emplace_back(text_of(key), text_of(value));
+    write_trace(trace_of(self), read_options(self, metadata, process_name, process_id),
+                sink_to(write));
+    Py_RETURN_NONE;
+  });
+}
+
+// report(write, metadata, process_name, process_id, deflate, most_bars); deflate(bytes) -> bytes
+PyObject* report(PyObject* self, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* write = nullptr;
+    PyObject* metadata = nullptr;
+    PyObject* process_name = nullptr;
+    PyObject* deflate = nullptr;
+    long long process_id = 0;
+    Py_ssize_t most_bars = 0;
+    if (PyArg_ParseTuple(args, "OO!ULOn", &write, &PyDict_Type, &metadata, &process_name,
+                         &process_id, &deflate, &most_bars) == 0) {
+      throw PythonErrorSet();
     }
-    write_trace(trace_of(self), options, [&](std::string_view piece) {
-      PyObject* const bytes =
-          checked_new(PyBytes_FromStringAndSize(piece.data(), Py_ssize_t(piece.size())));
-      PyObject* const done = PyObject_CallOneArg(write, bytes);
+    if (most_bars < 1) {
+      PyErr_Format(PyExc_ValueError, "a report has at least one bar, not %zd", most_bars);
+      throw PythonErrorSet();
+    }
+    profiler::ReportOptions options;
+    options.most_bars = std::size_t(most_bars);
+    options.deflate = [&](std::string_view contents) {
+      PyObject* const bytes = bytes_of(contents);
+      PyObject* const deflated = PyObject_CallOneArg(deflate, bytes);
       Py_DECREF(bytes);
-      Py_DECREF(checked_new(done));
-    });
+      char* data = nullptr;
+      Py_ssize_t size = 0;
+      if (PyBytes_AsStringAndSize(checked_new(deflated), &data, &size) != 0) {
+        Py_DECREF(deflated);
+        throw PythonErrorSet();
+      }
+      std::string made(data, std::size_t(size));
+      Py_DECREF(deflated);
+      return made;
+    };
+    profiler::write_report(trace_of(self), read_options(self, metadata, process_name, process_id),
+                           options, sink_to(write));
     Py_RETURN_NONE;
   });
 }
@@ -385,6 +439,8 @@ PyMethodDef trace_methods[] = {
     {"perfetto", perfetto, METH_VARARGS, "perfetto(write, metadata, process_name, process_id)"},
     {"speedscope", speedscope, METH_VARARGS,
      "speedscope(write, metadata, process_name, process_id)"},
+    {"report", report, METH_VARARGS,
+     "report(write, metadata, process_name, process_id, deflate, most_bars)"},
     {"stacks", stacks, METH_VARARGS, "stacks(write, metadata, process_name, process_id)"},
     {"calls", calls, METH_NOARGS, "calls() -> [(key, caller, count, outermost, self, total)]"},
     {"tracks", tracks, METH_NOARGS, "tracks() -> [(native_id, name, spans, marks, is_derived)]"},

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from .events import MemoryEvent
 
-FORMATS = ("chrome", "perfetto", "speedscope", "stacks", "pstats")
+FORMATS = ("chrome", "perfetto", "speedscope", "stacks", "pstats", "html")
+MOST_BARS = 1_000_000  # of a report in HTML
 _BY_ENDING = (
     (".speedscope.json", "speedscope"),
     (".json", "chrome"),
@@ -23,6 +24,8 @@ _BY_ENDING = (
     (".txt", "stacks"),
     (".pstats", "pstats"),
     (".prof", "pstats"),
+    (".html", "html"),
+    (".htm", "html"),
 )
 
 
@@ -58,9 +61,20 @@ def export(
             import marshal
 
             marshal.dump(statistics_of(trace), file)
+            return
+        program = " ".join(sys.argv) or "python"
+        if name == "html":
+            trace.report(file.write, metadata, program, os.getpid(), _deflate, MOST_BARS)
         else:
-            write = getattr(trace, name)
-            write(file.write, metadata, " ".join(sys.argv) or "python", os.getpid())
+            getattr(trace, name)(file.write, metadata, program, os.getpid())
+
+
+def _deflate(contents: bytes) -> bytes:
+    """Without a head or a checksum, as browsers' DecompressionStream("deflate-raw") takes it."""
+    import zlib
+
+    packer = zlib.compressobj(6, wbits=-zlib.MAX_WBITS)
+    return packer.compress(contents) + packer.flush()
 
 
 def export_memory(timeline: list[MemoryEvent], path: str | os.PathLike[str]) -> None:

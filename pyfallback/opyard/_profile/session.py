@@ -354,7 +354,8 @@ class profile:
         """Writes the trace; compressed if the path ends in .gz.
 
         `format` is "chrome" (JSON), "perfetto" (protocol buffers), "speedscope" (JSON), "stacks"
-        (collapsed ones, for flame graphs) or "pstats"; without one the path says it.
+        (collapsed ones, for flame graphs), "pstats" or "html" (one page with everything, for any
+        browser); without one the path says it.
         """
         from .exports import export
 

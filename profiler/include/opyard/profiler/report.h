@@ -1,0 +1,41 @@
+// opyard/profiler/report.h: a trace as one HTML file that needs nothing else.
+//
+// The page is made by profiler/report/; behind it lies what it shows, in base64:
+//
+//   "OPR1", u32 the length of the head, the head as JSON, then for each track its columns
+//
+// The head has names, tables, curves of memory and, for each track, the lengths of its columns in
+// bytes. Columns are varints (LEB128), one number for each bar in the order of the starts:
+//
+//   0  start less the start before, ns          3  number of its name; 0 for merged spans
+//   1  duration, ns                             4  for bars that were cut: bars since the last
+//   2  levels that end before it begins            such one, then the SpanFlags
+//                                               5  for merged bars likewise: how many spans it is
+//
+// Beyond `most_bars` spans the shortest are merged with their neighbours of the same parent into
+// one bar, and the page says so; tables are made of all spans.
+//
+// Depends on: profiler/export.h.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "opyard/profiler/export.h"
+
+namespace opyard::profiler {
+
+struct ReportOptions {
+  std::size_t most_bars = 1'000'000;
+  // Raw deflate (RFC 1951) of what the page shows, some three times smaller; null to leave it as it
+  // is. May throw, which ends the export.
+  std::function<std::string(std::string_view)> deflate;
+};
+
+// Throws std::bad_alloc, and whatever the sink and deflate() throw.
+OPYARD_API void write_report(const Trace& trace, const ExportOptions& options,
+                             const ReportOptions& report, const Sink& sink);
+
+}  // namespace opyard::profiler

@@ -1,0 +1,141 @@
+// main.js: puts the page together, and listens to its keys.
+
+class Tip {
+  constructor() {
+    this.box = document.getElementById("tip");
+  }
+  show(event, lines) {
+    this.box.replaceChildren(...lines.map((line) => element("div", line)));
+    this.box.hidden = false;
+    const { width, height } = this.box.getBoundingClientRect();
+    this.box.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - width - 4))}px`;
+    this.box.style.top = `${event.clientY + 16 + height > innerHeight ? event.clientY - height - 8 : event.clientY + 16}px`;
+  }
+  hide() {
+    this.box.hidden = true;
+  }
+}
+
+function setTheme(paint, view) {
+  const root = document.documentElement;
+  const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = isDark ? "light" : "dark";
+  paint.refresh();
+  view.tell("time");
+}
+
+function describe(profile) {
+  const name = profile.process || "program";
+  document.title = `Profile of ${name}`;
+  document.getElementById("title").textContent = name;
+  const count = profile.tracks.reduce((sum, track) => sum + track.count, 0) ;
+  const threads = profile.tracks.filter((track) => !track.isTask).length;
+  document.getElementById("summary").textContent =
+    `${timeText(profile.duration)}, ${numberText(count)} bars, ${threads} ${threads === 1 ? "thread" : "threads"}`;
+  const notices = [];
+  if (profile.merged > 0) {
+    notices.push(`${numberText(profile.merged)} spans of at most ${timeText(profile.longestMerged)} are merged with their neighbours; the tables count each of them.`);
+  }
+  const lost = profile.quality.lost + profile.quality.broken;
+  if (lost > 0) notices.push(`${numberText(lost)} events were lost: see Quality.`);
+  const notice = document.getElementById("notice");
+  notice.textContent = notices.join(" ");
+  notice.hidden = notices.length === 0;
+}
+
+function listenToSearch(view) {
+  const search = document.getElementById("search");
+  const found = document.getElementById("found");
+  search.addEventListener("input", () => view.search(search.value));
+  search.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Enter") view.findNext(event.shiftKey);
+    if (event.key === "Escape") {
+      search.value = "";
+      view.search("");
+      document.getElementById("timeline").focus();
+    }
+  });
+  let timer = 0;
+  view.listen((change) => {
+    if (change !== "search") return;
+    clearTimeout(timer);
+    found.textContent = "";
+    if (view.matches) timer = setTimeout(() => { found.textContent = `${numberText(view.foundCount())} found`; }, 60);
+  });
+}
+
+function listenToKeys(view, buttons) {
+  const actions = {
+    w: () => view.zoom(0.7), s: () => view.zoom(1 / 0.7), a: () => view.move(-0.2), d: () => view.move(0.2),
+    "+": () => view.zoom(0.7), "-": () => view.zoom(1 / 0.7),
+    f: () => view.zoomToSelected(), 0: () => view.showAll(), Escape: () => view.selectNothing(),
+    n: () => view.findNext(), N: () => view.findNext(true), t: buttons.theme, "?": buttons.help,
+    "/": () => document.getElementById("search").focus(),
+    ArrowLeft: () => (view.bar ? view.step("before") : view.move(-0.1)),
+    ArrowRight: () => (view.bar ? view.step("after") : view.move(0.1)),
+    ArrowUp: () => view.step("around"), ArrowDown: () => view.step("inside"),
+  };
+  document.addEventListener("keydown", (event) => {
+    const action = actions[event.key];
+    const isArrow = event.key.startsWith("Arrow");
+    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isArrow && document.activeElement !== document.getElementById("timeline") && document.activeElement !== document.body) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+function listenToDivider() {
+  const divider = document.getElementById("divider");
+  const panel = document.getElementById("panel");
+  divider.addEventListener("pointerdown", (event) => divider.setPointerCapture(event.pointerId));
+  divider.addEventListener("pointermove", (event) => {
+    if (!divider.hasPointerCapture(event.pointerId)) return;
+    panel.style.height = `${Math.min(Math.max(innerHeight - event.clientY, 60), innerHeight - 160)}px`;
+  });
+}
+
+async function start() {
+  const place = document.getElementById("data");
+  const profile = new Profile(await unpack(place.textContent));
+  place.remove();
+  const view = new View(profile);
+  const paint = new Paint(profile);
+  const tip = new Tip();
+  const timeline = new Timeline(view, paint, tip);
+  const panel = new Panel(view, paint, tip);
+  const help = document.getElementById("help");
+  const buttons = {
+    theme: () => {
+      setTheme(paint, view);
+      panel.open(panel.current);
+    },
+    help: () => {
+      const keys = document.getElementById("keys");
+      keys.hidden = !keys.hidden;
+      help.setAttribute("aria-expanded", String(!keys.hidden));
+    },
+  };
+  describe(profile);
+  document.getElementById("all").addEventListener("click", () => view.showAll());
+  document.getElementById("theme").addEventListener("click", buttons.theme);
+  help.addEventListener("click", buttons.help);
+  listenToSearch(view);
+  listenToKeys(view, buttons);
+  listenToDivider();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    paint.refresh();
+    view.tell("time");
+  });
+  document.body.dataset.ready = "true";
+  return { profile, view, timeline, panel };
+}
+
+// For whoever looks into the page: its parts, once they are there.
+window.report = start();
+window.report.catch((error) => {
+  const notice = document.getElementById("notice");
+  notice.textContent = `This report cannot be shown: ${error.message}. A browser of 2023 or later is needed.`;
+  notice.hidden = false;
+});

@@ -1,0 +1,173 @@
+// panel.js: the lower half: what is selected, tables, the flame graph, and how good the data is.
+
+class Panel {
+  constructor(view, paint, tip) {
+    this.view = view;
+    this.flame = new Flame(view, paint, tip);
+    this.content = document.getElementById("content");
+    this.tabs = this.makeTabs();
+    this.current = "Functions";
+    const bar = document.getElementById("tabs");
+    for (const name of this.tabs.keys()) {
+      const button = element("button", name, { role: "tab", "data-tab": name });
+      button.addEventListener("click", () => this.open(name));
+      bar.append(button);
+    }
+    bar.addEventListener("keydown", (event) => {
+      const names = [...this.tabs.keys()];
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step) return;
+      event.stopPropagation();
+      this.open(names[(names.indexOf(this.current) + step + names.length) % names.length]);
+      bar.querySelector('[aria-selected="true"]').focus();
+    });
+    view.listen((change) => this.hear(change));
+    this.open(this.current);
+  }
+
+  makeTabs() {
+    const { profile } = this.view;
+    const hasMemory = profile.memory.length > 0;
+    const rowsOf = (...kinds) => profile.rows.filter((row) => kinds.includes(profile.kinds[row[0]][0]));
+    const table = (rows) => () => this.content.replaceChildren(makeTable(callColumns(hasMemory), rows, (row) => this.find(row[1])));
+    const tabs = new Map([["Selected", () => this.showSelected()], ["Functions", table(profile.rows)], ["Flame graph", () => this.flame.show(this.content)]]);
+    const operators = rowsOf("Operator", "Kernel");
+    if (operators.length > 0) tabs.set("Operators", table(operators));
+    if (profile.keys.length > 0) tabs.set("Dispatch keys", () => this.showKeys());
+    const modules = rowsOf("Module", "Optimizer");
+    if (modules.length > 0) tabs.set("Modules", table(modules));
+    const imports = profile.rows.filter((row) => row[1].endsWith(": <module>"));
+    if (imports.length > 0) tabs.set("Imports", table(imports));
+    if (profile.tracks.some((track) => track.isTask)) tabs.set("Tasks", () => this.showTasks());
+    if (hasMemory) tabs.set("Memory", () => this.showMemory());
+    tabs.set("Quality", () => this.showQuality());
+    return tabs;
+  }
+
+  open(name) {
+    this.current = name;
+    for (const button of document.querySelectorAll("#tabs button")) {
+      const isCurrent = button.dataset.tab === name;
+      button.setAttribute("aria-selected", String(isCurrent));
+      button.tabIndex = isCurrent ? 0 : -1;
+    }
+    this.content.scrollTop = 0;
+    this.tabs.get(name)();
+  }
+
+  hear(change) {
+    if (change === "selected" && (this.view.bar || this.view.range)) {
+      if (this.current === "Flame graph" && this.view.range) this.later();
+      else this.open("Selected");
+    } else if (change === "selected" && this.current === "Selected") this.open("Selected");
+    else if (change === "time" && this.current === "Flame graph" && !this.view.range) this.later();
+  }
+  later() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.current === "Flame graph" && this.open("Flame graph"), 150);
+  }
+
+  find(label) {
+    document.getElementById("search").value = label;
+    this.view.search(label, true);
+    this.view.selectNothing();
+    this.view.findNext();
+  }
+
+  showSelected() {
+    const { bar, range } = this.view;
+    if (bar) this.showBar(bar);
+    else if (range) {
+      const heading = element("h2", `${timeText(range[1] - range[0])} from ${timeText(range[0])} on`);
+      const columns = callColumns(false);
+      this.content.replaceChildren(heading, makeTable(columns, sumOfRange(this.view.profile, range), (row) => this.find(row[1])));
+    } else {
+      this.content.replaceChildren(element("p", "Click on a bar, or drag on the ruler to select a stretch of time.", { class: "faint" }));
+    }
+  }
+
+  showBar({ track, bar }) {
+    const { profile } = this.view;
+    const name = track.number[bar] > 0 ? profile.names[track.number[bar] - 1] : null;
+    const facts = [
+      ["Takes", timeText(track.end[bar] - track.start[bar])],
+      ["Own time", timeText(track.own[bar])],
+      ["Begins at", timeText(track.start[bar])],
+      ["In", track.title],
+    ];
+    if (name) facts.unshift(["Kind", `${profile.kinds[name[1]][0]}: ${profile.kinds[name[1]][2]}`]);
+    else facts.unshift(["Kind", `calls of at most ${timeText(profile.longestMerged)}, which share one bar`]);
+    if (name && name.length > 2) facts.push(["Function", name[4]], ["File", `${name[2]}, line ${name[3]}`]);
+    const cut = track.cut.get(bar) || 0;
+    if (cut & 1) facts.push(["Cut", "it began before the profile"]);
+    if (cut & 2) facts.push(["Cut", "it was open at the end of the profile"]);
+    if (cut & 4) facts.push(["Cut", "its end was not recorded"]);
+    const list = element("dl", "", { class: "facts" });
+    for (const [key, value] of facts) list.append(element("dt", key), element("dd", value));
+    const around = [];
+    for (let outer = track.parent[bar]; outer !== kNone; outer = track.parent[outer]) around.push(outer);
+    this.content.replaceChildren(element("h2", profile.labelOf(track, bar)), list);
+    if (around.length === 0) return;
+    const columns = [
+      { title: "Called from", of: (outer) => profile.labelOf(track, outer) },
+      { title: "Level", of: (outer) => track.depth[outer], text: numberText, sorted: true },
+      { title: "Takes", of: (outer) => track.end[outer] - track.start[outer], text: timeText },
+      { title: "Own time", of: (outer) => track.own[outer], text: timeText },
+    ];
+    this.content.append(makeTable(columns, around, (outer) => this.view.selectBar(track, outer)));
+  }
+
+  showKeys() {
+    this.content.replaceChildren(makeTable([
+      { title: "Dispatch key", of: (row) => row[0] },
+      { title: "Calls", of: (row) => row[1], text: numberText },
+      { title: "Redispatches", of: (row) => row[2], text: numberText },
+      { title: "Own time", of: (row) => row[3], text: timeText, share: true, sorted: true },
+    ], this.view.profile.keys));
+  }
+
+  showTasks() {
+    const tasks = this.view.profile.tracks.filter((track) => track.isTask && track.count > 0);
+    const lasted = (track) => track.end[0] - track.start[0];
+    this.content.replaceChildren(makeTable([
+      { title: "Task", of: (track) => track.title },
+      { title: "From first run to last", of: lasted, text: timeText, share: true, sorted: true },
+      { title: "Ran", of: (track) => track.own[0], text: timeText, share: true },
+      { title: "Awaited", of: (track) => lasted(track) - track.own[0], text: timeText },
+      { title: "Awaits", of: (track) => track.count - 1, text: numberText },
+    ], tasks, (track) => this.view.selectBar(track, 0)));
+  }
+
+  showMemory() {
+    const { profile } = this.view;
+    const peak = ({ times, bytes }) => {
+      let place = 0;
+      bytes.forEach((held, n) => { if (held > bytes[place]) place = n; });
+      return [bytes[place], times[place]];
+    };
+    const devices = makeTable([
+      { title: "Device", of: (memory) => memory.device, sorted: true },
+      { title: "Most held", of: (memory) => peak(memory)[0], text: bytesText },
+      { title: "At", of: (memory) => peak(memory)[1], text: timeText },
+      { title: "Held at the end", of: (memory) => memory.bytes.at(-1), text: bytesText },
+    ], profile.memory, (memory) => this.view.show(peak(memory)[1] - profile.end / 100, peak(memory)[1] + profile.end / 100));
+    const rows = profile.rows.filter((row) => row[7] !== 0 || row[6] !== 0);
+    const columns = callColumns(true).map((column) => ({ ...column, sorted: column.title === "Own memory" }));
+    this.content.replaceChildren(devices, element("p", "What took memory and did not give it back, counted from the start of the profile:", { class: "faint" }),
+      makeTable(columns, rows, (row) => this.find(row[1])));
+  }
+
+  showQuality() {
+    const { profile } = this.view;
+    const list = element("dl", "", { class: "facts" });
+    const add = (key, value) => list.append(element("dt", key), element("dd", typeof value === "number" ? numberText(value) : typeof value === "string" ? value : JSON.stringify(value)));
+    add("process", `${profile.process} (${profile.processId})`);
+    add("began", new Date(profile.begin).toISOString());
+    for (const [key, value] of Object.entries(profile.quality)) add(key, value);
+    add("spans merged for this page", profile.merged);
+    if (profile.rowsLeftOut > 0) add("rows of the table left out", profile.rowsLeftOut);
+    if (profile.marksLeftOut > 0) add("marks left out", profile.marksLeftOut);
+    for (const [key, value] of Object.entries(profile.metadata)) add(key, value);
+    this.content.replaceChildren(list);
+  }
+}
