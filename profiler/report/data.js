@@ -42,7 +42,7 @@ class Track {
   constructor(head, bytes, begin) {
     this.name = head.name;
     this.id = head.id;
-    this.isTask = head.task === 1;
+    this.isDerived = head.derived === 1; // made of what the threads did: of a task, or of futures
     this.marks = head.marks;
     const columns = head.columns.map((length) => {
       const column = new Varints(bytes, begin, length);
@@ -100,7 +100,7 @@ class Track {
   }
 
   get title() {
-    if (this.isTask) return this.name;
+    if (this.isDerived) return this.name;
     return this.name ? `${this.name} (${this.id})` : `thread ${this.id}`;
   }
 

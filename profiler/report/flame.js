@@ -32,7 +32,7 @@ class Flame {
     const [from, to] = range || [this.view.begin, this.view.end];
     this.root = { number: -1, time: 0, children: new Map(), parent: null };
     for (const track of profile.tracks) {
-      if (track.isTask) continue;
+      if (track.isDerived) continue;
       const nodes = [];
       for (let bar = 0; bar < track.count; ++bar) {
         const time = Math.min(track.end[bar], to) - Math.max(track.start[bar], from);

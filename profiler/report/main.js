@@ -29,7 +29,7 @@ function describe(profile) {
   document.title = `Profile of ${name}`;
   document.getElementById("title").textContent = name;
   const count = profile.tracks.reduce((sum, track) => sum + track.count, 0) ;
-  const threads = profile.tracks.filter((track) => !track.isTask).length;
+  const threads = profile.tracks.filter((track) => !track.isDerived).length;
   document.getElementById("summary").textContent =
     `${timeText(profile.duration)}, ${numberText(count)} bars, ${threads} ${threads === 1 ? "thread" : "threads"}`;
   const notices = [];

@@ -38,7 +38,7 @@ class Panel {
     if (modules.length > 0) tabs.set("Modules", table(modules));
     const imports = profile.rows.filter((row) => row[1].endsWith(": <module>"));
     if (imports.length > 0) tabs.set("Imports", table(imports));
-    if (profile.tracks.some((track) => track.isTask)) tabs.set("Tasks", () => this.showTasks());
+    if (this.tasks().length > 0) tabs.set("Tasks", () => this.showTasks());
     if (hasMemory) tabs.set("Memory", () => this.showMemory());
     tabs.set("Quality", () => this.showQuality());
     return tabs;
@@ -126,8 +126,13 @@ class Panel {
     ], this.view.profile.keys));
   }
 
+  tasks() {
+    const { profile } = this.view;
+    const isTask = (track) => track.isDerived && track.count > 0 && profile.kinds[profile.kindOf(track, 0)]?.[0] === "Task";
+    return profile.tracks.filter(isTask);
+  }
   showTasks() {
-    const tasks = this.view.profile.tracks.filter((track) => track.isTask && track.count > 0);
+    const tasks = this.tasks();
     const lasted = (track) => track.end[0] - track.start[0];
     this.content.replaceChildren(makeTable([
       { title: "Task", of: (track) => track.title },

@@ -92,7 +92,7 @@ function callColumns(hasMemory) {
 function sumOfRange(profile, [from, to]) {
   const rows = new Map();
   for (const track of profile.tracks) {
-    if (track.isTask) continue;
+    if (track.isDerived) continue;
     const inside = new Float64Array(track.count);
     for (let bar = 0; bar < track.count; ++bar) {
       const part = Math.min(track.end[bar], to) - Math.max(track.start[bar], from);

@@ -143,7 +143,7 @@ class Head {
       out_ += "{\"name\": ";
       append_quoted(out_, track.name);
       number("id", track.native_id);
-      number("task", int(track.is_task));
+      number("derived", int(track.is_derived));
       number("bars", bars_.tracks[n].bars);
       out_ += ", \"columns\": [";
       for (int column = 0; column < kBarColumns; ++column) {

@@ -155,7 +155,7 @@ def test_a_report_holds_every_span(recorded, page):
     for track in head["tracks"]:
         nested(track["rows"])
     assert {"a worker"} <= {track["name"] for track in head["tracks"]}
-    assert len([track for track in head["tracks"] if track["task"]]) >= 3
+    assert len([track for track in head["tracks"] if track["derived"]]) >= 3
     assert head["memory"][0]["device"] == "cpu" and max(head["memory"][0]["bytes"]) >= 8
 
 
@@ -303,7 +303,7 @@ def test_a_stretch_of_time_is_summed(shown):
     own = shown.run("sumOfRange(profile, view.range).reduce((sum, row) => sum + row[4], 0)")
     outer = 0
     for track in shown.run(
-        "profile.tracks.map(t => [t.isTask, [...t.rows[0]].map(bar => [t.start[bar], t.end[bar]])])"
+        "profile.tracks.map(t => [t.isDerived, [...t.rows[0]].map(bar => [t.start[bar], t.end[bar]])])"
     ):
         if not track[0]:
             outer += sum(max(0, min(end, to) - max(start, from_)) for start, end in track[1])
