@@ -303,7 +303,7 @@ def test_a_stretch_of_time_is_summed(shown):
     own = shown.run("sumOfRange(profile, view.range).reduce((sum, row) => sum + row[4], 0)")
     outer = 0
     for track in shown.run(
-        "profile.tracks.map(t => [t.isDerived, [...t.rows[0]].map(bar => [t.start[bar], t.end[bar]])])"
+        "profile.tracks.map(t => [t.isDerived, [...t.rows[0]].map(n => [t.start[n], t.end[n]])])"
     ):
         if not track[0]:
             outer += sum(max(0, min(end, to) - max(start, from_)) for start, end in track[1])
