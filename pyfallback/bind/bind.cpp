@@ -14,7 +14,9 @@
 #include "bind/registry.h"
 #include "bind/schema.h"
 #include "bind/text.h"
+#include "opyard/base/kept_memory.h"
 #include "opyard/plugin/plugin.h"
+#include "opyard/pool/pool.h"
 #include "runtime/error_type.h"
 #include "runtime/gil.h"
 
@@ -106,6 +108,20 @@ void add_plugins(py::module_& module) {
       "why operators of libraries that were linked in are missing");
 }
 
+void add_resources(py::module_& module) {
+  module.def("num_threads", &thread_count, "how many threads compute at a time");
+  module.def("set_num_threads", &set_thread_count, "sets that, for what begins afterwards");
+  module.def("empty_kept_memory", &empty_kept_memory,
+             "gives kept memory back; says how many bytes");
+  module.def(
+      "kept_memory",
+      [] {
+        const KeptMemory kept = kept_memory();
+        return py::make_tuple(kept.bytes, kept.hits, kept.misses);
+      },
+      "bytes that wait, and how many tensors were given such memory, and how many not");
+}
+
 void make(py::module_& module) {
   module.doc() = "Schemas, the inspection of the registry, and plugins.";
   py::register_local_exception_translator(&translate);
@@ -114,6 +130,7 @@ void make(py::module_& module) {
   add_keys(module);
   add_plugins(module);
   add_c_function(module);
+  add_resources(module);
 }
 
 // See [Interrupted]. Classes and functions refer to each other, so that the collector has to free

@@ -42,10 +42,11 @@ from ._version import __version__
 
 TYPE_CHECKING = False  # as in typing, which importing the package does not need
 if TYPE_CHECKING:
-    from . import dispatch, futures, gpu_trace, jit, library, profiler, schema, testing
+    from . import dispatch, futures, gpu_trace, jit, library, memory, profiler, schema, testing
     from ._core.errors import register_error, set_warn_always
     from ._core.layout import Layout
     from ._core.tags import Tag
+    from ._core.threads import get_num_threads, set_num_threads
     from ._dispatch.autocast import autocast
     from ._dispatch.context import capture_context
     from ._tensor.factories import arange, cat, empty, eye, full, ones, stack, where, zeros
@@ -80,6 +81,7 @@ __all__ = [
     "from_numpy",
     "full",
     "futures",
+    "get_num_threads",
     "gpu_trace",
     "int8",
     "int16",
@@ -89,11 +91,13 @@ __all__ = [
     "library",
     "load_library",
     "loaded_libraries",
+    "memory",
     "ones",
     "ops",
     "profiler",
     "register_error",
     "schema",
+    "set_num_threads",
     "set_warn_always",
     "stack",
     "tensor",
@@ -117,8 +121,10 @@ _LATE = {
     "empty": "_tensor.factories",
     "eye": "_tensor.factories",
     "full": "_tensor.factories",
+    "get_num_threads": "_core.threads",
     "ones": "_tensor.factories",
     "register_error": "_core.errors",
+    "set_num_threads": "_core.threads",
     "set_warn_always": "_core.errors",
     "stack": "_tensor.factories",
     "where": "_tensor.factories",
@@ -132,6 +138,7 @@ _SUBMODULES = frozenset(
         "gpu_trace",
         "jit",
         "library",
+        "memory",
         "profiler",
         "schema",
         "testing",

@@ -704,6 +704,11 @@ SCENARIOS = {
     "profiler.ProfilerActivity": lambda: opyard.profiler.ProfilerActivity.CPU,
     "profiler.show_instances": lambda: opyard.profiler.show_instances,
     "profiler.tensorboard_trace_handler": lambda: opyard.profiler.tensorboard_trace_handler,
+    # resources
+    "memory.stats": lambda: opyard.memory.stats(),
+    "memory.empty_cache": lambda: opyard.memory.empty_cache(),
+    "opyard.get_num_threads": lambda: opyard.get_num_threads(),
+    "opyard.set_num_threads": lambda: opyard.set_num_threads(opyard.get_num_threads()),
     # testing
     "testing.CallLog": t.CallLog,
     "testing.LoggingMode": lambda: in_mode(t.LoggingMode(), lambda: ops.op(X)),
@@ -712,7 +717,7 @@ SCENARIOS = {
 MODULES = {
     "opyard": opyard, "library": lib, "dispatch": d, "schema": s, "futures": f, "testing": t,
     "gpu_trace": opyard.gpu_trace, "jit": opyard.jit, "profiler": opyard.profiler,
-    "autograd": opyard.autograd,
+    "autograd": opyard.autograd, "memory": opyard.memory,
 }  # fmt: skip
 # Neither is a function: constants and submodules.
 PLAIN = {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/block_lists.h"
 #include "base/free_list.h"
 
 namespace opyard {
@@ -43,19 +44,30 @@ void count_block_back(std::size_t bytes) noexcept {
   live_blocks.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// What threads keep for later is wanted now.
+OPYARD_COLD void* allocate_once_more(std::size_t bytes, std::size_t alignment) {
+  void* memory = nullptr;
+  if (detail::empty_block_lists()) {
+    memory = current.load(std::memory_order_acquire)->allocate(bytes, alignment);
+  }
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
 }  // namespace
 
 const Allocator* set_allocator(const Allocator* allocator) noexcept {
   const Allocator* const former =
       current.exchange(allocator == nullptr ? &kDefault : allocator, std::memory_order_acq_rel);
   look_at_memory();
+  if (allocator != nullptr) static_cast<void>(detail::empty_block_lists());
   return former;
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
   if (bytes == 0) bytes = 1;
   void* memory = current.load(std::memory_order_acquire)->allocate(bytes, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr) memory = allocate_once_more(bytes, alignment);
   if (__builtin_expect(counting.load(std::memory_order_relaxed), 0)) count_block(bytes);
   return memory;
 }

@@ -1,13 +1,15 @@
 // tensor/storage.cpp: taking bytes and giving them back exactly once.
 //
 // Memory of our own carries `own_memory` as its deleter. It is never called: it marks bytes
-// that go back through the allocator seam, which wants to know their number.
+// that go back to the lists of the thread, or through the allocator seam, which wants to know their
+// number.
 #include "opyard/tensor/storage.h"
 
 #include <fmt/format.h>
 
 #include <mutex>
 
+#include "base/block_lists.h"
 #include "opyard/detail/base/mutex.h"
 #include "opyard/tensor/device_functions.h"
 #include "opyard/tensor/memory_listener.h"
@@ -16,6 +18,11 @@ namespace opyard {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
+
+void give_back(void* memory, std::size_t bytes, std::uint8_t size_class) noexcept {
+  if (size_class == 0) return opyard::deallocate(memory, bytes, kAlignment);
+  detail::give_back_block(memory, size_class);
+}
 
 void own_memory(void*) {}
 void memory_of_second(void*) {}
@@ -38,14 +45,16 @@ CountedPtr<Storage> Storage::allocate(std::size_t bytes, Device device) {
                      to_string(device)));
   }
   void* memory = nullptr;
+  std::uint8_t size_class = 0;
   try {
-    if (device.is_cpu() && bytes != 0) memory = opyard::allocate(bytes, kAlignment);
+    if (device.is_cpu() && bytes != 0) memory = detail::take_block(bytes, size_class);
     auto storage = CountedPtr<Storage>::steal(new Storage(
         memory, bytes, device, nullptr, memory == nullptr ? nullptr : own_memory, false));
+    storage->size_class_ = size_class;
     if (memory != nullptr) tell_taken(memory, bytes, device);
     return storage;
   } catch (...) {
-    opyard::deallocate(memory, bytes, kAlignment);
+    give_back(memory, bytes, size_class);
     tell_refused(bytes, device);
     throw;
   }
@@ -92,7 +101,7 @@ Storage::~Storage() {
   }
   if (deleter_ == own_memory) {
     tell_given_back(data_, bytes_, device_);
-    opyard::deallocate(data_, bytes_, kAlignment);
+    give_back(data_, bytes_, size_class_);
   } else if (deleter_ != nullptr) {
     deleter_(context_);
   }

@@ -1,0 +1,31 @@
+// opyard/base/kept_memory.h: freed memory of tensors that waits for the next ones.
+//
+// Fresh pages cost more than the arithmetic that fills them, so a thread keeps what it gave back
+// and takes it again for tensors of about that size: up to 64 MiB a thread and 256 MiB a process.
+// A thread's blocks go back to the system when it ends, and all of them if an allocation fails,
+// which is then tried again. Nothing is kept with an allocator of the host's, while allocations are
+// counted (base/alloc.h), and under the address and the thread sanitizer.
+//
+// Any function may be called on any thread.
+//
+// Depends on: base/export.h.
+#pragma once
+
+#include <cstddef>
+
+#include "opyard/base/export.h"
+
+namespace opyard {
+
+// Of all threads, at about the time of the call.
+struct KeptMemory {
+  std::size_t bytes;   // that wait
+  std::size_t hits;    // tensors that were given memory that had waited
+  std::size_t misses;  // tensors for which none of their size was waiting
+};
+OPYARD_API KeptMemory kept_memory() noexcept;
+
+// Gives the blocks of all threads back to the system; says how many bytes that were.
+OPYARD_API std::size_t empty_kept_memory() noexcept;
+
+}  // namespace opyard

@@ -1,0 +1,16 @@
+"""How many threads large operators and loops of kernels share: `OPYARD_NUM_THREADS`, else all."""
+
+from .. import _bind
+
+
+def get_num_threads() -> int:
+    """How many threads compute at a time."""
+    return _bind.num_threads()
+
+
+def set_num_threads(count: int) -> None:
+    """Sets how many threads compute at a time, from 1 to 1024, for what begins afterwards.
+
+    Results do not depend on it, to the bit.
+    """
+    _bind.set_num_threads(count)
