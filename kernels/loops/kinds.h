@@ -13,5 +13,9 @@ extern const LogicalLoops kLogical;
 extern const SelectionLoops kSelection;
 extern const UnaryLoops kUnary;
 extern const TranscendentalLoops kTranscendental;
+extern const SumLoops kSums;
+extern const ExtremeLoops kExtremes;
+extern const SoftmaxLoops kSoftmax;
+extern const ProductLoops kProducts;
 
 }  // namespace opyard::kernels

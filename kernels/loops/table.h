@@ -11,10 +11,12 @@
 // (meson.build), and sums have one order (sums.h). Functions of packets (packet_loops.h) and
 // products of matrices have the same bits within a build, wherever an element lies.
 //
-// Depends on: loop.h.
+// Depends on: loop.h, matrix.h, row_loop.h.
 #pragma once
 
 #include "loops/loop.h"
+#include "loops/matrix.h"
+#include "loops/row_loop.h"
 
 namespace opyard::kernels {
 
@@ -38,6 +40,22 @@ struct TranscendentalLoops {
   Loops exponential, logarithm, hyperbolic_tangent, logistic;
 };
 
+struct SumLoops {
+  RowsOf sum;
+  std::array<PieceLoop, kComputedCount> pieces;
+};
+struct ExtremeLoops {
+  RowsOf largest, smallest;
+};
+struct SoftmaxLoops {
+  RowsOf softmax, log_softmax;
+};
+
+struct ProductLoops {
+  ProductLoop<float> float32;
+  ProductLoop<double> float64;
+};
+
 // Function pointers and nothing else.
 struct LoopTable {
   ArithmeticLoops arithmetic;
@@ -46,6 +64,10 @@ struct LoopTable {
   SelectionLoops selection;
   UnaryLoops unary;
   TranscendentalLoops transcendental;
+  SumLoops sums;
+  ExtremeLoops extremes;
+  SoftmaxLoops softmax;
+  ProductLoops products;
 };
 
 // Of opyard_loops_v1(). `bytes` tells a table of another version of the file.

@@ -70,20 +70,22 @@ TEST(Sum, RefusesWrongDimensions) {
                 "occur once");
 }
 
-// The order written down in kernels/src/reduction/sum.h, for float64.
+// The order written down in kernels/loops/sums.h, for float64.
 double in_the_documented_order(const double* row, std::int64_t length) {
-  if (length > 128) {
-    const std::int64_t left = ((length + 127) / 128 + 1) / 2 * 128;
+  if (length > 512) {
+    const std::int64_t left = ((length + 511) / 512 + 1) / 2 * 512;
     return in_the_documented_order(row, left) + in_the_documented_order(row + left, length - left);
   }
-  double lanes[8] = {};
-  for (std::int64_t i = 0; i < length; ++i) lanes[i % 8] += row[i];
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  double lanes[32] = {};
+  for (std::int64_t i = 0; i < length; ++i) lanes[i % 32] += row[i];
+  for (int width = 16; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
 }
 
 TEST(Sum, IsBitwiseTheDocumentedOrderWhereverElementsLie) {
-  for (const std::int64_t length : {1, 7, 8, 127, 128, 129, 256, 1000, 4099}) {
+  for (const std::int64_t length : {1, 7, 31, 32, 33, 511, 512, 513, 1000, 4099, 70'001}) {
     std::vector<double> values(static_cast<std::size_t>(length));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(double(i)) * 1e10 + 0.1;
     const double expected = in_the_documented_order(values.data(), length);

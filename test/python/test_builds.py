@@ -208,3 +208,77 @@ def test_builds_are_files_beside_the_plugin():
         for build in BUILDS
     ]
     assert len(set(digests)) == len(BUILDS)
+
+
+THREADS = """
+    import hashlib, os, sys
+    import numpy as np
+    import opyard
+
+    opyard.set_num_threads(int(sys.argv[1]))
+    assert opyard.get_num_threads() == int(sys.argv[1])
+    aten, rng = opyard.ops.aten, np.random.default_rng(5)
+    wide = rng.standard_normal((700, 411)).astype(np.float32)
+    for x in (wide, wide.T, wide[::2, ::3], wide.astype(np.float64), rng.random(300_001)):
+        x = opyard.from_numpy(x)
+        last = [x.dim() - 1]
+        for result in (aten.tanh(x), aten.add(x, x, alpha=3), aten.exp(x), aten.lt(x, 0.5),
+                       aten.sum(x), aten.sum(x, last), aten.sum(x, [0]), aten.mean(x), aten.amax(x),
+                       aten.amin(x, [0]), aten.softmax(x, -1), aten.log_softmax(x, 0),
+                       aten.clone(x), aten.argmax(x, 0)):
+            print(hashlib.sha1(np.ascontiguousarray(result.numpy()).tobytes()).hexdigest())
+    for n, k, m in ((300, 200, 310), (900, 70, 5), (5, 300, 900)):
+        a, b = (opyard.from_numpy(rng.standard_normal(size)) for size in ((n, k), (k, m)))
+        print(hashlib.sha1(aten.mm(a, b).numpy().tobytes()).hexdigest())
+"""
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    alone = run(THREADS, 1, limit=60)
+    assert (alone.code, alone.stderr, len(alone.stdout.splitlines())) == (0, "", 73)
+    for count in (2, 3, 8):
+        assert run(THREADS, count, limit=60).stdout == alone.stdout
+
+
+@pytest.mark.parametrize("count", [0, -1, 1025])
+def test_a_number_of_threads_that_makes_no_sense_is_refused(count):
+    before = opyard.get_num_threads()
+    with pytest.raises(ValueError, match="1 to 1024"):
+        opyard.set_num_threads(count)
+    assert opyard.get_num_threads() == before
+
+
+PRODUCTS = """
+    import os, sys
+    os.environ["OPYARD_CPU"] = sys.argv[1]
+    import numpy as np
+    import opyard
+
+    aten, rng = opyard.ops.aten, np.random.default_rng(11)
+    sizes = ((4, 1, 4), (5, 7, 9), (12, 256, 32), (13, 257, 33), (24, 600, 64), (4, 0, 4),
+             (200, 300, 100))
+    for dtype in (np.float32, np.float64):
+        for n, k, m in sizes:
+            a = rng.standard_normal((n, k)).astype(dtype)
+            b = rng.standard_normal((k, m)).astype(dtype)
+            wanted = a.astype(np.longdouble) @ b.astype(np.longdouble)
+            bound = np.abs(a).astype(np.longdouble) @ np.abs(b) * np.finfo(dtype).eps * (k + 2)
+            first = None
+            for left in (a, np.asfortranarray(a), np.repeat(a, 2, axis=1)[:, ::2]):
+                for right in (b, np.asfortranarray(b), np.repeat(b, 3, axis=0)[::3]):
+                    result = aten.mm(opyard.from_numpy(left), opyard.from_numpy(right)).numpy()
+                    assert (np.abs(result - wanted) <= bound).all(), (dtype, n, k, m)
+                    first = result if first is None else first
+                    assert first.tobytes() == result.tobytes(), "whatever the layout is"
+            # An element's bits do not depend on its place in the result.
+            if n > 8 and m > 8:
+                part = aten.mm(opyard.from_numpy(a[3:-1]), opyard.from_numpy(b[:, 2:-2])).numpy()
+                assert part.tobytes() == np.ascontiguousarray(first[3:-1, 2:-2]).tobytes()
+    print("ok")
+"""
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_products_of_matrices(build):
+    ended = run(PRODUCTS, build, limit=60)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "ok\n", "")

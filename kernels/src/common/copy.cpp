@@ -131,7 +131,7 @@ void copy_elements(const char* op, const Tensor& written, const Tensor& source) 
   Walk walk(written.sizes());
   walk.add(written);
   walk.add(source);
-  walk.run(loop);
+  walk.run_by_many(loop);
 }
 
 Tensor row_major_copy(const char* op, const Tensor& source) {
@@ -156,13 +156,13 @@ void fill_elements(const Tensor& written, const Number& number) {
   walk.add(written);
   switch (item_size(written.dtype())) {
     case 1:
-      return walk.run(&fill_loop<std::uint8_t>, &number);
+      return walk.run_by_many(&fill_loop<std::uint8_t>, &number);
     case 2:
-      return walk.run(&fill_loop<std::uint16_t>, &number);
+      return walk.run_by_many(&fill_loop<std::uint16_t>, &number);
     case 4:
-      return walk.run(&fill_loop<std::uint32_t>, &number);
+      return walk.run_by_many(&fill_loop<std::uint32_t>, &number);
     default:
-      return walk.run(&fill_loop<std::uint64_t>, &number);
+      return walk.run_by_many(&fill_loop<std::uint64_t>, &number);
   }
 }
 

@@ -20,6 +20,11 @@ namespace opyard::kernels {
 constexpr std::int64_t kReleasingElements = 32768;
 constexpr std::int64_t kReleasingProducts = 65536;
 
+// From twice as many on, several threads share the work: a thread is woken in about 5 us, in which
+// so many elements are added.
+constexpr std::int64_t kElementsOfAThread = 32768;
+constexpr std::int64_t kProductsOfAThread = 1 << 20;
+
 // Runs the body, which touches memory alone; with the GIL released if it is for so many elements.
 template <typename Body>
 void without_gil_for(std::int64_t elements, Body&& body) {

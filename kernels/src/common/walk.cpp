@@ -1,6 +1,8 @@
 // kernels/common/walk.cpp: sorting and joining dimensions, and stepping through the rest.
 #include "common/walk.h"
 
+#include <opyard/parallel.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -78,39 +80,66 @@ void Walk::join() {
   sizes_.resize(last + 1);
 }
 
-void Walk::run(Loop loop, const void* context) {
-  for (const std::int64_t size : sizes_) {
-    if (size == 0) return;
-  }
-  if (sizes_.size() > 1) {
+std::int64_t Walk::prepare() {
+  std::int64_t all = 1;
+  for (const std::int64_t size : sizes_) all *= size;
+  if (all > 0 && sizes_.size() > 1) {
     drop_ones();
     sort();
     join();
   }
-  std::int64_t all = 1;
-  for (const std::int64_t size : sizes_) all *= size;
-  without_gil_for(all, [&] { step_through(loop, context); });
+  return all;
 }
 
-void Walk::step_through(Loop loop, const void* context) {
-  std::array<std::int64_t, kMostOperands> steps{};
-  for (int k = 0; k < count_; ++k) steps[k] = steps_[k][0];
-  if (sizes_.size() == 1) {
-    loop(data_.data(), steps.data(), sizes_[0], context);
+void Walk::run(Loop loop, const void* context) {
+  const std::int64_t all = prepare();
+  if (all > 0) without_gil_for(all, [&] { step_through(loop, context, 0, all); });
+}
+
+void Walk::run_by_many(Loop loop, const void* context) {
+  const std::int64_t all = prepare();
+  if (all < 2 * kElementsOfAThread) {
+    if (all > 0) without_gil_for(all, [&] { step_through(loop, context, 0, all); });
     return;
   }
+  without_gil([&] {
+    parallel_for(0, all, kElementsOfAThread, [&](std::int64_t begin, std::int64_t end) {
+      step_through(loop, context, begin, end);
+    });
+  });
+}
+
+// The elements from begin to end, counted with the innermost dimension first.
+void Walk::step_through(Loop loop, const void* context, std::int64_t begin,
+                        std::int64_t end) const {
+  std::array<std::int64_t, kMostOperands> steps{};
+  std::array<std::byte*, kMostOperands> data = data_;
+  for (int k = 0; k < count_; ++k) steps[k] = steps_[k][0];
+  if (sizes_.size() == 1) {
+    for (int k = 0; k < count_; ++k) data[k] += begin * steps[k];
+    return loop(data.data(), steps.data(), end - begin, context);
+  }
   DimVector at(sizes_.size(), 0);
+  std::int64_t rest = begin;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    at[i] = rest % sizes_[i];
+    rest /= sizes_[i];
+    for (int k = 0; k < count_; ++k) data[k] += at[i] * steps_[k][i];
+  }
   while (true) {
-    loop(data_.data(), steps.data(), sizes_[0], context);
-    std::size_t i = 1;
-    for (; i < sizes_.size(); ++i) {
+    const std::int64_t here = std::min(sizes_[0] - at[0], end - begin);
+    loop(data.data(), steps.data(), here, context);
+    begin += here;
+    if (begin >= end) return;
+    for (int k = 0; k < count_; ++k) data[k] -= at[0] * steps[k];
+    at[0] = 0;
+    for (std::size_t i = 1; i < sizes_.size(); ++i) {
       ++at[i];
-      for (int k = 0; k < count_; ++k) data_[k] += steps_[k][i];
+      for (int k = 0; k < count_; ++k) data[k] += steps_[k][i];
       if (at[i] < sizes_[i]) break;
-      for (int k = 0; k < count_; ++k) data_[k] -= steps_[k][i] * sizes_[i];
+      for (int k = 0; k < count_; ++k) data[k] -= steps_[k][i] * sizes_[i];
       at[i] = 0;
     }
-    if (i == sizes_.size()) return;
   }
 }
 

@@ -36,9 +36,14 @@ class Walk {
   // Once, after all operands were added. Other threads may run Python code meanwhile if there are
   // many elements.
   void run(Loop loop, const void* context = nullptr);
+  // The same, by several threads if there are many: for loops whose elements have nothing to do
+  // with each other, and whose bits do not depend on where a line begins.
+  void run_by_many(Loop loop, const void* context = nullptr);
 
  private:
-  void step_through(Loop loop, const void* context);
+  // Gives the number of elements.
+  std::int64_t prepare();
+  void step_through(Loop loop, const void* context, std::int64_t begin, std::int64_t end) const;
   void drop_ones();
   void sort();
   void join();

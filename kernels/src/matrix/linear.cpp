@@ -2,7 +2,9 @@
 //
 // Both sides have one dtype, as nothing is promoted here; products of integers wrap.
 #include <opyard/library.h>
+#include <opyard/parallel.h>
 
+#include "common/builds.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
 #include "common/releasing.h"
@@ -52,6 +54,43 @@ Matrix<T> matrix_of(const Tensor& tensor, bool as_column = false) {
   return {data, 1, sizes[0], sizes[0], strides[0]};
 }
 
+// The build's product, for matrices that fill its blocks; vectors go to Eigen's.
+template <typename T>
+void add_product_by_many(T* out, const Matrix<T>& a, const Matrix<T>& b, T factor) {
+  constexpr std::int64_t kLeastSide = 4;
+  if constexpr (std::is_integral_v<T>) {
+    return add_product(out, a, b, factor);
+  } else {
+    if (a.rows < kLeastSide || b.columns < kLeastSide) return add_product(out, a, b, factor);
+    const ProductLoop<T> multiply = [] {
+      if constexpr (std::is_same_v<T, float>) {
+        return loops().products.float32;
+      } else {
+        return loops().products.float64;
+      }
+    }();
+    // By rows or by columns of the result, whichever are more, since each part copies the other
+    // factor anew. Where it is cut does not change an element.
+    const bool by_rows = a.rows >= b.columns;
+    const double one = double(a.columns) * double(by_rows ? b.columns : a.rows);
+    const auto grain = std::int64_t(double(kProductsOfAThread) / std::max(one, 1.0)) + 1;
+    const std::int64_t all = by_rows ? a.rows : b.columns;
+    parallel_for(0, all, std::max<std::int64_t>(grain, 96),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   Matrix<T> left = a, right = b;
+                   if (by_rows) {
+                     left.data += begin * a.row_stride;
+                     left.rows = end - begin;
+                     multiply(out + begin * b.columns, b.columns, left, right, factor);
+                   } else {
+                     right.data += begin * b.column_stride;
+                     right.columns = end - begin;
+                     multiply(out + begin, b.columns, left, right, factor);
+                   }
+                 });
+  }
+}
+
 // out += factor * a * b. `out` is row-major and apart from both.
 void accumulate(const Factors& f, const Tensor& out, const Number& factor) {
   visit_computed(f.a.dtype(), [&](auto sample) {
@@ -59,7 +98,7 @@ void accumulate(const Factors& f, const Tensor& out, const Number& factor) {
     if constexpr (!std::is_same_v<T, bool>) {
       const Matrix<T> a = matrix_of<T>(f.a), b = matrix_of<T>(f.b, true);
       const auto add = [&] {
-        add_product(static_cast<T*>(out.impl()->data()), a, b, factor.as<T>());
+        add_product_by_many(static_cast<T*>(out.impl()->data()), a, b, factor.as<T>());
       };
       std::int64_t work = 0;
       const bool is_small = !__builtin_mul_overflow(a.rows * a.columns, b.columns, &work) &&
@@ -171,6 +210,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  name_build(m);
   m.impl("mm", &mm);
   m.impl("mm.out", &mm_out);
   m.impl("addmm", &addmm);

@@ -4,23 +4,14 @@
 // transposed view is a matrix like any other and is not copied; one whose elements lie next to
 // each other in neither direction is.
 //
-// Depends on: opyard/tensor.h.
+// Depends on: loops/matrix.h.
 #pragma once
 
 #include <cstdint>
 
-#include "opyard/tensor.h"
+#include "loops/matrix.h"
 
 namespace opyard::kernels {
-
-template <typename T>
-struct Matrix {
-  const T* data;
-  std::int64_t rows;
-  std::int64_t columns;
-  std::int64_t row_stride;
-  std::int64_t column_stride;
-};
 
 // out += factor * a * b, where out is row-major with a.rows x b.columns elements and apart from
 // both. a.columns == b.rows. Integers wrap.

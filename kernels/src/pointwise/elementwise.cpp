@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/copy.h"
+#include "common/releasing.h"
 #include "common/write.h"
 
 namespace opyard::kernels {
@@ -87,9 +88,12 @@ Loop Elementwise::choose(const Loops& loops, DType dtype) const {
 DimVector Elementwise::sizes() const {
   DimVector sizes;
   const Input* before = nullptr;
+  bool any = false;
   for (std::size_t i = 0; i < count_; ++i) {
     const Input& input = inputs_[i];
     if (input.tensor == nullptr) continue;
+    if (!any) sizes = DimVector(input.tensor->sizes());
+    any = true;
     if (std::ranges::equal(sizes, input.tensor->sizes())) continue;
     std::optional<DimVector> joined = find_broadcast(sizes, input.tensor->sizes());
     if (!joined) {
@@ -107,8 +111,40 @@ DimVector Elementwise::sizes() const {
   return sizes;
 }
 
+// One line over all elements, where every tensor is as the result is, and nothing has to be
+// converted or copied. Gives false where that is not so.
+bool Elementwise::compute_plainly(const Tensor& result, const Computation& computation,
+                                  bool shares_memory) const {
+  const std::int64_t count = result.numel();
+  if (count >= kReleasingElements || !result.is_contiguous()) return false;
+  std::array<std::byte*, Walk::kMostOperands> data{bytes_of(result)};
+  std::array<std::int64_t, Walk::kMostOperands> steps{std::int64_t(item_size(result.dtype()))};
+  std::array<Number, kMostInputs> numbers;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Input& input = inputs_[i];
+    if (input.role == Role::Number) {
+      numbers[i] = number_in(op_, input.name, *input.number, computation.computed);
+      data[i + 1] = numbers[i].bytes;
+      steps[i + 1] = 0;
+      continue;
+    }
+    const Tensor& tensor = *input.tensor;
+    if ((input.role == Role::Tensor && tensor.dtype() != computation.computed) ||
+        !tensor.is_contiguous() || !std::ranges::equal(tensor.sizes(), result.sizes()) ||
+        (shares_memory && bytes_of(tensor) != data[0] && overlap(tensor, result))) {
+      return false;
+    }
+    data[i + 1] = bytes_of(tensor);
+    steps[i + 1] = std::int64_t(item_size(tensor.dtype()));
+    if (shares_memory && data[i + 1] == data[0] && steps[i + 1] != steps[0]) return false;
+  }
+  if (count > 0) computation.loop(data.data(), steps.data(), count, &computation.context);
+  return true;
+}
+
 void Elementwise::compute(const Tensor& result, const Computation& computation,
                           bool shares_memory) const {
+  if (compute_plainly(result, computation, shares_memory)) return;
   std::array<Tensor, kMostInputs> held;  // inputs that had to be copied
   std::array<Number, kMostInputs> numbers;
   Walk walk(result.sizes());
@@ -130,7 +166,7 @@ void Elementwise::compute(const Tensor& result, const Computation& computation,
     }
     walk.add(*tensor);
   }
-  walk.run(computation.loop, &computation.context);
+  walk.run_by_many(computation.loop, &computation.context);
 }
 
 Tensor Elementwise::run(const Computation& computation) const {

@@ -73,6 +73,8 @@ class Elementwise {
   Input& next(const char* name, Role role);
   void compute(const opyard::Tensor& result, const Computation& computation,
                bool shares_memory) const;
+  bool compute_plainly(const opyard::Tensor& result, const Computation& computation,
+                       bool shares_memory) const;
   std::string describe_inputs() const;
 
   const char* op_;

@@ -5,41 +5,12 @@
 // There is no extreme of nothing: reducing a dimension of size 0 raises BadValue.
 #include <opyard/library.h>
 
+#include "common/builds.h"
 #include "common/dtypes.h"
-#include "pointwise/loops.h"
 #include "reduction/rows.h"
 
 namespace opyard::kernels {
 namespace {
-
-// Either may be null.
-struct Target {
-  void* values;
-  std::int64_t* places;
-};
-
-template <typename T, bool largest>
-void find_extreme(const std::byte* raw, std::int64_t length, std::int64_t position, void* context) {
-  const auto* const row = reinterpret_cast<const T*>(raw);
-  std::int64_t best = 0;
-  T value = row[0];
-  for (std::int64_t i = 1; i < length && !is_nan(value); ++i) {
-    const bool further = largest ? row[i] > value : row[i] < value;
-    if (further || is_nan(row[i])) {
-      best = i;
-      value = row[i];
-    }
-  }
-  const auto* const target = static_cast<const Target*>(context);
-  if (target->values != nullptr) static_cast<T*>(target->values)[position] = value;
-  if (target->places != nullptr) target->places[position] = best;
-}
-
-template <bool largest>
-RowLoop loop_for(DType dtype) {
-  return visit_computed(
-      dtype, [](auto sample) -> RowLoop { return &find_extreme<decltype(sample), largest>; });
-}
 
 struct Wanted {
   bool values;
@@ -52,7 +23,7 @@ std::tuple<Tensor, Tensor> extreme(const char* op, bool largest, const Tensor& s
   const Reduction reduction(op, self, reduced, keepdim);
   require_elements(op, largest ? "largest" : "smallest", self, reduction);
   Tensor values, places;
-  Target target{nullptr, nullptr};
+  ExtremeContext target{nullptr, nullptr};
   if (wanted.values) {
     values = Tensor::empty(reduction.result_sizes(), self.dtype());
     target.values = values.impl()->data();
@@ -61,8 +32,10 @@ std::tuple<Tensor, Tensor> extreme(const char* op, bool largest, const Tensor& s
     places = Tensor::empty(reduction.result_sizes(), DType::Int64);
     target.places = static_cast<std::int64_t*>(places.impl()->data());
   }
-  reduction.each_row(largest ? loop_for<true>(self.dtype()) : loop_for<false>(self.dtype()),
-                     &target);
+  const RowsOf& all = largest ? loops().extremes.largest : loops().extremes.smallest;
+  Rows rows = all.of[std::size_t(computed_index(self.dtype()))];
+  if (wanted.places) rows.columns = nullptr;
+  reduction.each_row(rows, &target);
   return {std::move(values), std::move(places)};
 }
 
@@ -127,6 +100,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  name_build(m);
   m.impl("amax", &amax);
   m.impl("amin", &amin);
   m.impl("max", &max);

@@ -8,16 +8,13 @@
 // reduced dimensions, next to each other in memory. So what a reduction computes does not depend
 // on how its input is laid out.
 //
-// Depends on: common/check.h.
+// Depends on: common/check.h, loops/row_loop.h.
 #pragma once
 
 #include "common/check.h"
+#include "loops/row_loop.h"
 
 namespace opyard::kernels {
-
-// `position` counts the rows in row-major order of the result.
-using RowLoop = void (*)(const std::byte* row, std::int64_t length, std::int64_t position,
-                         void* context);
 
 class Reduction {
  public:
@@ -29,11 +26,16 @@ class Reduction {
   std::int64_t length() const noexcept { return length_; }
 
   // Other threads may run Python code meanwhile if there are many elements.
-  void each_row(RowLoop loop, void* context) const;
+  void each_row(RowLoop loop, void* context) const { run({loop, nullptr}, context, false); }
+  // The same, where rows may also be taken side by side, and by several threads at once.
+  void each_row(const Rows& loops, void* context) const { run(loops, context, true); }
 
  private:
-  void each_row_of(const std::byte* data, std::int64_t step, const DimVector& steps, RowLoop loop,
-                   void* context) const;
+  void run(const Rows& loops, void* context, bool by_many) const;
+  void each_row_of(const std::byte* data, std::int64_t step, const DimVector& steps,
+                   const Rows& loops, void* context, bool by_many) const;
+  void take_rows(const std::byte* data, std::int64_t step, const DimVector& steps,
+                 const Rows& loops, void* context, std::int64_t begin, std::int64_t end) const;
 
   const char* op_;
   const Tensor& input_;

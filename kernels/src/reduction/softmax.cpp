@@ -1,36 +1,16 @@
 // kernels/reduction/softmax.cpp: softmax and log_softmax along one dimension.
 //
-// The largest element of a row is taken off first, so that exp() cannot overflow; the sum is
-// taken as in sum.h. A row of -inf alone has no answer and gives nan. Integers and bool are
-// computed in what `dtype` says, which must be a float.
+// Integers and bool are computed in what `dtype` says, which must be a float. The loops are in
+// loops/softmax.cpp.
 #include <opyard/library.h>
 
-#include <cmath>
-
+#include "common/builds.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
 #include "reduction/rows.h"
-#include "reduction/sum.h"
 
 namespace opyard::kernels {
 namespace {
-
-template <typename T, bool logarithm>
-void normalise(const std::byte* raw, std::int64_t length, std::int64_t position, void* context) {
-  const auto* const row = reinterpret_cast<const T*>(raw);
-  T* const out = static_cast<T*>(context) + position * length;
-  T largest = row[0];
-  for (std::int64_t i = 1; i < length; ++i) largest = row[i] > largest ? row[i] : largest;
-  for (std::int64_t i = 0; i < length; ++i) out[i] = std::exp(row[i] - largest);
-  const double total = sum_row(out, length);
-  if constexpr (logarithm) {
-    const T shift = T(std::log(total));
-    for (std::int64_t i = 0; i < length; ++i) out[i] = row[i] - largest - shift;
-  } else {
-    const T factor = T(1 / total);
-    for (std::int64_t i = 0; i < length; ++i) out[i] *= factor;
-  }
-}
 
 template <bool logarithm>
 Tensor along(const char* op, const Tensor& self, std::int64_t dim, bool half_to_float) {
@@ -50,9 +30,8 @@ Tensor along(const char* op, const Tensor& self, std::int64_t dim, bool half_to_
   DimVector sizes(rows.result_sizes());
   sizes.push_back(rows.length());
   Tensor result = Tensor::empty(sizes, self.dtype());
-  rows.each_row(
-      self.dtype() == DType::Float32 ? &normalise<float, logarithm> : &normalise<double, logarithm>,
-      result.impl()->data());
+  const RowsOf& all = logarithm ? loops().softmax.log_softmax : loops().softmax.softmax;
+  rows.each_row(all.of[std::size_t(computed_index(self.dtype()))], result.impl()->data());
   // Back to where the dimension was.
   DimVector strides(result.strides());
   if (self.dim() > 0) {
@@ -101,6 +80,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  name_build(m);
   m.impl("_softmax", &softmax_along);
   m.impl("_log_softmax", &log_softmax_along);
 }

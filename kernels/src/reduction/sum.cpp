@@ -1,33 +1,87 @@
 // kernels/reduction/sum.cpp: sum and mean, over everything or some dimensions.
 //
 // The result of sum has self's dtype, int64 for bool; mean needs a float. `dtype` converts self
-// first. The sum of nothing is 0, its mean nan. See sum.h [Order of summation].
-#include "reduction/sum.h"
-
+// first. The sum of nothing is 0, its mean nan. See loops/sums.h [Order of summation].
 #include <opyard/library.h>
+#include <opyard/parallel.h>
 
+#include "common/builds.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
+#include "common/releasing.h"
+#include "loops/sums.h"
 #include "reduction/rows.h"
 
 namespace opyard::kernels {
 namespace {
 
-struct Target {
-  void* out;
-  double divisor;  // of a mean; 0 for a sum
+// A single long row, by several threads: the pieces are cut where sum_row() cuts.
+class LongSum {
+ public:
+  LongSum(PieceLoop loop, const std::byte* row, std::int64_t item)
+      : loop_(loop), row_(row), item_(item) {}
+
+  template <typename S>
+  S total(std::int64_t length) {
+    cut(0, length);
+    SmallVector<S, 64> totals(pieces_.size(), S());
+    parallel_for(0, std::int64_t(pieces_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Piece& piece = pieces_[std::size_t(i)];
+        loop_(row_ + piece.begin * item_, piece.length, &totals[std::size_t(i)]);
+      }
+    });
+    const S* next = totals.begin();
+    return join(length, next);
+  }
+
+ private:
+  struct Piece {
+    std::int64_t begin, length;
+  };
+  static bool is_piece(std::int64_t length) { return length <= kElementsOfAThread; }
+
+  void cut(std::int64_t begin, std::int64_t length) {
+    if (is_piece(length)) return pieces_.push_back({begin, length});
+    const std::int64_t left = cut_sum(length);
+    cut(begin, left);
+    cut(begin + left, length - left);
+  }
+  template <typename S>
+  static S join(std::int64_t length, const S*& next) {
+    if (is_piece(length)) return *next++;
+    const std::int64_t left = cut_sum(length);
+    const S first = join(left, next);
+    return first + join(length - left, next);
+  }
+
+  PieceLoop loop_;
+  const std::byte* row_;
+  std::int64_t item_;
+  SmallVector<Piece, 64> pieces_;
 };
 
-template <typename T>
-void write_sum(const std::byte* row, std::int64_t length, std::int64_t position, void* context) {
-  const auto* const target = static_cast<const Target*>(context);
-  const auto total = sum_row(reinterpret_cast<const T*>(row), length);
-  T* const out = static_cast<T*>(target->out) + position;
-  if constexpr (std::is_floating_point_v<T>) {
-    *out = T(target->divisor == 0 ? total : total / target->divisor);
-  } else {
-    *out = T(total);
+// Writes the sum of a row that many threads take part in; false if it is not such a row.
+bool sum_long_row(const Tensor& input, const Reduction& reduction, const SumContext& context) {
+  if (reduction.length() != input.numel() || input.numel() < 2 * kElementsOfAThread ||
+      !input.is_contiguous()) {
+    return false;
   }
+  const auto item = std::int64_t(item_size(input.dtype()));
+  LongSum sum(loops().sums.pieces[std::size_t(computed_index(input.dtype()))], bytes_of(input),
+              item);
+  without_gil([&] {
+    visit_computed(input.dtype(), [&](auto sample) {
+      using T = decltype(sample);
+      const auto total = sum.total<SumOf<T>>(reduction.length());
+      if constexpr (std::is_floating_point_v<T>) {
+        *static_cast<T*>(context.out) = T(context.divisor == 0 ? total : total / context.divisor);
+      } else {
+        *static_cast<T*>(context.out) = T(total);
+      }
+    });
+  });
+  return true;
 }
 
 Tensor sum_as(const char* op, const Tensor& self, std::optional<IntSpan> dims, bool keepdim,
@@ -40,7 +94,7 @@ Tensor sum_as(const char* op, const Tensor& self, std::optional<IntSpan> dims, b
   const Tensor input = converted(op, self, dtype);
   const Reduction reduction(op, input, reduced, keepdim);
   Tensor result = Tensor::empty(reduction.result_sizes(), dtype);
-  Target target{result.impl()->data(), 0};
+  SumContext target{result.impl()->data(), 0};
   if (is_mean) {
     target.divisor = double(reduction.length());
     if (reduction.length() == 0) {
@@ -49,10 +103,9 @@ Tensor sum_as(const char* op, const Tensor& self, std::optional<IntSpan> dims, b
       return result;
     }
   }
-  const RowLoop loop = dtype == DType::Int64     ? &write_sum<std::int64_t>
-                       : dtype == DType::Float32 ? &write_sum<float>
-                                                 : &write_sum<double>;
-  reduction.each_row(loop, &target);
+  if (!sum_long_row(input, reduction, target)) {
+    reduction.each_row(loops().sums.sum.of[std::size_t(computed_index(dtype))], &target);
+  }
   return result;
 }
 
@@ -103,6 +156,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  name_build(m);
   m.impl("sum", &sum);
   m.impl("sum.dim_IntList", &sum_dim);
   m.impl("mean", &mean);

@@ -1,0 +1,89 @@
+// loops/sums.cpp: sums and means of rows; see sums.h [Order of summation].
+#include "loops/sums.h"
+
+#include <algorithm>
+
+#include "loops/kinds.h"
+
+namespace opyard::kernels {
+namespace {
+
+template <typename T>
+void write(const SumContext& context, std::int64_t position, SumOf<T> total) {
+  T* const out = static_cast<T*>(context.out) + position;
+  if constexpr (std::is_floating_point_v<T>) {
+    *out = T(context.divisor == 0 ? total : total / context.divisor);
+  } else {
+    *out = T(total);
+  }
+}
+
+template <typename T>
+void sum_of_row(const std::byte* row, std::int64_t length, std::int64_t position, void* context) {
+  write<T>(*static_cast<const SumContext*>(context), position,
+           sum_row(reinterpret_cast<const T*>(row), length));
+}
+
+template <typename T>
+void sum_of_piece(const std::byte* row, std::int64_t length, void* total) {
+  const SumOf<T> sum = sum_row(reinterpret_cast<const T*>(row), length);
+  std::memcpy(total, &sum, sizeof(sum));
+}
+
+// The running sums of a block of up to sixteen rows that lie side by side.
+template <typename T, int width>
+void sum_blocks(const std::byte* first, std::int64_t length, std::int64_t step, SumOf<T>* totals) {
+  using S = SumOf<T>;
+  S lanes[kSumLanes][width] = {};
+  for (std::int64_t i = 0; i < length; ++i, first += step) {
+    const auto* const row = reinterpret_cast<const T*>(first);
+    S* const lane = lanes[i % kSumLanes];
+    for (int k = 0; k < width; ++k) lane[k] += S(row[k]);
+  }
+  for (int half = kSumLanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) {
+      for (int k = 0; k < width; ++k) lanes[lane][k] += lanes[lane + half][k];
+    }
+  }
+  for (int k = 0; k < width; ++k) totals[k] = lanes[0][k];
+}
+
+template <typename T, int width>
+void sum_side_by_side(const std::byte* first, std::int64_t length, std::int64_t step,
+                      SumOf<T>* totals) {
+  if (length <= kSumBlock) return sum_blocks<T, width>(first, length, step, totals);
+  const std::int64_t left = cut_sum(length);
+  SumOf<T> right[width];
+  sum_side_by_side<T, width>(first, left, step, totals);
+  sum_side_by_side<T, width>(first + left * step, length - left, step, right);
+  for (int k = 0; k < width; ++k) totals[k] += right[k];
+}
+
+template <typename T>
+void sum_of_columns(const std::byte* first, std::int64_t length, std::int64_t step,
+                    std::int64_t rows, std::int64_t position, void* context) {
+  constexpr int kWidth = int(kMostColumns);
+  const auto& to = *static_cast<const SumContext*>(context);
+  SumOf<T> totals[kWidth];
+  std::int64_t i = 0;
+  if (rows == kWidth) {
+    sum_side_by_side<T, kWidth>(first, length, step, totals);
+    for (; i < rows; ++i) write<T>(to, position + i, totals[i]);
+  }
+  for (; i < rows; ++i) {
+    sum_side_by_side<T, 1>(first + i * std::int64_t(sizeof(T)), length, step, totals);
+    write<T>(to, position + i, totals[0]);
+  }
+}
+
+template <typename T>
+constexpr Rows kSumRows = {&sum_of_row<T>, &sum_of_columns<T>};
+
+}  // namespace
+
+constexpr SumLoops kSums = {
+    .sum = {{Rows{}, kSumRows<std::int64_t>, kSumRows<float>, kSumRows<double>}},
+    .pieces = {nullptr, &sum_of_piece<std::int64_t>, &sum_of_piece<float>, &sum_of_piece<double>},
+};
+
+}  // namespace opyard::kernels
