@@ -17,8 +17,8 @@ PUBLIC = {
     "opyard": """
         Layout SymBool SymFloat SymInt Tag Tensor __version__ arange autocast autograd bfloat16
         capture_context cat complex128 complex64 device dispatch dtype empty eye float16 float32
-        float64 from_dlpack from_numpy full futures get_num_threads gpu_trace int16 int32 int64 int8 jit
-        library load_library loaded_libraries memory ones ops profiler register_error schema
+        float64 from_dlpack from_numpy full futures get_num_threads gpu_trace int16 int32 int64 int8
+        jit library load_library loaded_libraries memory ones ops profiler register_error schema
         set_num_threads set_warn_always stack tensor testing uint8 unload_library where zeros
     """,
     "opyard.autograd": """
