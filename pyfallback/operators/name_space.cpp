@@ -13,7 +13,6 @@
 
 #include <utility>
 
-#include "runtime/clear.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -63,8 +62,11 @@ OPYARD_COLD PyObject* find_attribute(PyObject* self, PyObject* name) {
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
   }
-  PyObject* const found = PyObject_GenericGetAttr(self, name);
-  if (found != nullptr || !clear_if(PyExc_AttributeError)) return found;
+  // Without an AttributeError, which is a quarter of the price of a name that is not there.
+  if (PyObject* const found = _PyObject_GenericGetAttrWithDict(self, name, nullptr, 1)) {
+    return found;
+  }
+  if (PyErr_Occurred() != nullptr) return nullptr;
   return entry_from_python([&] {
     const Owned find =
         checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "_find"));
