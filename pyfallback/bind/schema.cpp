@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "bind/classes.h"
 #include "opyard/schema/parse.h"
 #include "opyard/schema/relations.h"
 #include "opyard/schema/schema.h"
@@ -242,32 +243,7 @@ void add_schema_class(py::module_& module) {
       .def("__reduce__", [](const Schema& self) { return reduce(self, 0); });
 }
 
-PyObject* refuse_new_object(PyTypeObject* type, PyObject*, PyObject*) {
-  PyErr_Format(PyExc_TypeError, "cannot create '%s' objects", type->tp_name);
-  return nullptr;
-}
-
 }  // namespace
-
-void refuse_pickling(py::object type) {
-  const std::string name = py::str(type.attr("__name__"));
-  const auto refuse = [name](const py::object&, const py::args&) -> py::object {
-    throw py::type_error("cannot pickle '" + name + "' object");
-  };
-  for (const char* method : {"__reduce_ex__", "__reduce__"}) {
-    type.attr(method) = py::cpp_function(refuse, py::is_method(type));
-  }
-}
-
-void refuse_new(py::object type, const char* maker) {
-  const std::string text =
-      "cannot create '" + std::string(py::str(type.attr("__name__"))) + "' objects; " + maker;
-  type.attr("__new__") = py::cpp_function(
-      [text](const py::args&, const py::kwargs&) -> py::object { throw py::type_error(text); });
-  // Last: an assignment to the attribute sets the slot. So not even the __new__ of pybind11's base
-  // class, or of a subclass that calls it, makes one.
-  reinterpret_cast<PyTypeObject*>(type.ptr())->tp_new = refuse_new_object;
-}
 
 void add_schema(py::module_& module) {
   add_type(module);

@@ -1,6 +1,7 @@
 // gradients/functions.cpp: functions as Python sees them, and functions that are Python's.
 #include "gradients/gradients.h"
 
+#include "bind/classes.h"
 #include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/clear.h"
@@ -306,6 +307,10 @@ void add_functions(py::module_& module) {
       .def("reset", &RegisteredDerivative::undo)
       .def("begin_again", [](RegisteredDerivative&) {})
       .def("end_again", [](RegisteredDerivative&) {});
+  for (const char* name : {"Function", "SavedTensor", "RegisteredDerivative"}) {
+    python::refuse_new(module.attr(name), "recording a call makes them");
+    python::refuse_pickling(module.attr(name));
+  }
   module.def("save", &save, py::arg("tensor"), py::arg("is_result") = false, py::arg("input") = 0);
   module.def("make_function", &make_python_function);
   module.def("set_history", &give_history);

@@ -1,6 +1,7 @@
 // graphs/codes.cpp: Code in Python, what is known of it before it runs, and pictures of graphs.
 #include "graphs/runs.h"
 
+#include "bind/classes.h"
 #include "opyard/jit/draw.h"
 #include "opyard/jit/report.h"
 #include "opyard/jit/resolve.h"
@@ -91,6 +92,8 @@ void add_codes(py::module_& module) {
           [](const SharedCode& self) { return jit::to_string(jit::lifetimes(*self.code)); },
           "what lives when, for people: opyard.jit.lifetimes() as text")
       .def("__repr__", [](const SharedCode& self) { return self.code->disassemble(); });
+  python::make_in_new(code);
+  python::refuse_pickling(code);
 }
 
 void add_pictures(py::class_<SharedGraph>& graph) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "bind/classes.h"
 #include "opyard/jit/types.h"
 
 namespace opyard::graphs {
@@ -158,6 +159,8 @@ void add_states(py::module_& module) {
   add_positions(state);
   add_watches(state);
   add_stage_methods(state);
+  python::make_in_new(state);
+  python::refuse_pickling(state);
 }
 
 }  // namespace opyard::graphs

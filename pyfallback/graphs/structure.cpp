@@ -1,6 +1,7 @@
 // graphs/structure.cpp: Graph, Node, Value and Block as Python classes: what is there, and every change.
 #include "graphs/graphs.h"
 
+#include "bind/classes.h"
 #include "opyard/jit/parse.h"
 #include "opyard/jit/print.h"
 
@@ -359,6 +360,12 @@ void add_structure(py::module_& module) {
   add_node(node);
   add_value(value);
   add_block(block);
+  python::make_in_new(graph);
+  python::refuse_pickling(graph);
+  for (const py::object& type : {py::object(node), py::object(value), py::object(block)}) {
+    python::refuse_new(type, "a Graph makes them");
+    python::refuse_pickling(type);
+  }
 }
 
 }  // namespace opyard::graphs

@@ -1,4 +1,4 @@
-"""argument_fuzz.py: calls everything that _C and _bind have with arguments of every kind.
+"""argument_fuzz.py: calls everything that the extension modules have with arguments of every kind.
 
     python argument_fuzz.py SEED CALLS FILE [plant]
 
@@ -20,11 +20,21 @@ import types
 import warnings
 
 import opyard
+import opyard.autograd
 import opyard.dispatch
+import opyard.jit
 import opyard.library
-from opyard import _C, _bind
+import opyard.profiler
+from opyard import _C, _bind, _gradients, _graphs, _tracer
 from opyard.schema import parse
 
+MODULES = {
+    "_C": _C,
+    "_bind": _bind,
+    "_graphs": _graphs,
+    "_gradients": _gradients,
+    "_tracer": _tracer,
+}
 # What is not called, and why.
 LEFT_OUT = {
     "_C.close": "ends the interpreter's part",
@@ -159,14 +169,51 @@ def values():
     ]
     containers += [collections.OrderedDict(a=1), types.SimpleNamespace(a=1), [add], [Hostile()] * 3]
     classes = [
-        each for each in (*vars(_C).values(), *vars(_bind).values()) if isinstance(each, type)
+        each
+        for module in MODULES.values()
+        for each in vars(module).values()
+        if isinstance(each, type)
     ]
-    return whole + containers + classes
+    return whole + containers + classes + of_graphs() + of_gradients() + of_profiles()
+
+
+def of_graphs():
+    """Of each class a few, so that what belongs to another graph is met, and what is over."""
+    made = []
+    for text in (
+        "graph(%x, %n : int):\n  %y = aten::neg(%x)\n  return (%y, %n)\n",
+        "graph(%c : bool, %x):\n  %y = prim::If(%c)\n    block0():\n      %a = aten::neg(%x)\n"
+        "      -> (%a)\n    block1():\n      -> (%x)\n  return (%y)\n",
+    ):
+        graph = opyard.jit.parse_ir(text)
+        nodes = list(graph.nodes())
+        code = opyard.jit.compile(graph)
+        made += [graph, nodes[0], *graph.inputs(), nodes[0].output(), code, graph.block()]
+        made += [*nodes[0].blocks(), graph.param_node(), graph.return_node(), graph.copy()]
+        made += [opyard.jit.InterpreterState(code), opyard.jit.InterpreterState(code).save()]
+    destroyed = graph.create("aten::neg", [])
+    destroyed.destroy()
+    return [*made, destroyed, *graph.create_constant(1).outputs(), text, "graph(%x):"]
+
+
+def of_gradients():
+    x = opyard.tensor([1.0, 2.0]).requires_grad_()
+    y = (x * x).sum()
+    used = (x * x).sum()
+    used.backward()
+    saved = [_gradients.save(x), _gradients.save(None), _gradients.save(y, True)]
+    return [x, y, used, y.grad_fn, used.grad_fn, y.grad_fn.next_functions[0][0], *saved, [y], [x]]
+
+
+def of_profiles():
+    with opyard.profiler.profile(profile_memory=True) as made:
+        opyard.ops.aten.neg(opyard.tensor([1.0]))
+    return [made._trace, _tracer.annotation("fuzz"), values.__code__, bytearray().extend]
 
 
 def callables(plant):
     """(name, class that it is of or None, function) of all that can be called."""
-    for module, short in ((_C, "_C"), (_bind, "_bind")):
+    for short, module in MODULES.items():
         for name, found in sorted(vars(module).items()):
             if not isinstance(found, type):
                 if callable(found):
@@ -210,7 +257,7 @@ def main(seed, count, file, plant=None):
     with open(file, "w+b") as log:
         log.truncate(4096)
         note = mmap.mmap(log.fileno(), 4096)
-    keys, pool = _C.local_keys(), values()
+    keys, mode, pool = _C.local_keys(), _gradients.gradient_mode(), values()
     used = itertools.cycle(found)
     for number in range(count):
         if number % 500 == 0:
@@ -239,6 +286,10 @@ def main(seed, count, file, plant=None):
         _C.exchange_modes([])
         _C.set_local_keys(*keys)
         _C.set_python_dispatcher(False)
+        _gradients.set_gradient_mode(mode)
+        _gradients.set_anomaly(False, False)
+        if _tracer.is_active():
+            _tracer.stop()
     assert opyard.ops.aten.neg(opyard.tensor([1.0])).tolist() == [-1.0]
     print(len(found))
 

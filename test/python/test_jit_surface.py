@@ -4,6 +4,7 @@ Suspect pyfallback/graphs/{runs,codes,states}.cpp and opyard/_jit/builder.py.
 """
 
 import gc
+import pickle
 import subprocess
 import sys
 import weakref
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import opyard
-from opyard import jit
+from opyard import _gradients, jit
 
 SQUARES = """graph(%x : Tensor, %n : int):
   %y : Tensor = aten::mul(%x, %x)
@@ -83,12 +84,46 @@ def test_more_outputs_and_inputs_than_few_are_all_there():
         (lambda code: jit.InterpreterState(code).read(1), r"read\(\) takes a Value, not int"),
         (lambda code: jit.lifetimes(1), r"lifetimes\(\) takes a Code, not int"),
         (lambda code: jit.times(1), r"times\(\) takes an InterpreterState, not int"),
-        (lambda code: jit.Code.__new__(jit.Code)(), r"__init__\(\) was not called"),
+        (lambda code: jit.Code.__new__(jit.Code), r"incompatible constructor arguments"),
+        (lambda code: jit.Code.__new__(int), r"Code.__new__\(\) takes a class that is a Code"),
     ],
 )
 def test_wrong_arguments_are_named(call, message):
     with pytest.raises(TypeError, match=message):
         call(jit.compile(jit.parse_ir(SQUARES)))
+
+
+def test_an_object_is_never_without_a_value():
+    graph = jit.Graph.__new__(jit.Graph)
+    assert str(graph) == str(jit.Graph())
+    code = jit.Code.__new__(jit.Code, graph=jit.parse_ir(SQUARES))
+    assert code(t(2), 3).tolist() == [12.0]
+
+    class Own(jit.Graph):
+        pass
+
+    assert type(Own()) is type(Own.__new__(Own)) is Own
+    assert str(Own()) == str(graph)
+    node = jit.parse_ir(SQUARES).return_node()
+    for made in (node, node.inputs()[0], node.graph().block()):
+        with pytest.raises(TypeError, match="cannot create .* a Graph makes them"):
+            type(made).__new__(type(made))
+        with pytest.raises(TypeError, match="cannot create"):
+            type(made)()
+    with pytest.raises(TypeError, match="cannot create"):
+        _gradients.SavedTensor.__new__(_gradients.SavedTensor)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_what_cannot_be_pickled_says_so(protocol):
+    graph = jit.parse_ir(SQUARES)
+    code = jit.compile(graph)
+    state, node = jit.InterpreterState(code), graph.return_node()
+    function = (opyard.tensor([1.0]).requires_grad_() * 2).grad_fn
+    saved = _gradients.save(opyard.tensor([1.0]))
+    for each in (graph, code, state, node, node.inputs()[0], graph.block(), function, saved):
+        with pytest.raises(TypeError, match="cannot (be )?pickle"):
+            pickle.dumps(each, protocol)
 
 
 def test_H27_a_state_past_its_end_and_inside_a_stage_says_so():
