@@ -5,6 +5,9 @@
 // atexit. A module that is imported once more shares the runtime of the first, and owns nothing.
 #include "runtime/python.h"
 
+#include <frameobject.h>
+
+#include <string>
 #include <utility>
 
 #include "kernels/handlers.h"
@@ -173,6 +176,21 @@ PyObject* register_error(PyObject* module, PyObject* args) {
   });
 }
 
+// caller_of(frame) -> frame or None. As frame.f_back, which gives None with MemoryError set if
+// there is no memory for the frame: what runs next is blamed for it.
+PyObject* caller_of(PyObject*, PyObject* frame) {
+  return entry_from_python([&]() -> PyObject* {
+    if (!PyFrame_Check(frame)) {
+      fail(ErrorKind::BadArgument,
+           std::string("caller_of() takes a frame, not ") + Py_TYPE(frame)->tp_name);
+    }
+    PyFrameObject* const caller = PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(frame));
+    if (caller != nullptr) return reinterpret_cast<PyObject*>(caller);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    Py_RETURN_NONE;
+  });
+}
+
 PyMethodDef functions[] = {
     {"configure", configure, METH_O, "configure(hooks) -> bool"},
     {"close", close, METH_NOARGS, "close()"},
@@ -185,6 +203,7 @@ PyMethodDef functions[] = {
     {"dump_table", dump_table, METH_VARARGS, "dump_table(name, interpreter) -> str"},
     {"register_error", register_error, METH_VARARGS, "register_error(name, class)"},
     {"overloads", overloads, METH_O, "overloads(name) -> [str]"},
+    {"caller_of", caller_of, METH_O, "caller_of(frame) -> frame or None"},
     {nullptr, nullptr, 0, nullptr}};
 
 int execute(PyObject* module) {

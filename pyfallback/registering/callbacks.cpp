@@ -6,8 +6,6 @@
 // does what on_defined raises while a thread puts a definition back that another was to replace.
 #include "registering/callbacks.h"
 
-#include <utility>
-
 #include "operators/overload.h"
 #include "operators/packet.h"
 #include "opyard/registry/listener.h"
@@ -68,13 +66,10 @@ void call_and_report(const Callback& callback, const Operator& op) {
   if (former != nullptr) restore_exception(former);
 }
 
-// See [Listening].
-constinit thread_local bool is_putting_back = false;
-
 void tell_defined(const Callback& callback, const Operator& op) {
   Runtime& runtime = callback.runtime();
   if (runtime.gate.closed() && !holds_gil(runtime)) return;
-  const bool report = is_putting_back;
+  const bool report = is_putting_definitions_back();  // see [Listening]
   const LeaveInterpreter other(runtime);
   enter_python(runtime, [&] {
     if (report) return call_and_report(callback, op);
@@ -93,7 +88,7 @@ void tell_undefined(const Callback& callback, const Operator& op) {
 PyObject* put_definitions_back(PyObject*, PyObject* on) {
   const int wanted = PyObject_IsTrue(on);
   if (wanted < 0) return nullptr;
-  return PyBool_FromLong(std::exchange(is_putting_back, wanted != 0) ? 1 : 0);
+  return PyBool_FromLong(opyard::put_definitions_back(wanted != 0) ? 1 : 0);
 }
 
 constexpr const char* kListening = "opyard.listening";

@@ -142,6 +142,25 @@ TEST(Listener, OneThatThrowsTakesTheDefinitionBack) {
   EXPECT_EQ(text, "+t::refused -t::refused +t::refused ") << "and the one that threw is gone";
 }
 
+TEST(Listener, NoneCanRefuseWhatIsPutBack) {
+  std::string text;
+  int raised = 0;
+  const Registration refusing = registry().listen({[&](const Operator&) {
+                                                     ++raised;
+                                                     throw 42;
+                                                   },
+                                                   {}});
+  const Registration behind = registry().listen(writing_to(text));
+  EXPECT_THROW(define("t::back(Tensor x) -> Tensor"), int);
+  EXPECT_FALSE(put_definitions_back(true));
+  const Registration op = define("t::back(Tensor x) -> Tensor");
+  EXPECT_TRUE(put_definitions_back(false));
+  EXPECT_NE(registry().find({"t::back", ""}), nullptr);
+  EXPECT_EQ(raised, 2);
+  EXPECT_EQ(text, "-t::back +t::back ") << "those behind it are told";
+  EXPECT_THROW(define("t::other(Tensor x) -> Tensor"), int) << "again, once that is over";
+}
+
 TEST(Listener, ADefinitionThatEndsWhileItIsBeingToldOfIsToldAsEndedAfterwards) {
   std::string text;
   Registration op = define("t::brief(Tensor x) -> Tensor");

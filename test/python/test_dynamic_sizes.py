@@ -3,10 +3,12 @@
 Suspect kernels/src/creation/meta.cpp, kernels/src/common/symbolic.cpp.
 """
 
+import math
+
 import pytest
 
 import opyard
-from opyard import SymInt
+from opyard import SymBool, SymFloat, SymInt
 from opyard.library import get_ctx, opcheck, register_fake
 
 aten = opyard.ops.aten
@@ -46,6 +48,34 @@ def test_a_size_that_is_not_known(name, define, library, ns):
     assert type(made.shape[0]) is SymInt
     assert made.shape[1] == 3
     assert made.device.type == "meta"
+
+
+@pytest.mark.parametrize(
+    ("compute", "kind"),
+    [
+        (lambda n: n + 1, SymInt),
+        (lambda n: n // 2, SymInt),
+        (lambda n: -n, SymInt),
+        (lambda n: n / 2, SymFloat),
+        (lambda n: -(n / 2), SymFloat),
+        (lambda n: n * 1.5, SymFloat),
+        (lambda n: math.floor(n / 2), SymInt),
+        (lambda n: math.ceil(n * 1.5), SymInt),
+        (lambda n: n > 2, SymBool),
+        (lambda n: ~(n > 2), SymBool),
+    ],
+)
+def test_a_number_made_of_a_size_has_the_type_that_it_has_in_python(
+    compute, kind, define, library, ns
+):
+    made = []
+
+    def body(n):
+        made.append(compute(n))
+        return aten.empty([n], device="meta")
+
+    in_fake(define, library, ns, body)
+    assert [type(each) for each in made] == [kind]
 
 
 def test_plain_sizes_on_meta_stay_plain():

@@ -12,8 +12,7 @@ from processes import PATIENCE, run
 pytest.importorskip("_testcapi")
 
 # What is called, and what has to hold afterwards, whether it failed or not. CPython's own faults
-# are left out: f_back gives None, with MemoryError set, where no frame can be made, so what looks
-# for the place of its caller is called by its parts; and 3.11 reports no error where it has no
+# are left out: 3.11 reports no error where it has no
 # memory for the frame of a function that it calls, so functions that raise are not among these.
 SCENARIOS = {
     "tensor": ("opyard.tensor([1.0, 2.0])", ""),
@@ -43,12 +42,17 @@ SCENARIOS = {
     "future": ("future()", ""),
     "context": ("opyard.capture_context().run(lambda: None)", ""),
     "copy": ("copy.deepcopy(x)", ""),
+    "Library": ("Library('nm2', 'FRAGMENT')", ""),
     "library": ("opyard._C.Library('nm2', 'FRAGMENT', '', 'x.py:1')", ""),
     "define": (
         "lib._library.define('new(Tensor x) -> Tensor', False, (), 'x.py:1', '')",
         "assert not opyard._C.overloads('nm::new')",
     ),
     "Library.define": (
+        "lib.define('new(Tensor x) -> Tensor')",
+        "assert not opyard._C.overloads('nm::new')",
+    ),
+    "Library._define_at": (
         "lib._define_at('x.py:1', 'new(Tensor x) -> Tensor', False, (), '')",
         "assert not opyard._C.overloads('nm::new')",
     ),

@@ -141,6 +141,8 @@ def test_E34_using_the_value_decides_it_and_says_who_asked(n):
     assert bool(n > 4) is True
     assert [text for text, *_ in Node.decided][-1] == "(n > 4)"
     assert n
+    assert bool(SymFloat(Node("x", 2.5, float))) is True
+    assert bool(SymFloat(Node("x", 0.0, float))) is False
 
 
 def test_E34_a_symbolic_number_is_no_index_and_has_no_hash(n):

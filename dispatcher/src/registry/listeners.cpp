@@ -7,6 +7,14 @@
 #include "opyard/base/error.h"
 
 namespace opyard {
+namespace {
+
+constinit thread_local bool is_putting_back = false;
+
+}  // namespace
+
+bool put_definitions_back(bool on) noexcept { return std::exchange(is_putting_back, on); }
+bool is_putting_definitions_back() noexcept { return is_putting_back; }
 
 // A node that was removed keeps its `next`, so that a thread that is at it finds the next one.
 struct Listeners::Node {
@@ -19,7 +27,9 @@ struct Listeners::Node {
   std::shared_ptr<Node> next{};
 
   void defined(const Operator& op) const {
-    if (callbacks.on_defined) callbacks.on_defined(op);
+    if (!callbacks.on_defined) return;
+    if (!is_putting_back) return callbacks.on_defined(op);
+    static_cast<void>(guarded([&] { callbacks.on_defined(op); }));
   }
   void undefined(const Operator& op) const noexcept {
     // No one can be told of a failure here: a registration is ending.

@@ -76,10 +76,11 @@ def _unary(name: str, kind: str | None = None) -> None:
 
 
 for _name, _sign in {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "pow": "**",
     "sym_min": "min", "sym_max": "max",
 }.items():  # fmt: skip
     _binary(_name, _sign)
+_binary("truediv", "/", "float")
 for _name, _sign in {
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "sym_and": "and",
     "sym_or": "or",

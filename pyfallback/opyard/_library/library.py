@@ -28,8 +28,11 @@ def fallthrough_kernel(*args: object, **kwargs: object) -> None:
 def _outer_frame() -> "FrameType":
     """That of the nearest caller outside this package."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
-        frame = frame.f_back
+    while _is_ours(frame.f_globals.get("__name__")):
+        caller = _C.caller_of(frame)
+        if caller is None:
+            break
+        frame = caller
     return frame
 
 

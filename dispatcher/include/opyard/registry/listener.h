@@ -9,6 +9,8 @@
 
 #include <functional>
 
+#include "opyard/base/export.h"
+
 namespace opyard {
 
 class Operator;
@@ -21,5 +23,10 @@ struct RegistrationListener {
   // dropped.
   std::function<void(const Operator&)> on_undefined;
 };
+
+// For who defines again what was there before, since its successor failed: while this is on, no
+// listener can refuse what this thread defines. What one throws is dropped. Gives what it was.
+OPYARD_API bool put_definitions_back(bool on) noexcept;
+OPYARD_API bool is_putting_definitions_back() noexcept;
 
 }  // namespace opyard
