@@ -20,9 +20,9 @@ namespace opyard::kernels {
 constexpr std::int64_t kReleasingElements = 32768;
 constexpr std::int64_t kReleasingProducts = 65536;
 
-// From twice as many on, several threads share the work: a thread is woken in about 5 us, in which
-// so many elements are added.
-constexpr std::int64_t kElementsOfAThread = 32768;
+// From twice as many on, several threads share the work. A thread is woken in about 5 us, in which
+// a quarter of so many elements are added.
+constexpr std::int64_t kElementsOfAThread = 131072;
 constexpr std::int64_t kProductsOfAThread = 1 << 20;
 
 // Runs the body, which touches memory alone; with the GIL released if it is for so many elements.
