@@ -110,6 +110,7 @@ void add_text(py::module_& module);
 void add_codes(py::module_& module);
 void add_states(py::module_& module);
 void add_pictures(py::class_<SharedGraph>& graph);
+void add_passes(py::module_& module);
 void add_python_operation(py::module_& module);
 void add_tracing(py::module_& module);
 // For py::class_<SharedGraph>: the slots of the type that pybind11 has no words for.

@@ -41,6 +41,7 @@ PYBIND11_MODULE(_graphs, module, py::multiple_interpreters::per_interpreter_gil(
   opyard::graphs::add_text(module);
   opyard::graphs::add_codes(module);
   opyard::graphs::add_states(module);
+  opyard::graphs::add_passes(module);
   opyard::graphs::add_python_operation(module);
   opyard::graphs::add_tracing(module);
 }

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from . import _graphs
 from ._core import ops as _ops
 from ._graphs import Block, Code, Graph, InterpreterState, Node, Value
+from ._jit import passes
 from ._jit.builder import GraphBuilder
 from ._jit.reads import TracerWarning
 from ._jit.tracing import TracedFunction, TracingCheckError, trace
@@ -46,6 +47,7 @@ __all__ = [
     "parse_expression",
     "parse_ir",
     "parse_ir_with_names",
+    "passes",
     "times",
     "trace",
 ]

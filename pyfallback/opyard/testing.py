@@ -4,6 +4,8 @@ with LoggingMode() as log:
     log.input("x", x)
     y = x * x
 assert log.lines == ["$0 = input('x')", "$1 = opyard.ops.aten.mul.Tensor($0, $0)"]
+
+FileCheck().check("aten::mul").check_next("return").run(str(graph))
 """
 
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 from . import _C
 from .dispatch import DispatchMode
 
-__all__ = ["CallLog", "LoggingMode", "LoggingTensor"]
+__all__ = ["CallLog", "FileCheck", "LoggingMode", "LoggingTensor"]
 
 
 class CallLog:
@@ -56,6 +58,55 @@ class CallLog:
         elif result is not None:
             line = f"{self.shown(result)} = {line}"
         self.lines.append(line)
+
+
+class FileCheck:
+    """What a text must have, in order; jit/include/opyard/jit/file_check.h says what each means.
+
+    FileCheck().check("aten::mul").check_not("aten::add").run(str(graph))
+    FileCheck("# CHECK: aten::mul").run(str(graph))
+    """
+
+    def __init__(self, expectations: str = "") -> None:
+        self._lines = [expectations] if expectations else []
+
+    def _add(self, rule: str, text: str) -> "FileCheck":
+        if "\n" in text or not text.strip():
+            raise ValueError(f"{rule}: expects a text of one line, not {text!r}")
+        self._lines.append(f"{rule}: {text}")
+        return self
+
+    def check(self, text: str) -> "FileCheck":
+        """Behind what was found last."""
+        return self._add("CHECK", text)
+
+    def check_next(self, text: str) -> "FileCheck":
+        """In the line behind the one of what was found last."""
+        return self._add("CHECK-NEXT", text)
+
+    def check_same(self, text: str) -> "FileCheck":
+        """Further on in the line of what was found last."""
+        return self._add("CHECK-SAME", text)
+
+    def check_not(self, text: str) -> "FileCheck":
+        """Not between its two neighbours."""
+        return self._add("CHECK-NOT", text)
+
+    def check_count(self, text: str, count: int) -> "FileCheck":
+        """So many times, each behind the other."""
+        return self._add(f"CHECK-COUNT-{count}", text)
+
+    def check_dag(self, text: str) -> "FileCheck":
+        """Anywhere behind what was found before the neighbouring check_dag() calls."""
+        return self._add("CHECK-DAG", text)
+
+    def run(self, text: str) -> None:
+        """Raises AssertionError, with the text and a mark, and ValueError for no expectations."""
+        from . import _graphs
+
+        mismatch = _graphs.find_mismatch(text, "\n".join(self._lines))
+        if mismatch:
+            raise AssertionError(mismatch)
 
 
 class LoggingMode(DispatchMode):

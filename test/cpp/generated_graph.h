@@ -30,7 +30,9 @@ inline std::uint32_t generated_graphs(std::uint32_t usual) {
 
 class Generator {
  public:
-  explicit Generator(std::uint32_t seed) : random_(seed) {}
+  // With `writes_anywhere` inputs and views of them are written as well, not copies alone.
+  explicit Generator(std::uint32_t seed, bool writes_anywhere = false)
+      : random_(seed), writes_anywhere_(writes_anywhere) {}
 
   GraphPtr make() {
     graph_ = make_graph();
@@ -79,9 +81,12 @@ class Generator {
       case 4:
         return tensors_.push_back(add(block, "aten::t", {any(tensors_)})->output());
       case 5: {
-        Node* const copy = add(block, "aten::clone", {any(tensors_)});
-        tensors_.push_back(add(block, "aten::relu_", {copy->output()})->output());
-        if (pick(2) == 0) tensors_.push_back(copy->output());
+        Value* written = any(tensors_);
+        if (!writes_anywhere_ || pick(2) == 0) {
+          written = add(block, "aten::clone", {written})->output();
+        }
+        tensors_.push_back(add(block, "aten::relu_", {written})->output());
+        if (pick(2) == 0) tensors_.push_back(written);
         return;
       }
       case 6: {
@@ -145,6 +150,7 @@ class Generator {
   }
 
   std::mt19937 random_;
+  const bool writes_anywhere_;
   GraphPtr graph_;
   std::vector<Value*> tensors_, ints_, bools_;
   Value* one_ = nullptr;

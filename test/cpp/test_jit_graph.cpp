@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "opyard/jit/graph.h"
+#include "opyard/jit/parse.h"
 #include "opyard/jit/print.h"
 #include "thrown_by.h"
 
@@ -493,6 +494,24 @@ TEST(Lint, H9_KindsHaveRules) {
       "holds 0");
   EXPECT_EQ(broken(prim::FusionGroup, 1, 1, nothing),
             "%1 = prim::FusionGroup (stage 0) has no graph in the attribute 'Subgraph'");
+}
+
+TEST(Lint, H2_H9_ALoopBodyHasTheStageOfItsLoopInACopyToo) {
+  const GraphPtr graph = parse_graph(
+      "graph(%n : int, %c : bool):\n"
+      "  %m : int = prim::Loop(%n, %c, %n)\n"
+      "    block0(%i : int, %k : int):\n"
+      "      %s : int = aten::add(%i, %k)\n"
+      "      -> (%c, %s)\n"
+      "  return ()\n"
+      "stage 1():\n"
+      "  return (%m)\n");
+  const GraphPtr copy = graph->copy();
+  lint(*copy);
+  EXPECT_EQ((*copy->nodes().begin())->blocks()[0]->inputs()[0]->stage(), 0);
+  Node* const loop = *copy->nodes().begin();
+  loop->set_stage(1);
+  EXPECT_EQ(loop->blocks()[0]->inputs()[0]->stage(), 1);
 }
 
 TEST(Lint, H9_AFusionGroupIsOnOneDeviceAndItsGraphIsLinted) {

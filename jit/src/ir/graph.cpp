@@ -50,8 +50,9 @@ Graph::~Graph() = default;
 
 Block* Graph::make_block(Node* owner) {
   Block* const block = blocks_.make(this, owner);
-  block->param_ = nodes_.make(this, prim::Param, stage_);
-  block->return_ = nodes_.make(this, prim::Return, stage_);
+  const int stage = owner == nullptr ? stage_ : owner->stage_;
+  block->param_ = nodes_.make(this, prim::Param, stage);
+  block->return_ = nodes_.make(this, prim::Return, stage);
   block->param_->block_ = block->return_->block_ = block;
   block->param_->position_ = kFirst;
   block->return_->position_ = kLast;

@@ -57,6 +57,7 @@ Node* Node::set_stage(int stage) {
   stage_ = stage;
   graph_->note_change();
   for (Block* const block : blocks_) {
+    block->param_->stage_ = block->return_->stage_ = stage;
     for (Node* const node : block->nodes()) node->set_stage(stage);
   }
   return this;

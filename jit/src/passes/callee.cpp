@@ -1,0 +1,39 @@
+// passes/callee.cpp: what a node calls, for passes.
+#include "passes/callee.h"
+
+#include <algorithm>
+
+#include "opyard/registry/inspect.h"
+
+namespace opyard::jit::detail {
+
+std::optional<Callee> find_callee(const Node& node) {
+  if (node.kind().name_space() == "prim" && !is_known_operator(node.kind().qual_string())) {
+    return std::nullopt;
+  }
+  std::vector<TypePtr> types;
+  for (const Value* const input : node.inputs()) types.push_back(input->type());
+  std::optional<Choice> choice =
+      find_call(node.kind().qual_string(), node.overload().defined() ? node.overload().name() : "",
+                {types, {}});
+  if (!choice) return std::nullopt;
+  const Callee callee = choice->callee;
+  if (callee.schema().results.size() != node.outputs().size()) return std::nullopt;
+  return callee;
+}
+
+bool is_random(const Callee& callee) {
+  if (callee.op == nullptr) return false;
+  const auto takes_generator = [](const Argument& argument) {
+    const Type& type = *argument.type;
+    return type.kind() == TypeKind::Generator ||
+           (type.kind() == TypeKind::Optional && type.element().kind() == TypeKind::Generator);
+  };
+  const std::vector<Argument>& arguments = callee.schema().arguments;
+  if (std::any_of(arguments.begin(), arguments.end(), takes_generator)) return true;
+  const std::vector<std::string> tags = inspect::tags(callee.op->name());
+  return std::any_of(tags.begin(), tags.end(),
+                     [](const std::string& tag) { return tag.starts_with("nondeterministic"); });
+}
+
+}  // namespace opyard::jit::detail

@@ -1,0 +1,31 @@
+// passes/callee.h: what a node calls, for passes: nothing instead of an error.
+//
+// Depends on: jit/resolve.h.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "opyard/jit/resolve.h"
+
+namespace opyard::jit::detail {
+
+// Nothing for a node that calls no operator, or one that nobody knows.
+std::optional<Callee> find_callee(const Node& node);
+// Whether two calls with the same arguments may differ, by a tag or a generator.
+bool is_random(const Callee& callee);
+
+// Calls visit(node) for each node of the block and those below, a node before its blocks. The node
+// may be destroyed by the call.
+template <typename Visit>
+void each_node(Block* block, const Visit& visit) {
+  for (auto next = block->nodes().begin(); next != block->nodes().end();) {
+    Node* const node = *next;
+    ++next;
+    visit(node);
+    if (node->is_destroyed()) continue;
+    for (Block* const inner : node->blocks()) each_node(inner, visit);
+  }
+}
+
+}  // namespace opyard::jit::detail

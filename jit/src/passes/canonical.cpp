@@ -1,0 +1,39 @@
+// passes/canonical.cpp: values without a name are numbered in the order of the text.
+#include <unordered_map>
+
+#include "opyard/jit/passes.h"
+#include "passes/pass.h"
+
+namespace opyard::jit {
+namespace {
+
+using Numbers = std::unordered_map<Value*, std::uint64_t>;
+
+void add(std::span<Value* const> values, Numbers& numbers) {
+  for (Value* const value : values) numbers.emplace(value, numbers.size());
+}
+
+void number(const Block* block, Numbers& numbers) {
+  add(block->inputs(), numbers);
+  for (const Node* const node : block->nodes()) {
+    add(node->outputs(), numbers);
+    for (const Block* const inner : node->blocks()) number(inner, numbers);
+  }
+}
+
+}  // namespace
+
+bool passes::canonicalize(Graph& graph) {
+  return detail::run_pass(graph, [&] {
+    Numbers numbers;
+    number(graph.block(), numbers);
+    for (const auto& [value, wanted] : numbers) {
+      if (value->unique() != wanted) {
+        graph.renumber(numbers);
+        return;
+      }
+    }
+  });
+}
+
+}  // namespace opyard::jit

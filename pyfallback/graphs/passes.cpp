@@ -1,0 +1,41 @@
+// graphs/passes.cpp: jit/passes.h in Python: each pass by its name, and jit/file_check.h.
+//
+// A pass holds the GIL: a graph is changed by one thread at a time.
+#include "graphs/graphs.h"
+
+#include "opyard/jit/file_check.h"
+#include "opyard/jit/passes.h"
+
+namespace opyard::graphs {
+namespace {
+
+struct Pass {
+  const char* name;
+  bool (*run)(jit::Graph& graph);
+};
+constexpr Pass kPasses[] = {
+#define OPYARD_PASS(name, words) {#name, &jit::passes::name},
+#include "opyard/jit/passes.def"
+#undef OPYARD_PASS
+};
+
+bool run_pass(const SharedGraph& graph, const std::string& name) {
+  for (const Pass& pass : kPasses) {
+    if (name == pass.name) return pass.run(*graph.graph);
+  }
+  throw py::value_error("there is no pass '" + name + "'");
+}
+
+}  // namespace
+
+void add_passes(py::module_& module) {
+  module.def("run_pass", &run_pass, py::arg("graph"), py::arg("name"));
+  module.def(
+      "find_mismatch",
+      [](const std::string& text, const std::string& expectations) {
+        return jit::find_mismatch(text, expectations);
+      },
+      py::arg("text"), py::arg("expectations"));
+}
+
+}  // namespace opyard::graphs
