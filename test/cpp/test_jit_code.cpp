@@ -3,6 +3,8 @@
 
 #include "jit.h"
 #include "opyard/jit/interpreter_state.h"
+#include "opyard/jit/operation.h"
+#include "thrown_by.h"
 
 namespace opyard::jit {
 namespace {
@@ -81,6 +83,43 @@ stage 1(%g : Tensor):
   again.run_one_stage(Values{f32({1}, {7})}, outputs);
   EXPECT_EQ(text_of(outputs), "float32[1] 21");
   EXPECT_TRUE(state.is_finished());
+}
+
+TEST(Code, H39_ACppFunctionTakesWhatItsNodeTakesAndGivesItsOutputs) {
+  load_operators();
+  const GraphPtr graph = make_graph();
+  Value* const x = graph->add_input("x");
+  Value* const n = graph->add_input("n", base_type(TypeKind::Int));
+  Node* const node = graph->append_node(graph->create(prim::CppOp, {x, n}, 2));
+  node->output(1)->set_type(base_type(TypeKind::Int));
+  const Operator& mul = require_operator("aten::mul.Tensor");
+  node->set_payload(
+      cpp_operation("square", [&mul](std::span<const opyard::Value> inputs, Values& outputs) {
+        OPYARD_CHECK(inputs[1].to_int() >= 0, BadValue, "negative");
+        InlineStack<2> stack;
+        stack.push(inputs[0]);
+        stack.push(inputs[0]);
+        mul.call_boxed(stack);
+        outputs.push_back(stack.pop());
+        outputs.emplace_back(inputs[1].to_int() + 1);
+      }));
+  Node* const after =
+      graph->append_node(graph->create(Symbol::from_qual_string("aten::neg"), {node->output(0)}));
+  graph->register_output(after->output());
+  graph->register_output(node->output(1));
+  const CodePtr code = compile(graph);
+  EXPECT_EQ(text_of(code->run(Values{f32({2}, {2, 3}), 4})), "float32[2] -4 -9; 5");
+  EXPECT_EQ(thrown_by([&] { code->run(Values{f32({2}, {2, 3}), -1}); }).text,
+            "negative\nin %2 : Tensor, %3 : int = prim::CppOp(%x, %n) (stage 0), where %x is "
+            "float32[2]");
+}
+
+TEST(Code, H42_AnUnknownKindIsNamed) {
+  const Thrown thrown = thrown_by([] {
+    compile(graph_of("graph(%x : Tensor):\n  %y : Tensor = no_such::thing(%x)\n  return (%y)"));
+  });
+  EXPECT_EQ(thrown.kind, ErrorKind::BadGraph);
+  EXPECT_NE(thrown.text.find("no_such::thing"), std::string::npos) << thrown.text;
 }
 
 }  // namespace

@@ -326,7 +326,7 @@ TEST(Lifetimes, H42_AConstantIsSharedAndAListIsNot) {
   EXPECT_FALSE(first[2].to_tensor().defined());
 }
 
-TEST(Lifetimes, H39_AnOperatorThatIsTakenBackRaisesAsACallWould) {
+TEST(Lifetimes, AnOperatorThatIsTakenBackRaisesAsACallWould) {
   operators();
   auto library = std::make_unique<Library>(LibraryKind::Def, "test_gone", std::nullopt, "here");
   library->def("same(Tensor a) -> Tensor");

@@ -31,6 +31,7 @@ bool may_own(const Type& type) {
 }  // namespace
 
 void Builder::build() {
+  code_.register_of = ValueTable<std::uint32_t>(graph_.values_made());
   auto next = graph_.nodes().begin();
   std::size_t input = 0;
   std::size_t output = 0;
@@ -67,7 +68,7 @@ std::uint32_t Builder::define(const Value* value, const Block* block, bool alway
   note_death(value, lifetimes_.last_use(value, block));
   if (!value->has_uses() && !always) return kNoRegister;
   const std::uint32_t fresh = new_register(value);
-  code_.register_of.emplace(value, fresh);
+  code_.register_of[value] = fresh;
   return fresh;
 }
 
@@ -77,9 +78,8 @@ void Builder::note_death(const Value* value, const LastUse& last) {
 }
 
 std::uint32_t Builder::operand_of(const Value* value) const {
-  const auto constant = constants_.find(value);
-  if (constant != constants_.end()) return constant->second;
-  return code_.register_of.at(value);
+  const std::uint32_t* const constant = constants_.find(value);
+  return constant != nullptr ? *constant : *code_.register_of.find(value);
 }
 
 std::uint32_t Builder::use(const Node* node, std::size_t index) {
@@ -93,8 +93,8 @@ std::uint32_t Builder::use(const Node* node, std::size_t index) {
 
 bool Builder::dies_at(const Value* value, const Node* node, std::size_t index,
                       std::size_t end) const {
-  const auto found = dies_.find(value);
-  if (found == dies_.end() || found->second.node != node || found->second.nested) return false;
+  const LastUse* const found = dies_.find(value);
+  if (found == nullptr || found->node != node || found->nested) return false;
   const auto inputs = node->inputs();
   return std::find(inputs.begin() + std::ptrdiff_t(index) + 1, inputs.begin() + std::ptrdiff_t(end),
                    value) == inputs.begin() + std::ptrdiff_t(end);
@@ -133,7 +133,7 @@ void Builder::give_outputs(std::size_t first, std::size_t end) {
   for (std::size_t i = first; i < end; ++i) {
     const Value* const value = ret->inputs()[i];
     std::uint32_t operand = operand_of(value);
-    if ((operand & kConstant) == 0 && dies_.at(value).output_stage == int(stage_) &&
+    if ((operand & kConstant) == 0 && dies_.find(value)->output_stage == int(stage_) &&
         dies_at(value, ret, i, end)) {
       operand |= kLastUse;
       note_last_use(operand, ~stage_);

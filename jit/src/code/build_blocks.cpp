@@ -60,14 +60,14 @@ void Builder::emit_loop(const Node* node) {
   const std::uint32_t limit = new_register(nullptr, *base_type(TypeKind::Int));
   const std::uint32_t condition = new_register(nullptr, *base_type(TypeKind::Bool));
   const std::uint32_t trip = new_register(body->inputs()[0], *base_type(TypeKind::Int));
-  code_.register_of.emplace(body->inputs()[0], trip);
+  code_.register_of[body->inputs()[0]] = trip;
   transfer(limit, use(node, 0), node);
   transfer(condition, use(node, 1), node);
   std::vector<std::uint32_t> carried;
   for (std::size_t i = 0; i < node->outputs().size(); ++i) {
     const Value* const inner = body->inputs()[i + 1];
     carried.push_back(new_register(inner));
-    code_.register_of.emplace(inner, carried.back());
+    code_.register_of[inner] = carried.back();
     transfer(carried.back(), use(node, i + 2), node);
   }
   emit(Opcode::SetInt, node, trip, std::uint32_t(-1));
@@ -86,7 +86,7 @@ void Builder::emit_loop(const Node* node) {
   }
   for (std::size_t i = 0; i < carried.size(); ++i) {
     const Value* const output = node->outputs()[i];
-    code_.register_of.emplace(output, carried[i]);
+    code_.register_of[output] = carried[i];
     note_death(output, lifetimes_.last_use(output, node->owning_block()));
     if (!output->has_uses()) drop(carried[i], node);
   }

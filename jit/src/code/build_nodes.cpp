@@ -75,7 +75,7 @@ void Builder::emit(const Node* node) {
   }
   if (kind == prim::Constant) return emit_constant(node);
   if (kind == prim::Undefined) {
-    constants_.emplace(node->output(), new_constant(opyard::Value(Tensor())));
+    constants_[node->output()] = new_constant(opyard::Value(Tensor()));
     return;
   }
   if (kind == prim::fork) return emit_fork(node);
@@ -104,7 +104,7 @@ void Builder::emit(const Node* node) {
     note_last_use(text, emit(Opcode::Raise, node, 0, text & ~kLastUse));
     return;
   }
-  emit_callee(node, callees_.at(node));
+  emit_callee(node, *callees_.find(node));
 }
 
 void Builder::emit_callee(const Node* node, const Callee& callee) {
@@ -153,9 +153,8 @@ std::uint32_t Builder::emit_simple(Opcode opcode, const Node* node, const void* 
 
 bool Builder::is_only_read(const Value* value) const {
   return std::all_of(value->uses().begin(), value->uses().end(), [&](const Use& use) {
-    const auto callee = callees_.find(use.user);
-    return callee != callees_.end() &&
-           !callee->second.schema().arguments[use.offset].alias.has_value();
+    const Callee* const callee = callees_.find(use.user);
+    return callee != nullptr && !callee->schema().arguments[use.offset].alias.has_value();
   });
 }
 
@@ -163,7 +162,7 @@ void Builder::emit_constant(const Node* node) {
   const Value* const value = node->output();
   const std::uint32_t constant = new_constant(constant_value(*node));
   if (!can_change(*value->type()) || is_only_read(value)) {
-    constants_.emplace(value, constant);
+    constants_[value] = constant;
     return;
   }
   const std::uint32_t at = emit(Opcode::CopyConstant, node, 0, constant);

@@ -22,7 +22,9 @@ class Builder {
         graph_(*code.graph),
         callees_(callees),
         subcodes_(subcodes),
-        lifetimes_(graph_) {}
+        lifetimes_(graph_),
+        constants_(graph_.values_made()),
+        dies_(graph_.values_made()) {}
 
   void build();
 
@@ -84,8 +86,8 @@ class Builder {
   Subcodes& subcodes_;
   const Lifetimes lifetimes_;
   std::uint32_t stage_ = 0;
-  std::unordered_map<const Value*, std::uint32_t> constants_;  // their operands
-  std::unordered_map<const Value*, LastUse> dies_;
+  ValueTable<std::uint32_t> constants_;  // their operands
+  ValueTable<LastUse> dies_;
   std::unordered_map<const Node*, std::vector<const Value*>> dying_;  // at nodes with blocks
 };
 

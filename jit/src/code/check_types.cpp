@@ -275,7 +275,7 @@ class Check {
                                      opyard::to_string(callee.schema()), results.size()));
     }
     for (std::size_t i = 0; i < results.size(); ++i) require_output(node, i, results[i]);
-    callees_.emplace(node, callee);
+    callees_[node] = callee;
   }
 
   Callees& callees_;
@@ -285,7 +285,7 @@ class Check {
 }  // namespace
 
 Callees check_types(const Graph& graph) {
-  Callees callees;
+  Callees callees(graph.nodes_made());
   Check(callees).block(graph.block());
   return callees;
 }

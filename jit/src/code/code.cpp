@@ -73,8 +73,8 @@ std::size_t Code::output_count(std::size_t stage) const {
 }
 
 std::int64_t Code::register_of(const Value* value) const noexcept {
-  const auto found = data_->register_of.find(value);
-  return found == data_->register_of.end() ? -1 : std::int64_t(found->second);
+  const std::uint32_t* const found = data_->register_of.find(value);
+  return found == nullptr ? -1 : std::int64_t(*found);
 }
 
 }  // namespace opyard::jit

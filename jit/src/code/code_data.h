@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "code/told.h"
+#include "ir/index_table.h"
 #include "opyard/jit/code.h"
 #include "opyard/jit/operation.h"
 #include "opyard/jit/resolve.h"
@@ -116,7 +117,7 @@ struct CodeData {
   std::vector<Register> constants;
   std::vector<Stage> stages;
   std::vector<RegisterInfo> registers;
-  std::unordered_map<const Value*, std::uint32_t> register_of;
+  ValueTable<std::uint32_t> register_of;
   mutable InstructionNotes notes;  // of whoever is told of instructions
 
   std::uint32_t index_of(const Instruction* instruction) const {
@@ -138,7 +139,7 @@ using Subcodes = std::unordered_map<const Graph*, CodePtr>;
 // build.cpp
 void build(CodeData& data, Subcodes& subcodes);
 // check_types.cpp: raises BadGraph for a node whose types do not fit. Callees are remembered.
-using Callees = std::unordered_map<const Node*, Callee>;
+using Callees = NodeTable<Callee>;
 Callees check_types(const Graph& graph);
 
 // disassemble.cpp: what the four operands are, by the letters of instructions.def.

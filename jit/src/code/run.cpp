@@ -83,9 +83,9 @@ bool has_dtype(const opyard::Value& given, const TensorShape& shape) {
 std::string shapes_of(const Frame& frame, const Node& node) {
   std::string text;
   for (const Value* const input : node.inputs()) {
-    const auto found = frame.code->register_of.find(input);
-    if (found == frame.code->register_of.end()) continue;
-    const Register& value = frame.bases[0][found->second];
+    const std::uint32_t* const found = frame.code->register_of.find(input);
+    if (found == nullptr) continue;
+    const Register& value = frame.bases[0][*found];
     if (!value.is_tensor()) continue;
     text += fmt::format("{}%{} is {}", text.empty() ? "" : ", ", input->printed_name(),
                         describe(value.tensor_unchecked()));

@@ -12,10 +12,10 @@ namespace {
 constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
 
-using Numbers = std::unordered_map<Value*, std::uint64_t>;
+using Numbers = std::unordered_map<std::uint64_t, Value*>;
 
 void take_numbers(std::span<Value* const> from, std::span<Value* const> to, Numbers& numbers) {
-  for (std::size_t i = 0; i < from.size(); ++i) numbers[to[i]] = from[i]->unique();
+  for (std::size_t i = 0; i < from.size(); ++i) numbers[from[i]->unique()] = to[i];
 }
 
 // Of a block and its copy.
@@ -250,12 +250,16 @@ Value* Graph::find_value(std::string_view name) const {
 
 std::size_t Graph::node_count() const noexcept { return count_nodes(block_); }
 
-void Graph::renumber(const std::unordered_map<Value*, std::uint64_t>& numbers) {
+void Graph::renumber(const std::unordered_map<std::uint64_t, Value*>& numbers) {
   std::uint64_t next = 0;
-  for (const auto& [value, number] : numbers) next = std::max(next, number + 1);
+  constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  values_.for_each([](Value* value) { value->unique_ = kNone; });
+  for (const auto& [number, value] : numbers) {
+    value->unique_ = number;
+    next = std::max(next, number + 1);
+  }
   values_.for_each([&](Value* value) {
-    const auto found = numbers.find(value);
-    value->unique_ = found != numbers.end() ? found->second : next++;
+    if (value->unique_ == kNone) value->unique_ = next++;
   });
   next_unique_ = next;
   note_change();

@@ -7,9 +7,11 @@
 // share it.
 #include <fmt/format.h>
 
-#include <unordered_map>
+#include <algorithm>
 #include <unordered_set>
+#include <utility>
 
+#include "ir/index_table.h"
 #include "ir/node_rules.h"
 #include "opyard/jit/graph.h"
 
@@ -24,10 +26,11 @@ using Seen = std::unordered_set<const Graph*>;
 class Lint {
  public:
   Lint(const Graph& graph, Seen& seen, std::size_t depth)
-      : graph_(graph), seen_(seen), depth_(depth) {}
+      : graph_(graph), seen_(seen), depth_(depth), known_(graph.values_made()) {}
 
   void run() {
     check_block(graph_.block(), nullptr);
+    check_uniques();
     for (const Value* const input : graph_.inputs()) check_stage(input->stage(), "input", input);
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const Value* const output = graph_.outputs()[i];
@@ -72,14 +75,15 @@ class Lint {
     check_links(block->return_node(), before, block);
     check_inputs(block->return_node());
     for (const Value* const value : defined) {
-      if (defined_.at(value) != value->uses().size()) {
+      Known& known = known_[value];
+      if (known.taken != value->uses().size()) {
         check_uses_are_inside(value, block);
         refuse(value->node(),
                fmt::format("gives %{}, which is taken {} times where it is defined, and "
                            "knows {} uses",
-                           value->printed_name(), defined_.at(value), value->uses().size()));
+                           value->printed_name(), known.taken, value->uses().size()));
       }
-      defined_.erase(value);
+      known.is_defined = false;
     }
   }
 
@@ -153,12 +157,12 @@ class Lint {
   void check_inputs(const Node* node) {
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
       const Value* const input = node->inputs()[i];
-      const auto found = defined_.find(input);
-      if (found == defined_.end()) {
+      Known* const found = known_.find(input);
+      if (found == nullptr || !found->is_defined) {
         refuse(node,
                fmt::format("takes %{}, which is not defined before it", input->printed_name()));
       }
-      ++found->second;
+      ++found->taken;
       if (node->kind() != prim::Return && input->stage() > node->stage()) {
         refuse(node, fmt::format("is of stage {} and takes %{} of stage {}", node->stage(),
                                  input->printed_name(), input->stage()));
@@ -172,20 +176,33 @@ class Lint {
       if (value->node() != node || value->offset() != i) {
         refuse(node, fmt::format("has output %{}, which does not know it", value->unique()));
       }
-      if (!uniques_.insert(value->unique()).second) {
-        refuse(node, fmt::format("gives %{}, a number that another value has", value->unique()));
-      }
       if (value->unique() >= graph_.next_unique()) {
         refuse(node, fmt::format("gives %{}, but the next number is {}", value->unique(),
                                  graph_.next_unique()));
       }
-      if (value->has_debug_name() && !names_.insert(value->debug_name()).second) {
+      if (value->has_debug_name() && graph_.find_value(value->debug_name()) != value) {
         refuse(node, fmt::format("gives %{}, a name that another value has", value->debug_name()));
       }
       check_uses(node, value);
-      defined_.emplace(value, 0);
+      known_[value] = {0, true};
       defined.push_back(value);
+      by_unique_.push_back(value);
     }
+  }
+
+  void check_uniques() {
+    const auto less = [](const Value* a, const Value* b) {
+      return std::pair(a->unique(), a->index()) < std::pair(b->unique(), b->index());
+    };
+    if (!std::is_sorted(by_unique_.begin(), by_unique_.end(), less)) {
+      std::sort(by_unique_.begin(), by_unique_.end(), less);
+    }
+    const auto same = [](const Value* a, const Value* b) { return a->unique() == b->unique(); };
+    const auto found = std::adjacent_find(by_unique_.begin(), by_unique_.end(), same);
+    if (found == by_unique_.end()) return;
+    const Value* const value = found[1];
+    refuse(value->node(),
+           fmt::format("gives %{}, a number that another value has", value->unique()));
   }
 
   void check_uses(const Node* node, const Value* value) const {
@@ -200,9 +217,12 @@ class Lint {
   const Graph& graph_;
   Seen& seen_;
   const std::size_t depth_;
-  std::unordered_map<const Value*, std::size_t> defined_;  // and how often taken; see [Walk]
-  std::unordered_set<std::uint64_t> uniques_;
-  std::unordered_set<std::string_view> names_;
+  struct Known {
+    std::size_t taken = 0;
+    bool is_defined = false;  // see [Walk]
+  };
+  ValueTable<Known> known_;
+  std::vector<const Value*> by_unique_;
 };
 
 }  // namespace

@@ -19,7 +19,8 @@ std::size_t depth_of(const Node* node) { return node->owning_block()->depth(); }
 
 }  // namespace
 
-Node::Node(Graph* graph, Symbol kind, int stage) : graph_(graph), kind_(kind), stage_(stage) {}
+Node::Node(Graph* graph, Symbol kind, int stage)
+    : graph_(graph), index_(graph->nodes_made()), kind_(kind), stage_(stage) {}
 Node::~Node() = default;
 
 void Node::check_alive() const {

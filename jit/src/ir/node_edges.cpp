@@ -177,8 +177,8 @@ Value* Node::make_output(std::size_t index, TypePtr type, int stage) {
   check_index(index, outputs_.size() + 1, "places for outputs");
   if (type == nullptr) type = base_type(TypeKind::Tensor);
   if (outputs_.size() == outputs_.capacity()) outputs_.reserve(outputs_.size() * 2 + 1);
-  Value* const value =
-      graph_->values_.make(this, index, graph_->next_unique_, std::move(type), stage);
+  Value* const value = graph_->values_.make(this, index, graph_->values_made(),
+                                            graph_->next_unique_, std::move(type), stage);
   ++graph_->next_unique_;
   outputs_.insert(outputs_.begin() + std::ptrdiff_t(index), value);
   for (std::size_t i = index + 1; i < outputs_.size(); ++i) outputs_[i]->offset_ = i;

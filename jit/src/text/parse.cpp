@@ -62,7 +62,7 @@ class Parser {
       parse_stage();
     }
     // See [Numbers].
-    graph->renumber(values_.numbers());
+    graph->renumber(values_.newest());
     return graph;
   }
 

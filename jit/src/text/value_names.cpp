@@ -47,13 +47,6 @@ void ValueNames::end_block(std::size_t begin) {
   }
 }
 
-std::unordered_map<Value*, std::uint64_t> ValueNames::numbers() const {
-  std::unordered_map<Value*, std::uint64_t> numbers;
-  numbers.reserve(newest_.size());
-  for (const auto& [number, value] : newest_) numbers.emplace(value, number);
-  return numbers;
-}
-
 void ValueNames::tell(std::unordered_map<std::string, Value*>& names) const {
   names.clear();
   for (const auto& [name, value] : values_) names.emplace(name, value);

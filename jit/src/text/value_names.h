@@ -29,7 +29,7 @@ class ValueNames {
   void end_block(std::size_t begin);
 
   // The values that keep the number that the text calls them by: the newest of each number.
-  std::unordered_map<Value*, std::uint64_t> numbers() const;
+  const std::unordered_map<std::uint64_t, Value*>& newest() const noexcept { return newest_; }
   // What each name means now, without the %.
   void tell(std::unordered_map<std::string, Value*>& names) const;
 

@@ -102,12 +102,15 @@ class OPYARD_API Graph final : public Counted {
   // The value that prints as this, or null: a debug name or a number, without the %.
   Value* find_value(std::string_view name) const;
   std::uint64_t next_unique() const noexcept { return next_unique_; }
+  // What was ever made, the destroyed among them: the bounds of Node::index() and Value::index().
+  std::size_t nodes_made() const noexcept { return nodes_.size(); }
+  std::size_t values_made() const noexcept { return values_.size(); }
   // Nodes that are in a block now.
   std::size_t node_count() const noexcept;
 
-  // For who reads a text: gives values these numbers, which are all different, and the rest new
-  // ones.
-  void renumber(const std::unordered_map<Value*, std::uint64_t>& numbers);
+  // For who reads a text: gives these values, which are all different, their numbers, and the rest
+  // new ones.
+  void renumber(const std::unordered_map<std::uint64_t, Value*>& numbers);
 
  private:
   friend class Block;

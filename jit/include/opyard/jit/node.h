@@ -47,6 +47,8 @@ class OPYARD_API Node {
   const std::string& scope() const noexcept { return scope_; }
   void set_scope(std::string scope);
   bool is_destroyed() const noexcept { return destroyed_; }
+  // How many nodes its graph had made before it, for tables; it is kept for ever.
+  std::size_t index() const noexcept { return index_; }
   // What an operation of another layer, such as a PythonOp, hangs on its node; or null.
   const CountedPtr<Counted>& payload() const noexcept { return payload_; }
   void set_payload(CountedPtr<Counted> payload);
@@ -143,6 +145,7 @@ class OPYARD_API Node {
   void discard() noexcept;
 
   Graph* graph_;
+  const std::size_t index_;
   Block* block_ = nullptr;
   Node* next_ = nullptr;
   Node* prev_ = nullptr;

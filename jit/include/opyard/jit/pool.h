@@ -33,8 +33,10 @@ class Pool {
     T* const made =
         new (static_cast<void*>(piece.objects + piece.used)) T(std::forward<Args>(args)...);
     ++piece.used;
+    ++size_;
     return made;
   }
+  std::size_t size() const noexcept { return size_; }
   // In order of making.
   template <typename Visit>
   void for_each(Visit&& visit) const {
@@ -53,12 +55,13 @@ class Pool {
   void grow() {
     const std::size_t capacity =
         pieces_.empty() ? 8 : std::min<std::size_t>(pieces_.back().capacity * 2, 1024);
-    pieces_.reserve(pieces_.size() + 1);
+    if (pieces_.size() == pieces_.capacity()) pieces_.reserve(2 * pieces_.size() + 1);
     T* const objects = static_cast<T*>(allocate(capacity * sizeof(T), alignof(T)));
     pieces_.push_back({objects, 0, capacity});
   }
 
   std::vector<Piece> pieces_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace opyard::jit

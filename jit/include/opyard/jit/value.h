@@ -34,6 +34,8 @@ class OPYARD_API Value {
 
   // Of its graph alone; kept while it lives.
   std::uint64_t unique() const noexcept { return unique_; }
+  // How many values its graph had made before it, for tables; it is kept for ever.
+  std::size_t index() const noexcept { return index_; }
   // A name that a person gave it, or empty.
   const std::string& debug_name() const noexcept { return name_; }
   bool has_debug_name() const noexcept { return !name_.empty(); }
@@ -74,8 +76,14 @@ class OPYARD_API Value {
   friend struct TestAccess;
   template <typename T>
   friend class Pool;
-  Value(Node* node, std::size_t offset, std::uint64_t unique, TypePtr type, int stage)
-      : node_(node), offset_(offset), unique_(unique), type_(std::move(type)), stage_(stage) {}
+  Value(Node* node, std::size_t offset, std::size_t index, std::uint64_t unique, TypePtr type,
+        int stage)
+      : node_(node),
+        offset_(offset),
+        index_(index),
+        unique_(unique),
+        type_(std::move(type)),
+        stage_(stage) {}
   ~Value() = default;
 
   void drop_use(Use use) noexcept;
@@ -83,6 +91,7 @@ class OPYARD_API Value {
 
   Node* node_;
   std::size_t offset_;
+  const std::size_t index_;
   std::uint64_t unique_;
   TypePtr type_;
   std::string name_;
