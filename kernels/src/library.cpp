@@ -9,6 +9,7 @@
 //   indexing/    positions and lists: index, gather, join
 //   creation/    factories, ranges, conversion, single numbers; meta: without elements
 //   gradients/   formulas of derivatives, and the operators that they need
+//   composition/ operators that call a few others in a row
 //   common/      checks, dtypes, overlap, conversion and loops that they all use
 #include <opyard/library.h>
 

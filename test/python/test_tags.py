@@ -1,6 +1,7 @@
 """test_tags.py: tags of operators."""
 
 import pickle
+import warnings
 
 import pytest
 
@@ -35,7 +36,8 @@ def test_B18_an_unknown_tag_is_refused_with_the_known_ones(library, ns):
         assert str(caught.value) == (
             "'nope' is no tag; the known tags are pointwise, inplace_view, "
             "nondeterministic_seeded, data_dependent_output, dynamic_output_shape, core, "
-            "pt2_compliant_tag, generated, needs_fixed_stride_order, flexible_layout, inplace, out"
+            "pt2_compliant_tag, generated, needs_fixed_stride_order, flexible_layout, inplace, "
+            "out, overlaps"
         )
     for tags in (3, [3]):
         with pytest.raises(TypeError):
@@ -56,3 +58,12 @@ def test_B18_a_tag_of_a_library_that_is_none_of_ours_is_a_str():
 
     assert (tag_of("core"), tag_of("theirs")) == (Tag.core, "theirs")
     assert type(tag_of("theirs")) is str
+
+
+def test_an_overload_that_is_meant_to_overlap_gives_no_warning(library, ns):
+    library.define("pick(Tensor x, int n=1) -> Tensor")
+    with pytest.warns(UserWarning, match="Two overloads accept the same call"):
+        library.define("pick.unsaid(Tensor x, *, int m=1) -> Tensor")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        library.define("pick.meant(Tensor x, *, int k=1) -> Tensor", tags=opyard.Tag.overlaps)

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
+#include <string_view>
 
 #include "base/identifier.h"
 #include "opyard/base/warning.h"
@@ -15,6 +17,8 @@ namespace opyard {
 namespace {
 
 constexpr const char* kEveryNamespace = "_";
+// The tag of an overload that is meant to take calls which an earlier one takes.
+constexpr std::string_view kOverlaps = "overlaps";
 
 const char* macro_of(LibraryKind kind) {
   switch (kind) {
@@ -53,9 +57,11 @@ void warn_of_ambiguity(const OperatorName& name, const std::string& provenance) 
 Registration Library::define(Definition definition) {
   const OperatorName name = definition.schema.name;
   const std::string provenance = definition.provenance;
+  const bool overlap_is_meant = std::ranges::count(definition.tags, kOverlaps) > 0;
   Registration registration =
       Registry::instance().define(std::move(definition), owner_.get(), reload_);
-  warn_of_ambiguity(name, provenance);  // a handler that throws takes the definition back
+  if (!overlap_is_meant)
+    warn_of_ambiguity(name, provenance);  // a handler that throws takes the definition back
   return registration;
 }
 

@@ -15,6 +15,7 @@ void require_defined(const char* op, const char* argument, const Tensor& tensor)
 
 void require_cpu(const char* op, const char* argument, const Tensor& tensor) {
   require_defined(op, argument, tensor);
+  if (is_meta(tensor)) return;
   if (!tensor.device().is_cpu()) {
     refuse(ErrorKind::Unsupported, {op, ": ", argument, " is ", tensor, " on ",
                                     to_string(tensor.device()), "; this kernel accepts cpu"});

@@ -18,9 +18,17 @@ inline std::byte* bytes_of(const Tensor& tensor) {
   return static_cast<std::byte*>(tensor.impl()->data());
 }
 
+// [Meta] A tensor on meta has sizes, strides and a dtype, but no elements. A kernel that is
+// registered for it, too, makes its result there and is done.
+inline bool is_meta(const Tensor& tensor) { return tensor.device().backend == Backend::Meta; }
+// A new tensor where `like` is.
+inline Tensor empty_beside(const Tensor& like, IntSpan sizes, DType dtype) {
+  return Tensor::empty(sizes, dtype, is_meta(like) ? like.device() : Device{});
+}
+
 // Raises BadArgument.
 void require_defined(const char* op, const char* argument, const Tensor& tensor);
-// A defined tensor on the CPU, of any dtype. Raises BadArgument, Unsupported.
+// A defined tensor on the CPU, or on meta, of any dtype. Raises BadArgument, Unsupported.
 void require_cpu(const char* op, const char* argument, const Tensor& tensor);
 // The same, of a dtype that is computed in: bool, int64, float32, float64. Raises Unsupported.
 void require_computed(const char* op, const char* argument, const Tensor& tensor);

@@ -6,6 +6,7 @@
 #include <opyard/library.h>
 
 #include "common/builds.h"
+#include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
 namespace opyard::kernels {
@@ -132,7 +133,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("add.Tensor", &add_tensor);
   m.impl("add.Scalar", &add_scalar);

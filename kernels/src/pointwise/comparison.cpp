@@ -4,6 +4,7 @@
 #include <opyard/library.h>
 
 #include "common/builds.h"
+#include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
 namespace opyard::kernels {
@@ -70,7 +71,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("ge.Scalar(Tensor self, Scalar other) -> Tensor");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("eq.Tensor", &eq_tensor);
   m.impl("eq.Scalar", &eq_scalar);

@@ -142,8 +142,16 @@ bool Elementwise::compute_plainly(const Tensor& result, const Computation& compu
   return true;
 }
 
+Device Elementwise::device() const {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (inputs_[i].tensor != nullptr && is_meta(*inputs_[i].tensor)) return {Backend::Meta};
+  }
+  return {};
+}
+
 void Elementwise::compute(const Tensor& result, const Computation& computation,
                           bool shares_memory) const {
+  if (is_meta(result)) return;
   if (compute_plainly(result, computation, shares_memory)) return;
   std::array<Tensor, kMostInputs> held;  // inputs that had to be copied
   std::array<Number, kMostInputs> numbers;
@@ -170,7 +178,7 @@ void Elementwise::compute(const Tensor& result, const Computation& computation,
 }
 
 Tensor Elementwise::run(const Computation& computation) const {
-  Tensor result = Tensor::empty(sizes(), computation.result);
+  Tensor result = Tensor::empty(sizes(), computation.result, device());
   compute(result, computation, false);
   return result;
 }
@@ -193,6 +201,7 @@ Tensor& Elementwise::run_into(const char* name, Tensor& written,
   }
   const Tensor result = run(computation);
   written.mutable_raw();
+  if (is_meta(written)) return written;
   copy_elements(op_, written, result);
   return written;
 }

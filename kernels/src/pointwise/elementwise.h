@@ -52,6 +52,8 @@ class Elementwise {
   DType common() const { return promotion_.result(); }
   // The loop for a dtype. Raises Unsupported, listing the dtypes that have one.
   Loop choose(const Loops& loops, DType dtype) const;
+  // The device of the result: meta if an input is there.
+  Device device() const;
   // The sizes of the result. Raises BadShape if the inputs do not broadcast.
   DimVector sizes() const;
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "common/builds.h"
+#include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
 namespace opyard::kernels {
@@ -76,7 +77,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("relu_(Tensor(a!) self) -> Tensor(a!)");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("maximum", &maximum);
   m.impl("minimum", &minimum);

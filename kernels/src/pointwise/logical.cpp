@@ -3,6 +3,7 @@
 #include <opyard/library.h>
 
 #include "common/builds.h"
+#include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
 namespace opyard::kernels {
@@ -74,7 +75,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("logical_not", &logical_not);
   m.impl("logical_and", &logical_and);

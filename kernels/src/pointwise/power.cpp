@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "common/builds.h"
+#include "common/kernels_block.h"
 #include "pointwise/loops.h"
 
 namespace opyard::kernels {
@@ -69,7 +70,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("pow.Scalar(Scalar self, Tensor exponent) -> Tensor");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("pow.Tensor_Scalar", &pow_tensor_scalar);
   m.impl("pow.Tensor_Tensor", &pow_tensor_tensor);

@@ -7,6 +7,7 @@
 #include <opyard/library.h>
 
 #include "common/builds.h"
+#include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
 namespace opyard::kernels {
@@ -55,7 +56,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("sigmoid(Tensor self) -> Tensor");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("neg", &neg);
   m.impl("abs", &abs);

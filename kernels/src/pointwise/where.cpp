@@ -2,6 +2,7 @@
 #include <opyard/library.h>
 
 #include "common/builds.h"
+#include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
 
 namespace opyard::kernels {
@@ -32,7 +33,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("where.self", &where_self);
   m.impl("masked_fill.Scalar", &masked_fill);

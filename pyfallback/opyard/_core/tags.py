@@ -34,6 +34,8 @@ class Tag(str, Enum):
     inplace = "inplace"
     # Writes its result to arguments that are given for it.
     out = "out"
+    # Takes calls that an earlier overload of its name takes, and is meant to: no warning.
+    overlaps = "overlaps"
 
     def __repr__(self) -> str:
         return f"Tag.{self.name}"

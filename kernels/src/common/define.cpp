@@ -1,0 +1,129 @@
+// kernels/common/define.cpp: tags, and forms that write what another form computes.
+#include "common/define.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/copy.h"
+#include "common/ops.h"
+#include "common/write.h"
+
+namespace opyard::kernels {
+namespace {
+
+constexpr std::string_view kCore[] = {
+#define CORE(name) name,
+#include "common/core.def"
+#undef CORE
+};
+
+bool is_core(std::string_view schema) {
+  return std::ranges::binary_search(kCore, schema.substr(0, schema.find('(')));
+}
+
+// The operator whose result a form writes: "aten::sin" for "aten::sin_" and "aten::sin.out".
+const Operator& functional_form(const Operator& form) {
+  std::string name = form.name().name;
+  std::string overload = form.name().overload;
+  if (name.back() == '_') {
+    name.pop_back();
+  } else if (overload.ends_with("_out")) {
+    overload.resize(overload.size() - 4);
+  } else {
+    overload.clear();
+  }
+  return require_operator(overload.empty() ? name : name + '.' + overload);
+}
+
+// Calls the functional form with what is on the stack, and replaces that by what was written.
+void compute_and_copy(const Operator& form, const char* name, const char* argument, Tensor written,
+                      Stack& stack) {
+  functional_form(form).call_boxed(stack);
+  const Tensor result = stack.pop().to_tensor();
+  require_writable(name, argument, written);
+  require_storable(name, argument, written, result.dtype());
+  require_result_sizes(name, argument, written, result.sizes());
+  ops::copy_into(written, result);
+  stack.push(Value(std::move(written)));
+}
+
+void write_result(const Operator& op, DispatchKeySet, Stack& stack) {
+  const bool in_place = op.name().name.back() == '_';
+  const std::size_t count = op.schema().arguments.size();
+  const std::string name = to_string(op.name());
+  const char* const argument = in_place ? "self" : "out";
+  Tensor written = stack.top(count)[in_place ? 0 : count - 1].to_tensor();
+  if (in_place) {
+    require_writable(name.c_str(), argument, written);
+  } else {
+    static_cast<void>(stack.pop());
+  }
+  compute_and_copy(op, name.c_str(), argument, std::move(written), stack);
+}
+
+// The schema of a form: what `f` takes, and what is written.
+std::string form_schema(std::string_view name, std::string_view suffix, bool in_place) {
+  const Schema& schema = require_operator(std::string("aten::") + std::string(name)).schema();
+  const std::string text = to_string(schema);
+  const std::size_t open = text.find('(');
+  std::string arguments = text.substr(open + 1, text.rfind(") -> ") - open - 1);
+  std::string form(name.substr(0, name.find('.')));
+  if (in_place) {
+    form += '_';
+    if (name.find('.') != std::string_view::npos) form += name.substr(name.find('.'));
+    return form + "(Tensor(a!)" + arguments.substr(6) + ") -> Tensor(a!)";
+  }
+  form += '.';
+  form += suffix;
+  const bool has_keywords = schema.arguments.back().keyword_only;
+  return form + '(' + arguments + (has_keywords ? ", " : ", *, ") + "Tensor(a!) out) -> Tensor(a!)";
+}
+
+}  // namespace
+
+void define(Library& library, std::string_view schema, Tagged tagged) {
+  std::vector<std::string> tags;
+  if (is_core(schema)) tags.emplace_back("core");
+  if (tagged == Tagged::Pointwise) tags.emplace_back("pointwise");
+  if (tagged == Tagged::Overlapping) tags.emplace_back("overlaps");
+  if (tagged == Tagged::Random) tags.emplace_back("nondeterministic_seeded");
+  library.def(schema, std::move(tags));
+}
+void define(Library& library, std::initializer_list<std::string_view> schemas, Tagged tagged) {
+  for (const std::string_view schema : schemas) define(library, schema, tagged);
+}
+
+namespace {
+
+// What a composition calls is recorded, and may save self, which must then not change.
+void write_result_of_composition(const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const std::size_t count = op.schema().arguments.size();
+  if (op.name().name.back() != '_') return write_result(op, keys, stack);
+  const std::string name = to_string(op.name());
+  Tensor written = stack.top(count)[0].to_tensor();
+  require_writable(name.c_str(), "self", written);
+  stack.top(count)[0] = Value(ops::clone(written));
+  compute_and_copy(op, name.c_str(), "self", std::move(written), stack);
+}
+
+// A form of a composition is one, too.
+void define_form(Library& library, const std::string& schema, Form form) {
+  define(library, schema);
+  const std::string_view name = std::string_view(schema).substr(0, schema.find('('));
+  if (form == Form::Composition) {
+    library.impl(name, DispatchKey::CompositeImplicitAutograd, &write_result_of_composition);
+  } else {
+    library.impl(name, DispatchKey::CompositeExplicitAutograd, &write_result);
+  }
+}
+
+}  // namespace
+
+void define_in_place(Library& library, std::string_view name, Form form) {
+  define_form(library, form_schema(name, "", true), form);
+}
+void define_out(Library& library, std::string_view name, std::string_view overload, Form form) {
+  define_form(library, form_schema(name, overload, false), form);
+}
+
+}  // namespace opyard::kernels

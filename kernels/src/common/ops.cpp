@@ -1,0 +1,343 @@
+// kernels/common/ops.cpp: the handles of the operators that compositions call.
+#include "common/ops.h"
+
+#include <opyard/library.h>
+
+namespace opyard::kernels::ops {
+namespace {
+
+using MaybeScalar = std::optional<Scalar>;
+using MaybeInt = std::optional<std::int64_t>;
+using MaybeDType = std::optional<DType>;
+using MaybeFormat = std::optional<MemoryFormat>;
+using MaybeLayout = std::optional<Layout>;
+using MaybeDevice = std::optional<Device>;
+using Indices = std::vector<std::optional<Tensor>>;
+
+template <typename Signature>
+auto operator_of(const char* name) {
+  return require_operator(name).typed<Signature>();
+}
+
+}  // namespace
+
+Tensor operator+(const Tensor& a, const Tensor& b) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const Tensor&, const Scalar&)>("aten::add.Tensor");
+  return op.call(a, b, 1);
+}
+Tensor operator+(const Tensor& a, const Scalar& b) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const Scalar&, const Scalar&)>("aten::add.Scalar");
+  return op.call(a, b, 1);
+}
+Tensor operator-(const Tensor& a, const Tensor& b) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const Tensor&, const Scalar&)>("aten::sub.Tensor");
+  return op.call(a, b, 1);
+}
+Tensor operator-(const Tensor& a, const Scalar& b) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const Scalar&, const Scalar&)>("aten::sub.Scalar");
+  return op.call(a, b, 1);
+}
+Tensor operator-(const Scalar& a, const Tensor& b) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const Scalar&, const Scalar&)>("aten::rsub.Scalar");
+  return op.call(b, a, 1);
+}
+Tensor operator*(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::mul.Tensor");
+  return op.call(a, b);
+}
+Tensor operator*(const Tensor& a, const Scalar& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Scalar&)>("aten::mul.Scalar");
+  return op.call(a, b);
+}
+Tensor operator/(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::div.Tensor");
+  return op.call(a, b);
+}
+Tensor operator/(const Tensor& a, const Scalar& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Scalar&)>("aten::div.Scalar");
+  return op.call(a, b);
+}
+Tensor operator<(const Tensor& a, const Scalar& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Scalar&)>("aten::lt.Scalar");
+  return op.call(a, b);
+}
+Tensor operator<=(const Tensor& a, const Scalar& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Scalar&)>("aten::le.Scalar");
+  return op.call(a, b);
+}
+Tensor operator>(const Tensor& a, const Scalar& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Scalar&)>("aten::gt.Scalar");
+  return op.call(a, b);
+}
+Tensor operator>=(const Tensor& a, const Scalar& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Scalar&)>("aten::ge.Scalar");
+  return op.call(a, b);
+}
+Tensor equals(const Tensor& a, const Scalar& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Scalar&)>("aten::eq.Scalar");
+  return op.call(a, b);
+}
+Tensor equals(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::eq.Tensor");
+  return op.call(a, b);
+}
+Tensor differs(const Tensor& a, const Scalar& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Scalar&)>("aten::ne.Scalar");
+  return op.call(a, b);
+}
+Tensor both(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::logical_and");
+  return op.call(a, b);
+}
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const Tensor&, const Tensor&)>("aten::where.self");
+  return op.call(condition, a, b);
+}
+Tensor masked(const Tensor& a, const Tensor& mask, const Scalar& value) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const Tensor&, const Scalar&)>("aten::masked_fill.Scalar");
+  return op.call(a, mask, value);
+}
+Tensor clamp(const Tensor& a, const MaybeScalar& min, const MaybeScalar& max) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const MaybeScalar&, const MaybeScalar&)>("aten::clamp");
+  return op.call(a, min, max);
+}
+Tensor maximum(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::maximum");
+  return op.call(a, b);
+}
+Tensor minimum(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::minimum");
+  return op.call(a, b);
+}
+Tensor pow(const Tensor& a, const Scalar& exponent) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, const Scalar&)>("aten::pow.Tensor_Scalar");
+  return op.call(a, exponent);
+}
+Tensor abs(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::abs");
+  return op.call(a);
+}
+Tensor cos(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::cos");
+  return op.call(a);
+}
+Tensor erf(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::erf");
+  return op.call(a);
+}
+Tensor exp(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::exp");
+  return op.call(a);
+}
+Tensor expm1(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::expm1");
+  return op.call(a);
+}
+Tensor log(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::log");
+  return op.call(a);
+}
+Tensor log1p(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::log1p");
+  return op.call(a);
+}
+Tensor relu(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::relu");
+  return op.call(a);
+}
+Tensor rsqrt(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::rsqrt");
+  return op.call(a);
+}
+Tensor sigmoid(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::sigmoid");
+  return op.call(a);
+}
+Tensor sin(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::sin");
+  return op.call(a);
+}
+Tensor sqrt(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::sqrt");
+  return op.call(a);
+}
+Tensor tanh(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::tanh");
+  return op.call(a);
+}
+Tensor trunc(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::trunc");
+  return op.call(a);
+}
+Tensor negation(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::logical_not");
+  return op.call(a);
+}
+Tensor operator-(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::neg");
+  return op.call(a);
+}
+Tensor detach(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&)>("aten::detach");
+  return op.call(a);
+}
+Tensor sum(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&, MaybeDType)>("aten::sum");
+  return op.call(a, std::nullopt);
+}
+Tensor sum(const Tensor& a, IntSpan dims, bool keepdim) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::optional<IntSpan>, bool, MaybeDType)>(
+          "aten::sum.dim_IntList");
+  return op.call(a, dims, keepdim, std::nullopt);
+}
+Tensor mean(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&, MaybeDType)>("aten::mean");
+  return op.call(a, std::nullopt);
+}
+Tensor mean(const Tensor& a, IntSpan dims, bool keepdim) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::optional<IntSpan>, bool, MaybeDType)>(
+          "aten::mean.dim");
+  return op.call(a, dims, keepdim, std::nullopt);
+}
+Tensor softmax(const Tensor& a, std::int64_t dim) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::int64_t, MaybeDType)>("aten::softmax.int");
+  return op.call(a, dim, std::nullopt);
+}
+Tensor log_softmax(const Tensor& a, std::int64_t dim) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::int64_t, MaybeDType)>("aten::log_softmax.int");
+  return op.call(a, dim, std::nullopt);
+}
+Tensor reshape(const Tensor& a, IntSpan sizes) {
+  static const auto op = operator_of<Tensor(const Tensor&, IntSpan)>("aten::reshape");
+  return op.call(a, sizes);
+}
+Tensor expand(const Tensor& a, IntSpan sizes) {
+  static const auto op = operator_of<Tensor(const Tensor&, IntSpan, bool)>("aten::expand");
+  return op.call(a, sizes, false);
+}
+Tensor permute(const Tensor& a, IntSpan dims) {
+  static const auto op = operator_of<Tensor(const Tensor&, IntSpan)>("aten::permute");
+  return op.call(a, dims);
+}
+Tensor transpose(const Tensor& a, std::int64_t dim0, std::int64_t dim1) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t)>("aten::transpose.int");
+  return op.call(a, dim0, dim1);
+}
+Tensor unsqueeze(const Tensor& a, std::int64_t dim) {
+  static const auto op = operator_of<Tensor(const Tensor&, std::int64_t)>("aten::unsqueeze");
+  return op.call(a, dim);
+}
+Tensor squeeze(const Tensor& a, std::int64_t dim) {
+  static const auto op = operator_of<Tensor(const Tensor&, std::int64_t)>("aten::squeeze.dim");
+  return op.call(a, dim);
+}
+Tensor select(const Tensor& a, std::int64_t dim, std::int64_t index) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t)>("aten::select.int");
+  return op.call(a, dim, index);
+}
+Tensor narrow(const Tensor& a, std::int64_t dim, std::int64_t start, std::int64_t length) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>("aten::narrow");
+  return op.call(a, dim, start, length);
+}
+Tensor slice(const Tensor& a, std::int64_t dim, MaybeInt start, MaybeInt end, std::int64_t step) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::int64_t, MaybeInt, MaybeInt, std::int64_t)>(
+          "aten::slice.Tensor");
+  return op.call(a, dim, start, end, step);
+}
+Tensor as_strided(const Tensor& a, IntSpan sizes, IntSpan strides, std::int64_t offset) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, IntSpan, IntSpan, MaybeInt)>("aten::as_strided");
+  return op.call(a, sizes, strides, offset);
+}
+Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
+  static const auto op = operator_of<Tensor(const std::vector<Tensor>&, std::int64_t)>("aten::cat");
+  return op.call(tensors, dim);
+}
+Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim) {
+  static const auto op =
+      operator_of<Tensor(const std::vector<Tensor>&, std::int64_t)>("aten::stack");
+  return op.call(tensors, dim);
+}
+Tensor index_select(const Tensor& a, std::int64_t dim, const Tensor& index) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::int64_t, const Tensor&)>("aten::index_select");
+  return op.call(a, dim, index);
+}
+Tensor gather(const Tensor& a, std::int64_t dim, const Tensor& index) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::int64_t, const Tensor&, bool)>("aten::gather");
+  return op.call(a, dim, index, false);
+}
+Tensor scatter_add(const Tensor& a, std::int64_t dim, const Tensor& index, const Tensor& from) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, std::int64_t, const Tensor&, const Tensor&)>(
+          "aten::scatter_add");
+  return op.call(a, dim, index, from);
+}
+Tensor index(const Tensor& a, const Indices& indices) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Indices&)>("aten::index.Tensor");
+  return op.call(a, indices);
+}
+Tensor mm(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::mm");
+  return op.call(a, b);
+}
+Tensor bmm(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::bmm");
+  return op.call(a, b);
+}
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  static const auto op = operator_of<Tensor(const Tensor&, const Tensor&)>("aten::matmul");
+  return op.call(a, b);
+}
+Tensor clone(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&, MaybeFormat)>("aten::clone");
+  return op.call(a, std::nullopt);
+}
+Tensor contiguous(const Tensor& a) {
+  static const auto op = operator_of<Tensor(const Tensor&, MemoryFormat)>("aten::contiguous");
+  return op.call(a, MemoryFormat::Contiguous);
+}
+Tensor to(const Tensor& a, DType dtype) {
+  static const auto op =
+      operator_of<Tensor(const Tensor&, DType, bool, bool, MaybeFormat)>("aten::to.dtype");
+  return a.dtype() == dtype ? a : op.call(a, dtype, false, false, std::nullopt);
+}
+const Tensor& copy_into(const Tensor& written, const Tensor& from) {
+  static const auto op = operator_of<Tensor&(Tensor&, const Tensor&, bool)>("aten::copy_");
+  Tensor handle = written;
+  op.call(handle, from, false);
+  return written;
+}
+Tensor full(const Tensor& like, IntSpan sizes, const Scalar& value, MaybeDType dtype) {
+  using Full =
+      Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, std::optional<bool>);
+  static const auto op = operator_of<Full>("aten::full");
+  return op.call(sizes, value, dtype.value_or(like.dtype()), std::nullopt, like.device(),
+                 std::nullopt);
+}
+Tensor zeros(const Tensor& like, IntSpan sizes) { return full(like, sizes, false); }
+Tensor arange(const Tensor& like, std::int64_t count) {
+  using Range = Tensor(const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, std::optional<bool>);
+  static const auto op = operator_of<Range>("aten::arange");
+  return op.call(count, DType::Int64, std::nullopt, like.device(), std::nullopt);
+}
+
+}  // namespace opyard::kernels::ops

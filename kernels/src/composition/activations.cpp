@@ -1,0 +1,194 @@
+// kernels/composition/activations.cpp: activations of neural networks, made of pointwise operators.
+//
+// A branch that another one replaces is computed of a clamped input, so that its gradient is no
+// product of 0 and infinity.
+#include <cmath>
+#include <string_view>
+
+#include "common/check.h"
+#include "common/define.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using namespace ops;
+
+void require_float(const char* op, const Tensor& self) {
+  require_defined(op, "self", self);
+  if (!is_floating_point(self.dtype())) {
+    refuse(ErrorKind::BadArgument,
+           {op, ": self is ", self, "; a float is needed, to which aten::to.dtype converts"});
+  }
+}
+
+Tensor gelu(const Tensor& self, std::string_view approximate) {
+  constexpr const char* kOp = "aten::gelu";
+  require_float(kOp, self);
+  if (approximate == "none") return self * 0.5 * (erf(self * M_SQRT1_2) + 1);
+  if (approximate != "tanh") {
+    refuse(ErrorKind::BadValue,
+           {kOp, ": approximate is \"", approximate, "\"; accepted are \"none\" and \"tanh\""});
+  }
+  const Tensor inner = (self + self * self * self * 0.044715) * (M_SQRT2 * M_2_SQRTPI * 0.5);
+  return self * 0.5 * (tanh(inner) + 1);
+}
+
+Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale,
+           const Scalar& input_scale) {
+  require_float("aten::elu", self);
+  const Tensor below = expm1(clamp(self, std::nullopt, 0) * input_scale) * alpha;
+  return where(self > 0, self, below) * scale;
+}
+Tensor celu(const Tensor& self, const Scalar& alpha) {
+  constexpr const char* kOp = "aten::celu";
+  require_float(kOp, self);
+  const double number = alpha.to_double();
+  if (number == 0) refuse(ErrorKind::BadValue, {kOp, ": alpha is 0; any other number is accepted"});
+  return where(self > 0, self, expm1(clamp(self, std::nullopt, 0) * (1 / number)) * alpha);
+}
+Tensor selu(const Tensor& self) {
+  return elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
+}
+Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
+  require_float("aten::leaky_relu", self);
+  return where(self > 0, self, self * negative_slope);
+}
+Tensor prelu(const Tensor& self, const Tensor& weight) {
+  require_float("aten::_prelu_kernel", self);
+  return where(self > 0, self, weight * self);
+}
+Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+  require_defined("aten::hardtanh", "self", self);
+  if (!is_floating_point(self.dtype()) && is_integral(self.dtype())) {
+    return clamp(self, min_val.to_int(), max_val.to_int());
+  }
+  return clamp(self, min_val, max_val);
+}
+Tensor relu6(const Tensor& self) { return hardtanh(self, 0, 6); }
+Tensor silu(const Tensor& self) {
+  require_float("aten::silu", self);
+  return self * sigmoid(self);
+}
+// log(1 + exp(x)), without exp() of what is large.
+Tensor log_one_plus_exp(const Tensor& x) { return relu(x) + log1p(exp(-abs(x))); }
+Tensor mish(const Tensor& self) {
+  require_float("aten::mish", self);
+  return self * tanh(log_one_plus_exp(self));
+}
+Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
+  require_float("aten::softplus", self);
+  const Tensor scaled = self * beta;
+  return where(scaled > threshold, self, log1p(exp(clamp(scaled, std::nullopt, threshold))) / beta);
+}
+Tensor log_sigmoid(const Tensor& self) {
+  require_float("aten::log_sigmoid", self);
+  return clamp(self, std::nullopt, 0) - log1p(exp(-abs(self)));
+}
+Tensor hardsigmoid(const Tensor& self) {
+  require_float("aten::hardsigmoid", self);
+  return clamp(self + 3, 0, 6) / 6;
+}
+Tensor hardswish(const Tensor& self) {
+  require_float("aten::hardswish", self);
+  return self * clamp(self + 3, 0, 6) / 6;
+}
+Tensor hardshrink(const Tensor& self, const Scalar& lambd) {
+  require_float("aten::hardshrink", self);
+  return masked(self, abs(self) <= lambd, 0);
+}
+Tensor softshrink(const Tensor& self, const Scalar& lambd) {
+  constexpr const char* kOp = "aten::softshrink";
+  require_float(kOp, self);
+  const double by = lambd.to_double();
+  if (!(by >= 0)) {
+    refuse(ErrorKind::BadValue, {kOp, ": lambd is ", lambd, "; accepted are 0 and more"});
+  }
+  const Tensor shrunk = where(self > 0, self - lambd, self + lambd);
+  return masked(shrunk, abs(self) <= lambd, 0);
+}
+Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& value) {
+  require_defined("aten::threshold", "self", self);
+  return masked(self, self <= threshold, value);
+}
+Tensor glu(const Tensor& self, std::int64_t dim) {
+  constexpr const char* kOp = "aten::glu";
+  require_float(kOp, self);
+  if (self.dim() == 0) {
+    refuse(ErrorKind::BadShape, {kOp, ": self is ", self, "; a dimension is needed, to halve"});
+  }
+  const std::int64_t size = self.size(wrap_dim(kOp, dim, self.dim()));
+  if (size % 2 != 0) {
+    refuse(ErrorKind::BadShape, {kOp, ": self is ", self, ", and dimension ", dim, " has ", size,
+                                 " elements; an even number is needed"});
+  }
+  return narrow(self, dim, 0, size / 2) * sigmoid(narrow(self, dim, size / 2, size / 2));
+}
+Tensor logit(const Tensor& self, std::optional<double> eps) {
+  require_defined("aten::logit", "self", self);
+  const Tensor p = eps ? clamp(self, *eps, 1 - *eps) : self;
+  return log(p / (Scalar(1) - p));
+}
+Tensor sinc(const Tensor& self) {
+  require_defined("aten::sinc", "self", self);
+  const Tensor x = masked(self * M_PI, equals(self, 0), 1);
+  return masked(sin(x) / x, equals(self, 0), 1);
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m,
+         {"gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
+          "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+          "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+          "selu(Tensor self) -> Tensor",
+          "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+          "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+          "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+          "relu6(Tensor self) -> Tensor",
+          "silu(Tensor self) -> Tensor",
+          "mish(Tensor self) -> Tensor",
+          "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+          "log_sigmoid(Tensor self) -> Tensor",
+          "hardsigmoid(Tensor self) -> Tensor",
+          "hardswish(Tensor self) -> Tensor",
+          "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+          "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+          "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+          "glu(Tensor self, int dim=-1) -> Tensor",
+          "logit(Tensor self, float? eps=None) -> Tensor",
+          "sinc(Tensor self) -> Tensor"},
+         Tagged::Pointwise);
+  m.impl("gelu", &gelu);
+  m.impl("elu", &elu);
+  m.impl("celu", &celu);
+  m.impl("selu", &selu);
+  m.impl("leaky_relu", &leaky_relu);
+  m.impl("_prelu_kernel", &prelu);
+  m.impl("hardtanh", &hardtanh);
+  m.impl("relu6", &relu6);
+  m.impl("silu", &silu);
+  m.impl("mish", &mish);
+  m.impl("softplus", &softplus);
+  m.impl("log_sigmoid", &log_sigmoid);
+  m.impl("hardsigmoid", &hardsigmoid);
+  m.impl("hardswish", &hardswish);
+  m.impl("hardshrink", &hardshrink);
+  m.impl("softshrink", &softshrink);
+  m.impl("threshold", &threshold);
+  m.impl("glu", &glu);
+  m.impl("logit", &logit);
+  m.impl("sinc", &sinc);
+  for (const char* name : {"gelu", "elu", "celu", "selu", "leaky_relu", "hardtanh", "relu6", "silu",
+                           "mish", "hardsigmoid", "hardswish", "threshold", "logit", "sinc"}) {
+    define_in_place(m, name);
+  }
+  for (const char* name : {"gelu", "elu", "leaky_relu", "hardtanh", "silu", "mish", "softplus",
+                           "log_sigmoid", "hardsigmoid", "hardswish", "hardshrink", "softshrink",
+                           "threshold", "logit", "sinc", "glu"}) {
+    define_out(m, name);
+  }
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,285 @@
+// kernels/composition/basics.cpp: operators of Core ATen that are a few others in a row: var and std,
+// bounds by tensors, repetition and reversal, triangles, and the forms of writes that copy.
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/define.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using namespace ops;
+using MaybeDims = std::optional<IntSpan>;
+using MaybeTensor = std::optional<Tensor>;
+
+Tensor var(const char* op, const Tensor& self, MaybeDims dim, double correction, bool keepdim) {
+  require_defined(op, "self", self);
+  if (!is_floating_point(self.dtype())) {
+    refuse(ErrorKind::BadArgument,
+           {op, ": self is ", self, "; a float is needed, to which aten::to.dtype converts"});
+  }
+  DimVector dims(dim.value_or(IntSpan()));
+  if (dims.empty()) {
+    for (std::int64_t i = 0; i < self.dim(); ++i) dims.push_back(i);
+  }
+  const SmallVector<bool, 8> flags = dim_flags(op, dims, self.dim());
+  double count = 1;
+  for (std::size_t i = 0; i < self.sizes().size(); ++i) {
+    if (flags[i]) count *= double(self.sizes()[i]);
+  }
+  const Tensor apart = self - mean(self, dims, true);
+  return sum(apart * apart, dims, keepdim) / std::max(0.0, count - correction);
+}
+Tensor var_all(const Tensor& self, bool unbiased) {
+  return var("aten::var", self, std::nullopt, unbiased ? 1 : 0, false);
+}
+Tensor var_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
+  return var("aten::var.dim", self, dim, unbiased ? 1 : 0, keepdim);
+}
+Tensor var_correction(const Tensor& self, MaybeDims dim, const std::optional<Scalar>& correction,
+                      bool keepdim) {
+  return var("aten::var.correction", self, dim, correction ? correction->to_double() : 1, keepdim);
+}
+Tensor std_all(const Tensor& self, bool unbiased) {
+  return sqrt(var("aten::std", self, std::nullopt, unbiased ? 1 : 0, false));
+}
+Tensor std_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
+  return sqrt(var("aten::std.dim", self, dim, unbiased ? 1 : 0, keepdim));
+}
+Tensor std_correction(const Tensor& self, MaybeDims dim, const std::optional<Scalar>& correction,
+                      bool keepdim) {
+  const double number = correction ? correction->to_double() : 1;
+  return sqrt(var("aten::std.correction", self, dim, number, keepdim));
+}
+
+// Along one dimension after another, the last first.
+template <typename Op>
+Tensor along_each(const char* name, const Tensor& self, MaybeDims dim, bool keepdim, const Op& op) {
+  require_defined(name, "self", self);
+  DimVector dims(dim.value_or(IntSpan()));
+  if (dims.empty()) {
+    for (std::int64_t i = 0; i < self.dim(); ++i) dims.push_back(i);
+  }
+  const SmallVector<bool, 8> flags = dim_flags(name, dims, self.dim());
+  Tensor result = differs(self, 0);
+  for (std::size_t i = self.sizes().size(); i-- > 0;) {
+    if (flags[i]) result = op.call(result, std::int64_t(i), keepdim);
+  }
+  return result;
+}
+using AlongOne = Tensor(const Tensor&, std::int64_t, bool);
+Tensor any_dims(const Tensor& self, MaybeDims dim, bool keepdim) {
+  static const auto op = require_operator("aten::any.dim").typed<AlongOne>();
+  return along_each("aten::any.dims", self, dim, keepdim, op);
+}
+Tensor all_dims(const Tensor& self, MaybeDims dim, bool keepdim) {
+  static const auto op = require_operator("aten::all.dim").typed<AlongOne>();
+  return along_each("aten::all.dims", self, dim, keepdim, op);
+}
+
+Tensor clamp_between(const Tensor& self, const MaybeTensor& min, const MaybeTensor& max) {
+  constexpr const char* kOp = "aten::clamp.Tensor";
+  require_defined(kOp, "self", self);
+  if (!min && !max) {
+    refuse(ErrorKind::BadArgument, {kOp, ": min and max are both None; give at least one of them"});
+  }
+  const Tensor raised = min ? maximum(self, *min) : self;
+  return max ? minimum(raised, *max) : raised;
+}
+Tensor clamp_min(const Tensor& self, const Scalar& min) { return clamp(self, min, std::nullopt); }
+Tensor clamp_max(const Tensor& self, const Scalar& max) { return clamp(self, std::nullopt, max); }
+Tensor square(const Tensor& self) { return self * self; }
+Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+               const Scalar& value) {
+  return self + tensor1 * tensor2 * value;
+}
+Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+               const Scalar& value) {
+  return self + tensor1 / tensor2 * value;
+}
+Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
+  if (weight.to_double() < 0.5) return self + (end - self) * weight;
+  return end - (end - self) * (1 - weight.to_double());
+}
+
+// Each dimension gets one before it, which is expanded; a copy joins the two.
+Tensor repeat(const Tensor& self, IntSpan repeats) {
+  constexpr const char* kOp = "aten::repeat";
+  require_defined(kOp, "self", self);
+  const std::size_t own = self.sizes().size();
+  if (repeats.size() < own) {
+    refuse(ErrorKind::BadShape, {kOp, ": repeats are ", repeats, " and self is ", self,
+                                 "; a number is needed for each of its dimensions"});
+  }
+  require_sizes(kOp, repeats);
+  const std::size_t lead = repeats.size() - own;
+  DimVector split, spread, joined;
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    const std::int64_t size = i < lead ? 1 : self.sizes()[i - lead];
+    split.push_back(1);
+    split.push_back(size);
+    spread.push_back(repeats[i]);
+    spread.push_back(size);
+    joined.push_back(size * repeats[i]);
+  }
+  return reshape(clone(expand(reshape(self, split), spread)), joined);
+}
+Tensor flip(const Tensor& self, IntSpan dims) {
+  constexpr const char* kOp = "aten::flip";
+  require_defined(kOp, "self", self);
+  const SmallVector<bool, 8> flags = dim_flags(kOp, dims, self.dim());
+  Tensor result = self;
+  for (std::size_t i = 0; i < self.sizes().size(); ++i) {
+    if (!flags[i]) continue;
+    const std::int64_t size = self.sizes()[i];
+    result = index_select(result, std::int64_t(i), Scalar(size - 1) - arange(self, size));
+  }
+  return result.same(self) ? clone(self) : result;
+}
+Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
+  constexpr const char* kOp = "aten::roll";
+  require_defined(kOp, "self", self);
+  if (dims.empty() && shifts.size() == 1) {
+    const std::array<std::int64_t, 1> all = {self.numel()}, first = {0};
+    return reshape(roll(reshape(self, all), shifts, first), self.sizes());
+  }
+  if (shifts.size() != dims.size()) {
+    refuse(ErrorKind::BadValue,
+           {kOp, ": shifts are ", shifts, " and dims are ", dims, "; as many of each are needed"});
+  }
+  Tensor result = self;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::int64_t at = wrap_dim(kOp, dims[i], self.dim());
+    const std::int64_t size = self.size(at);
+    if (size == 0) continue;
+    const std::int64_t cut = ((size - shifts[i]) % size + size) % size;
+    result = cat({narrow(result, at, cut, size - cut), narrow(result, at, 0, cut)}, at);
+  }
+  return result.same(self) ? clone(self) : result;
+}
+
+Tensor triangle(const char* op, const Tensor& self, std::int64_t diagonal, bool upper) {
+  require_defined(op, "self", self);
+  if (self.dim() < 2) {
+    refuse(ErrorKind::BadShape, {op, ": self is ", self, "; at least two dimensions are needed"});
+  }
+  const Tensor rows = unsqueeze(arange(self, self.size(-2)), 1);
+  const Tensor distance = unsqueeze(arange(self, self.size(-1)), 0) - rows;
+  const Scalar edge(diagonal);
+  return masked(self, upper ? distance < edge : distance > edge, 0);
+}
+Tensor tril(const Tensor& self, std::int64_t diagonal) {
+  return triangle("aten::tril", self, diagonal, false);
+}
+Tensor triu(const Tensor& self, std::int64_t diagonal) {
+  return triangle("aten::triu", self, diagonal, true);
+}
+
+// A copy in which a part is written.
+Tensor replaced(const char* op, const Tensor& copy, const Tensor& part, const Tensor& src) {
+  if (!std::ranges::equal(part.sizes(), src.sizes())) {
+    refuse(ErrorKind::BadShape, {op, ": src is ", src, " and the part of self has sizes ",
+                                 part.sizes(), "; src must have exactly these"});
+  }
+  copy_into(part, src);
+  return copy;
+}
+Tensor select_scatter(const Tensor& self, const Tensor& src, std::int64_t dim, std::int64_t index) {
+  const Tensor copy = clone(self);
+  return replaced("aten::select_scatter", copy, select(copy, dim, index), src);
+}
+Tensor slice_scatter(const Tensor& self, const Tensor& src, std::int64_t dim,
+                     std::optional<std::int64_t> start, std::optional<std::int64_t> end,
+                     std::int64_t step) {
+  const Tensor copy = clone(self);
+  return replaced("aten::slice_scatter", copy, slice(copy, dim, start, end, step), src);
+}
+using Indices = std::vector<std::optional<Tensor>>;
+Tensor index_put(const Tensor& self, const Indices& indices, const Tensor& values,
+                 bool accumulate) {
+  using Put = Tensor&(Tensor&, const Indices&, const Tensor&, bool);
+  static const auto op = require_operator("aten::index_put_").typed<Put>();
+  Tensor copy = clone(self);
+  op.call(copy, indices, values, accumulate);
+  return copy;
+}
+Tensor copy(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
+  require_defined("aten::copy", "self", self);
+  return clone(expand(to(src, self.dtype()), self.sizes()));
+}
+Tensor fill(const Tensor& self, const Scalar& value) {
+  require_defined("aten::fill.Scalar", "self", self);
+  return full(self, self.sizes(), value);
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m, {"var(Tensor self, bool unbiased=True) -> Tensor",
+             "var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+             "std(Tensor self, bool unbiased=True) -> Tensor",
+             "std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+             "any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+             "all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+             "clamp_min(Tensor self, Scalar min) -> Tensor",
+             "clamp_max(Tensor self, Scalar max) -> Tensor",
+             "square(Tensor self) -> Tensor",
+             "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+             "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+             "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+             "repeat(Tensor self, SymInt[] repeats) -> Tensor",
+             "flip(Tensor self, int[] dims) -> Tensor",
+             "roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
+             "tril(Tensor self, SymInt diagonal=0) -> Tensor",
+             "triu(Tensor self, SymInt diagonal=0) -> Tensor",
+             "select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
+             "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? "
+             "end=None, SymInt step=1) -> Tensor",
+             "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
+             "Tensor",
+             "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+             "fill.Scalar(Tensor self, Scalar value) -> Tensor"});
+  define(m,
+         {"var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
+          "keepdim=False) -> Tensor",
+          "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
+          "keepdim=False) -> Tensor",
+          "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor"},
+         Tagged::Overlapping);
+  m.impl("var", &var_all);
+  m.impl("var.dim", &var_dim);
+  m.impl("var.correction", &var_correction);
+  m.impl("std", &std_all);
+  m.impl("std.dim", &std_dim);
+  m.impl("std.correction", &std_correction);
+  m.impl("any.dims", &any_dims);
+  m.impl("all.dims", &all_dims);
+  m.impl("clamp.Tensor", &clamp_between);
+  m.impl("clamp_min", &clamp_min);
+  m.impl("clamp_max", &clamp_max);
+  m.impl("square", &square);
+  m.impl("addcmul", &addcmul);
+  m.impl("addcdiv", &addcdiv);
+  m.impl("lerp.Scalar", &lerp);
+  m.impl("repeat", &repeat);
+  m.impl("flip", &flip);
+  m.impl("roll", &roll);
+  m.impl("tril", &tril);
+  m.impl("triu", &triu);
+  m.impl("select_scatter", &select_scatter);
+  m.impl("slice_scatter", &slice_scatter);
+  m.impl("index_put", &index_put);
+  m.impl("copy", &copy);
+  m.impl("fill.Scalar", &fill);
+  for (const char* name :
+       {"clamp_min", "clamp_max", "square", "addcmul", "addcdiv", "lerp.Scalar", "tril", "triu"}) {
+    define_in_place(m, name);
+  }
+  for (const char* name :
+       {"clamp_min", "clamp_max", "square", "addcmul", "addcdiv", "tril", "triu"}) {
+    define_out(m, name);
+  }
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,103 @@
+// kernels/gradients/parts.cpp: gradients of views of parts, and of scatter.
+//
+// All are compositions, and so differentiable again.
+#include <string_view>
+#include <tuple>
+
+#include "common/check.h"
+#include "common/define.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using namespace ops;
+
+// The gradient of a view of a row-major tensor: `geometry` is the same view of any such tensor.
+template <typename View>
+Tensor view_backward(const Tensor& grad, IntSpan sizes, const View& view) {
+  static const auto scatter =
+      require_operator("aten::scatter_strided")
+          .typed<Tensor(const Tensor&, std::int64_t, IntSpan, IntSpan, std::int64_t)>();
+  const Tensor geometry = view(Tensor::empty(sizes, grad.dtype(), {Backend::Meta}));
+  return reshape(scatter.call(grad, count_elements(sizes), geometry.sizes(), geometry.strides(),
+                              geometry.storage_offset()),
+                 sizes);
+}
+Tensor diagonal_backward(const Tensor& grad, IntSpan sizes, std::int64_t offset, std::int64_t dim1,
+                         std::int64_t dim2) {
+  static const auto op =
+      require_operator("aten::diagonal")
+          .typed<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>();
+  return view_backward(grad, sizes,
+                       [&](const Tensor& whole) { return op.call(whole, offset, dim1, dim2); });
+}
+Tensor unfold_backward(const Tensor& grad, IntSpan sizes, std::int64_t dim, std::int64_t size,
+                       std::int64_t step) {
+  static const auto op =
+      require_operator("aten::unfold")
+          .typed<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>();
+  return view_backward(grad, sizes,
+                       [&](const Tensor& whole) { return op.call(whole, dim, size, step); });
+}
+
+// The elements at the beginning of zeros of these sizes.
+Tensor pad_gradient(const Tensor& self, IntSpan sizes) {
+  using Backward = Tensor(const Tensor&, IntSpan, std::int64_t, std::int64_t, std::int64_t);
+  static const auto op = require_operator("aten::narrow_backward").typed<Backward>();
+  Tensor result = self;
+  DimVector now(self.sizes());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (now[i] == sizes[i]) continue;
+    const std::int64_t length = now[i];
+    now[i] = sizes[i];
+    result = op.call(result, now, std::int64_t(i), 0, length);
+  }
+  return result;
+}
+
+std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Tensor& self,
+                                                   std::int64_t dim, const Tensor& index,
+                                                   const Tensor& src, std::string_view reduce,
+                                                   bool include_self, const Tensor& result) {
+  constexpr const char* kOp = "aten::scatter_reduce_backward";
+  using Scatter = Tensor(const Tensor&, std::int64_t, const Tensor&, const Scalar&);
+  static const auto scatter = require_operator("aten::scatter.value").typed<Scatter>();
+  if (reduce == "prod") {
+    refuse(ErrorKind::Unsupported,
+           {kOp,
+            ": reduce is \"prod\", which has no gradient here; accepted are \"sum\", "
+            "\"mean\", \"amax\" and \"amin\""});
+  }
+  const auto without = [&](const Tensor& x) {
+    return include_self ? x : scatter.call(x, dim, index, 0);
+  };
+  Tensor share = grad;
+  Tensor to_self = full(self, self.sizes(), 1), to_src = full(src, src.sizes(), 1);
+  if (reduce == "amax" || reduce == "amin") {
+    to_self = to(equals(detach(self), detach(result)), self.dtype());
+    const Tensor reached = pad_gradient(gather(detach(result), dim, index), src.sizes());
+    to_src = to(equals(detach(src), reached), src.dtype());
+  }
+  if (reduce != "sum") {
+    const Tensor count = scatter_add(without(to_self), dim, index, to_src);
+    share = grad / masked(count, equals(count, 0), 1);
+  }
+  return {without(share * to_self), pad_gradient(gather(share, dim, index), src.sizes()) * to_src};
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("diagonal_backward(Tensor grad, int[] sizes, int offset, int dim1, int dim2) -> Tensor",
+        &diagonal_backward);
+  m.def("unfold_backward(Tensor grad, int[] sizes, int dim, int size, int step) -> Tensor",
+        &unfold_backward);
+  m.def("pad_gradient(Tensor self, int[] sizes) -> Tensor", &pad_gradient);
+  m.def(
+      "scatter_reduce_backward(Tensor grad, Tensor self, int dim, Tensor index, Tensor src, str "
+      "reduce, bool include_self, Tensor result) -> (Tensor, Tensor)",
+      &scatter_reduce_backward);
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,213 @@
+// kernels/pointwise/binary.cpp: atan2, hypot, copysign, logaddexp, xlogy, fmod and their forms.
+//
+// fmod has the sign of self, where remainder has that of other; an integer divided by zero raises.
+// The others give floats, float32 for bool and int64.
+#include <cmath>
+#include <limits>
+
+#include "common/copy.h"
+#include "common/define.h"
+#include "common/kernels_block.h"
+#include "pointwise/loops.h"
+
+namespace opyard::kernels {
+namespace {
+
+template <typename T>
+struct Arctangent {
+  static T apply(T y, T x) { return std::atan2(y, x); }
+};
+template <typename T>
+struct Hypotenuse {
+  static T apply(T a, T b) { return std::hypot(a, b); }
+};
+template <typename T>
+struct WithSign {
+  static T apply(T a, T sign) { return std::copysign(a, sign); }
+};
+template <typename T>
+struct LogOfSum {
+  static T apply(T a, T b) {
+    if (std::isinf(a) && a == b) return a;
+    const T larger = a > b || is_nan(a) ? a : b;
+    return larger + std::log1p(std::exp(-std::abs(a - b)));
+  }
+};
+template <typename T>
+struct TimesLog {
+  static T apply(T a, T b) { return a == T(0) && !is_nan(b) ? T(0) : a * std::log(b); }
+};
+template <typename T>
+struct Truncated {
+  static T apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      return b == T(-1) || b == T(0) ? T(0) : a % b;
+    } else {
+      return std::fmod(a, b);
+    }
+  }
+};
+
+template <template <typename> typename Op>
+constexpr Loops kFloats = binary_loops<Op, float, double>();
+constexpr Loops kTruncated = binary_loops<Truncated, std::int64_t, float, double>();
+
+Computation in_floats(const Elementwise& call, const Loops& loops) {
+  const DType dtype = float_for(call.common());
+  return {call.choose(loops, dtype), dtype, dtype};
+}
+
+#define FORMS(name, loops)                                                   \
+  Tensor name##_of(const Tensor& self, const Tensor& other) {                \
+    const Elementwise call("aten::" #name, self, other);                     \
+    return call.run(in_floats(call, loops));                                 \
+  }                                                                          \
+  Tensor& name##_in_place(Tensor& self, const Tensor& other) {               \
+    const Elementwise call("aten::" #name "_", self, other);                 \
+    return call.run_into("self", self, in_floats(call, loops));              \
+  }                                                                          \
+  Tensor& name##_out(const Tensor& self, const Tensor& other, Tensor& out) { \
+    const Elementwise call("aten::" #name ".out", self, other);              \
+    return call.run_into("out", out, in_floats(call, loops));                \
+  }
+FORMS(atan2, kFloats<Arctangent>)
+FORMS(hypot, kFloats<Hypotenuse>)
+#undef FORMS
+
+Tensor copysign(const Tensor& self, const Tensor& other) {
+  const Elementwise call("aten::copysign.Tensor", self, other);
+  return call.run(in_floats(call, kFloats<WithSign>));
+}
+Tensor copysign_number(const Tensor& self, const Scalar& other) {
+  const Elementwise call("aten::copysign.Scalar", self, other);
+  return call.run(in_floats(call, kFloats<WithSign>));
+}
+Tensor logaddexp(const Tensor& self, const Tensor& other) {
+  const Elementwise call("aten::logaddexp", self, other);
+  return call.run(in_floats(call, kFloats<LogOfSum>));
+}
+Tensor xlogy(const Tensor& self, const Tensor& other) {
+  const Elementwise call("aten::xlogy.Tensor", self, other);
+  return call.run(in_floats(call, kFloats<TimesLog>));
+}
+Tensor xlogy_other(const Tensor& self, const Scalar& other) {
+  const Elementwise call("aten::xlogy.Scalar_Other", self, other);
+  return call.run(in_floats(call, kFloats<TimesLog>));
+}
+Tensor xlogy_self(const Scalar& self, const Tensor& other) {
+  Elementwise call("aten::xlogy.Scalar_Self");
+  call.input("self", self);
+  call.input("other", other);
+  return call.run(in_floats(call, kFloats<TimesLog>));
+}
+
+template <typename T>
+void find_zero(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
+               const void* context) {
+  bool& found = **static_cast<bool* const*>(context);
+  const std::byte* at = data[0];
+  for (std::int64_t i = 0; i < count; ++i, at += steps[0]) {
+    found = found || *reinterpret_cast<const T*>(at) == 0;
+  }
+}
+void require_divisor(const char* op, const Tensor& other, DType common) {
+  if (category_of(common) > 1 || is_meta(other)) return;
+  const Tensor divisor = converted(op, other, DType::Int64);
+  bool found = false;
+  bool* const out = &found;
+  Walk walk(divisor.sizes());
+  walk.add(divisor);
+  walk.run(&find_zero<std::int64_t>, &out);
+  if (found) {
+    refuse(ErrorKind::BadValue, {op, ": other is ", other,
+                                 " and contains 0, by which integers cannot be divided; make self "
+                                 "or other a float"});
+  }
+}
+Tensor fmod(const Tensor& self, const Tensor& other) {
+  const Elementwise call("aten::fmod.Tensor", self, other);
+  const DType dtype = call.common();
+  const Loop loop = call.choose(kTruncated, dtype);
+  require_divisor(call.op(), other, dtype);
+  return call.run({loop, dtype, dtype});
+}
+Tensor fmod_number(const Tensor& self, const Scalar& other) {
+  const Elementwise call("aten::fmod.Scalar", self, other);
+  const DType dtype = call.common();
+  const Loop loop = call.choose(kTruncated, dtype);
+  if (dtype == DType::Int64 && other.to_int() == 0) {
+    refuse(ErrorKind::BadValue, {call.op(), ": other is ", other,
+                                 ", by which integers cannot be divided; make self or other a "
+                                 "float"});
+  }
+  return call.run({loop, dtype, dtype});
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m,
+         {"atan2(Tensor self, Tensor other) -> Tensor",
+          "atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+          "atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+          "hypot(Tensor self, Tensor other) -> Tensor",
+          "hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+          "hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+          "copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+          "copysign.Scalar(Tensor self, Scalar other) -> Tensor",
+          "logaddexp(Tensor self, Tensor other) -> Tensor",
+          "xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
+          "xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
+          "xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
+          "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
+          "fmod.Scalar(Tensor self, Scalar other) -> Tensor"},
+         Tagged::Pointwise);
+  define_in_place(m, "copysign.Tensor", Form::WithFormula);
+  define_in_place(m, "copysign.Scalar", Form::WithFormula);
+  define_in_place(m, "xlogy.Tensor", Form::WithFormula);
+  define_in_place(m, "xlogy.Scalar_Other", Form::WithFormula);
+  define_in_place(m, "fmod.Tensor", Form::WithFormula);
+  define_in_place(m, "fmod.Scalar", Form::WithFormula);
+  define_out(m, "copysign.Tensor", "out", Form::WithFormula);
+  define_out(m, "logaddexp", "out", Form::WithFormula);
+  define_out(m, "fmod.Tensor", "Tensor_out", Form::WithFormula);
+  define_out(m, "fmod.Scalar", "Scalar_out", Form::WithFormula);
+  m.derivative("atan2", {{"self", "sum_to(grad * other / (self * self + other * other), self)"},
+                         {"other", "sum_to(grad * -self / (self * self + other * other), other)"}});
+  m.derivative("hypot", {{"self", "sum_to(grad * self / result, self)"},
+                         {"other", "sum_to(grad * other / result, other)"}});
+  m.derivative("copysign.Tensor",
+               {{"self", "sum_to(grad * sign(self) * sign(result), self)"}, {"other", "None"}});
+  m.derivative("copysign.Scalar", {{"self", "grad * sign(self) * sign(result)"}});
+  m.derivative("logaddexp", {{"self", "sum_to(grad * sigmoid(self - other), self)"},
+                             {"other", "sum_to(grad * sigmoid(other - self), other)"}});
+  m.derivative("xlogy.Tensor",
+               {{"self",
+                 "sum_to(masked_fill(grad * log(other), logical_and(self == 0, other <= 0), "
+                 "0), self)"},
+                {"other", "sum_to(grad * self / other, other)"}});
+  m.derivative("xlogy.Scalar_Other", {{"self", "grad * log(zeros_like(self) + other)"}});
+  m.derivative("xlogy.Scalar_Self", {{"other", "grad * self / other"}});
+  m.derivative("fmod.Tensor", {{"self", "sum_to(grad, self)"},
+                               {"other", "sum_to(-grad * trunc(self / other), other)"}});
+  m.derivative("fmod.Scalar", {{"self", "grad"}});
+}
+
+OPYARD_KERNELS(m) {
+  m.impl("atan2", &atan2_of);
+  m.impl("atan2_", &atan2_in_place);
+  m.impl("atan2.out", &atan2_out);
+  m.impl("hypot", &hypot_of);
+  m.impl("hypot_", &hypot_in_place);
+  m.impl("hypot.out", &hypot_out);
+  m.impl("copysign.Tensor", &copysign);
+  m.impl("copysign.Scalar", &copysign_number);
+  m.impl("logaddexp", &logaddexp);
+  m.impl("xlogy.Tensor", &xlogy);
+  m.impl("xlogy.Scalar_Other", &xlogy_other);
+  m.impl("xlogy.Scalar_Self", &xlogy_self);
+  m.impl("fmod.Tensor", &fmod);
+  m.impl("fmod.Scalar", &fmod_number);
+}
+
+}  // namespace opyard::kernels

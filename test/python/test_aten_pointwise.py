@@ -1,0 +1,271 @@
+"""test_aten_pointwise.py: aten element by element beside NumPy. Suspect kernels/src/pointwise."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import opyard
+from opyard import autograd
+
+aten = opyard.ops.aten
+
+
+@st.composite
+def arrays(draw, dtype=None, dims=3):
+    """Any geometry: sizes 0, 1 and odd, transposed, sliced, reversed."""
+    shape = draw(st.lists(st.sampled_from([0, 1, 2, 3, 5]), max_size=dims))
+    dtype = dtype or draw(st.sampled_from(["float32", "float64"]))
+    count = math.prod(shape) * 2
+    if dtype == "int64":
+        values = draw(st.lists(st.integers(-9, 9), min_size=count, max_size=count))
+    else:
+        number = st.floats(-3, 3, width=32) | st.sampled_from([math.inf, -math.inf, math.nan, -0.0])
+        values = draw(st.lists(number, min_size=count, max_size=count))
+    array = np.array(values, dtype).reshape([2, *shape])
+    array = array[draw(st.integers(0, 1)), ...]
+    if draw(st.booleans()):
+        array = array.T
+    if array.ndim and draw(st.booleans()):
+        array = array[::2]
+    if array.ndim and draw(st.booleans()):
+        array = array[::-1]
+    return array
+
+
+def tensor_of(array):
+    """On the array's own memory, unless a stride is negative, which tensors do not have."""
+    if any(s < 0 for s in array.strides):
+        array = array.copy()
+    return opyard.from_numpy(array)
+
+
+def check(result, expected, tolerance=2e-6):
+    assert tuple(result.shape) == np.shape(expected)
+    assert result.numpy().dtype == expected.dtype
+    np.testing.assert_allclose(result.numpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+FLOATS = {
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "erf": np.vectorize(math.erf, otypes=["float64"]),
+    "erfc": np.vectorize(math.erfc, otypes=["float64"]),
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sin": np.sin,
+    "sinc": np.sinc,
+    "sinh": np.sinh,
+    "tan": np.tan,
+}
+KEEPING = {
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "round": np.round,
+    "trunc": np.trunc,
+    "sign": np.sign,
+    "square": np.square,
+}
+QUESTIONS = {
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "isposinf": np.isposinf,
+    "isneginf": np.isneginf,
+    "signbit": np.signbit,
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@given(array=arrays())
+@settings(max_examples=25)
+def test_functions_are_numpys(name, array):
+    with np.errstate(all="ignore"):
+        expected = np.asarray(FLOATS[name](array)).astype(array.dtype)
+    check(getattr(aten, name)(tensor_of(array)), expected)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_functions_of_integers_and_bools_are_float32(name):
+    for dtype in ("int64", "bool"):
+        array = np.array([1, 0, 1], dtype)
+        with np.errstate(all="ignore"):
+            expected = np.asarray(FLOATS[name](array.astype("float32"))).astype("float32")
+        check(getattr(aten, name)(opyard.from_numpy(array)), expected)
+
+
+@pytest.mark.parametrize("name", KEEPING)
+@given(array=arrays() | arrays(dtype="int64"))
+@settings(max_examples=25)
+def test_functions_that_keep_the_dtype_are_numpys(name, array):
+    with np.errstate(all="ignore"):
+        expected = np.asarray(KEEPING[name](array)).astype(array.dtype)
+    if name == "sign" and array.dtype.kind == "f":
+        expected = np.nan_to_num(expected, nan=0.0)  # as in PyTorch, the sign of nan is 0
+    check(getattr(aten, name)(tensor_of(array)), expected)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@given(array=arrays() | arrays(dtype="int64"))
+@settings(max_examples=25)
+def test_questions_are_numpys(name, array):
+    asked = array.astype("float64") if name in ("isposinf", "isneginf", "signbit") else array
+    check(getattr(aten, name)(tensor_of(array)), np.asarray(QUESTIONS[name](asked)))
+
+
+PAIRS = {
+    "atan2": np.arctan2,
+    "hypot": np.hypot,
+    "copysign": np.copysign,
+    "logaddexp": np.logaddexp,
+    "fmod": np.fmod,
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@given(array=arrays(dtype="float64"), row=st.floats(-3, 3) | st.just(math.nan))
+@settings(max_examples=25)
+def test_pairs_are_numpys_and_broadcast(name, array, row):
+    other = np.array(row)
+    with np.errstate(all="ignore"):
+        expected = np.asarray(PAIRS[name](array, other))
+    check(getattr(aten, name)(tensor_of(array), opyard.from_numpy(other)), expected)
+
+
+def test_fmod_of_integers_has_the_sign_of_self_and_refuses_zero():
+    a, b = opyard.tensor([7, -7, 7, -7]), opyard.tensor([3, 3, -3, -3])
+    assert aten.fmod(a, b).tolist() == [1, -1, 1, -1]
+    for call in (lambda: aten.fmod(a, 0), lambda: aten.fmod(a, opyard.tensor([1, 0, 1, 1]))):
+        with pytest.raises(ValueError, match="by which integers cannot be divided"):
+            call()
+
+
+def test_digamma_and_lgamma_have_their_known_values():
+    x = opyard.tensor([1.0, 0.5, 10.0, -0.5], dtype=opyard.float64)
+    euler = 0.5772156649015329
+    expected = [-euler, -euler - 2 * math.log(2), 2.251752589066721, 0.03648997397857652]
+    np.testing.assert_allclose(aten.digamma(x).numpy(), expected, rtol=1e-14)
+    np.testing.assert_allclose(aten.lgamma(x).numpy(), [math.lgamma(v) for v in x.tolist()])
+
+
+def test_forms_write_and_refuse_what_does_not_fit():
+    x = opyard.tensor([0.5, -0.25])
+    out = opyard.zeros(2)
+    assert aten.sin.out(x, out=out) is out
+    assert out.tolist() == aten.sin(x).tolist()
+    same = aten.gelu(x).tolist()
+    assert aten.gelu_(x) is x
+    assert x.tolist() == same
+    with pytest.raises(ValueError, match="aten::gelu.out: out is float32\\[3\\]"):
+        aten.gelu.out(x, out=opyard.zeros(3))
+    with pytest.raises(TypeError, match="aten::sin_: self is int64"):
+        aten.sin_(opyard.tensor([1, 2]))
+    with pytest.raises(TypeError, match="aten::gelu: self is int64\\[1\\]; a float is needed"):
+        aten.gelu(opyard.tensor([1]))
+    with pytest.raises(ValueError, match='approximate is "tan"; accepted are "none" and "tanh"'):
+        aten.gelu(x, approximate="tan")
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+ACTIVATIONS = {
+    "gelu": lambda x: x * 0.5 * (1 + FLOATS["erf"](x / math.sqrt(2))),
+    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    "selu": lambda x: (
+        1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(np.minimum(x, 0)))
+    ),
+    "leaky_relu": lambda x: np.where(x > 0, x, 0.01 * x),
+    "hardtanh": lambda x: np.clip(x, -1, 1),
+    "relu6": lambda x: np.clip(x, 0, 6),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
+    "softplus": lambda x: np.log1p(np.exp(x)),
+    "log_sigmoid": lambda x: -np.log1p(np.exp(-x)),
+    "hardsigmoid": lambda x: np.clip(x + 3, 0, 6) / 6,
+    "hardswish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "hardshrink": lambda x: np.where(np.abs(x) <= 0.5, 0, x),
+    "softshrink": lambda x: np.sign(x) * relu(np.abs(x) - 0.5),
+}
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+@given(values=st.lists(st.floats(-9, 9), max_size=7))
+@settings(max_examples=25)
+def test_activations_are_their_definitions(name, values):
+    array = np.array(values, "float64")
+    check(getattr(aten, name)(opyard.from_numpy(array)), ACTIVATIONS[name](array), 1e-12)
+
+
+def t(values):
+    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
+
+
+SMALL, ABOVE_ONE = [[0.3, -0.7, 0.6], [0.9, 0.2, -0.4]], [[1.3, 2.2]]
+
+
+@pytest.mark.parametrize("name", sorted([*FLOATS, *ACTIVATIONS, "lgamma", "frac", "square"]))
+def test_X31_gradients_are_what_differences_say(name):
+    above = name in ("acosh", "rsqrt", "log10", "log2", "log1p", "lgamma")
+    x = t(ABOVE_ONE if above else SMALL)
+    assert autograd.gradcheck(getattr(aten, name), [x])
+    if name != "lgamma":  # digamma has no gradient
+        assert autograd.gradgradcheck(getattr(aten, name), [x])
+
+
+@pytest.mark.parametrize("name", [*PAIRS, "xlogy"])
+def test_X31_gradients_of_pairs_are_what_differences_say(name):
+    pair = [t(SMALL), t([1.1, 0.8, 1.7])]
+    if name == "copysign":
+        pair[1] = opyard.tensor([1.0, -1.0, 1.0], dtype=opyard.float64)
+    assert autograd.gradcheck(getattr(aten, name), pair)
+    assert autograd.gradgradcheck(getattr(aten, name), pair)
+
+
+def test_X31_forms_that_write_have_the_gradient_of_the_form_that_does_not():
+    for name in ("sin_", "fmod_", "gelu_", "elu_", "xlogy_"):
+        rest = [0.37] if name in ("fmod_", "xlogy_") else []
+        op = getattr(aten, name)
+        assert autograd.gradcheck(lambda x, op=op, rest=rest: op(x * 1, *rest), [t(SMALL)])
+
+
+def test_gradients_of_activations_far_out_are_finite():
+    for name in ("elu", "selu", "softplus", "silu", "mish", "log_sigmoid"):
+        x = opyard.tensor([800.0, -800.0]).requires_grad_()
+        getattr(aten, name)(x).sum().backward()
+        assert np.isfinite(x.grad.numpy()).all(), name
+
+
+ONE = [*FLOATS, *KEEPING, *QUESTIONS, *ACTIVATIONS, "neg", "abs", "exp", "sqrt", "tanh", "relu"]
+TWO = [*PAIRS, "add", "sub", "mul", "div", "maximum", "pow", "eq", "lt", "logical_and"]
+
+
+@pytest.mark.parametrize("name", [*ONE, *TWO])
+def test_on_meta_the_same_function_says_dtype_sizes_and_strides(name):
+    a, b = opyard.ones(4, 1, 3), opyard.ones(2, 3)
+    rest = [] if name in ONE else [b]
+    op = getattr(aten, name)
+    here = op(a, *rest)
+    there = op(a.to("meta"), *[x.to("meta") for x in rest])
+    assert there.device.type == "meta"
+    assert (there.dtype, there.shape, there.stride()) == (here.dtype, here.shape, here.stride())
+
+
+def test_core_operators_have_their_tag():
+    for name in ("sin", "isnan", "gelu", "atan2", "fmod.Tensor", "var.correction", "repeat"):
+        packet, _, overload = name.partition(".")
+        assert opyard.Tag.core in getattr(getattr(aten, packet), overload or "default").tags
+    assert opyard.Tag.core not in aten.sin.out.tags

@@ -1,0 +1,176 @@
+"""operator_samples.py: makes the calls of PyTorch's own samples here, too, and compares.
+
+    python test/torch/operator_samples.py [--only NAME,...] [--list]
+
+Needs PyTorch. For every sample of `op_db` a dispatch mode sees the aten calls that it comes to, and
+makes each again here with the same arguments. Compared are dtype, sizes, strides and values. What
+is refused here is counted by its reason: an operator that is not there, a dtype that is not
+computed in, or what `allowed_refusals.txt` has, one beginning of a message a line. Every other
+refusal and every difference is a fault.
+
+Exit code: 0, or 1 if there is a fault.
+"""
+
+import argparse
+import collections
+import sys
+from pathlib import Path
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+import opyard
+
+COMPUTED = {torch.bool, torch.int64, torch.float32, torch.float64}
+ALLOWED = Path(__file__).parent / "allowed_refusals.txt"
+# Their values are not defined: memory as it was found, or random numbers.
+RANDOM = ("rand", "dropout", "empty", "normal", "bernoulli", "multinomial", "uniform", "resize")
+
+
+def here(value):
+    """An argument as it is given here; KeyError for a dtype that is not there."""
+    if isinstance(value, torch.Tensor):
+        if value.layout is not torch.strided or value.dtype not in COMPUTED | {torch.int32}:
+            raise KeyError("dtype")
+        copy = torch.empty(0, dtype=value.dtype)
+        storage = value.untyped_storage().clone()
+        copy.set_(storage, value.storage_offset(), value.shape, value.stride())
+        return opyard.from_dlpack(copy)
+    if isinstance(value, torch.dtype):
+        return getattr(opyard, str(value).removeprefix("torch."))
+    if isinstance(value, torch.device):
+        return str(value)
+    if isinstance(value, (torch.layout, torch.memory_format)):
+        if value in (torch.strided, torch.contiguous_format, torch.preserve_format):
+            return None
+        raise KeyError("layout")
+    if isinstance(value, complex):
+        raise KeyError("complex")
+    return value
+
+
+def differ(ours, theirs, random):
+    """What is different, or None."""
+    if isinstance(theirs, torch.Tensor):
+        if not isinstance(ours, opyard.Tensor):
+            return f"gave {type(ours).__name__}"
+        if str(ours.dtype).split(".")[-1] != str(theirs.dtype).split(".")[-1]:
+            return f"dtype {ours.dtype}, not {theirs.dtype}"
+        if tuple(ours.shape) != tuple(theirs.shape):
+            return f"sizes {tuple(ours.shape)}, not {tuple(theirs.shape)}"
+        for size, a, b in zip(ours.shape, ours.stride(), theirs.stride(), strict=True):
+            if size > 1 and a != b and theirs.numel() > 0:
+                return f"strides {tuple(ours.stride())}, not {tuple(theirs.stride())}"
+        if random:
+            return None
+        mine = torch.from_dlpack(ours) if ours.numel() else torch.empty(0)
+        if theirs.numel() and not torch.allclose(
+            mine.double(), theirs.detach().double(), rtol=2e-4, atol=2e-5, equal_nan=True
+        ):
+            return "values"
+        return None
+    if isinstance(theirs, (list, tuple)):
+        if len(ours) != len(theirs):
+            return f"{len(ours)} results, not {len(theirs)}"
+        for a, b in zip(ours, theirs, strict=True):
+            found = differ(a, b, random)
+            if found:
+                return found
+    return None
+
+
+class Again(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.counts = collections.defaultdict(collections.Counter)
+        self.examples = {}
+        lines = ALLOWED.read_text("utf-8").splitlines()
+        self.allowed = [line for line in lines if line[:1] not in ("", "#")]
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func.name()
+        given = None
+        if name.startswith("aten::"):
+            try:
+                given = tree_map(here, (args, kwargs))
+            except (KeyError, BufferError, RuntimeError):
+                self.counts[name]["dtype"] += 1
+        result = func(*args, **kwargs)
+        if given is not None:
+            self.compare(func, name, given, result)
+        return result
+
+    def compare(self, func, name, given, result):
+        overload = getattr(getattr(opyard.ops.aten, func._opname, None), func._overloadname, None)
+        if overload is None:
+            self.counts[name]["missing"] += 1
+            return
+        args, kwargs = given
+        kwargs = {k: v for k, v in kwargs.items() if v is not None or k not in ("layout",)}
+        theirs = tree_flatten(result)[0]
+        if any(isinstance(t, torch.Tensor) and t.dtype not in COMPUTED for t in theirs):
+            self.counts[name]["dtype"] += 1
+            return
+        try:
+            ours = overload(*args, **kwargs)
+        except Exception as error:
+            text = str(error).split("\n")[0]
+            if any(part in text for part in self.allowed):
+                self.counts[name]["refused as allowed"] += 1
+            else:
+                self.counts[name]["refused"] += 1
+                self.examples.setdefault((name, "refused"), text)
+            return
+        found = differ(ours, result, any(word in name for word in RANDOM))
+        self.counts[name]["differs" if found else "equal"] += 1
+        if found:
+            self.examples.setdefault((name, "differs"), f"{found}: {str(given)[:300]}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--only", help="names of op_db, with commas between")
+    parser.add_argument("--list", action="store_true", help="every operator with its counts")
+    parser.add_argument("--missing", action="store_true", help="list what is not there")
+    options = parser.parse_args()
+    wanted = set(options.only.split(",")) if options.only else None
+    again = Again()
+    torch.manual_seed(0)
+    for op in op_db:
+        if wanted and op.name not in wanted:
+            continue
+        for dtype in (torch.float32, torch.int64, torch.bool):
+            if dtype not in op.supported_dtypes("cpu"):
+                continue
+            try:
+                samples = list(op.sample_inputs("cpu", dtype))[:12]
+            except Exception:
+                continue
+            for sample in samples:
+                try:
+                    with again:
+                        op(sample.input, *sample.args, **sample.kwargs)
+                except Exception:
+                    continue
+    total = collections.Counter()
+    for name in sorted(again.counts):
+        total.update(again.counts[name])
+        if options.list:
+            print(name, dict(again.counts[name]))
+        elif options.missing and again.counts[name]["missing"]:
+            print("missing", name, again.counts[name]["missing"])
+    for (name, kind), text in sorted(again.examples.items()):
+        print(f"{kind}: {name} x{again.counts[name][kind]}: {text}")
+    there = [n for n, c in again.counts.items() if not c["missing"]]
+    here_calls = total["equal"] + total["differs"] + total["refused"]
+    print(f"overloads: {len(again.counts)}, there: {len(there)}; calls: {dict(total)}")
+    print(f"answered alike: {100 * total['equal'] / max(here_calls, 1):.2f} %")
+    return 1 if total["differs"] or total["refused"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
