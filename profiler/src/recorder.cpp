@@ -7,6 +7,10 @@
 // [Ends of threads] A thread's key destructor marks its stream as ended. A stream that has ended is
 // freed with the last window; its blocks stay as long as a recording holds them.
 //
+// [Ring] While a ring is on, streams keep their past. If there are too many blocks, or one was full
+// too long ago, the block of all threads that was full first is freed; the stream of a thread that
+// has ended goes with its last block.
+//
 // [Fork] The child has one thread: the streams of the others have ended there. Its own goes on,
 // under the thread's new id.
 #include "opyard/profiler/recorder.h"
@@ -22,6 +26,7 @@
 
 #include "opyard/base/alloc.h"
 #include "opyard/detail/base/mutex.h"
+#include "ring_blocks.h"
 
 namespace opyard::profiler {
 
@@ -55,7 +60,7 @@ class Recorder {
   // Goes on to a new block; to the same one from its start if no one wants what is in it.
   void make_room(Stream& stream) {
     const std::lock_guard lock(mutex_);
-    if (open_windows_ == 0 && stream.last_->owners == 1) {
+    if (!keeps() && stream.last_->owners == 1) {
       stream.next_.store(stream.last_->events, std::memory_order_release);
       return;
     }
@@ -63,13 +68,14 @@ class Recorder {
     stream.last_->used = position(stream);
     stream.last_->next = fresh;
     open_block(stream, fresh);
-    if (open_windows_ == 0) forget_past(stream);
+    trim();
   }
 
   void end_thread(Stream* stream) noexcept {
     const std::lock_guard lock(mutex_);
     stream->ended_ = true;
-    if (open_windows_ == 0) forget_ended();
+    stream->ended_at_ = now_ticks();
+    if (!keeps()) forget_ended();
   }
 
   void begin(Window& window) {
@@ -115,6 +121,36 @@ class Recorder {
     close(window);
   }
 
+  void begin_ring(std::uint64_t blocks, std::uint64_t ticks) {
+    const std::lock_guard lock(mutex_);
+    ring_begin_ = read_clock_pair();
+    ring_blocks_ = std::max<std::uint64_t>(blocks, 1);
+    ring_ticks_ = ticks;
+  }
+  void end_ring() noexcept {
+    const std::lock_guard lock(mutex_);
+    ring_blocks_ = 0;
+    trim();
+  }
+  void copy_ring(Recording& recording) {
+    const std::lock_guard lock(mutex_);
+    recording.is_ring = true;
+    recording.end = read_clock_pair();
+    recording.first_pair = first_pair_;
+    recording.begin = begin_of_ring(recording.end);
+    const std::uint64_t age = recording.end.monotonic_ns - recording.begin.monotonic_ns;
+    recording.unix_begin_ns = unix_time_ns() - age;
+    recording.streams.reserve(streams_.size());
+    for (Stream* const stream : streams_) {
+      StreamRecording part;
+      part.native_id = stream->native_id_;
+      part.handle = stream->handle_;
+      part.lost = stream->lost_.load(std::memory_order_relaxed);
+      take(*stream, stream->first_, 0, part);
+      recording.streams.push_back(std::move(part));
+    }
+  }
+
   void give_back(std::vector<StreamRecording>& streams) noexcept {
     const std::lock_guard lock(mutex_);
     for (StreamRecording& stream : streams) {
@@ -151,11 +187,24 @@ class Recorder {
     if (--block->owners == 0) deallocate(block, sizeof(Block), alignof(Block));
   }
 
-  static void open_block(Stream& stream, Block* block) noexcept {
+  void open_block(Stream& stream, Block* block) noexcept {
+    ++stream_blocks_;
     if (stream.first_ == nullptr) stream.first_ = block;
     stream.last_ = block;
     stream.end_ = block->events + Block::kEvents;
     stream.next_.store(block->events, std::memory_order_release);
+  }
+
+  // Not before the ring, nor longer ago than it reaches; nor before what the busiest thread has
+  // kept, since what others did then is half of what happened.
+  ClockPair begin_of_ring(const ClockPair& end) const {
+    std::uint64_t begin = ring_begin_.ticks;
+    if (end.ticks > ring_ticks_) begin = std::max(begin, end.ticks - ring_ticks_);
+    for (const Stream* const stream : streams_) {
+      if (stream->first_lost_) begin = std::max(begin, stream->first_->pair.ticks);
+    }
+    const TickConverter converter(first_pair_, end);
+    return {begin, std::uint64_t(converter.monotonic_ns(begin))};
   }
 
   static void take(Stream& stream, Block* from, std::uint32_t event, StreamRecording& part) {
@@ -176,26 +225,73 @@ class Recorder {
     for (const Window::Start& start : window.starts_) drop(start.block);
     window.starts_.clear();
     window.open_ = false;
-    if (--open_windows_ != 0) return;
+    --open_windows_;
+    trim();
+  }
+
+  // Whether what threads write is wanted by anyone.
+  bool keeps() const noexcept { return open_windows_ != 0 || ring_blocks_ != 0; }
+  // Frees what no one wants any more. While a window is open, all of it is wanted.
+  void trim() noexcept {
+    if (open_windows_ != 0) return;
+    if (ring_blocks_ != 0) return trim_ring();
     for (Stream* const stream : streams_) forget_past(*stream);
     forget_ended();
   }
-  static void forget_past(Stream& stream) noexcept {
-    while (stream.first_ != stream.last_) drop(std::exchange(stream.first_, stream.first_->next));
+  void forget_past(Stream& stream) noexcept {
+    while (stream.first_ != stream.last_) forget_first(stream);
+  }
+  void forget_first(Stream& stream) noexcept {
+    drop(std::exchange(stream.first_, stream.first_->next));
+    stream.first_lost_ = true;
+    --stream_blocks_;
+  }
+
+  // See [Ring].
+  void trim_ring() noexcept {
+    const std::uint64_t now = now_ticks();
+    const std::uint64_t oldest = now > ring_ticks_ ? now - ring_ticks_ : 0;
+    for (;;) {
+      Stream* least = nullptr;
+      for (Stream* const stream : streams_) {
+        const bool may_go = stream->first_ != stream->last_ || stream->ended_;
+        if (may_go && (least == nullptr || end_of_first(*stream) < end_of_first(*least))) {
+          least = stream;
+        }
+      }
+      if (least == nullptr) return;
+      if (stream_blocks_ <= ring_blocks_ && end_of_first(*least) >= oldest) return;
+      if (least->first_ == least->last_) {
+        forget_stream(least);
+      } else {
+        forget_first(*least);
+      }
+    }
+  }
+  // When the first block of a stream was full, or its thread's last event.
+  static std::uint64_t end_of_first(const Stream& stream) noexcept {
+    if (stream.first_ != stream.last_) return stream.first_->next->pair.ticks;
+    return stream.ended_ ? stream.ended_at_ : ~std::uint64_t{0};
+  }
+  void forget_stream(Stream* stream) noexcept {
+    forget_past(*stream);
+    drop(stream->last_);
+    --stream_blocks_;
+    std::erase(streams_, stream);
+    delete stream;
   }
   void forget_ended() noexcept {
-    std::erase_if(streams_, [](Stream* stream) {
-      if (!stream->ended_) return false;
-      forget_past(*stream);
-      drop(stream->last_);
-      delete stream;
-      return true;
-    });
+    for (std::size_t n = streams_.size(); n-- > 0;) {
+      if (streams_[n]->ended_) forget_stream(streams_[n]);
+    }
   }
 
   static void in_child() {
     Recorder& recorder = instance();
-    for (Stream* const stream : recorder.streams_) stream->ended_ = stream != thread_stream;
+    for (Stream* const stream : recorder.streams_) {
+      stream->ended_ = stream != thread_stream;
+      stream->ended_at_ = now_ticks();
+    }
     if (thread_stream != nullptr) thread_stream->native_id_ = std::int64_t(::syscall(SYS_gettid));
   }
 
@@ -205,6 +301,10 @@ class Recorder {
   std::vector<Stream*> streams_;
   std::uint64_t next_number_ = 0;
   int open_windows_ = 0;
+  std::uint64_t stream_blocks_ = 0;  // that streams hold
+  std::uint64_t ring_blocks_ = 0;    // that they may hold while a ring is on; 0: none is
+  std::uint64_t ring_ticks_ = 0;     // how long ago the newest event of a block may be
+  ClockPair ring_begin_{};
   std::atomic<std::uint64_t> lost_streams_{0};
 };
 
@@ -234,6 +334,17 @@ void Stream::append_slow(EventKind kind, std::uint32_t key, std::uint16_t detail
   next_.store(at + 1 + count, std::memory_order_release);
 }
 
+void begin_ring_blocks(std::uint64_t blocks, std::uint64_t ticks) {
+  Recorder::instance().begin_ring(blocks, ticks);
+}
+void end_ring_blocks() { Recorder::instance().end_ring(); }
+Recording copy_ring_blocks(Window& window) {
+  Recording recording;
+  Recorder::instance().copy_ring(recording);
+  recording.start_stacks = std::move(window.start_stacks_);
+  return recording;
+}
+
 Recording::Recording(Recording&& other) noexcept { *this = std::move(other); }
 
 Recording& Recording::operator=(Recording&& other) noexcept {
@@ -241,6 +352,7 @@ Recording& Recording::operator=(Recording&& other) noexcept {
   std::swap(end, other.end);
   std::swap(first_pair, other.first_pair);
   std::swap(unix_begin_ns, other.unix_begin_ns);
+  std::swap(is_ring, other.is_ring);
   streams.swap(other.streams);
   start_stacks.swap(other.start_stacks);
   thread_names.swap(other.thread_names);

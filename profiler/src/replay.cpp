@@ -15,6 +15,7 @@
 #include "opyard/profiler/futures.h"
 #include "opyard/profiler/tasks.h"
 #include "opyard/profiler/trace.h"
+#include "ring_stack.h"
 
 namespace opyard::profiler {
 namespace {
@@ -53,7 +54,9 @@ class OpenKeys {
 
 class ThreadReplay {
  public:
-  ThreadReplay(Track& track, Quality& quality) : track_(track), quality_(quality) {}
+  // With `cut`, what ended before the recording began is left out.
+  ThreadReplay(Track& track, Quality& quality, bool cut)
+      : track_(track), quality_(quality), cut_(cut) {}
 
   void open_before(const StartStack& stack) {
     for (std::size_t n = 0; n < stack.keys.size(); ++n) {
@@ -72,14 +75,17 @@ class ThreadReplay {
         n += std::min<std::uint32_t>(event.payload, slice.end - n - 1);
         continue;
       }
-      ++quality_.events;
-      const std::int64_t time = settle(converter.monotonic_ns(event.ticks) - origin);
+      const std::int64_t raw = converter.monotonic_ns(event.ticks) - origin;
+      is_before_ = cut_ && raw < 0;
+      quality_.events += is_before_ ? 0 : 1;
+      const std::int64_t time = is_before_ ? 0 : settle(raw);
       std::uint32_t payload = kNoSpan;
       if (event.payload != 0) {
         payload = keep_words(events + n + 1, event.payload);
         n += event.payload;
       }
       if (is_mark(event.kind)) {
+        if (is_before_) continue;
         track_.marks.push_back(
             {time, event.key, top(), payload, mark_of(event.kind), event.detail});
       } else if (is_exit(event.kind)) {
@@ -127,13 +133,17 @@ class ThreadReplay {
         by_instance && payload != kNoSpan ? track_.words[payload + 1].first : 0;
     const std::uint32_t shown = instance == 0 ? key : std::uint32_t(instance);
     track_.spans.push_back({time, time, shown, top(), payload, kind, 0, detail});
+    if (is_before_) {
+      track_.spans.back().flags |= std::uint8_t(SpanFlag::Before);
+      ++quality_.open_before;
+    }
     stack_.push_back({index, key});
     open_[int(kind)].add(key, +1);
   }
 
   void exit(std::int64_t time, SpanKind kind, std::uint32_t key, std::uint16_t detail) {
     if (!open_[int(kind)].has(key)) {
-      ++quality_.dropped_exits;
+      quality_.dropped_exits += is_before_ ? 0 : 1;
       return;
     }
     for (;;) {
@@ -142,7 +152,7 @@ class ThreadReplay {
         span.detail |= detail;
         return pop(time, SpanFlag{});
       }
-      ++quality_.clamped;
+      quality_.clamped += is_before_ ? 0 : 1;
       pop(time, SpanFlag::Clamped);
     }
   }
@@ -153,12 +163,17 @@ class ThreadReplay {
     span.flags |= std::uint8_t(flag);
     open_[int(span.kind)].add(stack_.back().key, -1);
     stack_.pop_back();
+    if (!is_before_) return;
+    track_.spans.pop_back();  // what was inside went before, so it is the last one
+    --quality_.open_before;
   }
 
   Track& track_;
   Quality& quality_;
   std::vector<Open> stack_;
   OpenKeys open_[kSpanKinds];
+  const bool cut_;
+  bool is_before_ = false;  // the event that is being read
   std::int64_t last_ = 0;
   std::int64_t last_raw_ = std::numeric_limits<std::int64_t>::min();
 };
@@ -207,8 +222,13 @@ Trace replay(const Recording& recording) {
     std::uint64_t events = 0;
     for (const Slice& slice : stream.slices) events += slice.end - slice.begin;
     track.spans.reserve(events / 2);
-    ThreadReplay thread(track, trace.quality);
-    if (has_stack) {
+    ThreadReplay thread(track, trace.quality, recording.is_ring);
+    if (recording.is_ring) {
+      const StartStack none;
+      thread.open_before(
+          stack_of_ring(has_stack ? recording.start_stacks[stack] : none, stream.slices));
+      if (has_stack) used[stack] = true;
+    } else if (has_stack) {
       thread.open_before(recording.start_stacks[stack]);
       used[stack] = true;
     }
@@ -223,7 +243,7 @@ Trace replay(const Recording& recording) {
     trace.tracks.back().native_id =
         stack.native_id != 0 ? stack.native_id : std::int64_t(stack.handle);
     name_track(recording, stack.native_id, stack.handle, trace.tracks.back());
-    ThreadReplay thread(trace.tracks.back(), trace.quality);
+    ThreadReplay thread(trace.tracks.back(), trace.quality, false);
     thread.open_before(stack);
     thread.close_all(trace.duration);
   }

@@ -1,49 +1,23 @@
 // profiler/session.cpp: starting and stopping what records.
 #include "opyard/profiler/session.h"
 
-#include <algorithm>
-#include <mutex>
+#include <atomic>
 
 #include "opyard/base/error.h"
 #include "opyard/base/warning.h"
-#include "opyard/detail/base/mutex.h"
+#include "opyard/profiler/ring.h"
+#include "sources.h"
 
 namespace opyard::profiler {
 namespace {
 
-struct Sources {
-  Mutex mutex{LockRank::ProfilerSources};
-  std::vector<const Source*> list;
-};
-Sources& sources() {
-  static Sources& all = *new Sources;
-  return all;
-}
-
 // The thread that started the session that is active, or 0.
 std::atomic<std::uint64_t> active_thread{0};
 
-std::vector<const Source*> wanted_sources(const SessionOptions& options) {
-  Sources& all = sources();
-  const std::lock_guard lock(all.mutex);
-  std::vector<const Source*> wanted;
-  for (const Source* const source : all.list) {
-    if (source->wanted(options)) wanted.push_back(source);
-  }
-  return wanted;
-}
-
 }  // namespace
 
-void register_source(const Source* source) {
-  Sources& all = sources();
-  const std::lock_guard lock(all.mutex);
-  if (std::find(all.list.begin(), all.list.end(), source) == all.list.end()) {
-    all.list.push_back(source);
-  }
-}
-
-bool Session::is_active() noexcept { return active_thread.load() != 0; }
+bool Session::has_profile() noexcept { return active_thread.load() != 0; }
+bool Session::is_active() noexcept { return has_profile() || Ring::is_on(); }
 
 Session::Session(const SessionOptions& options) {
   const auto self = std::uint64_t(pthread_self());
@@ -57,50 +31,38 @@ Session::Session(const SessionOptions& options) {
                          "another thread started first.");
   }
   try {
-    const std::vector<const Source*> wanted = wanted_sources(options);
-    started_.reserve(wanted.size());
+    Ring::pause();
     window_ = std::make_unique<Window>();
-    for (const Source* const source : wanted) {
-      source->start(*window_, options);
-      started_.push_back(source);
-    }
+    start_all(options, *window_, started_);
   } catch (...) {
     give_up();
     throw;
   }
 }
 
-void Session::stop_sources(SourceReport& report) {
-  while (!started_.empty()) {
-    const Source* const source = started_.back();
-    started_.pop_back();
-    source->stop(report);
-  }
-}
-
 void Session::give_up() noexcept {
-  try {
-    SourceReport report;
-    while (!started_.empty()) {
-      try {
-        stop_sources(report);
-      } catch (const std::exception&) {  // the others must stop, too
-      }
+  SourceReport report;
+  for (const auto& step :
+       {+[](Session& self, SourceReport& said) { stop_all(self.started_, said); },
+        +[](Session& self, SourceReport&) { self.window_.reset(); },
+        +[](Session&, SourceReport&) { Ring::resume(); }}) {
+    try {
+      step(*this, report);
+    } catch (const std::exception&) {  // the others must be done, too
     }
-  } catch (...) {
   }
-  window_.reset();
   active_thread.store(0);
 }
 
 Recording Session::end() {
   OPYARD_CHECK(window_ != nullptr, BadRegistration, "the session has ended already");
   SourceReport report;
-  stop_sources(report);
+  stop_all(started_, report);
   Recording recording = window_->end();
   recording.thread_names = std::move(report.thread_names);
   recording.notes = std::move(report.notes);
   window_.reset();
+  Ring::resume();
   active_thread.store(0);
   return recording;
 }

@@ -12,6 +12,7 @@
 
 #include "opyard/profiler/futures.h"
 #include "opyard/profiler/names.h"
+#include "opyard/profiler/ring.h"
 #include "opyard/profiler/session.h"
 #include "opyard/profiler/stream.h"
 #include "tracer/border.h"
@@ -40,6 +41,7 @@ namespace {
 struct ModuleState {
   std::unique_ptr<Tracer> tracer;
   std::unique_ptr<profiler::Session> session;
+  std::unique_ptr<profiler::Ring> ring;
   PyTypeObject* trace_type = nullptr;
 };
 
@@ -111,7 +113,16 @@ void stop_python(profiler::SourceReport& report) {
   }
 }
 
-constexpr profiler::Source kPythonSource{"python", wants_python, start_python, stop_python};
+// For a ring. Nothing if a profile records another interpreter meanwhile.
+void describe_python(profiler::Window& window, profiler::SourceReport& report) {
+  Tracer* const tracer = recording_tracer;
+  if (tracer == nullptr || !holds_gil() || find_tracer() != tracer) return;
+  add_start_stacks(*tracer, window);
+  report.thread_names.assign(tracer->ended_threads.begin(), tracer->ended_threads.end());
+}
+
+constexpr profiler::Source kPythonSource{"python", wants_python, start_python, stop_python,
+                                         describe_python};
 
 std::vector<std::string> texts_of(PyObject* list) {
   std::vector<std::string> texts;
@@ -121,35 +132,40 @@ std::vector<std::string> texts_of(PyObject* list) {
   return texts;
 }
 
-// start(python, c_calls, instances, collections, operators, shapes, memory, lines, max_depth,
+// (python, c_calls, instances, collections, operators, shapes, memory, lines, max_depth,
 // min_duration_ns, include, exclude)
+profiler::SessionOptions options_of(PyObject* args) {
+  profiler::SessionOptions options;
+  int flags[8] = {};
+  unsigned max_depth = 0;
+  unsigned long long min_duration = 0;
+  PyObject* include = nullptr;
+  PyObject* exclude = nullptr;
+  if (PyArg_ParseTuple(args, "ppppppppIKO!O!", &flags[0], &flags[1], &flags[2], &flags[3],
+                       &flags[4], &flags[5], &flags[6], &flags[7], &max_depth, &min_duration,
+                       &PyTuple_Type, &include, &PyTuple_Type, &exclude) == 0) {
+    throw PythonErrorSet();
+  }
+  options.calls.lines = flags[7] != 0;
+  options.calls.max_depth = max_depth;
+  options.calls.min_duration_ns = min_duration;
+  options.calls.include = texts_of(include);
+  options.calls.exclude = texts_of(exclude);
+  options.python = flags[0] != 0;
+  options.c_calls = flags[1] != 0;
+  options.instances = flags[2] != 0;
+  options.collections = flags[3] != 0;
+  options.operators = options.instructions = flags[4] != 0;
+  options.devices = options.gil_waits = flags[4] != 0;
+  options.shapes = flags[5] != 0;
+  options.memory = flags[6] != 0;
+  return options;
+}
+
+// start(…), with the options above.
 PyObject* start(PyObject* module, PyObject* args) {
   return tracer_entry([&]() -> PyObject* {
-    profiler::SessionOptions options;
-    int flags[8] = {};
-    unsigned max_depth = 0;
-    unsigned long long min_duration = 0;
-    PyObject* include = nullptr;
-    PyObject* exclude = nullptr;
-    if (PyArg_ParseTuple(args, "ppppppppIKO!O!", &flags[0], &flags[1], &flags[2], &flags[3],
-                         &flags[4], &flags[5], &flags[6], &flags[7], &max_depth, &min_duration,
-                         &PyTuple_Type, &include, &PyTuple_Type, &exclude) == 0) {
-      throw PythonErrorSet();
-    }
-    options.calls.lines = flags[7] != 0;
-    options.calls.max_depth = max_depth;
-    options.calls.min_duration_ns = min_duration;
-    options.calls.include = texts_of(include);
-    options.calls.exclude = texts_of(exclude);
-    options.python = flags[0] != 0;
-    options.c_calls = flags[1] != 0;
-    options.instances = flags[2] != 0;
-    options.collections = flags[3] != 0;
-    options.operators = options.instructions = flags[4] != 0;
-    options.devices = options.gil_waits = flags[4] != 0;
-    options.shapes = flags[5] != 0;
-    options.memory = flags[6] != 0;
-    state_of(module).session = std::make_unique<profiler::Session>(options);
+    state_of(module).session = std::make_unique<profiler::Session>(options_of(args));
     Py_RETURN_NONE;
   });
 }
@@ -163,6 +179,43 @@ PyObject* stop(PyObject* module, PyObject*) {
     profiler::Recording recording = state.session->end();
     state.session.reset();
     return make_trace(state.trace_type, std::move(recording));
+  });
+}
+
+// start_ring(options, bytes, ns)
+PyObject* start_ring(PyObject* module, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* options = nullptr;
+    unsigned long long bytes = 0;
+    unsigned long long ns = 0;
+    if (PyArg_ParseTuple(args, "O!KK", &PyTuple_Type, &options, &bytes, &ns) == 0) {
+      throw PythonErrorSet();
+    }
+    const profiler::RingBounds bounds{bytes, ns};
+    state_of(module).ring = std::make_unique<profiler::Ring>(options_of(options), bounds);
+    Py_RETURN_NONE;
+  });
+}
+
+profiler::Ring& ring_of(PyObject* module) {
+  profiler::Ring* const ring = state_of(module).ring.get();
+  OPYARD_CHECK(ring != nullptr, BadRegistration,
+               "no flight recorder of this interpreter is on; start it first");
+  return *ring;
+}
+
+// dump_ring() -> Trace
+PyObject* dump_ring(PyObject* module, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    return make_trace(state_of(module).trace_type, ring_of(module).dump());
+  });
+}
+
+PyObject* stop_ring(PyObject* module, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    ring_of(module).end();
+    state_of(module).ring.reset();
+    Py_RETURN_NONE;
   });
 }
 
@@ -258,6 +311,9 @@ PyObject* end_future(PyObject*, PyObject* args) {
 PyMethodDef functions[] = {
     {"start", start, METH_VARARGS, "start(python, c_calls, …): begins a profile"},
     {"stop", stop, METH_NOARGS, "stop() -> Trace"},
+    {"start_ring", start_ring, METH_VARARGS, "start_ring(options, bytes, ns)"},
+    {"dump_ring", dump_ring, METH_NOARGS, "dump_ring() -> Trace"},
+    {"stop_ring", stop_ring, METH_NOARGS, "stop_ring()"},
     {"is_active", is_active, METH_NOARGS, "is_active() -> bool"},
     {"renew", renew, METH_NOARGS, "renew()"},
     {"hide", hide, METH_O, "hide(code)"},

@@ -63,12 +63,18 @@ class OPYARD_API Recording {
   ClockPair end{};
   ClockPair first_pair{};  // the oldest there is, for the rate of the clock
   std::uint64_t unix_begin_ns = 0;
+  // Of a ring: streams begin where blocks do, some before the recording, and the stacks are those
+  // of its end.
+  bool is_ring = false;
   std::vector<StreamRecording> streams;
   std::vector<StartStack> start_stacks;
   std::vector<ThreadName> thread_names;
   // Said in the quality report: by the tracer, "the profile function was replaced", and how often.
   std::vector<std::pair<std::string, std::uint64_t>> notes;
 };
+
+class Window;
+Recording copy_ring_blocks(Window& window);  // see ring_blocks.h
 
 class OPYARD_API Window {
  public:
@@ -87,6 +93,7 @@ class OPYARD_API Window {
 
  private:
   friend class Recorder;
+  friend Recording copy_ring_blocks(Window& window);
   struct Start {
     std::uint64_t stream;
     Block* block;  // kept

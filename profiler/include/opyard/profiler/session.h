@@ -4,7 +4,8 @@
 // joins by register_source(), so this library links none of them. A session starts every source
 // that its options name, and stops them in reverse before its window ends.
 //
-// There is one session at a time in a process: a second one is refused.
+// There is one session at a time in a process: a second one is refused. A ring may be on beside it,
+// see profiler/ring.h.
 //
 // Threads: start() and end() on any thread; a source says what else it needs.
 //
@@ -56,6 +57,8 @@ struct Source {
   void (*start)(Window& window, const SessionOptions& options);
   // Writes none any more. Never throws for a reason of its own but lack of memory.
   void (*stop)(SourceReport& report);
+  // What is open now, and how threads are called; for a ring, while it records. May be null.
+  void (*describe)(Window& window, SourceReport& report) = nullptr;
 };
 
 // For a string of static storage and functions of a library that stays. The same source again is
@@ -72,10 +75,12 @@ class OPYARD_API Session {
   ~Session();
 
   Recording end();
+  // Whether anything is being recorded: by a session, or by a ring.
   static bool is_active() noexcept;
+  // Whether a session is.
+  static bool has_profile() noexcept;
 
  private:
-  void stop_sources(SourceReport& report);
   void give_up() noexcept;
 
   std::unique_ptr<Window> window_;

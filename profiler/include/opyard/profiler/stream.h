@@ -97,6 +97,8 @@ class OPYARD_API Stream {
   std::uint64_t number_ = 0;    // in the order of their making
   std::atomic<std::uint64_t> lost_{0};
   bool ended_ = false;
+  std::uint64_t ended_at_ = 0;  // in ticks
+  bool first_lost_ = false;     // blocks before the first one have been freed
 };
 
 // Of code that runs on this thread. Lost, and counted, if there is no memory.

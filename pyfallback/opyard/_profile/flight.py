@@ -1,0 +1,192 @@
+"""A recorder that stays on within bounds, and gives what came last."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+
+from .. import _tracer
+from .classes import refresh_classes
+from .results import Results, name_threads, prefixes
+from .session import read_patterns
+
+TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import FrameType, TracebackType
+    from typing import Any
+
+
+class flight_recorder:
+    """Records all the time, and keeps the last `seconds`, or what fits into `bytes`.
+
+    dump() gives what was kept, and may be called as often as you like. With a `path` it is written
+    there as well: when an exception ends the program or a thread, or leaves the `with` block, and
+    at each of the `signals`. A `{}` in the path is the number of the dump. The recorder may stay on
+    beside a profile; there is one in a process.
+    """
+
+    def __init__(
+        self,
+        *,
+        seconds: float | None = None,
+        bytes: int = 64 << 20,
+        path: str | os.PathLike[str] | None = None,
+        signals: Iterable[int] = (),
+        c_calls: bool = True,
+        include: str | Iterable[str] = (),
+        exclude: str | Iterable[str] = (),
+        operators: bool = True,
+        profile_memory: bool = False,
+    ) -> None:
+        if seconds is not None and not 0 < seconds < 1e9:
+            raise ValueError(f"seconds is more than 0, or None for as many as fit; not {seconds!r}")
+        if not isinstance(bytes, int) or not 1 << 20 <= bytes < 1 << 50:
+            raise ValueError(f"bytes is at least {1 << 20}, not {bytes!r}")
+        self._signals = tuple(signals)
+        self._path = None if path is None else os.path.abspath(os.fsdecode(path))
+        if self._path is not None:
+            from .exports import format_of
+
+            format_of(self._path)  # raises if the ending says nothing
+        elif self._signals:
+            raise ValueError("signals need a path, to which a signal writes what was kept")
+        options = (True, c_calls, True, True, operators, False, profile_memory, False, 0, 0)
+        patterns = (read_patterns("include", include), read_patterns("exclude", exclude))
+        self._options = (*options, *patterns)
+        self._bounds = (bytes, int((seconds or 0) * 1e9))
+        self._has_memory = profile_memory
+        self._number = 0
+        self._on = False
+        self._former: dict[int, Any] = {}
+        self._hooks: Any = None
+
+    def start(self) -> None:
+        if self._on:
+            raise RuntimeError("the flight recorder is on already")
+        refresh_classes()
+        if self._path is not None:
+            self._listen()
+        try:
+            _tracer.start_ring(self._options, *self._bounds)
+        except BaseException:
+            self._forget()
+            raise
+        self._on = True
+        _on.append(self)
+
+    def stop(self) -> None:
+        """Ends it; what it has kept is lost."""
+        if not self._on:
+            raise RuntimeError("the flight recorder is not on; call start() before stop()")
+        _tracer.stop_ring()
+        self._on = False
+        _on.remove(self)
+        self._forget()
+
+    def dump(self, path: str | os.PathLike[str] | None = None) -> Results:
+        """What was kept, which is also written if there is a path. The recorder goes on."""
+        if not self._on:
+            raise RuntimeError("the flight recorder is not on; start it before dumping")
+        trace = _tracer.dump_ring()
+        name_threads(trace)
+        trace.set_prefixes(prefixes())
+        results = Results(stack=True, lines=False, memory=self._has_memory)
+        results._trace = trace
+        if path is not None:
+            results.export(path)
+        return results
+
+    def __enter__(self) -> flight_recorder:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self._on:
+            return
+        if error is not None and self._path is not None and not isinstance(error, SystemExit):
+            self._write()
+        self.stop()
+
+    # Who dumps without being asked by the program.
+
+    def _write(self) -> None:
+        """Says what goes wrong, and goes on: the program has other things to do."""
+        assert self._path is not None
+        number, self._number = self._number, self._number + 1
+        try:
+            self.dump(self._path.replace("{}", str(number)))
+        except Exception as error:
+            sys.stderr.write(f"opyard: the flight recorder could not be written: {error}\n")
+
+    def _listen(self) -> None:
+        import signal
+        import threading
+
+        for number in self._signals:
+            self._former[number] = signal.signal(number, self._on_signal)
+        hooks = self._hooks = (sys.excepthook, threading.excepthook)
+
+        def on_exception(*what: Any) -> None:
+            self._write()
+            hooks[0](*what)
+
+        def on_thread_exception(what: Any) -> None:
+            if what.exc_type is not SystemExit:
+                self._write()
+            hooks[1](what)
+
+        self._ours = (on_exception, on_thread_exception)
+        sys.excepthook, threading.excepthook = self._ours
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._write()
+        former = self._former.get(number)
+        if callable(former):
+            former(number, frame)
+
+    def _forget(self) -> None:
+        if self._hooks is None:
+            return
+        import signal
+        import threading
+
+        for number, former in self._former.items():
+            if signal.getsignal(number) == self._on_signal:
+                signal.signal(number, former)
+        self._former.clear()
+        # Whoever came after us stays, and calls us on.
+        if sys.excepthook is self._ours[0]:
+            sys.excepthook = self._hooks[0]
+        if threading.excepthook is self._ours[1]:
+            threading.excepthook = self._hooks[1]
+        self._hooks = None
+
+
+_on: list[flight_recorder] = []
+
+
+@atexit.register
+def _stop_all() -> None:
+    """As profiles are: nothing may be recorded while Python is taken apart."""
+    for recorder in list(_on):
+        recorder.stop()
+
+
+for _method in (
+    flight_recorder.start,
+    flight_recorder.stop,
+    flight_recorder.dump,
+    flight_recorder.__enter__,
+    flight_recorder.__exit__,
+    flight_recorder._write,
+    flight_recorder._on_signal,
+    flight_recorder._forget,
+):
+    _tracer.hide(_method.__code__)

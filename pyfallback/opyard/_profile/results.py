@@ -1,0 +1,175 @@
+"""What was recorded, by a profile or a flight recorder: events, tables, exports."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .averages import Averages, DispatchKeyTimes
+    from .compare import Difference
+    from .events import Events, MemoryEvent, Task
+
+
+def prefixes() -> list[str]:
+    """Where modules are found, longest first: what file names begin with and need not show."""
+    places = {os.path.abspath(place) for place in sys.path}
+    return sorted((place.rstrip("/") + "/" for place in places if place != "/"), key=len)[::-1]
+
+
+def name_threads(trace: Any) -> None:
+    """Those that are alive. A program that never imported threading has named no thread."""
+    threading = sys.modules.get("threading")
+    for thread in () if threading is None else threading.enumerate():
+        if thread.ident:
+            trace.name_thread(thread.ident, thread.native_id or 0, str(thread.name))
+
+
+class Results:
+    """The events of a recording."""
+
+    def __init__(self, *, stack: bool, lines: bool, memory: bool) -> None:
+        self._has_stack, self._has_lines, self._has_memory = stack, lines, memory
+        self._trace: Any = None
+        self._metadata: dict[str, str] = {}
+
+    def _require_trace(self) -> Any:
+        if self._trace is None:
+            raise RuntimeError(
+                "the profile has recorded nothing yet: start and stop it before asking for results"
+            )
+        return self._trace
+
+    def events(self) -> Events:
+        """Everything that was recorded, in the order of the starts within each thread."""
+        from .events import Events
+
+        return Events(self._require_trace())
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        *,
+        group_by_dispatch_key: bool = False,
+        group_by_line: bool = False,
+    ) -> Averages:
+        """One row for each function, operator and range: how often, and how long.
+
+        All kernels of an operator are in its row. `group_by_input_shape` gives each combination of
+        shapes a row of its own, if `record_shapes` was asked for; `group_by_dispatch_key` gives
+        each dispatch key one, and then counts kernels. `group_by_line` gives one to each line that
+        calls a function, if `lines` was asked for.
+        """
+        if group_by_line and not self._has_lines:
+            raise RuntimeError("group_by_line needs a profile with lines=True")
+        from .averages import Averages
+
+        return Averages(
+            self._require_trace(),
+            stack=group_by_stack_n,
+            shapes=group_by_input_shape,
+            keys=group_by_dispatch_key,
+            lines=group_by_line,
+            memory=self._has_memory,
+        )
+
+    def dispatch_keys(self) -> DispatchKeyTimes:
+        """How much time was spent at each dispatch key, in its kernels and in none inside them."""
+        from .averages import DispatchKeyTimes
+
+        return DispatchKeyTimes(self._require_trace())
+
+    def memory_timeline(self) -> list[MemoryEvent]:
+        """Memory that tensors took and gave back, in the order of time; needs `profile_memory`."""
+        from .events import memory_timeline
+
+        return memory_timeline(self._require_trace())
+
+    def diff(self, other: Results) -> Difference:
+        """What takes longer here than in another profile, as a table; the largest change first.
+
+        Its flame_graph(path) writes a picture of the same.
+        """
+        from .compare import Difference, times_of
+
+        return Difference(times_of(self._require_trace()), times_of(other._require_trace()))
+
+    def data_quality(self) -> dict[str, Any]:
+        """What was lost or made up, which clock it was, and what an event costs on this machine."""
+        import json
+
+        return json.loads(self._require_trace().quality())
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """A text that the exports carry."""
+        import json
+
+        self._metadata[key] = json.dumps(str(value))
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """A JSON value, as text, that the exports carry."""
+        import json
+
+        self._metadata[key] = json.dumps(json.loads(value))
+
+    preset_metadata_json = add_metadata_json
+
+    def tasks(self) -> list[Task]:
+        """What each task of asyncio did that ran within the profile: when it ran, and awaited."""
+        from .events import tasks
+
+        return tasks(self._require_trace())
+
+    def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Writes the trace; compressed if the path ends in .gz.
+
+        `format` is "chrome" (JSON), "perfetto" (protocol buffers), "speedscope" (JSON), "stacks"
+        (collapsed ones, for flame graphs), "pstats" or "html" (one page with everything, for any
+        browser); without one the path says it.
+        """
+        from .exports import export
+
+        export(self._require_trace(), self._metadata, path, format)
+
+    def export_memory_timeline(self, path: str | os.PathLike[str]) -> None:
+        """Writes memory_timeline() as JSON: a list of objects; compressed if the path ends in .gz.
+
+        Needs `profile_memory`.
+        """
+        if not self._has_memory:
+            raise RuntimeError("export_memory_timeline() requires profile_memory=True")
+        from .exports import export_memory
+
+        export_memory(self.memory_timeline(), path)
+
+    def get_trace_id(self) -> str:
+        """Tells this recording from all others, of other processes too: 32 digits."""
+        begin, duration = self._require_trace().times()
+        return f"{begin:016x}{os.getpid():08x}{duration & 0xFFFFFFFF:08x}"
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Writes the trace in Chrome's JSON format; compressed if the path ends in .gz."""
+        self.export(path, "chrome")
+
+    def export_stacks(
+        self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
+    ) -> None:
+        """Writes collapsed stacks: a line for each that has time of its own, in nanoseconds."""
+        metrics = ["self_cpu_time_total"]
+        if metric not in metrics:
+            raise ValueError(f"metric should be one of: {metrics}")
+        if not self._has_stack:
+            raise RuntimeError("export_stacks() requires with_stack=True")
+        self.export(path, "stacks")
+
+    def _repr_html_(self) -> str:
+        import html
+
+        if self._trace is None:
+            return "<p>a profile that has recorded nothing yet</p>"
+        table = self.key_averages().table(sort_by="self_cpu_time_total", row_limit=20)
+        return f"<pre>{html.escape(table)}</pre>"
