@@ -7,10 +7,10 @@
 namespace opyard::jit {
 namespace {
 
-using Numbers = std::unordered_map<Value*, std::uint64_t>;
+using Numbers = std::unordered_map<std::uint64_t, Value*>;
 
 void add(std::span<Value* const> values, Numbers& numbers) {
-  for (Value* const value : values) numbers.emplace(value, numbers.size());
+  for (Value* const value : values) numbers.emplace(numbers.size(), value);
 }
 
 void number(const Block* block, Numbers& numbers) {
@@ -27,7 +27,7 @@ bool passes::canonicalize(Graph& graph) {
   return detail::run_pass(graph, [&] {
     Numbers numbers;
     number(graph.block(), numbers);
-    for (const auto& [value, wanted] : numbers) {
+    for (const auto& [wanted, value] : numbers) {
       if (value->unique() != wanted) {
         graph.renumber(numbers);
         return;
