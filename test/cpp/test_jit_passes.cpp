@@ -56,7 +56,7 @@ void run_case(const std::string& names, const std::string& text) {
   EXPECT_EQ(find_mismatch(to_string(*graph), text), "");
 }
 
-TEST(Passes, H18_EachPassGivesTheExpectedText) {
+TEST(Passes, EachPassGivesTheExpectedText) {
   const std::filesystem::path folder = std::filesystem::path(kTestFolder) / "graphs" / "passes";
   for (const Pass& pass : kPasses) {
     const auto cases = cases_of(folder / (std::string(pass.name) + ".txt"));
@@ -91,7 +91,7 @@ std::string observe(const GraphPtr& graph, std::uint32_t seed) {
   return text;
 }
 
-TEST(Passes, H18_T2_GeneratedGraphsRunAsBefore) {
+TEST(Passes, T2_GeneratedGraphsRunAsBefore) {
   load_operators();
   const std::uint32_t count = generated_graphs(600);
   for (std::uint32_t seed = 1; seed <= count && !HasFailure(); ++seed) {

@@ -1,4 +1,4 @@
-"""H18, H19: passes and FileCheck from Python. What each pass does is in test/graphs/passes/."""
+"""H19: passes and FileCheck from Python. What each pass does is in test/graphs/passes/."""
 
 from pathlib import Path
 
@@ -21,12 +21,12 @@ def cases():
             yield pytest.param(names.split(), text, id=f"{file.stem}-{number}")
 
 
-def test_H18_each_file_has_its_pass():
+def test_each_file_has_its_pass():
     assert NAMES == sorted(file.stem for file in FOLDER.glob("*.txt"))
 
 
 @pytest.mark.parametrize("names, text", list(cases()))
-def test_H18_each_pass_gives_the_expected_text(names, text):
+def test_each_pass_gives_the_expected_text(names, text):
     graph = jit.parse_ir(text)
     for name in names:
         before = str(graph)
@@ -35,12 +35,12 @@ def test_H18_each_pass_gives_the_expected_text(names, text):
     FileCheck(text).run(str(graph))
 
 
-def test_H18_a_pass_takes_a_graph():
+def test_a_pass_takes_a_graph():
     with pytest.raises(TypeError, match="eliminate_dead_code.* takes a Graph, not str"):
         passes.eliminate_dead_code("graph():\n  return ()")
 
 
-def test_H18_a_python_function_and_a_random_operator_stay():
+def test_a_python_function_and_a_random_operator_stay():
     lib = opyard.library.Library("passes_test", "DEF")
     lib.define("noise(Tensor x) -> Tensor", tags=("nondeterministic_seeded",))
     lib.define("pure(Tensor x) -> Tensor")
@@ -64,7 +64,7 @@ def test_H18_a_python_function_and_a_random_operator_stay():
     )
 
 
-def test_H18_a_code_of_before_is_stale():
+def test_a_code_of_before_is_stale():
     graph = jit.parse_ir("graph(%x : Tensor):\n  %y : Tensor = aten::neg(%x)\n  return (%x)")
     code = jit.compile(graph)
     assert passes.eliminate_dead_code(graph)
