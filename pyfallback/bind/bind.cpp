@@ -13,6 +13,7 @@
 #include "bind/c_function.h"
 #include "bind/registry.h"
 #include "bind/schema.h"
+#include "bind/signatures.h"
 #include "bind/text.h"
 #include "opyard/base/kept_memory.h"
 #include "opyard/plugin/plugin.h"
@@ -160,6 +161,7 @@ void forget(const py::module_& module) {
 PYBIND11_MODULE(_bind, module, py::multiple_interpreters::per_interpreter_gil()) {
   try {
     opyard::python::make(module);
+    opyard::python::add_signatures(module);
   } catch (...) {
     opyard::python::forget(module);
     throw;

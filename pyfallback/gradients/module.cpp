@@ -1,4 +1,5 @@
 // gradients/module.cpp: the extension module opyard._gradients.
+#include "bind/signatures.h"
 #include "gradients/gradients.h"
 
 namespace opyard::gradients {
@@ -53,4 +54,5 @@ PYBIND11_MODULE(_gradients, module, py::multiple_interpreters::per_interpreter_g
   opyard::gradients::add_functions(module);
   opyard::gradients::add_tensors(module);
   opyard::gradients::add_runs(module);
+  opyard::python::add_signatures(module);
 }

@@ -319,26 +319,25 @@ void deallocate(PyObject* self) {
 }
 
 PyMethodDef methods[] = {
-    {"name", full_name, METH_NOARGS, "name(): 'ns::name' or 'ns::name.overload'"},
+    {"name", full_name, METH_NOARGS, "name($self, /)\n--\n\n'ns::name' or 'ns::name.overload'."},
     {"redispatch", method(redispatch), METH_FASTCALL | METH_KEYWORDS,
-     "redispatch(keyset, *args, **kwargs): calls from the given key set on"},
+     "redispatch($self, keyset, /, *args, **kwargs)\n--\n\nCalls from the given key set on."},
     {"has_kernel_for_dispatch_key", has_kernel, METH_O,
-     "has_kernel_for_dispatch_key(key): whether a kernel is registered at exactly this key"},
+     "has_kernel_for_dispatch_key($self, key, /)\n--\n\nWhether a kernel is registered at exactly this "
+     "key."},
     {"has_kernel_for_any_dispatch_key", has_kernel_for_any, METH_O,
-     "has_kernel_for_any_dispatch_key(keys): whether one is registered at a key of the set"},
+     "has_kernel_for_any_dispatch_key($self, keys, /)\n--\n\nWhether a kernel is registered at a key of "
+     "the set."},
     {"decompose", method(decompose), METH_FASTCALL | METH_KEYWORDS,
-     "decompose(*args, **kwargs): what its kernel of CompositeImplicitAutograd gives, which is "
-     "made of "
-     "other operators; NotImplemented if it has none"},
+     "decompose($self, /, *args, **kwargs)\n--\n\nWhat its kernel of CompositeImplicitAutograd gives, "
+     "which is made of other operators; NotImplemented if it has none."},
     {"c_function", method(c_function), METH_FASTCALL | METH_KEYWORDS,
-     "c_function(form='Standard'): this operator as a plain C function; see "
-     "opyard.library.CFunction"},
+     "c_function($self, /, form='Standard')\n--\n\nThis operator as a plain C function; see "
+     "opyard.library.CFunction."},
     {"py_impl", method(py_impl), METH_FASTCALL | METH_KEYWORDS,
-     "py_impl(where, *, with_keyset=False, lib=None): a decorator that registers a function at a "
-     "key, "
-     "or for a class of modes or tensors; a second one for the same place replaces the first, "
-     "unless "
-     "they belong to different libraries; see opyard.dispatch"},
+     "py_impl($self, where, /, *, with_keyset=False, lib=None)\n--\n\nA decorator that registers a "
+     "function at a key, or for a class of modes or tensors; a second one for the same place "
+     "replaces the first, unless they belong to different libraries; see opyard.dispatch."},
     {"_call_boxed", method(call_boxed), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_call_at", method(call_at), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_place_at", place_at, METH_O, nullptr},

@@ -312,7 +312,7 @@ void deallocate(PyObject* self) {
 }
 
 PyMethodDef methods[] = {
-    {"overloads", list_overloads, METH_NOARGS, "overloads(): names, in order of definition"},
+    {"overloads", list_overloads, METH_NOARGS, "overloads($self, /)\n--\n\nNames, in order of definition."},
     {"_resolve", method(resolve), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"__dir__", list_attributes, METH_NOARGS, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},

@@ -159,7 +159,8 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_LATE})
+    private = (name for name in globals() if name.startswith("_"))
+    return sorted({*__all__, "bool", *_SUBMODULES, *private})
 
 
 # Registered first, so it runs last: native threads are turned away once everything else that

@@ -50,4 +50,9 @@ __all__ = [
     "set_grad_enabled",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+
+
 _gradients.arm()

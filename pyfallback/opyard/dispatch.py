@@ -173,7 +173,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
 
 
 def keys_of(tensor: "_C.Tensor") -> DispatchKeySet:

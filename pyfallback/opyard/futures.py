@@ -42,6 +42,10 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+
+
 def wait_all(futures: "Iterable[Future]", timeout: "float | None" = None) -> "list[Any]":
     """Waits for all of them, and gives their results in the order of the futures.
 

@@ -32,6 +32,11 @@ __all__ = [
     "register_callback_for_stream_synchronization",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+
+
 logger = logging.getLogger(__name__)
 
 

@@ -53,6 +53,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+
+
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
         raise TypeError(f"the text of a graph is a str, not {type(text).__name__}")

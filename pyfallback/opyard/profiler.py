@@ -33,6 +33,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+
+
 def load_ipython_extension(ipython: object) -> None:
     """For %load_ext: the cell magic %%profile runs a cell and shows its table."""
 

@@ -9,6 +9,10 @@ from ._bind import AliasInfo, Argument, Schema, Type
 __all__ = ["AliasInfo", "Argument", "Schema", "Type", "parse"]
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+
+
 # A function of Python: pickle writes its name down, and for one of C++ it would write code to run.
 def parse(text: str, /) -> Schema:
     """The schema that a text says. Raises ValueError, with line, column and a caret."""

@@ -16,6 +16,10 @@ from .dispatch import DispatchMode
 __all__ = ["CallLog", "FileCheck", "LoggingMode", "LoggingTensor"]
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+
+
 class CallLog:
     """Calls as lines of text. Tensors are called $0, $1, … in the order in which they are met.
 
