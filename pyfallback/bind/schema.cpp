@@ -107,10 +107,12 @@ void add_type(py::module_& module) {
           "runtime_type",
           [](const TypeHandle& self) { return TypeHandle{runtime_type(*self.type)}; },
           "the type that a kernel sees: int for ScalarType")
-      .def("is_subtype_of",
-           [](const TypeHandle& self, const TypeHandle& wide) {
-             return is_subtype(*self.type, *wide.type);
-           })
+      .def(
+          "is_subtype_of",
+          [](const TypeHandle& self, const TypeHandle& wide) {
+            return is_subtype(*self.type, *wide.type);
+          },
+          py::arg("wide"), py::pos_only())
       .def("__str__", [](const TypeHandle& self) { return to_string(*self.type); })
       .def("__repr__",
            [](const TypeHandle& self) { return "<Type '" + to_string(*self.type) + "'>"; })
@@ -214,8 +216,10 @@ void add_schema_class(py::module_& module) {
       .def_property_readonly(
           "num_out_arguments", [](const Schema& self) { return out_argument_count(self); },
           "how many arguments take a result: keyword-only and written to")
-      .def("find_difference",
-           [](const Schema& self, const Schema& other) { return find_difference(self, other); })
+      .def(
+          "find_difference",
+          [](const Schema& self, const Schema& other) { return find_difference(self, other); },
+          py::arg("other"), py::pos_only())
       .def(
           "is_backward_compatible_with",
           [](const Schema& self, const Schema& old, bool by_name) {

@@ -6,7 +6,8 @@
 // documentation of each function and method of a module, from pybind11's line; what has several
 // signatures gets (*args, **kwargs). Once, when the module is made, with the GIL held.
 //
-// Parameters that pybind11 was given no name for, and calls arg0, arg1, …, are by position only.
+// A function whose parameters pybind11 was given no names for, which calls them arg0, arg1, …, is
+// one that only the package calls; it gets none.
 //
 // Depends on: bind/pybind11.h.
 #pragma once
@@ -44,22 +45,20 @@ inline std::vector<std::string_view> split_parameters(std::string_view all) {
   return parts;
 }
 
-// The parameters without their types, from a line of pybind11.
+// The parameters without their types, from a line of pybind11; nothing if they have no names.
 inline std::string parameters_of(std::string_view line) {
   const std::size_t open = line.find('('), close = line.rfind(") -> ");
-  if (open == std::string_view::npos || close == std::string_view::npos) return "*args, **kwargs";
+  if (open == std::string_view::npos || close == std::string_view::npos) return "";
   std::string shown;
-  bool by_position = false;  // the parameters so far
   for (const std::string_view part : split_parameters(line.substr(open + 1, close - open - 1))) {
     const std::string_view name = part.substr(0, part.find_first_of(":="));
     const std::size_t equals = part.rfind(" = ");
-    if (by_position && !name.starts_with("arg")) shown += ", /";
+    if (name.starts_with("arg") && name.size() > 3 && name[3] <= '9') return "";
     if (!shown.empty()) shown += ", ";
     shown += name;
-    by_position = name.starts_with("arg");
     if (equals != std::string_view::npos) shown += std::string("=").append(part.substr(equals + 3));
   }
-  return by_position ? shown + ", /" : shown;
+  return "(" + shown + ")";
 }
 
 inline void add_signature(PyObject* object) {
@@ -70,9 +69,9 @@ inline void add_signature(PyObject* object) {
   if (!doc.starts_with(method.ml_name) || doc.find(")\n--\n\n") != std::string_view::npos) return;
   const bool several = doc.find("\nOverloaded function.\n") != std::string_view::npos;
   const std::string parameters =
-      several ? "*args, **kwargs" : parameters_of(doc.substr(0, doc.find('\n')));
-  const std::string whole = std::string(method.ml_name) + "(" + parameters + ")\n--\n\n" +
-                            std::string(doc);
+      several ? "(*args, **kwargs)" : parameters_of(doc.substr(0, doc.find('\n')));
+  if (parameters.empty()) return;
+  const std::string whole = method.ml_name + parameters + "\n--\n\n" + std::string(doc);
   char* const made = strdup(whole.c_str());  // pybind11 frees it, as it does its own
   if (made == nullptr) throw std::bad_alloc();
   std::free(const_cast<char*>(method.ml_doc));

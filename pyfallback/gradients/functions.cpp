@@ -316,8 +316,8 @@ void add_functions(py::module_& module) {
   module.def("set_history", &give_history);
   module.def("skip_output", &add_input_without_tensor);
   module.def("differentiate", &differentiate);
-  module.def("check_formulas", &check);
-  module.def("formulas", &formulas);
+  module.def("check_formulas", &check, py::arg("op"));
+  module.def("formulas", &formulas, py::arg("op"));
 }
 
 }  // namespace opyard::gradients

@@ -89,7 +89,7 @@ void leave_inference(int mode, std::uint64_t include, std::uint64_t exclude) {
 void add_runs(py::module_& module) {
   module.def("backward", &run_backward);
   module.def("grad_of", &run_grad);
-  module.def("queue_callback", &queue_callback);
+  module.def("queue_callback", &queue_callback, py::arg("function"));
   module.def("arm", [] { arm(); });
   module.def("gradient_mode", [] { return int(gradient_mode()); });
   module.def("set_gradient_mode", [](int mode) { set_gradient_mode(GradientMode(mode)); });

@@ -85,39 +85,47 @@ std::vector<std::string> names_of(const SharedNode& self) {
 
 void add_attributes(py::class_<SharedNode>& node) {
   node.def("__getitem__", &get, "the attribute of this name; KeyError if there is none")
-      .def("has_attribute",
-           [](const SharedNode& self, const std::string& name) {
-             return self.item->has_attribute(Symbol::attr(name));
-           })
+      .def(
+          "has_attribute",
+          [](const SharedNode& self, const std::string& name) {
+            return self.item->has_attribute(Symbol::attr(name));
+          },
+          py::arg("name"))
       .def("attribute_names", &names_of, "in order of insertion")
       .def(
           "kind_of",
           [](const SharedNode& self, const std::string& name) {
             return std::string(jit::letters_of(self.item->kind_of(Symbol::attr(name))));
           },
-          "'i' for an int, 'fs' for a list of floats, …")
-      .def("remove_attribute",
-           [](const SharedNode& self, const std::string& name) {
-             self.item->remove_attribute(Symbol::attr(name));
-             return self;
-           })
-      .def("copy_attributes", [](const SharedNode& self, const SharedNode& from) {
-        self.item->copy_attributes(from.item);
-        return self;
-      });
+          py::arg("name"), "'i' for an int, 'fs' for a list of floats, …")
+      .def(
+          "remove_attribute",
+          [](const SharedNode& self, const std::string& name) {
+            self.item->remove_attribute(Symbol::attr(name));
+            return self;
+          },
+          py::arg("name"))
+      .def(
+          "copy_attributes",
+          [](const SharedNode& self, const SharedNode& from) {
+            self.item->copy_attributes(from.item);
+            return self;
+          },
+          py::arg("other"));
 #define OPYARD_ATTRIBUTE_KIND(letters, type, words)                                  \
   node.def(                                                                          \
       #letters,                                                                      \
       [](const SharedNode& self, const std::string& name) {                          \
         return to_python(self.item->letters(Symbol::attr(name)));                    \
       },                                                                             \
-      "the attribute of this name, which is " words);                                \
+      py::arg("name"), "the attribute of this name, which is " words);               \
   node.def(                                                                          \
       #letters "_",                                                                  \
       [](const SharedNode& self, const std::string& name, const py::object& value) { \
         self.item->letters##_(Symbol::attr(name), FromPython<type>::get(value));     \
         return self;                                                                 \
       },                                                                             \
+      py::arg("name"), py::arg("value"),                                             \
       "sets the attribute of this name to " words "; gives the node");
 #include "opyard/jit/attribute_kinds.def"
 #undef OPYARD_ATTRIBUTE_KIND

@@ -68,10 +68,14 @@ void add_codes(py::module_& module) {
           "graph", [](const SharedCode& self) { return SharedGraph{self.code->graph_ptr()}; })
       .def_property_readonly("stage_count",
                              [](const SharedCode& self) { return self.code->stage_count(); })
-      .def("input_count",
-           [](const SharedCode& self, std::size_t stage) { return count_of(self, stage, false); })
-      .def("output_count",
-           [](const SharedCode& self, std::size_t stage) { return count_of(self, stage, true); })
+      .def(
+          "input_count",
+          [](const SharedCode& self, std::size_t stage) { return count_of(self, stage, false); },
+          py::arg("stage"))
+      .def(
+          "output_count",
+          [](const SharedCode& self, std::size_t stage) { return count_of(self, stage, true); },
+          py::arg("stage"))
       .def_property_readonly("register_count",
                              [](const SharedCode& self) { return self.code->register_count(); })
       .def_property_readonly("instruction_count",
@@ -82,7 +86,7 @@ void add_codes(py::module_& module) {
             return self.code->register_of(
                 require_argument<SharedValue>(value, "register_of() takes a Value").item);
           },
-          "the register of a value, or -1")
+          py::arg("value"), "the register of a value, or -1")
       .def(
           "disassemble", [](const SharedCode& self) { return self.code->disassemble(); },
           "a line an instruction; ! marks a last use")

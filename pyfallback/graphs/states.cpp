@@ -100,14 +100,15 @@ void add_positions(py::class_<State>& state) {
           "instruction", [](const State& self) { return self.state.instruction(); },
           "the number of the next one, or None")
       .def("node", &node_of, "the node of the next instruction, or None")
-      .def("read", &read, "what the register of a value holds now; LookupError if none does")
+      .def("read", &read, py::arg("value"),
+           "what the register of a value holds now; LookupError if none does")
       .def("live_values", &live_values, "the values that registers hold now")
       .def(
           "type_for_input",
           [](const State& self, std::size_t index) {
             return jit::type_text(self.state.type_for_input(index));
           },
-          "what an input of the current stage is declared as");
+          py::arg("index"), "what an input of the current stage is declared as");
 }
 
 void add_watches(py::class_<State>& state) {
@@ -146,7 +147,7 @@ void add_states(py::module_& module) {
             const auto& wanted = require_argument<SharedNode>(node, "run_to() takes a Node");
             return from_python([&] { return self.state.run_to(wanted.item); });
           },
-          "runs until this node is next; False if the stage ended before")
+          py::arg("node"), "runs until this node is next; False if the stage ended before")
       .def(
           "clone",
           [](const State& self) {

@@ -85,14 +85,18 @@ void add_value(py::class_<SharedValue>& value) {
           "offset", [](const SharedValue& self) { return self.item->offset(); },
           "which output of its node it is")
       .def("uses", &uses_of, "(node, which of its inputs) for each use")
-      .def("replace_all_uses_with",
-           [](const SharedValue& self, const SharedValue& other) {
-             self.item->replace_all_uses_with(other.item);
-           })
-      .def("replace_all_uses_after",
-           [](const SharedValue& self, const SharedNode& node, const SharedValue& other) {
-             self.item->replace_all_uses_after(node.item, other.item);
-           });
+      .def(
+          "replace_all_uses_with",
+          [](const SharedValue& self, const SharedValue& other) {
+            self.item->replace_all_uses_with(other.item);
+          },
+          py::arg("other"))
+      .def(
+          "replace_all_uses_after",
+          [](const SharedValue& self, const SharedNode& node, const SharedValue& other) {
+            self.item->replace_all_uses_after(node.item, other.item);
+          },
+          py::arg("node"), py::arg("other"));
 }
 
 void add_node_places(py::class_<SharedNode>& node) {
@@ -100,26 +104,42 @@ void add_node_places(py::class_<SharedNode>& node) {
            [](const SharedNode& self) { return find_or_none(self.graph, self.item->next()); })
       .def("prev",
            [](const SharedNode& self) { return find_or_none(self.graph, self.item->prev()); })
-      .def("is_before", [](const SharedNode& self,
-                           const SharedNode& other) { return self.item->is_before(other.item); })
-      .def("is_after", [](const SharedNode& self,
-                          const SharedNode& other) { return self.item->is_after(other.item); })
-      .def("insert_before",
-           [](const SharedNode& self, const SharedNode& other) {
-             return share(self.graph, self.item->insert_before(other.item));
-           })
-      .def("insert_after",
-           [](const SharedNode& self, const SharedNode& other) {
-             return share(self.graph, self.item->insert_after(other.item));
-           })
-      .def("move_before",
-           [](const SharedNode& self, const SharedNode& other) {
-             return share(self.graph, self.item->move_before(other.item));
-           })
-      .def("move_after",
-           [](const SharedNode& self, const SharedNode& other) {
-             return share(self.graph, self.item->move_after(other.item));
-           })
+      .def(
+          "is_before",
+          [](const SharedNode& self, const SharedNode& other) {
+            return self.item->is_before(other.item);
+          },
+          py::arg("other"))
+      .def(
+          "is_after",
+          [](const SharedNode& self, const SharedNode& other) {
+            return self.item->is_after(other.item);
+          },
+          py::arg("other"))
+      .def(
+          "insert_before",
+          [](const SharedNode& self, const SharedNode& other) {
+            return share(self.graph, self.item->insert_before(other.item));
+          },
+          py::arg("other"))
+      .def(
+          "insert_after",
+          [](const SharedNode& self, const SharedNode& other) {
+            return share(self.graph, self.item->insert_after(other.item));
+          },
+          py::arg("other"))
+      .def(
+          "move_before",
+          [](const SharedNode& self, const SharedNode& other) {
+            return share(self.graph, self.item->move_before(other.item));
+          },
+          py::arg("other"))
+      .def(
+          "move_after",
+          [](const SharedNode& self, const SharedNode& other) {
+            return share(self.graph, self.item->move_after(other.item));
+          },
+          py::arg("other"))
       .def(
           "destroy", [](const SharedNode& self) { self.item->destroy(); },
           "removes it for ever; ValueError if an output is used")
@@ -140,22 +160,34 @@ void add_node_edges(py::class_<SharedNode>& node) {
       .def(
           "input", [](const SharedNode& self) { return share(self.graph, self.item->input()); },
           "the only input; ValueError if there are more or fewer")
-      .def("add_input", [](const SharedNode& self,
-                           const SharedValue& value) { self.item->add_input(value.item); })
-      .def("insert_input",
-           [](const SharedNode& self, std::size_t index, const SharedValue& value) {
-             self.item->insert_input(index, value.item);
-           })
-      .def("replace_input",
-           [](const SharedNode& self, std::size_t index, const SharedValue& value) {
-             return share(self.graph, self.item->replace_input(index, value.item));
-           })
-      .def("replace_input_with",
-           [](const SharedNode& self, const SharedValue& from, const SharedValue& to) {
-             self.item->replace_input_with(from.item, to.item);
-           })
-      .def("remove_input",
-           [](const SharedNode& self, std::size_t index) { self.item->remove_input(index); })
+      .def(
+          "add_input",
+          [](const SharedNode& self, const SharedValue& value) {
+            self.item->add_input(value.item);
+          },
+          py::arg("value"))
+      .def(
+          "insert_input",
+          [](const SharedNode& self, std::size_t index, const SharedValue& value) {
+            self.item->insert_input(index, value.item);
+          },
+          py::arg("index"), py::arg("value"))
+      .def(
+          "replace_input",
+          [](const SharedNode& self, std::size_t index, const SharedValue& value) {
+            return share(self.graph, self.item->replace_input(index, value.item));
+          },
+          py::arg("index"), py::arg("value"))
+      .def(
+          "replace_input_with",
+          [](const SharedNode& self, const SharedValue& from, const SharedValue& to) {
+            self.item->replace_input_with(from.item, to.item);
+          },
+          py::arg("from_"), py::arg("to"))
+      .def(
+          "remove_input",
+          [](const SharedNode& self, std::size_t index) { self.item->remove_input(index); },
+          py::arg("index"))
       .def("remove_all_inputs", [](const SharedNode& self) { self.item->remove_all_inputs(); })
       .def(
           "add_output",
@@ -163,12 +195,16 @@ void add_node_edges(py::class_<SharedNode>& node) {
             return share(self.graph, self.item->add_output(type_from(type)));
           },
           py::arg("type") = "")
-      .def("erase_output",
-           [](const SharedNode& self, std::size_t index) { self.item->erase_output(index); })
+      .def(
+          "erase_output",
+          [](const SharedNode& self, std::size_t index) { self.item->erase_output(index); },
+          py::arg("index"))
       .def("add_block",
            [](const SharedNode& self) { return share(self.graph, self.item->add_block()); })
-      .def("erase_block",
-           [](const SharedNode& self, std::size_t index) { self.item->erase_block(index); });
+      .def(
+          "erase_block",
+          [](const SharedNode& self, std::size_t index) { self.item->erase_block(index); },
+          py::arg("index"));
 }
 
 void add_node(py::class_<SharedNode>& node) {
@@ -215,13 +251,18 @@ void add_block(py::class_<SharedBlock>& block) {
             return share(self.graph, self.item->add_input(name, type_from(type)));
           },
           py::arg("name") = "", py::arg("type") = "")
-      .def("register_output",
-           [](const SharedBlock& self, const SharedValue& value) {
-             return self.item->register_output(value.item);
-           })
-      .def("append_node", [](const SharedBlock& self, const SharedNode& node) {
-        return share(self.graph, self.item->append_node(node.item));
-      });
+      .def(
+          "register_output",
+          [](const SharedBlock& self, const SharedValue& value) {
+            return self.item->register_output(value.item);
+          },
+          py::arg("value"))
+      .def(
+          "append_node",
+          [](const SharedBlock& self, const SharedNode& node) {
+            return share(self.graph, self.item->append_node(node.item));
+          },
+          py::arg("node"));
 }
 
 SharedNode create(const SharedGraph& self, const std::string& kind, const SharedValues& inputs,
@@ -250,40 +291,54 @@ void add_graph_changes(py::class_<SharedGraph>& graph) {
           },
           py::arg("name") = "", py::arg("type") = "",
           "a new last input; a Tensor unless told otherwise")
-      .def("erase_input",
-           [](const SharedGraph& self, std::size_t index) { self.graph->erase_input(index); })
-      .def("permute_inputs",
-           [](const SharedGraph& self, const std::vector<std::size_t>& order) {
-             self.graph->permute_inputs(order);
-           })
-      .def("register_output",
-           [](const SharedGraph& self, const SharedValue& value) {
-             return self.graph->register_output(value.item);
-           })
-      .def("erase_output",
-           [](const SharedGraph& self, std::size_t index) { self.graph->erase_output(index); })
+      .def(
+          "erase_input",
+          [](const SharedGraph& self, std::size_t index) { self.graph->erase_input(index); },
+          py::arg("index"))
+      .def(
+          "permute_inputs",
+          [](const SharedGraph& self, const std::vector<std::size_t>& order) {
+            self.graph->permute_inputs(order);
+          },
+          py::arg("order"))
+      .def(
+          "register_output",
+          [](const SharedGraph& self, const SharedValue& value) {
+            return self.graph->register_output(value.item);
+          },
+          py::arg("value"))
+      .def(
+          "erase_output",
+          [](const SharedGraph& self, std::size_t index) { self.graph->erase_output(index); },
+          py::arg("index"))
       .def("create", &create, py::arg("kind"), py::arg("inputs") = SharedValues(),
            py::arg("outputs") = 1,
            "a node 'ns::name' or 'ns::name.overload' that is in no block yet")
       .def("create_constant", &create_constant, py::arg("value"), py::arg("type") = "")
-      .def("append_node",
-           [](const SharedGraph& self, const SharedNode& node) {
-             return share(self.graph, self.graph->append_node(node.item));
-           })
-      .def("prepend_node",
-           [](const SharedGraph& self, const SharedNode& node) {
-             return share(self.graph, self.graph->prepend_node(node.item));
-           })
+      .def(
+          "append_node",
+          [](const SharedGraph& self, const SharedNode& node) {
+            return share(self.graph, self.graph->append_node(node.item));
+          },
+          py::arg("node"))
+      .def(
+          "prepend_node",
+          [](const SharedGraph& self, const SharedNode& node) {
+            return share(self.graph, self.graph->prepend_node(node.item));
+          },
+          py::arg("node"))
       .def(
           "insert_node",
           [](const SharedGraph& self, const SharedNode& node) {
             return share(self.graph, self.graph->insert_node(node.item));
           },
-          "puts it in front of the insert point")
-      .def("set_insert_point",
-           [](const SharedGraph& self, const SharedNode& node) {
-             self.graph->set_insert_point(node.item);
-           })
+          py::arg("node"), "puts it in front of the insert point")
+      .def(
+          "set_insert_point",
+          [](const SharedGraph& self, const SharedNode& node) {
+            self.graph->set_insert_point(node.item);
+          },
+          py::arg("node"))
       .def(
           "advance_stage", [](const SharedGraph& self) { return self.graph->advance_stage(); },
           "begins the next stage; gives its number")
@@ -339,7 +394,7 @@ void add_graph(py::class_<SharedGraph>& graph) {
             jit::Value* const found = self.graph->find_value(name);
             return found == nullptr ? py::object(py::none()) : py::cast(share(self.graph, found));
           },
-          "the value that prints as this, or None")
+          py::arg("name"), "the value that prints as this, or None")
       .def("copy", [](const SharedGraph& self) { return SharedGraph{self.graph->copy()}; })
       .def(
           "lint", [](const SharedGraph& self) { jit::lint(*self.graph); },

@@ -522,7 +522,8 @@ const HandlerCalls handler_calls = {ask_handlers, convert_answer};
 
 PyMethodDef handler_functions[] = {
     {"disabled_dispatch", method(disabled_dispatch), METH_FASTCALL,
-     "disabled_dispatch(op, types, args=(), kwargs=None, /)\n--\n\nThe handler of a class that wants "
+     "disabled_dispatch(op, types, args=(), kwargs=None, /)\n--\n\nThe handler of a class that "
+     "wants "
      "none."},
     {"set_class_rule", set_class_rule, METH_VARARGS,
      "set_class_rule(op, class, function or None) -> the former one"},

@@ -323,13 +323,16 @@ PyMethodDef methods[] = {
     {"redispatch", method(redispatch), METH_FASTCALL | METH_KEYWORDS,
      "redispatch($self, keyset, /, *args, **kwargs)\n--\n\nCalls from the given key set on."},
     {"has_kernel_for_dispatch_key", has_kernel, METH_O,
-     "has_kernel_for_dispatch_key($self, key, /)\n--\n\nWhether a kernel is registered at exactly this "
+     "has_kernel_for_dispatch_key($self, key, /)\n--\n\nWhether a kernel is registered at exactly "
+     "this "
      "key."},
     {"has_kernel_for_any_dispatch_key", has_kernel_for_any, METH_O,
-     "has_kernel_for_any_dispatch_key($self, keys, /)\n--\n\nWhether a kernel is registered at a key of "
+     "has_kernel_for_any_dispatch_key($self, keys, /)\n--\n\nWhether a kernel is registered at a "
+     "key of "
      "the set."},
     {"decompose", method(decompose), METH_FASTCALL | METH_KEYWORDS,
-     "decompose($self, /, *args, **kwargs)\n--\n\nWhat its kernel of CompositeImplicitAutograd gives, "
+     "decompose($self, /, *args, **kwargs)\n--\n\nWhat its kernel of CompositeImplicitAutograd "
+     "gives, "
      "which is made of other operators; NotImplemented if it has none."},
     {"c_function", method(c_function), METH_FASTCALL | METH_KEYWORDS,
      "c_function($self, /, form='Standard')\n--\n\nThis operator as a plain C function; see "

@@ -311,14 +311,14 @@ void deallocate(PyObject* self) {
   free_object(self);
 }
 
-PyMethodDef methods[] = {
-    {"overloads", list_overloads, METH_NOARGS, "overloads($self, /)\n--\n\nNames, in order of definition."},
-    {"_resolve", method(resolve), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"__dir__", list_attributes, METH_NOARGS, nullptr},
-    {"__reduce__", reduce, METH_NOARGS, nullptr},
-    {"__copy__", same, METH_NOARGS, nullptr},
-    {"__deepcopy__", same, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"overloads", list_overloads, METH_NOARGS,
+                          "overloads($self, /)\n--\n\nNames, in order of definition."},
+                         {"_resolve", method(resolve), METH_FASTCALL | METH_KEYWORDS, nullptr},
+                         {"__dir__", list_attributes, METH_NOARGS, nullptr},
+                         {"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {"__copy__", same, METH_NOARGS, nullptr},
+                         {"__deepcopy__", same, METH_O, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef properties[] = {
     {"qualified_name", get_name, nullptr, "'ns::name'", nullptr},

@@ -42,7 +42,18 @@ from ._version import __version__
 
 TYPE_CHECKING = False  # as in typing, which importing the package does not need
 if TYPE_CHECKING:
-    from . import dispatch, futures, gpu_trace, jit, library, memory, profiler, schema, testing
+    from . import (
+        autograd,
+        dispatch,
+        futures,
+        gpu_trace,
+        jit,
+        library,
+        memory,
+        profiler,
+        schema,
+        testing,
+    )
     from ._core.errors import register_error, set_warn_always
     from ._core.layout import Layout
     from ._core.tags import Tag

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import Any, final
 
+@final
 class Trace:
     """What was recorded. Becomes spans when it is first looked at."""
 

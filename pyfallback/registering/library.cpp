@@ -18,6 +18,7 @@
 #include "objects/tensor/leak_check.h"
 #include "objects/values/key_set.h"
 #include "opyard/ffi/c_function.h"
+#include "opyard/registry/exclusive.h"
 #include "opyard/registry/library.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"
@@ -170,7 +171,11 @@ Kernel make_kernel(LibraryObject& library, PyObject* function, int wants, Result
   return make_next_kernel(*library.runtime, function, with_keyset, library.functions.add());
 }
 
-// impl(name, function or None for fallthrough, key, wants, override, place, rule="")
+constexpr int kWarns = 0;  // where another library's kernel would be covered
+constexpr int kMeant = 1;
+constexpr int kRefused = 2;
+
+// impl(name, function or None for fallthrough, key, wants, covering, place, rule="")
 PyObject* implement(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* name = nullptr;
@@ -178,18 +183,20 @@ PyObject* implement(PyObject* self, PyObject* args) {
     PyObject* function = nullptr;
     PyObject* key = nullptr;
     int wants = 0;
-    int override = 0;
+    int covering = kWarns;
     std::string place;
     const char* rule = "";
-    if (PyArg_ParseTuple(args, "s#OOipO&|s", &name, &name_size, &function, &key, &wants, &override,
+    if (PyArg_ParseTuple(args, "s#OOiiO&|s", &name, &name_size, &function, &key, &wants, &covering,
                          convert_place, &place, &rule) == 0) {
       throw PythonErrorSet();
     }
     const ResultRule result_rule = parse_rule(rule);
     const auto library = library_of(self);
     library->set_place(place);
+    const ExclusiveKernels exclusive(covering == kRefused);
     library->implement({name, std::size_t(name_size)}, parse_key(key),
-                       make_kernel(object_of(self), function, wants, result_rule), override != 0);
+                       make_kernel(object_of(self), function, wants, result_rule),
+                       covering == kMeant);
     Py_RETURN_NONE;
   });
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "opyard/registry/explain.h"
+#include "opyard/registry/next.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -79,6 +80,24 @@ TEST_F(Trace, B45_SwitchedOffItShowsNothingAndRegistrationsMayChangeMeanwhile) {
               EXPECT_EQ(who_ran("t::fresh", {K::CPU}), "no kernel");
             }),
             " [callBoxed] op=[t::inner], key=[CPU]\n [callBoxed] op=[t::fresh], key=[CPU]\n");
+}
+
+TEST_F(Trace, B45_KernelsThatOthersCoverAreShownIfTheyRun) {
+  const KernelPlace pinned = *serving_place(registry().require("t::inner"), K::CPU);
+  const Registration over = registry().implement(
+      {"t::inner", ""}, K::CPU,
+      Kernel::with_context([](const Record& record, const Operator& op, DispatchKeySet keys,
+                              Stack& stack) { call_next(op, place_of(record), keys, stack); },
+                           nullptr, nullptr),
+      "", nullptr, true);
+  EXPECT_EQ(shown([&] { EXPECT_EQ(who_ran("t::inner", {K::CPU}), "inner"); }),
+            " [callBoxed] op=[t::inner], key=[CPU]\n  [callBoxed] op=[t::inner], key=[CPU]\n");
+  const auto call = [&] {
+    InlineStack<2> stack;
+    stack.push(Value(tensor_with({K::CPU})));
+    call_pinned(registry().require("t::inner"), pinned, {K::CPU}, stack);
+  };
+  EXPECT_EQ(shown(call), " [callBoxed] op=[t::inner], key=[CPU]\n");
 }
 
 TEST_F(Trace, B45_ErrorsAndExplanationsAreTheSameWithIt) {

@@ -1,4 +1,5 @@
 // test_kernel.cpp: protects the ways to make a kernel, and what each of them is given (D7, D8).
+#include "opyard/registry/call_kernel.h"
 #include "opyard/registry/kernel.h"
 
 #include <gtest/gtest.h>
@@ -145,6 +146,76 @@ TEST(Kernel, D7_ANullFunctionIsRefused) {
   EXPECT_THROWN(Kernel::from(none), BadRegistration, expected);
   EXPECT_THROWN(Kernel::boxed(nullptr), BadRegistration, expected);
   EXPECT_THROWN(Kernel::with_context(nullptr, nullptr, nullptr), BadRegistration, expected);
+}
+
+// Called by themselves ---------------------------------------------------------------------
+
+using Unary = Tensor(const Tensor&);
+
+TEST(CallKernel, ATypedKernelRunsWithoutAnOperator) {
+  const Tensor x = tensor_with({K::CPU});
+  called = 0;
+  EXPECT_TRUE(call_kernel<Unary>(Kernel::from(&plain), {K::CPU}, x).same(x));
+  EXPECT_TRUE(call_kernel<Unary>(Kernel::from<&plain>(), {K::CPU}, x).same(x));
+  EXPECT_TRUE(call_kernel<Unary>(releases_gil(&plain), {K::CPU}, x).same(x));
+  EXPECT_TRUE(call_kernel<Unary>(Kernel::from(Functor{"f"}), {K::CPU}, x).same(x));
+  EXPECT_EQ(called, 4);
+  received = {};
+  EXPECT_TRUE(call_kernel<Unary>(Kernel::from(&with_keys), {K::Meta, K::Tracer}, x).same(x));
+  EXPECT_EQ(received, DispatchKeySet({K::Meta, K::Tracer}));
+}
+
+TEST(CallKernel, AnotherSignatureIsRefused) {
+  const Tensor x = tensor_with({K::CPU});
+  const auto refused = thrown_by(
+      [&] { call_kernel<Tensor(const Tensor&, double)>(Kernel::from(&plain), {K::CPU}, x, 2.0); });
+  EXPECT_EQ(refused.kind, ErrorKind::BadSignature);
+  EXPECT_EQ(refused.text,
+            "call_kernel(): the kernel's C++ signature is opyard::Tensor (opyard::Tensor const&), "
+            "and it was called as opyard::Tensor (opyard::Tensor const&, double)");
+  for (const bool falls_through : {false, true}) {
+    const Kernel kernel = falls_through ? Kernel::fallthrough() : boxed_echo("b");
+    EXPECT_EQ(thrown_by([&] { call_kernel<Unary>(kernel, {K::CPU}, x); }).text,
+              "call_kernel(): the kernel has no C++ signature, since it takes its arguments on a "
+              "stack, and was called as opyard::Tensor (opyard::Tensor const&); use "
+              "call_kernel_boxed()");
+  }
+}
+
+TEST(CallKernel, ABoxedOneIsHeldToTheSchemaOfItsOperator) {
+  const Registration op = define("t::alone(Tensor x) -> Tensor");
+  const Operator& alone = registry().require("t::alone");
+  const Tensor x = tensor_with({K::CPU});
+  const auto call = [&](const Kernel& kernel, Value argument) {
+    InlineStack<2> stack;
+    stack.push(Value(std::int64_t{7}));
+    stack.push(std::move(argument));
+    std::string refused;
+    try {
+      call_kernel_boxed(kernel, alone, {K::CPU}, stack);
+    } catch (const Error& error) {
+      refused = error.what();
+    }
+    EXPECT_EQ(stack[0].to_int(), 7) << "what is below is left alone";
+    EXPECT_EQ(stack.size(), refused.empty() ? 2u : 1u);
+    return refused;
+  };
+  EXPECT_EQ(call(boxed_echo("boxed"), Value(x)), "");
+  EXPECT_EQ(last_ran, "boxed");
+  EXPECT_EQ(call(Kernel::from(&plain), Value(x)), "");
+  EXPECT_NE(call(boxed_echo("boxed"), Value(2.5)).find("argument 'x' at position 0"),
+            std::string::npos);
+  EXPECT_EQ(
+      call(Kernel::fallthrough(), Value(x)),
+      "call_kernel_boxed() of t::alone: the kernel falls through, so there is nothing to run");
+  EXPECT_EQ(call(Kernel::from([](const Tensor& given, double) { return given; }), Value(x)),
+            "call_kernel_boxed() of t::alone: the kernel is for another schema. "
+            "The number of arguments is different. 1 vs 2.");
+  EXPECT_EQ(
+      call(Kernel::boxed([](const Operator&, DispatchKeySet, Stack& stack) { stack.drop(1); }),
+           Value(x))
+          .find("t::alone"),
+      0u);
 }
 
 }  // namespace

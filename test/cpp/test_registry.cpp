@@ -4,6 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "opyard/registry/exclusive.h"
 #include "registering.h"
 #include "thrown_by.h"
 
@@ -250,6 +256,52 @@ TEST(Registry, AnOverrideThatIsMeantDoesNotWarn) {
       registry().implement({"t::meant", ""}, K::CPU, echo("b"), "", nullptr, true);
   EXPECT_EQ(who_ran("t::meant", {K::CPU}), "b");
   EXPECT_TRUE(warnings.texts().empty());
+}
+
+TEST(Registry, AnExclusiveKernelCoversNoneOfAnotherOwner) {
+  const CaughtWarnings warnings;
+  const Registration op = define("t::strict_one(Tensor x) -> Tensor");
+  const char one = 0, other = 0;
+  const auto add = [](const char* who, const char* owner, ReloadMark reload = 0) {
+    const ExclusiveKernels exclusive;
+    return registry().implement({"t::strict_one", ""}, K::CPU, echo(who), "registered at b.cpp:2",
+                                owner, false, reload);
+  };
+  const Registration first = add("first", &one);
+  const auto refused = thrown_by([&] { add("second", &other); });
+  EXPECT_EQ(refused.kind, ErrorKind::BadRegistration);
+  EXPECT_EQ(refused.text,
+            "t::strict_one has a kernel at CPU of another library, registered at b.cpp:2, and an "
+            "exclusive kernel covers none; take that one back, or go on top of it by an override");
+  EXPECT_EQ(who_ran("t::strict_one", {K::CPU}), "first");
+  const Registration again = add("again", &one);
+  EXPECT_EQ(who_ran("t::strict_one", {K::CPU}), "again");
+  EXPECT_TRUE(warnings.texts().empty());
+  inspect::check_invariants();
+}
+
+TEST(Registry, OfManyExclusiveKernelsAtOnceOneIsRegistered) {
+  for (int round = 0; round < 50; ++round) {
+    const Registration op = define("t::raced(Tensor x) -> Tensor");
+    std::vector<Registration> made(4);
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    for (Registration& mine : made) {
+      threads.emplace_back([&] {
+        ++ready;
+        while (ready < 4) {
+        }
+        try {
+          const ExclusiveKernels exclusive;
+          mine = implement("t::raced", K::CPU, echo("x"), "", &mine);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::BadRegistration);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(std::count_if(made.begin(), made.end(), [](auto& one) { return bool(one); }), 1);
+  }
 }
 
 TEST(Registry, AWarningThatBecomesAnErrorTakesTheRegistrationBack) {

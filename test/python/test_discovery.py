@@ -75,6 +75,36 @@ def test_dir_and_help_of_a_module_have_all_of_its_names(module):
         assert name in text or name == "__version__"  # which help calls VERSION
 
 
+MODULES = ["autograd", "dispatch", "futures", "jit", "library", "profiler", "schema", "testing"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_function_and_method_has_a_signature_and_dir_shows_only_public_names(module):
+    found = importlib.import_module(f"opyard.{module}")
+    assert {name for name in dir(found) if not name.startswith("_")} == set(found.__all__)
+    for name in found.__all__:
+        member = getattr(found, name)
+        if not isinstance(member, type):
+            inspect.signature(member)
+            continue
+        for attribute, value in vars(member).items():
+            if not attribute.startswith("_") and callable(value):
+                inspect.signature(getattr(member, attribute))
+
+
+def test_signatures_have_names_and_defaults():
+    def shown(thing):
+        return str(inspect.signature(thing))
+
+    assert shown(opyard.jit.Graph.create) == "(self, kind, inputs=[], outputs=1)"
+    assert shown(opyard.jit.Graph().create) == "(kind, inputs=[], outputs=1)"
+    assert shown(opyard.jit.Node.insert_input) == "(self, index, value)"
+    assert shown(opyard.jit.InterpreterState.load) == "(code, bytes)"
+    assert shown(opyard.jit.Code) == "(graph)"
+    assert shown(opyard.futures.Future().wait) == "(timeout=None)"
+    assert shown(opyard.dispatch.DispatchKeySet.has) == "(self, key, /)"
+
+
 def test_a_class_attribute_that_is_no_operator_raises():
     with pytest.raises(AttributeError, match="no_such_thing"):
         _ = opyard.Tensor.no_such_thing

@@ -2,7 +2,9 @@
 
 The C blocks of a guide become one library, lib<name>.so after the file that the text calls
 `<name>.c`; its C++ blocks, if they register something, one named after the namespace. The Python
-blocks are run beside it as one program.
+blocks are run beside it as one program. C++ blocks with a main() are a program of its own: it gets
+the library of operators as its argument, and the Python blocks as the module that the text calls
+`<name>.py`.
 """
 
 import os
@@ -13,12 +15,57 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import build_folder
+from test_embed import libpython
 
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 
 
 def blocks(text, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+# What a program of a guide links besides libopyard.so, and what it prints at its end.
+PROGRAMS = {
+    "embedding": ("pyfallback/libopyard_embed.so", "the sum is 0"),
+    "graphs": ("jit/libopyard_jit.so", "6 elements"),
+}
+
+
+def run_program(guide, text, in_cpp, folder):
+    from opyard import _build_info
+
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler here")
+    assert "int main(" in in_cpp
+    (folder / "main.cpp").write_text(in_cpp, "utf-8")
+    for module in set(re.findall(r"`(\w+)\.py`", text)):
+        (folder / f"{module}.py").write_text("\n".join(blocks(text, "python")), "utf-8")
+    library, printed = PROGRAMS[guide]
+    linked = [Path(_build_info.library), build_folder() / library]
+    subprocess.run(
+        [compiler, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+        + [f"-I{include}" for include in _build_info.include_dirs]
+        + [f"-I{include}" for include in GUIDES.parents[1].glob("*/include")]
+        + ["main.cpp", "-o", "program", *map(str, linked), "-pthread"]
+        + [f"-Wl,-rpath,{each.parent}" for each in linked],
+        cwd=folder,
+        check=True,
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+    if guide == "embedding":
+        environment |= {"OPYARD_LIBPYTHON": str(libpython()), "PYTHONHOME": sys.base_prefix}
+    done = subprocess.run(
+        [folder / "program", _build_info.kernels],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert printed in done.stdout
 
 
 @pytest.mark.parametrize("guide", sorted(GUIDES.glob("*.md")), ids=lambda guide: guide.stem)
@@ -63,20 +110,8 @@ def test_the_programs_of_a_guide_work(guide, tmp_path):
             cwd=tmp_path,
             check=True,
         )
-    elif in_cpp:  # a program of its own; examples/ and test/embed run such
-        compiler = shutil.which("c++")
-        if compiler is None:
-            pytest.skip("there is no C++ compiler here")
-        assert "int main(" in in_cpp
-        (tmp_path / "main.cpp").write_text(in_cpp, "utf-8")
-        subprocess.run(
-            [compiler, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
-            + [f"-I{folder}" for folder in _build_info.include_dirs]
-            + [f"-I{folder}" for folder in GUIDES.parents[1].glob("*/include")]
-            + ["main.cpp"],
-            cwd=tmp_path,
-            check=True,
-        )
+    elif in_cpp:
+        run_program(guide.stem, text, in_cpp, tmp_path)
     program = tmp_path / "program.py"
     program.write_text("\n".join(blocks(text, "python")), "utf-8")
     done = subprocess.run(

@@ -3,9 +3,11 @@
 import gc
 import re
 import sys
+import threading
 import warnings
 
 import pytest
+from processes import volume
 
 import opyard
 from opyard import _bind
@@ -275,7 +277,7 @@ def test_F2_an_exclusive_kernel_covers_none_of_another_library(library, ns, x):
     text = message_of(RuntimeError, second.impl, "foo", lambda x: "second", "CPU", exclusive=True)
     assert text == (
         f"{ns}::foo has a kernel at CPU of another library, registered at {place}, and "
-        "exclusive=True covers none; take that one back, or use override() to go on top of it"
+        "an exclusive kernel covers none; take that one back, or go on top of it by an override"
     )
     assert foo(x) == "first" and second.kernels == []
     library.impl("foo", lambda x: "again", "CPU", exclusive=True)  # its own
@@ -285,6 +287,29 @@ def test_F2_an_exclusive_kernel_covers_none_of_another_library(library, ns, x):
         TypeError, second.impl, "foo", print, "CPU", exclusive=True, allow_override=True
     )
     assert text == "impl: exclusive=True and allow_override=True exclude each other"
+
+
+def test_of_threads_that_register_exclusively_one_succeeds(library, ns):
+    library.define("foo(Tensor x) -> str")
+    start = threading.Barrier(4)
+
+    def register(lib):
+        start.wait()
+        try:
+            lib.impl("foo", lambda x: "mine", "CPU", exclusive=True)
+        except RuntimeError as error:
+            assert "an exclusive kernel covers none" in str(error)
+
+    for _ in range(volume(50)):
+        libraries = [Library(ns, "IMPL") for _ in range(4)]
+        threads = [threading.Thread(target=register, args=(lib,)) for lib in libraries]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(len(lib.kernels) for lib in libraries) == [0, 0, 0, 1]
+        for lib in libraries:
+            lib.close()
 
 
 @pytest.mark.parametrize("how", ["name", "full name", "overload"])

@@ -3,7 +3,9 @@
 Suspect the .pyi files, and the signatures of opyard/_library.
 """
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +38,53 @@ def test_a_program_is_clean_under_mypy_strict(tmp_path):
             str(HERE / "typed_program.py"),
         ],
         env={**os.environ, "MYPYPATH": str(PACKAGE)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_program_is_clean_under_basedpyright(tmp_path):
+    checker = shutil.which("basedpyright", path=str(Path(sys.executable).parent))
+    if checker is None:
+        pytest.skip("basedpyright is not installed")
+    (tmp_path / "pyrightconfig.json").write_text(
+        json.dumps(
+            {
+                "include": [str(HERE / "typed_program.py")],
+                "extraPaths": [str(PACKAGE)],
+                "typeCheckingMode": "standard",
+            }
+        )
+    )
+    done = subprocess.run(
+        [checker, "--project", str(tmp_path), "--pythonpath", sys.executable],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_stubs_are_what_runs(tmp_path):
+    """stubtest compares each name, parameter and default with the module that is imported."""
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    # What the package itself does with its types is no matter of its users.
+    settings = tmp_path / "mypy.ini"
+    settings.write_text("[mypy]\n[mypy-opyard.*]\nignore_errors = True\n")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mypy.stubtest",
+            "opyard",
+            "--concise",
+            "--ignore-disjoint-bases",
+            "--ignore-unused-allowlist",
+            f"--mypy-config-file={settings}",
+            f"--allowlist={HERE / 'stubtest_allowed.txt'}",
+        ],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        cwd=tmp_path,
         capture_output=True,
         text=True,
     )

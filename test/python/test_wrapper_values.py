@@ -48,6 +48,23 @@ def test_a_wrapper_answers_for_its_value(w):
     assert Wrapper(opyard.tensor([[1, 2], [3, 4]])).tolist() == [[1, 2], [3, 4]]
 
 
+def test_an_array_of_numpy_is_made_of_what_a_wrapper_answers():
+    np = pytest.importorskip("numpy")
+    w = Wrapper(opyard.tensor([[1, 2], [3, 4]]))
+    for array in (w.numpy(), np.asarray(w), np.array(w)):
+        assert array.dtype == np.int64 and array.tolist() == [[1, 2], [3, 4]]
+    assert Wrapper(opyard.tensor([], dtype=opyard.float64)).numpy().dtype == np.float64
+    with pytest.raises(ValueError, match="an array of it is a copy, and copy=False was given"):
+        w.__array__(copy=False)
+
+
+def test_a_wrapper_can_be_shown(w):
+    assert repr(w) == "Wrapper(..., shape=(1,))"
+    assert repr(Wrapper(opyard.tensor([1, 2], dtype=opyard.int32))) == (
+        "Wrapper(..., shape=(2,), dtype=opyard.int32)"
+    )
+
+
 def test_a_mode_sees_the_question_for_a_value():
     with LoggingMode() as mode:
         assert opyard.tensor([2.0]).item() == 2.0

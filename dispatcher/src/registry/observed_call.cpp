@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "opyard/observe/observer.h"
+#include "opyard/registry/next.h"
 #include "opyard/registry/registry.h"
 #include "registry/built_in_records.h"
 #include "registry/interpreter_tables.h"
@@ -102,6 +103,30 @@ struct Position {
   std::uint32_t nesting;
 };
 constinit thread_local Position position{};
+
+// Tells the watchers of a record that no slot leads to, for as long as it runs.
+class CoveredCall {
+ public:
+  CoveredCall(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack)
+      : outer_depth_(std::exchange(position.depth, detail::local_block.call_depth)),
+        told_(watchers.on.load(std::memory_order_acquire)),
+        kernel_{op, keys, record, false, true, ++position.nesting, nullptr} {
+    const auto arguments = stack.top(std::min(op.schema().arguments.size(), stack.size()));
+    watchers.tell(told_, [&](Watcher& watcher) { watcher.on_enter(kernel_, arguments); });
+  }
+  CoveredCall(const CoveredCall&) = delete;
+  CoveredCall& operator=(const CoveredCall&) = delete;
+  ~CoveredCall() {
+    watchers.tell(told_, [&](Watcher& watcher) { watcher.on_exit(kernel_); });
+    position.depth = outer_depth_;
+    --position.nesting;
+  }
+
+ private:
+  const std::uint64_t outer_depth_;
+  const std::uint8_t told_;
+  const WatchedKernel kernel_;
+};
 
 }  // namespace
 
@@ -200,6 +225,14 @@ const Record& watch_record() {
   static const Record& record =
       make_built_in_record(RecordRole::Watch, &detail::BoxedWatch::run, "the watchers");
   return record;
+}
+
+void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack) {
+  if (watchers.on.load(std::memory_order_relaxed) == 0 || record.role == RecordRole::Watch) {
+    return op.run_boxed(record, keys, stack);
+  }
+  const CoveredCall watched(op, record, keys, stack);
+  op.run_boxed(record, keys, stack);
 }
 
 void start_watching(Watcher& watcher) {

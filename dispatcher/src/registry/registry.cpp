@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "opyard/base/warning.h"
+#include "opyard/registry/exclusive.h"
 #include "registry/built_in_records.h"
 #include "registry/interpreter_tables.h"
 #include "registry/reclaim.h"
@@ -112,6 +114,16 @@ std::string describe_override(const Entry& entry, DispatchKey key, const Record&
       "  new kernel: {}",
       entry.op != nullptr ? entry.op->declaration() : to_string(entry.name), to_string(key),
       former.provenance.str(), fresh.provenance.str());
+}
+
+constinit thread_local bool exclusive = false;  // see registry/exclusive.h
+
+[[noreturn]] OPYARD_COLD void refuse_to_cover(const Entry& entry, DispatchKey key,
+                                              const Record& former) {
+  fail(ErrorKind::BadRegistration,
+       fmt::format("{} has a kernel at {} of another library, {}, and an exclusive kernel covers "
+                   "none; take that one back, or go on top of it by an override",
+                   to_string(entry.name), to_string(key), former.provenance.str()));
 }
 
 // Takes one of several definers away; false if it is the only one.
@@ -319,6 +331,10 @@ void Registry::set_missing_kernel_reporter(const Operator& op,
   std::swap(found->second->reporter, reporter);
 }
 
+ExclusiveKernels::ExclusiveKernels(bool on) noexcept
+    : outer_(std::exchange(exclusive, exclusive || on)) {}
+ExclusiveKernels::~ExclusiveKernels() { exclusive = outer_; }
+
 Registration Registry::implement(OperatorName name, std::optional<DispatchKey> at, Kernel kernel,
                                  std::string provenance, Owner owner, bool override,
                                  ReloadMark reload) {
@@ -345,12 +361,12 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
     const auto below = std::find_if(stack.rbegin(), stack.rend(), [&](const auto& kernel) {
       return meet(*kernel.record, *record);
     });
-    // Once for each depth of the stack: a third library is told, too, and one that comes and goes
-    // is not told again.
-    const auto was_told = std::size_t(std::count(entry->warned.begin(), entry->warned.end(), key));
-    if (below != stack.rend() && !in_place && !is_own(*below) && !override &&
-        stack.size() > was_told) {
-      warning = describe_override(*entry, key, *below->record, *record);
+    if (below != stack.rend() && !in_place && !is_own(*below) && !override) {
+      if (exclusive) refuse_to_cover(*entry, key, *below->record);
+      // Once for each depth of the stack: a third library is told, too, and one that comes and goes
+      // is not told again.
+      const auto told = std::size_t(std::count(entry->warned.begin(), entry->warned.end(), key));
+      if (stack.size() > told) warning = describe_override(*entry, key, *below->record, *record);
     }
     if (entry->op != nullptr && record->interpreter != nullptr && state_->common.several()) {
       InterpreterTable::require(*entry->op, *record->interpreter);

@@ -203,7 +203,8 @@ PyMemberDef members[] = {
 }  // namespace
 
 PyMethodDef future_methods[] = {
-    {"done", done, METH_NOARGS, "done($self, /)\n--\n\nWhether it is completed, with a result or an exception."},
+    {"done", done, METH_NOARGS,
+     "done($self, /)\n--\n\nWhether it is completed, with a result or an exception."},
     {"cancelled", cancelled, METH_NOARGS, "cancelled($self, /)\n--\n\nWhether it was cancelled."},
     {"wait", method(future_method::wait), METH_VARARGS | METH_KEYWORDS,
      "wait($self, /, timeout=None)\n--\n\nWaits until it is completed, at most so many seconds, "
@@ -212,14 +213,18 @@ PyMethodDef future_methods[] = {
      "value($self, /)\n--\n\nThe result, or raises the exception. Raises RuntimeError if it is not "
      "completed."},
     {"exception", future_method::exception, METH_NOARGS,
-     "exception($self, /)\n--\n\nThe exception, or None if there is a result. Raises RuntimeError if it is "
+     "exception($self, /)\n--\n\nThe exception, or None if there is a result. Raises RuntimeError "
+     "if it is "
      "not completed."},
     {"set_result", future_method::set_result, METH_O,
-     "set_result($self, result, /)\n--\n\nCompletes it. Raises RuntimeError if it is completed already."},
+     "set_result($self, result, /)\n--\n\nCompletes it. Raises RuntimeError if it is completed "
+     "already."},
     {"set_exception", future_method::set_exception, METH_O,
-     "set_exception($self, exception, /)\n--\n\nCompletes it with an exception, or with one of this class."},
+     "set_exception($self, exception, /)\n--\n\nCompletes it with an exception, or with one of "
+     "this class."},
     {"cancel", future_method::cancel, METH_NOARGS,
-     "cancel($self, /)\n--\n\nCompletes it with CancelledError; whether it was not completed before."},
+     "cancel($self, /)\n--\n\nCompletes it with CancelledError; whether it was not completed "
+     "before."},
     {"then", future_method::then, METH_O,
      "then($self, callback, /)\n--\n\nA new future of what callback(this future) gives or raises, "
      "once it is completed."},
@@ -227,13 +232,16 @@ PyMethodDef future_methods[] = {
      "add_done_callback($self, callback, /)\n--\n\nCalls callback(this future) once it is "
      "completed. What it raises goes to sys.unraisablehook."},
     {"as_concurrent", as_concurrent, METH_NOARGS,
-     "as_concurrent($self, /)\n--\n\nA concurrent.futures.Future that is completed as this one is."},
+     "as_concurrent($self, /)\n--\n\nA concurrent.futures.Future that is completed as this one "
+     "is."},
     {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyMethodDef future_functions[] = {
-    {"collect_all", all_of, METH_O, "collect_all(futures, /)\n--\n\nA Future of the list of them, once all are completed."},
-    {"collect_any", any_of, METH_O, "collect_any(futures, /)\n--\n\nA Future of what the first to be completed gives."},
+    {"collect_all", all_of, METH_O,
+     "collect_all(futures, /)\n--\n\nA Future of the list of them, once all are completed."},
+    {"collect_any", any_of, METH_O,
+     "collect_any(futures, /)\n--\n\nA Future of what the first to be completed gives."},
     {nullptr, nullptr, 0, nullptr}};
 
 namespace {

@@ -183,15 +183,19 @@ Owned list_from(const Listing& listing, std::size_t dim, const std::byte* data) 
   return list_dimension(listing, dim, data);
 }
 
+// A wrapper without memory, whose class is asked for each element.
+bool is_wrapper(PyObject* self) {
+  const TensorImpl& impl = *tensor_unchecked(self).impl();
+  return impl.keys().has(DispatchKey::Python) && impl.data() == nullptr;
+}
+
 PyObject* tolist(PyObject* self, PyObject*) {
   return entry_from_python([&] {
     note_read(self, "tolist()");
-    const Tensor& tensor = tensor_unchecked(self);
-    const TensorImpl& impl = *tensor.impl();
-    if (impl.keys().has(DispatchKey::Python) && impl.data() == nullptr) {
-      // A wrapper without memory: its class is asked for each element.
+    if (is_wrapper(self)) {
       return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "list_tensor"), self);
     }
+    const Tensor& tensor = tensor_unchecked(self);
     return list_from({tensor, -1}, 0, require_readable(tensor, "tolist")).release();
   });
 }
@@ -220,6 +224,11 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
                                     &dtype, &copy) == 0) {
       return nullptr;
     }
+    if (copy == Py_False && is_wrapper(self)) {
+      fail(ErrorKind::BadValue, "__array__: the tensor " + describe(tensor_unchecked(self)) +
+                                    " has no memory of its own, so an array of it is a copy, and "
+                                    "copy=False was given; leave it out");
+    }
     const Owned shared = to_array(self);
     if (dtype == Py_None && copy != Py_True) return Owned::share(shared.get()).release();
     const Owned wanted = dtype == Py_None ? checked(PyObject_GetAttrString(shared.get(), "dtype"))
@@ -239,6 +248,10 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
 Owned to_array(PyObject* self) {
   const Tensor& tensor = tensor_unchecked(self);
   note_read(self, "numpy()");
+  if (is_wrapper(self)) {
+    return checked(
+        PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "array_tensor"), self));
+  }
   require_readable(tensor, "numpy");
   require_buffer_format(tensor, "numpy");
   if (Owned array = find_numpy_array(runtime_of_tensor(self), self)) return array;
@@ -307,7 +320,8 @@ PyMethodDef tensor_methods[] = {
      "from both "
      "ends of a long dimension."},
     {"numpy", numpy, METH_NOARGS,
-     "numpy($self)\n--\n\nA NumPy array on the same memory; read-only where the tensor is. Raises "
+     "numpy($self)\n--\n\nA NumPy array on the same memory; read-only where the tensor is. Of a "
+     "wrapper without memory a new array of what its class answers. Raises "
      "NotImplementedError for bfloat16, which NumPy does not have, and for other devices."},
     {"__array__", method(array), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, dtype=None, copy=None)\n--\n\nnumpy(), converted and copied as NumPy asks."},
@@ -347,7 +361,8 @@ PyMethodDef tensor_methods[] = {
      "now "
      "on, or not. Raises TypeError for integers."},
     {"backward", method(tensor_backward), METH_VARARGS | METH_KEYWORDS,
-     "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"
+     "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None, *, "
+     "keep_graph=None)\n--\n\n"
      "Accumulates the gradients of the leaves that this tensor was computed from, in their "
      "attribute grad. Without `gradient` the tensor has one element."},
     {"retain_grad", method(tensor_retain_grad), METH_VARARGS | METH_KEYWORDS,

@@ -132,16 +132,20 @@ PyObject* reduce(PyObject* self, PyObject*) {
 PyMethodDef methods[] = {
     {"has", has, METH_O, "has($self, key, /)\n--\n\nWhether the key is a member."},
     {"add", add, METH_O, "add($self, key, /)\n--\n\nA new set with the key."},
-    {"remove", remove, METH_O, "remove($self, key, /)\n--\n\nA new set without the key's layer; backends stay."},
-    {"highest", highest, METH_NOARGS, "highest($self, /)\n--\n\nThe key that a call with this set takes first."},
+    {"remove", remove, METH_O,
+     "remove($self, key, /)\n--\n\nA new set without the key's layer; backends stay."},
+    {"highest", highest, METH_NOARGS,
+     "highest($self, /)\n--\n\nThe key that a call with this set takes first."},
     {"raw_repr", raw_repr, METH_NOARGS, "raw_repr($self, /)\n--\n\nThe 64 bits as an int."},
-    {"from_raw_repr", from_raw, METH_O | METH_CLASS, "from_raw_repr($type, bits, /)\n--\n\nThe set of these bits."},
+    {"from_raw_repr", from_raw, METH_O | METH_CLASS,
+     "from_raw_repr($type, bits, /)\n--\n\nThe set of these bits."},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>("DispatchKeySet(keys=(), /)\n--\n\nA set of dispatch keys: none, one, or those "
-                                  "of a list; members are walked lowest first.")},
+    {Py_tp_doc, const_cast<char*>(
+                    "DispatchKeySet(keys=(), /)\n--\n\nA set of dispatch keys: none, one, or those "
+                    "of a list; members are walked lowest first.")},
     {Py_tp_new, slot(make)},
     {Py_tp_dealloc, slot(free_object)},
     {Py_tp_repr, slot(represent)},

@@ -251,7 +251,7 @@ def _hinted(function: Callable) -> Any:
 
 
 def infer_schema(
-    function: Callable,
+    function: "Callable[..., Any]",
     *,
     mutates_args: "str | Iterable[str]",
     op_name: "str | None" = None,

@@ -88,15 +88,8 @@ def _refuse_meta_kernel(name: str) -> None:
         )
 
 
-def _refuse_to_cover(name: str, key: str) -> None:
-    """Raises where an operator has a kernel at exactly this key."""
-    from .._core.queries import has_kernel, provenance
-
-    if has_kernel(name, key):
-        raise RuntimeError(
-            f"{name} has a kernel at {key} of another library, {provenance(name, key)}, and "
-            "exclusive=True covers none; take that one back, or use override() to go on top of it"
-        )
+# What impl() of `_C` does if another library's kernel would be covered.
+_WARNS, _MEANT, _REFUSED = range(3)
 
 
 def _name_in(ns: str, schema: str) -> str:
@@ -337,13 +330,12 @@ class Library:
         name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
         if key == "Meta" and not allow_override:
             _refuse_meta_kernel(name)
-        if exclusive and (name, key) not in self._implemented:
-            _refuse_to_cover(name, key)
         wants = _wants(with_keyset, with_next)
         target = self._target()
+        covering = _REFUSED if exclusive else _MEANT if allow_override else _WARNS
         if target is not self._library and (name, key) in self._implemented:
-            allow_override = True  # it replaces its own kernel, without a warning
-        target.impl(op_name, function, key, wants, allow_override, _provenance())
+            covering = _MEANT  # it replaces its own kernel, without a warning
+        target.impl(op_name, function, key, wants, covering, _provenance())
         self._note_kernel(name, key, target)
 
     def _note_kernel(self, name: str, key: str, target: Any) -> None:

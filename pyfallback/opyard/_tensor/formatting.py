@@ -27,9 +27,11 @@ def format_tensor(tensor: "_C.Tensor") -> str:
     """The text of a tensor, as repr() gives it."""
     head = ("tensor" if type(tensor) is _C.Tensor else type(tensor).__name__) + "("
     notes = [] if tensor.dtype in _SELF_EVIDENT else [f"dtype={tensor.dtype!r}"]
-    if tensor.device.type != "cpu" or (tensor.data_ptr() == 0 and tensor.numel() != 0):
-        place = f"device='{tensor.device}'"
-        return head + ", ".join(["...", f"shape={tensor.shape}", *notes, place]) + ")"
+    wraps = _is_wrapper(tensor)
+    if wraps or tensor.device.type != "cpu" or (tensor.data_ptr() == 0 and tensor.numel() != 0):
+        if tensor.device.type != "cpu" or not wraps:
+            notes.append(f"device='{tensor.device}'")
+        return head + ", ".join(["...", f"shape={tensor.shape}", *notes]) + ")"
     if tensor.numel() == 0:
         shown = "[]"
         if tensor.shape != (0,):
@@ -41,6 +43,15 @@ def format_tensor(tensor: "_C.Tensor") -> str:
         values = tensor._edges(edge)
         shown = _write(values, _chooser(tensor.dtype)(list(_leaves(values))), len(head))
     return _with_notes(head, shown, notes) + ")"
+
+
+def _is_wrapper(tensor: "_C.Tensor") -> bool:
+    """Whether it has no memory, and its class answers; its values are not asked for."""
+    try:
+        _C.Tensor.data_ptr(tensor)
+    except ValueError:
+        return True
+    return False
 
 
 def _with_notes(head: str, shown: str, notes: list[str]) -> str:

@@ -1,7 +1,7 @@
 """What Tensor offers beside its own methods: the operators of aten, and a few made of them.
 
-`_C` asks by the hooks `method`, `dir_tensor` and `list_tensor`. A method that is made here is found
-after aten's operators, so one that is registered under its name goes before it.
+`_C` asks by the hooks `method`, `dir_tensor`, `list_tensor` and `array_tensor`. A method that is
+made here is found after aten's operators, so one that is registered under its name goes before it.
 """
 
 from collections.abc import Callable
@@ -68,3 +68,16 @@ def listed(tensor: _C.Tensor) -> Any:
     if tensor.dim() == 0:
         return tensor.item()
     return [listed(ops.aten.select(tensor, 0, index)) for index in range(tensor.size(0))]
+
+
+def as_array(tensor: _C.Tensor) -> Any:
+    """numpy() in the same way: a new array, since there is no memory to share."""
+    import numpy as np
+
+    try:
+        dtype = np.dtype(tensor.dtype.name)
+    except TypeError:
+        raise TypeError(
+            f"numpy: NumPy has no {tensor.dtype.name}; convert the tensor first, as x.float()"
+        ) from None
+    return np.array(listed(tensor), dtype).reshape(tuple(tensor.shape))

@@ -37,6 +37,10 @@ inline KernelPlace place_of(const Record& record) noexcept { return {record.key,
 // are, at the registry. Raises what a call raises.
 OPYARD_API void call_next(const Operator& op, KernelPlace place, DispatchKeySet keys, Stack& stack);
 
+// Runs a record that no slot leads to, such as a kernel that another one covers, and tells the
+// watchers of it. Inside a CallDepth.
+void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack);
+
 // The record that such a call runs, and in `keys` the set that it gets. Inside a CallDepth.
 OPYARD_API const Record& next_record(const Operator& op, KernelPlace place, DispatchKeySet& keys);
 

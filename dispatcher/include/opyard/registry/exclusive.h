@@ -1,0 +1,29 @@
+// opyard/registry/exclusive.h: registering kernels that must not cover those of others.
+//
+//   const ExclusiveKernels exclusive;
+//   library.impl("scaled_add", DispatchKey::CPU, &scaled_add);   // Error if there is one already
+//
+// While such an object lives, a kernel that this thread registers is refused if it would go on top
+// of the active kernel of another owner, where else it would with a warning: BadRegistration, which
+// names that one. The registry looks while it holds its lock, so that of two threads that register
+// so at once one succeeds. An owner's own kernel is replaced as ever.
+//
+// Depends on: base/export.h.
+#pragma once
+
+#include "opyard/base/export.h"
+
+namespace opyard {
+
+class OPYARD_API ExclusiveKernels {
+ public:
+  explicit ExclusiveKernels(bool on = true) noexcept;
+  ExclusiveKernels(const ExclusiveKernels&) = delete;
+  ExclusiveKernels& operator=(const ExclusiveKernels&) = delete;
+  ~ExclusiveKernels();
+
+ private:
+  const bool outer_;
+};
+
+}  // namespace opyard
