@@ -61,7 +61,7 @@ PUBLIC = {
     """,
     "opyard.profiler": """
         ProfilerAction ProfilerActivity profile record_function schedule show_instances
-        tensorboard_trace_handler
+        tensorboard_trace_handler watch_future
     """,
     "opyard.library": """
         CFunction CustomOpDef EffectType Library OpCheckError c_prototype custom_op define
