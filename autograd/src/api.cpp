@@ -144,11 +144,11 @@ void retain_gradient(const Tensor& tensor) {
   });
 }
 
-std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook) {
+std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook, Hooks::Kept kept) {
   require_defined(tensor, "register_hook");
   const Edge edge = edge_of(tensor);
   OPYARD_CHECK(edge, BadValue, "cannot register a hook on a tensor that doesn't require gradient");
-  return edge.function->hooks().add(edge.input, std::move(hook));
+  return edge.function->hooks().add(edge.input, std::move(hook), std::move(kept));
 }
 
 bool remove_hook(const Tensor& tensor, std::uint64_t number) {

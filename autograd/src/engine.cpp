@@ -26,6 +26,7 @@
 #include "opyard/autograd/hooks.h"
 #include "opyard/interpreter/gil.h"
 #include "opyard/keys/gradient_mode.h"
+#include "opyard/observe/function_listener.h"
 #include "opyard/thread/thread_context.h"
 #include "pointer_map.h"
 
@@ -107,6 +108,29 @@ void validate(const Function& function, std::size_t index, Tensor& gradient,
     gradient = calls::to_dtype(gradient, expected.dtype);
   }
 }
+
+// Tells a listener that a function runs.
+class Telling {
+ public:
+  explicit Telling(const Function& function) noexcept
+      : listener_(function_listener.load(std::memory_order_acquire)) {
+    if (__builtin_expect(listener_ == nullptr, 1)) return;
+    told_ = {function.note(), &function, function.sequence(), &name_of_told};
+    listener_(told_, FunctionMoment::Begins);
+  }
+  Telling(const Telling&) = delete;
+  Telling& operator=(const Telling&) = delete;
+  ~Telling() {
+    if (__builtin_expect(listener_ != nullptr, 0)) listener_(told_, FunctionMoment::Ends);
+  }
+
+ private:
+  static std::string name_of_told(const ToldFunction& told) {
+    return static_cast<const Function*>(told.identity)->name();
+  }
+  const FunctionListener listener_;
+  ToldFunction told_{};
+};
 
 struct RunState {
   RunState(std::vector<Root> roots_of, const Run& run_of)
@@ -300,7 +324,11 @@ struct RunState {
 
   Gradients apply(Function& function, const Hooks* hooks, Gradients gradients) {
     const Gradients given = hooks == nullptr ? Gradients() : gradients;
-    Gradients results = function.apply(std::move(gradients));
+    Gradients results;
+    {
+      const Telling telling(function);
+      results = function.apply(std::move(gradients));
+    }
     if (!run.keep_graph) function.release_saved();
     if (hooks != nullptr) hooks->run_after(function, results, given);
     while (results.size() > function.edge_count()) {

@@ -2,11 +2,16 @@
 #include "formula_function.h"
 
 #include "calls.h"
+#include "opyard/detail/base/free_list.h"
 
 namespace opyard::autograd {
 namespace {
 
 using Kind = Source::Kind;
+
+// A training step makes its functions and lets them die together.
+constinit __thread detail::FreeList spare_functions __attribute__((tls_model("initial-exec"))) =
+    detail::FreeList(64);
 
 Value ask(const Source& source, std::span<const Value> arguments, std::span<const Value> results) {
   Stack stack;
@@ -35,6 +40,11 @@ bool is_list_of_tensors(const Value& value) {
 }
 
 }  // namespace
+
+void* FormulaFunction::operator new(std::size_t bytes) { return spare_functions.allocate(bytes); }
+void FormulaFunction::operator delete(void* memory, std::size_t bytes) noexcept {
+  spare_functions.deallocate(memory, bytes);
+}
 
 void SavedValues::refuse() {
   fail(ErrorKind::BadValue,

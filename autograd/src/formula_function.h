@@ -76,8 +76,13 @@ class FormulaFunction final : public Function {
                   std::vector<std::size_t> counts = {})
       : formulas_(std::move(formulas)), needed_(needed), counts_(std::move(counts)) {}
 
+  // From memory that dead ones left, if there is some.
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* memory, std::size_t bytes) noexcept;
+
   Gradients apply(Gradients gradients) override;
   std::string name() const override { return formulas_->name; }
+  std::atomic<std::uint32_t>* note() const noexcept override { return &formulas_->note; }
   void release_saved() noexcept override { saved_.give_up(); }
 
   // Before the call.

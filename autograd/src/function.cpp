@@ -7,6 +7,7 @@
 #include "locks.h"
 #include "opyard/autograd/anomaly.h"
 #include "opyard/autograd/hooks.h"
+#include "opyard/observe/function_listener.h"
 
 namespace opyard::autograd {
 namespace {
@@ -27,6 +28,9 @@ constinit std::atomic<bool> has_places{false};
 }  // namespace
 
 Function::Function() : sequence_(next_sequence++) {
+  if (const FunctionListener listener = function_listener.load(std::memory_order_acquire)) {
+    listener({nullptr, this, sequence_, nullptr}, FunctionMoment::Made);
+  }
   if (__builtin_expect(anomaly().on, 0)) set_place(anomaly_place());
 }
 Function::Function(std::uint64_t sequence) : sequence_(sequence) {}

@@ -13,6 +13,8 @@ std::atomic<std::uint64_t> last_number{0};
 
 }  // namespace
 
+KeptObject::~KeptObject() = default;
+
 std::uint64_t Hooks::add(Hook hook) {
   hook.number = last_number.fetch_add(1) + 1;
   const std::uint64_t number = hook.number;
@@ -25,14 +27,26 @@ std::uint64_t Hooks::add(Hook hook) {
   return number;
 }
 
-std::uint64_t Hooks::add(std::uint32_t input, OfTensor hook) {
-  return add(Hook{0, input, false, std::make_shared<const OfTensor>(std::move(hook)), {}, {}});
+std::uint64_t Hooks::add(std::uint32_t input, OfTensor hook, Kept kept) {
+  return add(Hook{
+      0, input, false, std::make_shared<const OfTensor>(std::move(hook)), {}, {}, std::move(kept)});
 }
-std::uint64_t Hooks::add(Before hook) {
-  return add(Hook{0, 0, false, {}, std::make_shared<const Before>(std::move(hook)), {}});
+std::uint64_t Hooks::add(Before hook, Kept kept) {
+  return add(
+      Hook{0, 0, false, {}, std::make_shared<const Before>(std::move(hook)), {}, std::move(kept)});
 }
-std::uint64_t Hooks::add(After hook) {
-  return add(Hook{0, 0, false, {}, {}, std::make_shared<const After>(std::move(hook))});
+std::uint64_t Hooks::add(After hook, Kept kept) {
+  return add(
+      Hook{0, 0, false, {}, {}, std::make_shared<const After>(std::move(hook)), std::move(kept)});
+}
+
+std::vector<Hooks::Kept> Hooks::kept() const {
+  const std::lock_guard lock(gradients_lock());
+  std::vector<Kept> all;
+  for (const Hook& hook : hooks_) {
+    if (hook.kept != nullptr) all.push_back(hook.kept);
+  }
+  return all;
 }
 
 void Hooks::retain(std::uint32_t input, OfTensor keep) {
@@ -42,7 +56,7 @@ void Hooks::retain(std::uint32_t input, OfTensor keep) {
       if (one.retains && one.input == input) return;
     }
   }
-  add(Hook{0, input, true, std::make_shared<const OfTensor>(std::move(keep)), {}, {}});
+  add(Hook{0, input, true, std::make_shared<const OfTensor>(std::move(keep)), {}, {}, {}});
 }
 
 bool Hooks::remove(std::uint64_t number) noexcept {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "names.h"
+#include "opyard/registry/inspect.h"
 
 namespace opyard::autograd {
 namespace {
@@ -55,7 +56,12 @@ CountedPtr<Plan> make_plan(const Operator& op, const CountedPtr<const Derivative
   auto plan = make_counted<Plan>();
   plan->op = &op;
   read_schema(*plan, op.schema());
+  plan->derivatives.store(inspect::derivatives_changed());
   const CountedPtr<const Derivative> derivative = registered ? registered : find_derivative(op);
+  if (!registered) {
+    plan->borrows = op.name().name.ends_with('_');
+    plan->borrowed = derivative;
+  }
   if (derivative && derivative->function) {
     auto* const custom = dynamic_cast<CustomDerivative*>(derivative->function.get());
     OPYARD_CHECK(custom != nullptr, BadRegistration,
@@ -76,6 +82,18 @@ CountedPtr<Plan> make_plan(const Operator& op, const CountedPtr<const Derivative
   }
   plan->formulas = std::move(formulas);
   return plan;
+}
+
+const Plan& newest(const Plan& plan) {
+  const Plan* at = &plan;
+  while (const Plan* const next = at->renewed.get()) at = next;
+  const std::uint64_t changes = inspect::derivatives_changed();
+  if (at->derivatives.load(std::memory_order_acquire) == changes) return *at;
+  if (find_derivative(*at->op) == at->borrowed) {
+    at->derivatives.store(changes, std::memory_order_release);
+    return *at;
+  }
+  return at->renewed.set(make_plan(*at->op, nullptr));
 }
 
 const Needs& Plan::add(std::uint64_t of) const {

@@ -6,6 +6,9 @@
 // [Plain] An operator is plain if it has formulas, writes nothing, and takes and gives no lists of
 // tensors. Its calls are recorded on a short way: record_plain().
 //
+// [Borrowed] An in-place form without a derivative has that of its functional form, which may be
+// given anew later: then `renewed` is the plan from then on.
+//
 // Threads: a plan is immutable but for its list of Needs, which only grows, without a lock.
 //
 // Depends on: autograd/derivative.h.
@@ -44,6 +47,12 @@ struct Plan final : Counted {
   CountedPtr<const FormulaSet> formulas;
   bool reads_original = false;  // a formula reads what is overwritten
 
+  // See [Borrowed].
+  bool borrows = false;
+  CountedPtr<const Derivative> borrowed;
+  mutable std::atomic<std::uint64_t> derivatives{0};  // inspect::derivatives_changed() when it held
+  mutable SetOnce<Plan> renewed;
+
   Plan() = default;
   ~Plan() override;
 
@@ -61,7 +70,10 @@ struct Plan final : Counted {
   mutable std::atomic<const Needs*> needs_{nullptr};
 };
 
+// `registered` is the operator's own derivative, if it has one.
 CountedPtr<Plan> make_plan(const Operator& op, const CountedPtr<const Derivative>& registered);
+// The plan that holds by now. See [Borrowed].
+const Plan& newest(const Plan& plan);
 
 // With its argument a tensor, or each tensor of a list; undefined ones, too.
 template <typename Visit>

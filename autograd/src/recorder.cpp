@@ -18,7 +18,9 @@
 
 #include "calls.h"
 #include "formula_function.h"
+#include "objects.h"
 #include "opyard/autograd.h"
+#include "opyard/autograd/handle.h"
 #include "record_plain.h"
 #include "write_function.h"
 
@@ -52,7 +54,7 @@ class NoFormula final : public Function {
 const Plan& plan_of(RecordedOperator& recorded, const Operator& op, CountedPtr<Plan>& own) {
   if (Counted* const known = recorded.plan.get()) {
     const auto& plan = static_cast<const Plan&>(*known);
-    if (plan.op == &op) return plan;
+    if (plan.op == &op) return __builtin_expect(plan.borrows, 0) ? newest(plan) : plan;
   } else {
     CountedPtr<Plan> fresh = make_plan(op, recorded.derivative);
     return static_cast<const Plan&>(recorded.plan.set(std::move(fresh)));
@@ -444,6 +446,8 @@ void record(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys,
 
 void arm() {
   if (detail::recorder_armed.load(std::memory_order_acquire)) return;
+  join_graphs();
+  show_objects();
   arm_recorder({&record});
 }
 

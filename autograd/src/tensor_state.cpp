@@ -3,9 +3,13 @@
 
 #include "calls.h"
 #include "opyard/autograd/hooks.h"
+#include "opyard/detail/base/free_list.h"
 
 namespace opyard::autograd {
 namespace {
+
+constinit __thread detail::FreeList spare_states __attribute__((tls_model("initial-exec"))) =
+    detail::FreeList(64);
 
 // Takes the gradient of a tensor to that of the row of elements which its storage is.
 class FromStorage final : public Function {
@@ -74,6 +78,11 @@ void refresh(const Tensor& tensor) {
 }
 
 }  // namespace
+
+void* TensorState::operator new(std::size_t bytes) { return spare_states.allocate(bytes); }
+void TensorState::operator delete(void* memory, std::size_t bytes) noexcept {
+  spare_states.deallocate(memory, bytes);
+}
 
 TensorState& require_state(const Tensor& tensor) {
   if (TensorState* const known = find_state(tensor)) return *known;

@@ -140,6 +140,7 @@ class Writer {
   }
 
   void write_mark(const Track& track, const Mark& mark) {
+    if (mark.kind == MarkKind::Function) return;  // of the span around it
     begin_event();
     out_ += "{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"";
     out_ += info_of(mark.kind).category;

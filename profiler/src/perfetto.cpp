@@ -253,6 +253,7 @@ class Writer {
   }
 
   void write_mark(const Track& track, const Mark& mark) {
+    if (mark.kind == MarkKind::Function) return;  // of the span around it
     Message event;
     Message interned;
     event.number(kType, kInstant);

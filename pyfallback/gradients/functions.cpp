@@ -33,8 +33,10 @@ class PythonFunction final : public Function {
     return all;
   }
   std::string name() const override { return name_; }
+  KeptObject* kept_object() noexcept override { return &backward_; }
   // What was saved is freed by the context, which belongs to the function in Python.
   void release_saved() noexcept override {
+    if (backward_.object() == nullptr) return;
     try {
       const PythonTable& known = backward_.table();
       const HoldPython python(known);
@@ -62,7 +64,7 @@ class PythonFunction final : public Function {
   }
 
   const std::string name_;
-  const Kept backward_;
+  Kept backward_;
 };
 
 // What register_autograd() gives: asked after a call, in Python, for what takes its gradients back.
@@ -207,47 +209,54 @@ py::object call_function(const SharedFunction& self, const py::args& args) {
 // them.
 std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
   auto kept = std::make_shared<Kept>(table(), hook.ptr());
-  return self.function->hooks().add(Hooks::Before([kept](Function&, Gradients& gradients) {
-    const PythonTable& own = kept->table();
-    const HoldPython python(own);
-    const py::object given = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
-    const py::object result = py::reinterpret_steal<py::object>(
-        require_object(own, PyObject_CallOneArg(kept->get(), given.ptr())));
-    if (result.is_none()) return true;
-    if (result.ptr() == Py_False) return false;
-    const py::tuple items = PyTuple_Check(result.ptr()) ? py::reinterpret_borrow<py::tuple>(result)
-                                                        : py::make_tuple(result);
-    if (items.size() != gradients.size()) {
-      fail(ErrorKind::BadReturn, "a prehook gave " + std::to_string(items.size()) +
-                                     " gradients in place of " + std::to_string(gradients.size()));
-    }
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      gradients[i] = optional_tensor(own, items[i].ptr());
-    }
-    return true;
-  }));
+  return self.function->hooks().add(
+      Hooks::Before([kept](Function&, Gradients& gradients) {
+        const PythonTable& own = kept->table();
+        const HoldPython python(own);
+        const py::object given = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
+        const py::object result = py::reinterpret_steal<py::object>(
+            require_object(own, PyObject_CallOneArg(kept->get(), given.ptr())));
+        if (result.is_none()) return true;
+        if (result.ptr() == Py_False) return false;
+        const py::tuple items = PyTuple_Check(result.ptr())
+                                    ? py::reinterpret_borrow<py::tuple>(result)
+                                    : py::make_tuple(result);
+        if (items.size() != gradients.size()) {
+          fail(ErrorKind::BadReturn, "a prehook gave " + std::to_string(items.size()) +
+                                         " gradients in place of " +
+                                         std::to_string(gradients.size()));
+        }
+        for (std::size_t i = 0; i < items.size(); ++i) {
+          gradients[i] = optional_tensor(own, items[i].ptr());
+        }
+        return true;
+      }),
+      kept);
 }
 std::uint64_t add_posthook(const SharedFunction& self, const py::object& hook) {
   auto kept = std::make_shared<Kept>(table(), hook.ptr());
-  return self.function->hooks().add(Hooks::After([kept](Function&, Gradients& gradients,
-                                                        const Gradients& given) {
-    const PythonTable& own = kept->table();
-    const HoldPython python(own);
-    const py::object results = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
-    const py::object inputs = py::reinterpret_steal<py::object>(to_tuple(own, given));
-    const py::object result = py::reinterpret_steal<py::object>(require_object(
-        own, PyObject_CallFunctionObjArgs(kept->get(), results.ptr(), inputs.ptr(), nullptr)));
-    if (result.is_none()) return;
-    const py::tuple items = PyTuple_Check(result.ptr()) ? py::reinterpret_borrow<py::tuple>(result)
-                                                        : py::make_tuple(result);
-    if (items.size() != gradients.size()) {
-      fail(ErrorKind::BadReturn, "a hook gave " + std::to_string(items.size()) +
-                                     " gradients in place of " + std::to_string(gradients.size()));
-    }
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      gradients[i] = optional_tensor(own, items[i].ptr());
-    }
-  }));
+  return self.function->hooks().add(
+      Hooks::After([kept](Function&, Gradients& gradients, const Gradients& given) {
+        const PythonTable& own = kept->table();
+        const HoldPython python(own);
+        const py::object results = py::reinterpret_steal<py::object>(to_tuple(own, gradients));
+        const py::object inputs = py::reinterpret_steal<py::object>(to_tuple(own, given));
+        const py::object result = py::reinterpret_steal<py::object>(require_object(
+            own, PyObject_CallFunctionObjArgs(kept->get(), results.ptr(), inputs.ptr(), nullptr)));
+        if (result.is_none()) return;
+        const py::tuple items = PyTuple_Check(result.ptr())
+                                    ? py::reinterpret_borrow<py::tuple>(result)
+                                    : py::make_tuple(result);
+        if (items.size() != gradients.size()) {
+          fail(ErrorKind::BadReturn, "a hook gave " + std::to_string(items.size()) +
+                                         " gradients in place of " +
+                                         std::to_string(gradients.size()));
+        }
+        for (std::size_t i = 0; i < items.size(); ++i) {
+          gradients[i] = optional_tensor(own, items[i].ptr());
+        }
+      }),
+      kept);
 }
 
 std::unique_ptr<SavedTensor> save(const py::object& tensor, bool is_result, std::uint32_t input) {

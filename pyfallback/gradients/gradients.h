@@ -27,21 +27,28 @@ namespace py = pybind11;
 const PythonTable& table();
 
 // A reference that may be dropped on any thread.
-class Kept {
+class Kept final : public autograd::KeptObject {
  public:
   Kept(const PythonTable& known, PyObject* object) : table_(&known), object_(Py_NewRef(object)) {}
-  Kept(Kept&& other) noexcept
-      : table_(other.table_), object_(std::exchange(other.object_, nullptr)) {}
   Kept(const Kept& other) = delete;
   Kept& operator=(const Kept&) = delete;
-  ~Kept() {
+  ~Kept() override {
     if (object_ != nullptr) table_->drop(table_, object_);
   }
-  PyObject* get() const noexcept { return object_; }
+  // Raises BadValue if the collector took it.
+  PyObject* get() const {
+    OPYARD_CHECK(object_ != nullptr, BadValue,
+                 "the garbage collector took this function, with all that knew its tensor");
+    return object_;
+  }
   const PythonTable& table() const noexcept { return *table_; }
 
+  const void* interpreter() const noexcept override { return table_->interpreter; }
+  void* object() const noexcept override { return object_; }
+  void give_up() noexcept override { Py_CLEAR(object_); }
+
  private:
-  const PythonTable* table_;
+  const PythonTable* const table_;
   PyObject* object_;
 };
 
@@ -78,5 +85,6 @@ PyObject* to_tuple(const PythonTable& known, const autograd::Gradients& gradient
 void add_tensors(py::module_& module);
 void add_functions(py::module_& module);
 void add_runs(py::module_& module);
+void add_handles(py::module_& module);
 
 }  // namespace opyard::gradients

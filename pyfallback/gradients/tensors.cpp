@@ -47,8 +47,7 @@ py::object retain(const py::object& tensor) {
 }
 
 // A Python function as a hook of a tensor.
-Hooks::OfTensor hook_of(const PythonTable& known, const py::object& hook) {
-  auto kept = std::make_shared<Kept>(known, hook.ptr());
+Hooks::OfTensor hook_of(const std::shared_ptr<Kept>& kept) {
   return [kept](const Tensor& gradient) -> Tensor {
     const PythonTable& own = kept->table();
     const HoldPython python(own);
@@ -73,7 +72,8 @@ py::object add_tensor_hook(const py::object& tensor, const py::object& hook) {
   guarded_call([&] {
     const Tensor& on = tensor_of(tensor);
     edge = edge_of(on);
-    number = add_hook(on, hook_of(table(), hook));
+    const auto kept = std::make_shared<Kept>(table(), hook.ptr());
+    number = add_hook(on, hook_of(kept), kept);
     return Py_NewRef(Py_None);
   });
   return py::make_tuple(SharedFunction{edge.function}, number);

@@ -168,7 +168,11 @@ int each_function(const jit::Block& block, const Visit& visit) {
       if (const int stop = each_function(*inner, visit)) return stop;
     }
     if (node->payload() == nullptr || node->payload()->owner_count() != 1) continue;
-    if (const auto* const found = dynamic_cast<const PythonOperation*>(node->payload().get())) {
+    const auto* operation = dynamic_cast<const jit::Operation*>(node->payload().get());
+    while (operation != nullptr && operation->inner() != nullptr) {
+      operation = operation->inner()->owner_count() == 1 ? operation->inner() : nullptr;
+    }
+    if (const auto* const found = dynamic_cast<const PythonOperation*>(operation)) {
       if (const int stop = visit(*found)) return stop;
     }
   }

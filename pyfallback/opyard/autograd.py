@@ -14,6 +14,7 @@ backward is Python is a Function. See the guide on gradients.
 from . import _gradients
 from ._autograd.functions import Function, FunctionCtx, Node, once_differentiable
 from ._autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from ._autograd.handles import add_handle, create_eval
 from ._autograd.modes import (
     detect_anomaly,
     enable_grad,
@@ -33,8 +34,10 @@ __all__ = [
     "GradcheckError",
     "Node",
     "RemovableHandle",
+    "add_handle",
     "backward",
     "check_formulas",
+    "create_eval",
     "detect_anomaly",
     "enable_grad",
     "formulas",

@@ -1,5 +1,7 @@
 """Every formula of aten beside differences of values, in float64, and their gradients likewise."""
 
+import types
+
 import pytest
 
 import opyard
@@ -132,3 +134,27 @@ def test_X31_every_formula_is_read_and_has_a_case():
     for name in with_formulas:
         packet, _, overload = name.partition(".")
         autograd.check_formulas(getattr(getattr(aten, packet), overload or "default"))
+
+
+def gradients_with(library, operators, fn, inputs, names):
+    """The gradients of a weighted sum of what fn gives, with another library's names in it."""
+    of_library = types.FunctionType(fn.__code__, {"aten": operators, "opyard": library, **names})
+    leaves = [library.tensor(v, dtype=library.float64).requires_grad_() for v in inputs]
+    result = of_library(*leaves)
+    count = 1
+    for size in result.shape:
+        count *= size
+    weights = library.tensor([0.3 + 0.1 * i for i in range(count)], dtype=library.float64)
+    (result.reshape([-1]) * weights).sum().backward()
+    return [[0.0] if leaf.grad is None else leaf.grad.reshape([-1]).tolist() for leaf in leaves]
+
+
+@pytest.mark.parametrize(("name", "fn", "inputs"), CASES, ids=[c[0] for c in CASES])
+def test_X31_a_formula_gives_the_gradients_of_pytorch(name, fn, inputs):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    names = {"MASK": MASK, "INDEX": INDEX}
+    ours = gradients_with(opyard, aten, fn, inputs, names)
+    names = {name: torch.tensor(value.tolist()) for name, value in names.items()}
+    theirs = gradients_with(torch, torch.ops.aten, fn, inputs, names)
+    for a, b in zip(ours, theirs, strict=True):
+        assert a == pytest.approx(b, rel=1e-12, abs=1e-12) or not (any(a) or any(b)), name

@@ -1,6 +1,7 @@
 """Protects gradients of programs with views and writes: they are PyTorch's, or both refuse.
 
-It needs PyTorch, and is skipped without it. OPYARD_PROGRAMS says how many programs; 200 as a rule.
+It needs PyTorch, and is skipped without it. 2,000 programs as a rule, 20,000 by tools/test
+--long; OPYARD_PROGRAMS says another number.
 """
 
 import math
@@ -8,12 +9,13 @@ import os
 
 import gradient_programs as programs
 import pytest
+from processes import volume
 
 import opyard
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-COUNT = int(os.environ.get("OPYARD_PROGRAMS", "200"))
+COUNT = int(os.environ.get("OPYARD_PROGRAMS", volume(2000)))
 STEP = 50
 
 

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import os
 import threading
+import weakref
 
 import pytest
 
@@ -851,3 +852,133 @@ def test_G5_what_arrives_at_an_edge_is_captured_and_its_function_not_run():
     assert gradient.tolist() == [12.0]
     # The function of y is reached, and nothing behind it.
     assert x.grad is None
+
+
+def test_X31_an_in_place_form_follows_a_formula_that_is_given_anew():
+    with opyard.library.Library("renewed", "DEF") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        lib.define("f_(Tensor(a!) x) -> Tensor(a!)")
+        lib.impl("f", lambda x: x * 2, "CPU")
+        lib.impl("f_", lambda x: x.mul_(2), "CPU")
+
+        def gradient():
+            x = leaf([1.0])
+            y = x * 1
+            opyard.ops.renewed.f_(y).backward()
+            return x.grad.tolist()
+
+        with pytest.raises(NotImplementedError, match="has no autograd formula"):
+            gradient()
+        lib.derivative("f", {"x": "grad * 2"})
+        assert gradient() == [2.0]
+        lib.derivative("f", {"x": "grad * 7"})
+        assert gradient() == [7.0]
+        other = opyard.library.Library("renewed", "FRAGMENT")
+        other.derivative("f", {"x": "grad * 9"})
+        assert gradient() == [9.0]
+        other._destroy()
+        assert gradient() == [7.0]
+
+
+def test_F44_a_wrapper_of_a_class_may_require_a_gradient():
+    class Wrapped(opyard.Tensor):
+        @classmethod
+        def __opyard_dispatch__(cls, op, types, args, kwargs=None):
+            return op(*[a.inner if isinstance(a, Wrapped) else a for a in args], **(kwargs or {}))
+
+    x = Wrapped.make_wrapper_subclass(Wrapped, [2], dtype=opyard.float32, requires_grad=True)
+    x.inner = opyard.tensor([3.0, 4.0])
+    assert (x.requires_grad, x.is_leaf, type(x)) == (True, True, Wrapped)
+    (x * opyard.tensor([5.0, 6.0])).sum().backward()
+    assert x.grad.tolist() == [5.0, 6.0]
+    with pytest.raises(TypeError, match="floating point"):
+        Wrapped.make_wrapper_subclass(Wrapped, [2], dtype=opyard.int64, requires_grad=True)
+
+
+class Kept:
+    """Something of which a weak reference says whether it is still there."""
+
+
+def collected(make):
+    """Whether what make(kept) leaves behind is found by the collector."""
+    kept = Kept()
+    gone = weakref.ref(kept)
+    make(kept)
+    del kept
+    gc.collect()
+    return gone() is None
+
+
+def hook_of_a_leaf(kept):
+    x = leaf([1.0])
+    x.register_hook(lambda grad: (x, kept) and None)
+
+
+def hook_of_a_result(kept):
+    y = leaf([1.0]) * 2
+    y.register_hook(lambda grad: (y, kept) and None)
+
+
+def hook_of_a_function(kept):
+    y = leaf([1.0]) * 2
+    y.__dict__  # noqa: B018
+    node = y.grad_fn
+    node.register_prehook(lambda grads: (y, kept) and None)
+    node.register_hook(lambda grads, given: (y, kept) and None)
+
+
+def context_of_a_function(kept):
+    class Doubles(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.kept, ctx.result = kept, x * 2
+            return ctx.result
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    Doubles.apply(leaf([1.0]))
+
+
+def context_of_an_operator(kept):
+    with opyard.library.Library("collected", "DEF") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: x * 2, "CPU")
+
+        def setup(ctx, inputs, output):
+            ctx.kept, ctx.result = kept, output
+
+        opyard.library.register_autograd(
+            "collected::f", lambda ctx, grad: grad * 2, setup_context=setup, lib=lib
+        )
+        opyard.ops.collected.f(leaf([1.0]))
+        del setup
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        hook_of_a_leaf,
+        hook_of_a_result,
+        hook_of_a_function,
+        context_of_a_function,
+        context_of_an_operator,
+    ],
+    ids=lambda make: make.__name__,
+)
+def test_G15_cycles_through_hooks_and_contexts_are_collected(make):
+    assert collected(make)
+
+
+def test_G15_what_the_collector_sees_of_a_graph_in_use_stays():
+    seen = []
+    x = leaf([1.0])
+    y = x * 2
+    y.register_hook(lambda grad, y=y: seen.append(y.tolist()))
+    z = y * 3
+    del y
+    gc.collect()
+    z.backward()
+    assert seen == [[2.0]]
+    assert x.grad.tolist() == [6.0]

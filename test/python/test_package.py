@@ -22,8 +22,8 @@ PUBLIC = {
         set_num_threads set_warn_always stack tensor testing uint8 unload_library where zeros
     """,
     "opyard.autograd": """
-        Function FunctionCtx GradcheckError Node RemovableHandle backward check_formulas
-        detect_anomaly enable_grad formulas grad gradcheck gradgradcheck inference_mode
+        Function FunctionCtx GradcheckError Node RemovableHandle add_handle backward check_formulas
+        create_eval detect_anomaly enable_grad formulas grad gradcheck gradgradcheck inference_mode
         is_grad_enabled is_inference_mode_enabled no_grad once_differentiable queue_callback
         set_grad_enabled
     """,

@@ -42,7 +42,8 @@ OPYARD_API void set_gradient(const Tensor& tensor, const Tensor& gradient);
 OPYARD_API void retain_gradient(const Tensor& tensor);
 // The hook sees the tensor's gradient, and gives another one or an undefined tensor. Raises
 // BadValue for a tensor that requires none.
-OPYARD_API std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook);
+OPYARD_API std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook,
+                                  Hooks::Kept kept = {});
 OPYARD_API bool remove_hook(const Tensor& tensor, std::uint64_t number);
 
 struct BackwardOptions {

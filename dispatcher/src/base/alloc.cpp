@@ -6,7 +6,7 @@
 #include <new>
 
 #include "base/block_lists.h"
-#include "base/free_list.h"
+#include "opyard/detail/base/free_list.h"
 
 namespace opyard {
 

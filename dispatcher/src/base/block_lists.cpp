@@ -20,9 +20,9 @@
 #include <new>
 #include <utility>
 
-#include "base/free_list.h"
 #include "opyard/base/alloc.h"
 #include "opyard/base/kept_memory.h"
+#include "opyard/detail/base/free_list.h"
 #include "opyard/detail/base/mutex.h"
 
 namespace opyard {

@@ -1,5 +1,5 @@
 // base/free_list.cpp: the first block of a thread, and its end.
-#include "base/free_list.h"
+#include "opyard/detail/base/free_list.h"
 
 #include <array>
 #include <cstdlib>
@@ -8,7 +8,6 @@
 namespace opyard::detail {
 namespace {
 
-constexpr std::uint32_t kMost = 16;
 constexpr std::size_t kMostClasses = 4;
 
 #if defined(__has_feature)
@@ -45,7 +44,7 @@ void FreeList::deallocate_otherwise(void* memory, std::size_t bytes) noexcept {
   if (kKeep && !is_known_) {
     is_known_ = true;
     static thread_local FreeListsOfThread spares;
-    if (spares.add(*this)) room_ = kMost;
+    if (spares.add(*this)) room_ = most_;
   }
   opyard::deallocate(memory, bytes);
 }

@@ -1,6 +1,7 @@
 // observe/observer.cpp: the chain of observers of a thread, and who hears of graphs.
 #include "opyard/observe/observer.h"
 
+#include "opyard/observe/function_listener.h"
 #include "opyard/observe/instruction_listener.h"
 
 namespace opyard {
@@ -10,6 +11,7 @@ constinit thread_local const ObserverGuard* innermost_guard = nullptr;
 
 }  // namespace
 
+constinit std::atomic<FunctionListener> function_listener{nullptr};
 constinit std::atomic<InstructionListener> instruction_listener{nullptr};
 
 Observer::~Observer() = default;

@@ -141,6 +141,10 @@ CountedPtr<const Derivative> derivative(const OperatorName& name) {
   return entry->recording->given.back().derivative;
 }
 
+std::uint64_t derivatives_changed() noexcept {
+  return derivative_changes.load(std::memory_order_acquire);
+}
+
 CountedPtr<MissingKernelReporter> missing_kernel_reporter(const Operator& op) {
   const std::lock_guard lock(state().mutex);
   const Entry* entry = state().find(op);

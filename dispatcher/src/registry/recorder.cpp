@@ -13,6 +13,7 @@ namespace opyard {
 
 constinit std::atomic<bool> detail::recorder_armed{false};
 constinit std::atomic<const RecorderFunctions*> recorder_functions{nullptr};
+constinit std::atomic<std::uint64_t> derivative_changes{0};
 
 namespace {
 
@@ -143,6 +144,7 @@ Registration Registry::differentiate(const OperatorName& name,
     recording.given.erase(own);
   }
   recording.given.push_back({id, owner, std::move(derivative), std::move(record)});
+  derivative_changes.fetch_add(1, std::memory_order_acq_rel);
   entry.publish(state_->common);
   freed = collect_retired();
   return Registration(id);

@@ -22,6 +22,9 @@ namespace opyard {
 // Read by the record's function, without the lock; set before the first table leads there.
 extern std::atomic<const RecorderFunctions*> recorder_functions;
 
+// Counts derivatives that were given and taken away.
+extern std::atomic<std::uint64_t> derivative_changes;
+
 // The record for an operator with this schema. Raises bad_alloc.
 std::unique_ptr<Record> make_recorder(const Schema& schema,
                                       CountedPtr<const Derivative> derivative);

@@ -556,6 +556,7 @@ void Registry::undo(std::uint64_t id) noexcept {
       derivative = std::move(own->derivative);
       std::unique_ptr<Record> record = std::move(own->record);
       given.erase(own);
+      derivative_changes.fetch_add(1, std::memory_order_acq_rel);
       target.entry->publish(state_->common);
       if (record != nullptr) retire(std::move(record));
       break;

@@ -11,11 +11,15 @@
 #include <limits>
 #include <thread>
 
-#include "base/free_list.h"
+#include "opyard/detail/base/free_list.h"
+#include "opyard/detail/tensor/gradient_objects.h"
 #include "opyard/keys/gradient_mode.h"
 #include "tensor/geometry.h"
 
 namespace opyard {
+
+constinit std::atomic<const detail::GradientObjects*> detail::gradient_objects{nullptr};
+
 namespace {
 
 constinit __thread detail::FreeList spare_tensors __attribute__((tls_model("initial-exec"))) = {};

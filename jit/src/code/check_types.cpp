@@ -81,6 +81,11 @@ class Check {
     if (kind == prim::PythonOp || kind == prim::CppOp) {
       refuse_node(*node, "has no function; it was read from a text, or its function was taken off");
     }
+    if (kind == prim::Eval) {
+      refuse_node(*node,
+                  "runs gradients, which nobody does yet: import opyard.autograd, or link "
+                  "libopyard_autograd and call autograd::join_graphs()");
+    }
     call(node);
   }
 

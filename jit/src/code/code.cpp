@@ -3,15 +3,38 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <memory>
 
 #include "code/code_data.h"
+#include "opyard/jit/operation.h"
 
 namespace opyard::jit {
 
 Operation::~Operation() = default;
 
+void Operation::run_at(const Node&, std::span<const opyard::Value> inputs,
+                       std::vector<opyard::Value>& outputs) const {
+  run(inputs, outputs);
+}
+
 namespace {
+
+// A list that only grows, so that it is read without a lock.
+struct OfKind {
+  Symbol kind;
+  CountedPtr<const Operation> operation;
+  const OfKind* next;
+};
+constinit std::atomic<const OfKind*> operations_of_kinds{nullptr};
+
+const Operation* find_of_kind(Symbol kind) {
+  for (const OfKind* one = operations_of_kinds.load(std::memory_order_acquire); one != nullptr;
+       one = one->next) {
+    if (one->kind == kind) return one->operation.get();
+  }
+  return nullptr;
+}
 
 class CppOperation final : public Operation {
  public:
@@ -35,7 +58,18 @@ CountedPtr<Operation> cpp_operation(std::string name, CppFunction function) {
 }
 
 const Operation* operation_of(const Node& node) {
-  return dynamic_cast<const Operation*>(node.payload().get());
+  if (const auto* const own = dynamic_cast<const Operation*>(node.payload().get())) return own;
+  return find_of_kind(node.kind());
+}
+
+void set_operation(Symbol kind, CountedPtr<const Operation> operation) {
+  if (find_of_kind(kind) != nullptr) return;
+  auto fresh = std::make_unique<OfKind>(OfKind{kind, std::move(operation), nullptr});
+  fresh->next = operations_of_kinds.load(std::memory_order_relaxed);
+  while (!operations_of_kinds.compare_exchange_weak(fresh->next, fresh.get(),
+                                                    std::memory_order_release)) {
+  }
+  static_cast<void>(fresh.release());
 }
 
 Code::Code(GraphPtr graph)

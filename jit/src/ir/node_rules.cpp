@@ -122,6 +122,14 @@ void check_handles(const Node& node) {
                                     node.inputs()[i]->printed_name(), i));
     }
   }
+  if (!node.blocks().empty()) return;  // they hand on whatever their blocks give
+  for (std::size_t i = 0; i + 1 < node.outputs().size(); ++i) {
+    if (node.outputs()[i]->is_handle()) {
+      refuse_node(node, fmt::format("gives the handle %{} at position {}; a handle is the last "
+                                    "output, and there is one at most",
+                                    node.outputs()[i]->printed_name(), i));
+    }
+  }
 }
 
 }  // namespace

@@ -55,6 +55,10 @@ void append_elements(std::string& out, const Type& type, const char* open) {
 
 void append_type(std::string& out, const Type& type) {
   if (const TensorShape* const shape = find_shape(type)) return append_shape(out, *shape);
+  if (is_handle(type)) {
+    out += "Handle";
+    return;
+  }
   switch (type.kind()) {
     case TypeKind::List:
       append_type(out, type.element());

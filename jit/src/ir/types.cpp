@@ -104,12 +104,12 @@ TypePtr type_of_tensor(const Tensor& tensor) {
 }
 
 TypePtr handle_type() {
-  static const TypePtr& type = *new TypePtr(named_type(TypeKind::Class, "Handle"));
+  static const TypePtr& type = *new TypePtr(named_type(TypeKind::Class, kHandleClass));
   return type;
 }
 
 bool is_handle(const Type& type) {
-  return type.kind() == TypeKind::Class && type.name() == "Handle";
+  return type.kind() == TypeKind::Class && type.name() == kHandleClass;
 }
 
 bool same_type(const Type& a, const Type& b) {

@@ -6,6 +6,9 @@
 #include <opyard/library.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
+#include <vector>
 
 #include "common/check.h"
 #include "common/copy.h"
@@ -304,12 +307,30 @@ Tensor gather_strided(const Tensor& row, IntSpan size, IntSpan stride, std::int6
   constexpr const char* kOp = "aten::gather_strided";
   return row_major_copy(kOp, row_major(kOp, row).as_strided(size, stride, offset));
 }
+// Whether no two elements are one place, as far as strides that grow say it.
+bool shows_each_place_once(IntSpan size, IntSpan stride) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> dims;  // stride and size
+  for (std::size_t i = 0; i < size.size(); ++i) {
+    if (size[i] > 1) dims.push_back({std::abs(stride[i]), size[i]});
+  }
+  std::sort(dims.begin(), dims.end());
+  std::int64_t reach = 0;
+  for (const auto& [step, count] : dims) {
+    if (step <= reach) return false;
+    reach += step * (count - 1);
+  }
+  return true;
+}
 Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, IntSpan stride,
                        std::int64_t offset) {
   constexpr const char* kOp = "aten::scatter_strided";
   const Tensor result = zeros_of(std::array{count}, values.dtype());
   if (values.numel() == 0) return result;
-  static_cast<void>(result.as_strided(size, stride, offset));  // raises if it leaves the row
+  const Tensor there = result.as_strided(size, stride, offset);  // raises if it leaves the row
+  if (shows_each_place_once(size, stride)) {
+    copy_elements(kOp, there, values);  // of any dtype
+    return result;
+  }
   const Tensor from = row_major(kOp, values);
   visit_floats(kOp, values, [&](auto sample) {
     using T = decltype(sample);

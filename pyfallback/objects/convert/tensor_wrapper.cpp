@@ -189,10 +189,6 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     const Given given = parse(args, kwargs);
     const std::uint8_t policies = policies_of(given);
     PyTypeObject* const type = require_handling_class(*runtime, given.cls);
-    OPYARD_CHECK(given.requires_grad == 0, Unsupported,
-                 std::string(kMe) +
-                     ": requires_grad=True is for a later version, which "
-                     "differentiates; leave it out");
     const DType dtype =
         given.dtype == Py_None
             ? DType::Float32
@@ -214,6 +210,11 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     Tensor tensor = make_without_elements(geometry, dtype, device);
     Owned object = wrap_as(*runtime, type, tensor);
     tensor.impl()->set_policies(tensor.impl()->policies() | policies);
+    if (given.requires_grad != 0) {
+      const Owned hook = Owned::share(require_hook(*runtime, "call_gradient"));
+      const Owned name = to_text("requires_grad_");
+      checked(PyObject_CallFunctionObjArgs(hook.get(), name.get(), object.get(), nullptr));
+    }
     return object.release();
   });
 }

@@ -33,13 +33,15 @@
 // owns no Python object that it could close a cycle through. Attributes of a wrapper whose tensor
 // has C++ owners are not shown to the collector, which then takes them for reached from outside, as
 // they are. Owners can only let go while it runs, since coming takes the GIL. What is in
-// __slots__ is shown.
+// __slots__ is shown. So are hooks and backward functions in Python that only this tensor keeps:
+// who gives a tensor one gives its wrapper a dictionary of attributes too, empty as a rule.
 #include "objects/tensor/tensor.h"
 
 #include <new>
 
 #include "objects/tensor/leak_check.h"
 #include "objects/tensor/tensor_parts.h"
+#include "opyard/detail/tensor/gradient_objects.h"
 #include "runtime/clear.h"
 #include "runtime/types.h"
 
@@ -156,11 +158,28 @@ void run_finalizer_of_class(TensorObject& wrapper) noexcept {
   give_memory_back(runtime, &wrapper, type);
 }
 
+// Of a tensor that the wrapper alone owns.
+int visit_gradient_objects(const TensorObject& wrapper, visitproc visit, void* arg) {
+  const auto* const objects = detail::gradient_objects.load(std::memory_order_acquire);
+  if (objects == nullptr || !wrapper.tensor.defined()) return 0;
+  struct Visitor {
+    visitproc visit;
+    void* arg;
+  } visitor{visit, arg};
+  return objects->visit(
+      *wrapper.tensor.impl(), wrapper.runtime->tag,
+      [](void* object, void* argument) {
+        const auto& to = *static_cast<const Visitor*>(argument);
+        return to.visit(static_cast<PyObject*>(object), to.arg);
+      },
+      &visitor);
+}
+
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (has_other_owners(wrapper_of(self))) return 0;
   Py_VISIT(wrapper_of(self).attributes);
-  return 0;
+  return visit_gradient_objects(wrapper_of(self), visit, arg);
 }
 
 // An exact wrapper is then as one that never had attributes: see [Collection].
@@ -172,6 +191,11 @@ int clear(PyObject* self) {
     wrapper.finalized = false;
   }
   Py_CLEAR(wrapper.attributes);
+  if (const auto* const objects = detail::gradient_objects.load(std::memory_order_acquire)) {
+    if (wrapper.tensor.defined() && !has_other_owners(wrapper)) {
+      objects->clear(*wrapper.tensor.impl(), wrapper.runtime->tag);
+    }
+  }
   return 0;
 }
 

@@ -278,6 +278,7 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
         elif output.requires_grad and not _same(output, ctx._dirty):
             output = outputs[number] = _gradients.detached(output)
         backward._likes[number] = like_of(output)
+        output.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it `ctx`
         _gradients.set_history(output, function)
     ctx._keep(outputs)
     return tuple(outputs) if isinstance(results, tuple) else outputs[0]

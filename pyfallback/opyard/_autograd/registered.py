@@ -151,7 +151,11 @@ def register(
         call = _OperatorBackward(full_name, ctx, backward, arguments, results)
         call._passed = len(arguments) - len(keyword_only)
         call._tensor_arguments = takes_tensors
-        ctx._keep([t for r in results for t in (r if _is_list(r) else (r,))])
+        outputs = [t for r in results for t in (r if _is_list(r) else (r,))]
+        ctx._keep(outputs)
+        for one in outputs:
+            if isinstance(one, _C.Tensor):
+                one.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it `ctx`
         return call
 
     part = _Part(_gradients.differentiate(op, prepare, place))

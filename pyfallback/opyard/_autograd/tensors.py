@@ -81,6 +81,7 @@ def _retain_grad(tensor: "_C.Tensor") -> None:
 def _register_hook(tensor: "_C.Tensor", hook: Callable) -> RemovableHandle:
     if not callable(hook):
         raise TypeError(f"a hook is a function, not an object of {type(hook).__name__}")
+    tensor.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it the hook
     return RemovableHandle(*_gradients.add_tensor_hook(tensor, hook))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,11 +16,22 @@ if TYPE_CHECKING:
 
 _FLAGS = ((1, "began before the profile"), (2, "was open at its end"), (4, "its end was lost"))
 
+_NO_NUMBER = 2**64 - 1  # of what accumulates: it belongs to no call
+
 
 class Track:
     """What one thread did."""
 
-    __slots__ = ("_children", "_trace", "count", "index", "is_derived", "name", "native_id")
+    __slots__ = (
+        "_children",
+        "_functions",
+        "_trace",
+        "count",
+        "index",
+        "is_derived",
+        "name",
+        "native_id",
+    )
 
     def __init__(
         self, trace: Any, index: int, native_id: int, name: str, count: int, is_derived: bool
@@ -27,6 +39,18 @@ class Track:
         self._trace, self.index, self.count = trace, index, count
         self.native_id, self.name, self.is_derived = native_id, name, is_derived
         self._children: dict[int, list[int]] | None = None
+        self._functions: dict[int, tuple[int, int]] | None = None
+
+    @property
+    def functions(self) -> dict[int, tuple[int, int]]:
+        """For spans that run a function of gradients: its identity and number."""
+        if self._functions is None:
+            self._functions = {
+                parent: struct.unpack("QQ", words)
+                for kind, _, parent, _, _, words in self._trace.marks(self.index)
+                if kind == "Function" and words is not None
+            }
+        return self._functions
 
     @property
     def title(self) -> str:
@@ -133,8 +157,11 @@ class Event:
         texts = self._track._trace.arguments(self._track.index, self.number)
         return None if texts is None else json.loads(texts[1])
 
-    # Without gradients there are none.
-    sequence_number = property(lambda self: -1, doc="that of the backward function, or -1")
+    @property
+    def sequence_number(self) -> int:
+        """That of the backward function which runs, among those that its thread made; or -1."""
+        number = self._track.functions.get(self.number, (0, _NO_NUMBER))[1]
+        return -1 if number == _NO_NUMBER else number
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Event):

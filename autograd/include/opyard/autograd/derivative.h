@@ -14,6 +14,7 @@
 // Depends on: autograd/function.h, jit/code.h, registry/recorder.h.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -82,7 +83,8 @@ class OPYARD_API FormulaSet final : public Counted {
   // For each argument which code gives its gradient; -1 for none, -2 for "None": it has no
   // gradient.
   std::vector<int> code_of;
-  std::string name;  // "MulBackward"
+  std::string name;                            // "MulBackward0"
+  mutable std::atomic<std::uint32_t> note{0};  // of a profile
 
  private:
   void add(const Operator& op, const Formula& formula, std::vector<std::size_t> outputs,

@@ -19,6 +19,16 @@
 
 namespace opyard::autograd {
 
+// An object of an interpreter that a hook or a function keeps, for its garbage collector: see
+// tensor/gradient_objects.h.
+class OPYARD_API KeptObject {
+ public:
+  virtual ~KeptObject();
+  virtual const void* interpreter() const noexcept = 0;  // the tag
+  virtual void* object() const noexcept = 0;             // null once it was given up
+  virtual void give_up() noexcept = 0;                   // with the interpreter's lock held
+};
+
 class OPYARD_API Hooks {
  public:
   // Gives the gradient that is used instead, or an undefined tensor for the same.
@@ -28,15 +38,19 @@ class OPYARD_API Hooks {
   // `gradients` are the function's results, which it may change; `given` what it was run with.
   using After = std::function<void(Function&, Gradients& gradients, const Gradients& given)>;
 
-  std::uint64_t add(std::uint32_t input, OfTensor hook);
-  std::uint64_t add(Before hook);
-  std::uint64_t add(After hook);
+  // `kept` is what the hook keeps, if it is an object of an interpreter.
+  using Kept = std::shared_ptr<KeptObject>;
+  std::uint64_t add(std::uint32_t input, OfTensor hook, Kept kept = {});
+  std::uint64_t add(Before hook, Kept kept = {});
+  std::uint64_t add(After hook, Kept kept = {});
   // Runs after those of the tensor, once for each input however often it is added.
   void retain(std::uint32_t input, OfTensor keep);
   // Whether there was such a hook.
   bool remove(std::uint64_t number) noexcept;
   // Takes those of an input to another function, as when a tensor is written in place.
   void move_input(std::uint32_t input, Hooks& to, std::uint32_t to_input);
+
+  std::vector<Kept> kept() const;
 
   // False if the function is not to be run.
   bool run_before(Function& function, Gradients& gradients) const;
@@ -50,6 +64,7 @@ class OPYARD_API Hooks {
     std::shared_ptr<const OfTensor> of_tensor;
     std::shared_ptr<const Before> before;
     std::shared_ptr<const After> after;
+    Kept kept;
   };
   std::uint64_t add(Hook hook);
   std::vector<Hook> all() const;

@@ -45,6 +45,10 @@ struct Base {
 
 class OPYARD_API TensorState final : public Counted {
  public:
+  // From memory that dead ones left, if there is some.
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* memory, std::size_t bytes) noexcept;
+
   std::atomic<bool> required{false};     // of a leaf
   Edge history;                          // of the others
   std::uint32_t storage_generation = 0;  // of the storage's history when this one was taken

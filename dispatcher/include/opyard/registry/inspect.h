@@ -34,6 +34,8 @@ OPYARD_API std::string metadata(const OperatorName& name);
 OPYARD_API std::pair<std::string, std::string> python_module(const OperatorName& name);
 // The derivative that counts, or null.
 OPYARD_API CountedPtr<const Derivative> derivative(const OperatorName& name);
+// Another number after a derivative of any operator was given or taken away. Takes no lock.
+OPYARD_API std::uint64_t derivatives_changed() noexcept;
 OPYARD_API CountedPtr<MissingKernelReporter> missing_kernel_reporter(const Operator& op);
 
 // Whether kernels are registered for this name, defined or not.

@@ -50,6 +50,8 @@ OPYARD_API const TensorShape* find_shape(const Type& type);
 // What is known of one tensor.
 OPYARD_API TypePtr type_of_tensor(const Tensor& tensor);
 
+// Its values are objects of this class, which the layer above that makes them registers.
+inline constexpr const char* kHandleClass = "opyard.Handle";
 OPYARD_API TypePtr handle_type();
 OPYARD_API bool is_handle(const Type& type);
 

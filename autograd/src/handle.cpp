@@ -1,0 +1,281 @@
+// autograd/handle.cpp: making handles, and running backward from them.
+//
+// Which inputs require a gradient is in the node's attribute "requires_grad", an integer each, so
+// that a graph's text shows it.
+#include "opyard/autograd/handle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "opyard/autograd.h"
+#include "opyard/jit/symbol.h"
+
+namespace opyard::autograd {
+namespace {
+
+const jit::Symbol& flags_name() {
+  static const jit::Symbol name = jit::Symbol::attr("requires_grad");
+  return name;
+}
+
+bool takes_tensor(const jit::Value& input) { return input.type()->kind() == TypeKind::Tensor; }
+
+// By tensor among the inputs; all of them if the node does not say.
+class Flags {
+ public:
+  explicit Flags(const jit::Node& node) {
+    const jit::Attribute* const found = node.find_attribute(flags_name());
+    if (found != nullptr && found->kind() == jit::AttributeKind::is) {
+      flags_ = &std::get<std::vector<std::int64_t>>(found->value);
+    }
+  }
+  // Of each input in turn.
+  bool next(const jit::Value& input) {
+    if (!takes_tensor(input)) return false;
+    const std::size_t at = at_++;
+    return flags_ == nullptr || (at < flags_->size() && (*flags_)[at] != 0);
+  }
+
+ private:
+  const std::vector<std::int64_t>* flags_ = nullptr;
+  std::size_t at_ = 0;
+};
+
+bool gives_handle(const jit::Node& node) {
+  return !node.outputs().empty() && node.outputs().back()->is_handle();
+}
+bool makes_handle(const jit::Node& node) {
+  return gives_handle(node) && node.outputs().back()->has_uses();
+}
+
+// While a call is made that a handle is of, or is not.
+class CallMode {
+ public:
+  explicit CallMode(bool records) {
+    records ? static_cast<void>(on_.emplace(false))
+            : static_cast<void>(off_.emplace(GradientMode::NoGradients));
+  }
+
+ private:
+  std::optional<InferenceGuard> on_;
+  std::optional<GradientModeGuard> off_;
+};
+
+// A node's own function, with a handle behind what it gives.
+class WithHandle final : public jit::Operation {
+ public:
+  explicit WithHandle(CountedPtr<const jit::Operation> inner) : inner_(std::move(inner)) {}
+
+  void run(std::span<const Value> inputs, std::vector<Value>& outputs) const override {
+    inner_->run(inputs, outputs);
+  }
+  void run_at(const jit::Node& node, std::span<const Value> inputs,
+              std::vector<Value>& outputs) const override {
+    if (!gives_handle(node)) return inner_->run_at(node, inputs, outputs);
+    const bool records = makes_handle(node);
+    HandleBuilder builder(records);
+    Flags flags(node);
+    std::vector<Value> given;
+    given.reserve(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      given.push_back(builder.add_input(inputs[i], flags.next(*node.inputs()[i])));
+    }
+    const std::size_t before = outputs.size();
+    {
+      const CallMode mode(records);
+      inner_->run_at(node, given, outputs);
+    }
+    for (std::size_t i = before; i < outputs.size(); ++i) {
+      outputs[i] = builder.add_output(outputs[i]);
+    }
+    outputs.push_back(builder.take());
+  }
+  const jit::Operation* inner() const noexcept override { return inner_.get(); }
+  std::string name() const override { return inner_->name(); }
+
+ private:
+  const CountedPtr<const jit::Operation> inner_;
+};
+
+void check_gradient(const Tensor& gradient, const Edge& edge, std::size_t index) {
+  if (edge.input >= edge.function->input_count()) return;
+  const Expected& expected = edge.function->input(edge.input);
+  const IntSpan sizes(expected.sizes);
+  if (!gradient.impl()->has_policy(TensorImpl::kSymbolic) &&
+      !std::ranges::equal(gradient.sizes(), sizes)) {
+    fail(ErrorKind::BadShape,
+         fmt::format("prim::Eval: gradient {} is {}, and the output that it is of has the sizes {}",
+                     index, describe(gradient), describe_sizes(sizes)));
+  }
+  if (gradient.dtype() != expected.dtype || gradient.device() != expected.device) {
+    fail(ErrorKind::BadArgument,
+         fmt::format("prim::Eval: gradient {} is {}, and the output that it is of is {} on {}",
+                     index, describe(gradient), name_of(expected.dtype),
+                     to_string(expected.device)));
+  }
+}
+
+class Eval final : public jit::Operation {
+ public:
+  void run(std::span<const Value> inputs, std::vector<Value>& outputs) const override {
+    evaluate(inputs, nullptr, outputs);
+    outputs.pop_back();
+  }
+  void run_at(const jit::Node& node, std::span<const Value> inputs,
+              std::vector<Value>& outputs) const override {
+    evaluate(inputs, &node, outputs);
+    if (!gives_handle(node)) outputs.pop_back();
+  }
+  std::string name() const override { return "Eval"; }
+
+ private:
+  static const Handle& handle_of(std::span<const Value> inputs) {
+    const Value& last = inputs.empty() ? Value() : inputs.back();
+    const auto* const handle =
+        last.is_object() ? dynamic_cast<const Handle*>(&last.to_object()) : nullptr;
+    OPYARD_CHECK(handle != nullptr, BadArgument,
+                 "prim::Eval takes gradients and, last, a handle, which it was not given");
+    return *handle;
+  }
+
+  // Appends the gradients, and the handle or None.
+  static void evaluate(std::span<const Value> inputs, const jit::Node* node,
+                       std::vector<Value>& outputs) {
+    const Handle& handle = handle_of(inputs);
+    const std::size_t count = inputs.size() - 1;
+    OPYARD_CHECK(count == handle.outputs().size(), BadArgument,
+                 fmt::format("prim::Eval was given {} gradients, for a call with {} outputs", count,
+                             handle.outputs().size()));
+    HandleBuilder builder(node != nullptr && makes_handle(*node));
+    std::optional<Flags> flags;
+    if (node != nullptr) flags.emplace(*node);
+    std::vector<Root> roots;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Value given = builder.add_input(inputs[i], flags && flags->next(*node->inputs()[i]));
+      const Edge& edge = handle.outputs()[i];
+      if (!given.is_tensor() || !given.tensor_unchecked().defined() || !edge) continue;
+      check_gradient(given.tensor_unchecked(), edge, i);
+      roots.push_back({edge, given.to_tensor()});
+    }
+    Run run;
+    run.keep_graph = true;
+    run.create_graph = true;
+    for (std::uint32_t i = 0; i < handle.inputs()->input_count(); ++i) {
+      run.inputs.push_back({handle.inputs(), i});
+    }
+    Gradients gradients;
+    {
+      const CallMode mode(true);
+      gradients = execute(std::move(roots), run);
+    }
+    for (const Tensor& gradient : gradients) outputs.push_back(builder.add_output(Value(gradient)));
+    outputs.push_back(builder.take());
+  }
+};
+
+// The node and its operation. Raises BadValue.
+const jit::Operation& require_operation(const jit::Node& node) {
+  const jit::Operation* const operation = jit::operation_of(node);
+  OPYARD_CHECK(operation != nullptr, BadValue,
+               fmt::format("a handle is of a node that has a function of its own, as a PythonOp, a "
+                           "CppOp or a prim::Eval; {} has none: its operator has a derivative",
+                           node.kind().qual_string()));
+  OPYARD_CHECK(
+      !gives_handle(node), BadValue,
+      fmt::format("{} gives a handle already, as its last output", node.kind().qual_string()));
+  return *operation;
+}
+
+std::size_t count_tensors(const jit::Node& node) {
+  return std::size_t(std::ranges::count_if(
+      node.inputs(), [](const jit::Value* input) { return takes_tensor(*input); }));
+}
+
+}  // namespace
+
+HandleBuilder::HandleBuilder(bool makes_handle)
+    : dummy_(makes_handle ? make_dummy() : FunctionPtr()) {
+  if (makes_handle) arm();
+}
+
+Value HandleBuilder::add_input(const Value& input, bool requires_gradient) {
+  if (!input.is_tensor()) return input;
+  const Tensor& tensor = input.tensor_unchecked();
+  const bool takes_number = dummy_ && requires_gradient;
+  if (!tensor.defined()) {
+    if (takes_number) dummy_->add_input();
+    return input;
+  }
+  if (takes_number && (is_floating_point(tensor.dtype()) || is_complex(tensor.dtype()))) {
+    OPYARD_CHECK(!tensor.impl()->has_mark(TensorImpl::kInference), BadValue,
+                 "an inference tensor cannot require a gradient, and a function of this graph "
+                 "gives a handle; it was made under inference_mode: clone() it first");
+    const Tensor fresh = detached(tensor);
+    set_history(fresh, {dummy_, dummy_->add_input(tensor)});
+    return Value(fresh);
+  }
+  if (takes_number) dummy_->add_input(tensor);
+  return Value(autograd::requires_gradient(tensor) ? detached(tensor) : tensor);
+}
+
+Value HandleBuilder::add_output(const Value& output) {
+  const bool is_tensor = output.is_tensor() && output.tensor_unchecked().defined();
+  if (dummy_) outputs_.push_back(is_tensor ? history_of(output.tensor_unchecked()) : Edge());
+  if (!is_tensor || !requires_gradient(output.tensor_unchecked())) return output;
+  return Value(detached(output.tensor_unchecked()));
+}
+
+Value HandleBuilder::take() {
+  if (!dummy_) return {};
+  return Value(make_counted<Handle>(dummy_, std::move(outputs_)));
+}
+
+void join_graphs() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    register_class<Handle>(jit::kHandleClass);
+    jit::set_operation(jit::prim::Eval, make_counted<Eval>());
+  });
+}
+
+jit::Value* add_handle(jit::Node& node, std::optional<std::vector<bool>> requires_gradient) {
+  join_graphs();
+  const jit::Operation& operation = require_operation(node);
+  if (requires_gradient) {
+    OPYARD_CHECK(
+        requires_gradient->size() == count_tensors(node), BadValue,
+        fmt::format("add_handle: {} says of {} tensors whether they require a gradient, "
+                    "and takes {}",
+                    node.kind().qual_string(), requires_gradient->size(), count_tensors(node)));
+    node.is_(flags_name(),
+             std::vector<std::int64_t>(requires_gradient->begin(), requires_gradient->end()));
+  }
+  if (dynamic_cast<const Eval*>(&operation) == nullptr) {
+    node.set_payload(make_counted<WithHandle>(CountedPtr<const jit::Operation>::share(&operation)));
+  }
+  return node.add_output(jit::handle_type());
+}
+
+jit::Node* create_eval(jit::Graph& graph, std::span<jit::Value* const> gradients,
+                       jit::Value* handle) {
+  join_graphs();
+  OPYARD_CHECK(handle != nullptr && handle->is_handle(), BadValue,
+               "create_eval: a handle is wanted, as add_handle() gives it");
+  const jit::Node& call = *handle->node();
+  OPYARD_CHECK(gives_handle(call) && call.outputs().back() == handle, BadValue,
+               "create_eval: the handle is not one that add_handle() gave");
+  OPYARD_CHECK(gradients.size() + 1 == call.outputs().size(), BadValue,
+               fmt::format("create_eval: {} gradients were given for a call with {} outputs",
+                           gradients.size(), call.outputs().size() - 1));
+  Flags flags(call);
+  std::size_t outputs = 0;
+  for (const jit::Value* const input : call.inputs()) outputs += flags.next(*input) ? 1 : 0;
+  std::vector<jit::Value*> inputs(gradients.begin(), gradients.end());
+  inputs.push_back(handle);
+  return graph.create(jit::prim::Eval, inputs, outputs);
+}
+
+}  // namespace opyard::autograd

@@ -1,0 +1,60 @@
+// autograd/objects.cpp: what a garbage collector sees of a tensor's gradients.
+//
+// Of a tensor that nobody else owns: the function that gave it, or that accumulates for it, if
+// nothing else leads to that; of the function what it keeps, and its hooks. Functions further back
+// are not followed: a collection would visit whole graphs again and again.
+#include "objects.h"
+
+#include "opyard/autograd/hooks.h"
+#include "opyard/autograd/tensor_state.h"
+#include "opyard/detail/tensor/gradient_objects.h"
+
+namespace opyard::autograd {
+namespace {
+
+// Until it gives another number than 0.
+template <typename Visit>
+int each_of(Function* function, const void* interpreter, const Visit& visit) {
+  if (function == nullptr || function->owner_count() != 1) return 0;
+  const auto show = [&](KeptObject* kept) {
+    const bool is_ours = kept != nullptr && kept->interpreter() == interpreter;
+    return is_ours && kept->object() != nullptr ? visit(*kept) : 0;
+  };
+  if (const int stop = show(function->kept_object())) return stop;
+  if (function->find_hooks() == nullptr) return 0;
+  for (const Hooks::Kept& kept : function->hooks().kept()) {
+    if (const int stop = show(kept.get())) return stop;
+  }
+  return 0;
+}
+
+template <typename Visit>
+int each_object(const TensorImpl& tensor, const void* interpreter, const Visit& visit) {
+  auto* const state = static_cast<TensorState*>(tensor.gradient_state().get());
+  if (state == nullptr) return 0;
+  if (const int stop = each_of(state->history.function.get(), interpreter, visit)) return stop;
+  return each_of(state->accumulate.get(), interpreter, visit);
+}
+
+int visit_objects(const TensorImpl& tensor, const void* interpreter,
+                  int (*visit)(void* object, void* argument), void* argument) {
+  return each_object(tensor, interpreter,
+                     [&](const KeptObject& kept) { return visit(kept.object(), argument); });
+}
+
+void clear_objects(const TensorImpl& tensor, const void* interpreter) {
+  each_object(tensor, interpreter, [](KeptObject& kept) {
+    kept.give_up();
+    return 0;
+  });
+}
+
+constexpr detail::GradientObjects kObjects{&visit_objects, &clear_objects};
+
+}  // namespace
+
+void show_objects() noexcept {
+  detail::gradient_objects.store(&kObjects, std::memory_order_release);
+}
+
+}  // namespace opyard::autograd

@@ -1,0 +1,33 @@
+// gradients/handles.cpp: nodes of graphs that give handles, and those that run backward from them.
+#include "gradients/gradients.h"
+#include "graphs/graphs.h"
+
+#include "opyard/autograd/handle.h"
+
+namespace opyard::gradients {
+namespace {
+
+using graphs::SharedGraph;
+using graphs::SharedNode;
+using graphs::SharedValue;
+
+SharedValue add_handle_to(const SharedNode& node,
+                          const std::optional<std::vector<bool>>& requires_grad) {
+  return graphs::share(node.graph, autograd::add_handle(*node.item, requires_grad));
+}
+
+SharedNode create_eval_of(const SharedGraph& graph, const std::vector<SharedValue>& gradients,
+                          const SharedValue& handle) {
+  std::vector<jit::Value*> items;
+  for (const SharedValue& gradient : gradients) items.push_back(gradient.item);
+  return graphs::share(graph.graph, autograd::create_eval(*graph.graph, items, handle.item));
+}
+
+}  // namespace
+
+void add_handles(py::module_& module) {
+  module.def("add_handle", &add_handle_to);
+  module.def("create_eval", &create_eval_of);
+}
+
+}  // namespace opyard::gradients
