@@ -57,11 +57,11 @@ PUBLIC = {
     "opyard.jit": """
         Block Code Graph GraphBuilder InstructionTime InterpreterState Node StageLifetimes
         TracedFunction TracerWarning TracingCheckError Value compile create_python_op lifetimes
-        parse_expression parse_ir parse_ir_with_names times trace
+        parse_expression parse_ir parse_ir_with_names passes times trace
     """,
     "opyard.profiler": """
-        ProfilerAction ProfilerActivity profile record_function schedule show_instances
-        tensorboard_trace_handler watch_future
+        ProfilerAction ProfilerActivity flight_recorder profile record_function schedule
+        show_instances tensorboard_trace_handler watch_future
     """,
     "opyard.library": """
         CFunction CustomOpDef EffectType Library OpCheckError c_prototype custom_op define
@@ -77,7 +77,7 @@ PUBLIC = {
         AliasInfo Argument Schema Type parse
     """,
     "opyard.testing": """
-        CallLog LoggingMode LoggingTensor
+        CallLog FileCheck LoggingMode LoggingTensor
     """,
 }
 
@@ -113,4 +113,9 @@ def test_no_module_hides_a_public_name():
     for module in PUBLIC:
         for name in importlib.import_module(module).__all__:
             thing = getattr(sys.modules[module], name)
-            assert not inspect.ismodule(thing) or f"opyard.{name}" in PUBLIC
+            # A module of a private room is shown under this name on purpose.
+            assert (
+                not inspect.ismodule(thing)
+                or f"opyard.{name}" in PUBLIC
+                or thing.__name__.startswith("opyard._")
+            )
