@@ -415,12 +415,17 @@ TEST_F(Reclaim, MemoryIsFlatWhereALibraryReplacesItsOwnKernel) {
 TEST_F(Reclaim, MemoryIsFlatWhereOthersCallAllTheTime) {
   const Registration below = implement("t::f", K::CPU, echo("below"));
   std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> calls = 0;
   std::thread caller([&] {
-    while (!stop) static_cast<void>(f_.call(x_));
+    for (; !stop; ++calls) static_cast<void>(f_.call(x_));
   });
   const AllocationCount before = live_allocations();
   std::size_t most = 0;
   for (int i = 0; i < 10000; ++i) {
+    // A thread that is kept from running in mid-call holds all that was retired since.
+    if (i % 100 == 0) {
+      for (const std::uint64_t seen = calls; calls < seen + 2;) std::this_thread::yield();
+    }
     const Registration kernel =
         registry().implement({"t::f", ""}, K::CPU, holding(witness_), "", nullptr, true);
     most = std::max(most, inspect::retired_count());
