@@ -72,6 +72,8 @@ def test_dir_and_help_of_a_module_have_all_of_its_names(module):
     assert set(found.__all__) <= set(dir(found))
     text = helped(found)
     for name in found.__all__:
+        if inspect.ismodule(getattr(found, name)):
+            continue  # help() leaves those out
         assert name in text or name == "__version__"  # which help calls VERSION
 
 
@@ -84,6 +86,8 @@ def test_every_function_and_method_has_a_signature_and_dir_shows_only_public_nam
     assert {name for name in dir(found) if not name.startswith("_")} == set(found.__all__)
     for name in found.__all__:
         member = getattr(found, name)
+        if inspect.ismodule(member):
+            continue
         if not isinstance(member, type):
             inspect.signature(member)
             continue

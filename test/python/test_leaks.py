@@ -321,6 +321,12 @@ def python_ops():
     opyard.jit.compile(graph)(X)
 
 
+def in_ring():
+    with opyard.profiler.flight_recorder(seconds=1.0) as ring:
+        ops.op(X)
+        return ring.dump()
+
+
 def profiled():
     with opyard.profiler.profile() as prof, opyard.profiler.record_function("part"):
         ops.op(X)
@@ -702,6 +708,8 @@ SCENARIOS = {
     "profiler.schedule": lambda: opyard.profiler.schedule(wait=1, warmup=1, active=1)(3),
     "profiler.ProfilerAction": lambda: opyard.profiler.ProfilerAction.NONE,
     "profiler.ProfilerActivity": lambda: opyard.profiler.ProfilerActivity.CPU,
+    "profiler.flight_recorder": in_ring,
+    "profiler.watch_future": lambda: opyard.profiler.watch_future(opyard.futures.Future(), "f"),
     "profiler.show_instances": lambda: opyard.profiler.show_instances,
     "profiler.tensorboard_trace_handler": lambda: opyard.profiler.tensorboard_trace_handler,
     # resources
@@ -711,6 +719,7 @@ SCENARIOS = {
     "opyard.set_num_threads": lambda: opyard.set_num_threads(opyard.get_num_threads()),
     # testing
     "testing.CallLog": t.CallLog,
+    "testing.FileCheck": lambda: t.FileCheck().check("a").run("a b"),
     "testing.LoggingMode": lambda: in_mode(t.LoggingMode(), lambda: ops.op(X)),
 }  # fmt: skip
 

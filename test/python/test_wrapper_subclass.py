@@ -282,8 +282,6 @@ def test_E31_bad_requests_are_refused():
         Answering.make({}, (-1,))
     with pytest.raises(ValueError, match="both 'strides' and 'memory_format'"):
         Answering.make({}, (2,), strides=(1,), memory_format=0)
-    with pytest.raises(NotImplementedError, match="requires_grad=True"):
-        Answering.make({}, (2,), requires_grad=True)
     with pytest.raises(NotImplementedError, match="only strided tensors"):
         Answering.make({}, (2,), layout=opyard.Layout.sparse)
 
