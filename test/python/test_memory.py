@@ -163,8 +163,9 @@ def test_an_allocation_that_fails_takes_what_was_kept():
 def test_the_child_of_a_fork_frees_what_other_threads_kept():
     ended = run(
         """
-        import os, threading
+        import os, threading, warnings
         import opyard
+        warnings.simplefilter("ignore")  # from CPython 3.12 on, a fork beside threads is warned of
         MIB = 1 << 20
         held, leave = threading.Event(), threading.Event()
         def keep():
