@@ -25,7 +25,7 @@ def operators() -> list[str]:
     lines = []
     for name in dir(opyard.ops.aten):
         packet = getattr(opyard.ops.aten, name)
-        overloads = [getattr(packet, overload) for overload in packet.overloads()]
+        overloads = [getattr(packet, overload) for overload in sorted(packet.overloads())]
         lines += [str(each._schema).removeprefix("aten::") for each in overloads]
     return lines
 
