@@ -231,7 +231,7 @@ TEST_F(Handles, H40_WrongGradientsAreNamed) {
             ErrorKind::BadValue);
 }
 
-TEST_F(Handles, H12_AnEvalIsReadFromAText) {
+TEST_F(Handles, H36_AnEvalIsReadFromAText) {
   autograd::join_graphs();
   build();
   const std::string text = to_string(*graph_);

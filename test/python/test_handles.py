@@ -153,7 +153,7 @@ def test_H40_wrong_gradients_and_nodes_are_named():
         autograd.add_handle(3)
 
 
-def test_H12_the_text_shows_handles_and_an_eval_is_read_from_it():
+def test_H36_the_text_shows_handles_and_an_eval_is_read_from_it():
     text = str(staged(lambda x: x * 2))
     assert "Handle" in text and "prim::Eval(%g0_0, %" in text
     read = jit.parse_ir(
