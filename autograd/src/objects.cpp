@@ -1,6 +1,6 @@
 // autograd/objects.cpp: what a garbage collector sees of a tensor's gradients.
 //
-// Of a tensor that nobody else owns: the function that gave it, or that accumulates for it, if
+// Of a tensor that has no other owner: the function that gave it, or that accumulates for it, if
 // nothing else leads to that; of the function what it keeps, and its hooks. Functions further back
 // are not followed: a collection would visit whole graphs again and again.
 #include "objects.h"

@@ -1,4 +1,4 @@
-// autograd/objects.h: letting garbage collectors see what lies beside tensors.
+// autograd/objects.h: what garbage collectors are to see of tensors' gradients.
 //
 // Depends on: nothing of ours.
 #pragma once

@@ -3,7 +3,7 @@
 // The files of this folder are compiled into a library of their own for each build of the
 // processor, with the same names: opyard_loops_baseline.so, opyard_loops_v3.so and
 // opyard_loops_v4.so. The operators take the functions of the best build that the processor runs
-// (src/common/builds.h). A null of a build stands for the baseline's function, so that what is
+// (src/common/builds.h). Where a build has null, the baseline's function is called, so that what is
 // rare is compiled once.
 //
 // [Same bits] An element has the same bits in all builds after + - * / and sqrt, comparison,

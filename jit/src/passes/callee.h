@@ -10,7 +10,7 @@
 
 namespace opyard::jit::detail {
 
-// Nothing for a node that calls no operator, or one that nobody knows.
+// Nothing for a node that calls no operator, or an unknown one.
 std::optional<Callee> find_callee(const Node& node);
 // Whether two calls with the same arguments may differ, by a tag or a generator.
 bool is_random(const Callee& callee);

@@ -111,7 +111,7 @@ class DeadCode {
     }
   }
 
-  // What an If or Loop gives for nobody. The users behind it are gone.
+  // Unused outputs of an If or Loop. The users behind it are gone.
   void trim(Node* node) {
     const std::size_t extra = node->kind() == prim::Loop ? 1 : 0;
     for (std::size_t i = node->outputs().size(); i-- > 0;) {

@@ -1,4 +1,5 @@
-// kernels/common/symbolic.h: views of tensors with symbolic sizes. They compute in SymInts, and decide nothing.
+// kernels/common/symbolic.h: views of tensors with symbolic sizes. They compute in SymInts, and
+// decide nothing.
 //
 // Depends on: common/check.h, opyard/value/sym_tensor.h.
 #pragma once

@@ -1,5 +1,5 @@
-// kernels/composition/basics.cpp: operators of Core ATen that are a few others in a row: var and std,
-// bounds by tensors, repetition and reversal, triangles, and the forms of writes that copy.
+// kernels/composition/basics.cpp: operators of Core ATen that are a few others in a row: var and
+// std, bounds by tensors, repetition and reversal, triangles, and the forms of writes that copy.
 #include <algorithm>
 
 #include "common/check.h"

@@ -1,5 +1,6 @@
-// kernels/geometry/metadata.cpp: what a tensor is like, as operators: questions that the handlers of a tensor's
-// class answer, if it has policies. For any other tensor they give what the tensor itself says.
+// kernels/geometry/metadata.cpp: what a tensor is like, as operators: questions that the handlers
+// of a tensor's class answer, if it has policies. For any other tensor they give what the tensor
+// itself says.
 //
 // There is one kernel for all backends, which runs no code of a backend.
 #include <opyard/library.h>

@@ -1,5 +1,5 @@
-// kernels/geometry/view.cpp: views that reorder, add and drop dimensions: t, transpose, permute, expand,
-// squeeze, unsqueeze, alias, detach, as_strided.
+// kernels/geometry/view.cpp: views that reorder, add and drop dimensions: t, transpose, permute,
+// expand, squeeze, unsqueeze, alias, detach, as_strided.
 //
 // A view shares its storage with self and never copies. These kernels only touch sizes and
 // strides, so they serve every backend.

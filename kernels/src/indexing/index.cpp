@@ -1,4 +1,5 @@
-// kernels/indexing/index.cpp: index.Tensor, index_put_ and index_select: elements by position or mask.
+// kernels/indexing/index.cpp: index.Tensor, index_put_ and index_select: elements by position or
+// mask.
 //
 // An index is int64 (int32 is converted) or bool. A mask of k dimensions stands for k indices:
 // the places if it is True. See take.h for where the new dimensions go.

@@ -1,5 +1,5 @@
-// kernels/indexing/scatter.cpp: scatter, scatter_add, scatter_reduce and their forms: one element of
-// a source for each element of an index, written along a dimension.
+// kernels/indexing/scatter.cpp: scatter, scatter_add, scatter_reduce and their forms: one element
+// of a source for each element of an index, written along a dimension.
 //
 //   scatter along 0:   result[index[i][j]][j] = src[i][j]
 //

@@ -1,4 +1,5 @@
-// kernels/matrix/product_eigen.h: products of float matrices by Eigen; for product_<dtype>.cpp only.
+// kernels/matrix/product_eigen.h: products of float matrices by Eigen; for product_<dtype>.cpp
+// only.
 //
 // Eigen's product wants one of the two strides to be 1 and known when it is compiled, so there
 // are four forms; each dtype is compiled in a file of its own, since this is the most expensive

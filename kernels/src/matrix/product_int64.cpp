@@ -1,5 +1,5 @@
-// kernels/matrix/product_int64.cpp: products of int64 matrices: plain loops, since there are no vector
-// instructions for them.
+// kernels/matrix/product_int64.cpp: products of int64 matrices: plain loops, since there are no
+// vector instructions for them.
 #include "matrix/product.h"
 
 namespace opyard::kernels {

@@ -1,4 +1,5 @@
-// kernels/pointwise/comparison.cpp: eq, ne, lt, le, gt, ge with a tensor or a number. Results are bool.
+// kernels/pointwise/comparison.cpp: eq, ne, lt, le, gt, ge with a tensor or a number. Results are
+// bool.
 //
 // Inputs are promoted first: int64[n] == 1.5 compares as float32.
 #include <opyard/library.h>

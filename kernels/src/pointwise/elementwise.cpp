@@ -1,4 +1,5 @@
-// kernels/pointwise/elementwise.cpp: bringing inputs to one dtype and one shape, and the result home.
+// kernels/pointwise/elementwise.cpp: bringing inputs to one dtype and one shape, and the result
+// home.
 #include "pointwise/elementwise.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// kernels/pointwise/elementwise.h: an operator that computes each result element from one element of
-// each input.
+// kernels/pointwise/elementwise.h: an operator that computes each result element from one element
+// of each input.
 //
 //   Elementwise call("aten::maximum", self, other);
 //   const DType dtype = call.common();

@@ -1,5 +1,5 @@
-// kernels/pointwise/logical.cpp: logical_not, _and, _or, _xor for every computed dtype (not zero is true,
-// NaN included; results are bool), and bitwise_not, _and, _or, _xor for bool and int64.
+// kernels/pointwise/logical.cpp: logical_not, _and, _or, _xor for every computed dtype (not zero is
+// true, NaN included; results are bool), and bitwise_not, _and, _or, _xor for bool and int64.
 #include <opyard/library.h>
 
 #include "common/builds.h"

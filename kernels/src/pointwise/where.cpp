@@ -1,4 +1,5 @@
-// kernels/pointwise/where.cpp: where and masked_fill: choosing between two sources by a bool tensor.
+// kernels/pointwise/where.cpp: where and masked_fill: choosing between two sources by a bool
+// tensor.
 #include <opyard/library.h>
 
 #include "common/builds.h"

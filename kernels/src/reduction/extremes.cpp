@@ -1,5 +1,5 @@
-// kernels/reduction/extremes.cpp: amax, amin, max, min, argmax, argmin: reductions to the largest or
-// smallest element, its place, or both.
+// kernels/reduction/extremes.cpp: amax, amin, max, min, argmax, argmin: reductions to the largest
+// or smallest element, its place, or both.
 //
 // The first of equal elements is taken. NaN counts as the most extreme, and the first one wins.
 // There is no extreme of nothing: reducing a dimension of size 0 raises BadValue.

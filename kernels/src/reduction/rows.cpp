@@ -1,4 +1,5 @@
-// kernels/reduction/rows.cpp: finding rows in memory, and gathering those that do not lie in one piece.
+// kernels/reduction/rows.cpp: finding rows in memory, and gathering those that do not lie in one
+// piece.
 //
 // Overview. The kept dimensions are stepped through in order. The reduced ones are joined to a
 // single step if that is possible; if not, the input is copied with the reduced dimensions

@@ -1,4 +1,5 @@
-// opyard/jit/aliases.h: which values of a graph may share memory, who writes it, and what must stay.
+// opyard/jit/aliases.h: which values of a graph may share memory, who writes it, and what must
+// stay.
 //
 // The values of a graph fall into sets: two values of different sets never share memory. A list,
 // dict or tuple has a set of its own and one for what is in it. Sets are joined as the schemas say

@@ -1,4 +1,5 @@
-// opyard/profiler/call_tree.h: all calls of a trace as one tree, in which equal stacks are one place.
+// opyard/profiler/call_tree.h: all calls of a trace as one tree, in which equal stacks are one
+// place.
 //
 // Depends on: profiler/trace.h.
 #pragma once

@@ -1,4 +1,4 @@
-// opyard/detail/tensor/gradient_objects.h: objects of an interpreter that lie beside a tensor.
+// opyard/detail/tensor/gradient_objects.h: objects of an interpreter that gradients hold.
 //
 // A hook of a tensor, and a backward in Python, may lead back to the tensor: a cycle that passes
 // through C++, which the interpreter's garbage collector follows by these functions. Whoever
@@ -20,7 +20,7 @@ struct GradientObjects {
   // Shows the objects that nothing but this tensor keeps, until visit gives another number than 0.
   int (*visit)(const TensorImpl& tensor, const void* interpreter,
                int (*visit)(void* object, void* argument), void* argument);
-  // Lets go of them: the tensor can be reached by nobody.
+  // Drops them: no reference to the tensor is left.
   void (*clear)(const TensorImpl& tensor, const void* interpreter);
 };
 extern OPYARD_API constinit std::atomic<const GradientObjects*> gradient_objects;
