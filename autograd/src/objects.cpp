@@ -1,13 +1,13 @@
-// autograd/objects.cpp: what a garbage collector sees of a tensor's gradients.
+// autograd/objects.cpp: what tensors ask: see tensor/gradient_functions.h.
 //
-// Of a tensor that has no other owner: the function that gave it, or that accumulates for it, if
-// nothing else leads to that; of the function what it keeps, and its hooks. Functions further back
-// are not followed: a collection would visit whole graphs again and again.
+// A garbage collector sees of a tensor that has no other owner: the function that gave it, or that
+// accumulates for it, if nothing else leads to that; of the function what it keeps, and its hooks.
+// Functions further back are not followed: a collection would visit whole graphs again and again.
 #include "objects.h"
 
 #include "opyard/autograd/hooks.h"
 #include "opyard/autograd/tensor_state.h"
-#include "opyard/detail/tensor/gradient_objects.h"
+#include "opyard/detail/tensor/gradient_functions.h"
 
 namespace opyard::autograd {
 namespace {
@@ -49,12 +49,12 @@ void clear_objects(const TensorImpl& tensor, const void* interpreter) {
   });
 }
 
-constexpr detail::GradientObjects kObjects{&visit_objects, &clear_objects};
+constexpr detail::GradientFunctions kFunctions{&requires_gradient, &visit_objects, &clear_objects};
 
 }  // namespace
 
-void show_objects() noexcept {
-  detail::gradient_objects.store(&kObjects, std::memory_order_release);
+void answer_tensors() noexcept {
+  detail::gradient_functions.store(&kFunctions, std::memory_order_release);
 }
 
 }  // namespace opyard::autograd

@@ -1,4 +1,4 @@
-// autograd/objects.h: what garbage collectors are to see of tensors' gradients.
+// autograd/objects.h: answers to what tensors ask of their gradients.
 //
 // Depends on: nothing of ours.
 #pragma once
@@ -6,6 +6,6 @@
 namespace opyard::autograd {
 
 // From now on; more than once is as good.
-void show_objects() noexcept;
+void answer_tensors() noexcept;
 
 }  // namespace opyard::autograd

@@ -107,7 +107,6 @@ void check_write(const Operator& op, const Tensor& tensor, bool any_needs) {
                  "a view of a leaf Variable that requires grad is being used in an in-place "
                  "operation. Write under no_grad, or write to a clone()");
   }
-  if (!needs && !any_needs) return;
   if (tensor.impl()->has_mark(TensorImpl::kMadeWithoutGradients)) {
     refuse_write(
         op,
@@ -115,6 +114,7 @@ void check_write(const Operator& op, const Tensor& tensor, bool any_needs) {
         "in place with gradients on. Make the view with gradients on, or write under "
         "no_grad, or detach it");
   }
+  if (!needs && !any_needs) return;
   if (tensor.impl()->has_mark(TensorImpl::kInference)) {
     refuse_write(op,
                  "an inference tensor is being modified in place with gradients on; it was made "
@@ -165,11 +165,22 @@ struct Call {
         had_history = had_history || (tensor.defined() && requires_gradient(tensor));
       });
     }
+    if (records_gradients()) {
+      for (const std::size_t argument : plan.written) check_unrecorded_write(arguments()[argument]);
+    }
     const Versions versions(plan, arguments());
     const ExcludeDispatchKeyGuard below(kAutogradKeys);
     run_below(op, keys, stack);
     versions.bump_unchanged();
     note_unrecorded_views(plan, had_history && !plan.is_detach, results());
+  }
+
+  void check_unrecorded_write(const Value& value) {
+    if (value.is_list()) {
+      for (const Value& item : value.items_unchecked()) check_unrecorded_write(item);
+    } else if (value.is_tensor()) {
+      check_write(op, value.tensor_unchecked(), false);
+    }
   }
 
   void detach() {
@@ -178,10 +189,9 @@ struct Call {
     run_below(op, keys, stack);
     const Tensor& result = results()[0].tensor_unchecked();
     if (result.same(source)) return;
-    if (result.impl()->is_unshared() && !result.impl()->gradient_state()) {
-      result.impl()->set_marks(std::uint8_t((result.impl()->marks() | TensorImpl::kDetached) &
-                                            ~TensorImpl::kMadeWithoutGradients));
-    }
+    const TensorImpl& impl = *result.impl();
+    const bool is_detached = impl.detached_group() != source.impl()->detached_group();
+    if (!is_detached && impl.is_unshared() && !impl.gradient_state()) result.impl()->detach();
   }
 };
 
@@ -447,7 +457,7 @@ void record(RecordedOperator& recorded, const Operator& op, DispatchKeySet keys,
 void arm() {
   if (detail::recorder_armed.load(std::memory_order_acquire)) return;
   join_graphs();
-  show_objects();
+  answer_tensors();
   arm_recorder({&record});
 }
 

@@ -19,7 +19,8 @@ Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
       std::move(storage), impl.dtype(), impl.own_sizes(), impl.own_strides(),
       impl.own_storage_offset(),
       impl.keys() - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot});
-  other->set_marks(impl.marks() | TensorImpl::kDetached);
+  other->set_marks(impl.marks());
+  other->detach();
   return Tensor(std::move(other));
 }
 
@@ -42,8 +43,7 @@ Tensor detached(const Tensor& tensor) {
   auto other = make_counted<TensorImpl>(
       *tensor.impl(),
       tensor.keys() - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot});
-  other->set_marks(std::uint8_t((tensor.impl()->marks() | TensorImpl::kDetached) &
-                                ~TensorImpl::kMadeWithoutGradients));
+  other->detach();
   return Tensor(std::move(other));
 }
 

@@ -60,20 +60,29 @@ bool is_alone(const Tensor& tensor) {
 }
 
 StorageState& require_storage_state(const Tensor& tensor) {
-  Storage& storage = *tensor.impl()->storage();
-  if (Counted* const known = storage.gradient_state().get()) {
-    return static_cast<StorageState&>(*known);
+  const Storage& storage = *tensor.impl()->storage();
+  const auto fresh = [&](std::uint32_t group) {
+    auto state = make_counted<StorageState>();
+    state->group = group;
+    state->dtype = tensor.dtype();
+    state->numel = std::int64_t(storage.bytes() / item_size(tensor.dtype()));
+    return state;
+  };
+  Counted* const first = storage.gradient_state().get();
+  auto* state = static_cast<StorageState*>(
+      first != nullptr ? first : &storage.gradient_state().set(fresh(0)));
+  const std::uint32_t group = tensor.impl()->detached_group();
+  while (state->group != group) {
+    StorageState* const next = state->next.get();
+    state = next != nullptr ? next : &state->next.set(fresh(group));
   }
-  auto fresh = make_counted<StorageState>();
-  fresh->dtype = tensor.dtype();
-  fresh->numel = std::int64_t(storage.bytes() / item_size(tensor.dtype()));
-  return static_cast<StorageState&>(storage.gradient_state().set(std::move(fresh)));
+  return *state;
 }
 
 }  // namespace
 
 bool begin_write(const Tensor& written) {
-  if (written.impl()->has_mark(TensorImpl::kDetached) || is_alone(written)) return false;
+  if (is_alone(written)) return false;
   StorageState& storage = require_storage_state(written);
   if (storage.history) return true;
   const TensorState* const state = find_state(written);

@@ -142,5 +142,42 @@ TEST_F(Autograd, a_view_of_another_dtype_may_be_asked_for_its_function_and_gives
   EXPECT_THROW(static_cast<void>(autograd::edge_of(bits)), Error);
 }
 
+TEST_F(Autograd, views_in_programs_are_refused_where_a_gradient_would_be_lost) {
+  const Tensor x = vector_of({1, 2});
+  require_gradient(x);
+  const auto refused = [](const Tensor& tensor) {
+    int count = 0;
+    for (const auto& view : {+[](const Tensor& t) { return t.alias(); },
+                             +[](const Tensor& t) { return t.select(0, 0); }}) {
+      try {
+        view(tensor);
+      } catch (const Error& error) {
+        count += std::string(error.what()).find("which needs a gradient") != std::string::npos;
+      }
+    }
+    return count;
+  };
+  EXPECT_EQ(refused(x), 2);
+  EXPECT_EQ(refused(mul(x, x)), 2);
+  EXPECT_EQ(refused(vector_of({1, 2})), 0);
+  const auto detach = require_operator("aten::detach").typed<Tensor(const Tensor&)>();
+  const Tensor buffer = vector_of({1, 2});
+  Tensor apart = detach.call(buffer), alias = buffer.alias();
+  EXPECT_EQ(refused(apart), 0);
+  Tensor row = buffer;
+  require_operator("aten::copy_")
+      .typed<Tensor&(Tensor&, const Tensor&, bool)>()
+      .call(row, x, false);
+  EXPECT_EQ(refused(alias), 2) << "the memory has a history";
+  EXPECT_EQ(refused(apart), 0) << "not for a detached tensor";
+  EXPECT_EQ(refused(detach.call(mul(x, x))), 0);
+  Tensor view_of_apart = apart.select(0, 0);
+  require_operator("aten::mul_.Tensor").typed<Tensor&(Tensor&, const Tensor&)>().call(apart, x);
+  EXPECT_TRUE(autograd::edge_of(view_of_apart)) << "it was written through what it shows";
+  EXPECT_EQ(refused(view_of_apart), 1) << "select has nothing to select from";
+  const GradientModeGuard off(GradientMode::NoGradients);
+  EXPECT_EQ(refused(x), 0);
+}
+
 }  // namespace
 }  // namespace opyard

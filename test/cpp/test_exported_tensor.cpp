@@ -255,9 +255,10 @@ TEST_F(LentTensors, F57_TheNextArrayFindsNothingOfTheLastOne) {
 TEST_F(LentTensors, F57_MarksAreForgottenAndWhatIsKeptForGradientsIsNotHandedOn) {
   struct State : Counted {};
   ASSERT_TRUE(export_array({2}, nullptr));
-  exported.tensor().set_marks(TensorImpl::kDetached);
+  exported.tensor().detach();
   ASSERT_TRUE(exported.take_back());
   EXPECT_EQ(exported.tensor().marks(), 0);
+  EXPECT_EQ(exported.tensor().detached_group(), 0u);
   const Tensor tensor = shared();
   tensor.impl()->gradient_state().set(make_counted<State>());
   exported.release();

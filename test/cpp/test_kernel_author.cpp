@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -43,6 +45,27 @@ TEST(Views, ShowTheSameMemoryUnderAnotherGeometry) {
             (Floats{0, 1, 2, 0, 1, 2}));
   EXPECT_EQ(view(x, std::array<std::int64_t, 2>{3, -1}).size(1), 2);
   EXPECT_TRUE(select(x, 0, 1).impl()->storage().get() == x.impl()->storage().get());
+}
+
+TEST(Views, AreMethodsOfTensorsToo) {
+  const Tensor x = counted({2, 3});
+  const auto same = [](const Tensor& one, const Tensor& other) {
+    EXPECT_EQ(elements(one), elements(other));
+    EXPECT_TRUE(std::ranges::equal(one.sizes(), other.sizes()));
+    EXPECT_TRUE(std::ranges::equal(one.strides(), other.strides()));
+  };
+  const std::array<std::int64_t, 2> dims{1, 0}, sizes{3, 2}, wide{4, 2};
+  same(x.select(0, 1), select(x, 0, 1));
+  same(x.narrow(1, 1, 2), narrow(x, 1, 1, 2));
+  same(x.transpose(0, 1), transpose(x, 0, 1));
+  same(x.permute(dims), permute(x, dims));
+  same(x.unsqueeze(1), unsqueeze(x, 1));
+  same(x.select(1, 0).expand(wide), expand(select(x, 1, 0), wide));
+  same(x.view(sizes), view(x, sizes));
+  same(x.transpose(0, 1).flatten(), flatten(transpose(x, 0, 1)));
+  same(counted({2, 3, 4}).flatten(1), flatten(counted({2, 3, 4}), 1));
+  same(x.transpose(0, 1).contiguous(), contiguous(transpose(x, 0, 1)));
+  EXPECT_TRUE(x.contiguous().same(x));
 }
 
 TEST(Views, RefuseWhatIsNotThere) {

@@ -283,10 +283,13 @@ TEST(Tensor, ViewsInheritMarksAndNoGradientState) {
   struct State : Counted {};
   const Tensor tensor = Tensor::empty(Dims{2, 3});
   EXPECT_EQ(tensor.impl()->marks(), 0);
-  tensor.impl()->set_marks(TensorImpl::kDetached | TensorImpl::kInference);
+  tensor.impl()->set_marks(TensorImpl::kMadeWithoutGradients | TensorImpl::kInference);
+  tensor.impl()->detach();
+  EXPECT_NE(tensor.impl()->detached_group(), 0u);
   tensor.impl()->gradient_state().set(make_counted<State>());
   for (const Tensor& view : {tensor.alias(), tensor.as_strided(Dims{3}, Dims{1}, 3)}) {
     EXPECT_TRUE(view.impl()->has_mark(TensorImpl::kDetached));
+    EXPECT_EQ(view.impl()->detached_group(), tensor.impl()->detached_group());
     EXPECT_TRUE(view.impl()->has_mark(TensorImpl::kInference));
     EXPECT_FALSE(view.impl()->has_mark(TensorImpl::kMadeWithoutGradients));
     EXPECT_FALSE(view.impl()->gradient_state());

@@ -832,6 +832,57 @@ def test_a_call_that_writes_two_arguments_records_both():
         assert b.grad.tolist() == [20.0, 200.0]
 
 
+def test_a_write_of_plain_values_to_a_view_made_without_gradients_is_refused():
+    x = leaf([1.0, 2.0])
+    h = x * 2
+    with autograd.no_grad():
+        view = h[:1]
+        of_view = view.view(1)
+        leafs = x[:1]
+    for written in (view, of_view, leafs):
+        version = h._version
+        with pytest.raises(ValueError, match="made under no_grad"):
+            written.mul_(0)
+        with pytest.raises(ValueError, match="made under no_grad"):
+            aten.add.out(opyard.tensor([1.0]), opyard.tensor([1.0]), out=written)
+        assert h._version == version
+    assert h.tolist() == [2, 4]
+    with autograd.no_grad():
+        view.mul_(1)
+    assert (view * 2).tolist() == [4], "it is read as before"
+    assert not (view * 2).requires_grad
+    view.detach().mul_(0)
+    assert h.tolist() == [0, 4]
+
+
+def test_G11_a_detached_tensor_and_its_views_have_a_history_of_their_own():
+    x = leaf([3.0])
+    whole = leaf([1.0, 2.0, 4.0]) * 1
+    one, other = whole.detach(), whole.detach()
+    before = one[1:]
+    one[:1].mul_(x)  # through a view
+    assert one.requires_grad and before.requires_grad and one[2:].requires_grad
+    assert not other.requires_grad and not other[:1].requires_grad
+    assert not one.detach().requires_grad
+    (one * one).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [6]  # one[0] is 1 * 3: 2 * 3 * 1
+    other.mul_(x)  # the whole of it
+    x.grad = None
+    other[1:].sum().backward()
+    assert x.grad.tolist() == [6]
+    assert whole.tolist() == [9, 6, 12], "the memory is one"
+    before.sum()
+
+
+def test_G11_what_is_detached_before_a_write_takes_no_part_in_it():
+    x = leaf([3.0])
+    buffer = opyard.tensor([1.0, 2.0], dtype=opyard.float64)
+    apart = buffer.detach()  # of something without a history
+    buffer[:1].mul_(x)
+    assert buffer.requires_grad and not apart.requires_grad
+    assert not apart[:1].requires_grad
+
+
 def test_a_view_made_without_gradients_has_none_of_its_memory():
     x = opyard.tensor([1.0, 2.0]).requires_grad_()
     buffer = opyard.tensor([0.0, 0.0])

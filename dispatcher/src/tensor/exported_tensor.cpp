@@ -175,6 +175,7 @@ bool ExportedTensor::clean() noexcept {
   std::construct_at(&tensor_->object_link_);
   tensor_->policies_ = 0;
   tensor_->marks_ = 0;
+  tensor_->detached_group_ = 0;
   return true;
 }
 

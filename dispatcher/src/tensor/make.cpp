@@ -103,4 +103,9 @@ Tensor flatten(const Tensor& x, std::int64_t start, std::int64_t end) {
   return view(find_view_strides(x, sizes) ? x : contiguous(x), sizes);
 }
 
+Tensor Tensor::contiguous() const { return opyard::contiguous(*this); }
+Tensor Tensor::flatten(std::int64_t start, std::int64_t end) const {
+  return opyard::flatten(*this, start, end);
+}
+
 }  // namespace opyard

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "opyard/detail/tensor/gradient_functions.h"
 #include "tensor/geometry.h"
 #include "tensor/keys_on.h"
 
@@ -26,13 +27,14 @@ DispatchKeySet keys_of_view(DispatchKeySet keys) {
 void check_unrecorded(const char* function, const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
   const bool kept = impl.gradient_state() || impl.storage()->gradient_state();
-  if (__builtin_expect(!kept, 1) || impl.has_mark(TensorImpl::kDetached)) return;
+  if (__builtin_expect(!kept, 1)) return;
   constexpr DispatchKeySet kAutograd(DispatchKey::AutogradFunctionality);
   if (!records_gradients() || !impl.keys().has(DispatchKey::AutogradFunctionality) ||
       (detail::excluded_keys() & kAutograd.raw()) != 0) {
     return;
   }
-  refuse_unrecorded(function, tensor);
+  const auto* const functions = detail::gradient_functions.load(std::memory_order_acquire);
+  if (functions != nullptr && functions->needs(tensor)) refuse_unrecorded(function, tensor);
 }
 
 // Bytes of `count` elements. Raises BadShape if they pass int64.
@@ -147,7 +149,7 @@ Tensor Tensor::as_strided(IntSpan sizes, IntSpan strides, std::int64_t offset) c
   check_unrecorded("as_strided", *this);
   auto view = make_counted<TensorImpl>(impl.storage(), impl.dtype(), sizes, strides, offset,
                                        keys_of_view(impl.keys()));
-  view->set_marks(impl.marks());
+  view->inherit_marks(impl);
   return Tensor(std::move(view));
 }
 

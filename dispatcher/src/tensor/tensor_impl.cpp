@@ -12,13 +12,13 @@
 #include <thread>
 
 #include "opyard/detail/base/free_list.h"
-#include "opyard/detail/tensor/gradient_objects.h"
+#include "opyard/detail/tensor/gradient_functions.h"
 #include "opyard/keys/gradient_mode.h"
 #include "tensor/geometry.h"
 
 namespace opyard {
 
-constinit std::atomic<const detail::GradientObjects*> detail::gradient_objects{nullptr};
+constinit std::atomic<const detail::GradientFunctions*> detail::gradient_functions{nullptr};
 
 namespace {
 
@@ -135,9 +135,18 @@ TensorImpl::TensorImpl(const TensorImpl& viewed, DispatchKeySet keys)
       strides_(viewed.strides_),
       dtype_(viewed.dtype_),
       contiguous_(viewed.contiguous_),
-      marks_(viewed.marks_) {}
+      marks_(viewed.marks_),
+      detached_group_(viewed.detached_group_) {}
 
 TensorImpl::~TensorImpl() = default;
+
+void TensorImpl::detach() noexcept {
+  static constinit std::atomic<std::uint32_t> last{0};
+  do {
+    detached_group_ = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  } while (__builtin_expect(detached_group_ == 0, 0));
+  marks_ = std::uint8_t((marks_ | kDetached) & ~kMadeWithoutGradients);
+}
 
 void* TensorImpl::operator new(std::size_t bytes) { return spare_tensors.allocate(bytes); }
 

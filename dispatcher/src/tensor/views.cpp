@@ -158,4 +158,18 @@ Tensor view(const Tensor& x, IntSpan sizes) {
   return x.as_strided(result, *strides, x.storage_offset());
 }
 
+Tensor Tensor::select(std::int64_t dim, std::int64_t index) const {
+  return opyard::select(*this, dim, index);
+}
+Tensor Tensor::narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const {
+  return opyard::narrow(*this, dim, start, length);
+}
+Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const {
+  return opyard::transpose(*this, dim0, dim1);
+}
+Tensor Tensor::permute(IntSpan dims) const { return opyard::permute(*this, dims); }
+Tensor Tensor::unsqueeze(std::int64_t dim) const { return opyard::unsqueeze(*this, dim); }
+Tensor Tensor::expand(IntSpan sizes) const { return opyard::expand(*this, sizes); }
+Tensor Tensor::view(IntSpan sizes) const { return opyard::view(*this, sizes); }
+
 }  // namespace opyard

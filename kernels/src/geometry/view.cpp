@@ -144,7 +144,9 @@ Tensor alias(const Tensor& self) {
 
 Tensor detach(const Tensor& self) {
   require_defined("aten::detach", "self", self);
-  return has_symbolic_sizes(self) ? symbolic_alias(self) : self.alias();
+  const Tensor result = has_symbolic_sizes(self) ? symbolic_alias(self) : self.alias();
+  result.impl()->detach();
+  return result;
 }
 
 Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride,

@@ -41,7 +41,7 @@
 
 #include "objects/tensor/leak_check.h"
 #include "objects/tensor/tensor_parts.h"
-#include "opyard/detail/tensor/gradient_objects.h"
+#include "opyard/detail/tensor/gradient_functions.h"
 #include "runtime/clear.h"
 #include "runtime/types.h"
 
@@ -160,7 +160,7 @@ void run_finalizer_of_class(TensorObject& wrapper) noexcept {
 
 // Of a tensor that the wrapper alone owns.
 int visit_gradient_objects(const TensorObject& wrapper, visitproc visit, void* arg) {
-  const auto* const objects = detail::gradient_objects.load(std::memory_order_acquire);
+  const auto* const objects = detail::gradient_functions.load(std::memory_order_acquire);
   if (objects == nullptr || !wrapper.tensor.defined()) return 0;
   struct Visitor {
     visitproc visit;
@@ -191,7 +191,7 @@ int clear(PyObject* self) {
     wrapper.finalized = false;
   }
   Py_CLEAR(wrapper.attributes);
-  if (const auto* const objects = detail::gradient_objects.load(std::memory_order_acquire)) {
+  if (const auto* const objects = detail::gradient_functions.load(std::memory_order_acquire)) {
     if (wrapper.tensor.defined() && !has_other_owners(wrapper)) {
       objects->clear(*wrapper.tensor.impl(), wrapper.runtime->tag);
     }

@@ -20,7 +20,7 @@
 namespace opyard::autograd {
 
 // An object of an interpreter that a hook or a function keeps, for its garbage collector: see
-// tensor/gradient_objects.h.
+// tensor/gradient_functions.h.
 class OPYARD_API KeptObject {
  public:
   virtual ~KeptObject();

@@ -6,7 +6,8 @@
 // [Shared memory] A recorded write to a storage on which there are several tensors gives the
 // storage a history: a function of its whole memory, as one row of elements. Each of the tensors
 // takes its own function from there anew, by its geometry, when it is next asked for it. A detached
-// tensor never looks there, nor does a view that was made without gradients of what had a history.
+// tensor and its views have a history of their own there, that of the writes among themselves. A
+// view that was made without gradients of what had a history never looks there.
 //
 // Threads: tensors may be used on any number of threads; one that is written in place, or told that
 // it requires a gradient, is used by no other thread meanwhile.
@@ -56,8 +57,11 @@ class OPYARD_API TensorState final : public Counted {
   SetOnce<Accumulate> accumulate;        // where .grad is, and the leaf's function
 };
 
+// Of one group of tensors: first that of all that are not detached.
 class OPYARD_API StorageState final : public Counted {
  public:
+  std::uint32_t group = 0;  // TensorImpl::detached_group()
+  SetOnce<StorageState> next;
   Edge history;
   DType dtype = DType::Float32;
   std::int64_t numel = 0;
@@ -69,13 +73,15 @@ inline TensorState* find_state(const Tensor& tensor) noexcept {
   return static_cast<TensorState*>(tensor.impl()->gradient_state().get());
 }
 OPYARD_API TensorState& require_state(const Tensor& tensor);
-// Null for a detached tensor, and for a view that was made without gradients.
+// That of the tensor's group; null if there is none, and for a view that was made without
+// gradients.
 inline StorageState* find_storage_state(const Tensor& tensor) noexcept {
-  Counted* const state = tensor.impl()->storage()->gradient_state().get();
+  const TensorImpl& impl = *tensor.impl();
+  auto* state = static_cast<StorageState*>(impl.storage()->gradient_state().get());
   if (__builtin_expect(state == nullptr, 1)) return nullptr;
-  constexpr std::uint8_t kApart = TensorImpl::kDetached | TensorImpl::kMadeWithoutGradients;
-  if (tensor.impl()->has_mark(kApart)) return nullptr;
-  return static_cast<StorageState*>(state);
+  if (impl.has_mark(TensorImpl::kMadeWithoutGradients)) return nullptr;
+  while (state != nullptr && state->group != impl.detached_group()) state = state->next.get();
+  return state;
 }
 
 // The history of a tensor, as its storage has it by now; an empty edge for a leaf.

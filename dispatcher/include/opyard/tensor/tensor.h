@@ -72,6 +72,19 @@ class OPYARD_API Tensor {
   // BadValue if that is symbolic.
   Tensor alias() const;
 
+  // For kernels, which run behind the layers that record and trace: views that call no operator.
+  // tensor/views.h has each as a function, and says what it raises; contiguous() and flatten(),
+  // which copy elements if no strides show them so, are those of tensor/make.h.
+  Tensor select(std::int64_t dim, std::int64_t index) const;
+  Tensor narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const;
+  Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
+  Tensor permute(IntSpan dims) const;
+  Tensor unsqueeze(std::int64_t dim) const;
+  Tensor expand(IntSpan sizes) const;
+  Tensor view(IntSpan sizes) const;
+  Tensor flatten(std::int64_t start = 0, std::int64_t end = -1) const;
+  Tensor contiguous() const;
+
   bool same(const Tensor& other) const noexcept { return impl_ == other.impl_; }
   const CountedPtr<TensorImpl>& impl() const noexcept { return impl_; }
   [[nodiscard]] TensorImpl* release_impl() noexcept { return impl_.release(); }

@@ -21,7 +21,9 @@
 // What a tensor was made with, whatever its policies, is what own_sizes() and the like give.
 //
 // [Marks] What is true of a tensor because of how it was made, and of every view of it. The bits
-// belong to those who record gradients; here they are only kept and handed on.
+// belong to those who record gradients; here they are only kept and handed on. A detached tensor
+// and its views are a group, which has a number: writes that are recorded in one group are no
+// history of the memory's other tensors.
 //
 // Users of tensors want tensor/tensor.h. A kernel or plugin that makes views wants this.
 //
@@ -79,13 +81,22 @@ class OPYARD_API TensorImpl final : public Counted {
   std::uint8_t policies() const noexcept { return policies_; }
 
   // See [Marks].
-  static constexpr std::uint8_t kDetached = 1;              // gradients do not flow through it
+  static constexpr std::uint8_t kDetached = 1;              // it has a detached_group()
   static constexpr std::uint8_t kMadeWithoutGradients = 2;  // under GradientMode::NoGradients
   static constexpr std::uint8_t kInference = 4;             // under GradientMode::Inference
   std::uint8_t marks() const noexcept { return marks_; }
   bool has_mark(std::uint8_t any_of) const noexcept { return (marks_ & any_of) != 0; }
-  // Only while no other thread can see the tensor.
+  // 0 for a tensor that is not detached.
+  std::uint32_t detached_group() const noexcept { return detached_group_; }
+  // Only while no other thread can see the tensor, as what follows.
   void set_marks(std::uint8_t marks) noexcept { marks_ = marks; }
+  // Those of a tensor that this one is a view of.
+  void inherit_marks(const TensorImpl& viewed) noexcept {
+    marks_ = viewed.marks_;
+    detached_group_ = viewed.detached_group_;
+  }
+  // The first of a group of its own. Numbers come again after 2^32 - 1 of them.
+  void detach() noexcept;
 
   // What those who record gradients keep beside the tensor; empty as a rule.
   SetOnce<Counted>& gradient_state() const noexcept { return gradient_state_; }
@@ -171,6 +182,7 @@ class OPYARD_API TensorImpl final : public Counted {
   bool contiguous_;
   std::uint8_t policies_ = 0;
   std::uint8_t marks_ = 0;
+  std::uint32_t detached_group_ = 0;
   mutable SetOnce<Counted> gradient_state_;
   mutable CountedPtr<Counted> kept_geometry_;
 };

@@ -13,7 +13,8 @@
 // composite kernel, unless its operator has a derivative.
 //
 // [May need] A tensor may need a gradient if those who record keep something beside it, or beside
-// its storage. That says no more than that record() has to look.
+// its storage, or have marked it as a view that gradients must not be lost through. That says no
+// more than that record() has to look.
 //
 // Depends on: registry/record.h, keys/gradient_mode.h, tensor/tensor.h.
 #pragma once
@@ -75,8 +76,8 @@ extern OPYARD_API constinit std::atomic<bool> recorder_armed;  // stored last
 
 // See [May need].
 inline bool may_need_gradient(const TensorImpl& impl) noexcept {
-  if (impl.gradient_state()) return true;
-  return impl.storage()->gradient_state() && !impl.has_mark(TensorImpl::kDetached);
+  return impl.gradient_state() || impl.has_mark(TensorImpl::kMadeWithoutGradients) ||
+         impl.storage()->gradient_state();
 }
 OPYARD_API bool may_need_gradient(std::span<const Value> arguments) noexcept;
 

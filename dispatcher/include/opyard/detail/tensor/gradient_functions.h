@@ -1,0 +1,39 @@
+// opyard/detail/tensor/gradient_functions.h: what tensors ask of whoever records gradients.
+//
+// A view in C++ of a tensor that needs a gradient would lose it: whether it does is asked.
+//
+// A hook of a tensor, and a backward in Python, may lead back to the tensor: a cycle that passes
+// through C++, which the interpreter's garbage collector follows by visit() and clear().
+//
+// Depends on: tensor/tensor_impl.h.
+#pragma once
+
+#include <atomic>
+
+#include "opyard/base/export.h"
+#include "opyard/tensor/tensor_impl.h"
+
+namespace opyard {
+
+class Tensor;
+
+namespace detail {
+
+struct GradientFunctions {
+  // Whether a gradient flows through the tensor.
+  bool (*needs)(const Tensor& tensor) noexcept;
+
+  // With the interpreter's lock held, and for a tensor that its wrapper alone owns. `interpreter`
+  // is the tag: objects of others are left out.
+  //
+  // Shows the objects that nothing but this tensor keeps, until visit gives another number than 0.
+  int (*visit)(const TensorImpl& tensor, const void* interpreter,
+               int (*visit)(void* object, void* argument), void* argument);
+  // Drops them: no reference to the tensor is left.
+  void (*clear)(const TensorImpl& tensor, const void* interpreter);
+};
+// Null while nobody records gradients.
+extern OPYARD_API constinit std::atomic<const GradientFunctions*> gradient_functions;
+
+}  // namespace detail
+}  // namespace opyard
