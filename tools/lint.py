@@ -60,6 +60,7 @@ PACKAGE_ROOMS = [
     "_tensor",
     "_dispatch",
     "_autograd",
+    "_nn",
     "_library",
     "_plugins",
     "_jit",

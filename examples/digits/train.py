@@ -139,7 +139,8 @@ def main() -> None:
         labels = random.permutation(labels)
     print(f"{len(images)} images to train on, {len(held_out)} held out")
 
-    network = Network(data.PIXELS, 128, 10, random)
+    opyard.manual_seed(options.seed)
+    network = Network(data.PIXELS, 128, 10)
     images, labels = opyard.from_numpy(images), opyard.from_numpy(labels)
     sample = images[:16]
     in_numpy = DeskewInNumPy()
@@ -167,7 +168,8 @@ def main() -> None:
         recorded.export(options.profile, "html")
         print(f"where the time went, for any browser: {options.profile.resolve()}")
     if options.diff:
-        anew = Network(data.PIXELS, 128, 10, np.random.default_rng(options.seed))
+        opyard.manual_seed(options.seed)
+        anew = Network(data.PIXELS, 128, 10)
         epochs = range(options.epochs)
         compare(
             recorded,

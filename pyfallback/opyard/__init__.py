@@ -50,6 +50,8 @@ if TYPE_CHECKING:
         jit,
         library,
         memory,
+        nn,
+        optim,
         profiler,
         schema,
         testing,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from ._dispatch.autocast import autocast
     from ._dispatch.context import capture_context
     from ._tensor.factories import arange, cat, empty, eye, full, ones, stack, where, zeros
+    from ._tensor.random import manual_seed
     from ._tensor.symbolic import SymBool, SymFloat, SymInt
 
 # Without bool: a star import must not take the built-in one away.
@@ -102,9 +105,12 @@ __all__ = [
     "library",
     "load_library",
     "loaded_libraries",
+    "manual_seed",
     "memory",
+    "nn",
     "ones",
     "ops",
+    "optim",
     "profiler",
     "register_error",
     "schema",
@@ -133,6 +139,7 @@ _LATE = {
     "eye": "_tensor.factories",
     "full": "_tensor.factories",
     "get_num_threads": "_core.threads",
+    "manual_seed": "_tensor.random",
     "ones": "_tensor.factories",
     "register_error": "_core.errors",
     "set_num_threads": "_core.threads",
@@ -150,6 +157,8 @@ _SUBMODULES = frozenset(
         "jit",
         "library",
         "memory",
+        "nn",
+        "optim",
         "profiler",
         "schema",
         "testing",

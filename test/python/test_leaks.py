@@ -393,6 +393,56 @@ def differentiated():
     fails(ValueError, y.backward)
 
 
+def layer_of(name):
+    nn = opyard.nn
+    if name == "Parameter":
+        return nn.Parameter(opyard.ones(2)), X
+    if name in ("Module", "ModuleList"):
+        return (nn.Module() if name == "Module" else nn.ModuleList([nn.Linear(3, 2)])), None
+    if name == "Linear":
+        return nn.Linear(3, 2), X
+    if name in ("CrossEntropyLoss", "NLLLoss"):
+        return getattr(nn, name)(), (opyard.ones(2, 3), opyard.tensor([0, 2]))
+    if name.endswith("Loss"):
+        return getattr(nn, name)(), (X, X)
+    if name == "Flatten":
+        return nn.Flatten(0), X
+    return (nn.Sequential(nn.ReLU()) if name == "Sequential" else getattr(nn, name)()), X
+
+
+def in_layers(name):
+    """The layer is made, called with hooks, goes through a state, and backward."""
+    made, x = layer_of(name)
+    if name == "Parameter":
+        copy.deepcopy(made), pickle.loads(pickle.dumps(made))
+        fails(TypeError, opyard.nn.Parameter, 3)
+        return
+    made.load_state_dict(made.state_dict())
+    fails(RuntimeError, made.load_state_dict, {"no_such": X})
+    copy.deepcopy(made), repr(made), list(made.named_parameters())
+    if x is None:
+        fails(NotImplementedError, made, X)
+        return
+    first, *others = x if isinstance(x, tuple) else (x,)
+    first = first.detach().requires_grad_()
+    made.register_forward_hook(lambda module, args, output: None)
+    made.register_full_backward_hook(lambda module, gradients, _: gradients)
+    made(first, *others).sum().backward()
+    if name != "Identity":
+        fails((TypeError, ValueError, AttributeError), made, object(), *others)
+
+
+def optimized(name):
+    layer = opyard.nn.Linear(3, 1)
+    layer(X).sum().backward()
+    if name == "Optimizer":
+        fails(NotImplementedError, opyard.optim.Optimizer(layer.parameters(), {}).step)
+        return
+    made = getattr(opyard.optim, name)(layer.parameters(), lr=0.1)
+    made.step(), made.load_state_dict(made.state_dict()), made.zero_grad()
+    fails(ValueError, getattr(opyard.optim, name), layer.parameters(), lr=-1)
+
+
 def custom_by_device():
     def full(n: int, device: opyard.device) -> opyard.Tensor:
         return opyard.tensor([n])
@@ -702,6 +752,10 @@ SCENARIOS = {
     # autograd
     **{f"autograd.{name}": differentiated for name in opyard.autograd.__all__},
     "autograd.backward refused": lambda: fails(ValueError, opyard.autograd.backward, X),
+    # modules
+    **{f"nn.{name}": lambda name=name: in_layers(name) for name in opyard.nn.__all__},
+    **{f"optim.{name}": lambda name=name: optimized(name) for name in opyard.optim.__all__},
+    "opyard.manual_seed": lambda: opyard.manual_seed(3),
     # profiler
     "profiler.profile": profiled,
     "profiler.record_function": profiled,
@@ -727,6 +781,7 @@ MODULES = {
     "opyard": opyard, "library": lib, "dispatch": d, "schema": s, "futures": f, "testing": t,
     "gpu_trace": opyard.gpu_trace, "jit": opyard.jit, "profiler": opyard.profiler,
     "autograd": opyard.autograd, "memory": opyard.memory,
+    "nn": opyard.nn, "optim": opyard.optim,
 }  # fmt: skip
 # Neither is a function: constants and submodules.
 PLAIN = {

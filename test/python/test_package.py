@@ -15,11 +15,12 @@ import opyard
 # A name that goes, goes from here and into CHANGELOG.md.
 PUBLIC = {
     "opyard": """
-        Layout SymBool SymFloat SymInt Tag Tensor __version__ arange autocast autograd bfloat16
-        capture_context cat complex128 complex64 device dispatch dtype empty eye float16 float32
-        float64 from_dlpack from_numpy full futures get_num_threads gpu_trace int16 int32 int64 int8
-        jit library load_library loaded_libraries memory ones ops profiler register_error schema
-        set_num_threads set_warn_always stack tensor testing uint8 unload_library where zeros
+        Layout SymBool SymFloat SymInt Tag Tensor __version__ arange autocast autograd
+        bfloat16 capture_context cat complex128 complex64 device dispatch dtype empty eye
+        float16 float32 float64 from_dlpack from_numpy full futures get_num_threads
+        gpu_trace int16 int32 int64 int8 jit library load_library loaded_libraries
+        manual_seed memory nn ones ops optim profiler register_error schema set_num_threads
+        set_warn_always stack tensor testing uint8 unload_library where zeros
     """,
     "opyard.autograd": """
         Function FunctionCtx GradcheckError Node RemovableHandle add_handle backward check_formulas
@@ -72,6 +73,14 @@ PUBLIC = {
     """,
     "opyard.memory": """
         empty_cache stats
+    """,
+    "opyard.nn": """
+        BCEWithLogitsLoss CrossEntropyLoss ELU Flatten GELU Identity L1Loss LeakyReLU Linear
+        LogSoftmax MSELoss Module ModuleList NLLLoss Parameter ReLU Sequential SiLU Sigmoid Softmax
+        Tanh
+    """,
+    "opyard.optim": """
+        Adam AdamW Optimizer SGD
     """,
     "opyard.schema": """
         AliasInfo Argument Schema Type parse

@@ -1,0 +1,1 @@
+"""What trains: modules, their layers, and optimizers, all on operators of aten."""

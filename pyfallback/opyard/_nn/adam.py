@@ -1,0 +1,90 @@
+"""Adam, and AdamW, which decays weights beside the gradient."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from .. import _C
+from .._core.ops import ops
+from .optimizer import Optimizer, check_at_least_zero
+
+
+class Adam(Optimizer):
+    """Steps of about lr: means of the gradient, divided by the root of those of its square.
+
+    `betas` are the shares of the former means that stay, `eps` keeps the divisor from 0. Both means
+    begin with 0 and are corrected for that. weight_decay adds that share of the parameter to its
+    gradient. amsgrad divides by the largest mean of squares so far; maximize goes up the gradient.
+    """
+
+    _decays_beside = False
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+        super().__init__(params, {**settings, "amsgrad": amsgrad, "maximize": maximize})
+
+    def _check(self, group: dict[str, Any]) -> None:
+        check_at_least_zero(self, group, "lr", "eps", "weight_decay")
+        betas = group["betas"]
+        if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(
+                f"{type(self).__name__}: betas are two numbers from 0 to below 1, not {betas!r}"
+            )
+
+    def _update(self, parameter: _C.Tensor, gradient: _C.Tensor, group: dict[str, Any]) -> None:
+        lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
+        if group["maximize"]:
+            gradient = -gradient
+        if decay != 0:
+            if self._decays_beside:
+                parameter.mul_(1 - lr * decay)
+            else:
+                gradient = gradient.add(parameter, alpha=decay)
+        state = self.state.get(parameter)
+        if state is None:
+            state = self.state[parameter] = {
+                "step": 0,
+                "exp_avg": ops.aten.zeros_like(gradient),
+                "exp_avg_sq": ops.aten.zeros_like(gradient),
+            }
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = ops.aten.zeros_like(gradient)
+        state["step"] += 1
+        mean, squares = state["exp_avg"], state["exp_avg_sq"]
+        mean.mul_(beta1).add_(gradient, alpha=1 - beta1)
+        squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        if group["amsgrad"]:
+            squares = ops.aten.maximum(state["max_exp_avg_sq"], squares)
+            state["max_exp_avg_sq"] = squares
+        root = math.sqrt(1 - beta2 ** state["step"])
+        divisor = squares.sqrt().div_(root).add_(group["eps"])
+        parameter.addcdiv_(mean, divisor, value=-lr / (1 - beta1 ** state["step"]))
+
+
+class AdamW(Adam):
+    """Adam that also takes lr * weight_decay of each parameter away, beside the gradient."""
+
+    _decays_beside = True
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)

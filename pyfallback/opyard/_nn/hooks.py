@@ -1,0 +1,117 @@
+"""Hooks of modules: functions that are called around a module's forward and its gradients."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import _C
+from .._autograd.functions import Function
+
+if TYPE_CHECKING:
+    from .module import Module
+
+
+class HookHandle:
+    """Takes a hook away: by remove(), or at the end of a `with` statement."""
+
+    def __init__(self, hooks: "dict[int, Any]", hook: object) -> None:
+        self._hooks: dict[int, Any] | None = hooks
+        self.id = max(hooks, default=-1) + 1
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Once is enough, and the hook may do it itself."""
+        hooks, self._hooks = self._hooks, None
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> "HookHandle":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def checked(hook: object, method: str) -> Callable[..., Any]:
+    if not callable(hook):
+        raise TypeError(f"{method}: a hook is a function, not an object of {type(hook).__name__}")
+    return hook
+
+
+class _Call:
+    """One call of a module with backward hooks: the gradients of its outputs, then its inputs'."""
+
+    def __init__(self, module: "Module") -> None:
+        self.module = module
+        self.grad_output: tuple[Any, ...] = ()
+
+    def run(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
+        for hook in tuple(self.module._backward_hooks.values()):
+            given = hook(self.module, grad_input, self.grad_output)
+            if given is None:
+                continue
+            given = given if isinstance(given, tuple) else (given,)
+            if len(given) != len(grad_input):
+                raise RuntimeError(
+                    f"a backward hook of {type(self.module).__name__} returned {len(given)} "
+                    f"gradients for {len(grad_input)} inputs"
+                )
+            grad_input = given
+        return grad_input
+
+
+class _Inputs(Function):
+    """Passes the inputs on; its backward sees their gradients, all at once."""
+
+    @staticmethod
+    def forward(ctx: Any, call: _Call, *tensors: _C.Tensor) -> tuple[Any, ...]:
+        ctx.call = call
+        ctx.set_materialize_grads(False)
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
+        return (None, *ctx.call.run(gradients))
+
+
+class _Outputs(Function):
+    """Passes the outputs on; its backward sees their gradients first."""
+
+    @staticmethod
+    def forward(ctx: Any, call: _Call, *tensors: _C.Tensor) -> tuple[Any, ...]:
+        ctx.call = call
+        ctx.set_materialize_grads(False)
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
+        ctx.call.grad_output = gradients
+        if not ctx.call.has_inputs:
+            ctx.call.run(())
+        return (None, *gradients)
+
+
+def _through(function: type[Function], call: _Call, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values, those that are tensors with a gradient passed through a function."""
+    places = [i for i, v in enumerate(values) if isinstance(v, _C.Tensor) and v.requires_grad]
+    passed = list(values)
+    if places:
+        given = function.apply(call, *(values[place] for place in places))
+        for place, tensor in zip(places, given, strict=True):
+            passed[place] = tensor
+    return tuple(passed)
+
+
+class WatchedCall(_Call):
+    """A call of a module whose backward hooks are to be run."""
+
+    has_inputs = False
+
+    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        passed = _through(_Inputs, self, args)
+        self.has_inputs = any(a is not b for a, b in zip(args, passed, strict=True))
+        return passed
+
+    def leave(self, output: Any) -> Any:
+        if isinstance(output, tuple):
+            return _through(_Outputs, self, output)
+        return _through(_Outputs, self, (output,))[0]

@@ -1,0 +1,466 @@
+"""Module: a function with parameters, buffers and parts, which may be modules again.
+
+    class Net(opyard.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = opyard.nn.Linear(64, 32)
+            self.last = opyard.nn.Linear(32, 10)
+
+        def forward(self, x):
+            return self.last(self.hidden(x).relu())
+
+What is set as an attribute is found by its type: a Parameter among the parameters, a Module among
+the parts. A name with points, "hidden.weight", leads through the parts. A parameter or part that is
+reached by two names is one; it is listed under the first of them.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from .. import _C
+from .._autograd.modes import no_grad
+from .._core.ops import ops
+from .hooks import HookHandle, WatchedCall, checked
+from .parameter import Parameter
+
+_M = TypeVar("_M", bound="Module")
+
+
+class IncompatibleKeys(NamedTuple):
+    """What a state dict has too little and too much of."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class Module:
+    """The base of modules: see the module's head. Subclasses define forward()."""
+
+    training: bool
+    _parameters: dict[str, "Parameter | None"]
+    _buffers: dict[str, "_C.Tensor | None"]
+    _modules: dict[str, "Module | None"]
+
+    def __init__(self) -> None:
+        vars(self).update(
+            training=True,
+            _parameters={},
+            _buffers={},
+            _modules={},
+            _not_saved=set(),  # the buffers that are not part of the state
+            _forward_pre_hooks={},
+            _forward_hooks={},
+            _backward_hooks={},
+        )
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; calling the module calls this, and its hooks."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward(): define it")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        for hook in tuple(self._forward_pre_hooks.values()):
+            given = hook(self, args)
+            if given is not None:
+                args = given if isinstance(given, tuple) else (given,)
+        watched = WatchedCall(self) if self._backward_hooks else None
+        if watched is not None:
+            args = watched.enter(args)
+        output = self.forward(*args, **kwargs)
+        if watched is not None:
+            output = watched.leave(output)
+        for hook in tuple(self._forward_hooks.values()):
+            given = hook(self, args, output)
+            if given is not None:
+                output = given
+        return output
+
+    # Attributes. Parameters, buffers and parts are in dictionaries of their own, in order.
+
+    def _require_init(self) -> None:
+        if "_parameters" not in vars(self):
+            raise AttributeError(
+                f"{type(self).__name__}: call super().__init__() before parameters, buffers and "
+                "modules are set"
+            )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, (Parameter, Module)):
+            self._require_init()
+            self._keep("_parameters" if isinstance(value, Parameter) else "_modules", name, value)
+            return
+        kept = self._kept(name)
+        if kept is None:
+            object.__setattr__(self, name, value)
+        elif value is None or (kept is self._buffers and isinstance(value, _C.Tensor)):
+            kept[name] = value
+        else:
+            wanted = {id(self._parameters): "Parameter", id(self._buffers): "Tensor"}
+            raise TypeError(
+                f"{type(self).__name__}.{name} is a {wanted.get(id(kept), 'Module')} or None, and "
+                f"cannot be set to an object of {type(value).__name__}; delete it first"
+            )
+
+    def _kept(self, name: str) -> "dict[str, Any] | None":
+        """The dictionary that has this name, if one has."""
+        own = vars(self)
+        for kind in ("_parameters", "_buffers", "_modules"):
+            if name in own.get(kind, ()):
+                return own[kind]
+        return None
+
+    def _keep(self, kind: str, name: str, value: Any) -> None:
+        """Keeps it under this name, at the place of what had the name if that was of its kind."""
+        kept = vars(self)[kind]
+        if name not in kept:
+            self._forget(name)
+        kept[name] = value
+
+    def _forget(self, name: str) -> None:
+        kept = self._kept(name)
+        if kept is not None:
+            del kept[name]
+        vars(self).pop(name, None)
+        self._not_saved.discard(name)
+
+    def __getattr__(self, name: str) -> Any:
+        kept = self._kept(name)
+        if kept is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return kept[name]
+
+    def __delattr__(self, name: str) -> None:
+        if self._kept(name) is None:
+            object.__delattr__(self, name)
+        else:
+            self._forget(name)
+
+    def __dir__(self) -> list[str]:
+        own = vars(self)
+        kinds = ("_parameters", "_buffers", "_modules")
+        return sorted({*object.__dir__(self), *(n for kind in kinds for n in own.get(kind, ()))})
+
+    def _check_name(self, name: str, kind: str) -> None:
+        self._require_init()
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a {kind} is a str, not {type(name).__name__}")
+        if not name or "." in name:
+            raise KeyError(f"the name of a {kind} is not empty and has no point: {name!r}")
+        if self._kept(name) is None and hasattr(self, name):
+            raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
+
+    def register_parameter(self, name: str, parameter: "Parameter | None") -> None:
+        """As `module.name = parameter`; with None a parameter that is not there, as a bias."""
+        self._check_name(name, "parameter")
+        if parameter is not None and not isinstance(parameter, Parameter):
+            raise TypeError(
+                f"register_parameter: {name!r} is a Parameter or None, not an object of "
+                f"{type(parameter).__name__}"
+            )
+        self._keep("_parameters", name, parameter)
+
+    def register_buffer(
+        self, name: str, tensor: "_C.Tensor | None", persistent: bool = True
+    ) -> None:
+        """Keeps a tensor that is no parameter; part of the state unless `persistent` is False."""
+        self._check_name(name, "buffer")
+        if tensor is not None and not isinstance(tensor, _C.Tensor):
+            raise TypeError(
+                f"register_buffer: {name!r} is a Tensor or None, not an object of "
+                f"{type(tensor).__name__}"
+            )
+        self._keep("_buffers", name, tensor)
+        (self._not_saved.discard if persistent else self._not_saved.add)(name)
+
+    def register_module(self, name: str, module: "Module | None") -> None:
+        """As `module.name = module`, for names that are no identifiers."""
+        self._check_name(name, "module")
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(
+                f"register_module: {name!r} is a Module or None, not an object of "
+                f"{type(module).__name__}"
+            )
+        self._keep("_modules", name, module)
+
+    add_module = register_module
+
+    # What it is made of.
+
+    def named_modules(
+        self, prefix: str = "", memo: "set[Module] | None" = None
+    ) -> "Iterator[tuple[str, Module]]":
+        """This module and all parts of it, each once, with their names."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        memo.add(self)
+        yield prefix, self
+        for name, part in self._modules.items():
+            if part is not None:
+                yield from part.named_modules(f"{prefix}.{name}" if prefix else name, memo)
+
+    def modules(self) -> "Iterator[Module]":
+        """As named_modules(), without names."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> "Iterator[tuple[str, Module]]":
+        """The parts themselves, each once, without parts of theirs."""
+        seen: set[Module] = set()
+        for name, part in self._modules.items():
+            if part is not None and part not in seen:
+                seen.add(part)
+                yield name, part
+
+    def children(self) -> "Iterator[Module]":
+        """As named_children(), without names."""
+        return (module for _, module in self.named_children())
+
+    def _named(
+        self, kind: str, prefix: str, recurse: bool
+    ) -> "Iterator[tuple[Module, str, str, Any]]":
+        """For each parameter or buffer, once: its module, its name there, its full name, itself."""
+        seen: set[int] = set()
+        for path, module in self.named_modules(prefix) if recurse else [(prefix, self)]:
+            for name, tensor in getattr(module, kind).items():
+                if tensor is not None and id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    yield module, name, f"{path}.{name}" if path else name, tensor
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their names; without `recurse` those of this module alone."""
+        return ((full, each) for _, _, full, each in self._named("_parameters", prefix, recurse))
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """As named_parameters(), without names: what an optimizer takes."""
+        return (each for _, _, _, each in self._named("_parameters", "", recurse))
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True
+    ) -> Iterator[tuple[str, _C.Tensor]]:
+        """The buffers with their names."""
+        return ((full, each) for _, _, full, each in self._named("_buffers", prefix, recurse))
+
+    def buffers(self, recurse: bool = True) -> Iterator[_C.Tensor]:
+        """As named_buffers(), without names."""
+        return (each for _, _, _, each in self._named("_buffers", "", recurse))
+
+    def get_submodule(self, target: str) -> "Module":
+        """The part with this name, "encoder.0"; this module for "". Raises AttributeError."""
+        found: Module = self
+        for name in target.split(".") if target else ():
+            part = found._modules.get(name)
+            if part is None:
+                raise AttributeError(f"{type(found).__name__} has no module {name!r} ({target!r})")
+            found = part
+        return found
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter with this name, "encoder.0.weight". Raises AttributeError."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        found = module._parameters.get(name)
+        if found is None:
+            raise AttributeError(f"{type(module).__name__} has no parameter {name!r} ({target!r})")
+        return found
+
+    # State.
+
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, _C.Tensor]:
+        """All parameters and persistent buffers by name, on the memory that they have.
+
+        They are detached unless `keep_vars` is True. A tensor that two names lead to is there
+        under both.
+        """
+        state: dict[str, _C.Tensor] = {}
+        for full, _, tensor in self._state(prefix):
+            state[full] = tensor if keep_vars else tensor.detach()
+        return state
+
+    def _state(self, prefix: str) -> "Iterator[tuple[str, Module, _C.Tensor]]":
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                yield prefix + name, self, parameter
+        for name, buffer in self._buffers.items():
+            if buffer is not None and name not in self._not_saved:
+                yield prefix + name, self, buffer
+        for name, part in self._modules.items():
+            if part is not None:
+                yield from part._state(f"{prefix}{name}.")
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, _C.Tensor], strict: bool = True
+    ) -> IncompatibleKeys:
+        """Copies a state into the parameters and buffers; their dtype and device stay.
+
+        Raises RuntimeError, and changes nothing, for tensors of other shapes and, if `strict`, for
+        names that are missing or unknown; without `strict` these are returned.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"load_state_dict: a state is a dict, not an object of {type(state_dict).__name__}"
+            )
+        own = {name: tensor for name, _, tensor in self._state("")}
+        missing = [name for name in own if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in own]
+        pairs = [(name, own[name], state_dict[name]) for name in own if name in state_dict]
+        faults = [_misfit(*pair) for pair in pairs]
+        faults = [fault for fault in faults if fault]
+        if strict and missing:
+            faults.append(f"missing: {', '.join(missing)}")
+        if strict and unexpected:
+            faults.append(f"unknown here: {', '.join(map(str, unexpected))}")
+        if faults:
+            raise RuntimeError(
+                f"load_state_dict: the state does not fit this {type(self).__name__}; "
+                + "; ".join(faults)
+            )
+        with no_grad():
+            for _, tensor, given in pairs:
+                tensor.copy_(given)
+        return IncompatibleKeys(missing, unexpected)
+
+    # Changes of all parts.
+
+    def apply(self: _M, function: "Callable[[Module], object]") -> _M:
+        """Calls a function with each part, then with this module."""
+        for part in self.children():
+            part.apply(function)
+        function(self)
+        return self
+
+    def train(self: _M, mode: bool = True) -> _M:
+        """Sets `training` here and in all parts: dropout and batch norm look at it."""
+        if not isinstance(mode, bool):
+            raise TypeError(f"train: mode is True or False, not {mode!r}")
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self: _M) -> _M:
+        """train(False)."""
+        return self.train(False)
+
+    def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
+        """Says of all parameters whether they get gradients."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the gradients of all parameters, or sets them to zero."""
+        drop_gradients(self.parameters(), set_to_none)
+
+    def to(
+        self: _M,
+        device: "_C.device | str | _C.dtype | None" = None,
+        dtype: "_C.dtype | None" = None,
+    ) -> _M:
+        """Converts parameters and buffers: to(device), to(dtype) or both; returns the module.
+
+        A dtype is given to those with floating point elements alone. Where something changes, the
+        module has new parameters then: make the optimizer afterwards.
+        """
+        if isinstance(device, _C.dtype):
+            device, dtype = None, device
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(f"to: parameters are floating point or complex numbers, not {dtype}")
+        made: dict[int, Any] = {}
+        convert = functools.partial(_converted, device=device, dtype=dtype, made=made)
+        for module in list(self.modules()):
+            for kept in (module._parameters, module._buffers):
+                for name, tensor in kept.items():
+                    if tensor is not None:
+                        kept[name] = convert(tensor)
+        return self
+
+    def float(self: _M) -> _M:
+        """to(opyard.float32)."""
+        return self.to(_C.float32)
+
+    def double(self: _M) -> _M:
+        """to(opyard.float64)."""
+        return self.to(_C.float64)
+
+    # Hooks.
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Calls hook(module, args) before forward(); what it returns replaces the arguments."""
+        return HookHandle(self._forward_pre_hooks, checked(hook, "register_forward_pre_hook"))
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Calls hook(module, args, output) after forward(); what it returns replaces the output."""
+        return HookHandle(self._forward_hooks, checked(hook, "register_forward_hook"))
+
+    def register_full_backward_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Calls hook(module, grad_input, grad_output) once the gradients of the inputs are known.
+
+        These are tuples with the gradients of the positional arguments, and of the outputs, that
+        require gradients. A tuple that the hook returns replaces the gradients of the inputs.
+        """
+        return HookHandle(self._backward_hooks, checked(hook, "register_full_backward_hook"))
+
+    # As text.
+
+    def extra_repr(self) -> str:
+        """What repr() shows between the parentheses: the sizes of a layer, say."""
+        return ""
+
+    def __repr__(self) -> str:
+        name, own = type(self).__name__, self.extra_repr()
+        if not self._modules:
+            return f"{name}({own})"
+        lines = [own] if own else []
+        lines += [f"({key}): {part!r}" for key, part in self._modules.items()]
+        body = "\n".join(lines).replace("\n", "\n  ")
+        return f"{name}(\n  {body}\n)"
+
+
+def drop_gradients(parameters: "Iterator[Parameter]", set_to_none: bool) -> None:
+    """Of zero_grad(): no gradients, or zeros in place of those that are there."""
+    for parameter in parameters:
+        if set_to_none or parameter.grad is None:
+            parameter.grad = None
+        else:
+            with no_grad():
+                parameter.grad.zero_()
+
+
+def _misfit(name: str, tensor: _C.Tensor, given: object) -> str:
+    """Why a tensor of a state does not fit, or nothing."""
+    if not isinstance(given, _C.Tensor):
+        return f"{name} is a {type(given).__name__}, not a Tensor"
+    if given.shape != tensor.shape:
+        return f"{name} has the shape {list(given.shape)}, not {list(tensor.shape)}"
+    return ""
+
+
+def _converted(
+    tensor: _C.Tensor, device: object, dtype: "_C.dtype | None", made: dict[int, Any]
+) -> _C.Tensor:
+    """The tensor with this device and dtype; one for each, however many names lead to it."""
+    if id(tensor) not in made:
+        if not tensor.dtype.is_floating_point and not tensor.dtype.is_complex:
+            dtype = None
+        options = {"device": device, "dtype": dtype}
+        options = {name: value for name, value in options.items() if value is not None}
+        with no_grad():
+            changed = ops.aten._to_copy(tensor.detach(), **options) if options else tensor
+        if isinstance(tensor, Parameter):
+            if _is_same(changed, tensor):
+                changed = tensor
+            else:
+                changed = Parameter(changed, tensor.requires_grad)
+        # Kept with what it was made of, so that no other tensor gets this id meanwhile.
+        made[id(tensor)] = changed, tensor
+    return made[id(tensor)][0]
+
+
+def _is_same(changed: _C.Tensor, tensor: _C.Tensor) -> bool:
+    return changed.dtype is tensor.dtype and changed.device == tensor.device

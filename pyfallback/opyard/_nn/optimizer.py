@@ -1,0 +1,154 @@
+"""Optimizer: what changes parameters by their gradients. See opyard.optim."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from .. import _C
+from .._autograd.modes import enable_grad, no_grad
+from .module import drop_gradients
+
+
+class Optimizer:
+    """The base of optimizers: parameters in groups with settings, and a state for each parameter.
+
+    `param_groups` is a list of dictionaries with "params" and the settings, which may be changed
+    between steps: `optimizer.param_groups[0]["lr"] = 0.01`. `state` has, for each parameter that
+    was changed, what the next step needs. A subclass defines _update(), for one parameter.
+    """
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self.state: dict[_C.Tensor, dict[str, Any]] = {}
+        self.param_groups: list[dict[str, Any]] = []
+        if isinstance(params, _C.Tensor):
+            raise TypeError(
+                f"{type(self).__name__}: params is a list of tensors or of groups, not one Tensor"
+            )
+        given = list(params)
+        if not given:
+            raise ValueError(f"{type(self).__name__}: there is no parameter")
+        groups = given if isinstance(given[0], dict) else [{"params": given}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds {"params": ..., setting: value}; settings that are not there are the defaults.
+
+        Raises ValueError for an unknown setting, a parameter that is no leaf or is in a group
+        already, TypeError for what is no Tensor.
+        """
+        name = type(self).__name__
+        if not isinstance(param_group, dict) or "params" not in param_group:
+            raise TypeError(f"{name}: a group is a dict with 'params', not {param_group!r}")
+        unknown = set(param_group) - {"params", *self.defaults}
+        if unknown:
+            raise ValueError(
+                f"{name} has no setting {', '.join(sorted(map(repr, unknown)))}; it has "
+                + ", ".join(self.defaults)
+            )
+        params = param_group["params"]
+        params = [params] if isinstance(params, _C.Tensor) else list(params)
+        known = {id(each) for group in self.param_groups for each in group["params"]}
+        for each in params:
+            if not isinstance(each, _C.Tensor):
+                raise TypeError(f"{name}: a parameter is a Tensor, not a {type(each).__name__}")
+            if not each.is_leaf:
+                raise ValueError(f"{name}: a parameter is a leaf, no result of a recorded operator")
+            if id(each) in known:
+                raise ValueError(f"{name}: a parameter of shape {list(each.shape)} is there twice")
+            known.add(id(each))
+        group = {**self.defaults, **param_group, "params": params}
+        self._check(group)
+        self.param_groups.append(group)
+
+    def _check(self, group: dict[str, Any]) -> None:
+        """Raises ValueError for settings that cannot be."""
+
+    def _update(self, parameter: _C.Tensor, gradient: _C.Tensor, group: dict[str, Any]) -> None:
+        raise NotImplementedError(f"{type(self).__name__} has no _update(): define it")
+
+    def step(self, closure: "Callable[[], Any] | None" = None) -> Any:
+        """Changes each parameter that has a gradient. Returns what `closure` does, called first."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    gradient = parameter.grad
+                    if gradient is not None:
+                        self._update(parameter, gradient, group)
+        return loss
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the gradients of all parameters, or sets them to zero."""
+        drop_gradients(self._parameters(), set_to_none)
+
+    def _parameters(self) -> Iterator[Any]:
+        return (each for group in self.param_groups for each in group["params"])
+
+    def state_dict(self) -> dict[str, Any]:
+        """{"state": …, "param_groups": …}, with parameters by number, in order."""
+        numbers = {id(each): number for number, each in enumerate(self._parameters())}
+        groups = [
+            {**group, "params": [numbers[id(each)] for each in group["params"]]}
+            for group in self.param_groups
+        ]
+        state = {numbers[id(each)]: dict(kept) for each, kept in self.state.items()}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Takes up a state of state_dict(); its tensors are copied.
+
+        Raises ValueError, and changes nothing, where its groups have other numbers of parameters,
+        or a tensor has another shape than its parameter.
+        """
+        groups = state_dict["param_groups"]
+        have = [len(group["params"]) for group in self.param_groups]
+        given = [len(group["params"]) for group in groups]
+        if have != given:
+            raise ValueError(
+                f"{type(self).__name__}: the state is for groups of {given} parameters, but here "
+                f"they have {have}"
+            )
+        numbers = [number for group in groups for number in group["params"]]
+        parameters = dict(zip(numbers, self._parameters(), strict=True))
+        state = {}
+        for number, kept in state_dict["state"].items():
+            if number not in parameters:
+                raise ValueError(f"{type(self).__name__}: the state names no parameter {number!r}")
+            parameter = parameters[number]
+            state[parameter] = {key: self._taken(parameter, key, v) for key, v in kept.items()}
+        merged = [
+            {**own, **{key: value for key, value in new.items() if key != "params"}}
+            for own, new in zip(self.param_groups, groups, strict=True)
+        ]
+        for group in merged:
+            self._check(group)
+        self.state, self.param_groups = state, merged
+
+    def _taken(self, parameter: _C.Tensor, key: str, value: Any) -> Any:
+        if not isinstance(value, _C.Tensor):
+            return value
+        if value.shape != parameter.shape:
+            raise ValueError(
+                f"{type(self).__name__}: {key} of the state has the shape {list(value.shape)}, "
+                f"but its parameter has {list(parameter.shape)}"
+            )
+        return value.detach().clone()
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for number, group in enumerate(self.param_groups):
+            shown = ", ".join(f"{k}={v!r}" for k, v in group.items() if k != "params")
+            lines.append(f"  group {number}: {len(group['params'])} parameters, {shown}")
+        return "\n".join([*lines, ")"])
+
+
+def check_at_least_zero(optimizer: Optimizer, group: dict[str, Any], *names: str) -> None:
+    """Raises ValueError for a setting that is no number from 0 on."""
+    for name in names:
+        value = group[name]
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+            raise ValueError(f"{type(optimizer).__name__}: {name} is at least 0, not {value!r}")

@@ -1,0 +1,46 @@
+"""Modules: layers with parameters, put together to what is trained by opyard.optim.
+
+    model = opyard.nn.Sequential(
+        opyard.nn.Linear(64, 128), opyard.nn.ReLU(), opyard.nn.Linear(128, 10)
+    )
+    loss = opyard.nn.CrossEntropyLoss()(model(x), labels)
+    loss.backward()
+
+A class of your own derives from Module and defines forward(). Names, defaults and the names in a
+state are PyTorch's. See docs/guides/training.md.
+"""
+
+from ._nn.activations import ELU, GELU, LeakyReLU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh
+from ._nn.containers import ModuleList, Sequential
+from ._nn.linear import Flatten, Identity, Linear
+from ._nn.losses import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
+from ._nn.module import Module
+from ._nn.parameter import Parameter
+
+__all__ = [
+    "ELU",
+    "GELU",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "Flatten",
+    "Identity",
+    "L1Loss",
+    "LeakyReLU",
+    "Linear",
+    "LogSoftmax",
+    "MSELoss",
+    "Module",
+    "ModuleList",
+    "NLLLoss",
+    "Parameter",
+    "ReLU",
+    "Sequential",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Tanh",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
