@@ -14,6 +14,7 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     dir_tensor(tensor)               what dir() of it shows
     list_tensor(tensor)              tolist() of one without memory, by calls
     array_tensor(tensor)             numpy() of one, likewise
+    answer_ufunc(tensor, ufunc, …)   what a function of NumPy gives for it
     defined_in_python(op)            whether a Library of Python defines it
     load_for(name)                   loads what brings the operator "ns::name", for look-ups in C++
     schema(text)                     the schema that a text says
@@ -71,6 +72,7 @@ _LATE = {
     "dir_tensor": ("._tensor.methods", "names"),
     "list_tensor": ("._tensor.methods", "listed"),
     "array_tensor": ("._tensor.methods", "as_array"),
+    "answer_ufunc": ("._tensor.ufuncs", "answer"),
     "defined_in_python": ("._library.library", "defined_in_python"),
     "py_impl": ("._library.py_impl", "py_impl"),
     "get_dispatch": ("._library.py_impl", "get_dispatch"),

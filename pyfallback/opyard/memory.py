@@ -13,6 +13,10 @@ from ._bind import empty_kept_memory, kept_memory
 __all__ = ["empty_cache", "stats"]
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+
+
 def empty_cache() -> int:
     """Gives the kept memory of all threads back to the system; returns how many bytes that is."""
     return empty_kept_memory()

@@ -121,6 +121,14 @@ PyObject* find_exception(const CarriedException& carried) noexcept {
   return ours == nullptr ? nullptr : ours->exception();
 }
 
+void set_memory_error(const std::bad_alloc& error) noexcept {
+  if (typeid(error) == typeid(std::bad_alloc)) {
+    PyErr_NoMemory();
+  } else {
+    PyErr_SetString(PyExc_MemoryError, error.what());
+  }
+}
+
 void throw_python_error(Runtime& runtime) {
   PyObject* const exception = take_exception();
   if (exception == nullptr) {

@@ -41,6 +41,9 @@ void put_error_class(Runtime& runtime, PyObject* name, PyObject* type);
 // A handler for NamedError::set_raise().
 bool raise_named_error(const std::string& name, std::string_view message) noexcept;
 
+// Sets a MemoryError, with the text of an allocation that says what it was.
+void set_memory_error(const std::bad_alloc& error) noexcept;
+
 // Turns the Python exception that is set into a C++ one. With the GIL held.
 [[noreturn]] void throw_python_error(Runtime& runtime);
 
@@ -66,8 +69,8 @@ OPYARD_CATCHES_FORCED_UNWIND Result entry_from_python(Result failed, Body&& body
   } catch (const PythonErrorSet&) {
   } catch (const Error& error) {
     set_python_error(error);
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
+  } catch (const std::bad_alloc& error) {
+    set_memory_error(error);
   } catch (const std::exception& error) {
     set_exception(PyExc_RuntimeError, error.what());
   } catch (...) {

@@ -227,3 +227,8 @@ def test_threads_take_give_back_and_empty_at_once():
         thread.join()
     stop.set()
     emptier.join()
+
+
+def test_an_allocation_that_fails_says_how_much_was_wanted():
+    with pytest.raises(MemoryError, match="1125899906842624 bytes for a tensor on the cpu"):
+        opyard.ops.aten.empty([1 << 48])

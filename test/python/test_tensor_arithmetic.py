@@ -396,9 +396,46 @@ def test_arrays_are_operands_of_products_and_of_bits(x):
         assert symbol(np.array([3, 3, 3]), bits).tolist() == right
 
 
-def test_functions_of_numpy_take_no_tensor(x):
-    with pytest.raises(TypeError, match="__array_ufunc__"):
-        np.add(np.ones(3, np.float32), x)
+def test_functions_of_operators_give_what_the_operator_gives(x):
+    a = np.full(3, 2, np.float32)
+    for function, symbol in (
+        (np.add, operator.add),
+        (np.subtract, operator.sub),
+        (np.multiply, operator.mul),
+        (np.divide, operator.truediv),
+        (np.floor_divide, operator.floordiv),
+        (np.remainder, operator.mod),
+        (np.power, operator.pow),
+        (np.matmul, operator.matmul),
+        (np.less, operator.lt),
+        (np.less_equal, operator.le),
+        (np.greater, operator.gt),
+        (np.greater_equal, operator.ge),
+        (np.equal, operator.eq),
+        (np.not_equal, operator.ne),
+    ):
+        result = function(a, x)
+        assert isinstance(result, opyard.Tensor)
+        assert result.tolist() == symbol(a, x).tolist() == symbol(a, x.numpy()).tolist()
+    assert (np.float32(2) - x).tolist() == (2 - x.numpy()).tolist()
+
+
+def test_other_functions_of_numpy_say_what_to_write(x):
+    a = np.ones(3, np.float32)
+    for call, text in (
+        (lambda: np.sin(x), "numpy.sin does not take an opyard.Tensor; call an operator of"),
+        (lambda: np.sin(x), r"or numpy\.sin\(x\.numpy\(\)\), which reads"),
+        (lambda: np.maximum(a, x), "numpy.maximum does not take"),
+        (lambda: np.add.reduce(x), "numpy.add.reduce does not take"),
+        (lambda: np.add(x, a), r"or x \+ y, or numpy\.add of x\.numpy\(\)"),
+        (lambda: np.add(a, x, where=a > 0), "numpy.add does not take"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            call()
+    before = a.copy()
+    with pytest.raises(TypeError, match="numpy.add does not take"):
+        a += x
+    assert (a == before).all()
 
 
 def test_an_array_is_added_in_place(x):

@@ -27,6 +27,28 @@ void give_back(void* memory, std::size_t bytes, std::uint8_t size_class) noexcep
 void own_memory(void*) {}
 void memory_of_second(void*) {}
 
+// Says what was wanted, without taking memory.
+class NoMemory final : public std::bad_alloc {
+ public:
+  explicit NoMemory(std::size_t bytes) noexcept {
+    const auto end = fmt::format_to_n(
+        text_, sizeof text_ - 1, "{} bytes for a tensor on the cpu could not be allocated", bytes);
+    *end.out = '\0';
+  }
+  const char* what() const noexcept override { return text_; }
+
+ private:
+  char text_[80];
+};
+
+void* take_memory(std::size_t bytes, std::uint8_t& size_class) {
+  try {
+    return detail::take_block(bytes, size_class);
+  } catch (const std::bad_alloc&) {
+    throw NoMemory(bytes);
+  }
+}
+
 Mutex& second_storages() {
   static Mutex mutex(LockRank::SecondStorages);
   return mutex;
@@ -47,7 +69,7 @@ CountedPtr<Storage> Storage::allocate(std::size_t bytes, Device device) {
   void* memory = nullptr;
   std::uint8_t size_class = 0;
   try {
-    if (device.is_cpu() && bytes != 0) memory = detail::take_block(bytes, size_class);
+    if (device.is_cpu() && bytes != 0) memory = take_memory(bytes, size_class);
     auto storage = CountedPtr<Storage>::steal(new Storage(
         memory, bytes, device, nullptr, memory == nullptr ? nullptr : own_memory, false));
     storage->size_class_ = size_class;

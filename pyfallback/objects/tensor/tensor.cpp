@@ -45,14 +45,6 @@ PyType_Slot own_slots[] = {{Py_tp_doc, const_cast<char*>(kDoc)},
                            {Py_tp_methods, tensor_methods},
                            {Py_tp_members, members}};
 
-// NumPy's operators and functions step aside for a class with this attribute, so that
-// `array + tensor` asks the tensor instead of adding it to each element.
-void keep_numpy_from_taking_over(PyTypeObject* type) {
-  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), "__array_ufunc__", Py_None) < 0) {
-    throw PythonErrorSet();
-  }
-}
-
 }  // namespace
 
 PyMethodDef tensor_functions[] = {
@@ -94,7 +86,6 @@ void add_tensor_type(Runtime& runtime, PyObject* module) {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   add_type(module, spec, runtime.tensor_type);
   make_tensor_class(runtime, module);
-  keep_numpy_from_taking_over(runtime.tensor_type);
   offer_exchange_table(runtime.tensor_type);
 }
 

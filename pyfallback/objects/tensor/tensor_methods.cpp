@@ -241,6 +241,16 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
   });
 }
 
+// NumPy asks this instead of taking the tensor for an array of objects.
+PyObject* answer_ufunc(PyObject* self, PyObject* args, PyObject* keywords) {
+  return entry_from_python([&]() -> PyObject* {
+    const Owned first = checked(PyTuple_Pack(1, self));
+    const Owned all = checked(PySequence_Concat(first.get(), args));
+    PyObject* const answer = require_hook(runtime_of_tensor(self), "answer_ufunc");
+    return PyObject_Call(answer, all.get(), keywords);
+  });
+}
+
 }  // namespace
 
 // Where NumPy is to be asked in Python, by way of a memoryview, which keeps the tensor alive as the
@@ -325,6 +335,11 @@ PyMethodDef tensor_methods[] = {
      "NotImplementedError for bfloat16, which NumPy does not have, and for other devices."},
     {"__array__", method(array), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, dtype=None, copy=None)\n--\n\nnumpy(), converted and copied as NumPy asks."},
+    {"__array_ufunc__", method(answer_ufunc), METH_VARARGS | METH_KEYWORDS,
+     "__array_ufunc__($self, ufunc, method, /, *inputs, **kwargs)\n--\n\nWhat a function of NumPy "
+     "gives for the tensor: that of an operator, such as numpy.add, what the operator gives; "
+     "others "
+     "raise TypeError."},
     {"__dlpack__", method(export_dlpack), METH_VARARGS | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA "
      "DLPack "
