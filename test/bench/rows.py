@@ -64,9 +64,7 @@ CPP = [
     Row("graph_lstm", "7", "  staged LSTM cell, over its kernels", RATIO, 1.1),
     Row("graph_two_threads", "7", "  two states on two threads", RATIO, 2 / 1.9),
     Row("graph_compile", "7", "  10,000 nodes from text to code", ABSOLUTE, 500.0, "ms"),
-    Row(
-        "graph_million", "7", "  a million nodes, over 100 graphs of 10,000", INFORMATION, unit="ms"
-    ),
+    Row("graph_million", "7", "  a million nodes, over 100 graphs of 10,000", RATIO, 1.3, "ms"),
     Row("c_function", "-", "C function as a kernel, one number", RATIO, 1.15),
     Row("c_function_two", "-", "  two numbers", RATIO, 1.15),
     Row("c_function_ten", "-", "  ten numbers, not all in registers", RATIO, 1.15),

@@ -80,9 +80,9 @@ TEST(GraphOutOfMemory, P4_ReadingPrintingAndCompiling) {
   const GraphPtr graph = parse_graph(kText);
   EXPECT_GT(fail_each([&] { to_string(*graph); }), 3);
   EXPECT_GT(fail_each([&] { lint(*graph); }), 3);
-  EXPECT_GT(fail_each([&] { graph->copy(); }), 50);
-  EXPECT_GT(fail_each([&] { compile(graph); }), 50);
-  EXPECT_GT(fail_each([&] { compile(graph)->disassemble(); }), 50);
+  EXPECT_GT(fail_each([&] { graph->copy(); }), 30);
+  EXPECT_GT(fail_each([&] { compile(graph); }), 30);
+  EXPECT_GT(fail_each([&] { compile(graph)->disassemble(); }), 30);
   EXPECT_EQ(to_string(*graph), to_string(*parse_graph(kText)));
 }
 

@@ -101,8 +101,8 @@ struct RegisterInfo {
   const Type* type;        // of what is in it
   bool owns;               // whether what is in it may have an owner to give back
   std::uint32_t born = 0;  // the instruction that writes it
-  std::vector<std::uint32_t>
-      deaths;  // the instructions that empty it, one on each way; ~k: outputs of stage k
+  // The instructions that empty it, one on each way; ~k: outputs of stage k.
+  SmallVector<std::uint32_t, 2> deaths;
 };
 
 struct CodeData {

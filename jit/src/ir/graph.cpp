@@ -1,9 +1,11 @@
 // ir/graph.cpp: making, copying and naming what a graph holds.
 #include "opyard/jit/graph.h"
+#include "ir/index_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 namespace opyard::jit {
@@ -12,10 +14,10 @@ namespace {
 constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
 
-using Numbers = std::unordered_map<std::uint64_t, Value*>;
+using Numbers = std::vector<Graph::Numbered>;
 
 void take_numbers(std::span<Value* const> from, std::span<Value* const> to, Numbers& numbers) {
-  for (std::size_t i = 0; i < from.size(); ++i) numbers[from[i]->unique()] = to[i];
+  for (std::size_t i = 0; i < from.size(); ++i) numbers.push_back({from[i]->unique(), to[i]});
 }
 
 // Of a block and its copy.
@@ -171,7 +173,7 @@ GraphPtr Graph::copy() const {
 
 GraphPtr Graph::copy(GraphCopies& known) const {
   GraphPtr fresh = make_graph();
-  std::unordered_map<const Value*, Value*> values;
+  ValueTable<Value*> values(values_made());
   Numbers numbers;
   fresh->stage_ = stage_;
   for (const Value* const input : inputs()) {
@@ -180,11 +182,11 @@ GraphPtr Graph::copy(GraphCopies& known) const {
     values[input] = made;
   }
   const Mapping map = [&](Value* value) {
-    const auto found = values.find(value);
-    OPYARD_CHECK(found != values.end(), BadGraph,
+    Value* const* const found = values.find(value);
+    OPYARD_CHECK(found != nullptr, BadGraph,
                  fmt::format("%{} is used before it is defined, so the graph cannot be copied",
                              value->printed_name()));
-    return found->second;
+    return *found;
   };
   for (const Node* const node : nodes()) {
     Node* const made = fresh->append_node(fresh->create_copy(node, map, known));
@@ -237,24 +239,26 @@ Value* Graph::insert_constant(const opyard::Value& value, TypePtr type) {
 }
 
 Value* Graph::find_value(std::string_view name) const {
-  const auto found = names_.find(std::string(name));
-  if (found != names_.end()) return found->second;
-  Value* numbered = nullptr;
+  Value* found = names_.find(name);
+  if (found != nullptr) return found;
+  std::uint64_t number = 0;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (read.ec != std::errc() || read.ptr != name.data() + name.size()) return nullptr;
+  if (name != std::to_string(number)) return nullptr;
   values_.for_each([&](Value* value) {
-    if (!value->is_erased() && !value->has_debug_name() && value->printed_name() == name) {
-      numbered = value;
-    }
+    const bool prints_number = !value->is_erased() && !value->has_debug_name();
+    if (prints_number && value->unique() == number) found = value;
   });
-  return numbered;
+  return found;
 }
 
 std::size_t Graph::node_count() const noexcept { return count_nodes(block_); }
 
-void Graph::renumber(const std::unordered_map<std::uint64_t, Value*>& numbers) {
+void Graph::renumber(std::span<const Numbered> values) {
   std::uint64_t next = 0;
   constexpr std::uint64_t kNone = ~std::uint64_t{0};
   values_.for_each([](Value* value) { value->unique_ = kNone; });
-  for (const auto& [number, value] : numbers) {
+  for (const auto& [number, value] : values) {
     value->unique_ = number;
     next = std::max(next, number + 1);
   }
@@ -265,36 +269,42 @@ void Graph::renumber(const std::unordered_map<std::uint64_t, Value*>& numbers) {
   note_change();
 }
 
-// The former holder of the name gets the next free number behind a dot.
-void Graph::rename(Value* value, std::string_view name) {
-  std::string fresh(name);
-  const auto found = names_.find(fresh);
-  if (found != names_.end() && found->second != value) {
-    Value* const former = found->second;
-    std::string base = fresh;
-    const std::size_t dot = base.rfind('.');
-    if (dot != std::string::npos && dot + 1 < base.size() && dot > 0 &&
-        base.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
-      base.resize(dot);
-    }
-    std::uint64_t& suffix = suffixes_[base];
-    std::string other;
-    do {
-      other = fmt::format("{}.{}", base, ++suffix);
-    } while (names_.contains(other));
-    names_.emplace(other, former);
-    former->name_ = std::move(other);
-    found->second = value;
-  } else if (!fresh.empty()) {
-    names_.emplace(fresh, value);
+// The next free number behind a dot: "x" becomes "x.1".
+std::string Graph::other_name(std::string_view name) {
+  std::string base(name);
+  const std::size_t dot = base.rfind('.');
+  if (dot != std::string::npos && dot + 1 < base.size() && dot > 0 &&
+      base.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
+    base.resize(dot);
   }
-  if (value->name_ != fresh && !value->name_.empty()) names_.erase(value->name_);
+  std::uint64_t& suffix = suffixes_[base];
+  std::string other;
+  do {
+    other = fmt::format("{}.{}", base, ++suffix);
+  } while (names_.find(other) != nullptr);
+  return other;
+}
+
+// The former holder of the name gets another one. All that allocates comes first.
+void Graph::rename(Value* value, std::string_view name) {
+  if (value->name_ == name) return;
+  Value* const former = names_.find(name);
+  std::string other = former == nullptr ? std::string() : other_name(name);
+  std::string fresh(name);
+  names_.reserve(names_.size() + 2);
+  names_.erase(value->name_);
+  names_.erase(name);
+  if (former != nullptr) {
+    former->name_ = std::move(other);
+    names_.set(former->name_, former);
+  }
   value->name_ = std::move(fresh);
+  if (!name.empty()) names_.set(value->name_, value);
   note_change();
 }
 
 void Graph::forget(Value* value) noexcept {
-  if (!value->name_.empty()) names_.erase(value->name_);
+  if (value->has_debug_name()) names_.erase(value->name_);
   value->name_.clear();
   value->node_ = nullptr;
   value->uses_.clear();

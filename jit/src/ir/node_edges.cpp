@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/edge_list.h"
 #include "opyard/jit/graph.h"
 
 namespace opyard::jit {
@@ -25,10 +26,10 @@ void check_permutation(std::span<const std::size_t> order, std::size_t count) {
                            count == 0 ? 0 : count - 1));
 }
 
-template <typename T>
-std::vector<T> permuted(const std::vector<T>& items, std::span<const std::size_t> order) {
+template <typename List>
+List permuted(const List& items, std::span<const std::size_t> order) {
   check_permutation(order, items.size());
-  std::vector<T> fresh;
+  List fresh;
   fresh.reserve(items.size());
   for (const std::size_t from : order) fresh.push_back(items[from]);
   return fresh;
@@ -80,13 +81,13 @@ Value* Node::input() const {
   OPYARD_CHECK(
       inputs_.size() == 1, BadValue,
       fmt::format("a '{}' node has {} inputs; say which", kind_.qual_string(), inputs_.size()));
-  return inputs_.front();
+  return inputs_[0];
 }
 Value* Node::output() const {
   OPYARD_CHECK(
       outputs_.size() == 1, BadValue,
       fmt::format("a '{}' node has {} outputs; say which", kind_.qual_string(), outputs_.size()));
-  return outputs_.front();
+  return outputs_[0];
 }
 bool Node::has_uses() const noexcept {
   return std::any_of(outputs_.begin(), outputs_.end(),
@@ -98,15 +99,13 @@ Value* Node::add_input(Value* value) { return insert_input(inputs_.size(), value
 Value* Node::insert_input(std::size_t index, Value* value) {
   check_value(value);
   check_index(index, inputs_.size() + 1, "places for inputs");
-  value->uses_.reserve(value->uses_.size() + 1 > value->uses_.capacity()
-                           ? value->uses_.capacity() * 2 + 1
-                           : value->uses_.capacity());
+  value->uses_.reserve(value->uses_.size() + std::size_t{1});
   if (is_graph_return()) {
     graph_->output_stages_.insert(graph_->output_stages_.begin() + std::ptrdiff_t(index),
                                   graph_->stage_);
   }
   try {
-    inputs_.insert(inputs_.begin() + std::ptrdiff_t(index), value);
+    detail::insert_at(inputs_, index, value);
   } catch (...) {
     if (is_graph_return()) {
       graph_->output_stages_.erase(graph_->output_stages_.begin() + std::ptrdiff_t(index));
@@ -144,7 +143,7 @@ void Node::replace_input_with(Value* from, Value* to) {
 void Node::remove_input(std::size_t index) {
   check_index(index, inputs_.size(), "inputs");
   inputs_[index]->drop_use({this, index});
-  inputs_.erase(inputs_.begin() + std::ptrdiff_t(index));
+  detail::erase_at(inputs_, index);
   for (std::size_t i = index; i < inputs_.size(); ++i) inputs_[i]->move_use({this, i + 1}, i);
   if (is_graph_return()) {
     graph_->output_stages_.erase(graph_->output_stages_.begin() + std::ptrdiff_t(index));
@@ -161,7 +160,7 @@ void Node::remove_all_inputs() noexcept {
 
 void Node::permute_inputs(std::span<const std::size_t> order) {
   check_alive();
-  std::vector<Value*> fresh = permuted(inputs_, order);
+  auto fresh = permuted(inputs_, order);
   std::vector<int> stages;
   if (is_graph_return()) stages = permuted(graph_->output_stages_, order);
   // In two steps through offsets that no use has, so that equal values do not meet.
@@ -176,11 +175,11 @@ void Node::permute_inputs(std::span<const std::size_t> order) {
 Value* Node::make_output(std::size_t index, TypePtr type, int stage) {
   check_index(index, outputs_.size() + 1, "places for outputs");
   if (type == nullptr) type = base_type(TypeKind::Tensor);
-  if (outputs_.size() == outputs_.capacity()) outputs_.reserve(outputs_.size() * 2 + 1);
+  outputs_.reserve(outputs_.size() + std::size_t{1});
   Value* const value = graph_->values_.make(this, index, graph_->values_made(),
                                             graph_->next_unique_, std::move(type), stage);
   ++graph_->next_unique_;
-  outputs_.insert(outputs_.begin() + std::ptrdiff_t(index), value);
+  detail::insert_at(outputs_, index, value);
   for (std::size_t i = index + 1; i < outputs_.size(); ++i) outputs_[i]->offset_ = i;
   graph_->note_change();
   return value;
@@ -196,7 +195,7 @@ void Node::erase_output(std::size_t index) {
   Value* const value = outputs_[index];
   if (value->has_uses()) refuse_used(*this, *value);
   graph_->forget(value);
-  outputs_.erase(outputs_.begin() + std::ptrdiff_t(index));
+  detail::erase_at(outputs_, index);
   for (std::size_t i = index; i < outputs_.size(); ++i) outputs_[i]->offset_ = i;
   graph_->note_change();
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/edge_list.h"
 #include "opyard/jit/graph.h"
 
 namespace opyard::jit {
@@ -12,6 +13,7 @@ namespace {
 
 bool is_name(std::string_view text) {
   bool only_digits = true;
+  if (text.size() > kLongestName) return false;
   for (const char c : text) {
     const bool digit = c >= '0' && c <= '9';
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
@@ -27,10 +29,11 @@ std::string Value::printed_name() const { return name_.empty() ? std::to_string(
 
 Value* Value::set_debug_name(std::string_view name) {
   OPYARD_CHECK(!is_erased(), BadValue, fmt::format("value %{} was erased", unique_));
-  OPYARD_CHECK(name.empty() || is_name(name), BadValue,
-               fmt::format("'{}' is no name of a value; use letters, digits, '_' and '.', and not "
-                           "digits alone",
-                           name.substr(0, 200)));
+  OPYARD_CHECK(
+      name.empty() || is_name(name), BadValue,
+      fmt::format("'{}' is no name of a value; use letters, digits, '_' and '.', not digits "
+                  "alone, and at most {} bytes",
+                  name.substr(0, 200), kLongestName));
   graph().rename(this, name);
   return this;
 }
@@ -62,8 +65,9 @@ Value* Value::set_stage(int stage) {
 
 void Value::drop_use(Use use) noexcept {
   // The newest is the likeliest.
-  const auto found = std::find(uses_.rbegin(), uses_.rend(), use);
-  if (found != uses_.rend()) uses_.erase(std::next(found).base());
+  for (std::size_t i = uses_.size(); i-- > 0;) {
+    if (uses_[i] == use) return detail::erase_at(uses_, i);
+  }
 }
 
 void Value::move_use(Use from, std::size_t offset) noexcept {
@@ -78,7 +82,8 @@ void Value::replace_all_uses_with(Value* other) {
                fmt::format("values %{} and %{} belong to different graphs", printed_name(),
                            other->printed_name()));
   if (other == this) return;
-  other->uses_.insert(other->uses_.end(), uses_.begin(), uses_.end());
+  other->uses_.reserve(other->uses_.size() + uses_.size());
+  for (const Use& use : uses_) other->uses_.push_back(use);
   for (const Use& use : uses_) use.user->inputs_[use.offset] = other;
   uses_.clear();
   graph().note_change();

@@ -7,10 +7,10 @@
 namespace opyard::jit {
 namespace {
 
-using Numbers = std::unordered_map<std::uint64_t, Value*>;
+using Numbers = std::vector<Graph::Numbered>;
 
 void add(std::span<Value* const> values, Numbers& numbers) {
-  for (Value* const value : values) numbers.emplace(numbers.size(), value);
+  for (Value* const value : values) numbers.push_back({numbers.size(), value});
 }
 
 void number(const Block* block, Numbers& numbers) {

@@ -25,19 +25,23 @@ class ValueNames {
   Value* find(const Token& name) const;
 
   // What was named inside a block is forgotten behind it, what it hid is seen again.
-  std::size_t begin_block() const noexcept { return hidden_.size(); }
+  std::size_t begin_block() noexcept {
+    ++blocks_;
+    return hidden_.size();
+  }
   void end_block(std::size_t begin);
 
   // The values that keep the number that the text calls them by: the newest of each number.
-  const std::unordered_map<std::uint64_t, Value*>& newest() const noexcept { return newest_; }
+  std::span<const Graph::Numbered> newest();
   // What each name means now, without the %.
   void tell(std::unordered_map<std::string, Value*>& names) const;
 
  private:
   const Cursor& cursor_;
-  std::unordered_map<std::string_view, Value*> values_;
-  std::vector<std::pair<std::string_view, Value*>> hidden_;  // what each definition has hidden
-  std::unordered_map<std::uint64_t, Value*> newest_;         // of each number
+  NameTable values_;
+  std::size_t blocks_ = 0;                                   // around what is read
+  std::vector<std::pair<std::string_view, Value*>> hidden_;  // by each definition in a block
+  std::vector<Graph::Numbered> numbers_;                     // in the order of the text
 };
 
 }  // namespace opyard::jit::detail

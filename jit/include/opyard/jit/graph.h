@@ -18,7 +18,7 @@
 //
 // Threads: as with Node.
 //
-// Depends on: jit/block.h, jit/pool.h.
+// Depends on: jit/block.h, jit/name_table.h, jit/pool.h.
 #pragma once
 
 #include <functional>
@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "opyard/jit/block.h"
+#include "opyard/jit/name_table.h"
 #include "opyard/jit/pool.h"
 
 namespace opyard::jit {
@@ -108,9 +109,13 @@ class OPYARD_API Graph final : public Counted {
   // Nodes that are in a block now.
   std::size_t node_count() const noexcept;
 
-  // For who reads a text: gives these values, which are all different, their numbers, and the rest
-  // new ones.
-  void renumber(const std::unordered_map<std::uint64_t, Value*>& numbers);
+  // For who reads a text: gives these values their numbers, and the rest new ones. Neither a value
+  // nor a number is there twice.
+  struct Numbered {
+    std::uint64_t number;
+    Value* value;
+  };
+  void renumber(std::span<const Numbered> values);
 
  private:
   friend class Block;
@@ -124,6 +129,7 @@ class OPYARD_API Graph final : public Counted {
   Node* create_copy(const Node* node, const Mapping& map, GraphCopies& known);
 
   Block* make_block(Node* owner);
+  std::string other_name(std::string_view name);
   void rename(Value* value, std::string_view name);
   void forget(Value* value) noexcept;
 
@@ -138,7 +144,7 @@ class OPYARD_API Graph final : public Counted {
   std::uint64_t version_ = 0;
   bool restricted_ = false;
   std::vector<std::string> allowed_;  // if it is restricted
-  std::unordered_map<std::string, Value*> names_;
+  NameTable names_;                   // debug names, whose texts are in the values
   std::unordered_map<std::string, std::uint64_t> suffixes_;  // the last one given out of each name
 };
 

@@ -154,8 +154,8 @@ class OPYARD_API Node {
   Symbol overload_;
   int stage_;
   bool destroyed_ = false;
-  std::vector<Value*> inputs_;
-  std::vector<Value*> outputs_;
+  SmallVector<Value*, 3> inputs_;
+  SmallVector<Value*, 1> outputs_;
   std::vector<Block*> blocks_;
   std::vector<Attribute> attributes_;
   SourceRange source_;

@@ -4,7 +4,7 @@
 // register. It lives in its graph's memory, and a pointer to it is good for the life of the graph,
 // also after it was erased: is_erased() says so then.
 //
-// Depends on: jit/types.h.
+// Depends on: base/small_vector.h, jit/types.h.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "opyard/detail/base/small_vector.h"
 #include "opyard/jit/types.h"
 
 namespace opyard::jit {
@@ -19,6 +20,8 @@ namespace opyard::jit {
 class Block;
 class Graph;
 class Node;
+
+inline constexpr std::size_t kLongestName = std::size_t{1} << 20;  // in bytes
 
 // One input of one node.
 struct Use {
@@ -42,7 +45,8 @@ class OPYARD_API Value {
   // What it prints as, without the %: its debug name or its number.
   std::string printed_name() const;
   // A value that has this name already gets another one: "x" becomes "x.1". The empty name takes
-  // the name away. Raises BadValue for what is no name: letters, digits, _ and ., not digits alone.
+  // the name away. Raises BadValue for what is no name: letters, digits, _ and ., not digits alone,
+  // and no more than kLongestName.
   Value* set_debug_name(std::string_view name);
 
   const TypePtr& type() const noexcept { return type_; }
@@ -95,7 +99,7 @@ class OPYARD_API Value {
   std::uint64_t unique_;
   TypePtr type_;
   std::string name_;
-  std::vector<Use> uses_;
+  SmallVector<Use, 1> uses_;
   int stage_;  // of an input of the graph
 };
 
