@@ -5,6 +5,7 @@
 //   pointwise/   one element of the result from one of each input
 //   reduction/   sum, extremes, truth, softmax
 //   matrix/      linear, matmul and the products below them
+//   neural/      what networks are made of: convolution, pooling, normalisation, losses, attention
 //   geometry/    views, reshape, slice; metadata: questions about a tensor
 //   indexing/    positions and lists: index, gather, join
 //   creation/    factories, ranges, conversion, single numbers; meta: without elements

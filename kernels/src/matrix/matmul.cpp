@@ -1,24 +1,20 @@
-// kernels/matrix/matmul.cpp: matmul, which picks among dot, mv and mm by the number of dimensions.
+// kernels/matrix/matmul.cpp: matmul, which picks among dot, mv, mm and bmm by the number of
+// dimensions, and linear.
 //
 //   [k] x [k]           dot        [n, k] x [k]         mv
 //   [k] x [k, m]        mm         [n, k] x [k, m]      mm
 //   [..., n, k] x [k] or [k, m]    the leading dimensions are folded into rows
-//
-// Batches on the right side are not supported yet.
-#include <opyard/library.h>
-
+//   [..., n, k] x [..., k, m]      the leading dimensions broadcast, and are folded into one: bmm
 #include "common/check.h"
+#include "common/define.h"
+#include "common/ops.h"
+#include "common/walk.h"
 
 namespace opyard::kernels {
 namespace {
 
 using Two = Tensor(const Tensor&, const Tensor&);
-using Sized = Tensor(const Tensor&, IntSpan);
 
-Tensor mm(const Tensor& a, const Tensor& b) {
-  static const auto op = require_operator("aten::mm").typed<Two>();
-  return op.call(a, b);
-}
 Tensor mv(const Tensor& a, const Tensor& b) {
   static const auto op = require_operator("aten::mv").typed<Two>();
   return op.call(a, b);
@@ -27,9 +23,44 @@ Tensor dot(const Tensor& a, const Tensor& b) {
   static const auto op = require_operator("aten::dot").typed<Two>();
   return op.call(a, b);
 }
-Tensor reshape(const Tensor& a, IntSpan sizes) {
-  static const auto op = require_operator("aten::reshape").typed<Sized>();
-  return op.call(a, sizes);
+Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b) {
+  using Addmm = Tensor(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&);
+  static const auto op = require_operator("aten::addmm").typed<Addmm>();
+  return op.call(self, a, b, 1, 1);
+}
+
+// The leading dimensions of a tensor as rows.
+Tensor folded(const Tensor& self) {
+  const IntSpan sizes = self.sizes();
+  const std::array rows = {count_elements(sizes.first(sizes.size() - 1)), sizes.back()};
+  return ops::reshape(self, rows);
+}
+
+// A batch of matrices with these leading sizes.
+Tensor as_batch(const Tensor& self, const DimVector& lead) {
+  const IntSpan sizes = self.sizes();
+  DimVector spread(lead);
+  spread.push_back(sizes[sizes.size() - 2]);
+  spread.push_back(sizes.back());
+  const std::array batch = {count_elements(lead), sizes[sizes.size() - 2], sizes.back()};
+  return ops::reshape(ops::expand(self, spread), batch);
+}
+
+Tensor multiply_batches(const char* op, const Tensor& self, const Tensor& other) {
+  const Tensor left = self.dim() == 1 ? ops::unsqueeze(self, 0) : self;
+  const IntSpan a = left.sizes(), b = other.sizes();
+  const std::optional<DimVector> lead =
+      find_broadcast(a.first(a.size() - 2), b.first(b.size() - 2));
+  if (!lead) {
+    refuse(ErrorKind::BadShape,
+           {op, ": self is ", self, " and other is ", other,
+            "; the sizes before the last two must be equal or 1, counted from the last"});
+  }
+  const Tensor product = ops::bmm(as_batch(left, *lead), as_batch(other, *lead));
+  DimVector sizes(*lead);
+  if (self.dim() > 1) sizes.push_back(a[a.size() - 2]);
+  sizes.push_back(b.back());
+  return ops::reshape(product, sizes);
 }
 
 Tensor matmul(const Tensor& self, const Tensor& other) {
@@ -42,34 +73,55 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
                                  "; both need at least one dimension, and aten::mul.Tensor "
                                  "multiplies by a number"});
   }
-  if (right > 2) {
-    refuse(ErrorKind::Unsupported,
+  if (self.sizes().back() != other.sizes()[std::size_t(right == 1 ? 0 : right - 2)]) {
+    refuse(ErrorKind::BadShape,
            {kOp, ": self is ", self, " and other is ", other,
-            "; accepted for other are one and two dimensions, so multiply matrix by matrix"});
+            right <= 2 ? "; the last size of self must be the first size of other"
+                       : "; the last size of self must be the last but one of other"});
   }
-  if (self.sizes()[std::size_t(left - 1)] != other.sizes()[0]) {
-    refuse(ErrorKind::BadShape, {kOp, ": self is ", self, " and other is ", other,
-                                 "; the last size of self must be the first size of other"});
-  }
+  if (right > 2) return multiply_batches(kOp, self, other);
   if (left == 1) {
     if (right == 1) return dot(self, other);
-    const std::array row = {std::int64_t{1}, self.sizes()[0]};
-    return reshape(mm(reshape(self, row), other), std::array{other.sizes()[1]});
+    return ops::reshape(ops::mm(ops::unsqueeze(self, 0), other), std::array{other.sizes()[1]});
   }
-  if (left == 2) return right == 1 ? mv(self, other) : mm(self, other);
+  if (left == 2) return right == 1 ? mv(self, other) : ops::mm(self, other);
 
   DimVector sizes(self.sizes());
-  const std::int64_t columns = sizes.back();
   sizes.resize(sizes.size() - 1);
-  const std::array folded = {count_elements(sizes), columns};
-  const Tensor rows = reshape(self, folded);
-  if (right == 1) return reshape(mv(rows, other), sizes);
+  const Tensor rows = folded(self);
+  if (right == 1) return ops::reshape(mv(rows, other), sizes);
   sizes.push_back(other.sizes()[1]);
-  return reshape(mm(rows, other), sizes);
+  return ops::reshape(ops::mm(rows, other), sizes);
+}
+
+Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias) {
+  constexpr const char* kOp = "aten::linear";
+  using ops::operator+;
+  require_defined(kOp, "input", input);
+  require_defined(kOp, "weight", weight);
+  const bool is_matrix = weight.dim() == 2;
+  if (input.dim() == 0 || weight.dim() < 1 || weight.dim() > 2 ||
+      input.sizes().back() != weight.sizes().back()) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": input is ", input, " and weight is ", weight,
+            "; a weight of one or two dimensions is needed whose last size is input's"});
+  }
+  const Tensor factor = is_matrix ? ops::transpose(weight, 0, 1) : weight;
+  if (!bias) return ops::matmul(input, factor);
+  if (!is_matrix || input.dim() == 1 || bias->dim() != 1) return ops::matmul(input, factor) + *bias;
+  if (input.dim() == 2) return addmm(*bias, input, factor);
+  DimVector sizes(input.sizes());
+  sizes[sizes.size() - 1] = weight.sizes()[0];
+  return ops::reshape(addmm(*bias, folded(input), factor), sizes);
 }
 
 }  // namespace
 
-OPYARD_LIBRARY_FRAGMENT(aten, m) { m.def("matmul(Tensor self, Tensor other) -> Tensor", &matmul); }
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("matmul(Tensor self, Tensor other) -> Tensor", &matmul);
+  m.def("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", &linear);
+  define_out(m, "matmul");
+  define_out(m, "linear");
+}
 
 }  // namespace opyard::kernels

@@ -1,0 +1,36 @@
+// kernels/common/numbers.h: the dtypes of kernels that compute in floats, or in all but bool.
+//
+// Depends on: common/check.h.
+#pragma once
+
+#include "common/check.h"
+
+namespace opyard::kernels {
+
+// A tensor of float32 or float64 on the CPU or on meta. Raises Unsupported.
+void require_floats(const char* op, const char* argument, const Tensor& tensor);
+// The same, or of int64.
+void require_numbers(const char* op, const char* argument, const Tensor& tensor);
+
+// Calls body(T()) with the C++ type of a float32 or float64 tensor.
+template <typename Body>
+decltype(auto) visit_floats(const Tensor& tensor, Body&& body) {
+  if (tensor.dtype() == DType::Float32) return body(float());
+  return body(double());
+}
+template <typename Body>
+decltype(auto) visit_numbers(const Tensor& tensor, Body&& body) {
+  if (tensor.dtype() == DType::Int64) return body(std::int64_t());
+  return visit_floats(tensor, std::forward<Body>(body));
+}
+
+template <typename T>
+T* elements_of(const Tensor& tensor) {
+  return static_cast<T*>(tensor.impl()->data());
+}
+
+// How many dimensions a tensor must have. Raises BadShape.
+void require_dims(const char* op, const char* argument, const Tensor& tensor, std::int64_t least,
+                  std::int64_t most);
+
+}  // namespace opyard::kernels

@@ -1,0 +1,171 @@
+// kernels/matrix/batched.cpp: bmm, and what is made of it: products of as many matrices by as many.
+//
+// Both sides have one dtype, as nothing is promoted here; products of integers wrap.
+#include <opyard/parallel.h>
+
+#include <algorithm>
+
+#include "common/copy.h"
+#include "common/define.h"
+#include "common/kernels_block.h"
+#include "common/numbers.h"
+#include "common/ops.h"
+#include "common/releasing.h"
+#include "matrix/multiply.h"
+
+namespace opyard::kernels {
+namespace {
+
+// Matrix i of a batch.
+template <typename T>
+Matrix<T> matrix_at(const Tensor& batch, std::int64_t i) {
+  const IntSpan sizes = batch.sizes(), strides = batch.strides();
+  return {elements_of<const T>(batch) + i * strides[0], sizes[1], sizes[2], strides[1], strides[2]};
+}
+
+// Work is cut into matrices, and large ones into rows; neither changes an element.
+template <typename T>
+void multiply_batches(const Tensor& result, const Tensor& a, const Tensor& b) {
+  constexpr std::int64_t kRowsOfAPart = 192;
+  const std::int64_t rows = a.sizes()[1], columns = b.sizes()[2];
+  const std::int64_t parts = (rows + kRowsOfAPart - 1) / kRowsOfAPart;
+  const double one = double(std::min(rows, kRowsOfAPart)) * double(columns) * double(a.sizes()[2]);
+  const auto grain = std::int64_t(double(kProductsOfAThread) / std::max(one, 1.0)) + 1;
+  T* const out = elements_of<T>(result);
+  parallel_for(0, a.sizes()[0] * parts, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      Matrix<T> left = matrix_at<T>(a, i / parts);
+      const std::int64_t first = i % parts * kRowsOfAPart;
+      left.data += first * left.row_stride;
+      left.rows = std::min(rows - first, kRowsOfAPart);
+      multiply_add(out + (i / parts * rows + first) * columns, columns, left,
+                   matrix_at<T>(b, i / parts));
+    }
+  });
+}
+
+Tensor multiply(const Tensor& self, const Tensor& mat2) {
+  constexpr const char* kOp = "aten::bmm";
+  require_numbers(kOp, "self", self);
+  require_dtype(kOp, "mat2", mat2, self.dtype());
+  if (self.dim() != 3 || mat2.dim() != 3 || self.sizes()[0] != mat2.sizes()[0] ||
+      self.sizes()[2] != mat2.sizes()[1]) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": self is ", self, " and mat2 is ", mat2,
+            "; two batches of as many matrices are needed, where the first ones have as many "
+            "columns as the second ones have rows"});
+  }
+  const std::array sizes = {self.sizes()[0], self.sizes()[1], mat2.sizes()[2]};
+  Tensor result = empty_beside(self, sizes, self.dtype());
+  if (is_meta(result)) return result;
+  fill_elements(result, Number());
+  if (result.numel() == 0 || self.numel() == 0) return result;
+  visit_numbers(self, [&](auto sample) {
+    using T = decltype(sample);
+    const double products = double(result.numel()) * double(self.sizes()[2]);
+    if (products < double(kReleasingProducts)) return multiply_batches<T>(result, self, mat2);
+    without_gil([&] { multiply_batches<T>(result, self, mat2); });
+  });
+  return result;
+}
+
+using namespace ops;
+
+bool is_number(const Scalar& scalar, double number) {
+  return !scalar.is_complex() && scalar.to_double() == number;
+}
+
+// self * beta + product * alpha, where a beta of 0 ignores even nan.
+Tensor weighted_sum(const Tensor& self, const Tensor& product, const Scalar& beta,
+                    const Scalar& alpha) {
+  const Tensor scaled = is_number(alpha, 1) ? product : product * alpha;
+  if (is_number(beta, 0)) return scaled;
+  return scaled + (is_number(beta, 1) ? self : self * beta);
+}
+
+void require_broadcast(const char* op, const Tensor& self, const Tensor& product) {
+  require_defined(op, "self", self);
+  const std::size_t lead =
+      product.sizes().size() - std::min(product.sizes().size(), self.sizes().size());
+  bool fits = self.dim() <= product.dim();
+  for (std::size_t i = 0; fits && i < self.sizes().size(); ++i) {
+    fits = self.sizes()[i] == 1 || self.sizes()[i] == product.sizes()[lead + i];
+  }
+  if (!fits) {
+    refuse(ErrorKind::BadShape, {op, ": self is ", self, " and the product has sizes ",
+                                 product.sizes(), "; the sizes of self must broadcast to those"});
+  }
+}
+
+Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+               const Scalar& alpha) {
+  const Tensor product = bmm(batch1, batch2);
+  require_broadcast("aten::baddbmm", self, product);
+  return weighted_sum(self, product, beta, alpha);
+}
+Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+              const Scalar& alpha) {
+  const std::array<std::int64_t, 1> batch = {0};
+  const Tensor product = sum(bmm(batch1, batch2), batch);
+  require_broadcast("aten::addbmm", self, product);
+  return weighted_sum(self, product, beta, alpha);
+}
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
+             const Scalar& alpha) {
+  static const auto mv = require_operator("aten::mv").typed<Tensor(const Tensor&, const Tensor&)>();
+  const Tensor product = mv.call(mat, vec);
+  require_broadcast("aten::addmv", self, product);
+  return weighted_sum(self, product, beta, alpha);
+}
+Tensor outer(const Tensor& self, const Tensor& vec2) {
+  constexpr const char* kOp = "aten::outer";
+  require_defined(kOp, "self", self);
+  require_defined(kOp, "vec2", vec2);
+  require_dims(kOp, "self", self, 1, 1);
+  require_dims(kOp, "vec2", vec2, 1, 1);
+  return unsqueeze(self, 1) * vec2;
+}
+Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
+            const Scalar& alpha) {
+  const Tensor product = outer(vec1, vec2);
+  require_broadcast("aten::addr", self, product);
+  return weighted_sum(self, product, beta, alpha);
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m,
+         {"bmm(Tensor self, Tensor mat2) -> Tensor",
+          "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) "
+          "-> Tensor",
+          "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) "
+          "-> Tensor",
+          "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> "
+          "Tensor",
+          "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> "
+          "Tensor",
+          "outer(Tensor self, Tensor vec2) -> Tensor", "ger(Tensor self, Tensor vec2) -> Tensor"});
+  m.impl("baddbmm", &baddbmm);
+  m.impl("addbmm", &addbmm);
+  m.impl("addmv", &addmv);
+  m.impl("addr", &addr);
+  m.impl("outer", &outer);
+  m.impl("ger", &outer);
+  define_out(m, "bmm", "out", Form::WithFormula);
+  for (const char* name : {"baddbmm", "addbmm", "addmv", "addr"}) {
+    define_in_place(m, name);
+    define_out(m, name);
+  }
+  define_out(m, "outer");
+  define_out(m, "ger");
+  m.derivative("bmm", {{"self", "bmm(grad, transpose(mat2, 1, 2))"},
+                       {"mat2", "bmm(transpose(self, 1, 2), grad)"}});
+}
+
+OPYARD_KERNELS(m) {
+  name_build(m);
+  m.impl("bmm", &multiply);
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,153 @@
+// kernels/neural/conv.cpp: conv1d to conv3d and their transposed forms, which call convolution.
+//
+// An input without a batch gets one of size 1. padding="same" puts the odd one of an even kernel at
+// the end.
+#include <string_view>
+
+#include "common/check.h"
+#include "common/define.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using MaybeTensor = std::optional<Tensor>;
+
+struct Call {
+  const char* op;
+  std::int64_t dims;
+  IntSpan stride, padding, dilation;
+  bool transposed = false;
+  IntSpan output_padding = {};
+  std::int64_t groups = 1;
+};
+
+constexpr std::int64_t kZero[] = {0};
+
+Tensor convolve(const Call& call, const Tensor& input, const Tensor& weight,
+                const MaybeTensor& bias) {
+  using Convolution = Tensor(const Tensor&, const Tensor&, const MaybeTensor&, IntSpan, IntSpan,
+                             IntSpan, bool, IntSpan, std::int64_t);
+  static const auto op = require_operator("aten::convolution").typed<Convolution>();
+  require_defined(call.op, "input", input);
+  require_defined(call.op, "weight", weight);
+  if ((input.dim() != call.dims + 2 && input.dim() != call.dims + 1) ||
+      weight.dim() != call.dims + 2) {
+    refuse(ErrorKind::BadShape, {call.op, ": input is ", input, " and weight is ", weight,
+                                 "; an input of ", call.dims + 1, " or ", call.dims + 2,
+                                 " dimensions and a weight of ", call.dims + 2, " are needed"});
+  }
+  const bool batched = input.dim() == call.dims + 2;
+  const Tensor result =
+      op.call(batched ? input : ops::unsqueeze(input, 0), weight, bias, call.stride, call.padding,
+              call.dilation, call.transposed,
+              call.transposed ? call.output_padding : IntSpan(kZero), call.groups);
+  return batched ? result : ops::squeeze(result, 0);
+}
+
+template <int dims>
+constexpr const char* kName = dims == 1   ? "aten::conv1d"
+                              : dims == 2 ? "aten::conv2d"
+                                          : "aten::conv3d";
+template <int dims>
+constexpr const char* kTransposedName = dims == 1   ? "aten::conv_transpose1d"
+                                        : dims == 2 ? "aten::conv_transpose2d.input"
+                                                    : "aten::conv_transpose3d.input";
+
+template <int dims>
+Tensor conv(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntSpan stride,
+            IntSpan padding, IntSpan dilation, std::int64_t groups) {
+  const Call call{.op = kName<dims>,
+                  .dims = dims,
+                  .stride = stride,
+                  .padding = padding,
+                  .dilation = dilation,
+                  .groups = groups};
+  return convolve(call, input, weight, bias);
+}
+
+template <int dims>
+Tensor conv_transposed(const Tensor& input, const Tensor& weight, const MaybeTensor& bias,
+                       IntSpan stride, IntSpan padding, IntSpan output_padding, std::int64_t groups,
+                       IntSpan dilation) {
+  const Call call{kTransposedName<dims>, dims,  stride, padding, dilation, true,
+                  output_padding,        groups};
+  return convolve(call, input, weight, bias);
+}
+
+template <int dims>
+Tensor conv_named_padding(const Tensor& input, const Tensor& weight, const MaybeTensor& bias,
+                          IntSpan stride, std::string_view padding, IntSpan dilation,
+                          std::int64_t groups) {
+  constexpr const char* kOp = kName<dims>;
+  if (padding == "valid") return conv<dims>(input, weight, bias, stride, kZero, dilation, groups);
+  if (padding != "same") {
+    refuse(ErrorKind::BadValue,
+           {kOp, ": padding is \"", padding, "\"; accepted are \"valid\", \"same\" and numbers"});
+  }
+  for (const std::int64_t step : stride) {
+    if (step != 1) {
+      refuse(ErrorKind::BadValue,
+             {kOp, ": stride is ", stride, ", and padding \"same\" accepts 1 alone"});
+    }
+  }
+  require_defined(kOp, "weight", weight);
+  if (weight.dim() != dims + 2) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": weight is ", weight, "; ", dims + 2, " dimensions are needed"});
+  }
+  DimVector both;
+  DimVector at_end(std::size_t(2 * dims), 0);
+  bool uneven = false;
+  for (int i = 0; i < dims; ++i) {
+    const std::int64_t by = dilation[dilation.size() == 1 ? 0 : std::size_t(i)];
+    const std::int64_t all = by * (weight.sizes()[std::size_t(i + 2)] - 1);
+    both.push_back(all / 2);
+    at_end[std::size_t(2 * (dims - 1 - i) + 1)] = all % 2;
+    uneven = uneven || all % 2 != 0;
+  }
+  using Pad = Tensor(const Tensor&, IntSpan, const Scalar&);
+  static const auto pad = require_operator("aten::constant_pad_nd").typed<Pad>();
+  return conv<dims>(uneven ? pad.call(input, at_end, 0) : input, weight, bias, stride, both,
+                    dilation, groups);
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m,
+         {"conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] "
+          "padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor",
+          "conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] "
+          "padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor",
+          "conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] "
+          "padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor",
+          "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, "
+          "SymInt[1] padding=0, SymInt[1] output_padding=0, SymInt groups=1, SymInt[1] dilation=1) "
+          "-> Tensor",
+          "conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] "
+          "stride=1, SymInt[2] padding=0, SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] "
+          "dilation=1) -> Tensor",
+          "conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] "
+          "stride=1, SymInt[3] padding=0, SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] "
+          "dilation=1) -> Tensor"});
+  define(m,
+         {"conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str "
+          "padding=\"valid\", SymInt[1] dilation=1, SymInt groups=1) -> Tensor",
+          "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str "
+          "padding=\"valid\", SymInt[2] dilation=1, SymInt groups=1) -> Tensor",
+          "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str "
+          "padding=\"valid\", SymInt[3] dilation=1, SymInt groups=1) -> Tensor"},
+         Tagged::Overlapping);
+  m.impl("conv1d", &conv<1>);
+  m.impl("conv2d", &conv<2>);
+  m.impl("conv3d", &conv<3>);
+  m.impl("conv1d.padding", &conv_named_padding<1>);
+  m.impl("conv2d.padding", &conv_named_padding<2>);
+  m.impl("conv3d.padding", &conv_named_padding<3>);
+  m.impl("conv_transpose1d", &conv_transposed<1>);
+  m.impl("conv_transpose2d.input", &conv_transposed<2>);
+  m.impl("conv_transpose3d.input", &conv_transposed<3>);
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,180 @@
+// kernels/neural/convolution.cpp: convolution and its gradients, and the operators that call it.
+//
+// The gradients are operators of their own, each of which is linear in two tensors, so that they
+// can be differentiated as often as one likes (convolution_plan.h). convolution_backward is made of
+// them.
+#include <algorithm>
+
+#include "common/builds.h"
+#include "common/copy.h"
+#include "common/define.h"
+#include "common/kernels_block.h"
+#include "common/ops.h"
+#include "neural/convolution_plan.h"
+
+namespace opyard::kernels {
+namespace {
+
+using MaybeTensor = std::optional<Tensor>;
+
+Tensor zeros_beside(const Tensor& like, IntSpan sizes) {
+  Tensor made = empty_beside(like, sizes, like.dtype());
+  if (!is_meta(made)) fill_elements(made, Number());
+  return made;
+}
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const MaybeTensor& bias,
+                   IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
+                   IntSpan output_padding, std::int64_t groups) {
+  const ConvolutionLists lists{"aten::convolution", stride,         padding, dilation,
+                               transposed,          output_padding, groups};
+  const DimVector sizes = convolution_sizes(lists, input, weight);
+  if (bias) {
+    require_dtype(lists.op, "bias", *bias, input.dtype());
+    if (bias->dim() != 1 || bias->numel() != sizes[1]) {
+      refuse(ErrorKind::BadShape, {lists.op, ": bias is ", *bias, " and weight is ", weight,
+                                   "; a bias needs ", sizes[1], " elements in one dimension"});
+    }
+  }
+  Tensor result = empty_beside(input, sizes, input.dtype());
+  if (is_meta(result)) return result;
+  if (bias) {
+    DimVector one(sizes.size(), 0);
+    one[1] = bias->strides()[0];
+    copy_elements(lists.op, result, bias->as_strided(sizes, one, bias->storage_offset()));
+  } else {
+    fill_elements(result, Number());
+  }
+  const ConvolutionPlan plan = plan_convolution(lists, input.sizes(), weight.sizes(), sizes);
+  const Tensor from = row_major(lists.op, input), by = row_major(lists.op, weight);
+  transposed ? convolve_back(plan, from, by, result) : convolve(plan, from, by, result);
+  return result;
+}
+
+// For these sizes of input: what the plan of the call itself was.
+ConvolutionPlan plan_again(const ConvolutionLists& lists, const Tensor& grad, IntSpan input,
+                           IntSpan weight) {
+  require_numbers(lists.op, "grad_output", grad);
+  const Device meta{Backend::Meta};
+  const DimVector sizes = convolution_sizes(lists, Tensor::empty(input, grad.dtype(), meta),
+                                            Tensor::empty(weight, grad.dtype(), meta));
+  if (!std::ranges::equal(sizes, grad.sizes())) {
+    refuse(ErrorKind::BadShape, {lists.op, ": grad_output is ", grad, "; its sizes must be ", sizes,
+                                 ", those of the result"});
+  }
+  return plan_convolution(lists, input, weight, sizes);
+}
+
+Tensor convolution_grad_input(const Tensor& grad_output, const Tensor& weight, IntSpan input_size,
+                              IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
+                              IntSpan output_padding, std::int64_t groups) {
+  const ConvolutionLists lists{"aten::convolution_grad_input",
+                               stride,
+                               padding,
+                               dilation,
+                               transposed,
+                               output_padding,
+                               groups};
+  require_cpu(lists.op, "grad_output", grad_output);
+  require_dtype(lists.op, "weight", weight, grad_output.dtype());
+  const ConvolutionPlan plan = plan_again(lists, grad_output, input_size, weight.sizes());
+  Tensor result = zeros_beside(grad_output, input_size);
+  if (is_meta(result)) return result;
+  const Tensor from = row_major(lists.op, grad_output), by = row_major(lists.op, weight);
+  transposed ? convolve(plan, from, by, result) : convolve_back(plan, from, by, result);
+  return result;
+}
+
+Tensor convolution_grad_weight(const Tensor& grad_output, const Tensor& input, IntSpan weight_size,
+                               IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
+                               IntSpan output_padding, std::int64_t groups) {
+  const ConvolutionLists lists{"aten::convolution_grad_weight",
+                               stride,
+                               padding,
+                               dilation,
+                               transposed,
+                               output_padding,
+                               groups};
+  require_cpu(lists.op, "grad_output", grad_output);
+  require_dtype(lists.op, "input", input, grad_output.dtype());
+  const ConvolutionPlan plan = plan_again(lists, grad_output, input.sizes(), weight_size);
+  Tensor result = zeros_beside(grad_output, weight_size);
+  if (is_meta(result)) return result;
+  const Tensor from = row_major(lists.op, input), grad = row_major(lists.op, grad_output);
+  transposed ? correlate(plan, grad, from, result) : correlate(plan, from, grad, result);
+  return result;
+}
+
+Tensor convolution_grad_bias(const Tensor& grad_output) {
+  DimVector dims = {0};
+  for (std::int64_t i = 2; i < grad_output.dim(); ++i) dims.push_back(i);
+  return ops::sum(grad_output, dims);
+}
+
+using Gradient = Tensor(const Tensor&, const Tensor&, IntSpan, IntSpan, IntSpan, IntSpan, bool,
+                        IntSpan, std::int64_t);
+
+std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_output,
+                                                        const Tensor& input, const Tensor& weight,
+                                                        std::optional<IntSpan> /*bias_sizes*/,
+                                                        IntSpan stride, IntSpan padding,
+                                                        IntSpan dilation, bool transposed,
+                                                        IntSpan output_padding, std::int64_t groups,
+                                                        const std::array<bool, 3>& output_mask) {
+  static const auto of_input = require_operator("aten::convolution_grad_input").typed<Gradient>();
+  static const auto of_weight = require_operator("aten::convolution_grad_weight").typed<Gradient>();
+  Tensor first, second, third;
+  if (output_mask[0]) {
+    first = of_input.call(grad_output, weight, input.sizes(), stride, padding, dilation, transposed,
+                          output_padding, groups);
+  }
+  if (output_mask[1]) {
+    second = of_weight.call(grad_output, input, weight.sizes(), stride, padding, dilation,
+                            transposed, output_padding, groups);
+  }
+  if (output_mask[2]) third = convolution_grad_bias(grad_output);
+  return {first, second, third};
+}
+
+}  // namespace
+
+#define OPYARD_LISTS                                                                 \
+  "SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] " \
+  "output_padding, SymInt groups"
+#define OPYARD_PASSED "stride, padding, dilation, transposed, output_padding, groups)"
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m, {"convolution(Tensor input, Tensor weight, Tensor? bias, " OPYARD_LISTS ") -> Tensor",
+             "convolution_grad_input(Tensor grad_output, Tensor weight, SymInt[] "
+             "input_size, " OPYARD_LISTS ") -> Tensor",
+             "convolution_grad_weight(Tensor grad_output, Tensor input, SymInt[] "
+             "weight_size, " OPYARD_LISTS ") -> Tensor",
+             "convolution_grad_bias(Tensor grad_output) -> Tensor",
+             "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? "
+             "bias_sizes, " OPYARD_LISTS ", bool[3] output_mask) -> (Tensor, Tensor, Tensor)"});
+  m.impl("convolution_grad_bias", &convolution_grad_bias);
+  m.impl("convolution_backward", &convolution_backward);
+  m.derivative("convolution",
+               {{"input", "convolution_grad_input(grad, weight, sizes(input), " OPYARD_PASSED},
+                {"weight", "convolution_grad_weight(grad, input, sizes(weight), " OPYARD_PASSED},
+                {"bias", "convolution_grad_bias(grad)"}});
+  m.derivative(
+      "convolution_grad_input",
+      {{"grad_output", "convolution(grad, weight, None, " OPYARD_PASSED},
+       {"weight", "convolution_grad_weight(grad_output, grad, sizes(weight), " OPYARD_PASSED}});
+  m.derivative(
+      "convolution_grad_weight",
+      {{"grad_output", "convolution(input, grad, None, " OPYARD_PASSED},
+       {"input", "convolution_grad_input(grad_output, grad, sizes(input), " OPYARD_PASSED}});
+}
+#undef OPYARD_LISTS
+#undef OPYARD_PASSED
+
+OPYARD_KERNELS(m) {
+  name_build(m);
+  m.impl("convolution", &convolution);
+  m.impl("convolution_grad_input", &convolution_grad_input);
+  m.impl("convolution_grad_weight", &convolution_grad_weight);
+}
+
+}  // namespace opyard::kernels

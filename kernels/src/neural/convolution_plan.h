@@ -1,0 +1,58 @@
+// kernels/neural/convolution_plan.h: what a convolution was asked for, checked, and its three
+// products.
+//
+// A convolution is linear in its image and in its weight. With y = C(x, w) there are two more
+// products, each of which has the other two as derivatives:
+//
+//   y = C(x, w)     images and weight give windows
+//   x = X(y, w)     windows and weight give images, where each place sums what it was read for
+//   w = W(x, y)     images and windows give the weight
+//
+// A transposed convolution is X, its gradients are C and W.
+//
+// Depends on: common/numbers.h, neural/windows.h.
+#pragma once
+
+#include "common/numbers.h"
+#include "neural/windows.h"
+
+namespace opyard::kernels {
+
+// The lists of a call, as they came.
+struct ConvolutionLists {
+  const char* op;
+  IntSpan stride, padding, dilation;
+  bool transposed;
+  IntSpan output_padding;
+  std::int64_t groups;
+};
+
+// Of C: `images` has `in` channels, `windows` has `out`. Both are row-major.
+struct ConvolutionPlan {
+  Windows windows;
+  std::int64_t batch = 0, groups = 1;
+  std::int64_t in = 0, out = 0;  // channels of a group
+
+  std::int64_t image_count() const { return count_of(windows.image); }
+  std::int64_t window_count() const { return count_of(windows.count); }
+  std::int64_t depth() const { return in * count_of(windows.kernel); }
+};
+
+// The sizes of the result for these sizes of input and weight. Raises BadShape, BadValue.
+DimVector convolution_sizes(const ConvolutionLists& lists, const Tensor& input,
+                            const Tensor& weight);
+// `input` and `weight` are those of the call; `result` are the sizes above. If it is transposed,
+// images and windows have changed places.
+ConvolutionPlan plan_convolution(const ConvolutionLists& lists, IntSpan input, IntSpan weight,
+                                 IntSpan result);
+
+// The products. Everything is row-major, of one dtype of visit_numbers(); `to` is filled with what
+// they are added to.
+void convolve(const ConvolutionPlan& plan, const Tensor& images, const Tensor& weight,
+              const Tensor& to);
+void convolve_back(const ConvolutionPlan& plan, const Tensor& windows, const Tensor& weight,
+                   const Tensor& to);
+void correlate(const ConvolutionPlan& plan, const Tensor& images, const Tensor& windows,
+               const Tensor& to);
+
+}  // namespace opyard::kernels

@@ -1,0 +1,195 @@
+// kernels/neural/padding.cpp: padding with a number, or with what is there: constant_pad_nd, the
+// reflection and replication forms, and pad.
+//
+// What is there is read by index_select, one dimension after another.
+#include <algorithm>
+#include <string_view>
+
+#include "common/check.h"
+#include "common/define.h"
+#include "common/numbers.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using namespace ops;
+
+// Padding names dimensions from the last: before, after, before, after, …
+Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
+  constexpr const char* kOp = "aten::constant_pad_nd";
+  require_defined(kOp, "self", self);
+  if (pad.size() % 2 != 0 || std::int64_t(pad.size()) > 2 * self.dim()) {
+    refuse(ErrorKind::BadValue, {kOp, ": pad is ", pad, " and self is ", self,
+                                 "; two numbers are needed for each dimension from the last, at "
+                                 "most for all of them"});
+  }
+  DimVector sizes(self.sizes());
+  for (std::size_t i = 0; i < pad.size() / 2; ++i) {
+    std::int64_t& size = sizes[sizes.size() - 1 - i];
+    size += pad[2 * i] + pad[2 * i + 1];
+    if (size < 0) {
+      refuse(ErrorKind::BadShape,
+             {kOp, ": pad is ", pad, " and self is ", self, ", of which dimension ",
+              std::int64_t(sizes.size() - 1 - i), " would have the size ", size});
+    }
+  }
+  const Tensor result = full(self, sizes, value, self.dtype());
+  Tensor from = self, to = result;
+  for (std::size_t i = 0; i < pad.size() / 2; ++i) {
+    const std::int64_t dim = self.dim() - 1 - std::int64_t(i);
+    const std::int64_t before = pad[2 * i], after = pad[2 * i + 1];
+    const std::int64_t length =
+        from.size(dim) + std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0);
+    if (length <= 0) return result;
+    from = narrow(from, dim, std::max<std::int64_t>(-before, 0), length);
+    to = narrow(to, dim, std::max<std::int64_t>(before, 0), length);
+  }
+  copy_into(to, from);
+  return result;
+}
+Tensor constant_pad_nd_backward(const Tensor& grad, IntSpan pad) {
+  static const auto op = require_operator("aten::constant_pad_nd")
+                             .typed<Tensor(const Tensor&, IntSpan, const Scalar&)>();
+  DimVector back(pad);
+  for (std::int64_t& number : back) number = -number;
+  return op.call(grad, back, 0);
+}
+
+enum class Edge : std::uint8_t { Reflect, Repeat, Wrap };
+
+// Where each element along a padded dimension comes from.
+Tensor sources(const Tensor& like, Edge edge, std::int64_t size, std::int64_t before,
+               std::int64_t after) {
+  const Tensor at = arange(like, size + before + after) - Scalar(before);
+  if (edge == Edge::Repeat) return clamp(at, 0, size - 1);
+  if (edge == Edge::Reflect) return Scalar(size - 1) - abs(Scalar(size - 1) - abs(at));
+  static const auto remainder =
+      require_operator("aten::remainder.Scalar").typed<Tensor(const Tensor&, const Scalar&)>();
+  return remainder.call(at, size);
+}
+
+// Refuses what cannot be padded; gives the number of padded dimensions.
+std::int64_t require_paddable(const char* op, Edge edge, const Tensor& self, IntSpan padding) {
+  require_defined(op, "self", self);
+  const auto dims = std::int64_t(padding.size() / 2);
+  require_dims(op, "self", self, dims + 1, dims + 2);
+  for (std::int64_t i = 0; i < dims; ++i) {
+    const std::int64_t size = self.size(self.dim() - 1 - i);
+    const std::int64_t before = padding[std::size_t(2 * i)];
+    const std::int64_t after = padding[std::size_t(2 * i + 1)];
+    bool fits = size > 0 && size + before + after > 0;
+    if (edge == Edge::Reflect) fits = fits && before < size && after < size;
+    if (edge == Edge::Wrap) fits = fits && before <= size && after <= size;
+    if (!fits) {
+      refuse(ErrorKind::BadShape,
+             {op, ": padding is ", padding, " and self is ", self, "; dimension ",
+              self.dim() - 1 - i, " has ", size, " elements, which is not enough for it"});
+    }
+  }
+  return dims;
+}
+
+Tensor padded(const char* op, Edge edge, const Tensor& self, IntSpan padding) {
+  const std::int64_t dims = require_paddable(op, edge, self, padding);
+  Tensor result = self;
+  for (std::int64_t i = 0; i < dims; ++i) {
+    const std::int64_t before = padding[std::size_t(2 * i)];
+    const std::int64_t after = padding[std::size_t(2 * i + 1)];
+    if (before == 0 && after == 0) continue;
+    const std::int64_t dim = self.dim() - 1 - i;
+    result = index_select(result, dim, sources(self, edge, self.size(dim), before, after));
+  }
+  return result.same(self) ? clone(self) : result;
+}
+
+Tensor padded_backward(const char* op, Edge edge, const Tensor& grad, const Tensor& self,
+                       IntSpan padding) {
+  using Backward = Tensor(const Tensor&, IntSpan, std::int64_t, const Tensor&);
+  static const auto back = require_operator("aten::index_select_backward").typed<Backward>();
+  const std::int64_t dims = require_paddable(op, edge, self, padding);
+  Tensor result = grad;
+  DimVector sizes(grad.sizes());
+  for (std::int64_t i = dims; i-- > 0;) {
+    const std::int64_t before = padding[std::size_t(2 * i)];
+    const std::int64_t after = padding[std::size_t(2 * i + 1)];
+    const std::int64_t dim = self.dim() - 1 - i, size = self.size(dim);
+    if (before == 0 && after == 0) continue;
+    sizes[std::size_t(dim)] = size;
+    result = back.call(result, sizes, dim, sources(self, edge, size, before, after));
+  }
+  return result;
+}
+
+#define PADDING(name, edge)                                                                \
+  Tensor name(const Tensor& self, IntSpan padding) {                                       \
+    return padded("aten::" #name, edge, self, padding);                                    \
+  }                                                                                        \
+  Tensor name##_backward(const Tensor& grad_output, const Tensor& self, IntSpan padding) { \
+    return padded_backward("aten::" #name "_backward", edge, grad_output, self, padding);  \
+  }
+PADDING(reflection_pad1d, Edge::Reflect)
+PADDING(reflection_pad2d, Edge::Reflect)
+PADDING(reflection_pad3d, Edge::Reflect)
+PADDING(replication_pad1d, Edge::Repeat)
+PADDING(replication_pad2d, Edge::Repeat)
+PADDING(replication_pad3d, Edge::Repeat)
+#undef PADDING
+
+Tensor pad_circular(const Tensor& self, IntSpan pad) {
+  return padded("aten::_pad_circular", Edge::Wrap, self, pad);
+}
+
+Tensor pad(const Tensor& self, IntSpan pad, std::string_view mode, std::optional<double> value) {
+  constexpr const char* kOp = "aten::pad";
+  using Constant = Tensor(const Tensor&, IntSpan, const Scalar&);
+  static const auto constant = require_operator("aten::constant_pad_nd").typed<Constant>();
+  if (mode == "constant") return constant.call(self, pad, value.value_or(0));
+  if (value && *value != 0) {
+    refuse(ErrorKind::BadValue,
+           {kOp, ": value is ", *value, ", and mode \"", mode, "\" does not take one"});
+  }
+  if (pad.empty() || pad.size() % 2 != 0 || pad.size() > 6) {
+    refuse(ErrorKind::BadValue,
+           {kOp, ": pad is ", pad, "; mode \"", mode, "\" takes 2, 4 or 6 numbers"});
+  }
+  if (mode == "reflect") return padded(kOp, Edge::Reflect, self, pad);
+  if (mode == "replicate") return padded(kOp, Edge::Repeat, self, pad);
+  if (mode == "circular") return padded(kOp, Edge::Wrap, self, pad);
+  refuse(ErrorKind::BadValue, {kOp, ": mode is \"", mode,
+                               "\"; accepted are \"constant\", \"reflect\", \"replicate\" and "
+                               "\"circular\""});
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m, {"constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+             "constant_pad_nd_backward(Tensor grad, int[] pad) -> Tensor",
+             "_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
+             "pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor"});
+  m.impl("constant_pad_nd_backward", &constant_pad_nd_backward);
+  m.impl("_pad_circular", &pad_circular);
+  m.impl("pad", &pad);
+  m.derivative("constant_pad_nd", {{"self", "constant_pad_nd_backward(grad, pad)"}});
+  define_out(m, "constant_pad_nd", "out", Form::WithFormula);
+#define PADDING(name, count)                                                                       \
+  define(m, {#name "(Tensor self, SymInt[" #count "] padding) -> Tensor", #name                    \
+             "_backward(Tensor grad_output, Tensor self, SymInt[" #count "] padding) -> Tensor"}); \
+  m.impl(#name, &name);                                                                            \
+  m.impl(#name "_backward", &name##_backward);                                                     \
+  define_out(m, #name);
+  PADDING(reflection_pad1d, 2)
+  PADDING(reflection_pad2d, 4)
+  PADDING(reflection_pad3d, 6)
+  PADDING(replication_pad1d, 2)
+  PADDING(replication_pad2d, 4)
+  PADDING(replication_pad3d, 6)
+#undef PADDING
+}
+
+OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
+  m.impl("constant_pad_nd", &constant_pad_nd);
+}
+
+}  // namespace opyard::kernels
