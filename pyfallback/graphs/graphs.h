@@ -107,6 +107,7 @@ inline py::object take_result(PyObject* result) {
 void add_structure(py::module_& module);
 void add_attributes(py::class_<SharedNode>& node);
 void add_text(py::module_& module);
+void add_files(py::module_& module);
 void add_codes(py::module_& module);
 void add_states(py::module_& module);
 void add_pictures(py::class_<SharedGraph>& graph);

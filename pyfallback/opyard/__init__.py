@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from ._core.threads import get_num_threads, set_num_threads
     from ._dispatch.autocast import autocast
     from ._dispatch.context import capture_context
+    from ._jit.tensor_files import load, save
     from ._tensor.factories import arange, cat, empty, eye, full, ones, stack, where, zeros
     from ._tensor.random import manual_seed
     from ._tensor.symbolic import SymBool, SymFloat, SymInt
@@ -103,6 +104,7 @@ __all__ = [
     "int64",
     "jit",
     "library",
+    "load",
     "load_library",
     "loaded_libraries",
     "manual_seed",
@@ -113,6 +115,7 @@ __all__ = [
     "optim",
     "profiler",
     "register_error",
+    "save",
     "schema",
     "set_num_threads",
     "set_warn_always",
@@ -139,9 +142,11 @@ _LATE = {
     "eye": "_tensor.factories",
     "full": "_tensor.factories",
     "get_num_threads": "_core.threads",
+    "load": "_jit.tensor_files",
     "manual_seed": "_tensor.random",
     "ones": "_tensor.factories",
     "register_error": "_core.errors",
+    "save": "_jit.tensor_files",
     "set_num_threads": "_core.threads",
     "set_warn_always": "_core.errors",
     "stack": "_tensor.factories",

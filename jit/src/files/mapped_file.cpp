@@ -1,0 +1,132 @@
+// files/mapped_file.cpp: open, map, write beside and rename.
+#include "files/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "opyard/base/error.h"
+
+namespace opyard::jit {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) noexcept : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int number() const noexcept { return number_; }
+  int release() noexcept { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+std::string reason() { return std::strerror(errno); }
+
+DimVector contiguous_strides(IntSpan sizes) {
+  DimVector strides(sizes.size(), 1);
+  for (std::size_t dim = sizes.size(); dim-- > 1;) {
+    strides[dim - 1] = strides[dim] * std::max<std::int64_t>(sizes[dim], 1);
+  }
+  return strides;
+}
+
+void write_all(int file, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    OPYARD_CHECK(written > 0, BadValue, fmt::format("cannot write {}: {}", path, reason()));
+    bytes.remove_prefix(std::size_t(written));
+  }
+}
+
+}  // namespace
+
+CountedPtr<MappedFile> MappedFile::open(const std::string& path) {
+  OPYARD_CHECK(path.find('\0') == std::string::npos, BadValue, "a path has no zero byte");
+  // Not blocking, so that a pipe that no one writes is refused and not waited for.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.number() < 0) {
+    const ErrorKind kind = errno == ENOENT ? ErrorKind::NotFound : ErrorKind::BadValue;
+    fail(kind, fmt::format("cannot open {}: {}", path, reason()));
+  }
+  struct stat status = {};
+  OPYARD_CHECK(::fstat(file.number(), &status) == 0, BadValue,
+               fmt::format("cannot open {}: {}", path, reason()));
+  OPYARD_CHECK(S_ISREG(status.st_mode), BadValue, fmt::format("{} is no plain file", path));
+  CountedPtr<MappedFile> mapped = CountedPtr<MappedFile>::steal(new MappedFile(path));
+  if (status.st_size == 0) return mapped;
+  void* const data = ::mmap(nullptr, std::size_t(status.st_size), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_NORESERVE, file.number(), 0);
+  OPYARD_CHECK(data != MAP_FAILED, BadValue, fmt::format("cannot map {}: {}", path, reason()));
+  mapped->data_ = static_cast<char*>(data);
+  mapped->size_ = std::size_t(status.st_size);
+  return mapped;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+Tensor MappedFile::tensor_at(std::size_t offset, std::size_t bytes, DType dtype, IntSpan sizes) {
+  OPYARD_ASSERT(offset <= size_ && bytes <= size_ - offset);
+  char* const data = data_ + offset;
+  if (bytes == 0 || reinterpret_cast<std::uintptr_t>(data) % item_size(dtype) != 0) {
+    return tensor_of_bytes({data, bytes}, dtype, sizes);
+  }
+  const Storage::Deleter drop = [](void* context) {
+    CountedPtr<MappedFile>::steal(static_cast<MappedFile*>(context)).reset();
+  };
+  return Tensor::adopt(data, sizes, contiguous_strides(sizes), dtype, Device(),
+                       CountedPtr<MappedFile>::share(this).release(), drop);
+}
+
+Tensor tensor_of_bytes(std::string_view bytes, DType dtype, IntSpan sizes) {
+  Tensor tensor = Tensor::empty(sizes, dtype);
+  if (!bytes.empty()) std::memcpy(tensor.mutable_raw(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+std::size_t byte_count(const std::string& what, DType dtype, IntSpan sizes) {
+  std::int64_t bytes = std::int64_t(item_size(dtype));
+  std::int64_t others = bytes;  // without the zeros: strides must fit, too
+  for (const std::int64_t size : sizes) {
+    OPYARD_CHECK(size >= 0, BadValue, fmt::format("{} has the size {}", what, size));
+    const bool fits = !__builtin_mul_overflow(others, std::max<std::int64_t>(size, 1), &others);
+    OPYARD_CHECK(fits, BadValue,
+                 fmt::format("{} has sizes whose product does not fit 64 bits", what));
+    bytes *= size;
+  }
+  return std::size_t(bytes);
+}
+
+void write_file(const std::string& path, std::span<const std::string_view> pieces) {
+  OPYARD_CHECK(path.find('\0') == std::string::npos, BadValue, "a path has no zero byte");
+  static std::atomic<std::uint64_t> number{0};
+  const std::string beside = fmt::format("{}.{}.{}.part", path, ::getpid(), number++);
+  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  OPYARD_CHECK(file.number() >= 0, BadValue, fmt::format("cannot write {}: {}", path, reason()));
+  try {
+    for (const std::string_view piece : pieces) write_all(file.number(), piece, path);
+    OPYARD_CHECK(::close(file.release()) == 0 && ::rename(beside.c_str(), path.c_str()) == 0,
+                 BadValue, fmt::format("cannot write {}: {}", path, reason()));
+  } catch (...) {
+    ::unlink(beside.c_str());
+    throw;
+  }
+}
+
+}  // namespace opyard::jit

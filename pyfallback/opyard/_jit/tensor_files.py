@@ -1,0 +1,40 @@
+"""opyard.save() and opyard.load(): named tensors in a safetensors file, which others read, too.
+
+opyard.save(model.state_dict(), "model.safetensors")
+model.load_state_dict(opyard.load("model.safetensors"))
+"""
+
+import os
+from collections.abc import Mapping
+
+from .. import _graphs
+from .._C import Tensor
+
+
+def save(state_dict: Mapping[str, object], path: str | os.PathLike[str]) -> None:
+    """Writes named tensors as a file of the safetensors format.
+
+    Values are Tensors, or arrays of other libraries. The file is replaced when all is written, so
+    that a failure leaves the old one, and tensors that were loaded from it keep what they are.
+    Raises TypeError for a name that is no str and a value that is no tensor, ValueError for a file
+    that cannot be written.
+    """
+    if not isinstance(state_dict, Mapping):
+        kind = type(state_dict).__name__
+        raise TypeError(f"save() takes a dict of names and tensors, and then a path, not {kind}")
+    tensors = dict(state_dict)
+    for name in tensors:
+        if not isinstance(name, str):
+            raise TypeError(f"save(): names of tensors are str, not {type(name).__name__}")
+    _graphs.save_tensors(os.fsencode(path), tensors)
+
+
+def load(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """The tensors of a safetensors file by name, in the order of their bytes in it.
+
+    The file is mapped, not read: a tensor that is written gets memory of its own, and the file does
+    not change. Nothing in the file is run. Raises LookupError if there is none, and ValueError,
+    saying what is wrong, for one that is not of the format: cut, overlapping, of sizes that do not
+    fit.
+    """
+    return _graphs.load_tensors(os.fsencode(path))
