@@ -42,6 +42,14 @@ def test_the_version_is_the_same_everywhere(wheel_python, build_info, tmp_path):
     assert build_info["layout"] == "wheel"
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the names of Linux")
+def test_the_wheel_says_which_systems_it_runs_on(package):
+    (said,) = package.parent.glob("opyard-*.dist-info/WHEEL")
+    tags = [line for line in said.read_text().splitlines() if line.startswith("Tag:")]
+    assert tags
+    assert all("-manylinux_" in tag or "-musllinux_" in tag for tag in tags)
+
+
 # One for each layer, and the way in for hosts.
 LIBRARIES = [
     "libopyard.so",
