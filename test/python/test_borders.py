@@ -106,6 +106,43 @@ def test_J3_the_backtrace_of_cpp_code_is_shown_on_request(run_program, monkeypat
     assert [f"#{n}" for n in range(len(frames))] == [frame.split()[0] for frame in frames]
 
 
+@plain_build
+def test_X28_few_native_frames_lie_between_the_caller_and_a_kernel(run_program, monkeypatch):
+    program = """
+        import sys
+        import opyard
+        opyard.load_library(sys.argv[1])
+        fail_with = opyard.ops.test_plugin.fail_with
+        lib = opyard.library.Library("frames", "DEF")
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: fail_with(5, "inner"), "CPU")
+        for call in (lambda: fail_with(5, "outer"), lambda: opyard.ops.frames.f(opyard.tensor(1))):
+            try:
+                call()
+            except ValueError as error:
+                print(error, end="\\n--\\n")
+    """
+    monkeypatch.setenv("OPYARD_SHOW_CPP_STACKTRACES", "1")
+    plugin = plugin_path("opyard_test_plugin")
+    outer, inner, _ = run_program(program, plugin).stdout.split("\n--\n")
+    (count,) = frames_of_opyard(outer)
+    assert count <= 6  # dispatch and border
+    kernel, python_kernel = frames_of_opyard(inner)
+    assert kernel <= 6 and python_kernel <= 3
+
+
+def frames_of_opyard(text):
+    """How many lie between two frames of CPython, the innermost first, without the kernel's own."""
+    counts, ours = [], 0
+    for frame in text.splitlines()[2:]:
+        if "opyard::" in frame or "/libopyard" in frame or "/_C." in frame:
+            ours += 1
+        elif "opyard_test_plugin" not in frame and ours:
+            counts.append(ours)
+            ours = 0
+    return [count - (index == 0) for index, count in enumerate(counts)]  # and without fail()
+
+
 def test_J3_messages_speak_of_python_types_not_of_cpp_ones():
     texts = (ROOT / "test/messages.txt").read_text().split("\n== ")
     ours = [text for text in texts if text.startswith("python/")]
