@@ -59,8 +59,9 @@ TEST(Signature, B24_TheSignatureSurvivesItsKernelWhileTheDefinitionLives) {
   implement("t::survives", K::CPU, echo("")).undo();
   EXPECT_THROWN(implement("t::survives", K::CPU, by_value(), "registered at b.cpp:2"),
                 BadRegistration,
-                "t::survives: this operator is called from C++ with another signature than that of "
-                "the kernel registered at b.cpp:2, which is opyard::Tensor (opyard::Tensor)");
+                "t::survives: the C++ signature of this operator is opyard::Tensor (opyard::Tensor "
+                "const&), and that of the kernel registered at b.cpp:2 is opyard::Tensor "
+                "(opyard::Tensor)");
 }
 
 TEST(Signature, B25_AKernelThatContradictsTheSchemaIsRefusedInBothOrders) {
@@ -159,11 +160,17 @@ TEST(Signature, AHandleFromAFormerLifeForbidsAnotherSignatureNow) {
     static_cast<void>(registry().require("t::reborn").typed<Unary>());
   }
   const Registration kernel = implement("t::reborn", K::CPU, by_value(), "registered at b.cpp:2");
-  EXPECT_THROWN(
-      define("t::reborn(Tensor x) -> Tensor"), BadRegistration,
-      "t::reborn(Tensor x) -> Tensor had another C++ signature when it was defined before, "
-      "and handles to it may still be in use; its kernel registered at b.cpp:2 now has "
-      "opyard::Tensor (opyard::Tensor)");
+  const std::string text =
+      thrown_by([] { static_cast<void>(define("t::reborn(Tensor x) -> Tensor")); }).text;
+  EXPECT_TRUE(
+      text.starts_with("t::reborn(Tensor x) -> Tensor was defined before with the C++ "
+                       "signature opyard::Tensor (opyard::Tensor const&) (of a typed "
+                       "handle, with the types of "))
+      << text;
+  EXPECT_NE(text.find("test_registry), and handles to it may still be in use"), std::string::npos)
+      << "the owner is named: " << text;
+  EXPECT_TRUE(
+      text.ends_with("its kernel registered at b.cpp:2 now has opyard::Tensor (opyard::Tensor)"));
 }
 
 TEST(Signature, ARefusedHandleOrKernelFixesNothing) {

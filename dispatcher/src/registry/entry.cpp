@@ -10,6 +10,7 @@
 // other after a change still ends at a right kernel.
 #include "registry/entry.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -314,6 +315,18 @@ void Entry::set_watched(bool watched) const noexcept {
 
 bool Entry::has_handle(const Operator& op) noexcept {
   return (op.signature_.load(std::memory_order_acquire) & kHandleMade) != 0;
+}
+
+std::string Entry::describe_signature(const Operator& op) {
+  const std::uintptr_t word = op.signature_.load(std::memory_order_acquire);
+  const auto* const signature = reinterpret_cast<const std::type_info*>(word & ~kHandleMade);
+  if (signature == nullptr) return "none any more";
+  Dl_info found{};
+  if ((word & kHandleMade) == 0 || dladdr(signature, &found) == 0 || found.dli_fname == nullptr) {
+    return demangled(*signature);
+  }
+  return fmt::format("{} (of a typed handle, with the types of {})", demangled(*signature),
+                     found.dli_fname);
 }
 
 void Entry::mark_removed(Operator& op) {

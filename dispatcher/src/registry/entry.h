@@ -131,6 +131,8 @@ struct Entry {
   static void mark_removed(Operator& op);
   // Whether a typed handle was ever made of it.
   static bool has_handle(const Operator& op) noexcept;
+  // Its C++ signature; where a typed handle has fixed it, with the file whose types those are.
+  static std::string describe_signature(const Operator& op);
   // Where the stored table or mask differs from the computed one, or the entry contradicts
   // itself, as text; empty if all agrees.
   std::string find_drift(const Common& common) const;

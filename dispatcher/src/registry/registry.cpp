@@ -86,9 +86,9 @@ void fix_signature(const Entry& entry, const Record& kernel) {
     return;
   }
   fail(ErrorKind::BadRegistration,
-       fmt::format("{}: this operator is called from C++ with another signature than that of the "
-                   "kernel {}, which is {}",
-                   to_string(entry.name), kernel.provenance.str(), demangled(*kernel.signature)));
+       fmt::format("{}: the C++ signature of this operator is {}, and that of the kernel {} is {}",
+                   to_string(entry.name), Entry::describe_signature(*entry.op),
+                   kernel.provenance.str(), demangled(*kernel.signature)));
 }
 
 const char* name_of(const Interpreter& interpreter) {
@@ -267,9 +267,10 @@ Registration Registry::define(Definition definition, Owner owner, ReloadMark rel
       kernel != nullptr && !op.fix_signature(*kernel->signature, false)) {
     state_->targets.erase(id);
     fail(ErrorKind::BadRegistration,
-         fmt::format("{} had another C++ signature when it was defined before, and handles to it "
-                     "may still be in use; its kernel {} now has {}",
-                     op.declaration(), kernel->provenance.str(), demangled(*kernel->signature)));
+         fmt::format("{} was defined before with the C++ signature {}, and handles to it may still "
+                     "be in use; its kernel {} now has {}",
+                     op.declaration(), Entry::describe_signature(op), kernel->provenance.str(),
+                     demangled(*kernel->signature)));
   }
   Operator* former = nullptr;  // the one of another schema
   if (replaces) {
