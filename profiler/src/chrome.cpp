@@ -36,7 +36,12 @@ class Writer {
       out_ += ": " + value;
     }
     out_ += ", \"dataQuality\": " + quality_json(trace_) + ",\n\"traceEvents\": [";
+    process_ = options_.process_id;
     metadata("process_name", 0, options_.process_name);
+    for (const TraceProcess& process : trace_.processes) {
+      process_ = process.id;
+      metadata("process_name", 0, process.name);
+    }
   }
 
   void begin_event() {
@@ -56,7 +61,7 @@ class Writer {
 
   void place(std::int64_t thread) {
     out_ += ", \"pid\": ";
-    append_number(out_, options_.process_id);
+    append_number(out_, process_);
     out_ += ", \"tid\": ";
     append_number(out_, thread);
   }
@@ -64,6 +69,7 @@ class Writer {
   void write_track(std::size_t index) {
     const Track& track = trace_.tracks[index];
     const std::string id = std::to_string(track.native_id);
+    process_ = process_of(trace_, options_, track);
     metadata("thread_name", track.native_id,
              track.name.empty() ? "thread " + id : "thread " + id + " (" + track.name + ")");
     const std::vector<std::uint32_t>& numbers = numbers_[index];
@@ -203,6 +209,7 @@ class Writer {
   Pieces pieces_;
   std::string& out_ = pieces_.text;
   bool first_ = true;
+  std::int64_t process_ = 0;  // of what is being written
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "journal.h"
 #include "opyard/detail/base/mutex.h"
 
 namespace opyard::profiler {
@@ -91,6 +92,7 @@ std::uint32_t add_name(Name name) {
     all.list.pop_back();
     throw;
   }
+  keep_name(key, all.list.back());
   return key;
 }
 

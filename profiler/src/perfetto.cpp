@@ -72,7 +72,10 @@ class Writer {
       : trace_(trace), options_(options), labels_(trace, options.prefixes), pieces_(sink) {}
 
   void write() {
-    describe_process();
+    describe_process(0, options_.process_id, options_.process_name);
+    for (std::size_t n = 0; n < trace_.processes.size(); ++n) {
+      describe_process(n + 1, trace_.processes[n].id, trace_.processes[n].name);
+    }
     for (const Track& track : trace_.tracks) write_track(track);
     pieces_.flush();
   }
@@ -85,12 +88,12 @@ class Writer {
     pieces_.flush_if_full();
   }
 
-  void describe_process() {
+  void describe_process(std::size_t number, std::int64_t id, const std::string& name) {
     Message process;
-    process.number(1, std::uint64_t(options_.process_id));
-    process.text(6, options_.process_name);
+    process.number(1, std::uint64_t(id));
+    process.text(6, name);
     Message track;
-    track.number(1, kProcessTrack);
+    track.number(1, kProcessTrack + number);
     track.message(3, process);
     Message packet;
     packet.message(kTrack, track);
@@ -104,16 +107,16 @@ class Writer {
     categories_.clear();
     texts_.clear();
     last_ = 0;
-    track_ = sequence_ + kProcessTrack;
+    track_ = sequence_ + kProcessTrack + trace_.processes.size();
     Message thread;
-    thread.number(1, std::uint64_t(options_.process_id));
+    thread.number(1, std::uint64_t(process_of(trace_, options_, track)));
     thread.number(2, std::uint64_t(track.native_id));
     thread.text(5, track.name.empty() ? "thread" : track.name);
     Message described;
     described.number(1, track_);
     if (track.is_derived) {
       described.text(2, track.name);
-      described.number(5, kProcessTrack);
+      described.number(5, kProcessTrack + track.process);
     } else {
       described.message(4, thread);
     }

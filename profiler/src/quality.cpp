@@ -27,6 +27,23 @@ double measure_event_cost() {
 
 }  // namespace
 
+void Quality::add(const Quality& other) {
+  for (std::uint64_t Quality::* const number :
+       {&Quality::events, &Quality::lost, &Quality::dropped_exits, &Quality::clamped,
+        &Quality::open_before, &Quality::open_after, &Quality::backwards, &Quality::broken}) {
+    this->*number += other.*number;
+  }
+  for (const auto& [note, number] : other.notes) {
+    const auto found = std::find_if(notes.begin(), notes.end(),
+                                    [&](const auto& known) { return known.first == note; });
+    if (found == notes.end()) {
+      notes.emplace_back(note, number);
+    } else {
+      found->second += number;
+    }
+  }
+}
+
 double event_cost_ns() {
   static const double cost = measure_event_cost();
   return cost;
@@ -49,6 +66,7 @@ std::string quality_json(const Trace& trace) {
   count("open after", quality.open_after);
   count("backwards", quality.backwards);
   count("broken", quality.broken);
+  if (!trace.processes.empty()) count("processes", trace.processes.size() + 1);
   for (const auto& [note, number] : quality.notes) count(note.c_str(), number);
   out += "\"clock\": ";
   append_quoted(out, clock_name());

@@ -11,8 +11,13 @@
 // too long ago, the block of all threads that was full first is freed; the stream of a thread that
 // has ended goes with its last block.
 //
+// [Files] If a recording is kept in files, new blocks are parts of a mapped file: what a thread has
+// written is there, however its process ends. Only events are; what changes a block's owners and
+// successors is memory of the process. If there is no room on the disk, blocks are in memory alone.
+//
 // [Fork] The child has one thread: the streams of the others have ended there. Its own goes on,
-// under the thread's new id.
+// under the thread's new id, and in a new block if the last one is in the parent's file, which the
+// parent goes on writing.
 #include "opyard/profiler/recorder.h"
 
 #include <sys/syscall.h>
@@ -24,6 +29,8 @@
 #include <new>
 #include <utility>
 
+#include "journal.h"
+#include "mapped_blocks.h"
 #include "opyard/base/alloc.h"
 #include "opyard/detail/base/mutex.h"
 #include "ring_blocks.h"
@@ -48,7 +55,7 @@ class Recorder {
     stream->handle_ = std::uint64_t(::pthread_self());
     stream->number_ = next_number_;
     streams_.reserve(streams_.size() + 1);
-    open_block(*stream, new_block());
+    open_block(*stream, new_block(*stream));
     ++next_number_;
     streams_.push_back(stream.get());
     if (pthread_setspecific(at_thread_end_, stream.get()) != 0) {
@@ -60,11 +67,12 @@ class Recorder {
   // Goes on to a new block; to the same one from its start if no one wants what is in it.
   void make_room(Stream& stream) {
     const std::lock_guard lock(mutex_);
-    if (!keeps() && stream.last_->owners == 1) {
+    if (!keeps() && stream.last_->owners == 1 && stream.last_->file == nullptr) {
+      stream.end_ = stream.last_->events + Block::kEvents;
       stream.next_.store(stream.last_->events, std::memory_order_release);
       return;
     }
-    Block* const fresh = new_block();
+    Block* const fresh = new_block(stream);
     stream.last_->used = position(stream);
     stream.last_->next = fresh;
     open_block(stream, fresh);
@@ -159,6 +167,33 @@ class Recorder {
     streams.clear();
   }
 
+  // See [Files].
+  void begin_file(std::unique_ptr<MappedBlocks> file) noexcept {
+    const std::lock_guard lock(mutex_);
+    file_ = file.release();
+    if (thread_stream != nullptr) seal(*thread_stream);
+  }
+  void end_file() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (file_ == nullptr) return;
+    std::exchange(file_, nullptr)->close();
+    if (thread_stream != nullptr) seal(*thread_stream);
+  }
+  std::uint64_t blocks_beside_file() noexcept {
+    const std::lock_guard lock(mutex_);
+    return blocks_beside_file_;
+  }
+  ClockPair first_pair() const noexcept { return first_pair_; }
+
+  // Blocks that were read from a file become part of a recording.
+  static Block* memory_block() {
+    void* const memory = allocate(sizeof(Block) + sizeof(BlockData), alignof(Block));
+    auto* const block = new (memory) Block;
+    auto* const data = reinterpret_cast<BlockData*>(block + 1);
+    block->events = data->events;
+    return block;
+  }
+
   void count_lost() noexcept { lost_streams_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
@@ -172,19 +207,46 @@ class Recorder {
   }
 
   static std::uint32_t position(const Stream& stream) noexcept {
+    if (stream.end_ == nullptr) return stream.last_->used;
     return std::uint32_t(stream.next_.load(std::memory_order_acquire) - stream.last_->events);
   }
+  // The next event of the stream, which is this thread's, begins a block.
+  static void seal(Stream& stream) noexcept {
+    stream.last_->used = position(stream);
+    stream.end_ = nullptr;
+    stream.next_.store(nullptr, std::memory_order_release);
+  }
 
-  static Block* new_block() {
-    auto* const block = static_cast<Block*>(allocate(sizeof(Block), alignof(Block)));
-    block->next = nullptr;
-    block->owners = 1;
-    block->used = 0;
-    block->pair = read_clock_pair();
+  Block* new_block(const Stream& stream) {
+    const ClockPair pair = read_clock_pair();
+    BlockData* const data = file_ == nullptr ? nullptr : file_->take();
+    Block* block = nullptr;
+    if (data != nullptr) {
+      try {
+        block = new (allocate(sizeof(Block), alignof(Block))) Block;
+      } catch (...) {
+        file_->give_back();
+        throw;
+      }
+      block->events = data->events;
+      block->file = file_;
+      data->stream = stream.number_;
+      data->native_id = stream.native_id_;
+      data->handle = stream.handle_;
+      data->pair = pair;
+      data->magic = BlockData::kMagic;
+    } else {
+      blocks_beside_file_ += file_ != nullptr ? 1 : 0;
+      block = memory_block();
+    }
+    block->pair = pair;
     return block;
   }
   static void drop(Block* block) noexcept {
-    if (--block->owners == 0) deallocate(block, sizeof(Block), alignof(Block));
+    if (--block->owners != 0) return;
+    const bool in_file = block->file != nullptr;
+    if (in_file) block->file->give_back();
+    deallocate(block, sizeof(Block) + (in_file ? 0 : sizeof(BlockData)), alignof(Block));
   }
 
   void open_block(Stream& stream, Block* block) noexcept {
@@ -292,7 +354,15 @@ class Recorder {
       stream->ended_ = stream != thread_stream;
       stream->ended_at_ = now_ticks();
     }
-    if (thread_stream != nullptr) thread_stream->native_id_ = std::int64_t(::syscall(SYS_gettid));
+    if (recorder.file_ != nullptr) {
+      // The parent's map stays as long as blocks of it are held here.
+      recorder.file_->close();
+      recorder.file_ = nullptr;
+      files_in_child();
+    }
+    if (thread_stream == nullptr) return;
+    if (thread_stream->last_->file != nullptr) seal(*thread_stream);
+    thread_stream->native_id_ = std::int64_t(::syscall(SYS_gettid));
   }
 
   Mutex mutex_{LockRank::ProfilerStreams, in_child};
@@ -305,11 +375,14 @@ class Recorder {
   std::uint64_t ring_blocks_ = 0;    // that they may hold while a ring is on; 0: none is
   std::uint64_t ring_ticks_ = 0;     // how long ago the newest event of a block may be
   ClockPair ring_begin_{};
+  MappedBlocks* file_ = nullptr;  // that new blocks are taken from; frees itself
+  std::uint64_t blocks_beside_file_ = 0;
   std::atomic<std::uint64_t> lost_streams_{0};
 };
 
 Stream* Stream::make() noexcept {
   try {
+    open_files_of_child();
     thread_stream = Recorder::instance().make_stream();
   } catch (const std::bad_alloc&) {
     Recorder::instance().count_lost();
@@ -322,6 +395,7 @@ void Stream::append_slow(EventKind kind, std::uint32_t key, std::uint16_t detail
   Event* at = next_.load(std::memory_order_relaxed);
   if (std::size_t(end_ - at) < 1 + count) {
     try {
+      open_files_of_child();
       Recorder::instance().make_room(*this);
     } catch (const std::bad_alloc&) {
       lost_.fetch_add(1, std::memory_order_relaxed);
@@ -344,6 +418,14 @@ Recording copy_ring_blocks(Window& window) {
   recording.start_stacks = std::move(window.start_stacks_);
   return recording;
 }
+
+void begin_file_blocks(std::unique_ptr<MappedBlocks> file) {
+  Recorder::instance().begin_file(std::move(file));
+}
+void end_file_blocks() { Recorder::instance().end_file(); }
+std::uint64_t blocks_beside_file() { return Recorder::instance().blocks_beside_file(); }
+ClockPair first_clock_pair() { return Recorder::instance().first_pair(); }
+Block* make_memory_block() { return Recorder::memory_block(); }
 
 Recording::Recording(Recording&& other) noexcept { *this = std::move(other); }
 

@@ -141,7 +141,7 @@ class Head {
       const Track& track = trace_.tracks[n];
       next();
       out_ += "{\"name\": ";
-      append_quoted(out_, track.name);
+      append_quoted(out_, prefix_of(trace_, options_, track) + track.name);
       number("id", track.native_id);
       number("derived", int(track.is_derived));
       number("bars", bars_.tracks[n].bars);

@@ -23,9 +23,9 @@ Ring::Ring(const SessionOptions& options, const RingBounds& bounds)
   Ring* none = nullptr;
   OPYARD_CHECK(the_ring.compare_exchange_strong(none, this), BadRegistration,
                "a flight recorder is on already; a process has one at a time: stop it first");
-  begin_ring_blocks(bounds.bytes / sizeof(Block), bounds.ns == 0
-                                                      ? std::numeric_limits<std::uint64_t>::max()
-                                                      : ticks_of(bounds.ns));
+  begin_ring_blocks(
+      bounds.bytes / sizeof(BlockData),
+      bounds.ns == 0 ? std::numeric_limits<std::uint64_t>::max() : ticks_of(bounds.ns));
   try {
     if (!Session::has_profile()) start_sources();
   } catch (...) {

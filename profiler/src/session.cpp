@@ -3,8 +3,10 @@
 
 #include <atomic>
 
+#include "journal.h"
 #include "opyard/base/error.h"
 #include "opyard/base/warning.h"
+#include "opyard/profiler/files.h"
 #include "opyard/profiler/ring.h"
 #include "sources.h"
 
@@ -33,7 +35,9 @@ Session::Session(const SessionOptions& options) {
   try {
     Ring::pause();
     window_ = std::make_unique<Window>();
+    if (!options.folder.empty()) begin_files(options.folder, options.program);
     start_all(options, *window_, started_);
+    if (keeps_files()) keep_start_stacks(window_->start_stacks());
   } catch (...) {
     give_up();
     throw;
@@ -45,6 +49,7 @@ void Session::give_up() noexcept {
   for (const auto& step :
        {+[](Session& self, SourceReport& said) { stop_all(self.started_, said); },
         +[](Session& self, SourceReport&) { self.window_.reset(); },
+        +[](Session&, SourceReport&) { end_files(Recording()); },
         +[](Session&, SourceReport&) { Ring::resume(); }}) {
     try {
       step(*this, report);
@@ -61,6 +66,10 @@ Recording Session::end() {
   Recording recording = window_->end();
   recording.thread_names = std::move(report.thread_names);
   recording.notes = std::move(report.notes);
+  if (const std::uint64_t beside = blocks_beside_file(); keeps_files() && beside != 0) {
+    recording.notes.emplace_back("blocks that had no room in a file", beside);
+  }
+  end_files(recording);
   window_.reset();
   Ring::resume();
   active_thread.store(0);

@@ -14,16 +14,13 @@ namespace {
 class Writer {
  public:
   Writer(const Trace& trace, const ExportOptions& options, const Sink& sink)
-      : trace_(trace),
-        labels_(trace, options.prefixes),
-        name_(options.process_name),
-        pieces_(sink) {}
+      : trace_(trace), labels_(trace, options.prefixes), options_(options), pieces_(sink) {}
 
   void write() {
     out_ +=
         "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": "
         "\"opyard.profiler\", \"name\": ";
-    append_quoted(out_, name_);
+    append_quoted(out_, options_.process_name);
     out_ += ", \"activeProfileIndex\": 0, \"dataQuality\": " + quality_json(trace_);
     out_ += ",\n\"shared\": {\"frames\": [";
     write_frames();
@@ -73,8 +70,9 @@ class Writer {
 
   void write_track(const Track& track) {
     out_ += "{\"type\": \"evented\", \"unit\": \"nanoseconds\", \"name\": ";
-    append_quoted(
-        out_, (track.name.empty() ? "thread" : track.name) + " " + std::to_string(track.native_id));
+    append_quoted(out_, prefix_of(trace_, options_, track) +
+                            (track.name.empty() ? "thread" : track.name) + " " +
+                            std::to_string(track.native_id));
     std::int64_t last = trace_.duration;
     for (const Span& span : track.spans) last = std::max(last, span.end);
     out_ += ", \"startValue\": 0, \"endValue\": ";
@@ -102,7 +100,7 @@ class Writer {
 
   const Trace& trace_;
   Labels labels_;
-  const std::string& name_;
+  const ExportOptions& options_;
   std::vector<std::uint32_t> frames_;  // by key
   Pieces pieces_;
   std::string& out_ = pieces_.text;

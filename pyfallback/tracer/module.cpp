@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "opyard/profiler/files.h"
 #include "opyard/profiler/futures.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/ring.h"
@@ -170,6 +171,44 @@ PyObject* start(PyObject* module, PyObject* args) {
   });
 }
 
+// start_in(options, folder, program): what is recorded is kept in the folder, too.
+PyObject* start_in(PyObject* module, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* given = nullptr;
+    PyObject* folder = nullptr;
+    PyObject* program = nullptr;
+    if (PyArg_ParseTuple(args, "O!OU", &PyTuple_Type, &given, &folder, &program) == 0) {
+      throw PythonErrorSet();
+    }
+    profiler::SessionOptions options = options_of(given);
+    options.folder = path_of(folder);
+    options.program = text_of(program);
+    state_of(module).session = std::make_unique<profiler::Session>(options);
+    Py_RETURN_NONE;
+  });
+}
+
+// begin_child(): in the child of a fork; whether its recording is kept in a folder.
+PyObject* begin_child(PyObject* module, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    Tracer& tracer = *state_of(module).tracer;
+    const bool keeps = tracer.active && profiler::keeps_files();
+    if (keeps) {
+      profiler::Window window;
+      add_start_stacks(tracer, window);
+      profiler::keep_start_stacks(window.start_stacks());
+    }
+    return PyBool_FromLong(keeps ? 1 : 0);
+  });
+}
+
+// recover(folder) -> Trace, of all processes that have kept something there
+PyObject* recover(PyObject* module, PyObject* argument) {
+  return tracer_entry([&]() -> PyObject* {
+    return recovered_trace(state_of(module).trace_type, path_of(argument));
+  });
+}
+
 // stop() -> Trace
 PyObject* stop(PyObject* module, PyObject*) {
   return tracer_entry([&]() -> PyObject* {
@@ -310,6 +349,9 @@ PyObject* end_future(PyObject*, PyObject* args) {
 
 PyMethodDef functions[] = {
     {"start", start, METH_VARARGS, "start(python, c_calls, …): begins a profile"},
+    {"start_in", start_in, METH_VARARGS, "start_in(options, folder, program)"},
+    {"begin_child", begin_child, METH_NOARGS, "begin_child() -> bool"},
+    {"recover", recover, METH_O, "recover(folder) -> Trace"},
     {"stop", stop, METH_NOARGS, "stop() -> Trace"},
     {"start_ring", start_ring, METH_VARARGS, "start_ring(options, bytes, ns)"},
     {"dump_ring", dump_ring, METH_NOARGS, "dump_ring() -> Trace"},

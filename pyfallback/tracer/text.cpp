@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/clear.h"
+#include "tracer/border.h"
 
 namespace opyard::python {
 
@@ -22,6 +23,14 @@ std::string text_of(PyObject* object) {
   std::string text(PyBytes_AS_STRING(bytes), std::size_t(PyBytes_GET_SIZE(bytes)));
   Py_DECREF(bytes);
   return text;
+}
+
+std::string path_of(PyObject* object) {
+  PyObject* bytes = nullptr;
+  if (PyUnicode_FSConverter(object, &bytes) == 0) throw PythonErrorSet();
+  std::string path(PyBytes_AS_STRING(bytes), std::size_t(PyBytes_GET_SIZE(bytes)));
+  Py_DECREF(bytes);
+  return path;
 }
 
 std::string type_text(PyTypeObject* type, const char* attribute) {

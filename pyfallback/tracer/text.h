@@ -12,6 +12,8 @@ namespace opyard::python {
 // The text of a str as UTF-8; a half of a surrogate pair is escaped. Empty for what is no str.
 // Leaves no exception.
 std::string text_of(PyObject* object);
+// What the system calls a file: of a str, bytes or path. Throws PythonErrorSet.
+std::string path_of(PyObject* object);
 // The text of an attribute, looked up as type.__getattribute__ does, so that no code of a user runs
 // for a class of the usual metaclass. Empty if there is none.
 std::string type_text(PyTypeObject* type, const char* attribute);

@@ -1,6 +1,7 @@
 // tracer/trace_object.cpp: a trace as Python holds it.
 #include "tracer/trace_object.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <string>
@@ -12,6 +13,7 @@
 #include "opyard/profiler/calls.h"
 #include "opyard/profiler/chrome.h"
 #include "opyard/profiler/export.h"
+#include "opyard/profiler/files.h"
 #include "opyard/profiler/labels.h"
 #include "opyard/profiler/memory.h"
 #include "opyard/profiler/quality.h"
@@ -26,6 +28,8 @@ namespace {
 
 struct TraceContents {
   profiler::Recording recording;
+  std::vector<profiler::ProcessRecording> others;  // of further processes
+  profiler::TraceProcess process;                  // whose `recording` is, if it is another one
   std::unique_ptr<profiler::Trace> trace;
   std::unique_ptr<profiler::Labels> labels;
   std::vector<std::string> prefixes;
@@ -42,8 +46,13 @@ TraceContents& contents_of(PyObject* self) {
 profiler::Trace& trace_of(PyObject* self) {
   TraceContents& contents = contents_of(self);
   if (contents.trace == nullptr) {
-    contents.trace = std::make_unique<profiler::Trace>(profiler::replay(contents.recording));
+    auto trace = std::make_unique<profiler::Trace>(profiler::replay(contents.recording));
+    for (const profiler::ProcessRecording& other : contents.others) {
+      profiler::add_process(*trace, other);
+    }
+    contents.trace = std::move(trace);
     contents.recording = profiler::Recording();
+    contents.others.clear();
   }
   return *contents.trace;
 }
@@ -123,6 +132,55 @@ PyObject* name_thread(PyObject* self, PyObject* args) {
     contents_of(self).recording.thread_names.push_back(
         {std::uint64_t(ident), std::int64_t(native_id), text_of(name)});
     Py_RETURN_NONE;
+  });
+}
+
+// add_processes(folder, id): what the others than this process have kept there, before the trace is
+// looked at.
+PyObject* add_processes(PyObject* self, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* folder = nullptr;
+    long long process_id = 0;
+    if (PyArg_ParseTuple(args, "OL", &folder, &process_id) == 0) throw PythonErrorSet();
+    contents_of(self).others = profiler::load_recordings(path_of(folder), process_id);
+    Py_RETURN_NONE;
+  });
+}
+
+// note(text, number): for the report on the data's quality.
+PyObject* note(PyObject* self, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* text = nullptr;
+    unsigned long long number = 0;
+    if (PyArg_ParseTuple(args, "UK", &text, &number) == 0) throw PythonErrorSet();
+    TraceContents& contents = contents_of(self);
+    auto& notes =
+        contents.trace == nullptr ? contents.recording.notes : contents.trace->quality.notes;
+    notes.emplace_back(text_of(text), number);
+    Py_RETURN_NONE;
+  });
+}
+
+// process() -> (id, name) of a recovered trace, or None
+PyObject* process(PyObject* self, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    const profiler::TraceProcess& process = contents_of(self).process;
+    if (process.id == 0) Py_RETURN_NONE;
+    return Py_BuildValue("Ls#", static_cast<long long>(process.id), process.name.data(),
+                         Py_ssize_t(process.name.size()));
+  });
+}
+
+// processes() -> [(id, parent's id, name)], further ones
+PyObject* processes(PyObject* self, PyObject*) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::TraceProcess& other : trace_of(self).processes) {
+      append_to(list, Py_BuildValue("LLs#", static_cast<long long>(other.id),
+                                    static_cast<long long>(other.parent), other.name.data(),
+                                    Py_ssize_t(other.name.size())));
+    }
+    return list;
   });
 }
 
@@ -441,6 +499,10 @@ PyMethodDef trace_methods[] = {
      "speedscope(write, metadata, process_name, process_id)"},
     {"report", report, METH_VARARGS,
      "report(write, metadata, process_name, process_id, deflate, most_bars)"},
+    {"add_processes", add_processes, METH_VARARGS, "add_processes(folder, process id)"},
+    {"note", note, METH_VARARGS, "note(text, number)"},
+    {"process", process, METH_NOARGS, "process() -> (id, name) or None"},
+    {"processes", processes, METH_NOARGS, "processes() -> [(id, parent, name)]"},
     {"stacks", stacks, METH_VARARGS, "stacks(write, metadata, process_name, process_id)"},
     {"calls", calls, METH_NOARGS, "calls() -> [(key, caller, count, outermost, self, total)]"},
     {"tracks", tracks, METH_NOARGS, "tracks() -> [(native_id, name, spans, marks, is_derived)]"},
@@ -486,6 +548,20 @@ PyObject* make_trace(PyTypeObject* type, profiler::Recording recording) {
   if (object == nullptr) throw PythonErrorSet();
   object->contents = contents.release();
   return reinterpret_cast<PyObject*>(object);
+}
+
+PyObject* recovered_trace(PyTypeObject* type, const std::string& folder) {
+  std::vector<profiler::ProcessRecording> all = profiler::load_recordings(folder);
+  OPYARD_CHECK(!all.empty(), BadValue, "no process has kept a recording in " + folder);
+  const auto killed = std::uint64_t(
+      std::count_if(all.begin(), all.end(), [](const auto& one) { return !one.has_ended; }));
+  PyObject* const made = make_trace(type, std::move(all.front().recording));
+  TraceContents& contents = contents_of(made);
+  contents.process = {all.front().id, all.front().parent, all.front().program};
+  contents.recording.notes.emplace_back("processes that did not end their recording", killed);
+  all.erase(all.begin());
+  contents.others = std::move(all);
+  return made;
 }
 
 }  // namespace opyard::python

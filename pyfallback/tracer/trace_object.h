@@ -5,6 +5,8 @@
 
 #include "runtime/python.h"
 
+#include <string>
+
 #include "opyard/profiler/recorder.h"
 
 namespace opyard::python {
@@ -13,5 +15,7 @@ namespace opyard::python {
 PyTypeObject* make_trace_type(PyObject* module);
 // What was recorded becomes a trace when it is first looked at. Throws PythonErrorSet.
 PyObject* make_trace(PyTypeObject* type, profiler::Recording recording);
+// Of what processes have kept in a folder. Throws PythonErrorSet, and what files.h raises.
+PyObject* recovered_trace(PyTypeObject* type, const std::string& folder);
 
 }  // namespace opyard::python

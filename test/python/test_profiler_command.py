@@ -65,6 +65,20 @@ PROGRAMS = {
     """,
     "folder": "import os; os.chdir('/'); print(os.getcwd())",
     "os._exit": "import os; print('x', flush=True); os._exit(3)",
+    "subprocess": """
+        import os, subprocess, sys
+        print(subprocess.run([sys.executable, "-c", "print(3)"], capture_output=True).stdout)
+        print(os.system("exit 2"))
+    """,
+    "pool": """
+        import multiprocessing, os
+        def square(n):
+            return n * n, multiprocessing.current_process().name, __name__
+        if __name__ == "__main__":
+            for method in multiprocessing.get_all_start_methods():
+                with multiprocessing.get_context(method).Pool(1) as pool:
+                    print(pool.map(square, range(3)))
+    """,
 }
 
 
@@ -167,12 +181,206 @@ def test_two_traces_are_compared(folder):
     assert "time.sleep" in (folder / "diff.svg").read_text()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_child_does_not_write_the_trace_of_its_parent(folder):
+def traced(path):
+    """The quality report, and of each process the names of its spans, in order."""
+    document = json.loads(path.read_text())
+    names = {}
+    for event in document["traceEvents"]:
+        if event["ph"] == "X":
+            names.setdefault(event["pid"], []).append(event["name"])
+    return document["dataQuality"], names
+
+
+def processes_with(names, part):
+    return [process for process, all_names in names.items() if any(part in n for n in all_names)]
+
+
+FORKS = {
+    "main thread": "fork()",
+    "another thread": "t = threading.Thread(target=fork); t.start(); t.join()",
+}
+
+
+@pytest.mark.parametrize("ending", ["os._exit(0)", "sys.exit(0)", "os.kill(os.getpid(), 9)"])
+@pytest.mark.parametrize("forking", FORKS)
+def test_a_forked_child_is_a_group_of_tracks(folder, forking, ending):
     (folder / "program.py").write_text(
-        "import os\ndef child(): pass\nif os.fork() == 0:\n    child()\nelse:\n    os.wait()\n"
+        textwrap.dedent(f"""
+        import os, sys, threading, time
+        def in_child(): time.sleep(0.01)
+        def in_parent(): pass
+        def around(function): function()
+        def fork():
+            if os.fork() == 0:
+                around(in_child)
+                {ending}
+            os.wait()
+            in_parent()
+        {FORKS[forking]}
+        """)
+    )
+    code, out, err = run(folder, "program.py", profiled=["-o", "x.json"])
+    assert (code, out, err) == (0, "", "")
+    quality, names = traced(folder / "x.json")
+    assert quality["processes"] == 2
+    (child,) = processes_with(names, "): in_child")
+    (parent,) = processes_with(names, "): in_parent")
+    assert child != parent
+    assert "time.sleep" in names[child]
+    assert not os.path.exists(folder / "x.json.recording")
+    # Open at the fork: the child's stack begins with what called fork().
+    assert "program.py(6): fork" in names[child]
+    events = json.loads((folder / "x.json").read_text())["traceEvents"]
+    spans = {(e["pid"], e["name"]): e for e in events if e["ph"] == "X"}
+    sleep, wait = spans[child, "time.sleep"], spans[parent, "posix.wait"]
+    assert sleep["dur"] > 9_000
+    # One time for all processes.
+    assert wait["ts"] < sleep["ts"] + sleep["dur"] < wait["ts"] + wait["dur"] + 1
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes_of_multiprocessing_are_groups_of_tracks(folder, method):
+    (folder / "program.py").write_text(
+        textwrap.dedent(f"""
+        import multiprocessing, os
+        def work(n):
+            return os.getpid()
+        if __name__ == "__main__":
+            context = multiprocessing.get_context({method!r})
+            workers = [context.Process(target=work, args=(n,)) for n in range(3)]
+            for one in workers: one.start()
+            for one in workers: one.join()
+            print(sorted(one.pid for one in workers))
+        """)
+    )
+    for file in ("x.json", "x.pftrace", "x.html", "x.speedscope.json"):
+        code, out, err = run(folder, "program.py", profiled=["-o", file])
+        assert (code, err) == (0, "")
+    code, out, err = run(folder, "program.py", profiled=["-o", "x.json"])
+    quality, names = traced(folder / "x.json")
+    assert sorted(processes_with(names, "): work")) == json.loads(out)
+    # The fork server is a process, too.
+    assert quality["processes"] == (5 if method == "forkserver" else 4)
+    assert "interpreters of multiprocessing that kept no recording" not in quality
+
+
+def test_programs_that_are_not_followed_are_counted(folder):
+    (folder / "program.py").write_text(
+        "import os, subprocess\nsubprocess.run(['true'])\nos.system('true')\n"
     )
     assert run(folder, "program.py", profiled=["-o", "x.json"])[0] == 0
-    events = json.loads((folder / "x.json").read_text())["traceEvents"]
-    assert "posix.wait" in {event["name"] for event in events}
-    assert not [event for event in events if "child" in event["name"]]
+    quality, _ = traced(folder / "x.json")
+    assert quality["other programs that were started, and not followed"] == 2
+
+
+def test_an_interpreter_without_opyard_runs_all_the_same_and_is_missed(folder):
+    (folder / "program.py").write_text(
+        textwrap.dedent("""
+        import multiprocessing, os, sys
+        if __name__ == "__main__":
+            os.environ.pop("PYTHONPATH")
+            one = multiprocessing.get_context("spawn").Process(target=print, args=("here",))
+            one.start()
+            one.join()
+            print(one.exitcode)
+        """)
+    )
+    code, out, err = run(folder, "program.py", profiled=["-o", "x.json"])
+    assert (code, out, err) == (0, "here\n0\n", "")
+    quality, names = traced(folder / "x.json")
+    assert len(names) == 1
+    assert quality["interpreters of multiprocessing that kept no recording"] == 1
+
+
+KILLED = """
+    import os, signal, sys, threading, time
+    def inner(n):
+        return n
+    def in_thread():
+        time.sleep(0.01)
+    def outer():
+        for n in range(10_000): inner(n)
+        {ending}
+    threading.Thread(target=in_thread).start()
+    if {forks} and os.fork() == 0:
+        in_thread()
+        os._exit(0)
+    outer()
+"""
+
+
+@pytest.mark.parametrize("forks", [False, True])
+@pytest.mark.parametrize("ending", ["os._exit(3)", "os.kill(os.getpid(), 9)", "os.abort()"])
+def test_T21_what_a_killed_program_did_is_recovered(folder, ending, forks):
+    (folder / "program.py").write_text(textwrap.dedent(KILLED.format(ending=ending, forks=forks)))
+    bare = run(folder, "program.py", profiled=False)
+    assert run(folder, "program.py", profiled=["-o", "x.json"]) == bare
+    assert not (folder / "x.json").exists()
+    for file in ("y.json", "y.pftrace", "y.folded", "y.pstats", "y.html", "y.speedscope.json"):
+        assert run(folder, "recover", "x.json.recording", "-o", file) == (0, "", "")
+    quality, names = traced(folder / "y.json")
+    assert quality["processes that did not end their recording"] == 1 + forks
+    assert (quality["lost"], quality["clamped"], quality["broken"]) == (0, 0, 0)
+    (parent,) = processes_with(names, "inner")
+    assert names[parent].count("program.py(3): inner") == 10_000
+    assert len(processes_with(names, "in_thread")) == 1 + forks
+    events = json.loads((folder / "y.json").read_text())["traceEvents"]
+    (outer,) = [e for e in events if e["name"] == "program.py(7): outer"]
+    assert outer["args"]["cut"] == "was open at the end of the profile"
+    assert "outer" in (folder / "y.folded").read_text()
+    # A second run leaves the recording of the first one alone.
+    assert run(folder, "program.py", profiled=["-o", "x.json"]) == bare
+    assert (folder / "x.json.recording.2").is_dir()
+    code, out, err = run(folder, "recover", "x.json.recording.2")
+    assert (code, out) == (0, "")
+    assert "time.sleep" in err
+
+
+def test_what_is_no_recording_is_refused_and_a_damaged_one_is_read(folder):
+    for name in ("nowhere", "."):
+        code, out, err = run(folder, "recover", name, "-o", "x.json")
+        assert (code, out) == (1, "")
+        assert "python -m opyard.profiler recover: " in err
+        assert "Traceback" not in err
+    (folder / "program.py").write_text(
+        textwrap.dedent(KILLED.format(ending="os._exit(1)", forks=0))
+    )
+    run(folder, "program.py", profiled=["-o", "x.json"])
+    recording = folder / "x.json.recording"
+    (folder / "spoil.py").write_text(textwrap.dedent(SPOIL))
+    code, out, err = run(folder, "spoil.py", str(recording), profiled=False)
+    assert (code, err) == (0, "")
+    read, refused = map(int, out.split())
+    assert read > 300
+    assert read + refused == 400
+
+
+SPOIL = """
+    import pathlib, random, sys
+    import opyard.profiler
+    from opyard import _tracer
+    folder = pathlib.Path(sys.argv[1])
+    read = refused = 0
+    chance = random.Random(17)
+    for path in (*folder.glob("*.journal"), *folder.glob("*.blocks")):
+        contents = path.read_bytes()
+        for n in range(200):
+            spoiled = bytearray(contents)
+            begin = chance.randrange(min(len(spoiled), 1 << 18))
+            if n % 4 == 0:
+                del spoiled[begin:]
+            else:
+                spoiled[begin : begin + 1 + n] = chance.randbytes(1 + n)
+            path.write_bytes(spoiled)
+            try:
+                trace = _tracer.recover(folder)
+            except ValueError as error:
+                assert "no process has kept" in str(error)
+                refused += 1
+                continue
+            trace.chrome(lambda piece: None, {}, "", 1)
+            trace.report(lambda piece: None, {}, "", 1, bytes, 1000)
+            read += 1
+        path.write_bytes(contents)
+    print(read, refused)
+"""

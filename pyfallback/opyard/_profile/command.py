@@ -1,8 +1,9 @@
-"""python -m opyard.profiler: running a program under a profile, and comparing two traces.
+"""python -m opyard.profiler: a program under a profile; two traces compared; one recovered.
 
 The program sees the arguments, the exit code, the traceback and the signals that it would see
 without us: an exception leaves through the interpreter's own main loop, and the trace is written by
-the last exit handler.
+the last exit handler. What is recorded is kept in a folder meanwhile, where the program's children
+keep theirs, and from which `recover` makes a trace if the program is killed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from .. import _tracer
+from .children import Following
 from .exports import FORMATS, export, format_of
+from .results import Results, prefixes
 from .session import profile
 
 if TYPE_CHECKING:
@@ -25,7 +29,8 @@ if TYPE_CHECKING:
 _USAGE = """\
 python -m opyard.profiler [options] SCRIPT [argument ...]
        python -m opyard.profiler [options] -m MODULE [argument ...]
-       python -m opyard.profiler diff AFTER BEFORE"""
+       python -m opyard.profiler diff AFTER BEFORE
+       python -m opyard.profiler recover FOLDER [-o FILE] [-f FORMAT]"""
 
 
 def _read_arguments(given: list[str]) -> argparse.Namespace:
@@ -46,12 +51,38 @@ def _read_arguments(given: list[str]) -> argparse.Namespace:
     options.program = options.module or options.script
     if not options.program:
         parser.error("name a script, or -m and a module")
+    _choose_format(parser, options)
+    return options
+
+
+def _choose_format(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.output is not None and options.format is None:
         try:
             options.format = format_of(options.output)
         except ValueError as error:
             parser.error(str(error))
-    return options
+
+
+def _make_folder(output: str | None) -> str:
+    """Beside the file that is asked for, so that whoever misses that finds this."""
+    base = f"{output}.recording"
+    if output is None:
+        base = f"{os.environ.get('TMPDIR') or '/tmp'}/opyard-recording-{os.getpid()}"
+    n = 1
+    while True:
+        folder = base if n == 1 else f"{base}.{n}"
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:  # of a program that was killed
+            n += 1
+        except OSError as error:
+            raise SystemExit(f"python -m opyard.profiler: {error}") from None
+        else:
+            return folder
+
+
+# Functions that start another program without the one that children.py watches.
+_STARTERS = ("posix.system", "posix.posix_spawn", "posix.posix_spawnp")
 
 
 class _Run:
@@ -62,6 +93,7 @@ class _Run:
         # The program may change its folder.
         self.output = None if options.output is None else os.path.abspath(options.output)
         self.process = os.getpid()
+        self.folder = _make_folder(self.output)
         self.profile = profile(
             c_calls=not options.no_c_calls,
             lines=options.lines,
@@ -73,18 +105,70 @@ class _Run:
             profile_memory=options.profile_memory,
         )
 
+        program = " ".join(options.program)
+        self.profile._folder, self.profile._program = self.folder, program
+        self.following = Following(self.profile._options, self.folder, program)
+
     def finish(self) -> None:
         """The last exit handler, since it is the first that is registered."""
         if self.profile._entered:
             self.profile.stop()
-        # In a child of a fork the file is its parent's; a program that did not begin has no trace.
-        if os.getpid() != self.process or self.profile._trace is None:
+        # In a child of a fork the file is its parent's.
+        if os.getpid() != self.process:
             return
-        if self.output is None:
-            table = self.profile.key_averages().table(sort_by="self_cpu_time_total", row_limit=40)
-            sys.stderr.write(table)
-            return
-        export(self.profile._trace, self.profile._metadata, self.output, self.options.format)
+        try:
+            # A program that did not begin has no trace.
+            if self.profile._trace is not None:
+                self._add_children(self.profile._trace)
+                _write(self.profile, self.output, self.options.format)
+        finally:
+            import shutil
+
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _add_children(self, trace: Any) -> None:
+        trace.add_processes(self.folder, self.process)
+        others = self.following.others
+        for kind, label, count, *_ in trace.averages(0, False, False, False):
+            if kind == "C" and label in _STARTERS:
+                others += count
+        # Those of its fork server are forks of that.
+        started = [pid for pid, parent, _ in trace.processes() if parent == self.process]
+        missing = self.following.interpreters - len(started)
+        for text, number in (
+            ("other programs that were started, and not followed", others),
+            ("interpreters of multiprocessing that kept no recording", missing),
+        ):
+            if number > 0:
+                trace.note(text, number)
+
+
+def _write(results: Results, output: str | None, format: str | None) -> None:
+    if output is None:
+        table = results.key_averages().table(sort_by="self_cpu_time_total", row_limit=40)
+        sys.stderr.write(table)
+    else:
+        export(results._trace, results._metadata, output, format)
+
+
+def _recover(given: list[str]) -> None:
+    """What is left of a program that was killed."""
+    parser = argparse.ArgumentParser("python -m opyard.profiler recover", allow_abbrev=False)
+    parser.add_argument("folder", help="FILE.recording, or a file in it")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where the trace is written to")
+    parser.add_argument("-f", "--format", choices=FORMATS, help="else the ending of FILE says it")
+    options = parser.parse_args(given)
+    _choose_format(parser, options)
+    folder = options.folder
+    results = Results(stack=True, lines=False, memory=False)
+    try:
+        results._trace = _tracer.recover(
+            os.path.dirname(os.path.abspath(folder)) if os.path.isfile(folder) else folder
+        )
+        results._trace.set_prefixes(prefixes())
+        _write(results, options.output, options.format)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"python -m opyard.profiler recover: {error}") from None
 
 
 def _hide_our_frames() -> None:
@@ -127,6 +211,7 @@ def _run_script(run: _Run, script: str) -> None:
     main.__file__ = script
     main.__dict__["__cached__"] = None
     code = _compile(script)
+    run.following.begin()
     with run.profile:
         exec(code, main.__dict__)
 
@@ -135,6 +220,7 @@ def _run_module(run: _Run, module: str) -> None:
     import runpy
 
     _new_main()
+    run.following.begin()
     with run.profile:
         runpy._run_module_as_main(module)  # type: ignore[attr-defined]
 
@@ -144,6 +230,8 @@ def main(given: list[str]) -> None:
         from .compare import compare_files
 
         return compare_files(given[1:])
+    if given[:1] == ["recover"]:
+        return _recover(given[1:])
     options = _read_arguments(given)
     run = _Run(options)
     atexit.register(run.finish)

@@ -41,6 +41,10 @@ def format_of(path: str) -> str:
     )
 
 
+def program_name() -> str:
+    return " ".join(sys.argv) or "python"
+
+
 def _open(path: str) -> BinaryIO:
     if path.endswith(".gz"):
         import gzip
@@ -62,11 +66,11 @@ def export(
 
             marshal.dump(statistics_of(trace), file)
             return
-        program = " ".join(sys.argv) or "python"
+        process, program = trace.process() or (os.getpid(), program_name())
         if name == "html":
-            trace.report(file.write, metadata, program, os.getpid(), _deflate, MOST_BARS)
+            trace.report(file.write, metadata, program, process, _deflate, MOST_BARS)
         else:
-            getattr(trace, name)(file.write, metadata, program, os.getpid())
+            getattr(trace, name)(file.write, metadata, program, process)
 
 
 def _deflate(contents: bytes) -> bytes:

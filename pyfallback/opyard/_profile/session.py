@@ -145,6 +145,8 @@ class profile(Results):
         self._recording = False
         self._thread = 0  # that began it
         self._entered = False
+        self._folder: str | None = None  # that the command keeps the recording in
+        self._program = ""
 
     # Life cycle. What Python runs between _tracer.start() and _tracer.stop() is recorded: nothing
     # is called in between that need not be.
@@ -213,7 +215,10 @@ class profile(Results):
         _running.add(self)
         self._thread = _thread.get_ident()
         try:
-            _tracer.start(*self._options)
+            if self._folder is None:
+                _tracer.start(*self._options)
+            else:
+                _tracer.start_in(self._options, self._folder, self._program)
         except BaseException:
             _running.discard(self)
             raise
@@ -250,9 +255,15 @@ def _stop_all() -> None:
 
 
 def _end_without_thread() -> None:
-    """In a forked child the profile of a thread that is not there ends: no one could stop it."""
+    """In a forked child the profile of a thread that is not there ends: no one could stop it.
+
+    One that the command keeps in files goes on there.
+    """
+    keeps = bool(_running) and _tracer.begin_child()
     for active in list(_running):
-        if active._thread != _thread.get_ident():
+        if keeps:
+            active._thread = _thread.get_ident()
+        elif active._thread != _thread.get_ident():
             active._end(keep=True)
             active._entered = False
             active.current_action = ProfilerAction.NONE

@@ -22,6 +22,16 @@ struct ExportOptions {
   std::int64_t process_id = 0;
 };
 
+inline std::int64_t process_of(const Trace& trace, const ExportOptions& options,
+                               const Track& track) {
+  return track.process == 0 ? options.process_id : trace.processes[track.process - 1].id;
+}
+// What a track is called where nothing says its process: with that, if there are several.
+inline std::string prefix_of(const Trace& trace, const ExportOptions& options, const Track& track) {
+  if (trace.processes.empty()) return {};
+  return "process " + std::to_string(process_of(trace, options, track)) + ": ";
+}
+
 // Protocol buffers of Perfetto: names once, times as differences, some 20 bytes a span.
 OPYARD_API void write_perfetto(const Trace& trace, const ExportOptions& options, const Sink& sink);
 // JSON of https://www.speedscope.app: a profile for each track.

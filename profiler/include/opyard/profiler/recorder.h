@@ -86,6 +86,7 @@ class OPYARD_API Window {
   ~Window();
 
   void add_start_stack(StartStack stack) { start_stacks_.push_back(std::move(stack)); }
+  const std::vector<StartStack>& start_stacks() const noexcept { return start_stacks_; }
   // Ends it. Once. Throws std::bad_alloc, and can be called again then.
   Recording end();
 

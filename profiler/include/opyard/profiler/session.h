@@ -42,6 +42,10 @@ struct SessionOptions {
   bool memory = false;       // memory of tensors that is taken and given back
   bool devices = true;       // what happens on devices: streams, events, synchronisation
   CallOptions calls{};       // if `python`
+  // Not empty: what is recorded is kept there, too, by this process and those that it forks; see
+  // profiler/files.h.
+  std::string folder;
+  std::string program;  // what the process is called there
 };
 
 // What a source has to say at the end.

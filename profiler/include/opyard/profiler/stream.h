@@ -25,17 +25,35 @@
 
 namespace opyard::profiler {
 
+class MappedBlocks;  // see profiler/src/mapped_blocks.h
 class Stream;
 
-// 64 KiB with its head.
-struct Block {
+// What a block holds, 64 KiB, in memory and in files alike. Events follow each other to the first
+// that has no time; a file is zeros where nothing was written.
+struct BlockData {
+  static constexpr std::uint64_t kMagic = 0x0001'6b6c'6279'706f;  // "opybk" and a version
   static constexpr std::size_t kEvents = 4093;
 
-  Block* next = nullptr;     // of the same stream; written under the recorder's lock
-  std::uint32_t owners = 1;  // under the recorder's lock
-  std::uint32_t used = 0;    // once the stream has gone on to the next block
-  ClockPair pair{};          // when it was begun
+  std::uint64_t magic;
+  std::uint64_t stream;  // the number of the stream
+  std::int64_t native_id;
+  std::uint64_t handle;
+  ClockPair pair;  // when it was begun
   Event events[kEvents];
+};
+static_assert(sizeof(BlockData) == 1 << 16);
+
+// One in memory has its data behind it; that of one in a file is part of the map, see [Files] in
+// recorder.cpp.
+struct Block {
+  static constexpr std::size_t kEvents = BlockData::kEvents;
+
+  Block* next = nullptr;         // of the same stream; written under the recorder's lock
+  std::uint32_t owners = 1;      // under the recorder's lock
+  std::uint32_t used = 0;        // once the stream has gone on to the next block
+  ClockPair pair{};              // when it was begun
+  MappedBlocks* file = nullptr;  // that its data is in, or null
+  Event* events = nullptr;
 };
 
 // This thread's stream, or null before its first event. One pointer, and no more: a library that is
@@ -73,6 +91,7 @@ class OPYARD_API Stream {
     if (last.kind != enter || last.key != key || last.payload != 0 || last.ticks < earliest) {
       return false;
     }
+    at[-1].ticks = 0;  // so a file ends here
     next_.store(at - 1, std::memory_order_release);
     return true;
   }
@@ -89,7 +108,7 @@ class OPYARD_API Stream {
                    std::size_t count) noexcept;
 
   std::atomic<Event*> next_{nullptr};
-  Event* end_ = nullptr;
+  Event* end_ = nullptr;    // null if the next event begins a block, whatever the last one holds
   Block* first_ = nullptr;  // from here on under the recorder's lock
   Block* last_ = nullptr;
   std::int64_t native_id_ = 0;  // as the system and other tools know the thread

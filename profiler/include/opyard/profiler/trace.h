@@ -54,6 +54,9 @@ struct Mark {
 
 struct Track {
   std::int64_t native_id = 0;
+  // Of a trace of several processes, which one: 0 is the one it began with, else a number from 1 of
+  // `processes`.
+  std::uint32_t process = 0;
   std::string name;
   // Made of what the threads did: of a task or of futures, see profiler/{tasks,futures}.h.
   bool is_derived = false;
@@ -78,10 +81,20 @@ struct Quality {
   std::uint64_t backwards = 0;      // events that were earlier than the one before
   std::uint64_t broken = 0;         // events that are of no kind, or whose words are missing
   std::vector<std::pair<std::string, std::uint64_t>> notes;
+
+  // Of another process.
+  OPYARD_API void add(const Quality& other);
+};
+
+struct TraceProcess {
+  std::int64_t id = 0;
+  std::int64_t parent = 0;
+  std::string name;
 };
 
 struct Trace {
   std::vector<Track> tracks;
+  std::vector<TraceProcess> processes;  // further ones
   Quality quality;
   std::int64_t duration = 0;
   std::uint64_t unix_begin_ns = 0;

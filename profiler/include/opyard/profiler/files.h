@@ -1,0 +1,42 @@
+// opyard/profiler/files.h: recordings in files, which outlive their process.
+//
+// A session with a folder keeps there what is recorded, too. Each process has two files: one of
+// blocks, which is mapped and so has each event that was written, and a journal of everything
+// else: names, the stacks at the begin, the clock. A child of fork() begins files of its own with
+// its first event, and records until it ends.
+//
+// Whoever reads a folder, after its processes have ended or while they go on, gets a recording of
+// each. A file that was damaged loses events, and is no error.
+//
+// Depends on: profiler/trace.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opyard/profiler/trace.h"
+
+namespace opyard::profiler {
+
+// Whether what this process records is kept in files.
+OPYARD_API bool keeps_files() noexcept;
+// Stacks of a child, at its begin.
+OPYARD_API void keep_start_stacks(const std::vector<StartStack>& stacks);
+
+struct ProcessRecording {
+  std::int64_t id = 0;
+  std::int64_t parent = 0;
+  std::string program;
+  bool has_ended = false;  // its session did; else it was killed, or goes on
+  Recording recording;
+};
+
+// Of each process but one, in the order in which they began. Raises BadValue if there is no such
+// folder.
+OPYARD_API std::vector<ProcessRecording> load_recordings(const std::string& folder,
+                                                         std::int64_t without = 0);
+// As tracks of the trace, whose times these are.
+OPYARD_API void add_process(Trace& trace, const ProcessRecording& process);
+
+}  // namespace opyard::profiler
