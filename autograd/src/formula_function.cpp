@@ -193,10 +193,21 @@ void FormulaFunction::run(const FormulaCode& code, const Gradients& gradients, G
   for (std::size_t i = 0; i < outputs.size(); ++i) give(code, i, std::move(outputs[i]), out);
 }
 
+// Formulas are written for real numbers: of complex ones the factors would have to be conjugated.
+void FormulaFunction::refuse_complex(const Tensor& gradient) const {
+  fail(ErrorKind::Unsupported,
+       name() + ": the gradient is " + describe(gradient) +
+           ", and formulas are for real numbers; take the gradient of real and imaginary parts, or "
+           "give the operator a backward function (opyard.autograd.Function)");
+}
+
 Gradients FormulaFunction::apply(Gradients gradients) {
   Gradients out(edge_count());
   bool any = false;
-  for (const Tensor& gradient : gradients) any = any || gradient.defined();
+  for (const Tensor& gradient : gradients) {
+    any = any || gradient.defined();
+    if (gradient.defined() && is_complex(gradient.dtype())) refuse_complex(gradient);
+  }
   if (!any) return out;
   saved_.while_kept([&] {
     for (std::size_t i = 0; i < formulas_->codes.size(); ++i) {

@@ -97,6 +97,7 @@ class FormulaFunction final : public Function {
                    std::span<const Value> results);
 
  private:
+  [[noreturn]] OPYARD_COLD void refuse_complex(const Tensor& gradient) const;
   bool is_needed(std::size_t source) const noexcept {
     return (needed_ & formulas_->used_by[source]) != 0;
   }

@@ -34,7 +34,7 @@ struct Square {
 };
 template <typename T>
 struct Divide {
-  static T apply(T a, T b) { return a / b; }
+  static T apply(T a, T b) { return divide(a, b); }
 };
 template <typename T>
 struct Truncate {
@@ -50,13 +50,15 @@ struct Truncate {
 }  // namespace
 
 constexpr ArithmeticLoops kArithmetic = {
-    .add = binary_loops<Add, bool, std::int64_t, float, double>(),
-    .add_scaled = binary_loops<AddScaled, bool, std::int64_t, float, double>(),
-    .subtract = binary_loops<Subtract, std::int64_t, float, double>(),
-    .subtract_scaled = binary_loops<SubtractScaled, std::int64_t, float, double>(),
-    .multiply = binary_loops<Multiply, bool, std::int64_t, float, double>(),
-    .square = binary_loops<Square, std::int64_t, float, double>(),
-    .divide = binary_loops<Divide, float, double>(),
+    .add = binary_loops<Add, bool, std::int64_t, float, double, Complex64, Complex128>(),
+    .add_scaled =
+        binary_loops<AddScaled, bool, std::int64_t, float, double, Complex64, Complex128>(),
+    .subtract = binary_loops<Subtract, std::int64_t, float, double, Complex64, Complex128>(),
+    .subtract_scaled =
+        binary_loops<SubtractScaled, std::int64_t, float, double, Complex64, Complex128>(),
+    .multiply = binary_loops<Multiply, bool, std::int64_t, float, double, Complex64, Complex128>(),
+    .square = binary_loops<Square, std::int64_t, float, double, Complex64, Complex128>(),
+    .divide = binary_loops<Divide, float, double, Complex64, Complex128>(),
     .truncate = binary_loops<Truncate, std::int64_t, float, double>(),
 };
 

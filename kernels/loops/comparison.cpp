@@ -32,12 +32,16 @@ struct GreaterOrEqual {
 
 template <template <typename> typename Op>
 constexpr Loops kCompare = binary_loops<Op, bool, std::int64_t, float, double>();
+// Complex numbers have no order.
+template <template <typename> typename Op>
+constexpr Loops kAlike =
+    binary_loops<Op, bool, std::int64_t, float, double, Complex64, Complex128>();
 
 }  // namespace
 
 constexpr ComparisonLoops kComparison = {
-    .equal = kCompare<Equal>,
-    .unequal = kCompare<Unequal>,
+    .equal = kAlike<Equal>,
+    .unequal = kAlike<Unequal>,
     .less = kCompare<Less>,
     .less_or_equal = kCompare<LessOrEqual>,
     .greater = kCompare<Greater>,

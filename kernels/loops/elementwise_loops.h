@@ -6,6 +6,9 @@
 //
 // An operation whose apply() takes a const Number& last gets the computation's context there.
 //
+// Complex numbers are rare: their loops are left out where OPYARD_COMMON_DTYPES_ONLY is defined, as
+// in all builds but the baseline.
+//
 // The loops over operands without gaps are kept plain, for the compiler to turn into vector
 // instructions; OPYARD_IVDEP holds since operands are apart or exactly on each other (write.h).
 //
@@ -80,19 +83,40 @@ void binary_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t
   }
 }
 
+#ifdef OPYARD_COMMON_DTYPES_ONLY
+template <typename T>
+inline constexpr bool is_compiled = !is_complex_type<T>;
+#else
+template <typename T>
+inline constexpr bool is_compiled = true;
+#endif
+
+template <typename Op, typename T>
+constexpr void add_unary(Loops& loops) {
+  if constexpr (is_compiled<T>) {
+    loops.of[std::size_t(computed_index(dtype_of<T>))] = &unary_loop<Op, T>;
+  }
+}
+template <typename Op, typename T>
+constexpr void add_binary(Loops& loops) {
+  if constexpr (is_compiled<T>) {
+    loops.of[std::size_t(computed_index(dtype_of<T>))] = &binary_loop<Op, T>;
+  }
+}
+
 }  // namespace detail
 
 // Loops for the listed types, and none for the others.
 template <template <typename> typename Op, typename... T>
 constexpr Loops unary_loops() {
   Loops loops;
-  ((loops.of[std::size_t(computed_index(dtype_of<T>))] = &detail::unary_loop<Op<T>, T>), ...);
+  (detail::add_unary<Op<T>, T>(loops), ...);
   return loops;
 }
 template <template <typename> typename Op, typename... T>
 constexpr Loops binary_loops() {
   Loops loops;
-  ((loops.of[std::size_t(computed_index(dtype_of<T>))] = &detail::binary_loop<Op<T>, T>), ...);
+  (detail::add_binary<Op<T>, T>(loops), ...);
   return loops;
 }
 

@@ -45,14 +45,16 @@ struct BitwiseXor {
 };
 
 template <template <typename> typename Op>
-constexpr Loops kTruth = binary_loops<Op, bool, std::int64_t, float, double>();
+constexpr Loops kTruth =
+    binary_loops<Op, bool, std::int64_t, float, double, Complex64, Complex128>();
 template <template <typename> typename Op>
 constexpr Loops kBits = binary_loops<Op, bool, std::int64_t>();
 
 }  // namespace
 
 constexpr LogicalLoops kLogical = {
-    .logical_not = unary_loops<LogicalNot, bool, std::int64_t, float, double>(),
+    .logical_not =
+        unary_loops<LogicalNot, bool, std::int64_t, float, double, Complex64, Complex128>(),
     .logical_and = kTruth<LogicalAnd>,
     .logical_or = kTruth<LogicalOr>,
     .logical_xor = kTruth<LogicalXor>,

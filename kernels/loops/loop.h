@@ -3,10 +3,15 @@
 // A loop is written for one line: operand i begins at data[i], the written one first, and its next
 // element lies steps[i] bytes further.
 //
+// [Carriers] Loops exist for six dtypes, the computed ones. Elements of another dtype are converted
+// to its carrier, computed there and converted back: int64 carries the other integers, which wraps
+// to the same bits as arithmetic of their own width, and float32 carries float16 and bfloat16.
+//
 // Depends on: opyard/tensor/dtype.h.
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,9 +31,9 @@ namespace opyard::kernels {
 using Loop = void (*)(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
                       const void* context);
 
-// A scalar as the C++ type of a computed dtype, in eight bytes.
+// A scalar as the C++ type of a dtype.
 struct Number {
-  alignas(8) std::byte bytes[8] = {};
+  alignas(8) std::byte bytes[16] = {};
 
   template <typename T>
   T as() const {
@@ -38,18 +43,22 @@ struct Number {
   }
   template <typename T>
   static Number of(T value) {
-    static_assert(sizeof(T) <= 8);
+    static_assert(sizeof(T) <= sizeof(bytes));
     Number number;
     __builtin_memcpy(number.bytes, &value, sizeof(T));
     return number;
   }
 };
 
-inline constexpr int kComputedCount = 4;
-inline constexpr std::array<DType, kComputedCount> kComputed = {DType::Bool, DType::Int64,
-                                                                DType::Float32, DType::Float64};
+using Complex64 = std::complex<float>;
+using Complex128 = std::complex<double>;
 
-// The position in kComputed, which is also the order of promotion; -1 for other dtypes.
+inline constexpr int kComputedCount = 6;
+inline constexpr std::array<DType, kComputedCount> kComputed = {
+    DType::Bool,    DType::Int64,        DType::Float32,
+    DType::Float64, DType::ComplexFloat, DType::ComplexDouble};
+
+// The position in kComputed; -1 for other dtypes.
 constexpr int computed_index(DType dtype) {
   switch (dtype) {
     case DType::Bool:
@@ -60,9 +69,19 @@ constexpr int computed_index(DType dtype) {
       return 2;
     case DType::Float64:
       return 3;
+    case DType::ComplexFloat:
+      return 4;
+    case DType::ComplexDouble:
+      return 5;
     default:
       return -1;
   }
+}
+
+// See [Carriers].
+constexpr DType carrier_of(DType dtype) {
+  if (is_integral(dtype)) return DType::Int64;
+  return dtype == DType::Half || dtype == DType::BFloat16 ? DType::Float32 : dtype;
 }
 
 // One loop for each computed dtype; null if the operator has no meaning in it.

@@ -82,6 +82,15 @@ void where_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t 
   }
 }
 
+template <typename T>
+constexpr Loop kWhere = nullptr;
+#ifndef OPYARD_COMMON_DTYPES_ONLY
+template <>
+constexpr Loop kWhere<Complex64> = &where_loop<Complex64>;
+template <>
+constexpr Loop kWhere<Complex128> = &where_loop<Complex128>;
+#endif
+
 }  // namespace
 
 constexpr SelectionLoops kSelection = {
@@ -90,7 +99,7 @@ constexpr SelectionLoops kSelection = {
     .positive = unary_loops<Positive, std::int64_t, float, double>(),
     .clamp = {{nullptr, &clamp_loop<std::int64_t>, &clamp_loop<float>, &clamp_loop<double>}},
     .where = {{&where_loop<bool>, &where_loop<std::int64_t>, &where_loop<float>,
-               &where_loop<double>}},
+               &where_loop<double>, kWhere<Complex64>, kWhere<Complex128>}},
 };
 
 }  // namespace opyard::kernels

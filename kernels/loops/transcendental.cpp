@@ -45,17 +45,42 @@ struct LibraryTangent {
   static T apply(T a) { return std::tanh(a); }
 };
 
-template <typename Op>
-constexpr Loops kPackets = {{nullptr, nullptr, &packet_loop<Op, float>, &packet_loop<Op, double>}};
+// Of complex numbers, the C++ library's.
+template <typename T>
+struct ComplexExponential {
+  static T apply(T a) { return std::exp(a); }
+};
+template <typename T>
+struct ComplexLogarithm {
+  static T apply(T a) { return std::log(a); }
+};
+template <typename T>
+struct ComplexTangent {
+  static T apply(T a) { return std::tanh(a); }
+};
+template <typename T>
+struct ComplexLogistic {
+  static T apply(T a) { return divide(T(1), T(1) + std::exp(-a)); }
+};
+
+template <typename Op, template <typename> typename OfComplex>
+constexpr Loops with_complex(Loop of_double) {
+  Loops loops = unary_loops<OfComplex, Complex64, Complex128>();
+  loops.of[std::size_t(computed_index(DType::Float32))] = &packet_loop<Op, float>;
+  loops.of[std::size_t(computed_index(DType::Float64))] = of_double;
+  return loops;
+}
+template <typename Op, template <typename> typename OfComplex>
+constexpr Loops kPackets = with_complex<Op, OfComplex>(&packet_loop<Op, double>);
 
 }  // namespace
 
 constexpr TranscendentalLoops kTranscendental = {
-    .exponential = kPackets<Exponential>,
-    .logarithm = kPackets<Logarithm>,
-    .hyperbolic_tangent = {{nullptr, nullptr, &packet_loop<HyperbolicTangent, float>,
-                            &detail::unary_loop<LibraryTangent<double>, double>}},
-    .logistic = kPackets<Logistic>,
+    .exponential = kPackets<Exponential, ComplexExponential>,
+    .logarithm = kPackets<Logarithm, ComplexLogarithm>,
+    .hyperbolic_tangent = with_complex<HyperbolicTangent, ComplexTangent>(
+        &detail::unary_loop<LibraryTangent<double>, double>),
+    .logistic = kPackets<Logistic, ComplexLogistic>,
 };
 
 }  // namespace opyard::kernels

@@ -17,9 +17,10 @@ struct Negative {
     }
   }
 };
+// Of a complex number, how far it is from 0.
 template <typename T>
 struct Absolute {
-  static T apply(T a) {
+  static auto apply(T a) {
     if constexpr (std::is_same_v<T, bool>) {
       return a;
     } else if constexpr (std::is_integral_v<T>) {
@@ -31,7 +32,7 @@ struct Absolute {
 };
 template <typename T>
 struct Reciprocal {
-  static T apply(T a) { return T(1) / a; }
+  static T apply(T a) { return divide(T(1), a); }
 };
 template <typename T>
 struct SquareRoot {
@@ -40,10 +41,10 @@ struct SquareRoot {
 }  // namespace
 
 constexpr UnaryLoops kUnary = {
-    .negative = unary_loops<Negative, std::int64_t, float, double>(),
-    .absolute = unary_loops<Absolute, bool, std::int64_t, float, double>(),
-    .reciprocal = unary_loops<Reciprocal, float, double>(),
-    .square_root = unary_loops<SquareRoot, float, double>(),
+    .negative = unary_loops<Negative, std::int64_t, float, double, Complex64, Complex128>(),
+    .absolute = unary_loops<Absolute, bool, std::int64_t, float, double, Complex64, Complex128>(),
+    .reciprocal = unary_loops<Reciprocal, float, double, Complex64, Complex128>(),
+    .square_root = unary_loops<SquareRoot, float, double, Complex64, Complex128>(),
 };
 
 }  // namespace opyard::kernels

@@ -33,7 +33,9 @@ TEST(Arithmetic, OfBoolIsLogic) {
   EXPECT_THROWN(
       aten("sub.Tensor", {x, y}), Unsupported,
       "aten::sub.Tensor: self is bool[4] and other is bool[4], which is computed in bool; "
-      "accepted are inputs that are computed in int64, float32, float64");
+      "accepted are inputs that are computed in uint8, int8, int16, int32, int64, float16, "
+      "float32, "
+      "float64, complex64, complex128, bfloat16");
 }
 
 TEST(Arithmetic, IntegersWrap) {
@@ -47,13 +49,13 @@ TEST(Arithmetic, IntegersWrap) {
 TEST(Arithmetic, AlphaMustFitTheResult) {
   const Tensor x = i64({1}, {1});
   EXPECT_THROWN(aten("add.Tensor", {x, x, keyword("alpha", 0.5)}), BadArgument,
-                "aten::add.Tensor: alpha is 0.5 and the result is int64; accepted are a float "
-                "where the result is a float, an int everywhere, and a bool where the result is "
-                "bool");
+                "aten::add.Tensor: alpha is 0.5 and the result is int64; accepted are a "
+                "complex number where the result is complex, a float where it is a float or "
+                "complex, an int everywhere, and a bool where it is bool");
   EXPECT_THROWN(aten("add.Scalar", {x, 1, true}), BadArgument,
-                "aten::add.Scalar: alpha is True and the result is int64; accepted are a float "
-                "where the result is a float, an int everywhere, and a bool where the result is "
-                "bool");
+                "aten::add.Scalar: alpha is True and the result is int64; accepted are a "
+                "complex number where the result is complex, a float where it is a float or "
+                "complex, an int everywhere, and a bool where it is bool");
 }
 
 TEST(Division, IsTrueByDefault) {
@@ -165,7 +167,8 @@ TEST(Logic, OfAnyDtypeIsBoolAndBitwiseKeepsIntegers) {
   EXPECT_EQ(aten("bitwise_not", {b8({2}, {true, false})}), "bool[2] False True");
   EXPECT_THROWN(aten("bitwise_and.Tensor", {x, y}), Unsupported,
                 "aten::bitwise_and.Tensor: self is float64[4] and other is float64[4], which is "
-                "computed in float64; accepted are inputs that are computed in bool, int64");
+                "computed in float64; accepted are inputs that are computed in uint8, int8, int16, "
+                "int32, int64, bool");
 }
 
 TEST(Unary, GivesFloatsAndKnowsTheEdges) {
@@ -181,7 +184,8 @@ TEST(Unary, GivesFloatsAndKnowsTheEdges) {
   EXPECT_EQ(aten("sigmoid", {f32({2}, {-200, 200})}), "float32[2] 0 1");
   EXPECT_THROWN(aten("neg", {b8({1}, {true})}), Unsupported,
                 "aten::neg: self is bool[1], which is computed in bool; accepted are inputs that "
-                "are computed in int64, float32, float64");
+                "are computed in uint8, int8, int16, int32, int64, float16, float32, float64, "
+                "complex64, complex128, bfloat16");
 }
 
 TEST(Where, ChoosesByABoolTensor) {

@@ -86,7 +86,6 @@ TEST(Strides, DoNotMatter) {
   EXPECT_EQ(aten("add.Tensor", {expanded, expanded}), "float32[2, 2] 14 14 14 14");
   const Tensor every_other = aten_tensor("slice.Tensor", {x, 1, 0, 3, 2});
   EXPECT_EQ(aten("lt.Scalar", {every_other, 4}), "bool[2, 2] True True False False");
-  EXPECT_TRUE(aten_tensor("add.Tensor", {transposed, transposed}).is_contiguous());
 }
 
 TEST(InPlace, WritesSelfReturnsItAndBumpsItsVersion) {
@@ -181,12 +180,15 @@ TEST(Out, IsWrittenAndMustHaveTheResultsSizes) {
 TEST(Numbers, ThatAreComplexAreRefusedByName) {
   const Tensor x = f32({2}, {1, 2});
   const Value z(std::complex<double>(0, 1));
-  EXPECT_THROWN(aten("mul.Scalar", {x, z}), Unsupported,
-                "aten::mul.Scalar: other is 0.+1.j; this kernel accepts bools, ints and floats");
-  EXPECT_THROWN(aten("add.Tensor", {x, x, keyword("alpha", z)}), Unsupported,
-                "aten::add.Tensor: alpha is 0.+1.j; this kernel accepts bools, ints and floats");
+  EXPECT_EQ(describe(aten_tensor("mul.Scalar", {x, z})), "complex64[2]");
+  EXPECT_THROWN(aten("add.Tensor", {x, x, keyword("alpha", z)}), BadArgument,
+                "aten::add.Tensor: alpha is 0.+1.j and the result is float32; accepted are a "
+                "complex number where the result is complex, a float where it is a float or "
+                "complex, an int everywhere, and a bool where it is bool");
   EXPECT_THROWN(aten("clamp", {x, z}), Unsupported,
-                "aten::clamp: min is 0.+1.j; this kernel accepts bools, ints and floats");
+                "aten::clamp: self is float32[2], min is 0.+1.j and max is inf, which is computed "
+                "in complex64; accepted are inputs that are computed in uint8, int8, int16, int32, "
+                "int64, float16, float32, float64, bfloat16");
   EXPECT_THROWN(aten("arange", {z}), Unsupported,
                 "aten::arange: end is 0.+1.j; this kernel accepts bools, ints and floats");
   EXPECT_THROWN(
@@ -194,13 +196,79 @@ TEST(Numbers, ThatAreComplexAreRefusedByName) {
       Unsupported, "aten::addmm: beta is 0.+1.j; this kernel accepts bools, ints and floats");
 }
 
-TEST(DTypes, ThatAreNotComputedInAreRefusedByName) {
-  const Tensor half = Tensor::empty(std::array{std::int64_t{2}}, DType::Half);
-  EXPECT_THROWN(aten("add.Tensor", {f32({2}, {1, 2}), half}), Unsupported,
-                "aten::add.Tensor: other is float16[2]; accepted are bool, int64, float32 and "
-                "float64, to which aten::to.dtype converts uint8, int8, int16 and int32");
+Tensor in(DType dtype, const Tensor& x) { return aten_tensor("to.dtype", {x, dtype_value(dtype)}); }
+
+TEST(DTypes, ThatAreCarriedHaveTheBitsOfTheirOwnWidth) {
+  const Tensor bytes = in(DType::UInt8, i64({3}, {250, 3, 0})),
+               ten = in(DType::UInt8, i64({1}, {10}));
+  EXPECT_EQ(show(aten_tensor("add.Tensor", {bytes, ten})), "uint8[3] 4 13 10");
+  EXPECT_EQ(show(aten_tensor("neg", {bytes})), "uint8[3] 6 253 0");
+  EXPECT_EQ(show(aten_tensor("lt.Tensor", {bytes, ten})), "bool[3] False True True");
+  const Tensor low = in(DType::Int8, i64({2}, {-128, 127}));
+  EXPECT_EQ(show(in(DType::Int64, aten_tensor("abs", {low}))), "int64[2] -128 127");
+  EXPECT_EQ(show(in(DType::Int64, aten_tensor("clamp", {low, Value(), 5}))), "int64[2] -128 5");
+  EXPECT_THROWN(aten("add.Scalar", {low, 128}), BadValue,
+                "aten::add.Scalar: other is 128, which does not fit into int8; accepted are -128 "
+                "to 127");
   EXPECT_THROWN(aten("add.Tensor", {f32({2}, {1, 2}), Tensor()}), BadArgument,
                 "aten::add.Tensor: other is an undefined tensor; pass a tensor");
+}
+
+// A long line crosses buffers; an expanded one and one with gaps are read where they are.
+TEST(DTypes, ThatAreCarriedMayLieInAnyOrder) {
+  const Tensor count = in(DType::Half, aten_tensor("arange", {600}));
+  const Tensor table =
+      count.as_strided(std::array<std::int64_t, 2>{2, 300}, std::array<std::int64_t, 2>{300, 1}, 0);
+  const Tensor gaps =
+      count.as_strided(std::array<std::int64_t, 2>{2, 300}, std::array<std::int64_t, 2>{0, 2}, 0);
+  const Tensor sum = aten_tensor("sub.Tensor", {table, gaps});
+  const Tensor wide = in(DType::Int64, sum);
+  ASSERT_EQ(describe(sum), "float16[2, 300]");
+  for (std::int64_t i = 0; i < 600; ++i) {
+    ASSERT_EQ(wide.data<std::int64_t>()[i], i - i % 300 * 2) << i;
+  }
+  Tensor written = in(DType::Half, aten_tensor("arange", {600}));
+  aten(
+      "mul_.Scalar",
+      {written.as_strided(std::array<std::int64_t, 1>{300}, std::array<std::int64_t, 1>{2}, 0), 0});
+  const Tensor after = in(DType::Int64, written);
+  for (std::int64_t i = 0; i < 600; ++i) {
+    ASSERT_EQ(after.data<std::int64_t>()[i], i % 2 == 0 ? 0 : i) << i;
+  }
+}
+
+TEST(DTypes, PromoteAsPyTorchHasIt) {
+  const auto met = [](DType a, DType b) {
+    const std::array<std::int64_t, 1> one = {1};
+    return aten_tensor("mul.Tensor", {Tensor::empty(one, a), Tensor::empty(one, b)}).dtype();
+  };
+  EXPECT_EQ(met(DType::UInt8, DType::Int8), DType::Int16);
+  EXPECT_EQ(met(DType::UInt8, DType::Int32), DType::Int32);
+  EXPECT_EQ(met(DType::Int64, DType::Half), DType::Half);
+  EXPECT_EQ(met(DType::Half, DType::BFloat16), DType::Float32);
+  EXPECT_EQ(met(DType::Half, DType::Float64), DType::Float64);
+  EXPECT_EQ(met(DType::BFloat16, DType::ComplexFloat), DType::ComplexFloat);
+  EXPECT_EQ(met(DType::Float64, DType::ComplexFloat), DType::ComplexDouble);
+  // Of a lower rank only the category counts.
+  const Tensor ones = f32({2}, {1, 1}), wide = in(DType::ComplexDouble, f32({}, {1}));
+  EXPECT_EQ(aten_tensor("mul.Tensor", {ones, wide}).dtype(), DType::ComplexFloat);
+  EXPECT_EQ(aten_tensor("mul.Scalar", {in(DType::Int8, ones), 3}).dtype(), DType::Int8);
+  EXPECT_EQ(aten_tensor("mul.Scalar", {in(DType::BFloat16, ones), 3.5}).dtype(), DType::BFloat16);
+}
+
+TEST(Order, OfDimensionsIsThatOfTheInputs) {
+  const Tensor x = aten_tensor("t", {f32({2, 3}, {1, 2, 3, 4, 5, 6})});
+  const auto strides = [](const Tensor& y) { return DimVector(y.strides()); };
+  EXPECT_EQ(strides(aten_tensor("mul.Scalar", {x, 2})), (DimVector{1, 3}));
+  EXPECT_EQ(show(aten_tensor("mul.Scalar", {x, 2})), "float32[3, 2] 2 8 4 10 6 12");
+  // The first input that says something decides.
+  EXPECT_EQ(strides(aten_tensor("add.Tensor", {f32({2}, {1, 2}), x})), (DimVector{1, 3}));
+  EXPECT_EQ(strides(aten_tensor("add.Tensor", {f32({3, 2}, {1, 2, 3, 4, 5, 6}), x})),
+            (DimVector{2, 1}));
+  const Tensor gaps =
+      f32({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})
+          .as_strided(std::array<std::int64_t, 2>{2, 2}, std::array<std::int64_t, 2>{4, 2}, 0);
+  EXPECT_EQ(strides(aten_tensor("neg", {gaps})), (DimVector{2, 1})) << "a result has no gaps";
 }
 
 }  // namespace

@@ -50,8 +50,13 @@ TEST(Sum, DTypeIsSelfsOrInt64ForBoolOrAsAsked) {
             "float64[] 3");
   EXPECT_EQ(aten("sum", {f32({2}, {1.5, 1.5}), keyword("dtype", dtype_value(DType::Int64))}),
             "int64[] 2");
-  EXPECT_THROWN(aten("sum", {f32({1}, {1}), keyword("dtype", dtype_value(DType::Int8))}),
-                Unsupported, "aten::sum: dtype is int8; accepted are int64, float32 and float64");
+  EXPECT_EQ(aten("sum", {i64({2}, {300, 1}), keyword("dtype", dtype_value(DType::UInt8))}),
+            "uint8[] 45");
+  const Tensor bytes = aten_tensor("to.dtype", {i64({2}, {200, 100}), dtype_value(DType::UInt8)});
+  EXPECT_EQ(aten("sum", {bytes}), "int64[] 300");
+  EXPECT_THROWN(aten("sum", {f32({1}, {1}), keyword("dtype", dtype_value(DType::Bool))}),
+                Unsupported,
+                "aten::sum: dtype is bool; accepted are integers, floats and complex numbers");
 }
 
 TEST(Sum, OfNothingIsZero) {
@@ -112,8 +117,8 @@ TEST(Mean, IsAFloat) {
   EXPECT_EQ(aten("mean", {i64({2}, {1, 2}), keyword("dtype", dtype_value(DType::Float64))}),
             "float64[] 1.5");
   EXPECT_THROWN(aten("mean", {i64({2}, {1, 2})}), BadArgument,
-                "aten::mean: self is int64[2] and dtype is None; a mean is a float, so give dtype "
-                "as float32 or float64");
+                "aten::mean: self is int64[2] and dtype is None; a mean is a float, so give a "
+                "float dtype, as float32");
 }
 
 TEST(Extremes, ValuesAndPlaces) {
@@ -184,7 +189,7 @@ TEST(Softmax, AlongAnyDimension) {
   EXPECT_EQ(aten("softmax.int", {i64({2}, {0, 0}), 0, dtype_value(DType::Float64)}),
             "float64[2] 0.5 0.5");
   EXPECT_THROWN(aten("softmax.int", {i64({2}, {0, 0}), 0}), BadArgument,
-                "aten::_softmax: self is int64[2]; accepted are float32 and float64");
+                "aten::_softmax: self is int64[2]; accepted are float dtypes");
 }
 
 TEST(Softmax, InTheMiddleOfThreeDimensions) {

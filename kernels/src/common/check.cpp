@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "common/dtypes.h"
+#include "loops/half.h"
 
 namespace opyard::kernels {
 
@@ -32,13 +33,29 @@ void require_cpu(const char* op, const char* argument, const Tensor& tensor) {
   }
 }
 
-void require_computed(const char* op, const char* argument, const Tensor& tensor) {
+void require_ordered(const char* op, const char* argument, const Tensor& tensor) {
   require_cpu(op, argument, tensor);
-  if (computed_index(tensor.dtype()) < 0) {
+  if (is_complex(tensor.dtype())) {
     refuse(ErrorKind::Unsupported,
            {op, ": ", argument, " is ", tensor,
-            "; accepted are bool, int64, float32 and float64, to which aten::to.dtype converts "
-            "uint8, int8, int16 and int32"});
+            ", and complex numbers have no order; accepted are all other dtypes"});
+  }
+}
+
+void require_computed(const char* op, const char* argument, const Tensor& tensor) {
+  require_cpu(op, argument, tensor);
+  if (computed_index(tensor.dtype()) < 0 || is_complex(tensor.dtype())) {
+    refuse(ErrorKind::Unsupported,
+           {op, ": ", argument, " is ", tensor,
+            "; accepted are bool, int64, float32 and float64, to which aten::to.dtype converts"});
+  }
+}
+
+void require_index_dtype(const char* op, const char* argument, const Tensor& tensor) {
+  require_cpu(op, argument, tensor);
+  if (tensor.dtype() != DType::Int64 && tensor.dtype() != DType::Int32) {
+    refuse(ErrorKind::BadArgument,
+           {op, ": ", argument, " is ", tensor, "; accepted are int64 and int32"});
   }
 }
 
@@ -165,17 +182,19 @@ Number number_as(const char* op, const char* argument, const Scalar& scalar, DTy
     return integer_in<T>(op, argument, scalar, dtype);
   } else if constexpr (std::is_floating_point_v<T>) {
     return Number::of(T(scalar.to_double()));
+  } else if constexpr (std::is_same_v<T, Half>) {
+    return Number::of(to_half(float(scalar.to_double())));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return Number::of(to_bfloat16(float(scalar.to_double())));
   } else {
-    refuse(ErrorKind::Unsupported,
-           {op, ": ", argument, " cannot be stored as ", dtype,
-            "; accepted are bool, uint8, int8, int16, int32, int64, float32 and float64"});
+    return Number::of(T(scalar.to_complex()));
   }
 }
 
 }  // namespace
 
 Number number_in(const char* op, const char* argument, const Scalar& scalar, DType dtype) {
-  require_real(op, argument, scalar);
+  if (!is_complex(dtype)) require_real(op, argument, scalar);
   switch (dtype) {
 #define OPYARD_DTYPE(code, name, python, type, ...) \
   case DType::name:                                 \
@@ -190,8 +209,7 @@ void require_row_major(const char* op, std::optional<MemoryFormat> format) {
   if (format && *format != MemoryFormat::Contiguous && *format != MemoryFormat::Preserve) {
     refuse(ErrorKind::Unsupported,
            {op, ": memory_format is number ", int(*format),
-            "; accepted are contiguous_format (0) and preserve_format (1), and results are "
-            "row-major with both"});
+            "; accepted are contiguous_format (0) and preserve_format (1)"});
   }
 }
 

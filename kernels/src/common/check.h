@@ -30,8 +30,13 @@ inline Tensor empty_beside(const Tensor& like, IntSpan sizes, DType dtype) {
 void require_defined(const char* op, const char* argument, const Tensor& tensor);
 // A defined tensor on the CPU, or on meta, of any dtype. Raises BadArgument, Unsupported.
 void require_cpu(const char* op, const char* argument, const Tensor& tensor);
-// The same, of a dtype that is computed in: bool, int64, float32, float64. Raises Unsupported.
+// The same, of any dtype but the complex ones, which have no order. Raises Unsupported.
+void require_ordered(const char* op, const char* argument, const Tensor& tensor);
+// The same, of bool, int64, float32 or float64, for a kernel without a way to other dtypes. Raises
+// Unsupported.
 void require_computed(const char* op, const char* argument, const Tensor& tensor);
+// The same, of int64 or int32. Raises BadArgument.
+void require_index_dtype(const char* op, const char* argument, const Tensor& tensor);
 // The same, of exactly this dtype. Raises BadArgument.
 void require_dtype(const char* op, const char* argument, const Tensor& tensor, DType dtype);
 
@@ -58,7 +63,7 @@ DimVector infer_sizes(const char* op, IntSpan sizes, std::int64_t numel);
 void require_sizes(const char* op, IntSpan sizes);
 
 // Floats are cut to integers. Raises BadValue if an integer dtype cannot hold the number,
-// Unsupported for a dtype that numbers are not stored in and for a complex number.
+// Unsupported for a complex number if the dtype is not.
 Number number_in(const char* op, const char* argument, const Scalar& scalar, DType dtype);
 
 // Memory formats and layouts that kernels give: row-major, strided, unpinned. Raises Unsupported.

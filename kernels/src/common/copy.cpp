@@ -2,19 +2,38 @@
 //
 // [Conversion] Integers wrap to the width of the target. To bool: whether it is not zero. Floats
 // are cut towards zero and then wrapped; NaN and floats beyond int64 become the smallest int64
-// first, so that no conversion is undefined.
+// first, so that no conversion is undefined. float16 and bfloat16 are rounded from float32, to the
+// nearest. Of a complex number that becomes a real one the imaginary part is dropped, but to bool
+// both parts count.
 #include "common/copy.h"
 
 #include <cstring>
 
 #include "common/walk.h"
+#include "loops/element.h"
+#include "loops/half.h"
 
 namespace opyard::kernels {
 namespace {
 
+template <typename T>
+inline constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
 template <typename To, typename From>
 To convert(From value) {
-  if constexpr (std::is_same_v<To, bool>) {
+  if constexpr (is_half<From>) {
+    return convert<To>(to_float(value));
+  } else if constexpr (is_complex_type<From> && is_complex_type<To>) {
+    return To(value);
+  } else if constexpr (is_complex_type<From> && !std::is_same_v<To, bool>) {
+    return convert<To>(value.real());
+  } else if constexpr (is_complex_type<To>) {
+    return To(convert<typename To::value_type>(value));
+  } else if constexpr (std::is_same_v<To, Half>) {
+    return to_half(convert<float>(value));
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return to_bfloat16(convert<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     const bool fits = value >= From(-0x1p63) && value < From(0x1p63);
@@ -70,33 +89,12 @@ Loop move_loop_for(std::size_t bytes) {
   }
 }
 
-// Bool, integers, float32 and float64 convert into each other.
-template <typename To, typename From>
-constexpr Loop conversion() {
-  if constexpr (std::is_arithmetic_v<To> && std::is_arithmetic_v<From>) {
-    return &convert_loop<To, From>;
-  } else {
-    return nullptr;
-  }
-}
-
 template <typename From>
 Loop loop_from(DType to) {
   switch (to) {
 #define OPYARD_DTYPE(code, name, python, type, ...) \
   case DType::name:                                 \
-    return conversion<type, From>();
-#include "opyard/tensor/dtypes.def"
-#undef OPYARD_DTYPE
-  }
-  return nullptr;
-}
-
-Loop find_conversion(DType to, DType from) {
-  switch (from) {
-#define OPYARD_DTYPE(code, name, python, type, ...) \
-  case DType::name:                                 \
-    return loop_from<type>(to);
+    return &convert_loop<type, From>;
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
   }
@@ -118,16 +116,23 @@ void fill_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t c
 
 }  // namespace
 
-void copy_elements(const char* op, const Tensor& written, const Tensor& source) {
-  const Loop loop = written.dtype() == source.dtype()
-                        ? move_loop_for(item_size(source.dtype()))
-                        : find_conversion(written.dtype(), source.dtype());
-  if (loop == nullptr) {
-    refuse(ErrorKind::Unsupported,
-           {op, ": ", source.dtype(), " is not converted to ", written.dtype(),
-            "; bool, uint8, int8, int16, int32, int64, float32 and float64 convert into each "
-            "other, and every dtype is copied to itself"});
+Loop conversion_loop(DType to, DType from) {
+  if (to == from) return move_loop_for(item_size(to));
+  switch (from) {
+#define OPYARD_DTYPE(code, name, python, type, ...) \
+  case DType::name:                                 \
+    return loop_from<type>(to);
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
   }
+  return nullptr;
+}
+
+void copy_elements(const char* op, const Tensor& written, const Tensor& source) {
+  if (is_meta(written) || is_meta(source)) return;
+  const Loop loop = conversion_loop(written.dtype(), source.dtype());
+  OPYARD_REQUIRE(loop != nullptr, Internal, op, ": no conversion from ", source.dtype(), " to ",
+                 written.dtype());
   Walk walk(written.sizes());
   walk.add(written);
   walk.add(source);
@@ -135,7 +140,7 @@ void copy_elements(const char* op, const Tensor& written, const Tensor& source) 
 }
 
 Tensor row_major_copy(const char* op, const Tensor& source) {
-  Tensor copy = Tensor::empty(source.sizes(), source.dtype());
+  Tensor copy = empty_beside(source, source.sizes(), source.dtype());
   copy_elements(op, copy, source);
   return copy;
 }
@@ -146,12 +151,13 @@ Tensor row_major(const char* op, const Tensor& source) {
 
 Tensor converted(const char* op, const Tensor& source, DType dtype) {
   if (source.dtype() == dtype) return source;
-  Tensor copy = Tensor::empty(source.sizes(), dtype);
+  Tensor copy = empty_beside(source, source.sizes(), dtype);
   copy_elements(op, copy, source);
   return copy;
 }
 
 void fill_elements(const Tensor& written, const Number& number) {
+  if (is_meta(written)) return;
   Walk walk(written.sizes());
   walk.add(written);
   switch (item_size(written.dtype())) {
@@ -161,8 +167,10 @@ void fill_elements(const Tensor& written, const Number& number) {
       return walk.run_by_many(&fill_loop<std::uint16_t>, &number);
     case 4:
       return walk.run_by_many(&fill_loop<std::uint32_t>, &number);
-    default:
+    case 8:
       return walk.run_by_many(&fill_loop<std::uint64_t>, &number);
+    default:
+      return walk.run_by_many(&fill_loop<Complex128>, &number);
   }
 }
 

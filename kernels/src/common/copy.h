@@ -7,19 +7,21 @@
 
 namespace opyard::kernels {
 
-// Writes `source`, broadcast to the sizes of `written`, into it. The two do not overlap. Equal
-// dtypes are copied whatever they are; bool, uint8, int8, int16, int32, int64, float32 and
-// float64 are converted into each other (see copy.cpp [Conversion]). Raises Unsupported for
-// others. Leaves the version alone: it is for tensors no one else has seen, and for kernels
-// that have bumped it.
+// Writes `source`, broadcast to the sizes of `written`, into it. The two do not overlap. All dtypes
+// are converted into each other (see copy.cpp [Conversion]). Leaves the version alone: it is for
+// tensors no one else has seen, and for kernels that have bumped it. On meta there is nothing to
+// do.
 void copy_elements(const char* op, const Tensor& written, const Tensor& source);
 
-// A new row-major tensor with the same elements.
+// A new row-major tensor with the same elements, where the source is.
 Tensor row_major_copy(const char* op, const Tensor& source);
 // The tensor itself if it is row-major already.
 Tensor row_major(const char* op, const Tensor& source);
 // The tensor itself if it has the dtype already, else a converted row-major copy.
 Tensor converted(const char* op, const Tensor& source, DType dtype);
+
+// The loop that converts: operands are what is written and what is read.
+Loop conversion_loop(DType to, DType from);
 
 // Fills a tensor that no one else has seen, or whose version was bumped.
 void fill_elements(const Tensor& written, const Number& number);

@@ -1,10 +1,11 @@
-// kernels/common/dtypes.h: the dtypes that are computed in, and how they promote.
+// kernels/common/dtypes.h: how dtypes promote.
 //
-// [Promotion] The inputs of an operator meet in one dtype. Inputs have three ranks:
-// tensors with dimensions, tensors without, and plain numbers; within a rank the later of
-// bool, int64, float32, float64 wins. A lower rank counts only where its category (bool,
-// integer, float) is higher. So float32[3] + float64[] stays float32, int64[3] + 1.5 becomes
-// float32 (the default float dtype, for plain numbers), and int64[3] + float64[] float64.
+// [Promotion] The inputs of an operator meet in one dtype. Inputs have three ranks: tensors with
+// dimensions, tensors without, and plain numbers; those of a rank meet in the smallest dtype that
+// holds both (promote()). A lower rank counts only if its category (bool, integer, float, complex)
+// is higher, and then only for the category: float32[3] + float64[] stays float32, float32[3] +
+// complex128[] becomes complex64. int64[3] + 1.5 becomes float32 (the default float dtype, for
+// plain numbers), and int64[3] + float64[] float64.
 //
 // Depends on: opyard/tensor.h, opyard/value/scalar.h.
 #pragma once
@@ -21,28 +22,54 @@ namespace opyard::kernels {
 
 inline constexpr DType kDefaultFloat = DType::Float32;
 
-// 0 for bool, 1 for integers, 2 for floats.
+// 0 for bool, 1 for integers, 2 for floats, 3 for complex numbers.
 constexpr int category_of(DType dtype) {
   if (dtype == DType::Bool) return 0;
-  return is_integral(dtype) ? 1 : 2;
+  if (is_integral(dtype)) return 1;
+  return is_complex(dtype) ? 3 : 2;
 }
 
-// Of two computed dtypes.
-constexpr DType promote(DType a, DType b) { return computed_index(a) < computed_index(b) ? b : a; }
+// The complex dtype whose parts hold a float, and the dtype of a complex number's parts.
+constexpr DType complex_for(DType dtype) {
+  const bool wide = dtype == DType::Float64 || dtype == DType::ComplexDouble;
+  return wide ? DType::ComplexDouble : DType::ComplexFloat;
+}
+constexpr DType real_for(DType dtype) {
+  if (dtype == DType::ComplexFloat) return DType::Float32;
+  return dtype == DType::ComplexDouble ? DType::Float64 : dtype;
+}
 
-// The dtype an operator computes in whose results are floats: int64 and bool become float32.
-constexpr DType float_for(DType dtype) { return is_floating_point(dtype) ? dtype : kDefaultFloat; }
+// In which two dtypes meet. uint8 and int8 meet in int16, float16 and bfloat16 in float32.
+constexpr DType promote(DType a, DType b) {
+  if (a == b) return a;
+  if (is_complex(a) || is_complex(b)) {
+    const bool wide =
+        complex_for(a) == DType::ComplexDouble || complex_for(b) == DType::ComplexDouble;
+    return wide ? DType::ComplexDouble : DType::ComplexFloat;
+  }
+  if (category_of(a) != category_of(b)) return category_of(a) < category_of(b) ? b : a;
+  if (is_floating_point(a)) {
+    return a == DType::Float64 || b == DType::Float64 ? DType::Float64 : DType::Float32;
+  }
+  const bool has_bytes = a == DType::UInt8 || b == DType::UInt8;
+  if (has_bytes && (a == DType::Int8 || b == DType::Int8)) return DType::Int16;
+  return a < b ? b : a;  // their numbers grow with their widths
+}
+
+// The dtype an operator computes in whose results are floats: integers and bool become float32.
+constexpr DType float_for(DType dtype) { return category_of(dtype) < 2 ? kDefaultFloat : dtype; }
 
 // Whether an in-place operator may store a result of dtype `from` in a tensor of dtype `to`.
 constexpr bool can_store(DType from, DType to) { return category_of(from) <= category_of(to); }
 
-// The dtype of a plain number that is real: bool, int64, or the default float.
+// The dtype of a plain number: bool, int64, the default float, or complex of it.
 inline DType dtype_for(const Scalar& number) {
   if (number.is_bool()) return DType::Bool;
+  if (number.is_complex()) return complex_for(kDefaultFloat);
   return number.is_integral() ? DType::Int64 : kDefaultFloat;
 }
 
-// See [Promotion]. Takes computed dtypes.
+// See [Promotion].
 class Promotion {
  public:
   void add(const Tensor& tensor) { join(tensor.dim() > 0 ? 0 : 1, tensor.dtype()); }
@@ -51,7 +78,12 @@ class Promotion {
   DType result() const {
     std::optional<DType> dtype;
     for (const std::optional<DType>& rank : ranks_) {
-      if (rank && (!dtype || category_of(*rank) > category_of(*dtype))) dtype = rank;
+      if (!rank) continue;
+      if (!dtype) {
+        dtype = rank;
+      } else if (category_of(*rank) > category_of(*dtype)) {
+        dtype = is_floating_point(*dtype) ? complex_for(*dtype) : promote(*dtype, *rank);
+      }
     }
     return dtype.value_or(kDefaultFloat);
   }
@@ -64,7 +96,8 @@ class Promotion {
   std::array<std::optional<DType>, 3> ranks_;
 };
 
-// Calls body(T()) with the C++ type of a computed dtype.
+// Calls body(T()) with the C++ type of bool, int64, float32 or float64: what require_computed()
+// lets pass.
 template <typename Body>
 decltype(auto) visit_computed(DType dtype, Body&& body) {
   switch (dtype) {

@@ -66,7 +66,7 @@ Tensor along_each(const char* name, const Tensor& self, MaybeDims dim, bool keep
   for (std::size_t i = self.sizes().size(); i-- > 0;) {
     if (flags[i]) result = op.call(result, std::int64_t(i), keepdim);
   }
-  return result;
+  return self.dtype() == DType::UInt8 ? to(result, DType::UInt8) : result;  // as of one dimension
 }
 using AlongOne = Tensor(const Tensor&, std::int64_t, bool);
 Tensor any_dims(const Tensor& self, MaybeDims dim, bool keepdim) {

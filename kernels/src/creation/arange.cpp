@@ -1,13 +1,15 @@
 // kernels/creation/arange.cpp: arange in its three overloads.
 //
-// The number of elements is counted exactly where start, end and step are integers, and as
+// The number of elements is counted exactly if start, end and step are integers, and as
 // ceil((end - start) / step) in float64 if one is a float. Element i is start + i * step:
-// computed in float64 for floats, so that no error adds up.
+// computed in float64 for floats, so that no error adds up, and with the parts cut to integers for
+// integers, which wrap.
 #include <opyard/library.h>
 
 #include <cmath>
 
 #include "common/check.h"
+#include "common/copy.h"
 #include "common/dtypes.h"
 #include "common/releasing.h"
 
@@ -81,19 +83,20 @@ void write_floats(T* out, std::int64_t count, double start, double step) {
 Tensor fill_range(const Range& range, MaybeDType dtype, MaybeLayout layout, MaybeBool pin_memory) {
   require_plain(range.op, layout, pin_memory);
   const DType chosen = dtype.value_or(range.is_float() ? kDefaultFloat : DType::Int64);
-  if (computed_index(chosen) < 0 || chosen == DType::Bool) {
+  if (chosen == DType::Bool || is_complex(chosen)) {
     refuse(ErrorKind::Unsupported,
-           {range.op, ": dtype is ", chosen, "; accepted are int64, float32 and float64"});
+           {range.op, ": dtype is ", chosen, "; accepted are integers and floats"});
   }
+  const DType carrier = carrier_of(chosen);
   const std::int64_t count = range.is_float() ? count_floats(range) : count_integers(range);
   const std::array<std::int64_t, 1> sizes = {count};
-  Tensor result = Tensor::empty(sizes, chosen);
+  Tensor result = Tensor::empty(sizes, carrier);
   void* const out = result.impl()->data();
   without_gil_for(count, [&] {
-    if (chosen == DType::Int64) {
+    if (carrier == DType::Int64) {
       write_integers(static_cast<std::int64_t*>(out), count, range.start.to_int(),
                      range.step.to_int());
-    } else if (chosen == DType::Float32) {
+    } else if (carrier == DType::Float32) {
       write_floats(static_cast<float*>(out), count, range.start.to_double(),
                    range.step.to_double());
     } else {
@@ -101,7 +104,7 @@ Tensor fill_range(const Range& range, MaybeDType dtype, MaybeLayout layout, Mayb
                    range.step.to_double());
     }
   });
-  return result;
+  return converted(range.op, result, chosen);
 }
 
 // An int64 result of float bounds: the bounds are cut to integers first.

@@ -1,10 +1,12 @@
 // kernels/creation/conversion.cpp: to.dtype, _to_copy, clone, contiguous, copy_.
 //
-// Every copy is row-major. How numbers convert is told in copy.cpp [Conversion]; equal dtypes
-// are copied whatever they are.
+// Which strides a copy has is told in order.h [Copies], how numbers convert in copy.cpp
+// [Conversion].
 #include <opyard/library.h>
 
 #include "common/copy.h"
+#include "common/kernels_block.h"
+#include "common/order.h"
 #include "common/walk.h"
 #include "common/write.h"
 
@@ -17,7 +19,7 @@ Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Lay
   constexpr const char* kOp = "aten::_to_copy";
   if (device && device->backend == Backend::Meta) {
     require_defined(kOp, "self", self);
-    return Tensor::empty(self.sizes(), dtype.value_or(self.dtype()), *device);
+    return empty_in_format(self, memory_format, dtype.value_or(self.dtype()), *device);
   }
   require_cpu(kOp, "self", self);
   require_plain(kOp, layout, pin_memory);
@@ -26,7 +28,7 @@ Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Lay
     refuse(ErrorKind::Unsupported,
            {kOp, ": device is ", to_string(*device), "; this library copies from cpu to cpu only"});
   }
-  Tensor copy = Tensor::empty(self.sizes(), dtype.value_or(self.dtype()));
+  Tensor copy = empty_in_format(self, memory_format, dtype.value_or(self.dtype()), {});
   copy_elements(kOp, copy, self);
   return copy;
 }
@@ -49,11 +51,11 @@ Tensor to_dtype(const Tensor& self, DType dtype, bool non_blocking, bool copy,
 // Without elements there is nothing to copy but sizes.
 Tensor to_copy_on_meta(const Tensor& self, std::optional<DType> dtype, std::optional<Layout>,
                        std::optional<Device> device, std::optional<bool>, bool,
-                       std::optional<MemoryFormat>) {
+                       std::optional<MemoryFormat> memory_format) {
   OPYARD_REQUIRE(!device || device->backend == Backend::Meta, Unsupported,
                  "aten::_to_copy: self is ", self, " on meta, which has no elements to copy to ",
                  *device, "; make the tensor there");
-  return Tensor::empty(self.sizes(), dtype.value_or(self.dtype()), self.device());
+  return empty_in_format(self, memory_format, dtype.value_or(self.dtype()), self.device());
 }
 
 Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype,
@@ -85,7 +87,10 @@ Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
   constexpr const char* kOp = "aten::clone";
   require_cpu(kOp, "self", self);
   require_row_major(kOp, memory_format);
-  return row_major_copy(kOp, self);
+  const Device device = is_meta(self) ? self.device() : Device{};
+  Tensor copy = empty_in_format(self, memory_format, self.dtype(), device);
+  copy_elements(kOp, copy, self);
+  return copy;
 }
 
 Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
@@ -105,6 +110,15 @@ Tensor& copy_in_place(Tensor& self, const Tensor& src, bool /*non_blocking*/) {
   if (!sizes || *sizes != DimVector(self.sizes())) {
     refuse(ErrorKind::BadShape, {kOp, ": src is ", src, " and self is ", self,
                                  "; the sizes of src must broadcast to those of self"});
+  }
+  if (is_meta(src) && !is_meta(self)) {
+    refuse(ErrorKind::Unsupported,
+           {kOp, ": src is ", src, " on meta, which has no elements to copy, and self is ", self,
+            "; copy from a tensor that has some"});
+  }
+  if (is_meta(self)) {
+    self.mutable_raw();
+    return self;
   }
   const Tensor source =
       self.dtype() == src.dtype() ? apart_from(kOp, src, self) : converted(kOp, src, self.dtype());
@@ -138,12 +152,11 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
-  m.impl("_to_copy", &to_copy);
+OPYARD_LIBRARY_IMPL(aten, CPU, m) { m.impl("_to_copy", &to_copy); }
+OPYARD_LIBRARY_IMPL(aten, Meta, m) { m.impl("_to_copy", &to_copy_on_meta); }
+OPYARD_KERNELS(m) {
   m.impl("clone", &clone);
   m.impl("copy_", &copy_in_place);
 }
-
-OPYARD_LIBRARY_IMPL(aten, Meta, m) { m.impl("_to_copy", &to_copy_on_meta); }
 
 }  // namespace opyard::kernels

@@ -1,10 +1,14 @@
 // kernels/creation/like.cpp: empty_like, zeros_like, ones_like, full_like.
 //
 // They ask the factory of the same name for a tensor with self's sizes and, if nothing else
-// is said, self's dtype and device; so they serve every backend that has the factories.
+// is said, self's dtype and device; so they serve every backend that has the factories. One that is
+// not row-major keeps the order of dimensions (order.h [Copies]), and is filled after it was made.
 #include <opyard/library.h>
 
+#include <array>
+
 #include "common/check.h"
+#include "common/order.h"
 
 namespace opyard::kernels {
 namespace {
@@ -16,6 +20,23 @@ using MaybeBool = std::optional<bool>;
 using MaybeFormat = std::optional<MemoryFormat>;
 using Filled = Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
 
+Tensor strided_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                    MaybeBool pin_memory) {
+  static const auto op =
+      require_operator("aten::empty_strided")
+          .typed<Tensor(IntSpan, IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool)>();
+  const std::array<const Tensor*, 1> inputs = {&self};
+  return op.call(self.sizes(), ordered_strides(self.sizes(), inputs), dtype.value_or(self.dtype()),
+                 layout, device.value_or(self.device()), pin_memory);
+}
+Tensor filled_like(const Tensor& self, const Scalar& value, MaybeDType dtype, MaybeLayout layout,
+                   MaybeDevice device, MaybeBool pin_memory) {
+  static const auto fill =
+      require_operator("aten::fill_.Scalar").typed<Tensor&(Tensor&, const Scalar&)>();
+  Tensor made = strided_like(self, dtype, layout, device, pin_memory);
+  return fill.call(made, value);
+}
+
 Tensor empty_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
                   MaybeBool pin_memory, MaybeFormat memory_format) {
   static const auto op =
@@ -23,6 +44,9 @@ Tensor empty_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, Mayb
           .typed<Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool, MaybeFormat)>();
   require_defined("aten::empty_like", "self", self);
   require_row_major("aten::empty_like", memory_format);
+  if (!is_row_major_in(self, memory_format)) {
+    return strided_like(self, dtype, layout, device, pin_memory);
+  }
   return op.call(self.sizes(), dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
                  pin_memory, std::nullopt);
 }
@@ -32,6 +56,9 @@ Tensor zeros_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, Mayb
   static const auto op = require_operator("aten::zeros").typed<Filled>();
   require_defined("aten::zeros_like", "self", self);
   require_row_major("aten::zeros_like", memory_format);
+  if (!is_row_major_in(self, memory_format)) {
+    return filled_like(self, 0, dtype, layout, device, pin_memory);
+  }
   return op.call(self.sizes(), dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
                  pin_memory);
 }
@@ -41,6 +68,9 @@ Tensor ones_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, Maybe
   static const auto op = require_operator("aten::ones").typed<Filled>();
   require_defined("aten::ones_like", "self", self);
   require_row_major("aten::ones_like", memory_format);
+  if (!is_row_major_in(self, memory_format)) {
+    return filled_like(self, 1, dtype, layout, device, pin_memory);
+  }
   return op.call(self.sizes(), dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
                  pin_memory);
 }
@@ -52,6 +82,9 @@ Tensor full_like(const Tensor& self, const Scalar& fill_value, MaybeDType dtype,
           .typed<Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool)>();
   require_defined("aten::full_like", "self", self);
   require_row_major("aten::full_like", memory_format);
+  if (!is_row_major_in(self, memory_format)) {
+    return filled_like(self, fill_value, dtype, layout, device, pin_memory);
+  }
   return op.call(self.sizes(), fill_value, dtype.value_or(self.dtype()), layout,
                  device.value_or(self.device()), pin_memory);
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "common/dtypes.h"
+#include "common/order.h"
 #include "common/symbolic.h"
 
 namespace opyard::kernels {
@@ -66,9 +67,15 @@ void like(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
   refuse_what_meta_has_not(op, given);
   const Tensor self = given.at("self").to_tensor();
+  const DType dtype = given.dtype().value_or(self.dtype());
+  const Value& format = given.at("memory_format");
+  const auto asked = format.is_none() ? std::nullopt : std::optional(MemoryFormat(format.to_int()));
+  if (!has_symbolic_sizes(self)) {
+    return given.give(stack, empty_in_format(self, asked, dtype, {Backend::Meta}));
+  }
   const SymIntSpan sizes = sym_sizes(self);
-  given.give(stack, empty_on_meta(to_string(op.name()).c_str(), {sizes.begin(), sizes.end()},
-                                  given.dtype().value_or(self.dtype())));
+  given.give(stack,
+             empty_on_meta(to_string(op.name()).c_str(), {sizes.begin(), sizes.end()}, dtype));
 }
 
 void empty_strided(const Operator& op, DispatchKeySet, Stack& stack) {

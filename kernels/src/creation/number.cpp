@@ -21,6 +21,8 @@ Scalar local_scalar_dense(const Tensor& self) {
       return Scalar(std::complex<double>(*self.data<std::complex<float>>()));
     case DType::ComplexDouble:
       return Scalar(*self.data<std::complex<double>>());
+    case DType::Half:
+    case DType::BFloat16:
     case DType::Float32:
     case DType::Float64:
       return *converted(kOp, self, DType::Float64).data<double>();

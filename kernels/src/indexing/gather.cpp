@@ -1,9 +1,11 @@
 // kernels/indexing/gather.cpp: gather: one element along a dimension for each element of an index.
 #include <opyard/library.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/copy.h"
+#include "common/kernels_block.h"
 #include "common/walk.h"
 #include "indexing/take.h"
 
@@ -38,22 +40,26 @@ void gather_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t
   }
 }
 
-Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& index, bool /*sparse_grad*/) {
+Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& given, bool /*sparse_grad*/) {
   constexpr const char* kOp = "aten::gather";
   require_cpu(kOp, "self", self);
-  require_dtype(kOp, "index", index, DType::Int64);
+  require_index_dtype(kOp, "index", given);
   const auto at = std::size_t(wrap_dim(kOp, dim, self.dim()));
-  bool fits = self.dim() == index.dim();
-  for (std::size_t i = 0; fits && i < index.sizes().size(); ++i) {
+  const Tensor index = converted(kOp, given, DType::Int64);
+  // A tensor without dimensions is taken as if it had one.
+  const auto dims = [](const Tensor& x) { return std::max<std::int64_t>(x.dim(), 1); };
+  bool fits = dims(self) == dims(index);
+  for (std::size_t i = 0; fits && self.dim() > 0 && i < index.sizes().size(); ++i) {
     fits = i == at || index.sizes()[i] <= self.sizes()[i];
   }
   if (!fits) {
     refuse(ErrorKind::BadShape,
-           {kOp, ": self is ", self, " and index is ", index,
+           {kOp, ": self is ", self, " and index is ", given,
             "; index must have as many dimensions, none of them larger than self's but dimension ",
             at});
   }
-  Tensor result = Tensor::empty(index.sizes(), self.dtype());
+  Tensor result = empty_beside(is_meta(self) ? self : index, index.sizes(), self.dtype());
+  if (is_meta(result)) return result;
   const std::size_t item = item_size(self.dtype());
   const bool single = self.dim() == 0;
   const std::byte* bad = nullptr;
@@ -61,6 +67,7 @@ Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& index, bool /*
                             single ? 0 : self.strides()[at] * std::int64_t(item), item, &bad};
   DimVector strides(self.strides());
   if (!single) strides[at] = 0;
+  strides.resize(index.sizes().size(), 0);
   Walk walk(index.sizes());
   walk.add(result);
   walk.add(index);
@@ -83,6 +90,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) { m.impl("gather", &gather); }
+OPYARD_KERNELS(m) { m.impl("gather", &gather); }
 
 }  // namespace opyard::kernels

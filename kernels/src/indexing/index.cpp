@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "common/copy.h"
+#include "common/kernels_block.h"
 #include "common/releasing.h"
 #include "common/walk.h"
 #include "common/write.h"
@@ -71,8 +72,19 @@ std::vector<Positions> positions_of(const char* op, const Tensor& self,
     const Tensor& index = *indices[i];
     const std::string name = text_of({"indices[", i, "]"});
     require_cpu(op, name.c_str(), index);
+    if (is_meta(index) && !is_meta(self)) {
+      refuse(ErrorKind::BadArgument,
+             {op, ": ", name, " is ", index, " on meta, where it says no place, and self is ", self,
+              "; pass indices on the cpu"});
+    }
     if (index.dtype() == DType::Bool) {
       require_mask_fits(op, name, index, self, dim);
+      if (is_meta(index)) {
+        refuse(ErrorKind::Unsupported,
+               {op, ": ", name, " is ", index,
+                ", a mask on meta, and only its elements would say how many places it selects; "
+                "use indices of integers"});
+      }
       for (Tensor& places : places_of_true(op, index)) {
         positions.push_back({dim++, std::move(places), name});
       }
@@ -109,9 +121,7 @@ Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
   if (index.dim() > 1) {
     refuse(ErrorKind::BadShape, {kOp, ": index is ", index, "; accepted is one dimension"});
   }
-  if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32) {
-    refuse(ErrorKind::BadArgument, {kOp, ": index is ", index, "; accepted are int64 and int32"});
-  }
+  require_index_dtype(kOp, "index", index);
   const std::array count = {index.numel()}, step = {index.dim() == 0 ? 1 : index.strides()[0]};
   const Tensor list =
       converted(kOp, index.as_strided(count, step, index.storage_offset()), DType::Int64);
@@ -127,7 +137,6 @@ Tensor& index_put(Tensor& self, const std::vector<std::optional<Tensor>>& indice
   constexpr const char* kOp = "aten::index_put_";
   require_writable(kOp, "self", self);
   require_dtype(kOp, "values", values, self.dtype());
-  if (accumulate) require_computed(kOp, "self", self);
   const std::vector<Positions> positions = positions_of(kOp, self, indices);
   const Selection selection(kOp, self, positions, true);
   const std::optional<DimVector> sizes = find_broadcast(selection.sizes(), values.sizes());
@@ -135,6 +144,10 @@ Tensor& index_put(Tensor& self, const std::vector<std::optional<Tensor>>& indice
     refuse(ErrorKind::BadShape,
            {kOp, ": values is ", values, " and the indexed part of self has sizes ",
             selection.sizes(), "; the sizes of values must broadcast to those"});
+  }
+  if (is_meta(self)) {
+    self.mutable_raw();
+    return self;
   }
   Tensor packed = Tensor::empty(selection.sizes(), self.dtype());
   copy_elements(kOp, packed, values);
@@ -153,7 +166,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
       "Tensor(a!)");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   m.impl("index.Tensor", &index_tensor);
   m.impl("index_select", &index_select);
   m.impl("index_put_", &index_put);

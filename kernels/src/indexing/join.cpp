@@ -4,8 +4,12 @@
 // joined whatever it is. cat leaves out tensors of sizes [0], whatever the others' sizes.
 #include <opyard/library.h>
 
+#include <algorithm>
+
 #include "common/copy.h"
 #include "common/dtypes.h"
+#include "common/kernels_block.h"
+#include "common/order.h"
 
 namespace opyard::kernels {
 namespace {
@@ -17,15 +21,12 @@ void require_some(const char* op, const std::vector<Tensor>& tensors) {
   }
 }
 
-DType joint_dtype(const char* op, const std::vector<Tensor>& tensors) {
+DType joint_dtype(const std::vector<Tensor>& tensors) {
   bool alike = true;
   for (const Tensor& tensor : tensors) alike = alike && tensor.dtype() == tensors[0].dtype();
   if (alike) return tensors[0].dtype();
   Promotion promotion;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    require_computed(op, text_of({"tensors[", i, "]"}).c_str(), tensors[i]);
-    promotion.add(tensors[i]);
-  }
+  for (const Tensor& tensor : tensors) promotion.add(tensor);
   return promotion.result();
 }
 
@@ -64,12 +65,18 @@ Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
               ", which has no dimension to join along; aten::stack makes one"});
     }
   }
-  const DType dtype = joint_dtype(kOp, tensors);
+  const DType dtype = joint_dtype(tensors);
   std::size_t first = 0;
   while (first < tensors.size() && is_left_out(tensors[first])) ++first;
-  if (first == tensors.size()) return Tensor::empty(std::array{std::int64_t{0}}, dtype);
+  const auto on_meta = std::ranges::find_if(tensors, is_meta);
+  const Tensor& like = on_meta == tensors.end() ? tensors[0] : *on_meta;
+  if (first == tensors.size()) return empty_beside(like, std::array{std::int64_t{0}}, dtype);
   const auto at = std::size_t(wrap_dim(kOp, dim, tensors[first].dim()));
-  Tensor result = Tensor::empty(joined_sizes(kOp, tensors, first, at), dtype);
+  const DimVector sizes = joined_sizes(kOp, tensors, first, at);
+  Tensor result =
+      std::ranges::all_of(tensors, is_channels_last)
+          ? empty_with_strides(sizes, channels_last_strides(sizes), dtype, like.device())
+          : empty_beside(like, sizes, dtype);
   std::int64_t offset = 0;
   for (const Tensor& tensor : tensors) {
     if (tensor.numel() == 0) continue;
@@ -105,6 +112,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("stack(Tensor[] tensors, int dim=0) -> Tensor", &stack);
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) { m.impl("cat", &cat); }
+OPYARD_KERNELS(m) { m.impl("cat", &cat); }
 
 }  // namespace opyard::kernels

@@ -142,26 +142,38 @@ Tensor scattered(const Places& places, const Tensor* src, const Number& number, 
 }
 
 void require_values(const char* op, const Tensor& self, const Tensor& src) {
-  require_computed(op, "self", self);
+  require_ordered(op, "self", self);
   require_dtype(op, "src", src, self.dtype());
 }
 
+// Of any dtype, as its carrier.
+Tensor scattered_from(const char* op, const Tensor& self, std::int64_t dim, const Tensor& index,
+                      const Tensor& src, How how) {
+  require_values(op, self, src);
+  const DType carrier = carrier_of(self.dtype());
+  const Tensor into = converted(op, self, carrier), from = converted(op, src, carrier);
+  const Tensor result = scattered({op, into, dim, index, &from}, &from, {}, how, true);
+  return converted(op, result, self.dtype());
+}
+Tensor scattered_value(const char* op, const Tensor& self, std::int64_t dim, const Tensor& index,
+                       const Scalar& value, How how) {
+  require_ordered(op, "self", self);
+  number_in(op, "value", value, self.dtype());
+  const Tensor into = converted(op, self, carrier_of(self.dtype()));
+  const Number number = number_in(op, "value", value, into.dtype());
+  return converted(op, scattered({op, into, dim, index, nullptr}, nullptr, number, how, true),
+                   self.dtype());
+}
+
 Tensor scatter_src(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
-  constexpr const char* kOp = "aten::scatter.src";
-  require_values(kOp, self, src);
-  return scattered({kOp, self, dim, index, &src}, &src, {}, How::Write, true);
+  return scattered_from("aten::scatter.src", self, dim, index, src, How::Write);
 }
 Tensor scatter_value(const Tensor& self, std::int64_t dim, const Tensor& index,
                      const Scalar& value) {
-  constexpr const char* kOp = "aten::scatter.value";
-  require_computed(kOp, "self", self);
-  const Number number = number_in(kOp, "value", value, self.dtype());
-  return scattered({kOp, self, dim, index, nullptr}, nullptr, number, How::Write, true);
+  return scattered_value("aten::scatter.value", self, dim, index, value, How::Write);
 }
 Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
-  constexpr const char* kOp = "aten::scatter_add";
-  require_values(kOp, self, src);
-  return scattered({kOp, self, dim, index, &src}, &src, {}, How::Sum, true);
+  return scattered_from("aten::scatter_add", self, dim, index, src, How::Sum);
 }
 
 How find_how(const char* op, std::string_view reduce) {
@@ -177,15 +189,12 @@ How find_how(const char* op, std::string_view reduce) {
 Tensor scatter_reduced(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,
                        std::string_view reduce) {
   constexpr const char* kOp = "aten::scatter.reduce";
-  require_values(kOp, self, src);
-  return scattered({kOp, self, dim, index, &src}, &src, {}, find_how(kOp, reduce), true);
+  return scattered_from(kOp, self, dim, index, src, find_how(kOp, reduce));
 }
 Tensor scatter_value_reduced(const Tensor& self, std::int64_t dim, const Tensor& index,
                              const Scalar& value, std::string_view reduce) {
   constexpr const char* kOp = "aten::scatter.value_reduce";
-  require_computed(kOp, "self", self);
-  const Number number = number_in(kOp, "value", value, self.dtype());
-  return scattered({kOp, self, dim, index, nullptr}, nullptr, number, find_how(kOp, reduce), true);
+  return scattered_value(kOp, self, dim, index, value, find_how(kOp, reduce));
 }
 
 // Divides by how many were added; integers are rounded down.
@@ -211,10 +220,12 @@ Tensor scatter_reduce(const Tensor& self, std::int64_t dim, const Tensor& index,
                       std::string_view reduce, bool include_self) {
   constexpr const char* kOp = "aten::scatter_reduce.two";
   require_values(kOp, self, src);
-  const Places places(kOp, self, dim, index, &src);
-  const Tensor result = scattered(places, &src, {}, find_how(kOp, reduce), include_self);
-  if (reduce == "mean" && !is_meta(result)) take_mean(places, result, src, include_self);
-  return result;
+  const DType carrier = carrier_of(self.dtype());
+  const Tensor into = converted(kOp, self, carrier), from = converted(kOp, src, carrier);
+  const Places places(kOp, into, dim, index, &from);
+  const Tensor result = scattered(places, &from, {}, find_how(kOp, reduce), include_self);
+  if (reduce == "mean" && !is_meta(result)) take_mean(places, result, from, include_self);
+  return converted(kOp, result, self.dtype());
 }
 
 }  // namespace

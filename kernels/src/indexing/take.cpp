@@ -12,6 +12,7 @@
 #include "common/dtypes.h"
 #include "common/releasing.h"
 #include "common/walk.h"
+#include "loops/half.h"
 #include "pointwise/loops.h"
 
 namespace opyard::kernels {
@@ -39,6 +40,7 @@ Selection::Selection(const char* op, const Tensor& self, const std::vector<Posit
   const DimVector common = common_sizes(op, positions);
   lay_out(positions, common);
   offsets_.resize(std::size_t(count_elements(common)), 0);
+  if (is_meta(self)) return;  // sizes are all that is asked
   for (const Positions& p : positions) add_offsets(op, p, common, negative);
 }
 
@@ -163,7 +165,8 @@ void Selection::transfer(std::byte* packed, const Move& move) const {
 }
 
 Tensor Selection::read() const {
-  Tensor result = Tensor::empty(sizes_, self_.dtype());
+  Tensor result = empty_beside(self_, sizes_, self_.dtype());
+  if (is_meta(result)) return result;
   transfer(bytes_of(result), [](std::byte* own, std::byte* packed, std::size_t bytes) {
     std::memcpy(packed, own, bytes);
   });
@@ -176,16 +179,31 @@ void Selection::write(const Tensor& values) const {
   });
 }
 
-void Selection::add(const Tensor& values) const {
-  visit_computed(self_.dtype(), [&](auto sample) {
-    using T = decltype(sample);
-    each_block(bytes_of(values), [&](std::byte* own, std::byte* packed) {
-      each_element(own, packed, after_, sizeof(T), [](std::byte* to, std::byte* from) {
-        T& sum = *reinterpret_cast<T*>(to);
-        sum = kernels::add(sum, *reinterpret_cast<const T*>(from));
-      });
+template <typename T>
+void Selection::add_elements(const Tensor& values) const {
+  each_block(bytes_of(values), [&](std::byte* own, std::byte* packed) {
+    each_element(own, packed, after_, sizeof(T), [](std::byte* to, std::byte* from) {
+      T& sum = *reinterpret_cast<T*>(to);
+      const T& term = *reinterpret_cast<const T*>(from);
+      if constexpr (std::is_same_v<T, Half>) {
+        sum = to_half(to_float(sum) + to_float(term));
+      } else if constexpr (std::is_same_v<T, BFloat16>) {
+        sum = to_bfloat16(to_float(sum) + to_float(term));
+      } else {
+        sum = kernels::add(sum, term);
+      }
     });
   });
+}
+
+void Selection::add(const Tensor& values) const {
+  switch (self_.dtype()) {
+#define OPYARD_DTYPE(code, name, python, type, ...) \
+  case DType::name:                                 \
+    return add_elements<type>(values);
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+  }
 }
 
 DimVector place_of(std::int64_t position, IntSpan sizes) {

@@ -40,7 +40,7 @@ class Selection {
   // Writes values, which are row-major and have the selected sizes and self's dtype. Where a
   // position occurs twice the later value stays.
   void write(const Tensor& values) const;
-  // Adds values likewise, for each time that a position occurs. Computed dtypes only.
+  // Adds values likewise, for each time that a position occurs.
   void add(const Tensor& values) const;
 
  private:
@@ -59,6 +59,8 @@ class Selection {
   template <typename Visit>
   static void each_element(std::byte* from, std::byte*& packed, std::span<const Dim> dims,
                            std::size_t item, const Visit& visit);
+  template <typename T>
+  void add_elements(const Tensor& values) const;
   template <typename Move>
   void transfer(std::byte* packed, const Move& move) const;
 

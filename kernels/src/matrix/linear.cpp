@@ -1,15 +1,18 @@
-// kernels/matrix/linear.cpp: mm, addmm, mv, dot, on int64, float32 and float64.
+// kernels/matrix/linear.cpp: mm, addmm, mv, dot, on all dtypes but bool.
 //
 // Both sides have one dtype, as nothing is promoted here; products of integers wrap.
 #include <opyard/library.h>
 #include <opyard/parallel.h>
 
 #include "common/builds.h"
+#include "common/complex_parts.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
+#include "common/kernels_block.h"
 #include "common/releasing.h"
 #include "common/walk.h"
 #include "common/write.h"
+#include "loops/element.h"
 #include "matrix/product.h"
 
 namespace opyard::kernels {
@@ -30,14 +33,14 @@ struct Factors {
 
 void require_factors(const Factors& f, std::int64_t dims_a, std::int64_t dims_b,
                      const char* shapes) {
-  require_computed(f.op, f.name_a, f.a);
-  require_computed(f.op, f.name_b, f.b);
+  require_cpu(f.op, f.name_a, f.a);
+  require_cpu(f.op, f.name_b, f.b);
   if (f.a.dtype() != f.b.dtype()) {
     refuse_factors(f, ErrorKind::BadArgument,
                    "both must have one dtype, to which aten::to.dtype converts");
   }
   if (f.a.dtype() == DType::Bool) {
-    refuse_factors(f, ErrorKind::Unsupported, "accepted are int64, float32 and float64");
+    refuse_factors(f, ErrorKind::Unsupported, "accepted are integers, floats and complex numbers");
   }
   if (f.a.dim() != dims_a || f.b.dim() != dims_b || f.a.sizes().back() != f.b.sizes().front()) {
     refuse_factors(f, ErrorKind::BadShape, shapes);
@@ -109,11 +112,43 @@ void accumulate(const Factors& f, const Tensor& out, const Number& factor) {
   });
 }
 
-Tensor multiply_matrices(const Factors& f, IntSpan sizes) {
-  Tensor result = Tensor::empty(sizes, f.a.dtype());
+Tensor zeros(const Tensor& like, IntSpan sizes, DType dtype) {
+  Tensor result = empty_beside(like, sizes, dtype);
   fill_elements(result, Number());
-  accumulate(f, result, number_in(f.op, "factor", true, f.a.dtype()));
   return result;
+}
+
+// (a + bi)(c + di) = (ac - bd) + (ad + bc)i, by four products of real matrices.
+Tensor multiply_complex(const Factors& f, IntSpan sizes) {
+  const DType dtype = real_for(f.a.dtype());
+  const auto factor = [&](std::int64_t number) { return number_in(f.op, "factor", number, dtype); };
+  const std::array<Tensor, 2> a = {part_of(f.a, 0), part_of(f.a, 1)};
+  const std::array<Tensor, 2> b = {part_of(f.b, 0), part_of(f.b, 1)};
+  const auto add = [&](const Tensor& out, int i, int k, std::int64_t sign) {
+    const auto at = [](int part) { return std::size_t(part); };
+    accumulate({f.op, f.name_a, a[at(i)], f.name_b, b[at(k)]}, out, factor(sign));
+  };
+  const Tensor real = zeros(f.a, sizes, dtype), imaginary = zeros(f.a, sizes, dtype);
+  add(real, 0, 0, 1);
+  add(real, 1, 1, -1);
+  add(imaginary, 0, 1, 1);
+  add(imaginary, 1, 0, 1);
+  Tensor result = Tensor::empty(sizes, f.a.dtype());
+  copy_elements(f.op, part_of(result, 0), real);
+  copy_elements(f.op, part_of(result, 1), imaginary);
+  return result;
+}
+
+Tensor multiply_matrices(const Factors& f, IntSpan sizes) {
+  const DType dtype = f.a.dtype(), carrier = carrier_of(dtype);
+  if (is_meta(f.a) || is_meta(f.b)) {
+    return empty_beside(is_meta(f.a) ? f.a : f.b, sizes, dtype);
+  }
+  if (is_complex(dtype)) return multiply_complex(f, sizes);
+  const Tensor a = converted(f.op, f.a, carrier), b = converted(f.op, f.b, carrier);
+  const Tensor result = zeros(a, sizes, carrier);
+  accumulate({f.op, f.name_a, a, f.name_b, b}, result, number_in(f.op, "factor", true, carrier));
+  return converted(f.op, result, dtype);
 }
 
 constexpr const char* kTwoMatrices =
@@ -133,7 +168,10 @@ Tensor& mm_out(const Tensor& self, const Tensor& mat2, Tensor& out) {
   require_dtype(f.op, "out", out, self.dtype());
   require_result_sizes(f.op, "out", out, sizes);
   out.mutable_raw();
-  if (out.is_contiguous() && !overlap(out, self) && !overlap(out, mat2)) {
+  const bool has_loops = carrier_of(out.dtype()) == out.dtype() && !is_complex(out.dtype());
+  const bool is_apart = !overlap(out, self) && !overlap(out, mat2);
+  if (is_meta(out)) return out;
+  if (has_loops && out.is_contiguous() && is_apart) {
     fill_elements(out, Number());
     accumulate(f, out, number_in(f.op, "factor", true, self.dtype()));
   } else {
@@ -150,6 +188,29 @@ void scale(T* data, std::int64_t count, T beta) {
   for (std::int64_t i = 0; i < count; ++i) data[i] = T(Word(data[i]) * Word(beta));
 }
 
+// beta * self + alpha * product
+Tensor add_complex(const Factors& f, const Tensor& self, IntSpan sizes, const Scalar& beta,
+                   const Scalar& alpha) {
+  Tensor result = multiply_matrices(f, sizes);
+  const Tensor term = zeros(result, sizes, self.dtype());
+  if (beta.to_complex() != 0.0) copy_elements(f.op, term, self);
+  const auto join = [&](auto* out, const auto* other) {
+    using T = std::remove_pointer_t<decltype(out)>;
+    const T by = T(alpha.to_complex()), other_by = T(beta.to_complex());
+    for (std::int64_t i = 0; i < result.numel(); ++i) {
+      out[i] = add(multiply(by, out[i]), multiply(other_by, other[i]));
+    }
+  };
+  void* const out = result.impl()->data();
+  const void* const other = term.impl()->data();
+  if (self.dtype() == DType::ComplexFloat) {
+    join(static_cast<Complex64*>(out), static_cast<const Complex64*>(other));
+  } else {
+    join(static_cast<Complex128*>(out), static_cast<const Complex128*>(other));
+  }
+  return result;
+}
+
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
              const Scalar& alpha) {
   const Factors f{"aten::addmm", "mat1", mat1, "mat2", mat2};
@@ -161,12 +222,22 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
     refuse(ErrorKind::BadShape, {f.op, ": self is ", self, " and the product has sizes ", sizes,
                                  "; the sizes of self must broadcast to those"});
   }
-  require_real(f.op, "beta", beta);
-  require_real(f.op, "alpha", alpha);
-  const bool is_integer = self.dtype() == DType::Int64;
-  if (is_integer && (beta.is_floating_point() || alpha.is_floating_point())) {
+  if (!is_complex(self.dtype())) {
+    require_real(f.op, "beta", beta);
+    require_real(f.op, "alpha", alpha);
+  }
+  if (is_integral(self.dtype()) && (beta.is_floating_point() || alpha.is_floating_point())) {
     refuse(ErrorKind::BadArgument, {f.op, ": beta is ", beta, " and alpha is ", alpha,
-                                    "; for int64 matrices both must be integers"});
+                                    "; for matrices of integers both must be integers"});
+  }
+  if (is_meta(self) || is_meta(mat1) || is_meta(mat2)) {
+    return Tensor::empty(sizes, self.dtype(), {Backend::Meta});
+  }
+  if (is_complex(self.dtype())) return add_complex(f, self, sizes, beta, alpha);
+  if (carrier_of(self.dtype()) != self.dtype()) {
+    const auto carried = [&](const Tensor& x) { return converted(f.op, x, carrier_of(x.dtype())); };
+    const Tensor sum = addmm(carried(self), carried(mat1), carried(mat2), beta, alpha);
+    return converted(f.op, sum, self.dtype());
   }
   const Number scale_by = number_in(f.op, "beta", beta, self.dtype());
   const Number factor = number_in(f.op, "alpha", alpha, self.dtype());
@@ -209,7 +280,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("dot(Tensor self, Tensor tensor) -> Tensor");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("mm", &mm);
   m.impl("mm.out", &mm_out);

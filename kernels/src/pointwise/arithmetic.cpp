@@ -2,7 +2,7 @@
 //
 // Results have the promoted dtype of the inputs. Sums of bool are "or" and products "and";
 // differences of bool have no meaning and are refused. `alpha` multiplies the second term: a
-// float only if the result is a float, and 1 or True if it is bool.
+// number of the result's category or a lower one, and 1 or True if it is bool.
 #include <opyard/library.h>
 
 #include "common/builds.h"
@@ -14,20 +14,16 @@ namespace {
 
 Computation scaled(const Elementwise& call, const Loops& plain, const Loops& scaled,
                    const Scalar& alpha) {
-  require_real(call.op(), "alpha", alpha);
   const DType dtype = call.common();
   if (category_of(dtype_for(alpha)) > std::max(1, category_of(dtype)) ||
       (alpha.is_bool() && dtype != DType::Bool)) {
     refuse(ErrorKind::BadArgument,
            {call.op(), ": alpha is ", alpha, " and the result is ", dtype,
-            "; accepted are a float where the result is a float, an int everywhere, and a bool "
-            "where the result is bool"});
+            "; accepted are a complex number where the result is complex, a float where it is a "
+            "float or complex, an int everywhere, and a bool where it is bool"});
   }
-  const bool is_one = !alpha.is_floating_point() && alpha.to_int() == 1;
-  if (is_one || (alpha.is_floating_point() && alpha.to_double() == 1.0)) {
-    return {call.choose(plain, dtype), dtype, dtype};
-  }
-  return {call.choose(scaled, dtype), dtype, dtype, number_in(call.op(), "alpha", alpha, dtype)};
+  if (alpha.to_complex() == 1.0) return {call.choose(plain, dtype), dtype, dtype};
+  return {call.choose(scaled, dtype), dtype, dtype, call.number("alpha", alpha, dtype)};
 }
 
 Computation sum(const Elementwise& call, const Scalar& alpha) {

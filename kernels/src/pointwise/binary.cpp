@@ -135,7 +135,7 @@ Tensor fmod_number(const Tensor& self, const Scalar& other) {
   const Elementwise call("aten::fmod.Scalar", self, other);
   const DType dtype = call.common();
   const Loop loop = call.choose(kTruncated, dtype);
-  if (dtype == DType::Int64 && other.to_int() == 0) {
+  if (is_integral(dtype) && other.to_int() == 0) {
     refuse(ErrorKind::BadValue, {call.op(), ": other is ", other,
                                  ", by which integers cannot be divided; make self or other a "
                                  "float"});

@@ -1,6 +1,6 @@
 // kernels/pointwise/division.cpp: div in its three roundings, floor_divide, remainder.
 //
-// [Division] div without a rounding mode divides as real numbers do: bool and int64 become
+// [Division] div without a rounding mode divides as real numbers do: bool and integers become
 // float32. With "floor" or "trunc", and in floor_divide and remainder, integers stay integers:
 // a zero among the divisors then raises BadValue before anything is computed, and -2^63 / -1
 // wraps to -2^63. Floats divide by zero as IEEE 754 says. The remainder has the divisor's sign,
@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "common/builds.h"
+#include "common/copy.h"
 #include "common/kernels_block.h"
 #include "pointwise/loops.h"
 
@@ -50,26 +51,24 @@ struct Floor {
 constexpr Loops kFloor = binary_loops<Floor, std::int64_t, float, double>();
 constexpr Loops kRemainder = binary_loops<Remainder, std::int64_t, float, double>();
 
-// Bytes, since bool and int64 both come here.
-template <typename T>
 void find_zero_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
                     const void* context) {
   const std::byte* at = data[0];
   bool found = false;
   for (std::int64_t i = 0; i < count; ++i, at += steps[0]) {
-    found = found || *reinterpret_cast<const T*>(at) == T(0);
+    found = found || *reinterpret_cast<const std::int64_t*>(at) == 0;
   }
   if (found) **static_cast<bool* const*>(context) = true;
 }
 
-bool has_zero(const Tensor& divisor) {
-  if (is_meta(divisor)) return false;
+bool has_zero(const Tensor& given) {
+  if (is_meta(given)) return false;
+  const Tensor divisor = converted("aten::div", given, DType::Int64);
   bool found = false;
   bool* const out = &found;
   Walk walk(divisor.sizes());
   walk.add(divisor);
-  walk.run(divisor.dtype() == DType::Bool ? &find_zero_loop<bool> : &find_zero_loop<std::int64_t>,
-           &out);
+  walk.run(&find_zero_loop, &out);
   return found;
 }
 bool has_zero(const Scalar& divisor) { return !divisor.to_bool(); }

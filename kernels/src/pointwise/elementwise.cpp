@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "common/carried.h"
 #include "common/copy.h"
+#include "common/order.h"
 #include "common/releasing.h"
 #include "common/write.h"
 
@@ -36,13 +38,12 @@ Elementwise::Input& Elementwise::next(const char* name, Role role) {
 }
 
 void Elementwise::input(const char* name, const Tensor& tensor) {
-  require_computed(op_, name, tensor);
+  require_cpu(op_, name, tensor);
   next(name, Role::Tensor).tensor = &tensor;
   promotion_.add(tensor);
 }
 
 void Elementwise::input(const char* name, const Scalar& number) {
-  require_real(op_, name, number);
   next(name, Role::Number).number = &number;
   promotion_.add(number);
 }
@@ -53,7 +54,6 @@ void Elementwise::mask(const char* name, const Tensor& tensor) {
 }
 
 void Elementwise::constant(const char* name, const Scalar& number) {
-  require_real(op_, name, number);
   next(name, Role::Number).number = &number;
 }
 
@@ -72,18 +72,27 @@ std::string Elementwise::describe_inputs() const {
 }
 
 Loop Elementwise::choose(const Loops& loops, DType dtype) const {
-  const Loop loop = loops.of[std::size_t(computed_index(dtype))];
+  const auto find = [&](DType one) {
+    return loops.of[std::size_t(computed_index(carrier_of(one)))];
+  };
+  const Loop loop = find(dtype);
   if (loop == nullptr) {
     std::string accepted;
-    for (std::size_t i = 0; i < kComputed.size(); ++i) {
-      if (loops.of[i] == nullptr) continue;
-      if (!accepted.empty()) accepted += ", ";
-      accepted += name_of(kComputed[i]);
-    }
+#define OPYARD_DTYPE(code, name, python, ...) \
+  if (find(DType::name) != nullptr) accepted += accepted.empty() ? #python : ", " #python;
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
     refuse(ErrorKind::Unsupported, {op_, ": ", describe_inputs(), ", which is computed in ", dtype,
                                     "; accepted are inputs that are computed in ", accepted});
   }
   return loop;
+}
+
+Number Elementwise::number(const char* name, const Scalar& scalar, DType dtype) const {
+  const Number own = number_in(op_, name, scalar, dtype);
+  if (!is_carried(dtype)) return own;
+  return is_integral(dtype) ? number_in(op_, name, scalar, DType::Int64)
+                            : number_in(op_, name, scalar, DType::Float32);
 }
 
 DimVector Elementwise::sizes() const {
@@ -114,8 +123,8 @@ DimVector Elementwise::sizes() const {
 
 // One line over all elements, where every tensor is as the result is, and nothing has to be
 // converted or copied. Gives false where that is not so.
-bool Elementwise::compute_plainly(const Tensor& result, const Computation& computation,
-                                  bool shares_memory) const {
+bool Elementwise::compute_plainly(const Tensor& result, const Computation& computation, Loop loop,
+                                  const void* context, bool shares_memory) const {
   const std::int64_t count = result.numel();
   if (count >= kReleasingElements || !result.is_contiguous()) return false;
   std::array<std::byte*, Walk::kMostOperands> data{bytes_of(result)};
@@ -139,7 +148,7 @@ bool Elementwise::compute_plainly(const Tensor& result, const Computation& compu
     steps[i + 1] = std::int64_t(item_size(tensor.dtype()));
     if (shares_memory && data[i + 1] == data[0] && steps[i + 1] != steps[0]) return false;
   }
-  if (count > 0) computation.loop(data.data(), steps.data(), count, &computation.context);
+  if (count > 0) loop(data.data(), steps.data(), count, context);
   return true;
 }
 
@@ -153,7 +162,23 @@ Device Elementwise::device() const {
 void Elementwise::compute(const Tensor& result, const Computation& computation,
                           bool shares_memory) const {
   if (is_meta(result)) return;
-  if (compute_plainly(result, computation, shares_memory)) return;
+  if (is_carried(computation.computed)) return compute_carried(result, computation, shares_memory);
+  compute_with(result, computation, computation.loop, &computation.context, shares_memory);
+}
+
+void Elementwise::compute_carried(const Tensor& result, const Computation& computation,
+                                  bool shares_memory) const {
+  Carrying carrying(computation.loop, &computation.context);
+  carrying.add(computation.result);
+  for (std::size_t i = 0; i < count_; ++i) {
+    carrying.add(inputs_[i].role == Role::Mask ? DType::Bool : computation.computed);
+  }
+  compute_with(result, computation, &Carrying::run, &carrying, shares_memory);
+}
+
+void Elementwise::compute_with(const Tensor& result, const Computation& computation, Loop loop,
+                               const void* context, bool shares_memory) const {
+  if (compute_plainly(result, computation, loop, context, shares_memory)) return;
   std::array<Tensor, kMostInputs> held;  // inputs that had to be copied
   std::array<Number, kMostInputs> numbers;
   Walk walk(result.sizes());
@@ -175,11 +200,27 @@ void Elementwise::compute(const Tensor& result, const Computation& computation,
     }
     walk.add(*tensor);
   }
-  walk.run_by_many(computation.loop, &computation.context);
+  walk.run_by_many(loop, context);
+}
+
+// See order.h [Order].
+Tensor Elementwise::empty_result(DType dtype) const {
+  std::array<const Tensor*, kMostInputs> tensors{};
+  std::size_t count = 0;
+  bool is_row_major = true;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (inputs_[i].tensor == nullptr) continue;
+    tensors[count++] = inputs_[i].tensor;
+    is_row_major = is_row_major && inputs_[i].tensor->is_contiguous();
+  }
+  if (is_row_major) return Tensor::empty(sizes(), dtype, device());
+  const DimVector all = sizes();
+  const DimVector strides = ordered_strides(all, std::span(tensors).first(count));
+  return empty_with_strides(all, strides, dtype, device());
 }
 
 Tensor Elementwise::run(const Computation& computation) const {
-  Tensor result = Tensor::empty(sizes(), computation.result, device());
+  Tensor result = empty_result(computation.result);
   compute(result, computation, false);
   return result;
 }

@@ -5,8 +5,10 @@
 //   const DType dtype = call.common();
 //   return call.run({call.choose(kMaximum, dtype), dtype, dtype});
 //
-// The inputs are promoted (dtypes.h [Promotion]), converted to the dtype that is computed in,
-// and broadcast; the loop sees lines of result, then inputs in order.
+// The inputs are promoted (dtypes.h [Promotion]), converted to the dtype that is computed in, and
+// broadcast, and the result keeps the order of their dimensions (order.h). The loop sees lines of
+// result, then inputs in order. A dtype without loops of its own is carried by another
+// (loops/loop.h [Carriers]).
 //
 // Depends on: common/check.h, common/dtypes.h, common/walk.h.
 #pragma once
@@ -38,7 +40,7 @@ class Elementwise {
     input("other", other);
   }
 
-  // Tensors and numbers outlive this object. Raises as require_computed() does.
+  // Tensors and numbers outlive this object. Raises as require_cpu() does.
   void input(const char* name, const Tensor& tensor);
   void input(const char* name, const Scalar& number);
   // A bool tensor that has no part in promotion and stays bool. Raises BadArgument.
@@ -50,8 +52,11 @@ class Elementwise {
 
   const char* op() const noexcept { return op_; }
   DType common() const { return promotion_.result(); }
-  // The loop for a dtype. Raises Unsupported, listing the dtypes that have one.
+  // The loop for a dtype, or for what carries it. Raises Unsupported, listing the dtypes that have
+  // one.
   Loop choose(const Loops& loops, DType dtype) const;
+  // A number as a loop's context holds it: in what carries the dtype. Raises as number_in() does.
+  Number number(const char* name, const Scalar& scalar, DType dtype) const;
   // The device of the result: meta if an input is there.
   Device device() const;
   // The sizes of the result. Raises BadShape if the inputs do not broadcast.
@@ -75,8 +80,13 @@ class Elementwise {
   Input& next(const char* name, Role role);
   void compute(const opyard::Tensor& result, const Computation& computation,
                bool shares_memory) const;
-  bool compute_plainly(const opyard::Tensor& result, const Computation& computation,
+  void compute_carried(const opyard::Tensor& result, const Computation& computation,
                        bool shares_memory) const;
+  void compute_with(const opyard::Tensor& result, const Computation& computation, Loop loop,
+                    const void* context, bool shares_memory) const;
+  bool compute_plainly(const opyard::Tensor& result, const Computation& computation, Loop loop,
+                       const void* context, bool shares_memory) const;
+  opyard::Tensor empty_result(DType dtype) const;
   std::string describe_inputs() const;
 
   const char* op_;

@@ -37,6 +37,17 @@ Tensor min_other(const Tensor& self, const Tensor& other) {
   return op.call(self, other);
 }
 
+// Bounds that nothing passes.
+Scalar lowest(DType dtype) {
+  if (!is_integral(dtype)) return -std::numeric_limits<double>::infinity();
+  return dtype == DType::UInt8 ? std::int64_t{0} : INT64_MIN >> (64 - 8 * item_size(dtype));
+}
+Scalar highest(DType dtype) {
+  if (!is_integral(dtype)) return std::numeric_limits<double>::infinity();
+  const std::size_t unused = 64 - 8 * item_size(dtype);
+  return dtype == DType::UInt8 ? std::int64_t{255} : INT64_MAX >> unused;
+}
+
 Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
              const std::optional<Scalar>& max) {
   Elementwise call("aten::clamp", self);
@@ -46,11 +57,8 @@ Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
   }
   if (min) call.promote_with(*min);
   if (max) call.promote_with(*max);
-  // A bound that is not given is one that nothing passes.
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const bool is_float = is_floating_point(call.common());
-  const Scalar low = min ? *min : is_float ? Scalar(-kInfinity) : Scalar(std::int64_t{INT64_MIN});
-  const Scalar high = max ? *max : is_float ? Scalar(kInfinity) : Scalar(std::int64_t{INT64_MAX});
+  const Scalar low = min ? *min : lowest(call.common());
+  const Scalar high = max ? *max : highest(call.common());
   call.constant("min", low);
   call.constant("max", high);
   return call.run(same_dtype(call, loops().selection.clamp));

@@ -14,6 +14,62 @@ namespace opyard::kernels {
 namespace {
 
 constexpr bool is_below_zero(std::int64_t x) { return x < 0; }
+// Of a complex number: whether either part is infinite, and whether both are finite.
+template <typename T>
+bool is_infinite(T x) {
+  if constexpr (is_complex_type<T>) {
+    return std::isinf(x.real()) || std::isinf(x.imag());
+  } else {
+    return std::isinf(x);
+  }
+}
+template <typename T>
+bool is_finite(T x) {
+  if constexpr (is_complex_type<T>) {
+    return std::isfinite(x.real()) && std::isfinite(x.imag());
+  } else {
+    return std::isfinite(x);
+  }
+}
+// Of complex numbers: e^z - 1 and log(1 + z) by their parts, so that what is small stays exact.
+template <typename T>
+T power_of_two(T x) {
+  if constexpr (is_complex_type<T>) {
+    return std::exp(x * typename T::value_type(0.693147180559945309417));
+  } else {
+    return std::exp2(x);
+  }
+}
+template <typename T>
+T exp_less_one(T z) {
+  if constexpr (is_complex_type<T>) {
+    const auto x = z.real(), y = z.imag(), half = std::sin(y / 2), grown = std::expm1(x);
+    return {grown * std::cos(y) - 2 * half * half, std::exp(x) * std::sin(y)};
+  } else {
+    return std::expm1(z);
+  }
+}
+template <typename T>
+T log_of_one_more(T z) {
+  if constexpr (is_complex_type<T>) {
+    const auto x = z.real(), y = z.imag();
+    const auto square = x * (2 + x) + y * y;  // |1 + z|² - 1
+    const bool is_small = std::abs(square) < typename T::value_type(0.5);
+    return {is_small ? std::log1p(square) / 2 : std::log(std::hypot(1 + x, y)),
+            std::atan2(y, 1 + x)};
+  } else {
+    return std::log1p(z);
+  }
+}
+template <typename T>
+T binary_logarithm(T x) {
+  if constexpr (is_complex_type<T>) {
+    return std::log(x) / typename T::value_type(0.693147180559945309417);
+  } else {
+    return std::log2(x);
+  }
+}
+
 template <typename T>
 T log_of_gamma(T x) {
   int sign = 0;  // lgamma() writes its sign to a global, which other threads write to, too
@@ -90,9 +146,14 @@ struct Sign {
 template <template <typename> typename Op>
 constexpr Loops kFloats = unary_loops<Op, float, double>();
 template <template <typename> typename Op>
+constexpr Loops kAnalytic = unary_loops<Op, float, double, Complex64, Complex128>();
+template <template <typename> typename Op>
 constexpr Loops kNumbers = unary_loops<Op, std::int64_t, float, double>();
 template <template <typename> typename Op>
 constexpr Loops kAll = unary_loops<Op, bool, std::int64_t, float, double>();
+template <template <typename> typename Op>
+constexpr Loops kEvery =
+    unary_loops<Op, bool, std::int64_t, float, double, Complex64, Complex128>();
 
 Computation in_floats(const Elementwise& call, const Loops& loops) {
   const DType dtype = float_for(call.common());
@@ -127,6 +188,10 @@ Computation question(const Elementwise& call, const Loops& loops) {
   FORMS(name, same_dtype, kNumbers<Of_##name>) \
   IN_PLACE(name, same_dtype, kNumbers<Of_##name>)
 #define QUESTION(name, value, of_integer) FORMS(name, question, kAll<Of_##name>)
+#define ANALYTIC(name, value, formula)         \
+  FORMS(name, in_floats, kAnalytic<Of_##name>) \
+  IN_PLACE(name, in_floats, kAnalytic<Of_##name>)
+#define PARTWISE(name, value, of_integer) FORMS(name, question, kEvery<Of_##name>)
 #include "pointwise/functions.def"
 #undef FUNCTION
 #undef ROUNDING

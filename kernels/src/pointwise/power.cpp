@@ -1,7 +1,7 @@
 // kernels/pointwise/power.cpp: pow with tensor and number on either side.
 //
-// int64 powers wrap. A negative exponent has no integer result: as a number it is refused, in a
-// tensor the power is what is left after cutting (1 for base 1, 1 or -1 for base -1, else 0).
+// Powers of integers wrap. A negative exponent has no integer result: as a number it is refused, in
+// a tensor the power is what is left after cutting (1 for base 1, 1 or -1 for base -1, else 0).
 // bool has no powers.
 #include <opyard/library.h>
 
@@ -31,7 +31,7 @@ struct Power {
   }
 };
 
-constexpr Loops kPower = binary_loops<Power, std::int64_t, float, double>();
+constexpr Loops kPower = binary_loops<Power, std::int64_t, float, double, Complex64, Complex128>();
 
 Computation power(const Elementwise& call, const Loops& loops) {
   const DType dtype = call.common();
@@ -41,12 +41,13 @@ Computation power(const Elementwise& call, const Loops& loops) {
 Tensor pow_tensor_scalar(const Tensor& self, const Scalar& exponent) {
   Elementwise call("aten::pow.Tensor_Scalar", self);
   call.input("exponent", exponent);
-  if (call.common() == DType::Int64 && exponent.to_int() < 0) {
+  if (is_integral(call.common()) && exponent.to_int() < 0) {
     refuse(ErrorKind::BadValue,
            {call.op(), ": self is ", self, " and exponent is ", exponent,
             "; integers have no negative powers, so make self or exponent a float"});
   }
-  return call.run(power(call, exponent.to_double() == 2 ? loops().arithmetic.square : kPower));
+  const bool squares = exponent.to_complex() == 2.0;
+  return call.run(power(call, squares ? loops().arithmetic.square : kPower));
 }
 
 Tensor pow_tensor_tensor(const Tensor& self, const Tensor& exponent) {

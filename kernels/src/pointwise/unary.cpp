@@ -1,7 +1,7 @@
 // kernels/pointwise/unary.cpp: neg, abs, reciprocal, sqrt, exp, log, tanh, sigmoid.
 //
-// neg and abs keep the dtype, and wrap at -2^63; the others give floats, float32 for bool and
-// int64.
+// neg and abs keep the dtype, and wrap at the smallest integer; abs of a complex number is real.
+// The others give floats, float32 for bool and integers.
 //
 // loops/transcendental.cpp says how exact exp, log, tanh and sigmoid are.
 #include <opyard/library.h>
@@ -25,7 +25,11 @@ Tensor in_floats(const char* op, const Loops& loops, const Tensor& self) {
 }
 
 Tensor neg(const Tensor& self) { return keeping_dtype("aten::neg", loops().unary.negative, self); }
-Tensor abs(const Tensor& self) { return keeping_dtype("aten::abs", loops().unary.absolute, self); }
+Tensor abs(const Tensor& self) {
+  const Elementwise call("aten::abs", self);
+  return call.run(
+      {call.choose(loops().unary.absolute, self.dtype()), self.dtype(), real_for(self.dtype())});
+}
 Tensor reciprocal(const Tensor& self) {
   return in_floats("aten::reciprocal", loops().unary.reciprocal, self);
 }

@@ -6,7 +6,9 @@
 #include <opyard/library.h>
 
 #include "common/builds.h"
+#include "common/copy.h"
 #include "common/dtypes.h"
+#include "common/kernels_block.h"
 #include "reduction/rows.h"
 
 namespace opyard::kernels {
@@ -17,38 +19,40 @@ struct Wanted {
   bool places;
 };
 
-std::tuple<Tensor, Tensor> extreme(const char* op, bool largest, const Tensor& self,
+std::tuple<Tensor, Tensor> extreme(const char* op, bool largest, const Tensor& given,
                                    const SmallVector<bool, 8>& reduced, bool keepdim,
                                    Wanted wanted) {
+  const Tensor self = converted(op, given, carrier_of(given.dtype()));
   const Reduction reduction(op, self, reduced, keepdim);
-  require_elements(op, largest ? "largest" : "smallest", self, reduction);
+  require_elements(op, largest ? "largest" : "smallest", given, reduction);
   Tensor values, places;
   ExtremeContext target{nullptr, nullptr};
   if (wanted.values) {
-    values = Tensor::empty(reduction.result_sizes(), self.dtype());
+    values = empty_beside(self, reduction.result_sizes(), self.dtype());
     target.values = values.impl()->data();
   }
   if (wanted.places) {
-    places = Tensor::empty(reduction.result_sizes(), DType::Int64);
+    places = empty_beside(self, reduction.result_sizes(), DType::Int64);
     target.places = static_cast<std::int64_t*>(places.impl()->data());
   }
   const RowsOf& all = largest ? loops().extremes.largest : loops().extremes.smallest;
   Rows rows = all.of[std::size_t(computed_index(self.dtype()))];
   if (wanted.places) rows.columns = nullptr;
-  reduction.each_row(rows, &target);
+  if (!is_meta(self)) reduction.each_row(rows, &target);
+  if (wanted.values) values = converted(op, values, given.dtype());
   return {std::move(values), std::move(places)};
 }
 
 Tensor extreme_value(const char* op, bool largest, const Tensor& self, std::optional<IntSpan> dims,
                      bool keepdim) {
-  require_computed(op, "self", self);
+  require_ordered(op, "self", self);
   return std::get<0>(
       extreme(op, largest, self, reduced_dims(op, dims, self), keepdim, {true, false}));
 }
 
 Tensor extreme_place(const char* op, bool largest, const Tensor& self,
                      std::optional<std::int64_t> dim, bool keepdim) {
-  require_computed(op, "self", self);
+  require_ordered(op, "self", self);
   const IntSpan dims = dim ? IntSpan(&*dim, 1) : IntSpan();
   return std::get<1>(
       extreme(op, largest, self, reduced_dims(op, dims, self), keepdim, {false, true}));
@@ -56,7 +60,7 @@ Tensor extreme_place(const char* op, bool largest, const Tensor& self,
 
 std::tuple<Tensor, Tensor> extreme_both(const char* op, bool largest, const Tensor& self,
                                         std::int64_t dim, bool keepdim) {
-  require_computed(op, "self", self);
+  require_ordered(op, "self", self);
   return extreme(op, largest, self, reduced_dims(op, IntSpan(&dim, 1), self), keepdim,
                  {true, true});
 }
@@ -99,7 +103,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("amax", &amax);
   m.impl("amin", &amin);

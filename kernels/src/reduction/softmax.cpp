@@ -7,23 +7,26 @@
 #include "common/builds.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
+#include "common/kernels_block.h"
 #include "reduction/rows.h"
 
 namespace opyard::kernels {
 namespace {
 
 template <bool logarithm>
-Tensor along(const char* op, const Tensor& self, std::int64_t dim, bool half_to_float) {
-  require_computed(op, "self", self);
-  if (!is_floating_point(self.dtype())) {
-    refuse(ErrorKind::BadArgument, {op, ": self is ", self, "; accepted are float32 and float64"});
+Tensor along(const char* op, const Tensor& given, std::int64_t dim, bool half_to_float) {
+  require_cpu(op, "self", given);
+  if (!is_floating_point(given.dtype())) {
+    refuse(ErrorKind::BadArgument, {op, ": self is ", given, "; accepted are float dtypes"});
   }
-  if (half_to_float) {
-    refuse(ErrorKind::Unsupported,
-           {op, ": half_to_float is True, and float16 is not computed here; pass False"});
+  if (half_to_float && given.dtype() != DType::Half) {
+    refuse(ErrorKind::BadArgument,
+           {op, ": half_to_float is True and self is ", given, "; it is for float16 alone"});
   }
-  const std::int64_t along = wrap_dim(op, dim, self.dim());
-  if (self.numel() == 0) return Tensor::empty(self.sizes(), self.dtype());
+  const DType dtype = half_to_float ? DType::Float32 : given.dtype();
+  const std::int64_t along = wrap_dim(op, dim, given.dim());
+  if (given.numel() == 0 || is_meta(given)) return empty_beside(given, given.sizes(), dtype);
+  const Tensor self = converted(op, given, carrier_of(given.dtype()));
   const IntSpan dims(&along, 1);
   const Reduction rows(op, self, reduced_dims(op, dims, self), false);
   // Row after row, so with the dimension innermost.
@@ -42,7 +45,7 @@ Tensor along(const char* op, const Tensor& self, std::int64_t dim, bool half_to_
   } else {
     strides.clear();
   }
-  return row_major(op, result.as_strided(self.sizes(), strides, 0));
+  return converted(op, row_major(op, result.as_strided(self.sizes(), strides, 0)), dtype);
 }
 
 Tensor softmax_along(const Tensor& self, std::int64_t dim, bool half_to_float) {
@@ -79,7 +82,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", &log_softmax);
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("_softmax", &softmax_along);
   m.impl("_log_softmax", &log_softmax_along);

@@ -6,8 +6,10 @@
 #include <opyard/parallel.h>
 
 #include "common/builds.h"
+#include "common/complex_parts.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
+#include "common/kernels_block.h"
 #include "common/releasing.h"
 #include "loops/sums.h"
 #include "reduction/rows.h"
@@ -84,45 +86,58 @@ bool sum_long_row(const Tensor& input, const Reduction& reduction, const SumCont
   return true;
 }
 
-Tensor sum_as(const char* op, const Tensor& self, std::optional<IntSpan> dims, bool keepdim,
-              DType dtype, bool is_mean) {
-  const SmallVector<bool, 8> reduced = reduced_dims(op, dims, self);
-  if (computed_index(dtype) < 0 || dtype == DType::Bool) {
-    refuse(ErrorKind::Unsupported,
-           {op, ": dtype is ", dtype, "; accepted are int64, float32 and float64"});
-  }
-  const Tensor input = converted(op, self, dtype);
+// Of an input in the dtype that is summed in.
+Tensor sum_rows(const char* op, const Tensor& input, const SmallVector<bool, 8>& reduced,
+                bool keepdim, bool is_mean) {
   const Reduction reduction(op, input, reduced, keepdim);
-  Tensor result = Tensor::empty(reduction.result_sizes(), dtype);
+  Tensor result = empty_beside(input, reduction.result_sizes(), input.dtype());
+  if (is_meta(result)) return result;
   SumContext target{result.impl()->data(), 0};
   if (is_mean) {
     target.divisor = double(reduction.length());
     if (reduction.length() == 0) {
       const Scalar nan(__builtin_nan(""));
-      fill_elements(result, number_in(op, "mean", nan, dtype));
+      fill_elements(result, number_in(op, "mean", nan, input.dtype()));
       return result;
     }
   }
   if (!sum_long_row(input, reduction, target)) {
-    reduction.each_row(loops().sums.sum.of[std::size_t(computed_index(dtype))], &target);
+    reduction.each_row(loops().sums.sum.of[std::size_t(computed_index(input.dtype()))], &target);
   }
   return result;
 }
 
+Tensor sum_as(const char* op, const Tensor& self, std::optional<IntSpan> dims, bool keepdim,
+              DType dtype, bool is_mean) {
+  SmallVector<bool, 8> reduced = reduced_dims(op, dims, self);
+  if (dtype == DType::Bool) {
+    refuse(ErrorKind::Unsupported,
+           {op, ": dtype is bool; accepted are integers, floats and complex numbers"});
+  }
+  if (is_complex(dtype)) {
+    reduced.resize(std::size_t(self.dim()), false);
+    reduced.push_back(false);
+    const Tensor parts = as_real(converted(op, self, dtype));
+    return as_complex(sum_rows(op, parts, reduced, keepdim, is_mean));
+  }
+  const Tensor input = converted(op, self, carrier_of(dtype));
+  return converted(op, sum_rows(op, input, reduced, keepdim, is_mean), dtype);
+}
+
 Tensor sum_dims(const char* op, const Tensor& self, std::optional<IntSpan> dims, bool keepdim,
                 std::optional<DType> dtype) {
-  require_computed(op, "self", self);
-  const DType own = self.dtype() == DType::Bool ? DType::Int64 : self.dtype();
+  require_cpu(op, "self", self);
+  const DType own = category_of(self.dtype()) < 2 ? DType::Int64 : self.dtype();
   return sum_as(op, self, dims, keepdim, dtype.value_or(own), false);
 }
 
 Tensor mean_dims(const char* op, const Tensor& self, std::optional<IntSpan> dims, bool keepdim,
                  std::optional<DType> dtype) {
-  require_computed(op, "self", self);
-  if (!is_floating_point(dtype.value_or(self.dtype()))) {
+  require_cpu(op, "self", self);
+  if (category_of(dtype.value_or(self.dtype())) < 2) {
     refuse(ErrorKind::BadArgument,
            {op, ": self is ", self, " and dtype is ", dtype ? name_of(*dtype) : "None",
-            "; a mean is a float, so give dtype as float32 or float64"});
+            "; a mean is a float, so give a float dtype, as float32"});
   }
   return sum_as(op, self, dims, keepdim, dtype.value_or(self.dtype()), true);
 }
@@ -155,7 +170,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
       "-> Tensor");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("sum", &sum);
   m.impl("sum.dim_IntList", &sum_dim);

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 
+#include "common/complex_parts.h"
+#include "common/copy.h"
 #include "common/dtypes.h"
+#include "common/kernels_block.h"
 #include "common/walk.h"
 #include "reduction/rows.h"
 
@@ -20,16 +23,21 @@ void find_truth(const std::byte* raw, std::int64_t length, std::int64_t position
   static_cast<bool*>(context)[position] = (i == length) == all;
 }
 
+// Of uint8 the answer is uint8, as PyTorch has it.
 template <bool all>
-Tensor truth(const char* op, const Tensor& self, std::optional<std::int64_t> dim, bool keepdim) {
-  require_computed(op, "self", self);
+Tensor truth(const char* op, const Tensor& given, std::optional<std::int64_t> dim, bool keepdim) {
+  require_cpu(op, "self", given);
+  const bool is_plain = carrier_of(given.dtype()) == given.dtype() && !is_complex(given.dtype());
+  const Tensor self = is_plain ? given : converted(op, given, DType::Bool);
   const IntSpan dims = dim ? IntSpan(&*dim, 1) : IntSpan();
   const Reduction reduction(op, self, reduced_dims(op, dims, self), keepdim);
-  Tensor result = Tensor::empty(reduction.result_sizes(), DType::Bool);
-  const RowLoop loop = visit_computed(
-      self.dtype(), [](auto sample) -> RowLoop { return &find_truth<decltype(sample), all>; });
-  reduction.each_row(loop, result.impl()->data());
-  return result;
+  Tensor result = empty_beside(self, reduction.result_sizes(), DType::Bool);
+  if (!is_meta(self)) {
+    const RowLoop loop = visit_computed(
+        self.dtype(), [](auto sample) -> RowLoop { return &find_truth<decltype(sample), all>; });
+    reduction.each_row(loop, result.impl()->data());
+  }
+  return given.dtype() == DType::UInt8 ? converted(op, result, DType::UInt8) : result;
 }
 
 Tensor all_of(const Tensor& self) { return truth<true>("aten::all", self, std::nullopt, false); }
@@ -51,11 +59,15 @@ void find_difference(std::byte* const* data, const std::int64_t* steps, std::int
   }
 }
 
-bool equal(const Tensor& self, const Tensor& other) {
+bool equal(const Tensor& given, const Tensor& given_other) {
   constexpr const char* kOp = "aten::equal";
-  require_computed(kOp, "self", self);
-  require_dtype(kOp, "other", other, self.dtype());
-  if (!std::ranges::equal(self.sizes(), other.sizes())) return false;
+  require_cpu(kOp, "self", given);
+  require_dtype(kOp, "other", given_other, given.dtype());
+  if (!std::ranges::equal(given.sizes(), given_other.sizes())) return false;
+  const auto comparable = [](const Tensor& x) {
+    return is_complex(x.dtype()) ? as_real(x) : converted(kOp, x, carrier_of(x.dtype()));
+  };
+  const Tensor self = comparable(given), other = comparable(given_other);
   bool differs = false;
   bool* const out = &differs;
   Walk walk(self.sizes());
@@ -77,12 +89,13 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("equal(Tensor self, Tensor other) -> bool");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   m.impl("all", &all_of);
   m.impl("any", &any_of);
   m.impl("all.dim", &all_dim);
   m.impl("any.dim", &any_dim);
-  m.impl("equal", &equal);
 }
+
+OPYARD_LIBRARY_IMPL(aten, CPU, m) { m.impl("equal", &equal); }
 
 }  // namespace opyard::kernels
