@@ -161,7 +161,9 @@ bool close_runtime(Runtime& runtime) noexcept {
     ending_state.store(PyThreadState_Get());
   }
   runtime.gate.close();
-  {
+  // An interpreter that is left over ends while Python itself does, on another state than the one
+  // that ends it: whoever gives the GIL back then does not get it again.
+  if (!is_finalizing()) {
     const ReleaseGil release;
     runtime.gate.wait_until_quiet();
     // A program does not hang for a kernel that never returns.

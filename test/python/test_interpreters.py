@@ -113,6 +113,21 @@ assert (opyard.tensor([1.0]) + 1).tolist() == [2.0]
     assert ended.code == 0
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("main_imports", [True, False])
+def test_P21_one_that_is_left_over_ends_with_the_program(kind, main_imports):
+    program = f"""
+import sys
+{"import opyard" if main_imports else ""}
+from interpreters import Interpreter
+there = Interpreter(sys.argv[1])
+there.run("import opyard; x = opyard.tensor([1.0]) + 1")
+print("done")
+"""
+    ended = run(program, kind, limit=30)
+    assert (ended.code, ended.stdout) == (0, "done\n")
+
+
 def test_X12_a_python_kernel_serves_its_own_interpreter_and_others_go_on_below(program):
     program(
         """
