@@ -1,9 +1,10 @@
-// graphs/passes.cpp: jit/passes.h in Python: each pass by its name, and jit/file_check.h.
+// graphs/passes.cpp: jit/passes.h in Python: each pass by its name, jit/match.h and jit/file_check.h.
 //
 // A pass holds the GIL: a graph is changed by one thread at a time.
 #include "graphs/graphs.h"
 
 #include "opyard/jit/file_check.h"
+#include "opyard/jit/match.h"
 #include "opyard/jit/passes.h"
 
 namespace opyard::graphs {
@@ -29,6 +30,20 @@ bool run_pass(const SharedGraph& graph, const std::string& name) {
 }  // namespace
 
 void add_passes(py::module_& module) {
+  module.def(
+      "find_matches",
+      [](const SharedGraph& pattern, const SharedGraph& graph) {
+        py::list found;
+        for (const jit::Match& match : jit::find_matches(*pattern.graph, *graph.graph)) {
+          py::dict values;
+          for (const auto& [of_pattern, value] : match.values) {
+            values[py::str(of_pattern->printed_name())] = py::cast(share(graph.graph, value));
+          }
+          found.append(std::move(values));
+        }
+        return found;
+      },
+      py::arg("pattern"), py::arg("graph"));
   module.def("run_pass", &run_pass, py::arg("graph"), py::arg("name"));
   module.def(
       "find_mismatch",

@@ -1,9 +1,12 @@
-// passes/callee.cpp: what a node calls, for passes.
+// passes/callee.cpp: what passes ask of nodes and values.
 #include "passes/callee.h"
 
 #include <algorithm>
 
+#include "opyard/jit/aliases.h"
+#include "opyard/jit/constant.h"
 #include "opyard/registry/inspect.h"
+#include "opyard/schema/relations.h"
 
 namespace opyard::jit::detail {
 
@@ -34,6 +37,17 @@ bool is_random(const Callee& callee) {
   const std::vector<std::string> tags = inspect::tags(callee.op->name());
   return std::any_of(tags.begin(), tags.end(),
                      [](const std::string& tag) { return tag.starts_with("nondeterministic"); });
+}
+
+std::optional<opyard::Value> known_value(const Value* value) {
+  const Node* const node = value->node();
+  if (node->kind() != prim::Constant || Aliases::has_memory(*value->type())) return std::nullopt;
+  return constant_value(*node);
+}
+
+bool have_types_of(std::span<Value* const> values, std::span<Value* const> others) {
+  return std::equal(values.begin(), values.end(), others.begin(), others.end(),
+                    [](const Value* a, const Value* b) { return equal(*a->type(), *b->type()); });
 }
 
 }  // namespace opyard::jit::detail

@@ -1,4 +1,4 @@
-// passes/callee.h: what a node calls, for passes: nothing instead of an error.
+// passes/callee.h: what passes ask of nodes and values: what is called, and what is known.
 //
 // Depends on: jit/resolve.h.
 #pragma once
@@ -14,6 +14,11 @@ namespace opyard::jit::detail {
 std::optional<Callee> find_callee(const Node& node);
 // Whether two calls with the same arguments may differ, by a tag or a generator.
 bool is_random(const Callee& callee);
+
+// What a constant holds; nothing for other values, and for what has memory.
+std::optional<opyard::Value> known_value(const Value* value);
+// Overloads are chosen by types, so a value may take the place of another of its type only.
+bool have_types_of(std::span<Value* const> values, std::span<Value* const> others);
 
 // Calls visit(node) for each node of the block and those below, a node before its blocks. The node
 // may be destroyed by the call.

@@ -18,13 +18,10 @@
 namespace opyard::jit {
 namespace {
 
-constexpr std::size_t kLongestText = 4096;  // joining texts doubles them each time
+using detail::have_types_of;
+using detail::known_value;
 
-std::optional<opyard::Value> known_value(const Value* value) {
-  const Node* const node = value->node();
-  if (node->kind() != prim::Constant || Aliases::has_memory(*value->type())) return std::nullopt;
-  return constant_value(*node);
-}
+constexpr std::size_t kLongestText = 4096;  // joining texts doubles them each time
 
 // The result of a call whose arguments are known; nothing if it cannot be told.
 std::optional<opyard::Value> fold(const Node* node) {
@@ -59,14 +56,6 @@ std::optional<opyard::Value> fold(const Node* node) {
       result.kind() == Kind::String && result.to_string_view().size() > kLongestText;
   if (is_long) return std::nullopt;
   return result;
-}
-
-// Overloads are chosen by types, so a value may take the place of another of its type only.
-bool have_types_of(std::span<Value* const> values, std::span<Value* const> others) {
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    if (!equal(*values[i]->type(), *others[i]->type())) return false;
-  }
-  return true;
 }
 
 // The branch that is always taken becomes nodes of the block around it.

@@ -53,6 +53,34 @@ def propagate_constants(graph: "_graphs.Graph") -> bool:
     return _run(graph, "propagate_constants")
 
 
+def peephole(graph: "_graphs.Graph") -> bool:
+    """Takes what is there already instead of a node that gives the same value.
+
+    Sums with 0 and products with 1 of ints, casts to the same type, items and lengths of lists that
+    were just made, values that both branches give or that no trip of a loop changes, and the like.
+    """
+    return _run(graph, "peephole")
+
+
+def unroll_loops(graph: "_graphs.Graph") -> bool:
+    """Writes out loops of up to 64 trips whose number is known, of at most 1,024 nodes each."""
+    return _run(graph, "unroll_loops")
+
+
+def inline_forks(graph: "_graphs.Graph") -> bool:
+    """Runs the graph of a fork in its place if it is waited for in the same block and stage."""
+    return _run(graph, "inline_forks")
+
+
+def propagate_shapes(graph: "_graphs.Graph") -> bool:
+    """Gives tensors the types that operators find for them without memory, on meta.
+
+    It starts from the types of the inputs and the constants. What is not found keeps its type.
+    Sizes in types say what an example looks like: no other pass draws conclusions from them.
+    """
+    return _run(graph, "propagate_shapes")
+
+
 def lower_tuples(graph: "_graphs.Graph") -> bool:
     """Takes items of tuples from where the tuples were made."""
     return _run(graph, "lower_tuples")
@@ -61,3 +89,22 @@ def lower_tuples(graph: "_graphs.Graph") -> bool:
 def canonicalize(graph: "_graphs.Graph") -> bool:
     """Numbers values without a name in the order of the text."""
     return _run(graph, "canonicalize")
+
+
+def find_matches(
+    pattern: "_graphs.Graph", graph: "_graphs.Graph"
+) -> "list[dict[str, _graphs.Value]]":
+    """Where a small graph is in a large one: for each place, its values by the pattern's names.
+
+    An input of the pattern stands for any value whose type fits, a node for one of the same kind
+    with equal attributes, an overload counts if the pattern names it. What a node inside of the
+    pattern gives is used by the match alone, unless the pattern returns it. No node is in two
+    matches. Nothing is changed.
+    """
+    for given, name in ((pattern, "pattern"), (graph, "graph")):
+        if not isinstance(given, _graphs.Graph):
+            raise TypeError(
+                f"find_matches() takes a Graph as {name}, not {type(given).__name__}; "
+                "see parse_ir()"
+            )
+    return _graphs.find_matches(pattern, graph)

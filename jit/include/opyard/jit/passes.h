@@ -9,7 +9,8 @@
 //
 // Debug builds lint the graph behind each pass.
 //
-// Threads: as with Graph. Nothing is run but built-in functions on numbers, texts and the like.
+// Threads: as with Graph. Nothing is run but built-in functions on numbers, texts and the like, and
+// by propagate_shapes() kernels for the backend Meta, of operators that the graph may call.
 //
 // Depends on: jit/graph.h, jit/passes.def.
 #pragma once
