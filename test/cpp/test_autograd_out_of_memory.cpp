@@ -4,7 +4,11 @@
 
 #include "aten.h"
 #include "counting_new.h"
+#include "jit.h"
 #include "opyard/autograd.h"
+#include "opyard/autograd/handle.h"
+#include "opyard/jit/interpreter_state.h"
+#include "opyard/jit/operation.h"
 #include "opyard/library.h"
 
 namespace opyard {
@@ -93,6 +97,69 @@ TEST(AutogradOutOfMemory, AStepFailsAtEachRequestAndTheNextOneWorks) {
     }
   }
   EXPECT_GT(requests, 40);
+}
+
+// x * x in stage 0, which gives a handle; stage 1 runs backward from it.
+class Staged {
+ public:
+  Staged() {
+    jit::load_operators();
+    jit::Value* const x = graph_->add_input("x");
+    jit::Node* const node = graph_->append_node(graph_->create(jit::prim::CppOp, {x}, 1));
+    node->set_payload(jit::cpp_operation(
+        "square", [op = require_operator("aten::mul.Tensor").typed<Pair>()](
+                      std::span<const Value> inputs, std::vector<Value>& outputs) {
+          outputs.emplace_back(op.call(inputs[0].to_tensor(), inputs[0].to_tensor()));
+        }));
+    jit::Value* const handle = add_handle(*node);
+    graph_->register_output(node->outputs()[0]);
+    graph_->advance_stage();
+    jit::Value* const gradient = graph_->add_input("g");
+    jit::Node* const eval = graph_->append_node(create_eval(*graph_, {&gradient, 1}, handle));
+    graph_->register_output(eval->outputs()[0]);
+    code_ = jit::compile(graph_);
+  }
+  float run() const {
+    jit::InterpreterState state(code_);
+    jit::Values outputs;
+    state.run_one_stage({&x_, 1}, outputs);
+    state.run_one_stage({&gradient_, 1}, outputs);
+    return outputs[0].to_tensor().data<float>()[1];
+  }
+
+ private:
+  const jit::GraphPtr graph_ = jit::make_graph();
+  jit::CodePtr code_;
+  const Value x_ = Value(numbers({1, 2}));
+  const Value gradient_ = Value(numbers({1, 1}));
+};
+
+TEST(AutogradOutOfMemory, H40_AHandleFailsAtEachRequestAndTheNextRunWorks) {
+  const Staged staged;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(staged.run(), 4);
+  long requests = 0;
+  for (const bool once : {true, false}) {
+    for (long n = 0;; ++n) {
+      const long live = counting::live;
+      bool failed = false;
+      bool refused = false;
+      {
+        const counting::Failure failure(n, once);
+        try {
+          staged.run();
+        } catch (const std::bad_alloc&) {
+          failed = true;
+        }
+        refused = counting::refused;
+      }
+      EXPECT_EQ(counting::live, live) << "request " << n;
+      EXPECT_EQ(failed, refused) << "request " << n << " was refused and nobody was told";
+      EXPECT_EQ(staged.run(), 4) << "after request " << n;
+      requests = n;
+      if (!refused || HasFailure()) break;
+    }
+  }
+  EXPECT_GT(requests, 15);
 }
 
 }  // namespace

@@ -470,25 +470,6 @@ def test_G19_what_is_accumulated_is_no_one_elses():
     assert x.grad.tolist() == [1, 1]
 
 
-def test_G21_two_threads_on_one_graph_that_is_kept():
-    x = leaf([1.0] * 100)
-    y = (x * x).exp().sum()
-    wanted = autograd.grad(y, x, keep_graph=True)[0].tolist()
-    found = []
-
-    def run():
-        for _ in range(50):
-            found.append(autograd.grad(y, x, keep_graph=True)[0].tolist())
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 200
-    assert all(one == wanted for one in found)
-
-
 # Views and writes.
 
 
