@@ -62,6 +62,7 @@ PACKAGE_ROOMS = [
     "_autograd",
     "_nn",
     "_library",
+    "_numpy",
     "_plugins",
     "_jit",
     "_profile",

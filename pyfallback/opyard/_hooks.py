@@ -40,9 +40,11 @@ itself in its place. `_C` looks the name up each time, so later calls go straigh
     trace_read(tensor, what)         warns that a traced function read something of a tensor
     trace_made(tensor)               says that a traced function made a tensor of its own numbers
 
-One is asked by `_core/ops.py`, which is below the room that has the answer:
+Three are asked by `_core/ops.py`, which is below the rooms that have the answers:
 
     load_packages_for(namespace)     loads the packages that say that they bring its operators
+    load_answers_for(name)           defines operators of aten that NumPy answers, if it is one
+    answered_names()                 the names of those operators
 """
 
 from ._core import hooks
@@ -87,6 +89,8 @@ _LATE = {
     "reduce": ("._tensor.copying", "reduce"),
     "layout_number": ("._core.layout", "layout_number"),
     "get_item": ("._tensor.indexing", "get_item"),
+    "answered_names": ("._numpy.loading", "names"),
+    "load_answers_for": ("._numpy.loading", "load_for"),
     "load_packages_for": ("._plugins.packages", "load_for"),
     "set_item": ("._tensor.indexing", "set_item"),
     "get_gradient": ("._autograd.tensors", "get"),

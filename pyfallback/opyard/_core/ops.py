@@ -115,11 +115,15 @@ def load_aten() -> None:
 
 
 def load_for(name: str) -> None:
-    """Loads the operators of aten where a name is one of theirs; where an operator of another
-    namespace is not defined, the packages that say that they bring it.
+    """Loads the operators of aten where a name is one of theirs, and those that NumPy answers if
+    no kernel of ours does; where an operator of another namespace is not defined, the packages that
+    say that they bring it.
     """
     if name.startswith(("aten::", "prim::")):
         load_aten()
+        base = name.partition(".")[0]
+        if not _C.overloads(base):
+            hooks["load_answers_for"](base.partition("::")[2])
     elif not _C.overloads(name.partition(".")[0]):
         hooks["load_packages_for"](name.partition("::")[0])
 
@@ -275,6 +279,8 @@ class _OpNamespace(_C.NameSpace):
             for name in _bind.operator_names()
             if name.startswith(prefix) and not name.startswith("__", len(prefix))
         }
+        if self.__name__ == "aten":
+            names |= hooks["answered_names"]()
         return sorted(names)
 
     def __reduce__(self) -> tuple:

@@ -1,0 +1,121 @@
+"""When answers are loaded: the first time that one of their operators is wanted and is not there.
+
+An operator that the kernels define is never answered here. OPYARD_NUMPY=off turns all answers off;
+so does a process without NumPy, and for special functions one without SciPy. NumPy serves the first
+interpreter of a process alone, and so do its answers.
+"""
+
+import importlib.util
+import os
+import threading
+import warnings
+
+from .. import _C
+from .._core import ops as _ops
+from .names import MODULES
+
+_SWITCH = "OPYARD_NUMPY"
+_BY_SCIPY = "special"
+_module_of = {name: module for module, names in MODULES.items() for name in names.split()}
+_loaded: dict[str, object] = {}  # by module its library, or None if it cannot be imported
+_lock = threading.RLock()
+_warned_of = ""
+
+
+def is_on() -> bool:
+    """Whether OPYARD_NUMPY lets NumPy answer; a value that means nothing gives a warning."""
+    global _warned_of
+    value = os.environ.get(_SWITCH, "on")
+    if value not in ("on", "off") and value != _warned_of:
+        _warned_of = value
+        warnings.warn(
+            f"ignoring invalid value for {_SWITCH}: {value}; valid values are on or off",
+            stacklevel=2,
+        )
+    return value != "off"
+
+
+def load_for(name: str) -> None:
+    """Defines the operators of the module that answers `aten::name`, if there is one."""
+    module = _module_of.get(name)
+    if module is not None and module not in _loaded and is_on():
+        _ops.while_loading(lambda: _load(module))
+
+
+def names() -> set[str]:
+    """The operators that can be answered here; imports nothing."""
+    if not is_on():
+        return set()
+    there = {
+        package: importlib.util.find_spec(package) is not None for package in ("numpy", "scipy")
+    }
+    return {
+        name
+        for name, module in _module_of.items()
+        if _loaded.get(module, True) is not None
+        and there["numpy"]
+        and (there["scipy"] or module != _BY_SCIPY)
+    }
+
+
+def load_all() -> None:
+    """Defines all operators that have an answer."""
+    for module in MODULES if is_on() else ():
+        if module not in _loaded:
+            _ops.while_loading(lambda module=module: _load(module))
+
+
+def _load(module: str) -> None:
+    with _lock:
+        if module in _loaded:
+            return
+        try:
+            importlib.import_module(f".{module}", __package__)
+        except ImportError as error:
+            if (error.name or "").partition(".")[0] not in ("numpy", "scipy"):
+                raise
+            _loaded[module] = None
+            return
+        # A plugin package that wants an operator now, and fails, does not take it back.
+        thread = threading.get_ident()
+        recording = _ops._recording.pop(thread, None)
+        try:
+            _loaded[module] = _define(module)
+        finally:
+            if recording is not None:
+                _ops._recording[thread] = recording
+
+
+def _define(module: str) -> object:
+    from .._library.library import Library
+    from .answers import Kernel, table
+
+    provenance = _provenance(module)
+    made = Library("aten", "FRAGMENT")
+    for schema, function in table[f"{__package__}.{module}"]:
+        name, _, overload = schema.partition("(")[0].partition(".")
+        there = _overloads(name)
+        if (overload or "default") in there:
+            continue
+        tags = ("overlaps",) if there else ()  # as PyTorch's do
+        made._define_at(provenance, schema, False, tags, "")
+        kernel = Kernel(schema, function)
+        full = f"{name}.{overload}" if overload else name
+        made._target().impl(full, kernel, "CPU", 0, 1, provenance)
+    return made
+
+
+def _overloads(name: str) -> list[str]:
+    full = f"aten::{name}"
+    return _ops.overload_names(_ops.packet_of(full)) if _C.overloads(full) else []
+
+
+def _provenance(module: str) -> str:
+    import numpy
+
+    by = f"NumPy {numpy.__version__}"
+    if module == _BY_SCIPY:
+        import scipy
+
+        by = f"SciPy {scipy.__version__}"
+    return f"opyard/_numpy/{module}.py, computed by {by} ({_SWITCH}=off turns it off)"

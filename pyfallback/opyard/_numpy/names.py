@@ -1,0 +1,55 @@
+"""Which module has the answers to which operators of aten: none is imported to know."""
+
+# The names are without overloads.
+MODULES = {
+    "fft": """
+        _fft_c2c _fft_c2r _fft_r2c fft_fft fft_fft2 fft_fftn fft_fftshift fft_hfft fft_hfft2
+        fft_hfftn fft_ifft fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2 fft_ihfftn
+        fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn
+    """,
+    "linalg": """
+        _linalg_eigh _linalg_eigvals _linalg_svd chain_matmul cholesky cholesky_inverse
+        cholesky_solve det inverse linalg_cholesky linalg_cholesky_ex linalg_det linalg_eig
+        linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv linalg_inv_ex linalg_matmul
+        linalg_matrix_norm linalg_matrix_power linalg_matrix_rank linalg_multi_dot linalg_norm
+        linalg_pinv linalg_qr linalg_slogdet linalg_solve linalg_solve_ex linalg_svd
+        linalg_svdvals linalg_tensorinv linalg_tensorsolve linalg_vecdot logdet matrix_power qr
+        slogdet
+    """,
+    "order": """
+        _unique2 argsort bincount bucketize diff histc isin msort searchsorted
+        unique_consecutive unique_dim
+    """,
+    "pointwise": """
+        allclose angle bitwise_left_shift bitwise_right_shift complex deg2rad float_power fmax
+        fmin frexp gcd heaviside isclose isreal lcm ldexp logaddexp2 nan_to_num nextafter polar
+        rad2deg sgn
+    """,
+    "reductions": """
+        aminmax corrcoef count_nonzero cov cummax cummin cumprod kthvalue logcumsumexp median
+        mode nanmean nanmedian nanquantile nansum quantile std_mean var_mean
+    """,
+    "shapes": """
+        block_diag cartesian_prod channel_shuffle column_stack combinations cross
+        cumulative_trapezoid diag diag_embed diagflat dstack fliplr flipud ger hstack inner kron
+        linalg_cross linalg_vander outer pixel_shuffle pixel_unshuffle repeat_interleave rot90
+        take take_along_dim tensordot tile trace trapezoid trapz vander vdot vstack
+    """,
+    "special": """
+        erfinv i0 igamma igammac linalg_lu linalg_lu_factor linalg_matrix_exp
+        linalg_solve_triangular matrix_exp mvlgamma polygamma special_airy_ai special_bessel_j0
+        special_bessel_j1 special_bessel_y0 special_bessel_y1 special_chebyshev_polynomial_t
+        special_chebyshev_polynomial_u special_chebyshev_polynomial_v
+        special_chebyshev_polynomial_w special_digamma special_entr special_erf special_erfc
+        special_erfcx special_erfinv special_exp2 special_expit special_expm1 special_gammainc
+        special_gammaincc special_gammaln special_hermite_polynomial_h
+        special_hermite_polynomial_he special_i0 special_i0e special_i1 special_i1e
+        special_laguerre_polynomial_l special_legendre_polynomial_p special_log1p
+        special_log_ndtr special_log_softmax special_logit special_logsumexp
+        special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0
+        special_modified_bessel_k1 special_multigammaln special_ndtr special_ndtri
+        special_polygamma special_psi special_scaled_modified_bessel_k0
+        special_scaled_modified_bessel_k1 special_sinc special_softmax
+        special_spherical_bessel_j0 special_xlog1py special_xlogy special_zeta
+    """,
+}

@@ -1,0 +1,219 @@
+"""Operators element by element that are NumPy's."""
+
+from typing import Any
+
+import numpy as np
+
+from .answers import answer, check
+from .promotion import category, common, complex_of, floating, real_of, together
+
+_BINARY = "(Tensor self, Tensor other) -> Tensor"
+_UNARY = "(Tensor self) -> Tensor"
+
+
+def _number(value: Any, beside: np.ndarray) -> np.ndarray:
+    """A number as an array without dimensions, which counts by its category alone."""
+    array = np.asarray(value)
+    if isinstance(value, float):
+        return array.astype(np.float32 if category(beside.dtype) < 2 else real_of(beside.dtype))
+    if isinstance(value, complex):
+        return array.astype(complex_of(real_of(floating(beside).dtype)))
+    return array
+
+
+def _no_complex(*arrays: np.ndarray) -> None:
+    for each in arrays:
+        check(category(each.dtype) < 3, f"complex numbers have no order: {each.dtype.name}")
+
+
+@answer("deg2rad" + _UNARY)
+def deg2rad(x: np.ndarray) -> np.ndarray:
+    _no_complex(x)
+    return np.deg2rad(floating(x))
+
+
+@answer("rad2deg" + _UNARY)
+def rad2deg(x: np.ndarray) -> np.ndarray:
+    _no_complex(x)
+    return np.rad2deg(floating(x))
+
+
+@answer(
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"
+)
+def nan_to_num(x: np.ndarray, nan: Any, posinf: Any, neginf: Any) -> np.ndarray:
+    return np.nan_to_num(x, True, 0.0 if nan is None else nan, posinf, neginf)
+
+
+@answer("heaviside(Tensor self, Tensor values) -> Tensor")
+def heaviside(x: np.ndarray, values: np.ndarray) -> np.ndarray:
+    check(x.dtype == values.dtype, f"both have one dtype, not {x.dtype.name}, {values.dtype.name}")
+    _no_complex(x)
+    zero = x.dtype.type(0)
+    return np.where(x == zero, values, (x > zero).astype(x.dtype))
+
+
+def _integers(*arrays: np.ndarray) -> list[np.ndarray]:
+    made = together(*arrays)
+    check(made[0].dtype.kind in "iu", f"integers are wanted, not {made[0].dtype.name}")
+    return made
+
+
+@answer("gcd" + _BINARY)
+def gcd(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.gcd(*_integers(x, other))
+
+
+@answer("lcm" + _BINARY)
+def lcm(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.abs(np.lcm(*_integers(x, other)))
+
+
+@answer("ldexp.Tensor" + _BINARY)
+def ldexp(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    power = np.power(np.float32(2), floating(other)).astype(floating(other).dtype)
+    return np.multiply(*together(x, power))
+
+
+@answer("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)")
+def frexp(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    check(category(x.dtype) == 2, f"floating point numbers are wanted, not {x.dtype.name}")
+    mantissa, exponent = np.frexp(x)
+    return mantissa, exponent.astype(np.int32)
+
+
+@answer("nextafter" + _BINARY)
+def nextafter(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    x, other = together(x, other)
+    check(category(x.dtype) == 2, f"floating point numbers are wanted, not {x.dtype.name}")
+    return np.nextafter(x, other)
+
+
+@answer("fmax" + _BINARY)
+def fmax(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    _no_complex(x, other)
+    return np.fmax(*together(x, other))
+
+
+@answer("fmin" + _BINARY)
+def fmin(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    _no_complex(x, other)
+    return np.fmin(*together(x, other))
+
+
+@answer("logaddexp2" + _BINARY)
+def logaddexp2(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    x, other = together(x, other)
+    check(category(x.dtype) == 2, f"floating point numbers are wanted, not {x.dtype.name}")
+    return np.logaddexp2(x, other)
+
+
+def _double(*arrays: np.ndarray) -> list[np.ndarray]:
+    dtype = np.complex128 if category(common(*arrays)) == 3 else np.float64
+    return [each.astype(dtype) for each in arrays]
+
+
+@answer("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
+def float_power(x: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    return np.power(*_double(x, exponent))
+
+
+@answer("float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor")
+def float_power_number(x: np.ndarray, exponent: Any) -> np.ndarray:
+    return np.power(*_double(x, np.asarray(exponent)))
+
+
+@answer("float_power.Scalar(Scalar self, Tensor exponent) -> Tensor")
+def float_power_of(x: Any, exponent: np.ndarray) -> np.ndarray:
+    return np.power(*_double(np.asarray(x), exponent))
+
+
+def _shifted(shift: Any, x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """By less than nothing, or by all bits and more: no bit is left, but for copies of the sign."""
+    x, other = _integers(x, other)
+    bits = x.dtype.itemsize * 8
+    outside = (other < 0) | (other >= bits)
+    gone = (x >> (bits - 1)) if shift is np.right_shift else np.zeros_like(x)
+    return np.where(outside, gone, shift(x, np.where(outside, 0, other)))
+
+
+@answer("bitwise_left_shift.Tensor" + _BINARY)
+def left_shift(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return _shifted(np.left_shift, x, other)
+
+
+@answer("bitwise_right_shift.Tensor" + _BINARY)
+def right_shift(x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return _shifted(np.right_shift, x, other)
+
+
+@answer("bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor")
+def left_shift_number(x: np.ndarray, other: Any) -> np.ndarray:
+    return _shifted(np.left_shift, x, _number(other, x))
+
+
+@answer("bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor")
+def right_shift_number(x: np.ndarray, other: Any) -> np.ndarray:
+    return _shifted(np.right_shift, x, _number(other, x))
+
+
+@answer("sgn" + _UNARY)
+def sgn(x: np.ndarray) -> np.ndarray:
+    if category(x.dtype) == 3:
+        size = np.abs(x)
+        return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
+    return x.copy() if x.dtype.kind == "b" else np.where(np.isnan(x), 0, np.sign(x)).astype(x.dtype)
+
+
+@answer("angle" + _UNARY)
+def angle(x: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(x), np.nan, np.angle(floating(x))).astype(real_of(floating(x).dtype))
+
+
+@answer("isreal" + _UNARY)
+def isreal(x: np.ndarray) -> np.ndarray:
+    return np.isreal(x)
+
+
+_CLOSE = "float rtol=1e-05, float atol=1e-08, bool equal_nan=False"
+
+
+@answer(f"isclose(Tensor self, Tensor other, {_CLOSE}) -> Tensor")
+def isclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> np.ndarray:
+    check(x.dtype == other.dtype, f"both have one dtype, not {x.dtype.name}, {other.dtype.name}")
+    check(rtol >= 0 and atol >= 0, f"rtol and atol are at least 0, not {rtol} and {atol}")
+    exact = x == other
+    if x.dtype.kind not in "fc":
+        wide = x.astype(np.float64), other.astype(np.float64)
+    else:
+        wide = x, other
+    near = np.abs(wide[0] - wide[1]) <= atol + np.abs(rtol * wide[1])
+    close = exact | (near & np.isfinite(wide[0]) & np.isfinite(wide[1]))
+    return close | (np.isnan(wide[0]) & np.isnan(wide[1])) if equal_nan else close
+
+
+@answer(f"allclose(Tensor self, Tensor other, {_CLOSE}) -> bool")
+def allclose(x: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> bool:
+    return bool(isclose(x, other, rtol, atol, equal_nan).all())
+
+
+def _two_reals(x: np.ndarray, other: np.ndarray) -> None:
+    check(
+        x.dtype == other.dtype and category(x.dtype) == 2,
+        f"floating point numbers of one dtype are wanted, not {x.dtype.name}, {other.dtype.name}",
+    )
+
+
+@answer("polar(Tensor abs, Tensor angle) -> Tensor")
+def polar(size: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    _two_reals(size, angle)
+    made = size * np.cos(angle) + 1j * (size * np.sin(angle))
+    return made.astype(complex_of(size.dtype))
+
+
+@answer("complex(Tensor real, Tensor imag) -> Tensor")
+def complex_(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    _two_reals(real, imag)
+    made = np.empty(np.broadcast_shapes(real.shape, imag.shape), complex_of(real.dtype))
+    made.real, made.imag = real, imag
+    return made

@@ -1,0 +1,214 @@
+"""test_numpy_answers.py: NumPy answers the operators of aten that no kernel of ours computes.
+
+Suspect opyard/_numpy: loading.py and answers.py, then the module that provenance names.
+test/torch/numpy_answers.py compares all answers with PyTorch's.
+"""
+
+import importlib
+
+import pytest
+
+import opyard
+from opyard import dispatch
+from opyard._numpy import names
+
+np = pytest.importorskip("numpy")
+
+aten = opyard.ops.aten
+MATRIX = [[2.0, 1.0], [1.0, 3.0]]
+
+
+def answers_of(module):
+    from opyard._numpy import answers
+
+    if module == "special":
+        pytest.importorskip("scipy")
+    importlib.import_module(f"opyard._numpy.{module}")
+    return answers.table[f"opyard._numpy.{module}"]
+
+
+@pytest.mark.parametrize("module", names.MODULES)
+def test_the_names_are_those_of_the_schemas(module):
+    schemas = [schema for schema, _ in answers_of(module)]
+    found = sorted({schema.partition("(")[0].partition(".")[0] for schema in schemas})
+    assert found == sorted(names.MODULES[module].split())
+
+
+@pytest.mark.parametrize("module", names.MODULES)
+def test_each_schema_is_defined_and_fits_its_function(module):
+    import inspect
+
+    for schema, function in answers_of(module):
+        full = schema.partition("(")[0]
+        name, _, overload = full.partition(".")
+        packet = getattr(aten, name)
+        parsed = opyard.schema.parse(schema)
+        if "computed by" in dispatch.provenance(f"aten::{full}", "CPU"):
+            assert str(getattr(packet, overload or "default")._schema) == str(
+                opyard.schema.parse("aten::" + schema)
+            )
+        takes = list(inspect.signature(function).parameters)
+        by_name = [each.name for each in parsed.arguments if each.kwarg_only]
+        assert len(takes) == len(parsed.arguments), schema
+        assert takes[len(takes) - len(by_name) :] == by_name, schema
+
+
+def test_there_are_at_least_a_hundred():
+    total = sum(len(answers_of(module)) for module in names.MODULES if module != "special")
+    assert total >= 100
+
+
+def test_an_answer_computes_and_explain_says_whose_it_is():
+    x = opyard.tensor(MATRIX)
+    assert np.allclose(aten.linalg_inv(x).numpy(), np.linalg.inv(np.array(MATRIX)))
+    assert x.trace().item() == 5.0  # as a method of Tensor, too
+    route = dispatch.explain(aten.linalg_inv, x)
+    assert route.kernel == (
+        f"registered at opyard/_numpy/linalg.py, computed by NumPy {np.__version__} "
+        "(OPYARD_NUMPY=off turns it off)"
+    )
+
+
+def test_tensors_are_taken_without_a_copy_and_given_memory_of_their_own():
+    from opyard._numpy import answers
+
+    seen = []
+
+    def function(x, y):
+        seen.append((x, y))
+        return x
+
+    kernel = answers.Kernel("f(Tensor x, Tensor[] y) -> Tensor", function)
+    x = opyard.tensor(MATRIX)
+    made = kernel(x, [x])
+    assert seen[0][0].ctypes.data == seen[0][1][0].ctypes.data == x.data_ptr()
+    assert made.data_ptr() != x.data_ptr() and made.tolist() == MATRIX
+    turned = aten.rot90(x)
+    assert turned.is_contiguous() and turned.data_ptr() != x.data_ptr()
+
+
+def test_defaults_and_keywords_arrive_as_the_schema_says():
+    from opyard._numpy import answers
+
+    schema = 'f(Tensor x, int n=3, *, str s="a", ScalarType? dtype=None) -> Tensor'
+    seen = []
+
+    def function(x, n, s, dtype):
+        seen.append((n, s, dtype))
+        return x
+
+    kernel, x = answers.Kernel(schema, function), opyard.tensor([1.0])
+    kernel(x), kernel(x, 4, s="b", dtype=opyard.float64)
+    assert seen == [(3, "a", None), (4, "b", np.dtype(np.float64))]
+
+
+def test_what_is_refused_names_operator_and_arguments():
+    with pytest.raises(ValueError) as error:
+        aten.linalg_inv(opyard.ones(2, 3))
+    assert str(error.value) == (
+        "aten::linalg_inv(float32[2, 3]), as NumPy answers it: square matrices are wanted, not "
+        "[2, 3]"
+    )
+    with pytest.raises(ValueError, match="Singular matrix"):
+        aten.linalg_inv(opyard.zeros(2, 2))
+    with pytest.raises(IndexError, match="dim 3 is out of range for 1 dimensions"):
+        aten.cummax(opyard.ones(2), 3)
+    with pytest.raises(TypeError, match="opyard.bfloat16 is not taken; convert it first"):
+        aten.trace(opyard.tensor([[1.0]], dtype=opyard.bfloat16))
+    with pytest.raises(TypeError, match="opyard.float16 is not taken"):
+        aten.fft_fft(opyard.tensor([1.0], dtype=opyard.float16))
+
+
+def test_dtypes_are_those_of_pytorch_and_not_of_numpy():
+    ints, floats = opyard.tensor([1, 2, 3]), opyard.tensor([0.5, 1.5, 2.5])
+    wide = opyard.tensor(2.0, dtype=opyard.float64)
+    assert aten.fft_fft(floats).dtype is opyard.complex64
+    assert aten.deg2rad(ints).dtype is opyard.float32
+    assert aten.fmax(ints, floats).dtype is opyard.float32
+    assert aten.fmax(floats, wide).dtype is opyard.float32  # a tensor without dimensions
+    assert aten.vander(floats).dtype is opyard.float32
+    assert aten.trace(opyard.ones(2, 2).int()).dtype is opyard.int64
+    assert aten.quantile(floats, 0.5).dtype is opyard.float32
+
+
+def test_some_values():
+    x = opyard.tensor([3.0, 1.0, float("nan"), 2.0])
+    assert aten.nansum(x).item() == 6.0
+    assert np.isnan(aten.median(x).item()) and aten.nanmedian(x).item() == 2.0
+    values, places = aten.cummax(opyard.tensor([1, 3, 3, 2]), 0)
+    assert (values.tolist(), places.tolist()) == ([1, 3, 3, 3], [0, 1, 2, 2])
+    found = aten.searchsorted(opyard.tensor([1, 3, 5]), opyard.tensor([3, 4]), right=True)
+    assert found.tolist() == [2, 2]
+    values, inverse, counts = aten._unique2(opyard.tensor([2, 1, 2]), True, True, True)
+    assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([1, 2], [1, 0, 1], [1, 2])
+    variance, mean = aten.var_mean(opyard.tensor([1.0, 2.0, 3.0]), False)
+    assert (mean.item(), round(variance.item(), 4)) == (2.0, 0.6667)
+    assert aten.kron(opyard.tensor([1, 2]), opyard.tensor([1, 10])).tolist() == [1, 10, 2, 20]
+
+
+def test_a_gradient_through_an_answer_is_refused_with_words():
+    x = opyard.tensor(MATRIX).requires_grad_()
+    with pytest.raises(NotImplementedError, match="linalg_inv, which has no autograd formula"):
+        aten.linalg_inv(x).sum().backward()
+
+
+def test_the_kernels_of_the_package_go_first():
+    assert "NumPy" not in dispatch.provenance("aten::add.Tensor", "CPU")
+    assert not {"add", "sum", "matmul"} & {
+        name for text in names.MODULES.values() for name in text.split()
+    }
+
+
+LAZY = """
+import sys
+import opyard
+
+assert "trace" in dir(opyard.ops.aten)
+assert not hasattr(opyard.ones(2), "no_such_operator")
+assert not {"numpy", "scipy"} & set(sys.modules)
+opyard.ops.aten.trace
+assert "numpy" in sys.modules and "scipy" not in sys.modules
+"""
+OFF = """
+import opyard
+
+assert "trace" not in dir(opyard.ops.aten) and not hasattr(opyard.ops.aten, "trace")
+try:
+    opyard.ones(2, 2).trace()
+except AttributeError as error:
+    print(error)
+"""
+WITHOUT = """
+import sys
+sys.modules["numpy"] = None
+import opyard
+
+assert not hasattr(opyard.ops.aten, "trace")
+assert not hasattr(opyard.ops.aten, "trace")
+"""
+OF_A_USER = """
+import opyard
+
+with opyard.library.Library("aten", "FRAGMENT") as mine:
+    mine.define("no_one_answers(Tensor x) -> Tensor")
+    try:
+        opyard.ops.aten.no_one_answers(opyard.ones(2))
+    except NotImplementedError as error:
+        assert "no_one_answers" in str(error) and "CPU" in str(error), error
+"""
+
+
+@pytest.mark.parametrize("program", [LAZY, WITHOUT, OF_A_USER], ids=["lazy", "without", "user's"])
+def test_in_a_program(run_program, program):
+    done = run_program(program)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_switch_turns_all_answers_off(run_program, monkeypatch):
+    monkeypatch.setenv("OPYARD_NUMPY", "off")
+    done = run_program(OFF)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert "trace" in done.stdout
+    monkeypatch.setenv("OPYARD_NUMPY", "no")
+    done = run_program("import opyard; opyard.ops.aten.trace")
+    assert "ignoring invalid value for OPYARD_NUMPY: no; valid values are on or off" in done.stderr
