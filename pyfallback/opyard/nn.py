@@ -11,26 +11,37 @@ state are PyTorch's. See docs/guides/training.md.
 """
 
 from ._nn.activations import ELU, GELU, LeakyReLU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh
+from ._nn.attention import MultiheadAttention
 from ._nn.containers import ModuleList, Sequential
+from ._nn.convolution import Conv2d
+from ._nn.dropout import Dropout
+from ._nn.embedding import Embedding
 from ._nn.linear import Flatten, Identity, Linear
 from ._nn.losses import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
 from ._nn.module import Module
+from ._nn.normalization import BatchNorm2d, LayerNorm
 from ._nn.parameter import Parameter
 
 __all__ = [
     "ELU",
     "GELU",
     "BCEWithLogitsLoss",
+    "BatchNorm2d",
+    "Conv2d",
     "CrossEntropyLoss",
+    "Dropout",
+    "Embedding",
     "Flatten",
     "Identity",
     "L1Loss",
+    "LayerNorm",
     "LeakyReLU",
     "Linear",
     "LogSoftmax",
     "MSELoss",
     "Module",
     "ModuleList",
+    "MultiheadAttention",
     "NLLLoss",
     "Parameter",
     "ReLU",

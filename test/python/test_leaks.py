@@ -393,6 +393,15 @@ def differentiated():
     fails(ValueError, y.backward)
 
 
+class Attention(opyard.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = opyard.nn.MultiheadAttention(4, 2)
+
+    def forward(self, x):
+        return self.attention(x, x, x)[0]
+
+
 def layer_of(name):
     nn = opyard.nn
     if name == "Parameter":
@@ -401,6 +410,15 @@ def layer_of(name):
         return (nn.Module() if name == "Module" else nn.ModuleList([nn.Linear(3, 2)])), None
     if name == "Linear":
         return nn.Linear(3, 2), X
+    if name in ("Conv2d", "BatchNorm2d"):
+        made = nn.Conv2d(1, 2, 2) if name == "Conv2d" else nn.BatchNorm2d(1)
+        return made, opyard.ones(2, 1, 3, 3)
+    if name == "Embedding":
+        return nn.Embedding(4, 2, padding_idx=0), None
+    if name == "LayerNorm":
+        return nn.LayerNorm(3), X
+    if name == "MultiheadAttention":
+        return nn.Sequential(Attention()), opyard.ones(2, 4)
     if name in ("CrossEntropyLoss", "NLLLoss"):
         return getattr(nn, name)(), (opyard.ones(2, 3), opyard.tensor([0, 2]))
     if name.endswith("Loss"):
@@ -420,8 +438,10 @@ def in_layers(name):
     made.load_state_dict(made.state_dict())
     fails(RuntimeError, made.load_state_dict, {"no_such": X})
     copy.deepcopy(made), repr(made), list(made.named_parameters())
+    if name == "Embedding":
+        made(opyard.tensor([1, 0])).sum().backward()
     if x is None:
-        fails(NotImplementedError, made, X)
+        fails((NotImplementedError, TypeError), made, X)
         return
     first, *others = x if isinstance(x, tuple) else (x,)
     first = first.detach().requires_grad_()

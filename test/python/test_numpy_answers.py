@@ -43,7 +43,8 @@ def test_each_schema_is_defined_and_fits_its_function(module):
         name, _, overload = full.partition(".")
         packet = getattr(aten, name)
         parsed = opyard.schema.parse(schema)
-        if "computed by" in dispatch.provenance(f"aten::{full}", "CPU"):
+        is_answered = dispatch.has_kernel(f"aten::{full}", "CPU")
+        if is_answered and "computed by" in dispatch.provenance(f"aten::{full}", "CPU"):
             assert str(getattr(packet, overload or "default")._schema) == str(
                 opyard.schema.parse("aten::" + schema)
             )

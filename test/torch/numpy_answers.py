@@ -165,6 +165,9 @@ class Compared:
         """Makes one call in both. PyTorch's refusals are of no interest."""
         if kwargs.get("hermitian"):  # the samples are made so by what calls the operator
             args = ((args[0] + args[0].mH) / 2, *args[1:])
+        if name == "linalg_pinv" and kwargs.get("rtol") is not None:
+            rtol = torch.as_tensor(kwargs["rtol"]).clamp(min=1e-5)  # below it noise is inverted
+            kwargs = {**kwargs, "rtol": rtol if torch.is_tensor(kwargs["rtol"]) else rtol.item()}
         try:
             given = tree_map(here, (args, kwargs))
         except (KeyError, BufferError, RuntimeError, AttributeError):
@@ -187,7 +190,15 @@ class Compared:
         difference = differ(name, args, kwargs, found, wanted)
         self.counts[name]["differs" if difference else "equal"] += 1
         if difference:
-            self.examples.setdefault((name, "differs"), f"{difference}: {str(given)[:400]}")
+            self.examples.setdefault(
+                (name, "differs"), f"{difference}: {kwargs!s} {str(given)[:300]}"
+            )
+
+
+def is_answered_here(op):
+    """Whether NumPy or SciPy answers it, and no kernel of the package does."""
+    has_kernel = opyard.dispatch.has_kernel(op.name(), "CPU")
+    return has_kernel and "computed by" in opyard.dispatch.provenance(op, "CPU")
 
 
 class Inner(TorchDispatchMode):
@@ -202,17 +213,14 @@ class Inner(TorchDispatchMode):
         name = func._opname
         if name in ANSWERED and func.namespace == "aten":
             ours = getattr(getattr(opyard.ops.aten, name), func._overloadname, None)
-            if ours is not None and "computed by" in opyard.dispatch.provenance(ours, "CPU"):
+            lazy = any(isinstance(each, torch.Tensor) and each.is_conj() for each in args)
+            if not lazy and ours is not None and is_answered_here(ours):
                 self.compared.call(name, ours, func, args, kwargs)
         return func(*args, **kwargs)
 
 
 def is_answered(packet):
-    return any(
-        "computed by" in opyard.dispatch.provenance(getattr(packet, overload), "CPU")
-        for overload in packet.overloads()
-        if opyard.dispatch.has_kernel(getattr(packet, overload).name(), "CPU")
-    )
+    return any(is_answered_here(getattr(packet, overload)) for overload in packet.overloads())
 
 
 def main() -> int:

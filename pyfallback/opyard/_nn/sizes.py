@@ -3,6 +3,8 @@
 import operator
 from collections.abc import Sequence
 
+Sizes = int | Sequence[int]
+
 
 def positive(layer: str, **sizes: int) -> None:
     """Raises TypeError for what is no int, ValueError for what is below 1; both name it."""
@@ -18,7 +20,7 @@ def at_least(layer: str, least: int, **sizes: int) -> None:
             raise ValueError(f"{layer}: {name} is at least {least}, not {size}")
 
 
-def pair(layer: str, name: str, size: "int | Sequence[int]", least: int = 1) -> list[int]:
+def pair(layer: str, name: str, size: Sizes, least: int = 1) -> list[int]:
     """Two sizes, of rows and columns; one int stands for both. Raises TypeError, ValueError."""
     sizes = list(size) if isinstance(size, Sequence) and not isinstance(size, str) else [size] * 2
     if len(sizes) != 2:

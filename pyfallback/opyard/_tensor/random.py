@@ -1,10 +1,11 @@
-"""Random numbers that one seed repeats: manual_seed(), and what layers begin with."""
+"""Random numbers that one seed repeats: manual_seed(), and what layers draw."""
 
+import math
 import operator
 import random
-from array import array
 
 from .. import _C
+from .._core.ops import ops
 
 _numbers = random.Random()
 
@@ -17,8 +18,20 @@ def manual_seed(seed: int) -> None:
     _numbers.seed(operator.index(seed))
 
 
+def fractions(count: int) -> _C.Tensor:
+    """A tensor of `count` numbers from 0 to below 1, as float64 in steps of 2⁻³²."""
+    if count == 0:
+        return ops.aten.zeros([0], dtype=_C.float64)
+    bits = _C.from_numpy(memoryview(bytearray(_numbers.randbytes(4 * count))).cast("i"))
+    return ops.aten.to(bits, _C.float64).mul_(2.0**-32).add_(0.5)
+
+
 def uniform(count: int, low: float, high: float) -> _C.Tensor:
     """A tensor of `count` numbers between two others, as float32."""
-    return _C.from_numpy(
-        memoryview(array("f", [_numbers.uniform(low, high) for _ in range(count)]))
-    )
+    return ops.aten.to(fractions(count).mul_(high - low).add_(low), _C.float32)
+
+
+def normal(count: int) -> _C.Tensor:
+    """A tensor of `count` numbers with mean 0 and variance 1, as float32."""
+    size = ((1 - fractions(count)).log() * -2.0).sqrt()
+    return ops.aten.to(size * (fractions(count) * (2 * math.pi)).cos(), _C.float32)

@@ -1,0 +1,169 @@
+"""test_nn_layers.py: layers with weights compute what they say, and refuse what does not fit.
+
+Suspect opyard/_nn, the layer's own file. Results are compared with NumPy's of the same formula.
+"""
+
+import pytest
+
+import opyard
+from opyard import nn
+
+np = pytest.importorskip("numpy")
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    opyard.manual_seed(5)
+
+
+def random(*shape):
+    return np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+
+
+def near(ours, wanted):
+    np.testing.assert_allclose(ours.detach().numpy(), wanted, rtol=2e-4, atol=2e-5)
+
+
+def test_one_seed_gives_the_same_layers():
+    opyard.manual_seed(7)
+    first = [nn.Linear(2, 3).weight.tolist(), nn.Embedding(3, 2).weight.tolist()]
+    opyard.manual_seed(7)
+    assert [nn.Linear(2, 3).weight.tolist(), nn.Embedding(3, 2).weight.tolist()] == first
+    assert nn.Linear(2, 3).weight.tolist() != first[0]
+    with pytest.raises(TypeError):
+        opyard.manual_seed("7")
+
+
+def test_a_convolution_sums_over_windows():
+    layer, x = nn.Conv2d(2, 3, (2, 3), stride=(1, 2), padding=(0, 1)), random(2, 2, 4, 5)
+    weight, padded = layer.weight.detach().numpy(), np.pad(x, ((0, 0), (0, 0), (0, 0), (1, 1)))
+    wanted = np.zeros((2, 3, 3, 3), np.float32)
+    for row in range(3):
+        for column in range(3):
+            window = padded[:, :, row : row + 2, 2 * column : 2 * column + 3]
+            wanted[:, :, row, column] = np.einsum("nchw,ochw->no", window, weight)
+    near(layer(opyard.from_numpy(x)), wanted + layer.bias.detach().numpy()[:, None, None])
+    assert np.abs(weight).max() <= 12**-0.5
+    with pytest.raises(ValueError, match="multiples of groups, 2, not 3 and 4"):
+        nn.Conv2d(3, 4, 1, groups=2)
+    with pytest.raises(ValueError, match="kernel_size is one int or two"):
+        nn.Conv2d(1, 1, (1, 2, 3))
+    with pytest.raises(ValueError, match="padding is at least 0, not -1"):
+        nn.Conv2d(1, 1, 1, padding=-1)
+
+
+def test_layer_norm_normalizes_the_last_dimensions():
+    layer, x = nn.LayerNorm((3, 4)), random(2, 3, 4)
+    with opyard.autograd.no_grad():
+        layer.weight.mul_(2.0)
+        layer.bias.add_(1.0)
+    mean, variance = x.mean((1, 2), keepdims=True), x.var((1, 2), keepdims=True)
+    near(layer(opyard.from_numpy(x)), (x - mean) / np.sqrt(variance + 1e-5) * 2 + 1)
+    assert list(nn.LayerNorm(2, bias=False).state_dict()) == ["weight"]
+    assert not nn.LayerNorm(2, elementwise_affine=False).state_dict()
+    with pytest.raises(ValueError, match=r"the last sizes of x are \[3, 4\]"):
+        layer(opyard.ones(4, 3))
+
+
+def test_batch_norm_keeps_running_statistics():
+    layer, x = nn.BatchNorm2d(3), random(4, 3, 2, 5)
+    mean, variance = x.mean((0, 2, 3)), x.var((0, 2, 3))
+    shaped = [each.reshape(1, 3, 1, 1) for each in (mean, variance)]
+    near(layer(opyard.from_numpy(x)), (x - shaped[0]) / np.sqrt(shaped[1] + 1e-5))
+    near(layer.running_mean, 0.1 * mean)
+    near(layer.running_var, 0.9 + 0.1 * x.var((0, 2, 3), ddof=1))
+    assert layer.num_batches_tracked.item() == 1
+    kept = layer.running_mean.numpy().reshape(1, 3, 1, 1)
+    spread = layer.running_var.numpy().reshape(1, 3, 1, 1)
+    near(layer.eval()(opyard.from_numpy(x)), (x - kept) / np.sqrt(spread + 1e-5))
+    assert layer.num_batches_tracked.item() == 1
+    with pytest.raises(ValueError, match=r"the shape \[n, 3, rows, columns\]"):
+        layer(opyard.ones(2, 4, 2, 2))
+    with pytest.raises(ValueError, match="one element has no variance"):
+        nn.BatchNorm2d(1)(opyard.ones(1, 1, 1, 1))
+
+
+def test_an_embedding_looks_rows_up_and_leaves_padding_alone():
+    layer = nn.Embedding(4, 2, padding_idx=-1)
+    indices = opyard.tensor([[0, 3], [3, 2]])
+    found = layer(indices)
+    near(found, layer.weight.detach().numpy()[indices.numpy()])
+    assert layer.weight.tolist()[3] == [0.0, 0.0]
+    found.sum().backward()
+    assert layer.weight.grad.tolist() == [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
+    numbers = nn.Embedding(100, 100).weight.detach().numpy()
+    assert abs(numbers.mean()) < 0.05 and abs(numbers.std() - 1) < 0.05
+    with pytest.raises(TypeError, match="indices are int64 or int32, not opyard.float32"):
+        layer(opyard.ones(2))
+    with pytest.raises(ValueError, match="padding_idx is one of 2 rows, not 2"):
+        nn.Embedding(2, 2, padding_idx=2)
+    with pytest.raises(IndexError):
+        layer(opyard.tensor([4]))
+
+
+def test_dropout_leaves_out_a_share_while_it_trains():
+    layer, ones = nn.Dropout(0.25), opyard.ones(200, 200)
+    found = layer(ones).numpy()
+    assert set(np.unique(found)) == {np.float32(0), np.float32(4 / 3)}
+    assert abs((found == 0).mean() - 0.25) < 0.02
+    assert layer(ones).tolist() != found.tolist()
+    assert layer.eval()(ones) is ones
+    assert nn.Dropout(0.0)(ones) is ones and not nn.Dropout(1.0)(ones).any().item()
+    with pytest.raises(ValueError, match="p is a probability, from 0 to 1, not 1.5"):
+        nn.Dropout(1.5)
+
+
+def attended(layer, query, key, value, mask=None):
+    """Attention by its formula, [n, places, embed_dim] in and out."""
+    weight = layer.in_proj_weight.detach().numpy()
+    bias = layer.in_proj_bias.detach().numpy()
+    size, heads = layer.embed_dim, layer.num_heads
+    parts = []
+    for number, x in enumerate((query, key, value)):
+        rows = slice(number * size, (number + 1) * size)
+        x = x @ weight[rows].T + bias[rows]
+        parts.append(x.reshape(*x.shape[:2], heads, size // heads).transpose(0, 2, 1, 3))
+    q, k, v = parts
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(size // heads)
+    scores = scores if mask is None else np.where(mask, -np.inf, scores)
+    shares = np.exp(scores - scores.max(-1, keepdims=True))
+    shares /= shares.sum(-1, keepdims=True)
+    joined = (shares @ v).transpose(0, 2, 1, 3).reshape(query.shape)
+    out = layer.out_proj
+    return joined @ out.weight.detach().numpy().T + out.bias.detach().numpy(), shares.mean(1)
+
+
+def test_attention_gathers_by_softmax_of_products():
+    layer = nn.MultiheadAttention(4, 2, batch_first=True)
+    query, other = random(2, 3, 4), random(2, 5, 4)
+    wanted, shares = attended(layer, query, other, other)
+    found, weights = layer(*map(opyard.from_numpy, (query, other, other)))
+    near(found, wanted), near(weights, shares)
+    turned = nn.MultiheadAttention(4, 2)
+    turned.load_state_dict(layer.state_dict())
+    given = [opyard.from_numpy(each.swapaxes(0, 1).copy()) for each in (query, other, other)]
+    found, weights = turned(*given, need_weights=False)
+    near(found, wanted.swapaxes(0, 1))
+    assert weights is None
+    single, weights = layer(*(opyard.from_numpy(each[0]) for each in (query, other, other)))
+    near(single, wanted[0]), near(weights, shares[0])
+
+
+def test_attention_passes_over_what_is_masked():
+    layer, x = nn.MultiheadAttention(4, 1, batch_first=True), random(2, 3, 4)
+    given = [opyard.from_numpy(x)] * 3
+    later = np.triu(np.ones((3, 3), bool), 1)
+    padding = np.array([[False, False, True], [False, False, False]])
+    found, weights = layer(
+        *given, attn_mask=opyard.from_numpy(later), key_padding_mask=opyard.from_numpy(padding)
+    )
+    wanted, shares = attended(layer, x, x, x, later | padding[:, None, None, :])
+    near(found, wanted), near(weights, shares)
+    added = np.where(later, np.float32(-1e9), np.float32(0))
+    near(layer(*given, attn_mask=opyard.from_numpy(added))[0], attended(layer, x, x, x, later)[0])
+    with pytest.raises(TypeError, match="a mask is bool or opyard.float32, not opyard.int64"):
+        layer(*given, attn_mask=opyard.tensor([[0] * 3] * 3))
+    with pytest.raises(ValueError, match="key has two or three dimensions"):
+        layer(given[0], opyard.ones(3, 5), given[0])
+    with pytest.raises(ValueError, match="a multiple of num_heads, not 4 of 3"):
+        nn.MultiheadAttention(4, 3)
