@@ -191,5 +191,5 @@ def compare_blocks(seed):
 
 
 def test_T2_random_branches_and_loops_give_the_bits_of_numpy_in_every_way_of_running():
-    for seed in range(volume(1000)):
+    for seed in range(volume(2000)):
         compare_blocks(seed)
