@@ -11,6 +11,7 @@
 #include "common/check.h"
 #include "common/copy.h"
 #include "common/dtypes.h"
+#include "common/kernels_block.h"
 #include "common/releasing.h"
 
 namespace opyard::kernels {
@@ -80,7 +81,8 @@ void write_floats(T* out, std::int64_t count, double start, double step) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = T(start + double(i) * step);
 }
 
-Tensor fill_range(const Range& range, MaybeDType dtype, MaybeLayout layout, MaybeBool pin_memory) {
+Tensor fill_range(const Range& range, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                  MaybeBool pin_memory) {
   require_plain(range.op, layout, pin_memory);
   const DType chosen = dtype.value_or(range.is_float() ? kDefaultFloat : DType::Int64);
   if (chosen == DType::Bool || is_complex(chosen)) {
@@ -90,7 +92,8 @@ Tensor fill_range(const Range& range, MaybeDType dtype, MaybeLayout layout, Mayb
   const DType carrier = carrier_of(chosen);
   const std::int64_t count = range.is_float() ? count_floats(range) : count_integers(range);
   const std::array<std::int64_t, 1> sizes = {count};
-  Tensor result = Tensor::empty(sizes, carrier);
+  Tensor result = Tensor::empty(sizes, carrier, device.value_or(Device{}));
+  if (is_meta(result)) return converted(range.op, result, chosen);
   void* const out = result.impl()->data();
   without_gil_for(count, [&] {
     if (carrier == DType::Int64) {
@@ -108,32 +111,35 @@ Tensor fill_range(const Range& range, MaybeDType dtype, MaybeLayout layout, Mayb
 }
 
 // An int64 result of float bounds: the bounds are cut to integers first.
-Tensor arange_of(Range range, MaybeDType dtype, MaybeLayout layout, MaybeBool pin_memory) {
+Tensor arange_of(Range range, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                 MaybeBool pin_memory) {
   require_real(range.op, "start", range.start);
   require_real(range.op, "end", range.end);
   require_real(range.op, "step", range.step);
   if (dtype == DType::Int64 && range.is_float()) {
     range = {range.op, range.start.to_int(), range.end.to_int(), range.step.to_int()};
   }
-  return fill_range(range, dtype, layout, pin_memory);
+  return fill_range(range, dtype, layout, device, pin_memory);
 }
 
-Tensor arange(const Scalar& end, MaybeDType dtype, MaybeLayout layout, MaybeDevice,
+Tensor arange(const Scalar& end, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
               MaybeBool pin_memory) {
-  return arange_of({"aten::arange", 0, end, 1}, dtype, layout, pin_memory);
+  return arange_of({"aten::arange", 0, end, 1}, dtype, layout, device, pin_memory);
 }
 Tensor arange_start(const Scalar& start, const Scalar& end, MaybeDType dtype, MaybeLayout layout,
-                    MaybeDevice, MaybeBool pin_memory) {
-  return arange_of({"aten::arange.start", start, end, 1}, dtype, layout, pin_memory);
+                    MaybeDevice device, MaybeBool pin_memory) {
+  return arange_of({"aten::arange.start", start, end, 1}, dtype, layout, device, pin_memory);
 }
 Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& step,
-                         MaybeDType dtype, MaybeLayout layout, MaybeDevice, MaybeBool pin_memory) {
-  return arange_of({"aten::arange.start_step", start, end, step}, dtype, layout, pin_memory);
+                         MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                         MaybeBool pin_memory) {
+  return arange_of({"aten::arange.start_step", start, end, step}, dtype, layout, device,
+                   pin_memory);
 }
 
 }  // namespace
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+OPYARD_KERNELS(m) {
   m.impl("arange", &arange);
   m.impl("arange.start", &arange_start);
   m.impl("arange.start_step", &arange_start_step);

@@ -2,6 +2,7 @@
 #include <opyard/library.h>
 
 #include "common/copy.h"
+#include "common/kernels_block.h"
 #include "common/write.h"
 
 namespace opyard::kernels {
@@ -75,8 +76,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("zero_(Tensor(a!) self) -> Tensor(a!)");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) {
-  m.impl("_local_scalar_dense", &local_scalar_dense);
+OPYARD_LIBRARY_IMPL(aten, CPU, m) { m.impl("_local_scalar_dense", &local_scalar_dense); }
+
+OPYARD_KERNELS(m) {
   m.impl("fill_.Scalar", &fill_scalar);
   m.impl("zero_", &zero);
 }

@@ -7,6 +7,7 @@
 
 #include "common/copy.h"
 #include "common/define.h"
+#include "common/dtypes.h"
 #include "common/kernels_block.h"
 #include "common/numbers.h"
 #include "common/ops.h"
@@ -46,8 +47,14 @@ void multiply_batches(const Tensor& result, const Tensor& a, const Tensor& b) {
 
 Tensor multiply(const Tensor& self, const Tensor& mat2) {
   constexpr const char* kOp = "aten::bmm";
-  require_numbers(kOp, "self", self);
+  require_cpu(kOp, "self", self);
   require_dtype(kOp, "mat2", mat2, self.dtype());
+  if (carrier_of(self.dtype()) != self.dtype()) {
+    const DType carrier = carrier_of(self.dtype());
+    const Tensor product = multiply(converted(kOp, self, carrier), converted(kOp, mat2, carrier));
+    return converted(kOp, product, self.dtype());
+  }
+  require_numbers(kOp, "self", self);
   if (self.dim() != 3 || mat2.dim() != 3 || self.sizes()[0] != mat2.sizes()[0] ||
       self.sizes()[2] != mat2.sizes()[1]) {
     refuse(ErrorKind::BadShape,
