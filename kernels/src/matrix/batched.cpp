@@ -83,8 +83,11 @@ bool is_number(const Scalar& scalar, double number) {
 }
 
 // self * beta + product * alpha, where a beta of 0 ignores even nan.
-Tensor weighted_sum(const Tensor& self, const Tensor& product, const Scalar& beta,
-                    const Scalar& alpha) {
+Tensor weighted_sum(const Tensor& self, const Tensor& product, Scalar beta, Scalar alpha) {
+  if (is_integral(product.dtype())) {  // whose numbers are integers, too
+    beta = beta.to_int();
+    alpha = alpha.to_int();
+  }
   const Tensor scaled = is_number(alpha, 1) ? product : product * alpha;
   if (is_number(beta, 0)) return scaled;
   return scaled + (is_number(beta, 1) ? self : self * beta);

@@ -13,9 +13,13 @@ _numbers = random.Random()
 def manual_seed(seed: int) -> None:
     """Begins the random numbers of this process anew: with one seed they are the same in each run.
 
+    They are those of layers, of `aten.rand` and its like, and of dropout.
+
     Until it is called they are others each time. Raises TypeError for what is no int.
     """
-    _numbers.seed(operator.index(seed))
+    seed = operator.index(seed)
+    _numbers.seed(seed)
+    ops.aten._seed_random_numbers((seed + 2**63) % 2**64 - 2**63)
 
 
 def fractions(count: int) -> _C.Tensor:

@@ -1,0 +1,170 @@
+// kernels/composition/fresh.cpp: new tensors beside others, and forms that traces of models hold:
+// new_*, scalar_tensor, lift_fresh, _unsafe_view; logsumexp and norms of vectors.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/define.h"
+#include "common/dtypes.h"
+#include "common/numbers.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using namespace ops;
+using MaybeDType = std::optional<DType>;
+using MaybeLayout = std::optional<Layout>;
+using MaybeDevice = std::optional<Device>;
+using MaybeBool = std::optional<bool>;
+using MaybeDims = std::optional<IntSpan>;
+
+Tensor new_full(const Tensor& self, IntSpan size, const Scalar& fill_value, MaybeDType dtype,
+                MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
+  using Full = Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
+  static const auto op = require_operator("aten::full").typed<Full>();
+  require_defined("aten::new_full", "self", self);
+  return op.call(size, fill_value, dtype.value_or(self.dtype()), layout,
+                 device.value_or(self.device()), pin_memory);
+}
+Tensor new_zeros(const Tensor& self, IntSpan size, MaybeDType dtype, MaybeLayout layout,
+                 MaybeDevice device, MaybeBool pin_memory) {
+  return new_full(self, size, false, dtype, layout, device, pin_memory);
+}
+Tensor new_ones(const Tensor& self, IntSpan size, MaybeDType dtype, MaybeLayout layout,
+                MaybeDevice device, MaybeBool pin_memory) {
+  return new_full(self, size, true, dtype, layout, device, pin_memory);
+}
+Tensor new_empty(const Tensor& self, IntSpan size, MaybeDType dtype, MaybeLayout layout,
+                 MaybeDevice device, MaybeBool pin_memory) {
+  using Empty =
+      Tensor(IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool, std::optional<MemoryFormat>);
+  static const auto op = require_operator("aten::empty.memory_format").typed<Empty>();
+  require_defined("aten::new_empty", "self", self);
+  return op.call(size, dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
+                 pin_memory, std::nullopt);
+}
+Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, MaybeDType dtype,
+                         MaybeLayout layout, MaybeDevice device, MaybeBool pin_memory) {
+  using Empty = Tensor(IntSpan, IntSpan, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
+  static const auto op = require_operator("aten::empty_strided").typed<Empty>();
+  require_defined("aten::new_empty_strided", "self", self);
+  return op.call(size, stride, dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
+                 pin_memory);
+}
+Tensor scalar_tensor(const Scalar& s, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
+                     MaybeBool pin_memory) {
+  using Full = Tensor(IntSpan, const Scalar&, MaybeDType, MaybeLayout, MaybeDevice, MaybeBool);
+  static const auto op = require_operator("aten::full").typed<Full>();
+  return op.call({}, s, dtype.value_or(kDefaultFloat), layout, device, pin_memory);
+}
+
+Tensor lift_fresh(const Tensor& self) { return self; }
+Tensor unsafe_view(const Tensor& self, IntSpan size) {
+  static const auto op = require_operator("aten::view").typed<Tensor(const Tensor&, IntSpan)>();
+  return op.call(self, size);
+}
+Tensor type_as(const Tensor& self, const Tensor& other) { return to(self, other.dtype()); }
+
+DimVector all_or(const char* op, const Tensor& self, MaybeDims dims) {
+  require_defined(op, "self", self);
+  DimVector result(dims.value_or(IntSpan()));
+  if (result.empty()) {
+    for (std::int64_t i = 0; i < self.dim(); ++i) result.push_back(i);
+  }
+  return result;
+}
+Tensor extremes(bool largest, const Tensor& self, IntSpan dims, bool keepdim) {
+  using Extreme = Tensor(const Tensor&, IntSpan, bool);
+  static const auto amax = require_operator("aten::amax").typed<Extreme>();
+  static const auto amin = require_operator("aten::amin").typed<Extreme>();
+  return largest ? amax.call(self, dims, keepdim) : amin.call(self, dims, keepdim);
+}
+
+// The largest is taken off first, unless it is infinite.
+Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
+  require_defined("aten::logsumexp", "self", self);
+  const Tensor x = is_floating_point(self.dtype()) ? self : to(self, kDefaultFloat);
+  if (x.numel() == 0) return log(sum(exp(x), dim, keepdim));
+  const Tensor top = extremes(true, detach(x), dim, true);
+  const Tensor shift = masked(top, equals(abs(top), std::numeric_limits<double>::infinity()), 0);
+  const Tensor total = log(sum(exp(x - shift), dim, true)) + shift;
+  if (keepdim) return total;
+  static const auto squeeze_dims =
+      require_operator("aten::squeeze.dims").typed<Tensor(const Tensor&, IntSpan)>();
+  return squeeze_dims.call(total, all_or("aten::logsumexp", self, dim));
+}
+
+Tensor vector_norm(const char* op, const Tensor& self, double ord, MaybeDims dim, bool keepdim,
+                   MaybeDType dtype) {
+  const DimVector dims = all_or(op, self, dim);
+  const Tensor x = dtype ? to(self, *dtype) : self;
+  if (!is_floating_point(x.dtype())) {
+    refuse(ErrorKind::BadArgument,
+           {op, ": self is ", x, "; a float is needed, to which aten::to.dtype converts"});
+  }
+  if (self.dim() == 0) return ord == 0 ? to(differs(x, 0), x.dtype()) : abs(x);
+  if (ord == 2) {
+    // The root has no slope at 0, where the gradient is 0.
+    const Tensor squares = sum(x * x, dims, keepdim), none = equals(squares, 0);
+    return masked(sqrt(masked(squares, none, 1)), none, 0);
+  }
+  if (std::isinf(ord)) return extremes(ord > 0, abs(x), dims, keepdim);
+  if (ord == 0) return sum(to(differs(x, 0), x.dtype()), dims, keepdim);
+  if (ord == 1) return sum(abs(x), dims, keepdim);
+  return pow(sum(pow(abs(x), ord), dims, keepdim), 1 / ord);
+}
+Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, MaybeDims dim, bool keepdim,
+                          MaybeDType dtype) {
+  return vector_norm("aten::linalg_vector_norm", self, ord.to_double(), dim, keepdim, dtype);
+}
+Tensor norm_all(const Tensor& self, const Scalar& p) {
+  return vector_norm("aten::norm.Scalar", self, p.to_double(), std::nullopt, false, std::nullopt);
+}
+Tensor norm_dim(const Tensor& self, const std::optional<Scalar>& p, IntSpan dim, bool keepdim) {
+  return vector_norm("aten::norm.ScalarOpt_dim", self, p ? p->to_double() : 2, dim, keepdim,
+                     std::nullopt);
+}
+
+}  // namespace
+
+#define OPYARD_OPTIONS \
+  "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m, {"new_full(Tensor self, SymInt[] size, Scalar fill_value, *, " OPYARD_OPTIONS
+             ") -> Tensor",
+             "new_zeros(Tensor self, SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor",
+             "new_ones(Tensor self, SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor",
+             "new_empty(Tensor self, SymInt[] size, *, " OPYARD_OPTIONS ") -> Tensor",
+             "new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, " OPYARD_OPTIONS
+             ") -> Tensor",
+             "scalar_tensor(Scalar s, *, " OPYARD_OPTIONS ") -> Tensor",
+             "lift_fresh(Tensor(a) self) -> Tensor(a)",
+             "_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+             "type_as(Tensor self, Tensor other) -> Tensor",
+             "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+             "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, "
+             "*, ScalarType? dtype=None) -> Tensor",
+             "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
+             "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> "
+             "Tensor"});
+  m.impl("new_full", &new_full);
+  m.impl("new_zeros", &new_zeros);
+  m.impl("new_ones", &new_ones);
+  m.impl("new_empty", &new_empty);
+  m.impl("new_empty_strided", &new_empty_strided);
+  m.impl("scalar_tensor", &scalar_tensor);
+  m.impl("lift_fresh", &lift_fresh);
+  m.impl("_unsafe_view", &unsafe_view);
+  m.impl("type_as", &type_as);
+  m.impl("logsumexp", &logsumexp);
+  m.impl("linalg_vector_norm", &linalg_vector_norm);
+  m.impl("norm.Scalar", &norm_all);
+  m.impl("norm.ScalarOpt_dim", &norm_dim);
+  define_out(m, "logsumexp");
+  define_out(m, "linalg_vector_norm");
+}
+#undef OPYARD_OPTIONS
+
+}  // namespace opyard::kernels

@@ -1,0 +1,144 @@
+// kernels/indexing/masks.cpp: elements by truth: nonzero, masked_select and masked_scatter; and
+// index_add.
+#include <algorithm>
+
+#include "common/copy.h"
+#include "common/define.h"
+#include "common/dtypes.h"
+#include "common/numbers.h"
+#include "common/ops.h"
+#include "common/walk.h"
+
+namespace opyard::kernels {
+namespace {
+
+using namespace ops;
+
+Tensor nonzero(const Tensor& self) {
+  constexpr const char* kOp = "aten::nonzero";
+  require_computed(kOp, "self", self);
+  const Tensor from = row_major(kOp, self);
+  const std::int64_t all = self.numel();
+  std::int64_t count = 0;
+  visit_computed(self.dtype(), [&](auto sample) {
+    using T = decltype(sample);
+    const T* const in = elements_of<const T>(from);
+    for (std::int64_t i = 0; i < all; ++i) count += in[i] != T(0) ? 1 : 0;
+  });
+  // Dimension after dimension in memory, as PyTorch's.
+  const std::array sizes = {self.dim(), count};
+  const Tensor found = Tensor::empty(sizes, DType::Int64);
+  visit_computed(self.dtype(), [&](auto sample) {
+    using T = decltype(sample);
+    const T* const in = elements_of<const T>(from);
+    auto* const out = elements_of<std::int64_t>(found);
+    std::int64_t at = 0;
+    for (std::int64_t i = 0; i < all && at < count; ++i) {
+      if (in[i] == T(0)) continue;
+      std::int64_t rest = i;
+      for (std::int64_t d = self.dim(); d-- > 0;) {
+        out[d * count + at] = rest % self.sizes()[std::size_t(d)];
+        rest /= self.sizes()[std::size_t(d)];
+      }
+      ++at;
+    }
+  });
+  const std::array turned = {count, self.dim()}, strides = {std::int64_t{1}, count};
+  return found.as_strided(turned, strides, 0);
+}
+
+void require_mask(const char* op, const Tensor& self, const Tensor& mask) {
+  require_defined(op, "self", self);
+  require_defined(op, "mask", mask);
+  if (mask.dtype() != DType::Bool) {
+    refuse(ErrorKind::BadArgument, {op, ": mask is ", mask, "; accepted is bool"});
+  }
+}
+DimVector common_sizes(const char* op, const Tensor& self, const Tensor& mask) {
+  require_mask(op, self, mask);
+  const std::optional<DimVector> sizes = find_broadcast(self.sizes(), mask.sizes());
+  if (!sizes) {
+    refuse(ErrorKind::BadShape, {op, ": self is ", self, " and mask is ", mask,
+                                 "; counted from the last, sizes must be equal or 1"});
+  }
+  return *sizes;
+}
+Tensor masked_select(const Tensor& self, const Tensor& mask) {
+  const DimVector sizes = common_sizes("aten::masked_select", self, mask);
+  const std::array<std::int64_t, 1> row = {count_elements(sizes)};
+  return index(reshape(expand(self, sizes), row), {reshape(expand(mask, sizes), row)});
+}
+
+// The n-th place that is true takes the n-th element of source.
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  constexpr const char* kOp = "aten::masked_scatter";
+  using Scan = Tensor(const Tensor&, std::int64_t, std::optional<DType>);
+  static const auto cumsum = require_operator("aten::cumsum").typed<Scan>();
+  const DimVector sizes = common_sizes(kOp, self, mask);
+  require_defined(kOp, "source", source);
+  if (source.dtype() != self.dtype()) {
+    refuse(ErrorKind::BadArgument,
+           {kOp, ": self is ", self, " and source is ", source, "; one dtype is needed"});
+  }
+  const std::array<std::int64_t, 1> row = {count_elements(sizes)}, all = {source.numel()};
+  if (row[0] == 0 || all[0] == 0) return clone(expand(self, sizes));
+  const Tensor flat = reshape(expand(mask, sizes), row);
+  const Tensor places = clamp(cumsum.call(flat, 0, std::nullopt) - Scalar(1), 0, std::nullopt);
+  const Tensor taken = index_select(reshape(source, all), 0, places);
+  return where(expand(mask, sizes), reshape(taken, sizes), expand(self, sizes));
+}
+
+Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index_of, const Tensor& source,
+                 const Scalar& alpha) {
+  constexpr const char* kOp = "aten::index_add";
+  require_defined(kOp, "self", self);
+  require_defined(kOp, "index", index_of);
+  require_defined(kOp, "source", source);
+  const std::int64_t at = wrap_dim(kOp, dim, self.dim());
+  DimVector sizes(std::size_t(std::max<std::int64_t>(source.dim(), 1)), 1);
+  const std::array<std::int64_t, 1> row = {index_of.numel()};
+  if (source.dim() != self.dim() || (source.dim() > 0 && source.size(at) != row[0])) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": self is ", self, ", index is ", index_of, " and source is ", source,
+            "; source needs as many dimensions as self and the size of index along dim"});
+  }
+  if (self.dim() == 0) return self + source * alpha;
+  sizes[std::size_t(at)] = row[0];
+  const Tensor places = expand(reshape(to(index_of, DType::Int64), sizes), source.sizes());
+  const bool once = !alpha.is_complex() && alpha.to_double() == 1;
+  return scatter_add(self, at, places, once ? source : source * alpha);
+}
+Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index_of,
+                  const Scalar& value) {
+  constexpr const char* kOp = "aten::index_fill.int_Scalar";
+  using Scatter = Tensor(const Tensor&, std::int64_t, const Tensor&, const Scalar&);
+  static const auto scatter = require_operator("aten::scatter.value").typed<Scatter>();
+  require_defined(kOp, "self", self);
+  require_defined(kOp, "index", index_of);
+  const std::int64_t at = wrap_dim(kOp, dim, self.dim());
+  if (self.dim() == 0) return scatter.call(self, 0, reshape(index_of, {}), value);
+  DimVector one(self.sizes().size(), 1), sizes(self.sizes());
+  one[std::size_t(at)] = sizes[std::size_t(at)] = index_of.numel();
+  return scatter.call(self, at, expand(reshape(to(index_of, DType::Int64), one), sizes), value);
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m, {"nonzero(Tensor self) -> Tensor", "masked_select(Tensor self, Tensor mask) -> Tensor",
+             "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+             "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
+             "Tensor",
+             "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor"});
+  m.impl("masked_select", &masked_select);
+  m.impl("masked_scatter", &masked_scatter);
+  m.impl("index_add", &index_add);
+  m.impl("index_fill.int_Scalar", &index_fill);
+  define_in_place(m, "masked_scatter");
+  define_in_place(m, "index_add");
+  define_in_place(m, "index_fill.int_Scalar");
+}
+
+OPYARD_LIBRARY_IMPL(aten, CPU, m) { m.impl("nonzero", &nonzero); }
+
+}  // namespace opyard::kernels

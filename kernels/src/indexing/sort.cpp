@@ -1,0 +1,152 @@
+// kernels/indexing/sort.cpp: sort, argsort, topk and msort along a dimension.
+//
+// Equal elements keep their order, in `topk`, too. NaN counts as the largest.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "common/copy.h"
+#include "common/define.h"
+#include "common/dtypes.h"
+#include "common/kernels_block.h"
+#include "common/numbers.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using Two = std::tuple<Tensor, Tensor>;
+
+template <typename T>
+bool is_less(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return a < b || (std::isnan(b) && !std::isnan(a));
+  } else {
+    return a < b;
+  }
+}
+
+// The first `count` of each line, in order.
+Two ordered(const char* op, const Tensor& self, std::int64_t dim, bool descending,
+            std::optional<std::int64_t> count) {
+  require_computed(op, "self", self);
+  const auto at = std::size_t(wrap_dim(op, dim, self.dim()));
+  const std::int64_t length = self.dim() == 0 ? 1 : self.sizes()[at];
+  const std::int64_t taken = count.value_or(length);
+  if (taken < 0 || taken > length) {
+    refuse(ErrorKind::BadValue,
+           {op, ": k is ", taken, " and self is ", self, "; accepted are 0 to ", length,
+            ", the size of dimension ", std::int64_t(at)});
+  }
+  DimVector sizes(self.sizes());
+  if (self.dim() > 0) sizes[at] = taken;
+  Tensor values = empty_beside(self, sizes, self.dtype());
+  Tensor places = empty_beside(self, sizes, DType::Int64);
+  if (is_meta(values) || values.numel() == 0) return {values, places};
+  std::int64_t inner = 1;
+  for (std::size_t i = at + 1; i < sizes.size(); ++i) inner *= sizes[i];
+  const std::int64_t lines = values.numel() / taken;
+  const Tensor from = row_major(op, self);
+  visit_computed(self.dtype(), [&](auto sample) {
+    using T = decltype(sample);
+    const T* const in = elements_of<const T>(from);
+    T* const out = elements_of<T>(values);
+    auto* const indices = elements_of<std::int64_t>(places);
+    std::vector<std::int64_t> order(std::size_t(length), 0);
+    for (std::int64_t i = 0; i < lines; ++i) {
+      const T* const line = in + i / inner * length * inner + i % inner;
+      std::iota(order.begin(), order.end(), std::int64_t{0});
+      const auto before = [&](std::int64_t a, std::int64_t b) {
+        const T x = line[a * inner], y = line[b * inner];
+        if (descending ? is_less(y, x) : is_less(x, y)) return true;
+        return a < b && !(descending ? is_less(x, y) : is_less(y, x));
+      };
+      if (taken < length) {
+        std::partial_sort(order.begin(), order.begin() + taken, order.end(), before);
+      } else {
+        std::sort(order.begin(), order.end(), before);
+      }
+      std::int64_t to = i / inner * taken * inner + i % inner;
+      for (std::int64_t k = 0; k < taken; ++k, to += inner) {
+        out[to] = line[order[std::size_t(k)] * inner];
+        indices[to] = order[std::size_t(k)];
+      }
+    }
+  });
+  return {values, places};
+}
+
+Two sort(const Tensor& self, std::int64_t dim, bool descending) {
+  return ordered("aten::sort", self, dim, descending, std::nullopt);
+}
+Two sort_stable(const Tensor& self, std::optional<bool> /*stable*/, std::int64_t dim,
+                bool descending) {
+  return ordered("aten::sort.stable", self, dim, descending, std::nullopt);
+}
+Two topk(const Tensor& self, std::int64_t k, std::int64_t dim, bool largest, bool /*sorted*/) {
+  return ordered("aten::topk", self, dim, largest, k);
+}
+
+using Sort = Two(const Tensor&, std::int64_t, bool);
+Two sorted(const Tensor& self, std::int64_t dim, bool descending) {
+  static const auto op = require_operator("aten::sort").typed<Sort>();
+  return op.call(self, dim, descending);
+}
+Tensor argsort(const Tensor& self, std::int64_t dim, bool descending) {
+  return std::get<1>(sorted(self, dim, descending));
+}
+Tensor argsort_stable(const Tensor& self, bool /*stable*/, std::int64_t dim, bool descending) {
+  return std::get<1>(sorted(self, dim, descending));
+}
+Tensor msort(const Tensor& self) { return std::get<0>(sorted(self, 0, false)); }
+Two kthvalue(const Tensor& self, std::int64_t k, std::int64_t dim, bool keepdim) {
+  constexpr const char* kOp = "aten::kthvalue";
+  require_defined(kOp, "self", self);
+  const std::int64_t at = wrap_dim(kOp, dim, self.dim());
+  const std::int64_t length = self.dim() == 0 ? 1 : self.size(at);
+  if (k < 1 || k > length) {
+    refuse(ErrorKind::BadValue,
+           {kOp, ": k is ", k, " and self is ", self, "; accepted are 1 to ", length});
+  }
+  const Two all = sorted(self, at, false);
+  const auto pick = [&](const Tensor& x) {
+    if (self.dim() == 0) return x;
+    return ops::contiguous(keepdim ? ops::narrow(x, at, k - 1, 1) : ops::select(x, at, k - 1));
+  };
+  return {pick(std::get<0>(all)), pick(std::get<1>(all))};
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m,
+         {"sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+          "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor "
+          "values, Tensor indices)",
+          "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+          "msort(Tensor self) -> Tensor",
+          "kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, "
+          "Tensor indices)"});
+  define(
+      m,
+      {"sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor "
+       "values, Tensor indices)",
+       "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor"},
+      Tagged::Overlapping);
+  m.impl("argsort", &argsort);
+  m.impl("argsort.stable", &argsort_stable);
+  m.impl("msort", &msort);
+  m.impl("kthvalue", &kthvalue);
+  for (const char* name : {"sort", "sort.stable", "topk"}) {
+    m.derivative(name, {{"self", "chosen_backward(grad0, sizes(self), dim, result1, True)"}});
+  }
+}
+
+OPYARD_KERNELS(m) {
+  m.impl("sort", &sort);
+  m.impl("sort.stable", &sort_stable);
+  m.impl("topk", &topk);
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,190 @@
+// kernels/neural/max_pool.cpp: the largest element of each window and its place in the image.
+//
+// NaN counts as the largest. Gradients go to the places, by scatter_add, and theirs come from
+// there.
+#include <opyard/interpreter/gil.h>
+#include <opyard/parallel.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/copy.h"
+#include "common/define.h"
+#include "common/kernels_block.h"
+#include "common/ops.h"
+#include "common/releasing.h"
+#include "neural/pool_windows.h"
+
+namespace opyard::kernels {
+namespace {
+
+using Two = std::tuple<Tensor, Tensor>;
+
+template <typename T>
+bool is_larger(T value, T than) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return value > than || std::isnan(value);
+  } else {
+    return value > than;
+  }
+}
+
+Two largest(const char* op, const PoolWindows& windows, const Tensor& self) {
+  require_numbers(op, "self", self);
+  Tensor values = empty_beside(self, windows.sizes, self.dtype());
+  Tensor places = empty_beside(self, windows.sizes, DType::Int64);
+  if (is_meta(values) || values.numel() == 0) return {values, places};
+  const Tensor from = row_major(op, self);
+  visit_numbers(self, [&](auto sample) {
+    using T = decltype(sample);
+    const T* const in = elements_of<const T>(from);
+    T* const out = elements_of<T>(values);
+    auto* const at = elements_of<std::int64_t>(places);
+    const std::int64_t one = windows.image_count() + windows.window_count();
+    const std::int64_t grain = std::max<std::int64_t>(kElementsOfAThread / 4 / one, 1);
+    without_gil_for(windows.pages * one, [&] {
+      parallel_for(0, windows.pages, grain, [&](std::int64_t first, std::int64_t last) {
+        each_window(windows, first, last,
+                    [&](std::int64_t page, std::int64_t window, std::int64_t, const auto& box) {
+                      const T* const image = in + page * windows.image_count();
+                      std::int64_t found = -1;
+                      T best = T();
+                      box([&](std::int64_t place) {
+                        if (found >= 0 && !is_larger(image[place], best)) return;
+                        found = place;
+                        best = image[place];
+                      });
+                      const std::int64_t to = page * windows.window_count() + window;
+                      out[to] = best;
+                      at[to] = found;
+                    });
+      });
+    });
+  });
+  return {values, places};
+}
+
+template <int dims>
+constexpr const char* kName =
+    dims == 2 ? "aten::max_pool2d_with_indices" : "aten::max_pool3d_with_indices";
+
+template <int dims>
+Two max_pool(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
+             IntSpan dilation, bool ceil_mode) {
+  const PoolLists lists{kName<dims>, dims, kernel_size, stride, padding, dilation, ceil_mode};
+  return largest(kName<dims>, pool_windows(lists, self), self);
+}
+Two adaptive2d(const Tensor& self, IntSpan output_size) {
+  constexpr const char* kOp = "aten::adaptive_max_pool2d";
+  return largest(kOp, adaptive_windows(kOp, self, output_size), self);
+}
+Two adaptive3d(const Tensor& self, IntSpan output_size) {
+  constexpr const char* kOp = "aten::adaptive_max_pool3d";
+  return largest(kOp, adaptive_windows(kOp, self, output_size), self);
+}
+
+// The dimensions of images as one.
+Tensor flat(const Tensor& x, std::int64_t dims) {
+  DimVector sizes(x.sizes().first(x.sizes().size() - std::size_t(dims)));
+  sizes.push_back(count_elements(x.sizes().last(std::size_t(dims))));
+  return ops::reshape(x, sizes);
+}
+Tensor max_pool_scatter(const Tensor& grad, const Tensor& indices, IntSpan sizes,
+                        std::int64_t dims) {
+  const Tensor image = flat(ops::zeros(grad, sizes), dims);
+  return ops::reshape(ops::scatter_add(image, -1, flat(indices, dims), flat(grad, dims)), sizes);
+}
+Tensor max_pool2d_backward(const Tensor& grad_output, const Tensor& self, IntSpan, IntSpan, IntSpan,
+                           IntSpan, bool, const Tensor& indices) {
+  return max_pool_scatter(grad_output, indices, self.sizes(), 2);
+}
+Tensor max_pool3d_backward(const Tensor& grad_output, const Tensor& self, IntSpan, IntSpan, IntSpan,
+                           IntSpan, bool, const Tensor& indices) {
+  return max_pool_scatter(grad_output, indices, self.sizes(), 3);
+}
+
+using Pool = Two(const Tensor&, IntSpan, IntSpan, IntSpan, IntSpan, bool);
+Tensor max_pool2d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
+                  IntSpan dilation, bool ceil_mode) {
+  static const auto op = require_operator("aten::max_pool2d_with_indices").typed<Pool>();
+  return std::get<0>(op.call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+Tensor max_pool3d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
+                  IntSpan dilation, bool ceil_mode) {
+  static const auto op = require_operator("aten::max_pool3d_with_indices").typed<Pool>();
+  return std::get<0>(op.call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+Two max_pool1d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan stride,
+                            IntSpan padding, IntSpan dilation, bool ceil_mode) {
+  static const auto op = require_operator("aten::max_pool2d_with_indices").typed<Pool>();
+  constexpr const char* kOp = "aten::max_pool1d_with_indices";
+  require_defined(kOp, "self", self);
+  require_dims(kOp, "self", self, 2, 3);
+  const IntSpan steps = stride.empty() ? kernel_size : stride;
+  if (kernel_size.size() != 1 || steps.size() != 1 || padding.size() != 1 || dilation.size() != 1) {
+    refuse(ErrorKind::BadValue,
+           {kOp, ": one number is needed for kernel_size, stride, padding and dilation"});
+  }
+  const std::array kernel = {std::int64_t{1}, kernel_size[0]}, step = {std::int64_t{1}, steps[0]};
+  const std::array pad = {std::int64_t{0}, padding[0]}, by = {std::int64_t{1}, dilation[0]};
+  const Two both = op.call(ops::unsqueeze(self, -2), kernel, step, pad, by, ceil_mode);
+  return {ops::squeeze(std::get<0>(both), -2), ops::squeeze(std::get<1>(both), -2)};
+}
+Tensor max_pool1d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding,
+                  IntSpan dilation, bool ceil_mode) {
+  return std::get<0>(
+      max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+Two adaptive_max_pool1d(const Tensor& self, IntSpan output_size) {
+  using Adaptive = Two(const Tensor&, IntSpan);
+  static const auto op = require_operator("aten::adaptive_max_pool2d").typed<Adaptive>();
+  require_defined("aten::adaptive_max_pool1d", "self", self);
+  require_dims("aten::adaptive_max_pool1d", "self", self, 2, 3);
+  const Two both = op.call(ops::unsqueeze(self, -2), std::array{std::int64_t{1}, output_size[0]});
+  return {ops::squeeze(std::get<0>(both), -2), ops::squeeze(std::get<1>(both), -2)};
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+#define POOLING(n)                                                                               \
+  define(m,                                                                                      \
+         {"max_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n \
+          "] padding=0, int[" #n "] dilation=1, bool ceil_mode=False) -> Tensor",                \
+          "max_pool" #n "d_with_indices(Tensor self, int[" #n "] kernel_size, int[" #n           \
+          "] stride=[], int[" #n "] padding=0, int[" #n                                          \
+          "] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"});                           \
+  m.impl("max_pool" #n "d", &max_pool##n##d);
+#define BACKWARD(n)                                                                               \
+  define(m,                                                                                       \
+         {"max_pool" #n "d_with_indices_backward(Tensor grad_output, Tensor self, int[" #n        \
+          "] kernel_size, int[" #n "] stride, int[" #n "] padding, int[" #n                       \
+          "] dilation, bool ceil_mode, Tensor indices) -> Tensor",                                \
+          "adaptive_max_pool" #n "d(Tensor self, int[" #n "] output_size) -> (Tensor, Tensor)"}); \
+  m.impl("max_pool" #n "d_with_indices_backward", &max_pool##n##d_backward);                      \
+  m.derivative("max_pool" #n "d_with_indices",                                                    \
+               {{"self", "max_pool_scatter(grad0, result1, sizes(self), " #n ")"}});              \
+  m.derivative("adaptive_max_pool" #n "d",                                                        \
+               {{"self", "max_pool_scatter(grad0, result1, sizes(self), " #n ")"}});
+  POOLING(1)
+  POOLING(2)
+  POOLING(3)
+  BACKWARD(2)
+  BACKWARD(3)
+#undef POOLING
+#undef BACKWARD
+  define(m, {"adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
+             "max_pool_scatter(Tensor grad, Tensor indices, int[] sizes, int dims) -> Tensor"});
+  m.impl("max_pool1d_with_indices", &max_pool1d_with_indices);
+  m.impl("adaptive_max_pool1d", &adaptive_max_pool1d);
+  m.impl("max_pool_scatter", &max_pool_scatter);
+}
+
+OPYARD_KERNELS(m) {
+  m.impl("max_pool2d_with_indices", &max_pool<2>);
+  m.impl("max_pool3d_with_indices", &max_pool<3>);
+  m.impl("adaptive_max_pool2d", &adaptive2d);
+  m.impl("adaptive_max_pool3d", &adaptive3d);
+}
+
+}  // namespace opyard::kernels

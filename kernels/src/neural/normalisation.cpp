@@ -1,0 +1,196 @@
+// kernels/neural/normalisation.cpp: layer, group, batch and instance normalisation, and that by the
+// root of the mean square.
+//
+// All are compositions: what they call is recorded, so that gradients of every order are those of
+// its parts.
+#include <algorithm>
+
+#include "common/define.h"
+#include "common/numbers.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using namespace ops;
+using MaybeTensor = std::optional<Tensor>;
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+struct Moments {
+  Tensor apart;  // from the mean
+  Tensor mean, variance;
+};
+Moments moments(const Tensor& x, IntSpan dims) {
+  const Tensor middle = mean(x, dims, true);
+  const Tensor apart = x - middle;
+  return {apart, middle, mean(apart * apart, dims, true)};
+}
+
+// Of a weight or bias, for dimension 1 of as many.
+Tensor by_channel(const Tensor& x, std::int64_t dims) {
+  DimVector sizes(std::size_t(std::max<std::int64_t>(dims, 2)), 1);
+  sizes[1] = x.numel();
+  return reshape(x, sizes);
+}
+Tensor scaled(Tensor x, const MaybeTensor& weight, const MaybeTensor& bias) {
+  if (weight) x = x * *weight;
+  if (bias) x = x + *bias;
+  return x;
+}
+MaybeTensor spread(const MaybeTensor& x, std::int64_t dims) {
+  return x ? MaybeTensor(by_channel(*x, dims)) : std::nullopt;
+}
+
+DimVector last_dims(const char* op, const Tensor& input, IntSpan shape, const MaybeTensor& weight) {
+  require_defined(op, "input", input);
+  const IntSpan sizes = input.sizes();
+  if (shape.empty() || shape.size() > sizes.size() ||
+      !std::ranges::equal(shape, sizes.last(shape.size())) ||
+      (weight && !std::ranges::equal(shape, weight->sizes()))) {
+    refuse(ErrorKind::BadShape,
+           {op, ": input is ", input, " and normalized_shape is ", shape,
+            "; its last sizes, which are weight's and bias's too, are needed"});
+  }
+  DimVector dims;
+  for (std::size_t i = sizes.size() - shape.size(); i < sizes.size(); ++i) {
+    dims.push_back(std::int64_t(i));
+  }
+  return dims;
+}
+
+Three native_layer_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor& weight,
+                        const MaybeTensor& bias, double eps) {
+  const DimVector dims =
+      last_dims("aten::native_layer_norm", input, normalized_shape, weight ? weight : bias);
+  const Moments m = moments(input, dims);
+  const Tensor rstd = rsqrt(m.variance + eps);
+  return {scaled(m.apart * rstd, weight, bias), m.mean, rstd};
+}
+Tensor layer_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor& weight,
+                  const MaybeTensor& bias, double eps, bool /*cudnn_enable*/) {
+  return std::get<0>(native_layer_norm(input, normalized_shape, weight, bias, eps));
+}
+
+// The gradient of (x - mean) * rstd, where `scaled_grad` is that of it.
+Tensor through_moments(const Tensor& scaled_grad, const Tensor& normal, const Tensor& rstd,
+                       IntSpan dims) {
+  return (scaled_grad - mean(scaled_grad, dims, true) -
+          normal * mean(scaled_grad * normal, dims, true)) *
+         rstd;
+}
+
+Three native_layer_norm_backward(const Tensor& grad_out, const Tensor& input,
+                                 IntSpan normalized_shape, const Tensor& middle, const Tensor& rstd,
+                                 const MaybeTensor& weight, const MaybeTensor& /*bias*/,
+                                 const std::array<bool, 3>& output_mask) {
+  const DimVector dims =
+      last_dims("aten::native_layer_norm_backward", input, normalized_shape, weight);
+  const Tensor normal = (input - middle) * rstd;
+  DimVector lead;
+  for (std::int64_t i = 0; i < input.dim() - std::int64_t(dims.size()); ++i) lead.push_back(i);
+  const auto over_lead = [&](const Tensor& x) { return lead.empty() ? x : sum(x, lead); };
+  Three result;
+  if (output_mask[0]) {
+    std::get<0>(result) =
+        through_moments(weight ? grad_out * *weight : grad_out, normal, rstd, dims);
+  }
+  if (output_mask[1]) std::get<1>(result) = over_lead(grad_out * normal);
+  if (output_mask[2]) std::get<2>(result) = over_lead(grad_out);
+  return result;
+}
+
+Tensor rms_norm(const Tensor& input, IntSpan normalized_shape, const MaybeTensor& weight,
+                std::optional<double> eps) {
+  const DimVector dims = last_dims("aten::rms_norm", input, normalized_shape, weight);
+  const double least = input.dtype() == DType::Float64 ? 0x1p-52 : 0x1p-23;
+  const Tensor scale = rsqrt(mean(input * input, dims, true) + eps.value_or(least));
+  return scaled(input * scale, weight, std::nullopt);
+}
+
+constexpr std::int64_t kLast[] = {2};
+
+void require_groups(const char* op, const Tensor& input, std::int64_t channels,
+                    std::int64_t groups) {
+  if (groups < 1 || channels % groups != 0) {
+    refuse(ErrorKind::BadValue, {op, ": input is ", input, " and the number of groups is ", groups,
+                                 "; it must divide the number of channels, ", channels});
+  }
+}
+
+Three native_group_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
+                        std::int64_t n, std::int64_t c, std::int64_t hw, std::int64_t group,
+                        double eps) {
+  require_defined("aten::native_group_norm", "input", input);
+  require_groups("aten::native_group_norm", input, c, group);
+  const std::array parts = {n, group, c / group * hw};
+  const std::array flat = {n, group};
+  const Moments m = moments(reshape(input, parts), kLast);
+  const Tensor rstd = rsqrt(m.variance + eps);
+  const Tensor normal = reshape(m.apart * rstd, input.sizes());
+  return {scaled(normal, spread(weight, input.dim()), spread(bias, input.dim())),
+          reshape(m.mean, flat), reshape(rstd, flat)};
+}
+Tensor group_norm(const Tensor& input, std::int64_t num_groups, const MaybeTensor& weight,
+                  const MaybeTensor& bias, double eps, bool /*cudnn_enabled*/) {
+  require_defined("aten::group_norm", "input", input);
+  if (input.dim() < 2) {
+    refuse(ErrorKind::BadShape,
+           {"aten::group_norm: input is ", input, "; at least two dimensions are needed"});
+  }
+  const std::int64_t n = input.sizes()[0], c = input.sizes()[1];
+  require_groups("aten::group_norm", input, c, num_groups);
+  return std::get<0>(native_group_norm(input, weight, bias, n, c,
+                                       count_elements(input.sizes().subspan(2)), num_groups, eps));
+}
+Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, const Tensor& middle,
+                                 const Tensor& rstd, const MaybeTensor& weight, std::int64_t n,
+                                 std::int64_t c, std::int64_t hw, std::int64_t group,
+                                 const std::array<bool, 3>& output_mask) {
+  const std::array parts = {n, group, c / group * hw}, single = {n, group, std::int64_t{1}};
+  const std::array channels = {n, c, hw};
+  const Tensor scale = reshape(rstd, single);
+  const Tensor normal = (reshape(input, parts) - reshape(middle, single)) * scale;
+  const MaybeTensor factor = spread(weight, input.dim());
+  constexpr std::int64_t kAllBut1[] = {0, 2};
+  Three result;
+  if (output_mask[0]) {
+    const Tensor grad = reshape(factor ? grad_out * *factor : grad_out, parts);
+    std::get<0>(result) = reshape(through_moments(grad, normal, scale, kLast), input.sizes());
+  }
+  const Tensor grad = reshape(grad_out, channels);
+  if (output_mask[1]) std::get<1>(result) = sum(grad * reshape(normal, channels), kAllBut1);
+  if (output_mask[2]) std::get<2>(result) = sum(grad, kAllBut1);
+  return result;
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(
+      m,
+      {"native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, "
+       "float eps) -> (Tensor, Tensor, Tensor)",
+       "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, "
+       "Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, "
+       "Tensor, Tensor)",
+       "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
+       "bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+       "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) "
+       "-> Tensor",
+       "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt "
+       "HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+       "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, "
+       "Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> "
+       "(Tensor, Tensor, Tensor)",
+       "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
+       "eps=1e-05, bool cudnn_enabled=True) -> Tensor"});
+  m.impl("native_layer_norm", &native_layer_norm);
+  m.impl("native_layer_norm_backward", &native_layer_norm_backward);
+  m.impl("layer_norm", &layer_norm);
+  m.impl("rms_norm", &rms_norm);
+  m.impl("native_group_norm", &native_group_norm);
+  m.impl("native_group_norm_backward", &native_group_norm_backward);
+  m.impl("group_norm", &group_norm);
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,108 @@
+// kernels/neural/pool_windows.cpp: where windows of pooling begin and end, and what is refused.
+#include "neural/pool_windows.h"
+
+#include <algorithm>
+
+namespace opyard::kernels {
+namespace {
+
+std::int64_t at_or_only(IntSpan list, std::int64_t i) {
+  return list[list.size() == 1 ? 0 : std::size_t(i)];
+}
+
+void require_list(const PoolLists& lists, const char* name, IntSpan list, std::int64_t least) {
+  bool fits = list.size() == 1 || std::int64_t(list.size()) == lists.dims;
+  for (const std::int64_t number : list) fits = fits && number >= least;
+  if (!fits) {
+    refuse(ErrorKind::BadValue, {lists.op, ": ", name, " is ", list, "; one or ", lists.dims,
+                                 " numbers of ", least, " and more are needed"});
+  }
+}
+
+PoolWindows begin(const char* op, const Tensor& self, std::int64_t dims) {
+  require_cpu(op, "self", self);
+  require_dims(op, "self", self, dims + 1, dims + 2);
+  PoolWindows windows;
+  const std::size_t lead = std::size_t(self.dim() - dims);
+  for (std::size_t i = 0; i < lead; ++i) {
+    windows.sizes.push_back(self.sizes()[i]);
+    windows.pages *= self.sizes()[i];
+  }
+  for (std::size_t i = lead; i < self.sizes().size(); ++i) {
+    if (self.sizes()[i] == 0) {
+      refuse(ErrorKind::BadShape, {op, ": self is ", self, "; its images have no elements"});
+    }
+  }
+  return windows;
+}
+
+}  // namespace
+
+PoolWindows pool_windows(const PoolLists& lists, const Tensor& self) {
+  PoolWindows windows = begin(lists.op, self, lists.dims);
+  require_list(lists, "kernel_size", lists.kernel_size, 1);
+  require_list(lists, "padding", lists.padding, 0);
+  require_list(lists, "dilation", lists.dilation, 1);
+  const IntSpan strides = lists.stride.empty() ? lists.kernel_size : lists.stride;
+  require_list(lists, "stride", strides, 1);
+  for (std::int64_t i = 0; i < lists.dims; ++i) {
+    PoolAxis& axis = windows.axes[std::size_t(3 - lists.dims + i)];
+    const std::int64_t kernel = at_or_only(lists.kernel_size, i), stride = at_or_only(strides, i);
+    const std::int64_t padding = at_or_only(lists.padding, i);
+    axis.step = at_or_only(lists.dilation, i);
+    axis.size = self.size(self.dim() - lists.dims + i);
+    if (padding > kernel / 2) {
+      refuse(ErrorKind::BadValue, {lists.op, ": padding is ", lists.padding, " and kernel_size is ",
+                                   lists.kernel_size, "; at most half of it is accepted"});
+    }
+    const std::int64_t reach = axis.step * (kernel - 1) + 1;
+    const std::int64_t room = axis.size + 2 * padding - reach;
+    std::int64_t count = room < 0 ? 0 : room / stride + 1;
+    if (lists.ceil_mode) {
+      count = (room + stride - 1 + (room < 0 ? 1 - stride : 0)) / stride + 1;
+      if ((count - 1) * stride >= axis.size + padding) --count;
+    }
+    if (count < 1) {
+      refuse(ErrorKind::BadShape, {lists.op, ": self is ", self, " and kernel_size is ",
+                                   lists.kernel_size, "; dimension ", self.dim() - lists.dims + i,
+                                   " of the result would have no elements"});
+    }
+    axis.begin.clear(), axis.end.clear(), axis.counted.clear();
+    for (std::int64_t o = 0; o < count; ++o) {
+      std::int64_t start = o * stride - padding;
+      const std::int64_t padded_end = std::min(start + reach, axis.size + padding);
+      const std::int64_t padded = padded_end - start;
+      while (start < 0) start += axis.step;
+      axis.begin.push_back(start);
+      axis.end.push_back(std::min(padded_end, axis.size));
+      axis.counted.push_back(lists.count_include_pad ? padded : axis.end.back() - start);
+    }
+    windows.sizes.push_back(count);
+  }
+  return windows;
+}
+
+PoolWindows adaptive_windows(const char* op, const Tensor& self, IntSpan output_size) {
+  const auto dims = std::int64_t(output_size.size());
+  PoolWindows windows = begin(op, self, dims);
+  for (std::int64_t i = 0; i < dims; ++i) {
+    PoolAxis& axis = windows.axes[std::size_t(3 - dims + i)];
+    axis.size = self.size(self.dim() - dims + i);
+    const std::int64_t given = output_size[std::size_t(i)];
+    const std::int64_t count = given == -1 ? axis.size : given;
+    if (count < 0) {
+      refuse(ErrorKind::BadValue, {op, ": output_size is ", output_size,
+                                   "; sizes of 0 and more are needed, or -1 for self's"});
+    }
+    axis.begin.clear(), axis.end.clear(), axis.counted.clear();
+    for (std::int64_t o = 0; o < count; ++o) {
+      axis.begin.push_back(o * axis.size / count);
+      axis.end.push_back(((o + 1) * axis.size + count - 1) / count);
+      axis.counted.push_back(axis.end.back() - axis.begin.back());
+    }
+    windows.sizes.push_back(count);
+  }
+  return windows;
+}
+
+}  // namespace opyard::kernels

@@ -1,0 +1,204 @@
+// kernels/reduction/scan.cpp: cumsum, cumprod and prod: what a dimension gives, one element after
+// another.
+//
+// Integers and bools are computed in int64, which wraps; float32 is summed and multiplied in
+// float64.
+#include <algorithm>
+
+#include "common/copy.h"
+#include "common/define.h"
+#include "common/dtypes.h"
+#include "common/kernels_block.h"
+#include "common/numbers.h"
+#include "common/ops.h"
+
+namespace opyard::kernels {
+namespace {
+
+using MaybeDType = std::optional<DType>;
+
+// self in the dtype that is computed in, row-major.
+Tensor prepared(const char* op, const Tensor& self, MaybeDType dtype) {
+  require_computed(op, "self", self);
+  const DType wanted =
+      dtype.value_or(is_floating_point(self.dtype()) ? self.dtype() : DType::Int64);
+  if (wanted != DType::Int64 && wanted != DType::Float32 && wanted != DType::Float64) {
+    refuse(ErrorKind::Unsupported,
+           {op, ": dtype is ", wanted, "; accepted are int64, float32 and float64"});
+  }
+  if (is_meta(self)) return empty_beside(self, self.sizes(), wanted);
+  return row_major(op, converted(op, self, wanted));
+}
+
+// A dimension between what comes before and behind it.
+struct Line {
+  std::int64_t outer = 1, length = 1, inner = 1;
+  Line(const char* op, const Tensor& self, std::int64_t dim) {
+    const std::int64_t at = wrap_dim(op, dim, self.dim());
+    for (std::int64_t i = 0; i < self.dim(); ++i) {
+      (i < at ? outer : i == at ? length : inner) *= self.sizes()[std::size_t(i)];
+    }
+  }
+};
+
+template <typename T>
+using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
+
+template <bool product>
+Tensor scan(const char* op, const Tensor& self, std::int64_t dim, MaybeDType dtype) {
+  const Tensor from = prepared(op, self, dtype);
+  const Line line(op, self, dim);
+  Tensor result = empty_beside(self, self.sizes(), from.dtype());
+  if (is_meta(result)) return result;
+  visit_numbers(from, [&](auto sample) {
+    using T = decltype(sample);
+    const T* const in = elements_of<const T>(from);
+    T* const out = elements_of<T>(result);
+    for (std::int64_t i = 0; i < line.outer * line.inner; ++i) {
+      std::int64_t at = i / line.inner * line.length * line.inner + i % line.inner;
+      Sum<T> total = product ? 1 : 0;
+      for (std::int64_t k = 0; k < line.length; ++k, at += line.inner) {
+        total = product ? total * Sum<T>(in[at]) : total + Sum<T>(in[at]);
+        out[at] = T(total);
+      }
+    }
+  });
+  return result;
+}
+Tensor cumsum(const Tensor& self, std::int64_t dim, MaybeDType dtype) {
+  return scan<false>("aten::cumsum", self, dim, dtype);
+}
+Tensor cumprod(const Tensor& self, std::int64_t dim, MaybeDType dtype) {
+  return scan<true>("aten::cumprod", self, dim, dtype);
+}
+
+Tensor product_of(const char* op, const Tensor& self, const Line& line, IntSpan sizes,
+                  MaybeDType dtype) {
+  const Tensor from = prepared(op, self, dtype);
+  Tensor result = empty_beside(self, sizes, from.dtype());
+  if (is_meta(result)) return result;
+  visit_numbers(from, [&](auto sample) {
+    using T = decltype(sample);
+    const T* const in = elements_of<const T>(from);
+    T* const out = elements_of<T>(result);
+    for (std::int64_t i = 0; i < line.outer * line.inner; ++i) {
+      std::int64_t at = i / line.inner * line.length * line.inner + i % line.inner;
+      Sum<T> total = 1;
+      for (std::int64_t k = 0; k < line.length; ++k, at += line.inner) total *= Sum<T>(in[at]);
+      out[i] = T(total);
+    }
+  });
+  return result;
+}
+Tensor prod(const Tensor& self, MaybeDType dtype) {
+  constexpr const char* kOp = "aten::prod";
+  require_computed(kOp, "self", self);
+  Line line(kOp, self, 0);
+  line.outer = line.inner = 1;
+  line.length = self.numel();
+  return product_of(kOp, self, line, {}, dtype);
+}
+Tensor prod_dim(const Tensor& self, std::int64_t dim, bool keepdim, MaybeDType dtype) {
+  constexpr const char* kOp = "aten::prod.dim_int";
+  require_computed(kOp, "self", self);
+  const Line line(kOp, self, dim);
+  const std::int64_t at = wrap_dim(kOp, dim, self.dim());
+  DimVector sizes;
+  for (std::int64_t i = 0; i < self.dim(); ++i) {
+    if (i != at) sizes.push_back(self.sizes()[std::size_t(i)]);
+    if (i == at && keepdim) sizes.push_back(1);
+  }
+  return product_of(kOp, self, line, sizes, dtype);
+}
+
+using namespace ops;
+
+// The products of all elements of the last dimension but one, for each. The matrix of them is as
+// large as the square of the dimension, so it is made only if the shorter way divides by zero.
+Tensor products_without(const Tensor& self) {
+  const std::int64_t count = self.size(-1);
+  const Tensor places = arange(self, count);
+  DimVector sizes(self.sizes());
+  sizes.push_back(count);
+  const Tensor diagonal = equals(unsqueeze(places, 0), unsqueeze(places, 1));
+  const Tensor all = masked(expand(unsqueeze(self, -2), sizes), diagonal, 1);
+  using Prod = Tensor(const Tensor&, std::int64_t, bool, MaybeDType);
+  static const auto op = require_operator("aten::prod.dim_int").typed<Prod>();
+  return op.call(all, -1, false, std::nullopt);
+}
+bool has_zero(const Tensor& self) {
+  if (is_meta(self)) return false;
+  require_floats("aten::prod_backward", "self", self);
+  const Tensor flat = row_major("aten::prod_backward", self);
+  return visit_floats(flat, [&](auto sample) {
+    using T = decltype(sample);
+    const T* const in = elements_of<const T>(flat);
+    return std::find(in, in + flat.numel(), T(0)) != in + flat.numel();
+  });
+}
+// Of all elements if `dim` is None.
+Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
+                     std::optional<std::int64_t> dim, bool keepdim) {
+  if (self.dim() == 0) return grad * full(self, {}, 1, grad.dtype());
+  if (!dim) {
+    const std::array<std::int64_t, 1> all = {self.numel()};
+    const Tensor row = reshape(self, all);
+    if (!has_zero(detach(self))) return grad * result / self;
+    return reshape(grad * products_without(row), self.sizes());
+  }
+  const Tensor spread = keepdim ? grad : unsqueeze(grad, *dim);
+  if (!has_zero(detach(self))) return spread * (keepdim ? result : unsqueeze(result, *dim)) / self;
+  return spread * transpose(products_without(transpose(self, *dim, -1)), *dim, -1);
+}
+Tensor cumsum_backward(const Tensor& grad, std::int64_t dim) {
+  static const auto flip = require_operator("aten::flip").typed<Tensor(const Tensor&, IntSpan)>();
+  static const auto sums =
+      require_operator("aten::cumsum").typed<Tensor(const Tensor&, std::int64_t, MaybeDType)>();
+  if (grad.dim() == 0) return grad;
+  const std::array dims = {dim};
+  return flip.call(sums.call(flip.call(grad, dims), dim, std::nullopt), dims);
+}
+Tensor cumprod_backward(const Tensor& grad, const Tensor& self, std::int64_t dim,
+                        const Tensor& result) {
+  if (has_zero(detach(self))) {
+    refuse(ErrorKind::Unsupported, {"aten::cumprod_backward: self is ", self,
+                                    " and has a zero, for which there is no gradient here"});
+  }
+  return cumsum_backward(grad * result, dim) / self;
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(
+      m,
+      {"cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+       "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+       "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+       "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
+       "Tensor",
+       "prod_backward(Tensor grad, Tensor self, Tensor result, int? dim, bool keepdim) -> Tensor",
+       "cumsum_backward(Tensor grad, int dim) -> Tensor",
+       "cumprod_backward(Tensor grad, Tensor self, int dim, Tensor result) -> Tensor"});
+  m.impl("prod_backward", &prod_backward);
+  m.impl("cumsum_backward", &cumsum_backward);
+  m.impl("cumprod_backward", &cumprod_backward);
+  for (const char* name : {"cumsum", "cumprod"}) {
+    define_in_place(m, name, Form::WithFormula);
+    define_out(m, name, "out", Form::WithFormula);
+  }
+  define_out(m, "prod.dim_int", "int_out", Form::WithFormula);
+  m.derivative("cumsum", {{"self", "cumsum_backward(grad, dim)"}});
+  m.derivative("cumprod", {{"self", "cumprod_backward(grad, self, dim, result)"}});
+  m.derivative("prod", {{"self", "prod_backward(grad, self, result, None, False)"}});
+  m.derivative("prod.dim_int", {{"self", "prod_backward(grad, self, result, dim, keepdim)"}});
+}
+
+OPYARD_KERNELS(m) {
+  m.impl("cumsum", &cumsum);
+  m.impl("cumprod", &cumprod);
+  m.impl("prod", &prod);
+  m.impl("prod.dim_int", &prod_dim);
+}
+
+}  // namespace opyard::kernels

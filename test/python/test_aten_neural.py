@@ -1,0 +1,279 @@
+"""test_aten_neural.py: pooling, normalisation, embedding, losses and attention beside NumPy.
+
+Suspect kernels/neural and kernels/creation/random.cpp.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import opyard
+from opyard import autograd
+
+aten = opyard.ops.aten
+RANDOM = np.random.default_rng(5)
+
+
+def close(result, expected, tolerance=1e-10):
+    assert tuple(result.shape) == np.shape(expected)
+    np.testing.assert_allclose(result.numpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+def random(*shape):
+    return RANDOM.standard_normal(shape)
+
+
+def here(*shape):
+    return opyard.from_numpy(random(*shape))
+
+
+@given(
+    kernel=st.integers(1, 4),
+    stride=st.integers(1, 3),
+    padding=st.integers(0, 2),
+    size=st.integers(4, 9),
+)
+@settings(max_examples=60, deadline=None)
+def test_pools_take_the_largest_and_the_mean_of_their_windows(kernel, stride, padding, size):
+    padding = min(padding, kernel // 2)
+    x = random(2, 3, size, size + 1)
+    edges = [(0, 0), (0, 0), (padding, padding), (padding, padding)]
+    windows = np.lib.stride_tricks.sliding_window_view
+    low = windows(np.pad(x, edges, constant_values=-np.inf), (kernel, kernel), (2, 3))
+    low = low[:, :, ::stride, ::stride]
+    zero = windows(np.pad(x, edges), (kernel, kernel), (2, 3))[:, :, ::stride, ::stride]
+    image = opyard.from_numpy(x)
+    values, places = aten.max_pool2d_with_indices(image, kernel, stride, padding)
+    close(values, low.max((-1, -2)))
+    flat = x.reshape(2, 3, -1)
+    for n, c in np.ndindex(2, 3):
+        np.testing.assert_array_equal(flat[n, c][places.numpy()[n, c]], values.numpy()[n, c])
+    close(aten.avg_pool2d(image, kernel, stride, padding), zero.mean((-1, -2)))
+    inside = np.where(np.isinf(low), 0, low).sum((-1, -2)) / np.isfinite(low).sum((-1, -2))
+    close(aten.avg_pool2d(image, kernel, stride, padding, False, False), inside)
+
+
+@given(size=st.integers(1, 9), count=st.integers(1, 6))
+@settings(max_examples=40, deadline=None)
+def test_adaptive_pools_cover_the_image(size, count):
+    x = random(2, 3, size)
+    parts = [slice(i * size // count, -(-((i + 1) * size) // count)) for i in range(count)]
+    image = opyard.from_numpy(x)
+    mean = np.stack([x[:, :, part].mean(-1) for part in parts], -1)
+    close(aten.adaptive_avg_pool1d(image, [count]), mean)
+    largest = np.stack([x[:, :, part].max(-1) for part in parts], -1)
+    close(aten.adaptive_max_pool1d(image, [count])[0], largest)
+
+
+def test_ceil_mode_adds_a_window_that_begins_inside():
+    x = opyard.arange(5, dtype=opyard.float32).reshape([1, 5])
+    assert aten.max_pool1d(x, 2, 2).tolist() == [[1, 3]]
+    assert aten.max_pool1d(x, 2, 2, 0, 1, True).tolist() == [[1, 3, 4]]
+    assert aten.max_pool1d(opyard.tensor([[1.0, math.nan, 3.0]]), 3).isnan().tolist() == [[True]]
+
+
+def normalised(x, axes, eps=1e-5):
+    mean = x.mean(axes, keepdims=True)
+    return (x - mean) / np.sqrt(x.var(axes, keepdims=True) + eps)
+
+
+def test_normalisations_are_by_their_dimensions():
+    x, w, b = random(4, 6, 5), random(6), random(6)
+    image, weight, bias = (opyard.from_numpy(a) for a in (x, w, b))
+    scale, shift = w.reshape(1, 6, 1), b.reshape(1, 6, 1)
+    close(aten.layer_norm(image, [6, 5]), normalised(x, (1, 2)))
+    v = opyard.from_numpy(random(5))
+    close(aten.layer_norm(image, [5], v, v), normalised(x, 2) * v.numpy() + v.numpy())
+    close(
+        aten.rms_norm(image, [5], v, 0.1), x / np.sqrt((x * x).mean(2)[..., None] + 0.1) * v.numpy()
+    )
+    groups = normalised(x.reshape(4, 3, 10), 2).reshape(x.shape)
+    close(aten.group_norm(image, 3, weight, bias), groups * scale + shift)
+    mean, var = np.zeros(6), np.ones(6)
+    running = opyard.from_numpy(mean.copy()), opyard.from_numpy(var.copy())
+    result = aten.batch_norm(image, weight, bias, *running, True, 0.1, 1e-5, False)
+    close(result, normalised(x, (0, 2)) * scale + shift)
+    close(running[0], x.mean((0, 2)) * 0.1)
+    close(running[1], 0.9 + x.var((0, 2), ddof=1) * 0.1)
+    result = aten.batch_norm(image, weight, bias, *running, False, 0.1, 1e-5, False)
+    means, variances = (a.numpy().reshape(1, 6, 1) for a in running)
+    close(result, (x - means) / np.sqrt(variances + 1e-5) * scale + shift)
+    close(
+        aten.instance_norm(image, None, None, None, None, True, 0.1, 1e-5, False), normalised(x, 2)
+    )
+
+
+def test_running_moments_get_no_history():
+    x = here(4, 3).requires_grad_()
+    running = opyard.zeros(3, dtype=opyard.float64), opyard.ones(3, dtype=opyard.float64)
+    aten.batch_norm(x, None, None, *running, True, 0.1, 1e-5, False)
+    assert not running[0].requires_grad
+
+
+def test_embedding_takes_rows_and_their_gradients_add():
+    table = opyard.arange(8, dtype=opyard.float64).reshape([4, 2]).requires_grad_()
+    indices = opyard.tensor([[1, 3], [1, 0]])
+    rows = aten.embedding(table, indices, 0)
+    assert rows.tolist() == [[[2, 3], [6, 7]], [[2, 3], [0, 1]]]
+    rows.sum().backward()
+    assert table.grad.tolist() == [[0, 0], [2, 2], [0, 0], [1, 1]]
+    with pytest.raises(IndexError, match="4 at \\[0\\], out of range"):
+        aten.embedding(table, opyard.tensor([4]))
+
+
+@given(smoothing=st.sampled_from([0.0, 0.3]), reduction=st.integers(0, 2), weighted=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_cross_entropy_is_the_likelihood_of_the_classes(smoothing, reduction, weighted):
+    x, w = random(5, 4), RANDOM.random(4)
+    y = np.array([0, 3, -100, 1, 3])
+    logs = x - np.log(np.exp(x).sum(1, keepdims=True))
+    use = w if weighted else np.ones(4)
+    there = y >= 0
+    of_class = np.where(there, use[y.clip(0)], 0)
+    hard = -logs[np.arange(5), y.clip(0)] * of_class
+    soft = np.where(there, -(logs * use).sum(1), 0)
+    losses = hard * (1 - smoothing) + soft * smoothing / 4
+    expected = [losses, losses.sum() / of_class.sum(), losses.sum()][reduction]
+    weight = opyard.from_numpy(w) if weighted else None
+    close(
+        aten.cross_entropy_loss(
+            opyard.from_numpy(x), opyard.from_numpy(y), weight, reduction, -100, smoothing
+        ),
+        expected,
+    )
+
+
+def test_losses_are_what_they_are_called():
+    x, y = random(3, 4), random(3, 4)
+    a, b = opyard.from_numpy(x), opyard.from_numpy(y)
+    d = np.abs(x - y)
+    close(aten.mse_loss(a, b), (d * d).mean())
+    close(aten.l1_loss(a, b, 2), d.sum())
+    close(aten.smooth_l1_loss(a, b, 0, 0.5), np.where(d < 0.5, d * d, d - 0.25))
+    close(aten.huber_loss(a, b, 0, 0.5), np.where(d <= 0.5, d * d / 2, 0.5 * (d - 0.25)))
+    p, t = 1 / (1 + np.exp(-x)), RANDOM.random((3, 4))
+    expected = -(t * np.log(p) + (1 - t) * np.log(1 - p))
+    target = opyard.from_numpy(t)
+    close(aten.binary_cross_entropy(opyard.from_numpy(p), target, None, 0), expected)
+    close(aten.binary_cross_entropy_with_logits(a, target, None, None, 0), expected)
+    close(aten.kl_div(a, target, 0), t * np.log(t) - t * x)
+    with pytest.raises(ValueError, match="reduction is 3; accepted are 0 for none"):
+        aten.mse_loss(a, b, 3)
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "bool", "float"])
+def test_attention_is_the_weighted_mean_of_values(mask):
+    q, k, v = random(2, 4, 3, 8), random(2, 2, 5, 8), random(2, 2, 5, 6)
+    scores = q @ np.repeat(k, 2, 1).swapaxes(-1, -2) / math.sqrt(8)
+    given = None
+    if mask == "causal":
+        scores = np.where(np.tri(3, 5, dtype=bool), scores, -np.inf)
+    if mask == "bool":
+        allowed = RANDOM.random((3, 5)) < 0.7
+        allowed[:, 0] = True
+        given, scores = opyard.from_numpy(allowed), np.where(allowed, scores, -np.inf)
+    if mask == "float":
+        bias = random(3, 5)
+        given, scores = opyard.from_numpy(bias), scores + bias
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    tensors = [opyard.from_numpy(a) for a in (q, k, v)]
+    result = aten.scaled_dot_product_attention(
+        *tensors, given, 0.0, mask == "causal", enable_gqa=True
+    )
+    close(result, weights @ np.repeat(v, 2, 1))
+
+
+def test_random_numbers_are_repeated_by_their_seed():
+    opyard.manual_seed(7)
+    first = aten.rand([3], dtype=opyard.float64).tolist()
+    again = aten.randn([2]).tolist()
+    opyard.manual_seed(7)
+    assert aten.rand([3], dtype=opyard.float64).tolist() == first
+    assert aten.randn([2]).tolist() == again
+    opyard.manual_seed(0)
+    # The first words of Philox 4x32-10 for a key and a counter of 0.
+    assert (
+        first[0]
+        != aten.rand([1], dtype=opyard.float64).item()
+        == (0x6627E8D5E169C58D >> 11) / 2**53
+    )
+    numbers = aten.rand([20000]).numpy()
+    assert 0 <= numbers.min() and numbers.max() < 1 and abs(numbers.mean() - 0.5) < 0.01
+    numbers = aten.randn([20000]).numpy()
+    assert abs(numbers.mean()) < 0.03 and abs(numbers.std() - 1) < 0.03
+    assert sorted(aten.randperm(50).tolist()) == list(range(50))
+    numbers = aten.randint(-2, 3, [1000]).numpy()
+    assert set(numbers.tolist()) == {-2, -1, 0, 1, 2}
+
+
+def test_dropout_keeps_the_mean_and_its_gradient_the_mask():
+    x = opyard.ones(4000, dtype=opyard.float64).requires_grad_()
+    y = aten.dropout(x, 0.25, True)
+    assert set(y.tolist()) == {0.0, 1 / 0.75}
+    assert abs(y.mean().item() - 1) < 0.1
+    y.sum().backward()
+    assert x.grad.tolist() == y.tolist()
+    assert aten.dropout(x, 0.25, False).tolist() == [1.0] * 4000
+    with pytest.raises(ValueError, match="p is 1.5; accepted are 0 to 1"):
+        aten.dropout(x, 1.5, True)
+
+
+def leaf(*shape):
+    return here(*shape).requires_grad_()
+
+
+CLASSES = opyard.tensor([1, 0, 2])
+CASES = [
+    (lambda x: aten.max_pool2d(x, 2, 1, 1), [(1, 2, 3, 4)]),
+    (lambda x: aten.max_pool3d(x, 2), [(1, 2, 3, 2)]),
+    (lambda x: aten.avg_pool1d(x, 2, 1, 1), [(2, 3, 4)]),
+    (lambda x: aten.avg_pool2d(x, 2, 2, 1, True, False), [(1, 2, 3, 4)]),
+    (lambda x: aten.avg_pool3d(x, 2, 1, 0, False, True, 3), [(1, 2, 3, 2)]),
+    (lambda x: aten.adaptive_avg_pool2d(x, [2, 3]), [(1, 2, 3, 4)]),
+    (lambda x: aten.adaptive_max_pool2d(x, [2, 3])[0], [(1, 2, 3, 4)]),
+    (lambda x, w, b: aten.layer_norm(x, [3], w, b), [(2, 3), (3,), (3,)]),
+    (lambda x, w: aten.rms_norm(x, [3], w, 0.1), [(2, 3), (3,)]),
+    (lambda x, w, b: aten.group_norm(x, 2, w, b), [(2, 4, 2), (4,), (4,)]),
+    (
+        lambda x, w, b: aten.batch_norm(x, w, b, None, None, True, 0.1, 1e-5, False),
+        [(3, 2, 2), (2,), (2,)],
+    ),
+    (lambda w: aten.embedding(w, CLASSES) * w.sum(), [(3, 2)]),
+    (lambda x: aten.cross_entropy_loss(x, CLASSES, None, 1, -100, 0.1), [(3, 3)]),
+    (lambda x: aten.nll_loss(x, CLASSES), [(3, 3)]),
+    (lambda x, y: aten.mse_loss(x, y), [(2, 3), (2, 3)]),
+    (lambda x, y: aten.huber_loss(x, y, 2), [(2, 3), (2, 3)]),
+    (lambda x, y: aten.binary_cross_entropy_with_logits(x, y), [(2, 3), (2, 3)]),
+    (
+        lambda q, k, v: aten.scaled_dot_product_attention(q, k, v, None, 0.0, True),
+        [(1, 3, 2), (1, 3, 2), (1, 3, 2)],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_X31_gradients_are_what_differences_say(case):
+    fn, shapes = CASES[case]
+    assert autograd.gradcheck(fn, [leaf(*shape) for shape in shapes])
+    assert autograd.gradgradcheck(fn, [leaf(*shape) for shape in shapes])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: aten.max_pool2d(here(1, 1, 3, 3), 4), "would have no elements"),
+        (lambda: aten.max_pool2d(here(1, 1, 3, 3), 2, 1, 2), "at most half of it"),
+        (lambda: aten.avg_pool2d(here(1, 1, 3, 3), 0), "numbers of 1 and more"),
+        (lambda: aten.layer_norm(here(2, 3), [2]), "normalized_shape is \\[2\\]"),
+        (lambda: aten.group_norm(here(2, 3), 2), "it must divide the number of channels, 3"),
+        (lambda: aten.nll_loss(here(2, 3), opyard.tensor([1])), "an int64 target with"),
+        (lambda: aten.randint(3, 3, [2]), "low must be the smaller one"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
