@@ -1,6 +1,7 @@
-// graphs/files.cpp: files of tensors in Python.
+// graphs/files.cpp: files of tensors and of models in Python.
 #include "graphs/graphs.h"
 
+#include "opyard/jit/model.h"
 #include "opyard/jit/parse.h"
 #include "opyard/jit/safetensors.h"
 
@@ -27,11 +28,91 @@ py::dict load_tensors(const std::string& path) {
   return tensors;
 }
 
+// What opyard.jit.Model holds.
+struct SharedModel {
+  jit::Model model;
+};
+
+std::vector<std::string> names_of_inputs(const SharedModel& self) {
+  std::vector<std::string> names;
+  const auto all = self.model.graph->inputs();
+  for (std::size_t i = self.model.state.size(); i < all.size(); ++i) {
+    const std::size_t passed = i - self.model.state.size();
+    const bool is_known =
+        passed < self.model.inputs.size() && !self.model.inputs[passed].name.empty();
+    names.push_back(is_known ? self.model.inputs[passed].name : all[i]->printed_name());
+  }
+  return names;
+}
+
+py::list run(SharedModel& self, const py::list& inputs) {
+  const auto all = self.model.graph->inputs();
+  const std::vector<std::string> names = names_of_inputs(self);
+  std::vector<opyard::Value> values;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (i >= names.size()) {  // one too many, which the model refuses
+      values.emplace_back();
+      continue;
+    }
+    values.push_back(require_value(table(), *all[self.model.state.size() + i]->type(),
+                                   py::object(inputs[i]).ptr(), ("input %" + names[i]).c_str()));
+  }
+  const std::vector<opyard::Value> outputs = jit::run_model(self.model, values);
+  py::list results;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    results.append(
+        take_result(to_object(table(), *self.model.graph->outputs()[i]->type(), outputs[i])));
+  }
+  return results;
+}
+
+py::list state_of(const SharedModel& self) {
+  py::list state;
+  for (const jit::StateTensor& each : self.model.state) {
+    state.append(
+        py::make_tuple(each.name, take_result(to_object(table(), each.tensor)), each.is_parameter));
+  }
+  return state;
+}
+
+SharedModel load_model(const std::string& path, bool untrusted,
+                       const std::vector<std::string>& allowed) {
+  return {jit::load_model(path, {.untrusted = untrusted, .allowed = allowed})};
+}
+
+SharedModel model_of(const SharedGraph& graph) {
+  SharedModel shared;
+  shared.model.graph = graph.graph;
+  return shared;
+}
+
+void add_model(py::module_& module) {
+  py::class_<SharedModel>(module, "Model")
+      .def_property_readonly("graph",
+                             [](const SharedModel& self) { return SharedGraph{self.model.graph}; })
+      .def_property_readonly("input_tree",
+                             [](const SharedModel& self) { return self.model.input_tree; })
+      .def_property_readonly("output_tree",
+                             [](const SharedModel& self) { return self.model.output_tree; })
+      .def_property_readonly("input_names", &names_of_inputs)
+      .def("state", &state_of)
+      .def("run", &run, py::arg("inputs"))
+      .def(
+          "save",
+          [](const SharedModel& self, const std::string& path) {
+            jit::save_model(self.model, path);
+          },
+          py::arg("path"));
+  module.def("load_model", &load_model, py::arg("path"), py::arg("untrusted"), py::arg("allowed"));
+  module.def("model_of", &model_of, py::arg("graph"));
+}
+
 }  // namespace
 
 void add_files(py::module_& module) {
   module.def("save_tensors", &save_tensors, py::arg("path"), py::arg("tensors"));
   module.def("load_tensors", &load_tensors, py::arg("path"));
+  add_model(module);
 }
 
 }  // namespace opyard::graphs

@@ -25,6 +25,7 @@ from ._core import ops as _ops
 from ._graphs import Block, Code, Graph, InterpreterState, Node, Value
 from ._jit import passes
 from ._jit.builder import GraphBuilder
+from ._jit.model import Model, from_exported, load, save
 from ._jit.reads import TracerWarning
 from ._jit.tracing import TracedFunction, TracingCheckError, trace
 
@@ -35,6 +36,7 @@ __all__ = [
     "GraphBuilder",
     "InstructionTime",
     "InterpreterState",
+    "Model",
     "Node",
     "StageLifetimes",
     "TracedFunction",
@@ -43,11 +45,14 @@ __all__ = [
     "Value",
     "compile",
     "create_python_op",
+    "from_exported",
     "lifetimes",
+    "load",
     "parse_expression",
     "parse_ir",
     "parse_ir_with_names",
     "passes",
+    "save",
     "times",
     "trace",
 ]

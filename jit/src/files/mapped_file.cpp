@@ -94,6 +94,35 @@ Tensor MappedFile::tensor_at(std::size_t offset, std::size_t bytes, DType dtype,
                        CountedPtr<MappedFile>::share(this).release(), drop);
 }
 
+Tensor MappedFile::strided_at(const std::string& what, std::size_t offset, std::size_t room,
+                              DType dtype, IntSpan sizes, IntSpan strides) {
+  OPYARD_CHECK(sizes.size() == strides.size(), BadValue,
+               fmt::format("{} has {} sizes and {} strides", what, sizes.size(), strides.size()));
+  if (byte_count(what, dtype, sizes) == 0) return tensor_of_bytes({}, dtype, sizes);
+  std::int64_t last = 0;  // the greatest index of an element
+  for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
+    OPYARD_CHECK(strides[dim] >= 0, BadValue,
+                 fmt::format("{} has the stride {}", what, strides[dim]));
+    std::int64_t step = 0;
+    const bool fits = !__builtin_mul_overflow(sizes[dim] - 1, strides[dim], &step) &&
+                      !__builtin_add_overflow(last, step, &last);
+    OPYARD_CHECK(fits, BadValue, fmt::format("{} has strides that do not fit 64 bits", what));
+  }
+  OPYARD_CHECK(std::uint64_t(last) < room / item_size(dtype), BadValue,
+               fmt::format("{} of dtype {}, sizes {} and strides {} needs {} elements, and its {} "
+                           "bytes have {}",
+                           what, name_of(dtype), describe_sizes(sizes), describe_sizes(strides),
+                           std::uint64_t(last) + 1, room, room / item_size(dtype)));
+  OPYARD_CHECK(reinterpret_cast<std::uintptr_t>(data_ + offset) % item_size(dtype) == 0,
+               Unsupported,
+               fmt::format("{} lies at a byte that is no address of its elements", what));
+  const Storage::Deleter drop = [](void* context) {
+    CountedPtr<MappedFile>::steal(static_cast<MappedFile*>(context)).reset();
+  };
+  return Tensor::adopt(data_ + offset, sizes, strides, dtype, Device(),
+                       CountedPtr<MappedFile>::share(this).release(), drop);
+}
+
 Tensor tensor_of_bytes(std::string_view bytes, DType dtype, IntSpan sizes) {
   Tensor tensor = Tensor::empty(sizes, dtype);
   if (!bytes.empty()) std::memcpy(tensor.mutable_raw(), bytes.data(), bytes.size());

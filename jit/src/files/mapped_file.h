@@ -27,6 +27,10 @@ class MappedFile final : public Counted {
   const std::string& path() const noexcept { return path_; }
   std::string_view bytes() const noexcept { return {data_, size_}; }
 
+  // A tensor of any geometry that stays within `room` bytes from `offset`, which the caller has
+  // checked to be in the file. Raises BadValue for geometry that does not; `what` names the tensor.
+  Tensor strided_at(const std::string& what, std::size_t offset, std::size_t room, DType dtype,
+                    IntSpan sizes, IntSpan strides);
   // A contiguous tensor on the bytes from `offset`, which the caller has checked to be in the file.
   // Keeps the map. Where the address is not one for elements of this size, a copy.
   Tensor tensor_at(std::size_t offset, std::size_t bytes, DType dtype, IntSpan sizes);

@@ -1,0 +1,82 @@
+// opyard/jit/model.h: a graph with the tensors that it needs: loaded, checked, run and saved.
+//
+//   load_library("opyard_kernels.so");                 what the graph calls must be there
+//   Model model = load_model("model.pt2");
+//   std::vector<Value> outputs = run_model(model, {x});
+//   save_model(model, "model.safetensors");
+//
+// A file is one of two kinds, told apart by its first bytes:
+//   - an archive of torch.export.save(), a .pt2 file, whose graph is converted: all that cannot run
+//     here is named in one error
+//   - a safetensors file that save_model() wrote: weights as tensors, the graph's text as metadata
+//
+// [Strangers] A file is a stranger's unless it is said to be trusted: its graph may call operators
+// of `aten`, and those in `allowed`, and each run has a budget. Nothing in a file is ever run or
+// unpickled while it is read.
+//
+// Threads: as with Graph; several threads may run one model whose buffers are not written.
+//
+// Depends on: jit/code.h, jit/interpreter_state.h, jit/safetensors.h.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "opyard/jit/code.h"
+#include "opyard/jit/interpreter_state.h"
+#include "opyard/jit/safetensors.h"
+
+namespace opyard::jit {
+
+struct StateTensor {
+  std::string name;  // "layer.weight"
+  Tensor tensor;
+  bool is_parameter = false;  // else a buffer or a constant
+};
+
+// What one input has to be. A size is a number, the name of a size that several inputs share, or
+// unknown.
+struct InputCheck {
+  using Size = std::variant<std::monostate, std::int64_t, std::string>;
+  std::string name;
+  std::optional<DType> dtype;  // nothing: no tensor
+  std::vector<Size> sizes;
+  std::string constant;  // of no tensor, as JSON: what the model was exported with
+};
+
+struct Model {
+  GraphPtr graph;  // of one stage; its first inputs are the state, the rest are what is passed
+  std::vector<StateTensor> state;
+  std::vector<InputCheck> inputs;  // empty: nothing is known but the types in the graph
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> ranges;  // of sizes, by name
+  // How Python nests inputs and outputs, as JSON, or empty: null is a leaf,
+  // {"tuple": […]}, {"list": […]}, {"dict": [[key, …], …]}.
+  std::string input_tree;
+  std::string output_tree;
+  CodePtr code = {};  // made by the first run
+};
+
+struct ModelOptions {
+  bool untrusted = true;             // see [Strangers]
+  std::vector<std::string> allowed;  // operators of other namespaces
+};
+
+// Raises NotFound for no file, BadValue for one that is broken, Unsupported for a kind or version
+// that is not read and for operators that are not here, BadGraph for a graph that is wrong.
+OPYARD_API Model load_model(const std::string& path, const ModelOptions& options = {});
+// Replaces the file at once. Raises what save_tensors() raises, and Unsupported for a graph that
+// its text does not say wholly: with functions of other layers.
+OPYARD_API void save_model(const Model& model, const std::string& path);
+
+// Raises BadArgument, BadShape or BadValue, naming the input, what came and what is taken.
+OPYARD_API void check_inputs(const Model& model, std::span<const opyard::Value> inputs);
+// Checks, then runs. A restricted graph gets `budget`.
+OPYARD_API std::vector<opyard::Value> run_model(Model& model, std::span<const opyard::Value> inputs,
+                                                const RunBudget& budget = {.steps = 100'000'000});
+
+}  // namespace opyard::jit

@@ -1,0 +1,187 @@
+// files/exported.cpp: the archive of torch.export.save(): versions, weights, and the program in it.
+#include "files/exported.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "opyard/base/error.h"
+
+namespace opyard::jit {
+namespace {
+
+constexpr const char* kExportAgain =
+    "export the model again with torch.export.save() of PyTorch 2.9 or newer";
+constexpr std::int64_t kSchemaVersion = 8;
+
+// The folder that all entries are in: "model/".
+std::string folder_of(const ZipArchive& archive) {
+  for (const auto& [name, entry] : archive.entries()) {
+    const std::size_t slash = name.find('/');
+    if (slash != name.npos && name.substr(slash + 1) == "archive_format") {
+      return name.substr(0, slash + 1);
+    }
+  }
+  const bool is_old = archive.find("serialized_exported_program.json") != nullptr;
+  fail(ErrorKind::Unsupported,
+       fmt::format("{} is {}; {}", archive.file()->path(),
+                   is_old ? "an exported program of PyTorch before 2.7, with pickled weights"
+                          : "an archive, but no exported program",
+                   kExportAgain));
+}
+
+std::string only_model(const ZipArchive& archive, const std::string& folder) {
+  std::optional<std::string> found;
+  const std::string models = folder + "models/";
+  for (const auto& [name, entry] : archive.entries()) {
+    if (!name.starts_with(models) || !name.ends_with(".json")) continue;
+    OPYARD_CHECK(!found, Unsupported,
+                 fmt::format("{} holds several programs, {} and {}; one is read",
+                             archive.file()->path(), *found, name));
+    found = name;
+  }
+  OPYARD_CHECK(
+      found.has_value(), Unsupported,
+      fmt::format("{} holds no program in {}; {}", archive.file()->path(), models, kExportAgain));
+  return *found;
+}
+
+DimVector ints_of(const Json& sizes, const std::string& what) {
+  DimVector numbers;
+  for (const Json& size : require_array(sizes, what)) {
+    numbers.push_back(require_int(require_member(size, "as_int", what), what));
+  }
+  return numbers;
+}
+
+// The weights by name that one of the two configurations lists.
+class Weights {
+ public:
+  Weights(const ZipArchive& archive, std::string folder, const std::string& config)
+      : archive_(archive), folder_(std::move(folder)) {
+    const std::string name = folder_ + config;
+    if (archive_.find(name) == nullptr) return;
+    what_ = archive_.file()->path() + ": " + name;
+    config_ = parse_json(archive_.text(name), what_);
+    require_object(require_member(config_, "config", what_), what_);
+  }
+
+  std::optional<Tensor> find(const std::string& name) const {
+    const Json* const config = find_member(config_, "config");
+    const Json* const found = config == nullptr ? nullptr : find_member(*config, name.c_str());
+    if (found == nullptr) return std::nullopt;
+    const std::string what = archive_.file()->path() + ": weight \"" + name + '"';
+    OPYARD_CHECK(!require_bool(require_member(*found, "use_pickle", what), what), Unsupported,
+                 fmt::format("{} is pickled, and pickles are not read; {}", what, kExportAgain));
+    return read(require_text(require_member(*found, "path_name", what), what),
+                require_member(*found, "tensor_meta", what), what);
+  }
+
+ private:
+  Tensor read(const std::string& path, const Json& meta, const std::string& what) const {
+    const DType dtype = require_exported_dtype(require_member(meta, "dtype", what), what);
+    const Json& device = require_member(require_member(meta, "device", what), "type", what);
+    OPYARD_CHECK(require_text(device, what) == "cpu", Unsupported,
+                 fmt::format("{} is on the device {}; move the program to the CPU, and {}", what,
+                             device.dump(), kExportAgain));
+    const DimVector sizes = ints_of(require_member(meta, "sizes", what), what + ": sizes");
+    const DimVector strides = ints_of(require_member(meta, "strides", what), what + ": strides");
+    const std::int64_t first = require_int(
+        require_member(require_member(meta, "storage_offset", what), "as_int", what), what);
+    const ZipEntry& entry = archive_.require(folder_ + path);
+    OPYARD_CHECK(first >= 0 && std::uint64_t(first) <= entry.bytes / item_size(dtype), BadValue,
+                 fmt::format("{} begins at element {} of {} bytes", what, first, entry.bytes));
+    const std::size_t skipped = std::size_t(first) * item_size(dtype);
+    return archive_.file()->strided_at(what, entry.offset + skipped, entry.bytes - skipped, dtype,
+                                       sizes, strides);
+  }
+
+  const ZipArchive& archive_;
+  const std::string folder_;
+  std::string what_;
+  Json config_;
+};
+
+void check_versions(const ZipArchive& archive, const std::string& folder, const Json& program,
+                    const std::string& what) {
+  const std::string version(archive.text(folder + "archive_version"));
+  OPYARD_CHECK(
+      archive.text(folder + "archive_format") == "pt2" && version == "0", Unsupported,
+      fmt::format("{} is an archive of version {}, and version 0 is read; {}",
+                  archive.file()->path(),
+                  Json(version).dump(-1, ' ', true, Json::error_handler_t::replace), kExportAgain));
+  const ZipEntry* const order = archive.find(folder + "byteorder");
+  OPYARD_CHECK(
+      order == nullptr || archive.text(folder + "byteorder") == "little", Unsupported,
+      fmt::format("{} is of a machine with another order of bytes", archive.file()->path()));
+  const std::int64_t schema = require_int(
+      require_member(require_member(program, "schema_version", what), "major", what), what);
+  OPYARD_CHECK(schema == kSchemaVersion, Unsupported,
+               fmt::format("{} is of schema version {}, and {} is read; {}", what, schema,
+                           kSchemaVersion, kExportAgain));
+}
+
+}  // namespace
+
+DType require_exported_dtype(const Json& number, const std::string& what) {
+  switch (require_int(number, what + ": dtype")) {
+    case 1:
+      return DType::UInt8;
+    case 2:
+      return DType::Int8;
+    case 3:
+      return DType::Int16;
+    case 4:
+      return DType::Int32;
+    case 5:
+      return DType::Int64;
+    case 6:
+      return DType::Half;
+    case 7:
+      return DType::Float32;
+    case 8:
+      return DType::Float64;
+    case 10:
+      return DType::ComplexFloat;
+    case 11:
+      return DType::ComplexDouble;
+    case 12:
+      return DType::Bool;
+    case 13:
+      return DType::BFloat16;
+    default:
+      fail(ErrorKind::Unsupported,
+           fmt::format("{} has an element type of number {}, which does not exist here", what,
+                       number.dump()));
+  }
+}
+
+Model load_exported(CountedPtr<MappedFile> file, const ModelOptions& options) {
+  const ZipArchive archive(std::move(file));
+  const std::string folder = folder_of(archive);
+  const std::string name = only_model(archive, folder);
+  const std::string what = archive.file()->path() + ": " + name;
+  const Json program = parse_json(archive.text(name), what);
+  check_versions(archive, folder, program, what);
+  Model model = convert_program(program, what);
+  const Weights weights(archive, folder + "data/weights/", "model_weights_config.json");
+  const Weights constants(archive, folder + "data/constants/", "model_constants_config.json");
+  for (StateTensor& each : model.state) {
+    std::optional<Tensor> tensor = weights.find(each.name);
+    if (!tensor) tensor = constants.find(each.name);
+    OPYARD_CHECK(
+        tensor.has_value(), BadValue,
+        fmt::format("{}: the archive has no weight \"{}\"", archive.file()->path(), each.name));
+    each.tensor = *tensor;
+  }
+  if (options.untrusted) {
+    std::vector<std::string> names = options.allowed;
+    for (const Node* const node : model.graph->nodes()) {
+      if (node->kind().name_space() == "aten") names.emplace_back(node->kind().qual_string());
+    }
+    model.graph->restrict_to(std::move(names));
+  }
+  return model;
+}
+
+}  // namespace opyard::jit

@@ -1,0 +1,224 @@
+// files/model_file.cpp: see [Format 1]; what is written is read again before it is said to be saved.
+#include "files/model_file.h"
+
+#include <cctype>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "files/json.h"
+#include "opyard/base/error.h"
+#include "opyard/jit/parse.h"
+#include "opyard/jit/print.h"
+#include "text/print_attribute.h"
+
+namespace opyard::jit {
+namespace {
+
+constexpr const char* kFormatKey = "opyard.format";
+constexpr const char* kGraphKey = "opyard.graph";
+constexpr const char* kModelKey = "opyard.model";
+constexpr const char* kFormat = "1";
+
+std::string constant_name(std::size_t index) { return fmt::format("opyard.constant.{}", index); }
+
+// ---- saving
+
+void collect(const opyard::Value& value, std::vector<Tensor>& tensors) {
+  if (value.is_tensor()) tensors.push_back(value.tensor_unchecked());
+  if (value.is_list() || value.is_tuple()) {
+    for (const opyard::Value& item : value.items_unchecked()) collect(item, tensors);
+  }
+}
+
+// Every tensor in a constant, in the order of the text, also those that the text says by itself.
+void collect(const Block& block, std::vector<Tensor>& tensors) {
+  for (const Node* const node : block.nodes()) {
+    for (const Attribute& attribute : node->attributes()) {
+      if (const auto* const tensor = std::get_if<Tensor>(&attribute.value))
+        tensors.push_back(*tensor);
+      if (const auto* const several = std::get_if<std::vector<Tensor>>(&attribute.value)) {
+        tensors.insert(tensors.end(), several->begin(), several->end());
+      }
+      if (const auto* const value = std::get_if<opyard::Value>(&attribute.value))
+        collect(*value, tensors);
+    }
+    for (const Block* const inner : node->blocks()) collect(*inner, tensors);
+  }
+}
+
+// Those whose text is <Tensor>.
+std::vector<Tensor> constants_of(const Graph& graph) {
+  std::vector<Tensor> all;
+  collect(*graph.block(), all);
+  std::erase_if(all,
+                [](const Tensor& tensor) { return detail::literal_text(tensor) != "<Tensor>"; });
+  return all;
+}
+
+Json size_json(const InputCheck::Size& size) {
+  if (const auto* const number = std::get_if<std::int64_t>(&size)) return *number;
+  if (const auto* const name = std::get_if<std::string>(&size)) return *name;
+  return Json();
+}
+
+std::string description_of(const Model& model, std::size_t constants) {
+  Json state = Json::array();
+  for (const StateTensor& each : model.state) {
+    Json pair = Json::array();
+    pair.push_back(each.name);
+    pair.push_back(each.is_parameter);
+    state.push_back(std::move(pair));
+  }
+  Json inputs = Json::array();
+  for (const InputCheck& check : model.inputs) {
+    Json sizes = Json::array();
+    for (const InputCheck::Size& size : check.sizes) sizes.push_back(size_json(size));
+    inputs.push_back(Json{{"name", check.name},
+                          {"dtype", check.dtype ? Json(name_of(*check.dtype)) : Json()},
+                          {"sizes", std::move(sizes)},
+                          {"constant", check.constant}});
+  }
+  Json ranges = Json::object();
+  for (const auto& [name, range] : model.ranges)
+    ranges[name] = std::vector{range.first, range.second};
+  return Json{{"state", std::move(state)},      {"constants", constants},
+              {"inputs", std::move(inputs)},    {"ranges", std::move(ranges)},
+              {"input_tree", model.input_tree}, {"output_tree", model.output_tree}}
+      .dump();
+}
+
+// ---- loading
+
+std::vector<std::string> aten_names(const std::string& text) {
+  std::set<std::string> names;
+  for (std::size_t at = text.find("aten::"); at != text.npos; at = text.find("aten::", at + 1)) {
+    std::size_t end = at + 6;
+    while (end < text.size() && (std::isalnum(std::uint8_t(text[end])) != 0 || text[end] == '_'))
+      ++end;
+    names.insert(text.substr(at, end - at));
+  }
+  return {names.begin(), names.end()};
+}
+
+const std::string& metadata_of(const TensorFile& file, const char* key, const std::string& path) {
+  const auto found = file.metadata.find(key);
+  OPYARD_CHECK(
+      found != file.metadata.end(), BadValue,
+      fmt::format("{} holds tensors, and no model: its metadata has no \"{}\"; opyard.load() "
+                  "reads tensors",
+                  path, key));
+  return found->second;
+}
+
+InputCheck read_check(const Json& json, const std::string& what) {
+  InputCheck check;
+  check.name = require_text(require_member(json, "name", what), what);
+  const Json& dtype = require_member(json, "dtype", what);
+  if (!dtype.is_null()) {
+    check.dtype = find_dtype(require_text(dtype, what));
+    OPYARD_CHECK(check.dtype.has_value(), BadValue,
+                 fmt::format("{} has the dtype {}, which does not exist here", what, dtype.dump()));
+  }
+  for (const Json& size : require_array(require_member(json, "sizes", what), what)) {
+    if (size.is_null()) {
+      check.sizes.emplace_back();
+    } else if (size.is_string()) {
+      check.sizes.emplace_back(size.get<std::string>());
+    } else {
+      check.sizes.emplace_back(require_int(size, what));
+    }
+  }
+  check.constant = require_text(require_member(json, "constant", what), what);
+  if (!check.constant.empty()) parse_json(check.constant, what);
+  return check;
+}
+
+void read_description(const Json& json, Model& model, const std::string& what) {
+  for (const Json& pair : require_array(require_member(json, "state", what), what)) {
+    OPYARD_CHECK(require_array(pair, what).size() == 2, BadValue,
+                 fmt::format("{}: no name and kind", what));
+    model.state.push_back({require_text(pair[0], what), {}, require_bool(pair[1], what)});
+  }
+  for (const Json& each : require_array(require_member(json, "inputs", what), what)) {
+    model.inputs.push_back(read_check(each, what));
+  }
+  for (const auto& [name, range] :
+       require_object(require_member(json, "ranges", what), what).items()) {
+    OPYARD_CHECK(require_array(range, what).size() == 2, BadValue,
+                 fmt::format("{}: no range", what));
+    model.ranges[name] = {require_int(range[0], what), require_int(range[1], what)};
+  }
+  model.input_tree = require_text(require_member(json, "input_tree", what), what);
+  model.output_tree = require_text(require_member(json, "output_tree", what), what);
+}
+
+}  // namespace
+
+Model load_saved_model(const std::string& path, const ModelOptions& options) {
+  const TensorFile file = load_tensors(path);
+  const std::string& format = metadata_of(file, kFormatKey, path);
+  OPYARD_CHECK(
+      format == kFormat, Unsupported,
+      fmt::format("{} is a model of format {}, and format {} is read; a newer Opyard reads it",
+                  path, Json(format).dump(), kFormat));
+  const std::string what = path + ": opyard.model";
+  const Json description = parse_json(metadata_of(file, kModelKey, path), what);
+  Model model;
+  read_description(description, model, what);
+  std::map<std::string, Tensor> tensors;
+  for (const NamedTensor& each : file.tensors) tensors.emplace(each.name, each.tensor);
+  const auto take = [&](const std::string& name) {
+    const auto found = tensors.find(name);
+    OPYARD_CHECK(found != tensors.end(), BadValue,
+                 fmt::format("{} has no tensor \"{}\"", path, name));
+    return found->second;
+  };
+  for (StateTensor& each : model.state) each.tensor = take(each.name);
+  ParseOptions parsing;
+  parsing.source = path;
+  const std::int64_t constants = require_int(require_member(description, "constants", what), what);
+  for (std::int64_t i = 0; i < constants; ++i)
+    parsing.tensors.push_back(take(constant_name(std::size_t(i))));
+  const std::string& text = metadata_of(file, kGraphKey, path);
+  parsing.untrusted = options.untrusted;
+  if (options.untrusted) {
+    parsing.allowed = aten_names(text);
+    parsing.allowed.insert(parsing.allowed.end(), options.allowed.begin(), options.allowed.end());
+  }
+  model.graph = parse_graph(text, parsing);
+  const std::size_t passed = model.graph->inputs().size();
+  OPYARD_CHECK(
+      model.state.size() <= passed &&
+          (model.inputs.empty() || model.state.size() + model.inputs.size() == passed),
+      BadValue,
+      fmt::format("{}: the graph has {} inputs, and {} weights and {} inputs are described", path,
+                  passed, model.state.size(), model.inputs.size()));
+  return model;
+}
+
+void save_model(const Model& model, const std::string& path) {
+  const std::string text = to_string(*model.graph);
+  const std::vector<Tensor> constants = constants_of(*model.graph);
+  std::vector<NamedTensor> tensors;
+  for (const StateTensor& each : model.state) tensors.push_back({each.name, each.tensor});
+  for (std::size_t i = 0; i < constants.size(); ++i)
+    tensors.push_back({constant_name(i), constants[i]});
+  ParseOptions parsing;
+  parsing.tensors = constants;
+  std::string again;
+  try {
+    again = to_string(*parse_graph(text, parsing));
+  } catch (const Error&) {  // compared below
+  }
+  OPYARD_CHECK(
+      again == text, Unsupported,
+      "save_model: the graph has what its text does not say, such as functions of other layers, "
+      "or tensors in attributes that are no constants");
+  save_tensors(path, tensors,
+               {{kFormatKey, kFormat},
+                {kGraphKey, text},
+                {kModelKey, description_of(model, constants.size())}});
+}
+
+}  // namespace opyard::jit

@@ -1,0 +1,169 @@
+// files/zip.cpp: the directory at the end of an archive, checked against the file.
+#include "files/zip.h"
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "opyard/base/error.h"
+
+namespace opyard::jit {
+namespace {
+
+constexpr std::uint32_t kLocalMark = 0x04034b50;
+constexpr std::uint32_t kDirectoryMark = 0x02014b50;
+constexpr std::uint32_t kEndMark = 0x06054b50;
+constexpr std::size_t kLocalBytes = 30;
+constexpr std::size_t kDirectoryBytes = 46;
+constexpr std::size_t kEndBytes = 22;
+constexpr std::size_t kMostComment = 65535;
+
+// A number at an offset. Raises BadValue past the end.
+template <typename T>
+T number_at(const MappedFile& file, std::size_t offset) {
+  const std::string_view bytes = file.bytes();
+  OPYARD_CHECK(offset <= bytes.size() && sizeof(T) <= bytes.size() - offset, BadValue,
+               fmt::format("{} is cut: the archive's directory leaves the file", file.path()));
+  T number = 0;
+  std::memcpy(&number, bytes.data() + offset, sizeof(T));
+  return number;
+}
+
+std::string_view bytes_at(const MappedFile& file, std::size_t offset, std::size_t count) {
+  const std::string_view bytes = file.bytes();
+  OPYARD_CHECK(offset <= bytes.size() && count <= bytes.size() - offset, BadValue,
+               fmt::format("{} is cut: an entry of the archive leaves the file", file.path()));
+  return bytes.substr(offset, count);
+}
+
+std::size_t find_end(const MappedFile& file) {
+  const std::size_t size = file.bytes().size();
+  if (size >= kEndBytes) {
+    const std::size_t last = size - kEndBytes;
+    for (std::size_t back = 0; back <= std::min(last, kMostComment); ++back) {
+      if (number_at<std::uint32_t>(file, last - back) == kEndMark) return last - back;
+    }
+  }
+  fail(ErrorKind::BadValue,
+       fmt::format("{} is cut, or no archive: it has no directory at its end", file.path()));
+}
+
+void check_path(const std::string& name, const MappedFile& file) {
+  const bool leads_out = name.empty() || name.front() == '/' || name.find('\\') != name.npos ||
+                         name.find('\0') != name.npos ||
+                         ("/" + name + "/").find("/../") != name.npos;
+  OPYARD_CHECK(!leads_out, BadValue,
+               fmt::format("{} has an entry whose path leads out of the archive", file.path()));
+}
+
+constexpr std::array<std::uint32_t, 256> make_crc_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0xedb88320u : 0u);
+    table[i] = value;
+  }
+  return table;
+}
+constexpr std::array<std::uint32_t, 256> kCrcTable = make_crc_table();
+
+std::uint32_t crc_of(std::string_view bytes) {
+  std::uint32_t crc = ~std::uint32_t{0};
+  for (const char byte : bytes) crc = (crc >> 8) ^ kCrcTable[(crc ^ std::uint8_t(byte)) & 0xff];
+  return ~crc;
+}
+
+// Where the bytes of an entry begin, by the header in front of them.
+ZipEntry place_of(const MappedFile& file, const std::string& name, std::size_t directory) {
+  const auto flags = number_at<std::uint16_t>(file, directory + 8);
+  const auto method = number_at<std::uint16_t>(file, directory + 10);
+  const auto packed = number_at<std::uint32_t>(file, directory + 20);
+  const auto bytes = number_at<std::uint32_t>(file, directory + 24);
+  const auto local = number_at<std::uint32_t>(file, directory + 42);
+  OPYARD_CHECK((flags & 1) == 0, Unsupported,
+               fmt::format("{}: entry {} is encrypted", file.path(), name));
+  OPYARD_CHECK(
+      method == 0, Unsupported,
+      fmt::format("{}: entry {} is compressed, which torch.export.save() does not do; write "
+                  "the archive again with it",
+                  file.path(), name));
+  OPYARD_CHECK(bytes != ~std::uint32_t{0} && local != ~std::uint32_t{0}, Unsupported,
+               fmt::format("{}: entry {} lies above 4 GB, which is not read", file.path(), name));
+  OPYARD_CHECK(packed == bytes, BadValue,
+               fmt::format("{}: entry {} has {} bytes, and {} in the archive", file.path(), name,
+                           bytes, packed));
+  OPYARD_CHECK(number_at<std::uint32_t>(file, local) == kLocalMark, BadValue,
+               fmt::format("{}: entry {} is not where the directory says", file.path(), name));
+  const std::size_t name_bytes = number_at<std::uint16_t>(file, local + 26);
+  const std::size_t extra_bytes = number_at<std::uint16_t>(file, local + 28);
+  OPYARD_CHECK(bytes_at(file, local + kLocalBytes, name_bytes) == name, BadValue,
+               fmt::format("{}: entry {} has another name at its place", file.path(), name));
+  const std::size_t offset = local + kLocalBytes + name_bytes + extra_bytes;
+  bytes_at(file, offset, bytes);
+  return {offset, bytes, number_at<std::uint32_t>(file, directory + 16)};
+}
+
+}  // namespace
+
+bool ZipArchive::looks_like_one(const MappedFile& file) noexcept {
+  return file.bytes().starts_with("PK\x03\x04") || file.bytes().starts_with("PK\x05\x06");
+}
+
+ZipArchive::ZipArchive(CountedPtr<MappedFile> given) : file_(std::move(given)) {
+  const MappedFile& file = *file_;
+  const std::size_t end = find_end(file);
+  const std::size_t count = number_at<std::uint16_t>(file, end + 10);
+  std::size_t at = number_at<std::uint32_t>(file, end + 16);
+  OPYARD_CHECK(
+      count != 0xffff && at != ~std::uint32_t{0}, Unsupported,
+      fmt::format("{}: archives above 4 GB, or of 65,535 entries, are not read", file.path()));
+  std::map<std::size_t, std::size_t> places;
+  for (std::size_t i = 0; i < count; ++i) {
+    OPYARD_CHECK(
+        number_at<std::uint32_t>(file, at) == kDirectoryMark, BadValue,
+        fmt::format("{} is broken: the archive's directory has {} entries, and {} were found",
+                    file.path(), count, i));
+    const std::size_t name_bytes = number_at<std::uint16_t>(file, at + 28);
+    const std::size_t extra_bytes = number_at<std::uint16_t>(file, at + 30);
+    const std::size_t comment_bytes = number_at<std::uint16_t>(file, at + 32);
+    const std::string name(bytes_at(file, at + kDirectoryBytes, name_bytes));
+    check_path(name, file);
+    const ZipEntry entry = place_of(file, name, at);
+    OPYARD_CHECK(entries_.emplace(name, entry).second, BadValue,
+                 fmt::format("{} has the entry {} twice", file.path(), name));
+    OPYARD_CHECK(entry.bytes == 0 || places.emplace(entry.offset, entry.bytes).second, BadValue,
+                 fmt::format("{}: entry {} overlaps another one", file.path(), name));
+    at += kDirectoryBytes + name_bytes + extra_bytes + comment_bytes;
+  }
+  std::size_t free_from = 0;
+  for (const auto& [offset, bytes] : places) {
+    OPYARD_CHECK(offset >= free_from, BadValue,
+                 fmt::format("{}: entries of the archive overlap at byte {}", file.path(), offset));
+    free_from = offset + bytes;
+  }
+}
+
+const ZipEntry* ZipArchive::find(const std::string& name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+const ZipEntry& ZipArchive::require(const std::string& name) const {
+  const ZipEntry* const entry = find(name);
+  OPYARD_CHECK(entry != nullptr, BadValue,
+               fmt::format("{}: the archive has no entry {}", file_->path(), name));
+  OPYARD_CHECK(crc_of(file_->bytes().substr(entry->offset, entry->bytes)) == entry->crc, BadValue,
+               fmt::format("{}: entry {} has another checksum than the archive says: the file is "
+                           "damaged",
+                           file_->path(), name));
+  return *entry;
+}
+
+std::string_view ZipArchive::text(const std::string& name) const {
+  const ZipEntry& entry = require(name);
+  return file_->bytes().substr(entry.offset, entry.bytes);
+}
+
+}  // namespace opyard::jit

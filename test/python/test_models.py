@@ -1,0 +1,382 @@
+"""Protects opyard.jit.load() and save(): models that PyTorch exported, our own files, bad files.
+
+The archive is examples/exported/model.pt2; what is bad is made of it. Where PyTorch is installed,
+networks that are written here are exported and compared.
+"""
+
+import json
+import math
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import opyard
+from opyard import jit
+
+np = pytest.importorskip("numpy")
+
+TESTS = Path(__file__).resolve().parent.parent
+MODEL = TESTS.parent / "examples" / "exported" / "model.pt2"
+FORMAT_1 = TESTS / "models" / "format_1.safetensors"
+PROGRAM = "model/models/model.json"
+X = np.array([[1.0, 2.0, 3.0, 4.0], [0.5, -0.5, 0.25, 1.0]], np.float32)
+SCALE = {"scale": np.array([2.0], np.float32)}
+
+
+def expected(model, x=X, scale=2.0):
+    """What the network gives, by NumPy."""
+    state = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+    hidden = np.tanh(x @ state["hidden.weight"].T + state["hidden.bias"]) * scale
+    scores = np.exp(hidden @ state["out.weight"].T + state["out.bias"])
+    return scores / scores.sum(-1, keepdims=True), hidden.sum(), x.shape[0] * 2
+
+
+def check(model):
+    before = model.state_dict()["calls"].item()
+    outputs = model(X, SCALE)
+    scores, total, rows = expected(model)
+    np.testing.assert_allclose(outputs["scores"].numpy(), scores, rtol=1e-5)
+    np.testing.assert_allclose(outputs["rest"][0].numpy(), total, rtol=1e-5)
+    assert list(outputs) == ["scores", "rest"] and outputs["rest"][1] == rows
+    assert model.state_dict()["calls"].item() == before + 1
+
+
+# ---- what runs
+
+
+def test_X32_an_exported_program_runs_with_nested_inputs_buffers_and_sizes():
+    check(jit.load(MODEL))
+
+
+def test_X32_the_example_trains_and_saves_without_pytorch():
+    done = subprocess.run(
+        [sys.executable, MODEL.parent / "run.py"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and "saved and loaded: True" in done.stdout, done.stderr
+
+
+def test_X32_what_is_passed_is_checked_before_anything_runs():
+    model = jit.load(MODEL)
+    x = np.ones((3, 4), np.float32)
+    for args, error, said in [
+        ((np.ones((65, 4), np.float32), SCALE), ValueError, "size 65 of dimension 0 is out of"),
+        ((np.ones((1, 4), np.float32), SCALE), ValueError, "exported for, 2 to 64"),
+        ((np.ones((3, 5), np.float32), SCALE), ValueError, "size 5 of dimension 1; the model was"),
+        ((np.ones(4, np.float32), SCALE), ValueError, "has 1 dimensions; the model was exported"),
+        ((np.ones((3, 4)), SCALE), TypeError, "is of dtype float64; the model was exported for"),
+        ((x, {}), TypeError, r"has the keys \['scale'\]"),
+        ((x,), TypeError, "has 2 items, and 1 were given"),
+        ((x, [1]), TypeError, "is a dict, and list was given"),
+        ((3, SCALE), TypeError, "input %x"),
+    ]:
+        with pytest.raises(error, match=said):
+            model(*args)
+    assert model.state_dict()["calls"].item() == 0
+
+
+def test_a_model_is_saved_and_loaded_as_it_is(tmp_path):
+    model = jit.load(MODEL)
+    jit.save(model, tmp_path / "model.safetensors")
+    loaded = jit.load(tmp_path / "model.safetensors")
+    check(loaded)
+    assert set(opyard.load(tmp_path / "model.safetensors")) == set(model.state_dict())
+    with pytest.raises(ValueError, match="2 to 64"):
+        loaded(np.ones((65, 4), np.float32), SCALE)
+
+
+def test_a_file_of_format_1_is_read():
+    model = jit.load(FORMAT_1)
+    check(model)
+
+
+def test_a_graph_with_constants_is_saved_and_loaded(tmp_path):
+    weights = opyard.tensor([[1.0, 2.0], [3.0, 4.0]])
+    graph = jit.parse_ir(
+        """graph(%x : Tensor):
+  %w : Tensor = prim::Constant[value=<Tensor>]()
+  %one : Long() = prim::Constant[value={1}]()
+  %y : Tensor = aten::mul(%x, %w)
+  %z : Tensor = aten::add(%y, %one)
+  return (%z)
+""",
+        tensors=[weights],
+    )
+    jit.save(graph, tmp_path / "g")
+    loaded = jit.load(tmp_path / "g")
+    assert str(loaded.graph) == str(graph)
+    assert loaded(opyard.tensor([2.0, 10.0])).tolist() == [[3.0, 21.0], [7.0, 41.0]]
+
+
+def test_a_graph_with_python_functions_is_not_saved(tmp_path):
+    graph = jit.Graph()
+    x = graph.add_input("x")
+    node = graph.append_node(jit.create_python_op(graph, lambda x: x, [x]))
+    graph.register_output(node.output())
+    with pytest.raises(NotImplementedError, match="functions of other layers"):
+        jit.save(graph, tmp_path / "g")
+    with pytest.raises(TypeError, match="takes a Model or a Graph"):
+        jit.save(3, tmp_path / "g")
+
+
+def test_a_file_is_a_strangers_unless_it_is_trusted(tmp_path):
+    with opyard.library.Library("models_test", "DEF") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x + x, "CPU")
+        graph = jit.parse_ir(
+            "graph(%x : Tensor):\n  %y : Tensor = models_test::twice(%x)\n  return (%y)"
+        )
+        jit.save(graph, tmp_path / "g")
+        x = opyard.tensor([1.5])
+        with pytest.raises(ValueError, match="models_test::twice"):
+            jit.load(tmp_path / "g")(x)
+        assert jit.load(tmp_path / "g", allowed=["models_test::twice"])(x).tolist() == [3.0]
+        assert jit.load(tmp_path / "g", untrusted=False)(x).tolist() == [3.0]
+        assert jit.load(tmp_path / "g").graph.is_restricted
+
+
+# ---- bad archives
+
+
+def archive(tmp_path, changes=(), *, compression=zipfile.ZIP_STORED, extra=()):
+    """The model again; `changes` are entries' new contents, or None to leave one out."""
+    path = tmp_path / "changed.pt2"
+    changes = dict(changes)
+    with zipfile.ZipFile(MODEL) as old, zipfile.ZipFile(path, "w", compression) as new:
+        for name in old.namelist():
+            contents = changes.get(name, old.read(name))
+            if contents is not None:
+                info = zipfile.ZipInfo(name)
+                info.compress_type = compression
+                here = new.fp.tell() + 30 + len(name)
+                info.extra = struct.pack("<HH", 0xFFFF, -(here + 4) % 64) + b"\0" * (
+                    -(here + 4) % 64
+                )
+                new.writestr(info, contents)
+        for name in extra:
+            new.writestr(name, b"")
+    return path
+
+
+def program(change):
+    with zipfile.ZipFile(MODEL) as old:
+        contents = json.loads(old.read(PROGRAM))
+    change(contents)
+    return {PROGRAM: json.dumps(contents)}
+
+
+def weights(change):
+    name = "model/data/weights/model_weights_config.json"
+    with zipfile.ZipFile(MODEL) as old:
+        contents = json.loads(old.read(name))
+    change(contents["config"]["out.weight"])
+    return {name: json.dumps(contents)}
+
+
+def set_in(*path):
+    *way, last, value = path
+
+    def change(contents):
+        for step in way:
+            contents = contents[step]
+        contents[last] = value
+
+    return change
+
+
+NODES = ("graph_module", "graph", "nodes")
+SIZES = ("tensor_meta", "sizes")
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({PROGRAM: None}, NotImplementedError, "holds no program"),
+        ({"model/archive_format": None}, NotImplementedError, "no exported program; export the"),
+        ({"model/archive_version": "7"}, NotImplementedError, 'version "7", and version 0 is read'),
+        ({"model/byteorder": "big"}, NotImplementedError, "another order of bytes"),
+        (program(set_in("schema_version", "major", 9)), NotImplementedError, "schema version 9"),
+        ({PROGRAM: "{"}, ValueError, "is no JSON"),
+        ({PROGRAM: "[" * 10_000}, ValueError, "nested deeper than 64"),
+        ({PROGRAM: "{}"}, ValueError, 'has no "schema_version"'),
+        (program(set_in(*NODES, 3)), ValueError, "is a number, and an array is taken"),
+        (program(set_in(*NODES, [])), ValueError, "before it is defined"),
+        (program(set_in(*NODES, 1, "inputs", 0, "arg", {"as_tensor": {"name": "later"}})),
+         ValueError, '"later" before it is defined'),
+        (program(set_in("graph_module", "signature", "input_specs", 0, {"token": {}})),
+         ValueError, "before it is defined|cannot run"),
+        (weights(set_in(*SIZES, 0, "as_int", 2**40)), ValueError, "needs .* elements, and its"),
+        (weights(set_in(*SIZES, 0, "as_int", -3)), ValueError, "has the size -3"),
+        (weights(set_in(*SIZES, 0, "as_int", 2**63)), ValueError, "does not fit 64 bits"),
+        (weights(set_in("tensor_meta", "strides", 0, "as_int", -1)), ValueError, "stride -1"),
+        (weights(set_in("tensor_meta", "strides", [])), ValueError, "2 sizes and 0 strides"),
+        (weights(set_in("tensor_meta", "storage_offset", "as_int", 1)), ValueError, "needs 24"),
+        (weights(set_in("tensor_meta", "storage_offset", "as_int", -1)), ValueError, "begins at"),
+        (weights(set_in("tensor_meta", "dtype", 99)), NotImplementedError, "number 99"),
+        (weights(set_in("tensor_meta", "device", "type", "cuda")), NotImplementedError, "cuda"),
+        (weights(set_in("use_pickle", True)), NotImplementedError, "pickles are not read"),
+        (weights(set_in("path_name", "../../secret")), ValueError, "has no entry"),
+        ({"model/data/weights/weight_2": b""}, ValueError, "bytes have 0"),
+    ],
+)  # fmt: skip
+def test_X32_bad_archives_say_what_is_wrong(tmp_path, changes, error, said):
+    path = archive(tmp_path, changes)
+    with pytest.raises(error, match=said) as raised:
+        jit.load(path)
+    assert str(path) in str(raised.value)
+
+
+def test_X32_what_cannot_run_is_named_in_one_list(tmp_path):
+    def change(contents):
+        nodes = contents["graph_module"]["graph"]["nodes"]
+        for node in nodes:
+            if node["target"] == "torch.ops.aten.linear.default":
+                node["target"] = "torch.ops.other.linear.default"
+            if node["target"] == "torch.ops.aten.tanh.default":
+                node["target"] = "torch.ops.higher_order.cond"
+
+    with pytest.raises(NotImplementedError) as raised:
+        jit.load(archive(tmp_path, program(change)))
+    text = str(raised.value)
+    assert "cannot run here: 2 of its operators are not available" in text, text
+    assert "torch.ops.other.linear.default, 2 times, first at " in text
+    assert "torch.ops.higher_order.cond, 1 time, first at export.py:" in text
+
+
+def test_X32_compressed_paths_that_leave_and_double_entries_are_refused(tmp_path):
+    for options, error, said in [
+        ({"compression": zipfile.ZIP_DEFLATED}, NotImplementedError, "is compressed"),
+        ({"extra": ["../x"]}, ValueError, "leads out of the archive"),
+        ({"extra": ["/etc/x"]}, ValueError, "leads out of the archive"),
+        ({"extra": ["a/../../x"]}, ValueError, "leads out of the archive"),
+        ({"extra": ["model/models/second.json"]}, NotImplementedError, "holds several programs"),
+    ]:
+        with pytest.raises(error, match=said):
+            jit.load(archive(tmp_path, **options))
+    with pytest.warns(UserWarning, match="Duplicate"):
+        path = archive(tmp_path, extra=["model/byteorder"])
+    with pytest.raises(ValueError, match="twice"):
+        jit.load(path)
+
+
+def test_X32_a_cut_or_changed_archive_is_refused(tmp_path):
+    whole = MODEL.read_bytes()
+    path = tmp_path / "cut.pt2"
+    for end in range(0, len(whole), 97):
+        path.write_bytes(whole[:end])
+        with pytest.raises((ValueError, NotImplementedError)):
+            jit.load(path)
+    with zipfile.ZipFile(MODEL) as old:
+        entry = old.getinfo("model/data/weights/weight_0")
+    at = whole.index(old_bytes(entry))
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    with pytest.raises(ValueError, match="another checksum"):
+        jit.load(path)
+
+
+def old_bytes(entry):
+    with zipfile.ZipFile(MODEL) as old:
+        return old.read(entry.filename)
+
+
+def test_X32_no_change_of_a_byte_ends_the_process(tmp_path):
+    random = np.random.default_rng(3)
+    whole = np.frombuffer(MODEL.read_bytes(), np.uint8)
+    path = tmp_path / "changed.pt2"
+    refused = 0
+    for _ in range(300):
+        changed = whole.copy()
+        changed[random.integers(0, len(whole), 3)] = random.integers(0, 256, 3)
+        path.write_bytes(changed.tobytes())
+        try:
+            jit.load(path)
+        except (ValueError, NotImplementedError):
+            refused += 1
+    assert refused > 100
+
+
+def test_bad_files_of_our_own_form(tmp_path):
+    path = tmp_path / "x"
+    opyard.save({"x": opyard.tensor([1.0])}, path)
+    with pytest.raises(ValueError, match="holds tensors, and no model"):
+        jit.load(path)
+    whole = FORMAT_1.read_bytes()
+    (length,) = struct.unpack("<Q", whole[:8])
+    header, data = json.loads(whole[8 : 8 + length]), whole[8 + length :]
+    for change, error, said in [
+        (set_in("__metadata__", "opyard.format", "2"), NotImplementedError, 'format "2", and'),
+        (set_in("__metadata__", "opyard.graph", "graph("), ValueError, "expected a value"),
+        (set_in("__metadata__", "opyard.model", "{}"), ValueError, 'has no "state"'),
+        (set_in("__metadata__", "opyard.graph", "graph():\n  return ()"), ValueError, "0 inputs"),
+    ]:
+        changed = json.loads(json.dumps(header))
+        change(changed)
+        text = json.dumps(changed).encode()
+        path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+        with pytest.raises(error, match=said):
+            jit.load(path)
+    with pytest.raises(LookupError):
+        jit.load(tmp_path / "nothing")
+
+
+# ---- where PyTorch is
+
+
+def networks(torch):
+    nn = torch.nn
+
+    class Cell(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.LSTMCell(4, 8)
+
+        def forward(self, x, state):
+            h, c = self.cell(x, state)
+            return h, (h, c)
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
+
+        def forward(self, x):
+            b, t, d = x.shape
+            q, k, v = (
+                part.reshape(b, t, 4, d // 4).transpose(1, 2) for part in self.qkv(x).chunk(3, -1)
+            )
+            weights = (q @ k.transpose(-2, -1) / math.sqrt(d // 4)).softmax(-1)
+            return x + self.out((weights @ v).transpose(1, 2).reshape(b, t, d))
+
+    return {
+        "mlp": (nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)), (torch.ones(5, 4),)),
+        "convolution": (
+            nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3)),
+            (torch.randn(2, 1, 4, 4),),
+        ),
+        "lstm cell": (Cell(), (torch.randn(3, 4), (torch.randn(3, 8), torch.randn(3, 8)))),
+        "attention": (Attention(), (torch.randn(2, 6, 16),)),
+    }
+
+
+def leaves(value):
+    return (
+        [leaf for item in value for leaf in leaves(item)] if isinstance(value, tuple) else [value]
+    )
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # of PyTorch about itself
+@pytest.mark.parametrize("name", ["mlp", "convolution", "lstm cell", "attention"])
+def test_X32_networks_that_pytorch_exports_here_give_what_it_gives(name):
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    module, inputs = networks(torch)[name]
+    with torch.no_grad():
+        wanted = module(*inputs)
+    model = jit.from_exported(torch.export.export(module, inputs).run_decompositions())
+    convert = lambda v: tuple(map(convert, v)) if isinstance(v, tuple) else v.numpy()  # noqa: E731
+    got = model(*convert(inputs))
+    for ours, theirs in zip(leaves(got), leaves(wanted), strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-5)
