@@ -13,6 +13,7 @@
 
 #include "formula_function.h"
 #include "opyard/autograd.h"
+#include "tell.h"
 
 namespace opyard::autograd {
 namespace {
@@ -59,6 +60,8 @@ class PlainCall {
                                         : arguments[std::size_t(viewed)].tensor_unchecked());
     }
   }
+
+  const Function& function() const { return *function_; }
 
   void finish(std::span<Value> results) {
     for (std::size_t i = 0; i < results.size(); ++i) add_result(i, results[i]);
@@ -141,6 +144,7 @@ Recorded record_plain(const Plan& plan, const Operator& op, DispatchKeySet keys,
   const Needs& needs = plan.needs(tensors);
   if (refused || !needs.is_plain) return Recorded::NotPlain;
   PlainCall call(plan, needs, arguments);
+  tell_of_call(call.function());
   {
     const ExcludeDispatchKeyGuard below(kAutogradKeys);
     op.redispatch_boxed(keys - kAutogradKeys, stack);

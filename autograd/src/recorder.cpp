@@ -22,6 +22,7 @@
 #include "opyard/autograd.h"
 #include "opyard/autograd/handle.h"
 #include "record_plain.h"
+#include "tell.h"
 #include "write_function.h"
 
 namespace opyard::autograd {
@@ -207,6 +208,7 @@ class Recording {
     if (plan_.custom || !plan_.tensors.empty()) keep_arguments(arguments);
     make_function();
     const Versions versions(plan_, arguments);
+    if (function_) tell_of_call(*function_);
     {
       const ExcludeDispatchKeyGuard below(kAutogradKeys);
       run_below(op_, call_.keys, call_.stack);

@@ -3,6 +3,7 @@
 
 #include "json.h"
 #include "opyard/profiler/labels.h"
+#include "opyard/profiler/links.h"
 #include "opyard/profiler/memory.h"
 #include "opyard/profiler/quality.h"
 #include "opyard/profiler/shapes.h"
@@ -17,6 +18,7 @@ class Writer {
         options_(options),
         labels_(trace, options.prefixes),
         numbers_(number_calls(trace)),
+        links_(trace),
         pieces_(sink) {}
 
   void write() {
@@ -81,7 +83,9 @@ class Writer {
       if (parent != kNoSpan) {
         calling[n] = numbers[parent] != 0 ? numbers[parent] : calling[parent];
       }
-      write_span(track, track.spans[n], numbers[n], calling[n]);
+      const std::span<const LinkEnd> ends = links_.of(index, n);
+      write_span(track, track.spans[n], numbers[n], calling[n], ends);
+      for (const LinkEnd& end : ends) write_link(track, end);
       pieces_.flush_if_full();
     }
     for (const Mark& mark : track.marks) {
@@ -90,8 +94,21 @@ class Writer {
     }
   }
 
-  void write_span(const Track& track, const Span& span, std::uint32_t number,
-                  std::uint32_t calling) {
+  // An arrow from a call to the backward function that it made.
+  void write_link(const Track& track, const LinkEnd& end) {
+    if (end.link == 0) return;
+    begin_event();
+    out_ += end.is_run ? "{\"ph\": \"f\", \"bp\": \"e\"" : "{\"ph\": \"s\"";
+    out_ += ", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", \"id\": ";
+    append_number(out_, end.link);
+    place(track.native_id);
+    out_ += ", \"ts\": ";
+    append_microseconds(out_, track.spans[end.span].start);
+    out_ += "}";
+  }
+
+  void write_span(const Track& track, const Span& span, std::uint32_t number, std::uint32_t calling,
+                  std::span<const LinkEnd> ends) {
     begin_event();
     out_ += "{\"ph\": \"X\", \"cat\": \"";
     out_ += info_of(span.kind).category;
@@ -134,6 +151,11 @@ class Writer {
       out_ += "\"cut\": \"";
       out_ += cut_of(span);
       out_ += "\", ";
+    }
+    if (!ends.empty()) {
+      out_ += "\"Sequence number\": ";
+      append_number(out_, ends.back().sequence);
+      out_ += ", ";
     }
     if (!name.extra.empty()) out_ += "\"more\": " + name.extra + ", ";
     if (is_operator(span.kind) && span.payload != kNoSpan) {
@@ -206,6 +228,7 @@ class Writer {
   const ExportOptions& options_;
   Labels labels_;
   const std::vector<std::vector<std::uint32_t>> numbers_;
+  const Links links_;
   Pieces pieces_;
   std::string& out_ = pieces_.text;
   bool first_ = true;

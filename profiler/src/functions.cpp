@@ -1,8 +1,8 @@
 // profiler/functions.cpp: functions of gradients as a source.
 //
-// [Links] A mark that holds a function's identity and number is recorded if a call makes it, inside
-// of the operator's span, and if a backward runs it, inside of the function's. So a run is linked
-// to the call that it is of, on whatever thread that was made.
+// [Links] A mark that holds a function's identity and number is recorded if it is made, again right
+// before the call that it is of, and if a backward runs it, inside of the function's span. So a run
+// is linked to the call, on whatever thread that was made; see profiler/links.h.
 #include <new>
 
 #include "opyard/observe/function_listener.h"
@@ -28,10 +28,10 @@ std::uint32_t key_of(const ToldFunction& told) noexcept {
 }
 
 // See [Links].
-void record_link(const ToldFunction& told) noexcept {
+void record_link(const ToldFunction& told, bool before_call) noexcept {
   const Payload words{reinterpret_cast<std::uintptr_t>(told.identity), told.sequence};
   if (Stream* const stream = Stream::current()) {
-    stream->append(event_of(MarkKind::Function), 0, 0, &words, 1);
+    stream->append(event_of(MarkKind::Function), 0, before_call ? 1 : 0, &words, 1);
   }
 }
 
@@ -39,10 +39,11 @@ void record_function(const ToldFunction& told, FunctionMoment moment) noexcept {
   const SpanKind kind = SpanKind::Backward;
   switch (moment) {
     case FunctionMoment::Made:
-      return record_link(told);
+    case FunctionMoment::Calls:
+      return record_link(told, moment == FunctionMoment::Calls);
     case FunctionMoment::Begins:
       record(enter_of(kind), key_of(told));
-      return record_link(told);
+      return record_link(told, false);
     case FunctionMoment::Ends:
       return record(exit_of(kind), key_of(told));
   }

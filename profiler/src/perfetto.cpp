@@ -13,6 +13,7 @@
 #include "json.h"
 #include "opyard/profiler/export.h"
 #include "opyard/profiler/labels.h"
+#include "opyard/profiler/links.h"
 #include "opyard/profiler/memory.h"
 #include "opyard/profiler/quality.h"
 #include "opyard/profiler/shapes.h"
@@ -31,6 +32,10 @@ struct Message {
   void number(int field, std::uint64_t value) {
     varint(std::uint64_t(field) << 3);
     varint(value);
+  }
+  void fixed(int field, std::uint64_t value) {
+    varint(std::uint64_t(field) << 3 | 1);
+    for (int shift = 0; shift < 64; shift += 8) bytes += char(value >> shift & 0xff);
   }
   void text(int field, std::string_view value) {
     varint(std::uint64_t(field) << 3 | 2);
@@ -59,6 +64,8 @@ enum Event {
   kCategoryId = 3,
   kAnnotation = 4,
   kEventName = 23,
+  kFlow = 47,
+  kFlowEnd = 48,
   kCounterValue = 30
 };
 enum EventType { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
@@ -69,14 +76,18 @@ constexpr std::uint64_t kProcessTrack = 1;
 class Writer {
  public:
   Writer(const Trace& trace, const ExportOptions& options, const Sink& sink)
-      : trace_(trace), options_(options), labels_(trace, options.prefixes), pieces_(sink) {}
+      : trace_(trace),
+        options_(options),
+        labels_(trace, options.prefixes),
+        links_(trace),
+        pieces_(sink) {}
 
   void write() {
     describe_process(0, options_.process_id, options_.process_name);
     for (std::size_t n = 0; n < trace_.processes.size(); ++n) {
       describe_process(n + 1, trace_.processes[n].id, trace_.processes[n].name);
     }
-    for (const Track& track : trace_.tracks) write_track(track);
+    for (std::size_t n = 0; n < trace_.tracks.size(); ++n) write_track(n);
     pieces_.flush();
   }
 
@@ -151,7 +162,8 @@ class Writer {
     return packet;
   }
 
-  void write_track(const Track& track) {
+  void write_track(std::size_t number) {
+    const Track& track = trace_.tracks[number];
     begin_sequence(track);
     if (sequence_ == 1) write_quality();
     std::size_t mark = 0;
@@ -164,7 +176,7 @@ class Writer {
         track,
         [&](std::uint32_t n) {
           marks_before(track.spans[n].start);
-          write_begin(track, track.spans[n]);
+          write_begin(track, track.spans[n], links_.of(number, n));
         },
         [&](std::uint32_t n) {
           marks_before(track.spans[n].end);
@@ -208,13 +220,17 @@ class Writer {
     interned.message(1, entry);
   }
 
-  void write_begin(const Track& track, const Span& span) {
+  void write_begin(const Track& track, const Span& span, std::span<const LinkEnd> ends) {
     Message event;
     Message interned;
     event.number(kType, kBegin);
     refer_to_name(event, interned, span.key, labels_.label(span));
     refer_to_category(event, interned, info_of(span.kind).category);
     annotate_span(event, interned, track, span);
+    for (const LinkEnd& end : ends) {
+      if (end.link != 0) event.fixed(end.is_run ? kFlowEnd : kFlow, end.link);
+    }
+    if (!ends.empty()) annotate(event, "Sequence number", std::to_string(ends.back().sequence));
     put_event(event, interned, span.start);
   }
 
@@ -283,6 +299,7 @@ class Writer {
   const Trace& trace_;
   const ExportOptions& options_;
   Labels labels_;
+  const Links links_;
   Pieces pieces_;
   std::uint64_t sequence_ = 0;
   std::uint64_t track_ = 0;

@@ -8,6 +8,7 @@
 #include "opyard/base/error.h"
 #include "ring_blocks.h"
 #include "sources.h"
+#include "turn.h"
 
 namespace opyard::profiler {
 namespace {
@@ -20,6 +21,7 @@ bool Ring::is_on() noexcept { return the_ring.load(std::memory_order_relaxed) !=
 
 Ring::Ring(const SessionOptions& options, const RingBounds& bounds)
     : options_(options), bounds_(bounds) {
+  const Turn turn;
   Ring* none = nullptr;
   OPYARD_CHECK(the_ring.compare_exchange_strong(none, this), BadRegistration,
                "a flight recorder is on already; a process has one at a time: stop it first");
@@ -65,6 +67,7 @@ void Ring::resume() {
 }
 
 Recording Ring::dump() {
+  const Turn turn;
   OPYARD_CHECK(!ended_, BadRegistration, "the flight recorder has been stopped");
   Window window;
   SourceReport report;
@@ -78,6 +81,8 @@ Recording Ring::dump() {
 }
 
 void Ring::end() {
+  if (ended_) return;
+  const Turn turn;
   if (std::exchange(ended_, true)) return;
   the_ring.store(nullptr);
   end_ring_blocks();

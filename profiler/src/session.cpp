@@ -2,6 +2,7 @@
 #include "opyard/profiler/session.h"
 
 #include <atomic>
+#include <optional>
 
 #include "journal.h"
 #include "opyard/base/error.h"
@@ -9,6 +10,7 @@
 #include "opyard/profiler/files.h"
 #include "opyard/profiler/ring.h"
 #include "sources.h"
+#include "turn.h"
 
 namespace opyard::profiler {
 namespace {
@@ -31,6 +33,13 @@ Session::Session(const SessionOptions& options) {
                        : "There is already an active Python tracer. Refusing to register profile "
                          "functions. A process has one profile at a time: stop the one that "
                          "another thread started first.");
+  }
+  std::optional<Turn> turn;
+  try {
+    turn.emplace();
+  } catch (...) {
+    active_thread.store(0);
+    throw;
   }
   try {
     Ring::pause();
@@ -61,6 +70,7 @@ void Session::give_up() noexcept {
 
 Recording Session::end() {
   OPYARD_CHECK(window_ != nullptr, BadRegistration, "the session has ended already");
+  const Turn turn;
   SourceReport report;
   stop_all(started_, report);
   Recording recording = window_->end();
@@ -78,6 +88,11 @@ Recording Session::end() {
 
 Session::~Session() {
   if (window_ == nullptr) return;
+  std::optional<Turn> turn;
+  try {
+    turn.emplace();
+  } catch (const Error&) {  // it is this thread's already
+  }
   give_up();
   warn_late(
       "`PythonTracer::stop()` was not called. The profile was stopped, and its events are lost.");

@@ -82,7 +82,6 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
                "this interpreter has not imported opyard.profiler, which records its calls");
   tracer->set_options(options);
   tracer->replaced.clear();
-  tracer->ended_threads.clear();
   tracer->set_within = tracer->unseen = 0;
   add_start_stacks(*tracer, window);
   tracer->active = true;
@@ -109,6 +108,8 @@ void stop_python(profiler::SourceReport& report) {
       {"calls of sys.setprofile", tracer.set_within},
       {"threads that were not recorded", tracer.unseen}};
   report.thread_names.assign(tracer.ended_threads.begin(), tracer.ended_threads.end());
+  // A ring that is on has what they did.
+  if (!profiler::Ring::is_on()) tracer.ended_threads.clear();
   for (const auto& [note, number] : notes) {
     if (number != 0) report.notes.emplace_back(note, number);
   }

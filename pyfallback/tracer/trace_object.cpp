@@ -15,6 +15,7 @@
 #include "opyard/profiler/export.h"
 #include "opyard/profiler/files.h"
 #include "opyard/profiler/labels.h"
+#include "opyard/profiler/links.h"
 #include "opyard/profiler/memory.h"
 #include "opyard/profiler/quality.h"
 #include "opyard/profiler/report.h"
@@ -460,6 +461,22 @@ PyObject* marks(PyObject* self, PyObject* number) {
   });
 }
 
+// functions(track) -> [(span, number)] of calls and runs of functions of gradients
+PyObject* functions(PyObject* self, PyObject* number) {
+  return tracer_entry([&]() -> PyObject* {
+    const Py_ssize_t index = PyLong_AsSsize_t(number);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    static_cast<void>(track_of(self, index));
+    const profiler::Links links(trace_of(self));
+    PyObject* const list = checked_new(PyList_New(0));
+    for (const profiler::LinkEnd& end : links.of(std::size_t(index))) {
+      append_to(list, Py_BuildValue("IK", unsigned(end.span),
+                                    static_cast<unsigned long long>(end.sequence)));
+    }
+    return list;
+  });
+}
+
 // name(key) -> (text, qualified, file, line, kind, extra)
 PyObject* name(PyObject*, PyObject* number) {
   return tracer_entry([&]() -> PyObject* {
@@ -516,6 +533,7 @@ PyMethodDef trace_methods[] = {
     {"arguments", arguments, METH_VARARGS, "arguments(track, index) -> (sizes, types) or None"},
     {"memory", memory, METH_O, "memory(track) -> [(time, parent, address, bytes, total, device)]"},
     {"marks", marks, METH_O, "marks(track) -> [(kind, time, parent, key, detail, words)]"},
+    {"functions", functions, METH_O, "functions(track) -> [(span, number)]"},
     {"name", name, METH_O, "name(key) -> (text, qualified, file, line, kind, extra)"},
     {"quality", quality, METH_NOARGS, "quality() -> JSON"},
     {"times", times, METH_NOARGS, "times() -> (begin_unix_ns, duration_ns)"},

@@ -209,3 +209,63 @@ def test_X19_an_exception_writes_what_was_kept(tmp_path):
     for n in range(2):
         trace = json.loads((tmp_path / f"at-{n}.json").read_text("utf-8"))
         assert any(event["name"].endswith("): leaf") for event in trace["traceEvents"])
+
+
+def test_X19_a_thread_that_ended_before_a_profile_keeps_its_name_in_the_recorder():
+    with flight_recorder() as recorder:
+        early = threading.Thread(target=leaf, args=(1,), name="early one")
+        early.start()
+        early.join()
+        with profile():
+            leaf(2)
+        results = recorder.dump()
+    assert "early one" in {track.name for track in results.events().tracks}
+
+
+def test_X19_a_profile_and_a_recorder_that_two_threads_start_wait_for_each_other(monkeypatch):
+    ask = sys._current_frames  # which starting a profile calls
+    recorder = flight_recorder()
+    is_on = threading.Event()
+
+    def start():
+        recorder.start()
+        is_on.set()
+
+    other = threading.Thread(target=start)
+    seen = []
+
+    def ask_slowly():
+        if not other.ident:
+            other.start()
+            seen.append(is_on.wait(0.1))
+        return ask()
+
+    monkeypatch.setattr(sys, "_current_frames", ask_slowly)
+    with profile() as prof:
+        assert is_on.wait(10)
+        leaf(1)
+    other.join()
+    assert seen == [False]
+    leaf(2)
+    results = recorder.dump()
+    recorder.stop()
+    assert len(named(prof, "): leaf")) == 1
+    assert named(results, "): leaf")
+    assert sys.getprofile() is None
+
+
+def test_X19_what_a_start_runs_cannot_start_another(monkeypatch):
+    ask = sys._current_frames
+    said = []
+
+    def ask_and_start():
+        with pytest.raises(RuntimeError) as error:
+            flight_recorder().start()
+        said.append(str(error.value))
+        return ask()
+
+    monkeypatch.setattr(sys, "_current_frames", ask_and_start)
+    with profile() as prof:
+        leaf(1)
+    assert "this thread is just starting or stopping" in said[0]
+    assert named(prof, "): leaf")

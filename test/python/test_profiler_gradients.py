@@ -3,6 +3,9 @@
 Suspect profiler/src/functions.cpp, autograd/src/engine.cpp, opyard/_profile/events.py.
 """
 
+import json
+import struct
+
 import pytest
 
 import opyard
@@ -65,3 +68,60 @@ def test_I35_a_function_that_raises_ends_its_span():
         Fails.apply(leaf(1)).backward()
     (event,) = [event for event in backwards_of(prof) if event.name == "FailsBackward"]
     assert event.cuts == []
+
+
+def test_I46_a_call_has_the_number_of_the_function_that_it_made_and_is_linked_to_it(tmp_path):
+    x = leaf(1, 2)
+    with profile(with_stack=False) as prof:
+        y = x * x
+        unused = y * 3.0
+        number = y.grad_fn.sequence_nr
+        y.sum().backward()
+    (call, _, _) = [event for event in prof.events() if event.name.startswith("aten::mul")][:3]
+    assert (call.kind, call.sequence_number) == ("Operator", number)
+    (run,) = [event for event in backwards_of(prof) if event.name == "MulBackward"]
+    assert run.sequence_number == number
+
+    prof.export(tmp_path / "x.json")
+    events = json.loads((tmp_path / "x.json").read_text())["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    flows = [event for event in events if event.get("cat") == "fwdbwd"]
+    ends = {}
+    for flow in flows:
+        ends.setdefault(flow["id"], []).append(flow)
+    assert len(ends) == 2  # of `mul` and `sum`; nothing has run that of `unused`
+    names = []
+    for begin, end in ends.values():
+        assert (begin["ph"], end["ph"], end["bp"]) == ("s", "f", "e")
+        both = []
+        for flow in (begin, end):
+            both += [
+                span
+                for span in spans
+                if (span["ts"], span["tid"]) == (flow["ts"], flow["tid"])
+                and "Sequence number" in span["args"]
+            ]
+        (called, ran) = both
+        assert called["args"]["Sequence number"] == ran["args"]["Sequence number"]
+        names.append((called["name"], ran["name"]))
+    assert sorted(names) == [("aten::mul.Tensor", "MulBackward"), ("aten::sum", "SumBackward")]
+    assert unused.grad_fn is not None
+
+    prof.export(tmp_path / "x.pftrace")
+    trace = (tmp_path / "x.pftrace").read_bytes()
+    for link in ends:
+        for field in (47, 48):
+            head = struct.pack("<BBQ", (field << 3 | 1) & 0x7F | 0x80, field >> 4, link)
+            assert trace.count(head) == 1
+
+
+def test_I46_a_function_that_a_backward_makes_is_linked_to_the_call_inside_of_it():
+    x = leaf(2, 3)
+    with profile(with_stack=False) as prof:
+        (first,) = autograd.grad((x * x).sum(), [x], create_graph=True)
+        number = first.grad_fn.sequence_nr
+        first.sum().backward()
+    made = [event for event in prof.events() if event.sequence_number == number]
+    assert {event.kind for event in made} == {"Operator", "Backward"}
+    (run,) = [event for event in made if event.kind == "Backward"]
+    assert run.name == first.grad_fn.name()

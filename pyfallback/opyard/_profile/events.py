@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FLAGS = ((1, "began before the profile"), (2, "was open at its end"), (4, "its end was lost"))
-
-_NO_NUMBER = 2**64 - 1  # of what accumulates: it belongs to no call
 
 
 class Track:
@@ -39,17 +36,13 @@ class Track:
         self._trace, self.index, self.count = trace, index, count
         self.native_id, self.name, self.is_derived = native_id, name, is_derived
         self._children: dict[int, list[int]] | None = None
-        self._functions: dict[int, tuple[int, int]] | None = None
+        self._functions: dict[int, int] | None = None
 
     @property
-    def functions(self) -> dict[int, tuple[int, int]]:
-        """For spans that run a function of gradients: its identity and number."""
+    def functions(self) -> dict[int, int]:
+        """The number of the function of gradients that a span is the call of, or runs."""
         if self._functions is None:
-            self._functions = {
-                parent: struct.unpack("QQ", words)
-                for kind, _, parent, _, _, words in self._trace.marks(self.index)
-                if kind == "Function" and words is not None
-            }
+            self._functions = dict(self._trace.functions(self.index))
         return self._functions
 
     @property
@@ -159,9 +152,11 @@ class Event:
 
     @property
     def sequence_number(self) -> int:
-        """That of the backward function which runs, among those that its thread made; or -1."""
-        number = self._track.functions.get(self.number, (0, _NO_NUMBER))[1]
-        return -1 if number == _NO_NUMBER else number
+        """That of the backward function which runs, or which is of this call; or -1.
+
+        It is the function's number among those that its thread made.
+        """
+        return self._track.functions.get(self.number, -1)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Event):

@@ -28,7 +28,12 @@ struct ToldFunction {
   std::string (*name)(const ToldFunction& told);
 };
 
-enum class FunctionMoment : std::uint8_t { Made, Begins, Ends };
+enum class FunctionMoment : std::uint8_t {
+  Made,
+  Begins,
+  Ends,
+  Calls,  // the call that it takes gradients back of is the next one on this thread
+};
 
 // On the thread that makes or runs it; Ends also if it throws. Must not throw.
 using FunctionListener = void (*)(const ToldFunction& told, FunctionMoment moment) noexcept;
