@@ -385,3 +385,31 @@ SPOIL = """
         path.write_bytes(contents)
     print(read, refused)
 """
+
+
+def test_traces_are_compared_an_event_at_a_time(folder):
+    (folder / "program.py").write_text("for n in range(30_000): len([])")
+    run(folder, "program.py", profiled=["-o", "long.json"])
+    (folder / "compare.py").write_text(
+        textwrap.dedent("""
+        import json, os, sys, tracemalloc
+        from opyard._profile.compare import read_times
+        tracemalloc.start()
+        times = read_times("long.json")
+        peak = tracemalloc.get_traced_memory()[1]
+        assert times.calls["builtins.len"] == 30_000
+        document = json.load(open("long.json"))
+        json.dump(document, open("other.json", "w"), indent=1)  # as others write it
+        assert read_times("other.json").own == times.own
+        with open("cut.json", "w") as cut:
+            cut.write(open("long.json").read()[:-200].rpartition("\\n")[0] + "\\n")
+        try:
+            read_times("cut.json")
+        except ValueError as error:
+            print(error)
+        print(peak < os.path.getsize("long.json"))
+        """)
+    )
+    code, out, err = run(folder, "compare.py", profiled=False)
+    assert (code, err) == (0, "")
+    assert out == "cut.json has no end: whoever wrote it did not finish\nTrue\n"

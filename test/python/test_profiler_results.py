@@ -247,3 +247,16 @@ def test_I51_threads_started_within_have_their_operators_and_memory():
     taken = {event.address: event.start_tid for event in prof.memory_timeline() if event.bytes > 0}
     assert {taken[x.data_ptr()] for x in kept} == ids
     assert {event.start_tid for event in named(prof, "): run")} >= ids
+
+
+def test_X16_a_row_says_how_much_of_it_is_the_profiler_s():
+    def leaf():
+        pass
+
+    with profile() as prof:
+        for _ in range(100):
+            leaf()
+    (row,) = [row for row in prof.key_averages() if row.key.endswith("): leaf")]
+    cost = prof.data_quality()["event cost ns"]
+    assert cost > 0
+    assert row.profiler_time_total == pytest.approx(100 * 2 * cost / 1000)

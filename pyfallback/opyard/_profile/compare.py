@@ -13,7 +13,7 @@ from .averages import cut, format_time, lines_of_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
+    from typing import IO, Any
 
 Stack = tuple[str, ...]
 
@@ -39,29 +39,33 @@ class Times:
         return names
 
 
-def _slices(document: Any) -> Iterator[list[dict[str, Any]]]:
+Slice = tuple[float, float, str]  # start, minus duration, name: a parent before its children
+
+
+def _add_chrome(times: Times, events: Iterable[dict[str, Any]]) -> None:
     """The slices of each thread of a trace in Chrome's format; tasks and futures are none."""
-    threads: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
-    for event in document["traceEvents"]:
+    threads: dict[tuple[Any, Any], list[Slice]] = {}
+    for event in events:
         if event.get("ph") == "X" and event.get("cat") not in ("asyncio", "future"):
-            threads.setdefault((event.get("pid"), event.get("tid")), []).append(event)
-    for events in threads.values():
-        events.sort(key=lambda event: (event["ts"], -event["dur"]))  # a parent before its children
-        yield events
+            slices = threads.setdefault((event.get("pid"), event.get("tid")), [])
+            slices.append((event["ts"], -event["dur"], sys.intern(str(event["name"]))))
+    for slices in threads.values():
+        # Those that are equal in time keep their order: the sort is stable.
+        slices.sort(key=lambda one: one[:2])
+        _add_slices(times, slices)
 
 
-def _add_chrome(times: Times, document: Any) -> None:
-    for events in _slices(document):
-        open_ones: list[tuple[float, Stack]] = []  # end, stack
-        for event in events:
-            while open_ones and open_ones[-1][0] <= event["ts"] and event["dur"] > 0:
-                open_ones.pop()
-            outer = open_ones[-1][1] if open_ones else ()
-            stack = (*outer, str(event["name"]))
-            times.add_call(stack, event["dur"])
-            if outer:
-                times.add_time(outer, -event["dur"])
-            open_ones.append((event["ts"] + event["dur"], stack))
+def _add_slices(times: Times, slices: list[Slice]) -> None:
+    open_ones: list[tuple[float, Stack]] = []  # end, stack
+    for start, minus_duration, name in slices:
+        while open_ones and open_ones[-1][0] <= start and minus_duration < 0:
+            open_ones.pop()
+        outer = open_ones[-1][1] if open_ones else ()
+        stack = (*outer, name)
+        times.add_call(stack, -minus_duration)
+        if outer:
+            times.add_time(outer, minus_duration)
+        open_ones.append((start - minus_duration, stack))
 
 
 def _add_stacks(times: Times, lines: Iterable[str]) -> None:
@@ -71,21 +75,34 @@ def _add_stacks(times: Times, lines: Iterable[str]) -> None:
             times.add_time(tuple(stack.split(";")), int(own) / 1000)
 
 
-def read_times(path: str) -> Times:
-    """Of a file with Chrome's JSON or with collapsed stacks."""
-    with gzip.open(path, "rt") if path.endswith(".gz") else open(path, encoding="utf-8") as file:
-        text = file.read()
-    times = Times()
-    if not text.lstrip().startswith("{"):
-        _add_stacks(times, text.splitlines())
-        return times
-    document = json.loads(text)
+def _events_of(file: IO[str], path: str) -> Iterator[dict[str, Any]]:
+    """One event at a time of a file of ours, which has each on a line; others are read whole."""
+    head, begin = file.readline(), file.readline()
+    if head.startswith('{"schemaVersion"') and begin == '"traceEvents": [\n':
+        for line in file:
+            if line.startswith("]"):
+                return
+            yield json.loads(line.rstrip(",\n"))
+        raise ValueError(f"{path} has no end: whoever wrote it did not finish")
+    document = json.loads(head + begin + file.read())
     if "traceEvents" not in document:
         raise ValueError(
             f"{path} is no trace in Chrome's format: two of these can be compared, and two files "
             "with collapsed stacks"
         )
-    _add_chrome(times, document)
+    yield from document["traceEvents"]
+
+
+def read_times(path: str) -> Times:
+    """Of a file with Chrome's JSON or with collapsed stacks."""
+    times = Times()
+    with gzip.open(path, "rt") if path.endswith(".gz") else open(path, encoding="utf-8") as file:
+        begins_object = file.read(1) == "{"
+        file.seek(0)
+        if begins_object:
+            _add_chrome(times, _events_of(file, path))
+        else:
+            _add_stacks(times, file)
     return times
 
 
