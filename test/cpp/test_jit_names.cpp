@@ -128,14 +128,14 @@ TEST(GraphNames, H13_BlocksHideNames) {
 }
 
 TEST(GraphNames, H13_TheNewestKeepsItsNumber) {
-  const GraphPtr graph = parse_graph(R"(graph(%7 : int, %3 : int):
-  %7 : int = aten::add(%7, %3)
-  %4 : int = aten::add(%7, %7)
+  const GraphPtr graph = parse_graph(R"(graph(%3 : int, %7 : int):
+  %3 : int = aten::add(%7, %3)
+  %4 : int = aten::add(%3, %3)
   return (%4)
 )");
   const Value* const sum = graph->outputs()[0]->node()->input(0);
-  EXPECT_EQ(sum->unique(), 7U);
-  EXPECT_EQ(graph->inputs()[1]->unique(), 3U);
+  EXPECT_EQ(sum->unique(), 3U);
+  EXPECT_EQ(graph->inputs()[1]->unique(), 7U);
   EXPECT_EQ(graph->outputs()[0]->unique(), 4U);
   EXPECT_EQ(graph->inputs()[0]->unique(), 8U);
   lint(*graph);
