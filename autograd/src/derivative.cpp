@@ -10,7 +10,7 @@
 
 #include "names.h"
 #include "opyard/jit/constant.h"
-#include "opyard/jit/expression.h"
+#include "opyard/jit/formula.h"
 #include "opyard/jit/resolve.h"
 #include "opyard/jit/symbol.h"
 #include "opyard/registry/registry.h"
@@ -22,45 +22,13 @@ static bool is_list_type(const Type& type) {
          (type.kind() == TypeKind::Optional && is_list_type(type.element()));
 }
 
-// The names that formulas of an operator may use, each with where it comes from.
-class Names {
- public:
-  explicit Names(const Schema& schema) {
-    const std::size_t results = schema.results.size();
-    for (std::size_t i = 0; i < results; ++i) {
-      const Argument& result = schema.results[i];
-      const std::string number = std::to_string(i);
-      const auto add_all = [&](const std::string& base, Source::Kind kind) {
-        if (results == 1) add(base, result.type, {kind, i});
-        add(base + number, result.type, {kind, i});
-      };
-      add_all("grad", Source::Kind::Gradient);
-      add_all("result", Source::Kind::Result);
-    }
-    for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
-      add(schema.arguments[i].name, schema.arguments[i].type, {Source::Kind::Argument, i});
-    }
-    for (std::size_t i = 0; i < results; ++i) {
-      if (!schema.results[i].name.empty()) {
-        add(schema.results[i].name, schema.results[i].type, {Source::Kind::Result, i});
-      }
-    }
-  }
-
-  const std::vector<jit::ExpressionInput>& inputs() const noexcept { return inputs_; }
-  const Source& source(std::size_t input) const noexcept { return sources_[input]; }
-
- private:
-  void add(const std::string& name, const TypePtr& type, Source source) {
-    const auto is_same = [&](const jit::ExpressionInput& one) { return one.name == name; };
-    if (std::any_of(inputs_.begin(), inputs_.end(), is_same)) return;
-    inputs_.push_back({name, type});
-    sources_.push_back(std::move(source));
-  }
-
-  std::vector<jit::ExpressionInput> inputs_;
-  std::vector<Source> sources_;
-};
+static Source source_of(const jit::FormulaNames::Meaning& meaning) {
+  using Kind = jit::FormulaNames::Kind;
+  const Source::Kind kind = meaning.kind == Kind::Gradient   ? Source::Kind::Gradient
+                            : meaning.kind == Kind::Argument ? Source::Kind::Argument
+                                                             : Source::Kind::Result;
+  return {kind, meaning.index};
+}
 
 namespace {
 
@@ -85,9 +53,9 @@ bool is_tensor_type(const Type& type) {
 // Turns what a graph asks of arguments into inputs of it. See [Liveness] in the header.
 class Rewriter {
  public:
-  Rewriter(jit::Graph& graph, const Names& names) : graph_(graph) {
+  Rewriter(jit::Graph& graph, const jit::FormulaNames& names) : graph_(graph) {
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-      sources_[graph.inputs()[i]] = names.source(i);
+      sources_[graph.inputs()[i]] = autograd::source_of(names.meanings[i]);
     }
   }
 
@@ -167,29 +135,6 @@ class Rewriter {
   std::map<const jit::Value*, Source> sources_;
 };
 
-std::string where(const Operator& op, const Formula& formula) {
-  return fmt::format("the derivative of {} for {}", to_string(op.name()), formula.of);
-}
-
-std::vector<std::string> names_in(const std::string& of) {
-  std::vector<std::string> names;
-  std::string name;
-  for (const char letter : of + ",") {
-    if (letter == ',') {
-      if (!name.empty()) names.push_back(std::exchange(name, {}));
-    } else if (!std::isspace(static_cast<unsigned char>(letter))) {
-      name += letter;
-    }
-  }
-  return names;
-}
-
-bool is_none(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t\n");
-  const auto end = text.find_last_not_of(" \t\n");
-  return begin != std::string_view::npos && text.substr(begin, end - begin + 1) == "None";
-}
-
 }  // namespace
 
 bool Source::asks_results() const noexcept {
@@ -212,27 +157,19 @@ bool Source::operator==(const Source& other) const {
 FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
     : code_of(op.schema().arguments.size(), kNoFormula), name(backward_name(op)) {
   const Schema& schema = op.schema();
-  const Names names(schema);
+  const jit::FormulaNames names = jit::formula_names(schema);
   for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
     if (carries_keys(*schema.arguments[i].type)) {
       tensors.push_back({i, is_list_type(*schema.arguments[i].type)});
     }
   }
   for (const Formula& formula : derivative.formulas) {
-    std::vector<std::size_t> outputs;
-    for (const std::string& argument : names_in(formula.of)) {
-      const auto position = schema.find_argument(argument);
-      if (!position) {
-        fail(ErrorKind::BadGraph, fmt::format("{}: there is no such argument.\nDeclaration: {}",
-                                              where(op, formula), op.declaration()));
-      }
-      outputs.push_back(*position);
-    }
-    if (is_none(formula.text)) {
-      for (const std::size_t argument : outputs) code_of[argument] = kNoGradient;
+    jit::ParsedFormula parsed = jit::parse_formula(op, formula, names);
+    if (!parsed.graph) {
+      for (const std::size_t argument : parsed.arguments) code_of[argument] = kNoGradient;
       continue;
     }
-    add(op, formula, std::move(outputs), names);
+    add(op, formula, std::move(parsed), names);
   }
   if (codes.size() > 64) {
     fail(ErrorKind::BadGraph, fmt::format("{} has {} formulas, and at most 64 are taken",
@@ -245,38 +182,26 @@ FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
   result_is_list = schema.results.size() == 1 && is_list_type(*schema.results[0].type);
 }
 
-void FormulaSet::add(const Operator& op, const Formula& formula, std::vector<std::size_t> outputs,
-                     const Names& names) {
-  jit::ExpressionOptions options;
-  options.name_space = std::string(op.name().name_space());
-  options.source = where(op, formula);
-  FormulaCode code{formula.text, {}, {}, std::move(outputs)};
+void FormulaSet::add(const Operator& op, const Formula& formula, jit::ParsedFormula parsed,
+                     const jit::FormulaNames& names) {
+  FormulaCode code{formula.text, {}, {}, std::move(parsed.arguments)};
   for (const std::size_t argument : code.outputs) {
     const auto found = std::find_if(tensors.begin(), tensors.end(),
                                     [&](const auto& one) { return one.argument == argument; });
-    if (found == tensors.end()) {
-      fail(ErrorKind::BadGraph,
-           fmt::format("{}: argument '{}' takes no tensor, and has no gradient", where(op, formula),
-                       op.schema().arguments[argument].name));
-    }
     code.positions.push_back(std::size_t(found - tensors.begin()));
   }
   try {
-    const jit::GraphPtr graph = jit::parse_expression(formula.text, names.inputs(), options);
-    if (graph->outputs().size() != code.outputs.size()) {
-      fail(ErrorKind::BadGraph, fmt::format("the formula gives {} values for {} arguments",
-                                            graph->outputs().size(), code.outputs.size()));
-    }
-    Rewriter rewriter(*graph, names);
+    Rewriter rewriter(*parsed.graph, names);
     rewriter.run();
     for (Source& source : rewriter.inputs()) {
       auto known = std::find(sources.begin(), sources.end(), source);
       if (known == sources.end()) known = sources.insert(known, std::move(source));
       code.inputs.push_back(std::size_t(known - sources.begin()));
     }
-    code.code = jit::compile(graph);
+    code.code = jit::compile(std::move(parsed.graph));
   } catch (const Error& error) {
-    throw error.with_context(fmt::format("in {}: {}", where(op, formula), formula.text));
+    throw error.with_context(fmt::format("in the derivative of {} for {}: {}", to_string(op.name()),
+                                         formula.of, formula.text));
   }
   for (const std::size_t argument : code.outputs) code_of[argument] = int(codes.size());
   codes.push_back(std::move(code));

@@ -3,6 +3,7 @@
 // A pass holds the GIL: a graph is changed by one thread at a time.
 #include "graphs/graphs.h"
 
+#include "opyard/jit/differentiate.h"
 #include "opyard/jit/file_check.h"
 #include "opyard/jit/match.h"
 #include "opyard/jit/passes.h"
@@ -44,6 +45,15 @@ void add_passes(py::module_& module) {
         return found;
       },
       py::arg("pattern"), py::arg("graph"));
+  module.def(
+      "differentiate",
+      [](const SharedGraph& graph, const std::vector<SharedValue>& wrt) {
+        std::vector<jit::Value*> values;
+        values.reserve(wrt.size());
+        for (const SharedValue& value : wrt) values.push_back(value.item);
+        jit::passes::differentiate(*graph.graph, values);
+      },
+      py::arg("graph"), py::arg("wrt"));
   module.def("run_pass", &run_pass, py::arg("graph"), py::arg("name"));
   module.def(
       "find_mismatch",

@@ -57,7 +57,7 @@ class Places {
 
 // `function` takes nothing and gives a list of Tensors, which are the outputs.
 SharedGraph trace(const py::object& function, const py::list& tensors,
-                  const std::vector<std::string>& names) {
+                  const std::vector<std::string>& names, bool parts) {
   const PythonTable& known = table();
   jit::TraceOptions options;
   // On the thread that traces, in its interpreter; a kernel of C++ may have let go of the GIL.
@@ -65,6 +65,7 @@ SharedGraph trace(const py::object& function, const py::list& tensors,
     const HoldPython python(known);
     return (*places)();
   };
+  options.parts = parts;
   jit::Trace trace(std::move(options));
   for (std::size_t index = 0; index < tensors.size(); ++index) {
     trace.add_input(require_tensor(known, tensors[index].ptr()), names.at(index));
@@ -102,7 +103,8 @@ py::object current_place() {
 }  // namespace
 
 void add_tracing(py::module_& module) {
-  module.def("trace", &trace, py::arg("function"), py::arg("tensors"), py::arg("names"));
+  module.def("trace", &trace, py::arg("function"), py::arg("tensors"), py::arg("names"),
+             py::arg("parts") = false);
   module.def("is_computed", &is_computed, py::arg("tensor"));
   module.def("add_made", &add_made, py::arg("tensor"));
   module.def("user_frame", &current_place);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "opyard/detail/base/mutex.h"
+#include "opyard/registry/inspect.h"
 #include "opyard/registry/kernel.h"
 #include "opyard/registry/registry.h"
 #include "opyard/thread/modes.h"
@@ -74,6 +75,12 @@ void check_may_record(const Trace& trace, const TraceData& data) {
        current == &trace ? "this trace records already"
                          : "a trace records on this thread already; a function that is traced "
                            "cannot trace another one, but it can call what was traced before");
+}
+
+// Whether what runs are calls of other operators, also where it is recorded for gradients.
+bool is_composed(const Operator& op) {
+  return inspect::has_kernel_at(op.name(), DispatchKey::CompositeImplicitAutograd) &&
+         !inspect::has_kernel_at(op.name(), DispatchKey::CPU) && !inspect::derivative(op.name());
 }
 
 // A node that its call has not come back from; in no block, and destroyed unless it is kept.
@@ -213,6 +220,9 @@ void Trace::call(const Operator& op, DispatchKeySet keys, Stack& stack) {
              "operators, and no modes. Enter the mode around the trace, and around the runs of "
              "the graph",
              to_string(op.name())));
+  }
+  if (data_->options.parts && is_composed(op)) {
+    return op.redispatch_boxed(below_tracer(keys), stack);
   }
   Begun begun(data_->record(op, stack.top(schema.arguments.size())));
   {

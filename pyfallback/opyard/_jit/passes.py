@@ -8,7 +8,7 @@ run: it raises no error either, and modes and overrides do not see its call. A c
 pass changed its graph is stale; see compile().
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .. import _graphs
 from .._core import ops as _ops
@@ -89,6 +89,44 @@ def lower_tuples(graph: "_graphs.Graph") -> bool:
 def canonicalize(graph: "_graphs.Graph") -> bool:
     """Numbers values without a name in the order of the text."""
     return _run(graph, "canonicalize")
+
+
+def differentiate(
+    graph: "_graphs.Graph", wrt: "Sequence[_graphs.Value | str] | None" = None
+) -> None:
+    """Appends the next stage: it takes the gradients of the last stage's outputs, and gives those
+    of `wrt`: inputs of the graph, or their names; without it all Tensors that stage 0 takes.
+
+    The formulas are those by which calls are recorded, so the stage gives the bits of backward().
+    What it needs of earlier stages stays in registers. Applied again it differentiates that stage.
+    Gradients have the dtype that the formulas give them.
+
+    Raises ValueError for a `wrt` that is no Tensor among the inputs, or that no output is computed
+    from, and NotImplementedError, naming the node, for what has no formula as text: functions of
+    Python and C++, blocks, tuples, operators without one; and for a graph that writes in place. The
+    graph is as it was then.
+    """
+    if not isinstance(graph, _graphs.Graph):
+        raise TypeError(
+            f"differentiate() takes a Graph, not {type(graph).__name__}; see parse_ir()"
+        )
+    values: list[_graphs.Value] = []
+    if wrt is None:
+        values = [one for one in graph.inputs() if one.stage == 0 and _is_tensor(one)]
+    for one in wrt or ():
+        value = graph.find_value(one) if isinstance(one, str) else one
+        if not isinstance(value, _graphs.Value):
+            raise ValueError(f"differentiate(): {one!r} is no value of the graph")
+        values.append(value)
+    _ops.load_aten()
+    for kind in set(_kinds(graph)):
+        _ops.load_for(kind)
+    _graphs.differentiate(graph, values)
+
+
+def _is_tensor(value: "_graphs.Value") -> bool:
+    name = value.type.split("(")[0].removesuffix("?")
+    return name == "Tensor" or (name[:1].isupper() and "[]" not in value.type and "(" in value.type)
 
 
 def find_matches(

@@ -16,6 +16,7 @@ from typing import Any
 from .. import _C, _graphs
 from .._core import ops as _ops
 from .containers import Shape, flatten
+from .passes import differentiate
 
 
 class TracingCheckError(RuntimeError):
@@ -32,6 +33,7 @@ class TracedFunction:
     def __init__(self, name: str, graph: "_graphs.Graph", inputs: Shape, outputs: Shape) -> None:
         self.__name__ = self.__qualname__ = name
         self.graph = graph
+        self.staged: _graphs.Graph | None = None  # with further stages, if they were asked for
         self.code = _graphs.Code(graph)
         self._inputs = inputs
         self._outputs = outputs
@@ -127,6 +129,7 @@ def trace(
     example_kwargs: Mapping[str, object] | None = None,
     check_trace: bool = True,
     check_inputs: Iterable[object] = (),
+    stages: int = 1,
 ) -> TracedFunction:
     """The graph of the operators that a function calls with these inputs.
 
@@ -134,12 +137,18 @@ def trace(
     trace; then, unless `check_trace` is False, once more with copies of the inputs, and with each
     of `check_inputs`, and must give bit for bit what the graph gives, else TracingCheckError.
 
+    With `stages` the result's `staged` is a graph with the derivatives of the one before in each
+    further stage, by all Tensors that it takes: see passes.differentiate(). Operators that are
+    composed of others are recorded as these then, if they have no formula of their own.
+
     Raises TypeError for what is neither a tensor, a plain value nor a container of them, and
     NotImplementedError for what cannot be traced; it says what that is. Warns with TracerWarning
     at a line that reads a size or a number of a tensor: in the graph that is a constant.
     """
     if not callable(function):
         raise TypeError(f"trace() takes a function, not an object of {type(function).__name__}")
+    if stages < 1:
+        raise ValueError(f"trace(): stages is {stages}; there is at least one")
     args = example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
     kwargs = dict(example_kwargs or {})
     _ops.load_aten()
@@ -155,7 +164,8 @@ def trace(
         return outputs[0][0]
 
     name = getattr(function, "__name__", type(function).__name__)
-    graph = _graphs.trace(run, tensors, _names(function, args, kwargs, shape.paths()))
+    names = _names(function, args, kwargs, shape.paths())
+    graph = _graphs.trace(run, tensors, names, parts=stages > 1)
     traced = TracedFunction(name, graph, shape, outputs[0][1])
     if check_trace:
         _check(traced, function, copies, shape, len(args))
@@ -166,6 +176,10 @@ def trace(
         if difference is not None:
             raise TypeError(f"trace: check_inputs: {difference}")
         _check(traced, function, _copies(_tell_apart(others)), shape, len(args))
+    if stages > 1:
+        traced.staged = graph.copy()
+        for _ in range(1, stages):
+            differentiate(traced.staged)
     return traced
 
 

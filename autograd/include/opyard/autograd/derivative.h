@@ -11,7 +11,7 @@
 //
 // A formula may also be a class of C++ or Python: CustomDerivative.
 //
-// Depends on: autograd/function.h, jit/code.h, registry/recorder.h.
+// Depends on: autograd/function.h, jit/{code,formula}.h, registry/recorder.h.
 #pragma once
 
 #include <atomic>
@@ -22,6 +22,7 @@
 #include "opyard/autograd/function.h"
 #include "opyard/detail/registry/recorder.h"
 #include "opyard/jit/code.h"
+#include "opyard/jit/formula.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard::autograd {
@@ -62,8 +63,6 @@ struct FormulaCode {
   std::vector<std::size_t> positions = {};  // of these in FormulaSet::tensors
 };
 
-class Names;  // derivative.cpp
-
 // What all formulas of an operator come to. Immutable.
 class OPYARD_API FormulaSet final : public Counted {
  public:
@@ -87,8 +86,8 @@ class OPYARD_API FormulaSet final : public Counted {
   mutable std::atomic<std::uint32_t> note{0};  // of a profile
 
  private:
-  void add(const Operator& op, const Formula& formula, std::vector<std::size_t> outputs,
-           const Names& names);
+  void add(const Operator& op, const Formula& formula, jit::ParsedFormula parsed,
+           const jit::FormulaNames& names);
 
  public:
   static constexpr int kNoFormula = -1;

@@ -51,6 +51,9 @@ struct TraceData;  // trace/trace_data.h
 struct TraceOptions {
   // Where the traced program is; asked for each node. May be empty. What it throws ends the call.
   std::function<SourceRange()> where;
+  // An operator that is composed of others, and has no derivative of its own, is recorded as these:
+  // differentiate() needs what has formulas.
+  bool parts = false;
 };
 
 class OPYARD_API Trace {

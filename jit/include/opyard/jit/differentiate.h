@@ -1,0 +1,34 @@
+// opyard/jit/differentiate.h: the next stage of a graph: its derivatives.
+//
+//   Value* const wrt[] = {x, w};
+//   passes::differentiate(*graph, wrt);
+//
+// The new stage takes a gradient for each output of the last one through which one flows, in order,
+// and gives one for each value of `wrt`. It is written from the formulas beside the operators, the
+// very texts by which calls are recorded: what it needs of earlier stages stays in registers.
+// Gradients of a value are added in the order in which the backward engine adds them, so both give
+// the same bits. Applied again it differentiates that stage: double backward.
+//
+// A gradient has the dtype that the formulas give it: the graph says nothing of dtypes, and the
+// engine's conversion to the dtype of a tensor is not there. Graphs are for real numbers.
+//
+// It raises, and leaves the graph as it was:
+//
+//   BadValue      a value of `wrt` is no Tensor among the graph's inputs, or is given twice
+//   BadGraph      no output comes of `wrt`; a value of it reaches no output; a formula is wrong
+//   Unsupported   a gradient would flow through what has no formula as text: a function of Python
+//                 or C++, a block, a tuple, an operator without one; or the graph writes a tensor
+//                 in place, which may be one that a formula reads
+//
+// Depends on: jit/graph.h.
+#pragma once
+
+#include <span>
+
+#include "opyard/jit/graph.h"
+
+namespace opyard::jit::passes {
+
+OPYARD_API void differentiate(Graph& graph, std::span<Value* const> wrt);
+
+}  // namespace opyard::jit::passes

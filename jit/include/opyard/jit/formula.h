@@ -1,0 +1,44 @@
+// opyard/jit/formula.h: a derivative's formula, read as a graph.
+//
+//   parse_formula(op, {"self", "sum_to(grad * conj(other), self)"})
+//
+// The graph takes every name that formulas of the operator may use, in the order of
+// formula_names(), and gives a gradient for each argument that the formula is of:
+//
+//   grad, grad0 …     the gradient of a result
+//   self, other …     an argument, by its name
+//   result, result0 … a result, also by the name that the schema gives it
+//
+// Depends on: jit/expression.h, registry/{operator,recorder}.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opyard/detail/registry/recorder.h"
+#include "opyard/jit/expression.h"
+#include "opyard/registry/operator.h"
+
+namespace opyard::jit {
+
+struct FormulaNames {
+  enum class Kind : std::uint8_t { Gradient, Argument, Result };
+  struct Meaning {
+    Kind kind;
+    std::size_t index;  // of the result or argument
+  };
+  std::vector<ExpressionInput> inputs;
+  std::vector<Meaning> meanings;  // by input
+};
+OPYARD_API FormulaNames formula_names(const Schema& schema);
+
+struct ParsedFormula {
+  std::vector<std::size_t> arguments;  // that it is of
+  GraphPtr graph;                      // null for None: they have no gradient
+};
+// Raises BadGraph, with operator, formula, column and caret.
+OPYARD_API ParsedFormula parse_formula(const Operator& op, const Formula& formula,
+                                       const FormulaNames& names);
+
+}  // namespace opyard::jit

@@ -1,0 +1,369 @@
+// passes/differentiate.cpp: a stage that runs the last one backward.
+//
+//   1  which values may need a gradient: what comes of `wrt`, node by node
+//   2  the new stage takes a gradient for each output of the last one that does
+//   3  from the last node to the first: each operator's formulas are written behind the others,
+//      and what they give is added to the gradients of its inputs
+//
+// [Order] The engine runs functions from the last that was recorded to the first, and adds what
+// arrives in that order, of one function in the order of its arguments. So does step 3.
+//
+// [Unknown] What an operator without a derivative gives may be a tensor of bools or ints, through
+// which no gradient flows, and mostly is. It is an error only if a gradient arrives there.
+#include "opyard/jit/differentiate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/node_rules.h"
+#include "opyard/jit/constant.h"
+#include "opyard/jit/formula.h"
+#include "opyard/registry/inspect.h"
+#include "opyard/schema/relations.h"
+#include "passes/callee.h"
+
+namespace opyard::jit {
+namespace {
+
+using detail::describe_node;
+
+[[noreturn]] OPYARD_COLD void refuse(const Node& node, std::string_view why) {
+  fail(ErrorKind::Unsupported, fmt::format("differentiate(): {} {}", describe_node(node), why));
+}
+
+bool is_tensor(const Type& type) {
+  return type.kind() == TypeKind::Tensor ||
+         (type.kind() == TypeKind::Optional && is_tensor(type.element()));
+}
+
+// Known to hold no real numbers.
+bool is_integral(const Type& type) {
+  const TensorShape* const shape = find_shape(type);
+  return shape != nullptr && shape->dtype && !is_floating_point(*shape->dtype) &&
+         !is_complex(*shape->dtype);
+}
+
+enum class Flow : std::uint8_t {
+  None,     // no gradient flows through it
+  Needs,    // one does
+  Unknown,  // see [Unknown]
+};
+
+class Differentiation {
+ public:
+  Differentiation(Graph& graph, std::span<Value* const> wrt)
+      : graph_(graph), wrt_(wrt.begin(), wrt.end()) {}
+
+  void run() {
+    check();
+    for (const Value* const value : wrt_) flows_[value] = Flow::Needs;
+    std::vector<Node*> nodes;
+    for (Node* const node : graph_.nodes()) {
+      nodes.push_back(node);
+      find_flow(*node);
+    }
+    begin_stage();
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      const auto outputs = nodes[i]->outputs();
+      if (std::any_of(outputs.begin(), outputs.end(),
+                      [&](const Value* one) { return gradients_.contains(one); })) {
+        run_backward(*nodes[i]);
+      }
+    }
+    for (Value* const value : wrt_) {
+      const auto found = gradients_.find(value);
+      if (found == gradients_.end()) {
+        fail(ErrorKind::BadGraph,
+             fmt::format("differentiate(): no gradient reaches %{}: no output of stage {} is "
+                         "computed from it; leave it out of wrt",
+                         value->printed_name(), graph_.stage() - 1));
+      }
+      graph_.register_output(found->second);
+    }
+  }
+
+ private:
+  void check() const {
+    if (graph_.is_restricted()) {
+      fail(ErrorKind::Unsupported,
+           "differentiate(): the graph is restricted to some operators, and formulas call others");
+    }
+    const auto inputs = graph_.inputs();
+    for (std::size_t i = 0; i < wrt_.size(); ++i) {
+      if (std::find(inputs.begin(), inputs.end(), wrt_[i]) == inputs.end() ||
+          !is_tensor(*wrt_[i]->type())) {
+        fail(ErrorKind::BadValue, fmt::format("differentiate(): wrt[{}] is no Tensor among the "
+                                              "graph's inputs",
+                                              i));
+      }
+      if (std::find(wrt_.begin(), wrt_.begin() + std::ptrdiff_t(i), wrt_[i]) !=
+          wrt_.begin() + std::ptrdiff_t(i)) {
+        fail(ErrorKind::BadValue, fmt::format("differentiate(): wrt[{}], %{}, is given twice", i,
+                                              wrt_[i]->printed_name()));
+      }
+    }
+    if (wrt_.empty()) fail(ErrorKind::BadValue, "differentiate(): wrt is empty");
+    detail::each_node(graph_.block(), [](const Node* node) {
+      const auto callee = detail::find_callee(*node);
+      if (!callee) return;
+      for (const Argument& argument : callee->schema().arguments) {
+        if (!argument.alias || !argument.alias->is_write) continue;
+        refuse(*node, fmt::format("writes its argument '{}' in place, which a formula may read: "
+                                  "use the form that gives a new tensor",
+                                  argument.name));
+      }
+    });
+  }
+
+  Flow flow_of(const Value* value) const {
+    const auto found = flows_.find(value);
+    return found == flows_.end() ? Flow::None : found->second;
+  }
+  bool comes_of_wrt(const Node& node) const {
+    const auto inputs = node.inputs();
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const Value* one) { return flow_of(one) != Flow::None; });
+  }
+
+  // 1.
+  void find_flow(const Node& node) {
+    for (const Block* const block : node.blocks()) refuse_uses_in(node, *block);
+    if (!comes_of_wrt(node)) return;
+    if (node.kind() == prim::ListConstruct || node.kind() == prim::ListUnpack) {
+      for (const Value* const output : node.outputs()) flows_[output] = Flow::Needs;
+      return;
+    }
+    const auto callee = detail::find_callee(node);
+    if (!callee || callee->op == nullptr) {
+      for (const Value* const output : node.outputs()) {
+        if (carries_keys(*output->type())) {
+          refuse(node, callee ? "takes a part of what a gradient flows through; take it by an "
+                                "operator, or unpack the list"
+                              : "has no formula as text: a gradient cannot flow through functions "
+                                "of Python and C++, blocks and tuples here");
+        }
+      }
+      return;
+    }
+    const Flow flow = flow_through(node, *callee->op);
+    if (flow == Flow::Unknown && first_unknown_ == nullptr) first_unknown_ = &node;
+    for (const Value* const output : node.outputs()) {
+      if (carries_keys(*output->type()) && !is_integral(*output->type())) flows_[output] = flow;
+    }
+  }
+  // A block sees all values above it.
+  void refuse_uses_in(const Node& outer, const Block& block) const {
+    for (const Node* const node : block.nodes()) {
+      if (comes_of_wrt(*node)) refuse(outer, "uses in its block what a gradient flows through");
+      for (const Block* const inner : node->blocks()) refuse_uses_in(outer, *inner);
+    }
+    for (const Value* const output : block.outputs()) {
+      if (flow_of(output) != Flow::None) {
+        refuse(outer, "uses in its block what a gradient flows through");
+      }
+    }
+  }
+
+  Flow flow_through(const Node& node, const Operator& op) const {
+    const CountedPtr<const Derivative> derivative = inspect::derivative(op.name());
+    if (!derivative || derivative->formulas.empty()) return Flow::Unknown;
+    const auto& arguments = op.schema().arguments;
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      if (arguments[i].name != "dtype" || node.input(i)->node()->kind() != prim::Constant) continue;
+      const opyard::Value dtype = constant_value(*node.input(i)->node());
+      if (dtype.is_int() && !is_floating_point(DType(dtype.to_int())) &&
+          !is_complex(DType(dtype.to_int()))) {
+        return Flow::None;
+      }
+    }
+    const FormulaNames names = formula_names(op.schema());
+    bool missing = false;
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      if (flow_of(node.input(i)) == Flow::None) continue;
+      const Formula* const formula = find_formula(*derivative, arguments[i].name);
+      if (formula == nullptr) {
+        missing = true;
+      } else if (parse_formula(op, *formula, names).graph) {
+        return Flow::Needs;
+      }
+    }
+    return missing ? Flow::Unknown : Flow::None;
+  }
+  static const Formula* find_formula(const Derivative& derivative, const std::string& argument) {
+    for (const Formula& formula : derivative.formulas) {
+      std::string name;
+      for (const char letter : formula.of + ",") {
+        if (letter == ' ') continue;
+        if (letter != ',') {
+          name += letter;
+        } else if (std::exchange(name, {}) == argument) {
+          return &formula;
+        }
+      }
+    }
+    return nullptr;
+  }
+
+  // 2.
+  void begin_stage() {
+    std::vector<Value*> differentiated;
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      if (graph_.output_stage(i) != graph_.stage()) continue;
+      Value* const output = graph_.outputs()[i];
+      if (flow_of(output) == Flow::None) continue;
+      if (!is_tensor(*output->type())) {
+        fail(ErrorKind::Unsupported,
+             fmt::format("differentiate(): the output %{} is of type {}; a gradient is taken of "
+                         "Tensors",
+                         output->printed_name(), type_text(*output->type())));
+      }
+      if (flow_of(output) == Flow::Needs) differentiated.push_back(output);
+    }
+    if (differentiated.empty() && first_unknown_ != nullptr) {
+      refuse(*first_unknown_,
+             "has no formula as text, and no other way leads from wrt to an output");
+    }
+    if (differentiated.empty()) {
+      fail(ErrorKind::BadGraph,
+           fmt::format("differentiate(): no output of stage {} is computed from "
+                       "wrt",
+                       graph_.stage()));
+    }
+    graph_.advance_stage();
+    for (const Value* const output : differentiated) {
+      const std::string name = "grad_" + output->printed_name();
+      add(output, graph_.add_input(name, output->type()));
+    }
+  }
+
+  void add(const Value* to, Value* gradient) {
+    Value*& sum = gradients_[to];
+    sum = sum == nullptr ? gradient : append("aten::add", {sum, gradient});
+  }
+  Value* append(const char* operation, std::initializer_list<Value*> inputs) {
+    Node* const node = graph_.create(Symbol::from_qual_string(operation), inputs);
+    return graph_.append_node(node)->output();
+  }
+  // As the engine has it for a result that no gradient reached.
+  Value* gradient_of(Value* value) {
+    const auto found = gradients_.find(value);
+    return found != gradients_.end() ? found->second : append("aten::zeros_like", {value});
+  }
+
+  // 3.
+  void run_backward(const Node& node) {
+    if (node.kind() == prim::ListConstruct) return run_list_construct(node);
+    if (node.kind() == prim::ListUnpack) {
+      std::vector<Value*> items;
+      for (Value* const output : node.outputs()) items.push_back(gradient_of(output));
+      Node* const list = graph_.append_node(graph_.create(prim::ListConstruct, items));
+      list->output()->set_type(node.input(0)->type());
+      return add(node.input(0), list->output());
+    }
+    const auto callee = detail::find_callee(node);
+    const Operator& op = *callee->op;
+    const CountedPtr<const Derivative> derivative = inspect::derivative(op.name());
+    const FormulaNames names = formula_names(op.schema());
+    std::vector<Value*> found(node.inputs().size(), nullptr);
+    std::vector<bool> has_formula(node.inputs().size(), false);
+    for (const Formula& formula : derivative ? derivative->formulas : std::vector<Formula>{}) {
+      const ParsedFormula parsed = parse_formula(op, formula, names);
+      const bool wanted =
+          std::any_of(parsed.arguments.begin(), parsed.arguments.end(), [&](std::size_t argument) {
+            return argument < found.size() && flow_of(node.input(argument)) != Flow::None;
+          });
+      for (const std::size_t argument : parsed.arguments) {
+        if (argument < found.size()) has_formula[argument] = true;
+      }
+      if (!wanted || !parsed.graph) continue;
+      const std::vector<Value*> values = write(node, op, *parsed.graph, names);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (parsed.arguments[i] < found.size()) found[parsed.arguments[i]] = values[i];
+      }
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (flow_of(node.input(i)) != Flow::None && !has_formula[i]) {
+        refuse(node,
+               derivative && derivative->formulas.empty()
+                   ? "has a derivative in code and none as text"
+                   : fmt::format("has no formula for '{}'; give it one with derivative(\"{}\", "
+                                 "...)",
+                                 op.schema().arguments[i].name, op.name().base_name()));
+      }
+      if (found[i] != nullptr && flow_of(node.input(i)) != Flow::None) add(node.input(i), found[i]);
+    }
+  }
+
+  void run_list_construct(const Node& node) {
+    Value* const list = gradient_of(node.output());
+    Node* const unpack = graph_.append_node(
+        graph_.create(prim::ListUnpack, std::span<Value* const>(&list, 1), node.inputs().size()));
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      if (flow_of(node.inputs()[i]) != Flow::None) add(node.inputs()[i], unpack->outputs()[i]);
+    }
+  }
+
+  // A formula's graph at the end of this one; gives its outputs here.
+  std::vector<Value*> write(const Node& node, const Operator& op, const Graph& formula,
+                            const FormulaNames& names) {
+    std::unordered_map<const Value*, Value*> here;
+    const auto map = [&](Value* value) -> Value* {
+      Value*& known = here[value];
+      if (known == nullptr) known = meaning_of(node, op, names.meanings[value->offset()]);
+      return known;
+    };
+    for (const Node* const one : formula.nodes()) {
+      Node* const copy = graph_.append_node(graph_.create_copy(one, map));
+      copy->set_stage(graph_.stage());
+      copy->set_source_range(node.source_range());
+      for (std::size_t i = 0; i < one->outputs().size(); ++i) {
+        here[one->outputs()[i]] = copy->outputs()[i];
+      }
+    }
+    std::vector<Value*> outputs;
+    for (Value* const output : formula.outputs()) outputs.push_back(map(output));
+    return outputs;
+  }
+  Value* meaning_of(const Node& node, const Operator& op, FormulaNames::Meaning meaning) {
+    switch (meaning.kind) {
+      case FormulaNames::Kind::Gradient:
+        return gradient_of(node.outputs()[meaning.index]);
+      case FormulaNames::Kind::Result:
+        return node.outputs()[meaning.index];
+      case FormulaNames::Kind::Argument:
+        break;
+    }
+    if (meaning.index < node.inputs().size()) return node.inputs()[meaning.index];
+    const Argument& argument = op.schema().arguments[meaning.index];
+    Node* const constant = graph_.create_constant(*argument.default_value, argument.type);
+    return graph_.append_node(constant)->output();
+  }
+
+  Graph& graph_;
+  const std::vector<Value*> wrt_;
+  const Node* first_unknown_ = nullptr;
+  std::unordered_map<const Value*, Flow> flows_;
+  std::unordered_map<const Value*, Value*> gradients_;
+};
+
+}  // namespace
+
+void passes::differentiate(Graph& graph, std::span<Value* const> wrt) {
+  // A copy shows what is wrong, so that a refused graph is as it was.
+  const GraphPtr trial = graph.copy();
+  std::vector<Value*> there;
+  for (Value* const value : wrt) {
+    const auto inputs = graph.inputs();
+    const auto found = std::find(inputs.begin(), inputs.end(), value);
+    there.push_back(found == inputs.end() ? value
+                                          : trial->inputs()[std::size_t(found - inputs.begin())]);
+  }
+  Differentiation(*trial, there).run();
+  lint(*trial);
+  Differentiation(graph, wrt).run();
+}
+
+}  // namespace opyard::jit

@@ -1,0 +1,249 @@
+"""opyard.jit.passes.differentiate(): a stage that runs the last one backward (H16).
+
+Suspect jit/src/passes/differentiate.cpp. What it gives is compared with the backward engine, bit
+for bit, over random programs.
+"""
+
+import random
+
+import pytest
+from processes import volume
+
+import opyard
+from opyard import autograd, jit
+from opyard.testing import FileCheck
+
+aten = opyard.ops.aten
+PROGRAMS = volume(200, 50)
+
+
+def leaf(values):
+    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
+
+
+def staged(graph):
+    return jit.InterpreterState(jit.compile(graph))
+
+
+def as_tuple(outputs):
+    return outputs if isinstance(outputs, tuple) else (outputs,)
+
+
+def bits(tensor):
+    return str(tensor.dtype), tuple(tensor.shape), tensor.contiguous().numpy().tobytes()
+
+
+PRODUCT = """
+graph(%x : Tensor, %w : Tensor):
+  %p : Tensor = aten::mul(%x, %w)
+  %q : Tensor = aten::mul(%p, %x)
+  return (%q)
+"""
+
+
+def test_H16_the_next_stage_takes_gradients_of_outputs_and_gives_those_of_inputs():
+    graph = jit.parse_ir(PRODUCT)
+    jit.passes.differentiate(graph, ["x", "w"])
+    checks = FileCheck().check("return (%q)").check_next("stage 1(%grad_q : Tensor):")
+    checks.check("aten::sum_to").check("return (%").run(str(graph))
+    graph.lint()
+    run = staged(graph)
+    x, w = opyard.tensor([2.0, 3.0]), opyard.tensor([5.0, 7.0])
+    assert run.run_one_stage(x, w).tolist() == [20, 63]
+    gx, gw = run.run_one_stage(opyard.tensor([1.0, 10.0]))
+    assert gx.tolist() == [2 * 2 * 5, 2 * 3 * 7 * 10]
+    assert gw.tolist() == [4, 90]
+
+
+def test_H16_what_a_stage_needs_of_an_earlier_one_is_all_that_is_kept():
+    graph = jit.parse_ir(
+        """
+graph(%x : Tensor):
+  %e : Tensor = aten::exp(%x)
+  %t : Tensor = aten::tanh(%e)
+  return (%t)
+"""
+    )
+    jit.passes.differentiate(graph, ["x"])
+    run = staged(graph)
+    run.run_one_stage(opyard.tensor([1.0]))
+    kept = {value.debug_name for value in run.live_values()}
+    assert kept == {"e", "t"}  # results that formulas read; x is given back
+
+
+def test_H16_applied_again_it_differentiates_the_backward():
+    graph = jit.parse_ir(PRODUCT)
+    jit.passes.differentiate(graph, ["x"])
+    jit.passes.differentiate(graph, ["x", "w", "grad_q"])
+    run = staged(graph)
+    values = [[2.0, 3.0], [5.0, 7.0], [1.5, -1.0], [0.5, 0.25]]
+    x, w, g, v = (opyard.tensor(one, dtype=opyard.float64) for one in values)
+    run.run_one_stage(x, w)
+    run.run_one_stage(g)
+    ours = run.run_one_stage(v)
+    x, w, g = leaf(values[0]), leaf(values[1]), leaf(values[2])
+    (first,) = autograd.grad((x * w) * x, [x], grad_outputs=[g], create_graph=True)
+    theirs = autograd.grad(first, [x, w, g], grad_outputs=[v])
+    assert [bits(one) for one in ours] == [bits(one) for one in theirs]
+
+
+# Random programs of functional operators over matrices of 3 by 3, as closures over earlier values.
+UNARY = [
+    lambda a: a * 1.5,
+    lambda a: aten.exp(a * 0.1),
+    lambda a: aten.tanh(a),
+    lambda a: aten.sigmoid(a),
+    lambda a: aten.relu(a),
+    lambda a: aten.neg(a),
+    lambda a: aten.transpose(a, 0, 1),
+    lambda a: aten.softmax(a, 1),
+    lambda a: aten.sqrt(a * a + 1.0),
+    lambda a: aten.expand(aten.sum(a, [1], True), [3, 3]),
+    lambda a: aten.where(aten.gt(a, 0.25), a, a * 0.5),
+    lambda a: a * aten.gt(a, 0.0),
+    lambda a: aten.reshape(aten.reshape(a, [9]), [3, 3]),
+    lambda a: aten.cat([aten.slice(a, 0, 1, 3), aten.slice(a, 0, 0, 1)], 0),
+    lambda a: aten.stack([a[0], a[2], a[1]], 0),
+]
+BINARY = [
+    lambda a, b: a * b,
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a / (b * b + 1.0),
+    lambda a, b: aten.mm(a, b) * 0.3,
+    lambda a, b: a + b[0],
+    lambda a, b: aten.maximum(a, b),
+]
+
+
+def invent(seed):
+    dice = random.Random(seed)
+    steps = []
+    for _ in range(dice.randint(3, 12)):
+        binary = dice.random() < 0.5
+        step = dice.choice(BINARY if binary else UNARY)
+        steps.append((step, [dice.random() for _ in range(1 + binary)]))
+
+    def program(*inputs):
+        values = list(inputs)
+        for step, places in steps:
+            values.append(step(*(values[int(place * len(values))] for place in places)))
+        return sum(values[3:], values[0] + values[1]), values[-1]
+
+    rows = [[[dice.gauss(0, 1) for _ in range(3)] for _ in range(3)] for _ in range(6)]
+    return program, rows
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_H16_the_bits_of_a_stage_are_those_of_the_engine(seed):
+    program, rows = invent(seed)
+    inputs = [opyard.tensor(row, dtype=opyard.float64) for row in rows[:2]]
+    seeds = [opyard.tensor(row, dtype=opyard.float64) for row in rows[2:4]]
+    graph = jit.trace(program, tuple(inputs), stages=2).staged
+    optimised = graph.copy()
+    for one in (
+        jit.passes.eliminate_common_subexpressions,
+        jit.passes.peephole,
+        jit.passes.eliminate_dead_code,
+    ):
+        one(optimised)
+    leaves = [leaf(row) for row in rows[:2]]
+    wanted = autograd.grad(list(program(*leaves)), leaves, grad_outputs=seeds)
+    for each in (graph, optimised):
+        run = staged(each)
+        run.run_one_stage(*inputs)
+        found = as_tuple(run.run_one_stage(*seeds))
+        assert [bits(one) for one in found] == [bits(one) for one in wanted], str(graph)
+
+
+def refused(text, wrt, kind, match, **sources):
+    graph = jit.parse_ir(text)
+    before = str(graph)
+    with pytest.raises(kind, match=match):
+        jit.passes.differentiate(graph, wrt)
+    assert str(graph) == before
+    return graph
+
+
+def body(*lines, inputs="%x : Tensor, %w : Tensor, %n : int", output="%y"):
+    return "\n".join(
+        [f"graph({inputs}):", *(f"  {line}" for line in lines), f"  return ({output})"]
+    )
+
+
+def test_what_cannot_be_differentiated_is_named():
+    exp = "%y : Tensor = aten::exp(%x)"
+    refused(body(exp), ["w"], ValueError, "no output of stage 0 is computed from wrt")
+    refused(body(exp), ["x", "w"], ValueError, "no gradient reaches %w")
+    refused(body(exp), ["n"], ValueError, r"wrt\[0\] is no Tensor among the graph's inputs")
+    refused(body(exp), ["y"], ValueError, r"wrt\[0\] is no Tensor among the graph's inputs")
+    refused(body(exp), ["z"], ValueError, "'z' is no value of the graph")
+    refused(body(exp), ["x", "x"], ValueError, r"wrt\[1\], %x, is given twice")
+    refused(body(exp), [], ValueError, "wrt is empty")
+    refused(
+        body(exp, "%z : Tensor = aten::mul_(%w, %y)", output="%z"),
+        ["x"],
+        NotImplementedError,
+        r"aten::mul_ .* writes its argument 'self' in place",
+    )
+    refused(
+        body("%i : Tensor = aten::argmax(%x)", "%y : Tensor = aten::mul(%i, %x)"),
+        ["x"],
+        NotImplementedError,
+        r"aten::argmax .* has no formula for 'self'; give it one with derivative",
+    )
+    refused(
+        body(
+            "%t : bool = prim::Constant[value=1]()",
+            "%y : Tensor = prim::If(%t)",
+            "  block0():",
+            "    %a : Tensor = aten::exp(%x)",
+            "    -> (%a)",
+            "  block1():",
+            "    -> (%w)",
+        ),
+        ["x"],
+        NotImplementedError,
+        "prim::If .* uses in its block what a gradient flows through",
+    )
+    with pytest.raises(TypeError, match="takes a Graph, not str"):
+        jit.passes.differentiate("graph")
+    graph = jit.parse_ir(body(exp), untrusted=True)
+    with pytest.raises(NotImplementedError, match="the graph is restricted"):
+        jit.passes.differentiate(graph, ["x"])
+
+
+def test_a_function_of_python_in_a_graph_is_refused():
+    graph = jit.Graph()
+    x = graph.add_input("x")
+    node = graph.append_node(jit.create_python_op(graph, lambda x: x * 2, [x]))
+    graph.register_output(node.outputs()[0])
+    with pytest.raises(NotImplementedError, match="functions of Python and C"):
+        jit.passes.differentiate(graph, ["x"])
+
+
+def test_operators_of_users_bring_their_formulas(library):
+    library.define("cube(Tensor x) -> Tensor")
+    library.impl("cube", lambda x: x * x * x, "CPU")
+    graph = jit.parse_ir(
+        f"graph(%x : Tensor):\n  %y : Tensor = {library.ns}::cube(%x)\n  return (%y)"
+    )
+    with pytest.raises(NotImplementedError, match="::cube .* has no formula as text"):
+        jit.passes.differentiate(graph, ["x"])
+    library.derivative("cube", {"x": "grad * 3 * x * x"})
+    jit.passes.differentiate(graph)
+    run = staged(graph)
+    assert run.run_one_stage(opyard.tensor([2.0])).tolist() == [8]
+    assert run.run_one_stage(opyard.tensor([1.0])).tolist() == [12]
+
+
+def test_H16_trace_records_the_parts_of_what_has_no_formula_and_appends_stages():
+    x = opyard.tensor([[1.0, 2.0, 0.5]])
+    traced = jit.trace(lambda x: aten.softmax(x * x, 1), x, stages=3)
+    assert traced(x).tolist() == aten.softmax(x * x, 1).tolist()
+    text = str(traced.staged)
+    assert "aten::softmax" not in text and "aten::_softmax(" in text
+    assert "stage 2(" in text and "stage 3(" not in text
+    assert jit.trace(lambda x: aten.softmax(x, 0), x).staged is None
+    with pytest.raises(ValueError, match="stages is 0; there is at least one"):
+        jit.trace(lambda x: x, x, stages=0)
