@@ -277,3 +277,32 @@ def test_X31_gradients_are_what_differences_say(case):
 def test_what_does_not_fit_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@given(size=st.integers(1, 6), out=st.integers(1, 9), aligned=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_upsampling_reads_the_nearest_or_between_two(size, out, aligned):
+    x = random(1, 2, size)
+    image = opyard.from_numpy(x)
+    close(aten.upsample_nearest1d(image, [out]), x[..., np.arange(out) * size // out])
+    if aligned:
+        places = np.linspace(0, size - 1, out) if out > 1 else np.zeros(1)
+    else:
+        places = ((np.arange(out) + 0.5) * size / out - 0.5).clip(0)
+    expected = [[np.interp(places, np.arange(size), line) for line in page] for page in x]
+    close(aten.upsample_linear1d(image, [out], aligned), np.array(expected))
+
+
+def test_grid_sampler_reads_where_the_grid_says():
+    x = opyard.arange(6, dtype=opyard.float64).reshape([1, 1, 2, 3])
+    grid = opyard.tensor(
+        [[[[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0], [3.0, 0.0]]]], dtype=opyard.float64
+    )
+    assert aten.grid_sampler_2d(x, grid, 0, 0, True).tolist() == [[[[0, 2.5, 5, 0]]]]
+    assert aten.grid_sampler_2d(x, grid, 0, 1, True).tolist() == [[[[0, 2.5, 5, 3.5]]]]
+    assert autograd.gradcheck(
+        lambda x, g: aten.grid_sampler_2d(x, g, 0, 2, False), [leaf(1, 1, 3, 4), leaf(1, 2, 2, 2)]
+    )
+    assert autograd.gradcheck(
+        lambda x: aten.upsample_bilinear2d(x, None, True, [2.0, 1.5]), [leaf(1, 1, 2, 3)]
+    )
