@@ -101,8 +101,10 @@ std::vector<opyard::Value> run_model(Model& model, std::span<const opyard::Value
 
 Model load_model(const std::string& path, const ModelOptions& options) {
   const CountedPtr<MappedFile> file = MappedFile::open(path);
-  if (ZipArchive::looks_like_one(*file)) return load_exported(file, options);
-  return load_saved_model(path, options);
+  Model model = ZipArchive::looks_like_one(*file) ? load_exported(file, options)
+                                                  : load_saved_model(path, options);
+  model.code = compile(model.graph);
+  return model;
 }
 
 }  // namespace opyard::jit

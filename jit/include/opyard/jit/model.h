@@ -14,7 +14,8 @@
 // of `aten`, and those in `allowed`, and each run has a budget. Nothing in a file is ever run or
 // unpickled while it is read.
 //
-// Threads: as with Graph; several threads may run one model whose buffers are not written.
+// Threads: as with Graph; several threads may run one model that has its code, if no buffer of it
+// is written.
 //
 // Depends on: jit/code.h, jit/interpreter_state.h, jit/safetensors.h.
 #pragma once
@@ -58,7 +59,7 @@ struct Model {
   // {"tuple": […]}, {"list": […]}, {"dict": [[key, …], …]}.
   std::string input_tree;
   std::string output_tree;
-  CodePtr code = {};  // made by the first run
+  CodePtr code = {};  // null in a model that a program made: its first run compiles it
 };
 
 struct ModelOptions {
