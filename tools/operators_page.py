@@ -17,27 +17,100 @@ This page is written by `tools/operators_page.py` from the built package. `help(
 and `opyard.ops.aten.sum.__doc__` say the same at a prompt. An operator that is missing here is one
 that `opyard.ops.aten` does not have; see [coming from PyTorch](from_pytorch.md).
 """
+COMPOSITE = ("ImplicitAutograd", "ExplicitAutograd", "ExplicitAutogradNonFunctional")
+OPERATORS = """\
+Backends are those with a kernel of the operator; a composite operator runs wherever what it
+calls does, and has its gradients. A formula gives the gradients of an operator that has one.
+"""
+ANSWERS = """\
+Where NumPy is installed, and SciPy for special functions, these are computed by them on the
+CPU if no kernel of the package does it, which then is listed above; see [arrays](arrays.md). They
+are methods of Tensor, too, and have no gradients.
+"""
 
 
-def operators() -> list[str]:
+def backends(name: str) -> str:
+    """CPU and Meta where it has a kernel there, or composite: wherever what it calls runs."""
+    from opyard.dispatch import has_kernel
+
+    found = [key for key in ("CPU", "Meta") if has_kernel(name, key)]
+    if not found and any(has_kernel(name, f"Composite{kind}") for kind in COMPOSITE):
+        found = ["composite"]
+    return ", ".join(found)
+
+
+def gradients(op: object) -> str:
+    """Whether it has a formula; a composite operator has the gradients of what it calls."""
+    from opyard.autograd import formulas
+
+    given = formulas(op)
+    return "formula" if given else ""
+
+
+def of_ours() -> "dict[str, object]":
+    """The packets of aten that no answer of NumPy's defines."""
     import opyard
+    from opyard._numpy.names import MODULES
 
-    lines = []
+    answered = {name for names in MODULES.values() for name in names.split()}
+    packets = {}
     for name in dir(opyard.ops.aten):
-        packet = getattr(opyard.ops.aten, name)
-        overloads = [getattr(packet, overload) for overload in sorted(packet.overloads())]
-        lines += [str(each._schema).removeprefix("aten::") for each in overloads]
+        packet = getattr(opyard.ops.aten, name, None)
+        if packet is None:
+            continue
+        if name in answered and all(
+            "_numpy" in provenance_of(f"aten::{name}", overload) for overload in packet.overloads()
+        ):
+            continue
+        packets[name] = packet
+    return packets
+
+
+def provenance_of(name: str, overload: str) -> str:
+    from opyard.dispatch import has_kernel, provenance
+
+    full = name if overload == "default" else f"{name}.{overload}"
+    return provenance(full, "CPU") if has_kernel(full, "CPU") else ""
+
+
+def operators(packets: "dict[str, object]") -> list[str]:
+    lines = ["| schema | backends | gradients |", "| --- | --- | --- |"]
+    for name, packet in packets.items():
+        for overload in sorted(packet.overloads()):
+            if "_numpy" in provenance_of(f"aten::{name}", overload):
+                continue
+            op = getattr(packet, overload)
+            schema = str(op._schema).removeprefix("aten::").replace("|", "\\|")
+            lines.append(f"| `{schema}` | {backends(op.name())} | {gradients(op)} |")
     return lines
 
 
-def methods() -> list[str]:
+def answers() -> list[str]:
+    """The operators that NumPy or SciPy can answer, by the names that it is known by."""
+    import textwrap
+
+    from opyard._numpy.names import MODULES
+
+    lines = []
+    for module, names in MODULES.items():
+        by = "SciPy" if module == "special" else "NumPy"
+        lines += [f"{module} ({by}):", "", "```"]
+        lines += textwrap.wrap(" ".join(names.split()), 120, break_on_hyphens=False)
+        lines += ["```", ""]
+    return lines
+
+
+def methods(packets: "dict[str, object]") -> list[str]:
     """The public methods and properties of Tensor, each with what it is."""
     import opyard
+    from opyard._numpy.names import MODULES
 
-    aten = set(dir(opyard.ops.aten))
+    answered = {name for names in MODULES.values() for name in names.split()} - set(packets)
     lines = []
     for name in sorted(name for name in dir(opyard.tensor(1.0)) if not name.startswith("_")):
-        if name in aten:
+        if name in answered:
+            continue
+        if name in packets:
             what = f"`aten.{name}`"
         else:
             text = getattr(opyard.Tensor, name).__doc__ or ""
@@ -47,10 +120,12 @@ def methods() -> list[str]:
 
 
 def page() -> str:
+    packets = of_ours()
     parts = [HEAD, "## Methods and properties of Tensor\n", "| name | what it is |\n| --- | --- |"]
-    parts[-1] += "".join("\n" + line for line in methods()) + "\n"
-    parts += ["## Operators of `opyard.ops.aten`\n", "```"]
-    return "\n".join(parts) + "\n" + "\n".join(operators()) + "\n```\n"
+    parts[-1] += "".join("\n" + line for line in methods(packets)) + "\n"
+    parts += ["## Operators of `opyard.ops.aten`\n", OPERATORS, *operators(packets)]
+    parts += ["\n## Answered by NumPy\n", ANSWERS, *answers()]
+    return "\n".join(parts).rstrip("\n") + "\n"
 
 
 def main() -> int:
