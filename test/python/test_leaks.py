@@ -11,6 +11,7 @@ import gc
 import os
 import pickle
 import sys
+import tempfile
 import threading
 import types
 import warnings
@@ -452,6 +453,13 @@ def in_layers(name):
         fails((TypeError, ValueError, AttributeError), made, object(), *others)
 
 
+def saved():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.safetensors")
+        opyard.save({"x": X}, path)
+        assert opyard.load(path)["x"].tolist() == X.tolist()
+
+
 def optimized(name):
     layer = opyard.nn.Linear(3, 1)
     layer(X).sum().backward()
@@ -775,6 +783,8 @@ SCENARIOS = {
     # modules
     **{f"nn.{name}": lambda name=name: in_layers(name) for name in opyard.nn.__all__},
     **{f"optim.{name}": lambda name=name: optimized(name) for name in opyard.optim.__all__},
+    "opyard.save": saved,
+    "opyard.load": lambda: fails(LookupError, opyard.load, "/no/such.safetensors"),
     "opyard.manual_seed": lambda: opyard.manual_seed(3),
     # profiler
     "profiler.profile": profiled,

@@ -30,6 +30,11 @@ def test_one_seed_gives_the_same_layers():
     opyard.manual_seed(7)
     assert [nn.Linear(2, 3).weight.tolist(), nn.Embedding(3, 2).weight.tolist()] == first
     assert nn.Linear(2, 3).weight.tolist() != first[0]
+    opyard.manual_seed(7)
+    drawn = opyard.ops.aten.rand([3]).tolist()
+    assert opyard.ops.aten.rand([3]).tolist() != drawn
+    opyard.manual_seed(7)
+    assert opyard.ops.aten.rand([3]).tolist() == drawn
     with pytest.raises(TypeError):
         opyard.manual_seed("7")
 

@@ -214,6 +214,8 @@ class Inner(TorchDispatchMode):
         if name in ANSWERED and func.namespace == "aten":
             ours = getattr(getattr(opyard.ops.aten, name), func._overloadname, None)
             lazy = any(isinstance(each, torch.Tensor) and each.is_conj() for each in args)
+            # Under a mode PyTorch has other results for it than when it is called; see above.
+            lazy = lazy or name == "linalg_pinv"
             if not lazy and ours is not None and is_answered_here(ours):
                 self.compared.call(name, ours, func, args, kwargs)
         return func(*args, **kwargs)

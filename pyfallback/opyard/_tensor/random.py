@@ -1,33 +1,25 @@
-"""Random numbers that one seed repeats: manual_seed(), and what layers draw."""
+"""Random numbers that one seed repeats: manual_seed(), and what layers draw.
 
-import math
+All come from the generator of aten's random operators, which gives the same on every machine.
+"""
+
 import operator
-import random
 
 from .. import _C
 from .._core.ops import ops
-
-_numbers = random.Random()
 
 
 def manual_seed(seed: int) -> None:
     """Begins the random numbers of this process anew: with one seed they are the same in each run.
 
-    They are those of layers, of `aten.rand` and its like, and of dropout.
-
     Until it is called they are others each time. Raises TypeError for what is no int.
     """
-    seed = operator.index(seed)
-    _numbers.seed(seed)
-    ops.aten._seed_random_numbers((seed + 2**63) % 2**64 - 2**63)
+    ops.aten._seed_random_numbers(operator.index(seed))
 
 
 def fractions(count: int) -> _C.Tensor:
-    """A tensor of `count` numbers from 0 to below 1, as float64 in steps of 2⁻³²."""
-    if count == 0:
-        return ops.aten.zeros([0], dtype=_C.float64)
-    bits = _C.from_numpy(memoryview(bytearray(_numbers.randbytes(4 * count))).cast("i"))
-    return ops.aten.to(bits, _C.float64).mul_(2.0**-32).add_(0.5)
+    """A tensor of `count` numbers from 0 to below 1, as float64."""
+    return ops.aten.rand([count], dtype=_C.float64)
 
 
 def uniform(count: int, low: float, high: float) -> _C.Tensor:
@@ -37,5 +29,4 @@ def uniform(count: int, low: float, high: float) -> _C.Tensor:
 
 def normal(count: int) -> _C.Tensor:
     """A tensor of `count` numbers with mean 0 and variance 1, as float32."""
-    size = ((1 - fractions(count)).log() * -2.0).sqrt()
-    return ops.aten.to(size * (fractions(count) * (2 * math.pi)).cos(), _C.float32)
+    return ops.aten.randn([count], dtype=_C.float32)
