@@ -294,7 +294,8 @@ def test_an_interpreter_without_opyard_runs_all_the_same_and_is_missed(folder):
 
 
 KILLED = """
-    import os, signal, sys, threading, time
+    import os, signal, sys, threading, time, warnings
+    warnings.simplefilter("ignore")  # CPython 3.12 and later warn of forks beside threads
     def inner(n):
         return n
     def in_thread():
@@ -323,10 +324,10 @@ def test_T21_what_a_killed_program_did_is_recovered(folder, ending, forks):
     assert quality["processes that did not end their recording"] == 1 + forks
     assert (quality["lost"], quality["clamped"], quality["broken"]) == (0, 0, 0)
     (parent,) = processes_with(names, "inner")
-    assert names[parent].count("program.py(3): inner") == 10_000
+    assert names[parent].count("program.py(4): inner") == 10_000
     assert len(processes_with(names, "in_thread")) == 1 + forks
     events = json.loads((folder / "y.json").read_text())["traceEvents"]
-    (outer,) = [e for e in events if e["name"] == "program.py(7): outer"]
+    (outer,) = [e for e in events if e["name"] == "program.py(8): outer"]
     assert outer["args"]["cut"] == "was open at the end of the profile"
     assert "outer" in (folder / "y.folded").read_text()
     # A second run leaves the recording of the first one alone.
@@ -388,7 +389,7 @@ SPOIL = """
 
 
 def test_traces_are_compared_an_event_at_a_time(folder):
-    (folder / "program.py").write_text("for n in range(30_000): len([])")
+    (folder / "program.py").write_text("def leaf(): pass\nfor n in range(30_000): leaf()\n")
     run(folder, "program.py", profiled=["-o", "long.json"])
     (folder / "compare.py").write_text(
         textwrap.dedent("""
@@ -397,7 +398,7 @@ def test_traces_are_compared_an_event_at_a_time(folder):
         tracemalloc.start()
         times = read_times("long.json")
         peak = tracemalloc.get_traced_memory()[1]
-        assert times.calls["builtins.len"] == 30_000
+        assert [times.calls[key] for key in times.calls if key.endswith("): leaf")] == [30_000]
         document = json.load(open("long.json"))
         json.dump(document, open("other.json", "w"), indent=1)  # as others write it
         assert read_times("other.json").own == times.own
