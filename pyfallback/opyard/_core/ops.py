@@ -123,7 +123,7 @@ def load_for(name: str) -> None:
         load_aten()
         base = name.partition(".")[0]
         if not _C.overloads(base):
-            hooks["load_answers_for"](base.partition("::")[2])
+            while_loading(lambda: hooks["load_answers_for"](base.partition("::")[2]))
     elif not _C.overloads(name.partition(".")[0]):
         hooks["load_packages_for"](name.partition("::")[0])
 
@@ -280,7 +280,7 @@ class _OpNamespace(_C.NameSpace):
             if name.startswith(prefix) and not name.startswith("__", len(prefix))
         }
         if self.__name__ == "aten":
-            names |= hooks["answered_names"]()
+            names |= while_loading(lambda: hooks["answered_names"]())
         return sorted(names)
 
     def __reduce__(self) -> tuple:
