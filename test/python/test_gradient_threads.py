@@ -1,4 +1,4 @@
-"""Gradients on several threads at once (G9, G21, A32); also run with the thread sanitizer.
+"""Gradients on several threads at once (G9, G21, A32).
 
 Suspect autograd/src/engine.cpp, accumulate.cpp, and pyfallback/gradients/functions.cpp.
 """
