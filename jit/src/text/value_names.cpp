@@ -49,11 +49,12 @@ void ValueNames::end_block(std::size_t begin) {
 }
 
 std::span<const Graph::Numbered> ValueNames::newest() {
+  // Of those with one number the one that was made first.
   const auto is_less = [](const Graph::Numbered& a, const Graph::Numbered& b) {
-    return a.number < b.number;
+    return std::pair(a.number, a.value->index()) < std::pair(b.number, b.value->index());
   };
   if (!std::is_sorted(numbers_.begin(), numbers_.end(), is_less)) {
-    std::stable_sort(numbers_.begin(), numbers_.end(), is_less);
+    std::sort(numbers_.begin(), numbers_.end(), is_less);
   }
   // Of those with one number the last comes first when they are read backwards.
   const auto is_same = [](const Graph::Numbered& a, const Graph::Numbered& b) {
