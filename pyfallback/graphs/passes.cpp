@@ -1,4 +1,4 @@
-// graphs/passes.cpp: jit/passes.h in Python: each pass by its name, jit/match.h and jit/file_check.h.
+// graphs/passes.cpp: jit/{passes,differentiate,match,file_check}.h in Python.
 //
 // A pass holds the GIL: a graph is changed by one thread at a time.
 #include "graphs/graphs.h"

@@ -206,6 +206,18 @@ def test_what_cannot_be_differentiated_is_named():
         NotImplementedError,
         "prim::If .* uses in its block what a gradient flows through",
     )
+    refused(  # the way from w leads to an output; that from x is lost in two that have no formula
+        body(
+            "%i : int = prim::Constant[value=-1]()",
+            "%s : int[] = prim::ListConstruct(%i)",
+            "%a : Tensor = aten::reshape(%x, %s)",
+            "%b : Tensor = aten::reshape(%a, %s)",
+            "%y : Tensor = aten::mul(%b, %w)",
+        ),
+        ["w", "x"],
+        NotImplementedError,
+        "%b = aten::reshape .* has no formula for 'self'",
+    )
     with pytest.raises(TypeError, match="takes a Graph, not str"):
         jit.passes.differentiate("graph")
     graph = jit.parse_ir(body(exp), untrusted=True)

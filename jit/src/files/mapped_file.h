@@ -1,4 +1,4 @@
-// files/mapped_file.h: a file's bytes in memory without reading them, and tensors that lie in it.
+// files/mapped_file.h: a file's bytes in memory without reading them, and tensors on these bytes.
 //
 // The map is private and may be written: who writes a tensor gets pages of their own, and the file
 // never changes. What shortens or rewrites the file in place while it is mapped breaks the tensors

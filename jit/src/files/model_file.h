@@ -1,7 +1,8 @@
 // files/model_file.h: models in our own form: a safetensors file with the graph's text as metadata.
 //
 // [Format 1]
-//   tensors    the state by name, and "opyard.constant.N", what the Nth <Tensor> of the text stands for
+//   tensors    the state by name, and "opyard.constant.N", the value of the Nth <Tensor> in
+//              the text
 //   metadata   opyard.format   "1"; a change of the form is another number
 //              opyard.graph    the text
 //              opyard.model    JSON: {"state": [[name, is_parameter], …], "constants": N,

@@ -1,4 +1,4 @@
-// ir/edge_list.h: inserting into and erasing from the lists of edges, which keep the first in place.
+// ir/edge_list.h: inserting into lists of edges, and erasing; they keep the first in place.
 //
 // Depends on: base/small_vector.h.
 #pragma once

@@ -1,4 +1,4 @@
-// kernels/neural/batch_norm.cpp: normalisation of each channel over a batch, and of each image alone.
+// kernels/neural/batch_norm.cpp: normalisation of channels, over a batch and of each image.
 //
 // Compositions, as in normalisation.cpp. Running moments are written with what was computed, apart
 // from its history.

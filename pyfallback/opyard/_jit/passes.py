@@ -99,7 +99,8 @@ def differentiate(
 
     The formulas are those by which calls are recorded, so the stage gives the bits of backward().
     What it needs of earlier stages stays in registers. Applied again it differentiates that stage.
-    Gradients have the dtype that the formulas give them.
+    Gradients have the dtype and sizes that the formulas give them: nothing is converted or summed
+    to fit an input.
 
     Raises ValueError for a `wrt` that is no Tensor among the inputs, or that no output is computed
     from, and NotImplementedError, naming the node, for what has no formula as text: functions of
@@ -134,7 +135,7 @@ def find_matches(
 ) -> "list[dict[str, _graphs.Value]]":
     """Where a small graph is in a large one: for each place, its values by the pattern's names.
 
-    An input of the pattern stands for any value whose type fits, a node for one of the same kind
+    An input of the pattern matches any value whose type fits, a node one of the same kind
     with equal attributes, an overload counts if the pattern names it. What a node inside of the
     pattern gives is used by the match alone, unless the pattern returns it. No node is in two
     matches. Nothing is changed.

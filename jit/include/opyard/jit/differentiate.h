@@ -9,8 +9,9 @@
 // Gradients of a value are added in the order in which the backward engine adds them, so both give
 // the same bits. Applied again it differentiates that stage: double backward.
 //
-// A gradient has the dtype that the formulas give it: the graph says nothing of dtypes, and the
-// engine's conversion to the dtype of a tensor is not there. Graphs are for real numbers.
+// A gradient has the dtype and the sizes that the formulas give it. The engine converts it to the
+// dtype of its tensor, and sums it to the tensor's sizes where a formula leaves that out; a stage
+// does neither. Graphs are for real numbers.
 //
 // It raises, and leaves the graph as it was:
 //

@@ -6,12 +6,11 @@
 //     return (%z))");
 //   for (const Match& match : find_matches(*pattern, *graph)) match.value(pattern->inputs()[0]);
 //
-// An input of the pattern stands for any value whose type fits the one it is declared with, and
-// which no node of the match gives, unless it is a constant. A node
-// stands for one of the same kind, with equal attributes and as many inputs and outputs; an
-// overload counts if the pattern names it. What a pattern's node gives is used in the graph by the
-// match alone, unless the pattern returns it, so that the nodes can be taken away together. All of
-// a match are in one block and stage.
+// An input of the pattern matches any value whose type fits the one it is declared with, and which
+// no node of the match gives, unless it is a constant. A node matches one of the same kind, with
+// equal attributes and as many inputs and outputs; an overload counts if the pattern names it.
+// What a pattern's node gives is used in the graph by the match alone, unless the pattern returns
+// it, so that the nodes can be taken away together. All of a match are in one block and stage.
 //
 // Whether the nodes may be moved is another question: see jit/aliases.h.
 //
@@ -28,7 +27,7 @@
 namespace opyard::jit {
 
 struct Match {
-  // For each node and value of the pattern, the one that it stands for.
+  // For each node and value of the pattern, the one that it matches.
   std::unordered_map<const Node*, Node*> nodes;
   std::unordered_map<const Value*, Value*> values;
 

@@ -1,7 +1,7 @@
 // opyard/jit/name_table.h: values by name, for graphs of any size.
 //
 // [Neighbours] Names that differ in their last character only are stored side by side: a program
-// names its values %x1, %x2, %x3, so that whoever walks over a large graph finds what is asked next
+// names its values %x1, %x2, %x3, so that a walk over a large graph finds what is asked next
 // in the cache. A map of the standard library missed the cache two to four times at every look: of
 // the time that a graph of a million nodes took from text to code, such maps took half (test/bench,
 // graph_million).

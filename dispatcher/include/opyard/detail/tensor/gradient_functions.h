@@ -1,4 +1,5 @@
-// opyard/detail/tensor/gradient_functions.h: what tensors ask of whoever records gradients.
+// opyard/detail/tensor/gradient_functions.h: what tensors ask of the library that
+// records gradients.
 //
 // A view in C++ of a tensor that needs a gradient would lose it: whether it does is asked.
 //
@@ -32,7 +33,7 @@ struct GradientFunctions {
   // Drops them: no reference to the tensor is left.
   void (*clear)(const TensorImpl& tensor, const void* interpreter);
 };
-// Null while nobody records gradients.
+// Null until the library that records gradients is loaded.
 extern OPYARD_API constinit std::atomic<const GradientFunctions*> gradient_functions;
 
 }  // namespace detail
