@@ -32,6 +32,7 @@ IDEAS = [
     "value",
     "schema",
     "registry",
+    "inspect",
     "ffi",
     "plugin",
 ]

@@ -1,7 +1,7 @@
 // autograd/names.cpp: in-place forms and their functional forms.
 #include "names.h"
 
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 
 namespace opyard::autograd {

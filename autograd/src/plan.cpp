@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "names.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 
 namespace opyard::autograd {
 namespace {

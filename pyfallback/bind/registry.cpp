@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
+#include "opyard/inspect/inspect.h"
 #include "opyard/keys/alias.h"
 #include "opyard/registry/dispatch_log.h"
-#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 #include "opyard/schema/parse.h"
 

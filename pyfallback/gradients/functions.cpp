@@ -2,7 +2,7 @@
 #include "gradients/gradients.h"
 
 #include "bind/classes.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/clear.h"
 

@@ -13,7 +13,7 @@
 #include "operators/packet.h"
 #include "opyard/detail/registry/recorder.h"
 #include "opyard/detail/thread/thread_dispatcher.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/errors.h"
 #include "runtime/gil.h"

@@ -20,7 +20,7 @@
 #include "objects/values/key_set.h"
 #include "operators/overload.h"
 #include "operators/packet.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/clear.h"
 #include "runtime/enter_python.h"

@@ -1,11 +1,11 @@
 // operators/explanation.h: an Explanation as a dictionary, for opyard.dispatch.
 //
-// Depends on: registry/explain.h, runtime/runtime.h.
+// Depends on: inspect/explain.h, runtime/runtime.h.
 #pragma once
 
 #include "runtime/runtime.h"
 
-#include "opyard/registry/explain.h"
+#include "opyard/inspect/explain.h"
 
 namespace opyard::python {
 

@@ -5,7 +5,7 @@
 
 #include "objects/values/key_set.h"
 #include "operators/explanation.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/next.h"
 #include "opyard/registry/registry.h"
 #include "runtime/gil.h"

@@ -8,7 +8,7 @@
 
 #include "operators/overload.h"
 #include "opyard/detail/base/small_vector.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/gil.h"
 #include "runtime/types.h"

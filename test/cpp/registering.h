@@ -16,7 +16,7 @@
 
 #include "opyard/base/warning.h"
 #include "opyard/detail/registry/typed.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "opyard/schema/parse.h"
 

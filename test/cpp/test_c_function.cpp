@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "c_functions.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 
 namespace opyard {
 namespace {

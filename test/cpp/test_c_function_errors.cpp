@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "c_functions.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "thrown_by.h"
 
 namespace opyard {

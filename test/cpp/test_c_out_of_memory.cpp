@@ -12,7 +12,7 @@
 
 #include "c_functions.h"
 #include "counting_new.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 
 namespace opyard {
 namespace {

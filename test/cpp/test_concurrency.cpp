@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "dropped_warnings.h"
+#include "opyard/inspect/explain.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/observe/observer.h"
-#include "opyard/registry/explain.h"
-#include "opyard/registry/inspect.h"
 #include "opyard/registry/library.h"
 #include "registering.h"
 

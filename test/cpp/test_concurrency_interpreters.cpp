@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "fake_interpreter.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/library.h"
-#include "opyard/registry/inspect.h"
 #include "opyard/registry/registry.h"
 #include "thrown_by.h"
 

@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "dropped_warnings.h"
+#include "opyard/inspect/explain.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/observe/observer.h"
 #include "opyard/plugin/plugin.h"
-#include "opyard/registry/explain.h"
-#include "opyard/registry/inspect.h"
 #include "opyard/registry/library.h"
 #include "opyard/registry/listener.h"
 #include "registering.h"

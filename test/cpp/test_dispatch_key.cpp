@@ -140,7 +140,8 @@ TEST(DispatchKey, A9_EveryNameParsesBackToItsKey) {
 
 TEST(DispatchKey, A9_AnUnknownNameIsAnError) {
   const std::string advice =
-      ". A key is a name such as CPU, Meta, AutogradCPU or CompositeImplicitAutograd; a backend has keys "
+      ". A key is a name such as CPU, Meta, AutogradCPU or CompositeImplicitAutograd; a backend "
+      "has keys "
       "once its plugin is loaded";
   EXPECT_THROWN(parse_dispatch_key("GPU"), NotFound, "could not parse dispatch key: GPU" + advice);
   EXPECT_THROWN(parse_dispatch_key("cpu"), NotFound,

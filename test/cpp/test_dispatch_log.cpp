@@ -1,12 +1,12 @@
 // test_dispatch_log.cpp: protects what the dispatch log shows, and that calls stay what they are.
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/dispatch_log.h"
-#include "opyard/registry/inspect.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "opyard/registry/explain.h"
+#include "opyard/inspect/explain.h"
 #include "opyard/registry/next.h"
 #include "registering.h"
 #include "thrown_by.h"

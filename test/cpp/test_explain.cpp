@@ -1,5 +1,5 @@
 // test_explain.cpp: protects that explain() says what a call does, and what errors say (B41).
-#include "opyard/registry/explain.h"
+#include "opyard/inspect/explain.h"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "opyard/inspect/inspect.h"
 #include "opyard/plugin/plugin.h"
-#include "opyard/registry/inspect.h"
 #include "registering.h"
 
 namespace opyard {

@@ -1,6 +1,6 @@
 // test_history.cpp: protects that the registry remembers what came and went (X3).
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/history.h"
-#include "opyard/registry/inspect.h"
 
 #include <gtest/gtest.h>
 

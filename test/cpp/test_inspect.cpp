@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
 #include "registering.h"
 #include "thrown_by.h"

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "jit.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/jit/trace.h"
-#include "opyard/registry/inspect.h"
 
 namespace opyard::jit {
 namespace {

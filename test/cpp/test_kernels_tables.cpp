@@ -26,7 +26,7 @@ struct Named {
 };
 constexpr Named kDTypes[] = {
 #define OPYARD_DTYPE(code, Name, python_name, type, dlpack, bits, ...) {#python_name, DType::Name},
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/tensor/dtypes.def"
 #undef OPYARD_DTYPE
 };

@@ -1,5 +1,5 @@
 // test_library.cpp: protects what each kind of library may hold, and that its end takes all back.
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
 
 #include <gtest/gtest.h>

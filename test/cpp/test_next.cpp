@@ -1,6 +1,6 @@
 // test_next.cpp: protects that a kernel can hand its call on to the one that it covers (X4), whatever
 // comes and goes meanwhile.
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/next.h"
 
 #include <gtest/gtest.h>

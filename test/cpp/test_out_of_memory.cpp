@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "counting_new.h"
-#include "opyard/registry/explain.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/explain.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
 #include "opyard/registry/listener.h"
 #include "registering.h"

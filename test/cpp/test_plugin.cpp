@@ -3,8 +3,8 @@
 // The plugins are built from test/cpp/plugins/ into the folder that OPYARD_TEST_PLUGINS names.
 // One test a plugin: what a plugin does when it is loaded for the first time happens once in a
 // process.
+#include "opyard/inspect/inspect.h"
 #include "opyard/plugin/plugin.h"
-#include "opyard/registry/inspect.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

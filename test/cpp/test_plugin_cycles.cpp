@@ -15,9 +15,9 @@
 #include <thread>
 
 #include "opyard/base/warning.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/library.h"
 #include "opyard/plugin/plugin.h"
-#include "opyard/registry/inspect.h"
 #include "plugin_files.h"
 #include "registering.h"
 #include "thrown_by.h"

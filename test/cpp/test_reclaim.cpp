@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "counting_new.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/library.h"
 #include "registering.h"
 #include "thrown_by.h"

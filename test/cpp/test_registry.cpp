@@ -1,5 +1,5 @@
 // test_registry.cpp: protects definitions, lookups, and what may be registered with what.
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 
 #include <gtest/gtest.h>

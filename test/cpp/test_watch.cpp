@@ -1,7 +1,7 @@
 // test_watch.cpp: protects that watchers are told of every kernel on every thread, and that tables are what they
 // were when no one watches.
 #include "opyard/detail/registry/watch.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // test_what_if.cpp: protects that what_if() (X2) says what a registration then does, and does nothing.
-#include "opyard/registry/inspect.h"
-#include "opyard/registry/what_if.h"
+#include "opyard/inspect/inspect.h"
+#include "opyard/inspect/what_if.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // test/embed/parallel.cpp: two isolated interpreters of four threads each, which override one operator and
 // read one array, while interpreters come and go.
 #include "opyard/embed.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 
 #include <atomic>
 #include <thread>

@@ -1,6 +1,6 @@
 """Protects that look-ups in C++ and C load what brings the operator, as Python's do.
 
-Suspect registering/finder.cpp, dispatcher/src/registry/inspect.cpp.
+Suspect registering/finder.cpp, dispatcher/src/inspect/inspect.cpp.
 """
 
 import shutil

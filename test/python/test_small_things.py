@@ -23,7 +23,9 @@ def test_a_device_type_stands_for_the_key_of_its_kernels(library, define, x):
         assert both.dispatch_keys == ("CPU", "CUDA")
     with pytest.raises(LookupError, match=r"could not parse dispatch key: Cpu. Did you mean CPU\?"):
         library.impl("f", lambda x: x, "Cpu")
-    with pytest.raises(LookupError, match="could not parse dispatch key: gpu. A key is a name such as CPU"):
+    with pytest.raises(
+        LookupError, match="could not parse dispatch key: gpu. A key is a name such as CPU"
+    ):
         library.impl("f", lambda x: x, "gpu")
 
 

@@ -98,9 +98,10 @@ std::string in_lower_case(std::string_view text) {
          fmt::format("could not parse dispatch key: {}. Did you mean {}?", name, entry.name));
   }
   fail(ErrorKind::NotFound,
-       fmt::format("could not parse dispatch key: {}. A key is a name such as CPU, Meta, AutogradCPU "
-                   "or CompositeImplicitAutograd; a backend has keys once its plugin is loaded",
-                   name));
+       fmt::format(
+           "could not parse dispatch key: {}. A key is a name such as CPU, Meta, AutogradCPU "
+           "or CompositeImplicitAutograd; a backend has keys once its plugin is loaded",
+           name));
 }
 
 }  // namespace

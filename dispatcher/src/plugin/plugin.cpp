@@ -7,7 +7,7 @@
 // [Fork] The child of a fork has one thread. A plugin that another thread was loading or unloading
 // then is forgotten there, since no one would ever finish it.
 #include "opyard/plugin/plugin.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "registry/entry.h"
 #include "registry/reclaim.h"
 

@@ -7,7 +7,7 @@ namespace opyard {
 namespace {
 
 // How a record says why it takes no call; set at load by what explains calls,
-// registry/refusals.cpp, which reads the tables that these records are in.
+// inspect/missing_kernel.cpp, which reads the tables that these records are in.
 constinit RefuseCall refuse_call = nullptr;
 
 void refuse(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {

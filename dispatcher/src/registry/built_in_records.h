@@ -16,7 +16,7 @@ class Operator;
 const Record& make_built_in_record(RecordRole role, BoxedFunction boxed, const char* provenance);
 
 // Raises what a call is told that comes to a record of this role: Missing, Ambiguous or Gone. Set
-// once, at load, by registry/refusals.cpp: the words are made of tables, so they are above them.
+// once, at load, by inspect/missing_kernel.cpp, which is above the tables that it reads.
 using RefuseCall = void (*)(RecordRole, const Operator& op, DispatchKeySet keys, Stack& stack);
 void set_refuse_call(RefuseCall refuse) noexcept;
 

@@ -1,6 +1,5 @@
 // registry/library.cpp: a batch of registrations, and what each kind of batch may hold.
 #include "opyard/registry/library.h"
-#include "opyard/registry/inspect.h"
 
 #include <fmt/format.h>
 
@@ -12,6 +11,7 @@
 #include "opyard/base/warning.h"
 #include "opyard/detail/schema/overlap.h"
 #include "opyard/detail/text/source.h"
+#include "registry/state.h"
 
 namespace opyard {
 namespace {
@@ -32,12 +32,18 @@ const char* macro_of(LibraryKind kind) {
   return "";
 }
 
+std::vector<std::string> overloads_of(std::string_view name) {
+  const RegistryAccess::State& state = RegistryAccess::state();
+  const std::lock_guard lock(state.mutex);
+  return state.overloads(name);
+}
+
 // If an earlier overload takes a call that this one takes as well: a reader of the call cannot
 // see which of them it goes to. Raises what a handler of warnings raises.
 void warn_of_ambiguity(const OperatorName& name, const std::string& provenance) {
   const Registry& registry = Registry::instance();
   const Operator* const defined = registry.find(name);
-  for (const std::string& overload : inspect::overloads(name.name)) {
+  for (const std::string& overload : overloads_of(name.name)) {
     if (overload == name.overload || defined == nullptr) return;  // those behind it are later
     const Operator* const earlier = registry.find({name.name, overload});
     if (earlier == nullptr) continue;  // unregistered a moment ago

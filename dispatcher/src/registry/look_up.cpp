@@ -1,7 +1,11 @@
 // registry/look_up.cpp: finding an operator by its name, which may load what defines it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "opyard/detail/registry/finder.h"
 #include "opyard/schema/parse.h"
@@ -13,6 +17,18 @@ const Operator* Registry::find(const OperatorName& name) const {
   const std::lock_guard lock(state_->mutex);
   const Entry* entry = state_->find(name);
   return entry == nullptr ? nullptr : entry->op;
+}
+
+std::vector<std::string> Registry::State::overloads(std::string_view name) const {
+  std::vector<std::pair<std::uint64_t, std::string>> found;
+  for (auto at = entries.lower_bound(OperatorName{std::string(name), ""});
+       at != entries.end() && at->first.name == name; ++at) {
+    if (at->second->definition) found.emplace_back(at->second->definition_id, at->first.overload);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> overloads;
+  for (auto& [order, overload] : found) overloads.push_back(std::move(overload));
+  return overloads;
 }
 
 namespace {

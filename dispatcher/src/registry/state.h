@@ -7,8 +7,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "opyard/detail/base/mutex.h"
 #include "opyard/registry/registry.h"
@@ -50,6 +52,8 @@ struct Registry::State {
   std::uint64_t last_id = 0;
   SharedText last_text;
 
+  // Of the operators of a name, those that are defined, in the order of their definitions.
+  std::vector<std::string> overloads(std::string_view name) const;
   const Entry* find(const OperatorName& name) const {
     const auto found = entries.find(name);
     return found == entries.end() ? nullptr : found->second.get();
@@ -111,7 +115,7 @@ struct Registry::State {
   }
 };
 
-// What the questions read: registry/inspect.h.
+// What the questions read: inspect/inspect.h.
 struct RegistryAccess {
   using State = Registry::State;
   static State& state() noexcept { return *Registry::instance().state_; }

@@ -7,7 +7,7 @@
 
 #include "ir/builtins.h"
 #include "ir/node_rules.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "opyard/schema/relations.h"
 

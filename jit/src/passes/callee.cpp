@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "opyard/inspect/inspect.h"
 #include "opyard/jit/aliases.h"
 #include "opyard/jit/constant.h"
-#include "opyard/registry/inspect.h"
 #include "opyard/schema/relations.h"
 
 namespace opyard::jit::detail {

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "ir/node_rules.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/formula.h"
-#include "opyard/registry/inspect.h"
 #include "opyard/schema/relations.h"
 #include "passes/callee.h"
 

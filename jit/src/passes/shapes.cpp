@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "ir/index_table.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/jit/aliases.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/operation.h"
 #include "opyard/jit/passes.h"
 #include "opyard/keys/local.h"
-#include "opyard/registry/inspect.h"
 #include "opyard/value/stack.h"
 #include "passes/callee.h"
 #include "passes/pass.h"

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
+#include "opyard/inspect/inspect.h"
 #include "opyard/jit/resolve.h"
-#include "opyard/registry/inspect.h"
 #include "text/graph_language.h"
 #include "text/subgraphs.h"
 #include "text/value_names.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "opyard/detail/base/mutex.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/kernel.h"
 #include "opyard/registry/registry.h"
 #include "opyard/thread/modes.h"

@@ -2,7 +2,7 @@
 //
 // There is one registry in a process. Authors of C++ operators use Library
 // (opyard/library.h), which is made of the functions here. What can be asked is in
-// registry/inspect.h.
+// inspect/inspect.h.
 //
 // A kernel may be registered before, after or without a definition. Registrations for one
 // operator and key form a stack: the newest is active. The slot of a runtime key is resolved

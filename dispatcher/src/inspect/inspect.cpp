@@ -1,12 +1,12 @@
-// registry/inspect.cpp: asking the registry, which changes nothing.
-#include "opyard/registry/inspect.h"
+// inspect/inspect.cpp: asking the registry, which changes nothing.
+#include "opyard/inspect/inspect.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "inspect/dump.h"
 #include "registry/built_in_records.h"
-#include "registry/dump.h"
 #include "registry/reclaim.h"
 #include "registry/state.h"
 
@@ -29,15 +29,7 @@ std::vector<OperatorName> names() {
 
 std::vector<std::string> overloads(std::string_view name) {
   const std::lock_guard lock(state().mutex);
-  std::vector<std::pair<std::uint64_t, std::string>> found;
-  for (auto at = state().entries.lower_bound(OperatorName{std::string(name), ""});
-       at != state().entries.end() && at->first.name == name; ++at) {
-    if (at->second->definition) found.emplace_back(at->second->definition_id, at->first.overload);
-  }
-  std::sort(found.begin(), found.end());
-  std::vector<std::string> overloads;
-  for (auto& [order, overload] : found) overloads.push_back(std::move(overload));
-  return overloads;
+  return state().overloads(name);
 }
 
 std::vector<std::string> tags(const OperatorName& name) {

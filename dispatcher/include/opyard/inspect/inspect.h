@@ -1,4 +1,4 @@
-// opyard/registry/inspect.h: asking what is registered, which changes nothing.
+// opyard/inspect/inspect.h: asking what is registered, which changes nothing.
 //
 //   inspect::dump(parse_operator_name("demo::f"))     its kernels, a line each
 //   inspect::has_kernel_at({"demo::f", ""}, DispatchKey::CPU)
@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "opyard/inspect/what_if.h"
 #include "opyard/registry/history.h"
 #include "opyard/registry/registry.h"
-#include "opyard/registry/what_if.h"
 
 namespace opyard::inspect {
 

@@ -1,12 +1,12 @@
-// registry/what_if.cpp: trying a registration on one entry, with the registry's lock held.
+// inspect/what_if.cpp: trying a registration on one entry, with the registry's lock held.
 //
 // The entry's kernels are changed and put back, and nothing is published in between, so calls
 // notice nothing: they read slots. Others that ask for kernels wait for the lock.
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 
 #include <fmt/format.h>
 
-#include "registry/dump.h"
+#include "inspect/dump.h"
 #include "registry/state.h"
 
 namespace opyard {

@@ -1,4 +1,4 @@
-// opyard/registry/what_if.h: what a registration would change; asked of Registry::what_if().
+// opyard/inspect/what_if.h: what a registration would change; asked of Registry::what_if().
 //
 //   inspect::what_if({"demo::f", ""}, DispatchKey::Autograd, WhatIf::Kernel)
 //

@@ -1,4 +1,4 @@
-// registry/dump.h: registrations and tables as text, for people and their tools.
+// inspect/dump.h: registrations and tables as text, for people and their tools.
 //
 // With the registry's lock held. Resolution knows nothing of these.
 //

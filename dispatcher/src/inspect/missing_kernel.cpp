@@ -1,4 +1,4 @@
-// registry/refusals.cpp: what a call is told that finds no kernel.
+// inspect/missing_kernel.cpp: what a call is told that finds no kernel.
 //
 // Printing is above resolution: the records that raise are in the tables, and their words are made
 // by reading tables. So the records know one function pointer, which is set here when libopyard is
@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "opyard/detail/interpreter/main_interpreter.h"
-#include "opyard/registry/explain.h"
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/explain.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "registry/built_in_records.h"
 

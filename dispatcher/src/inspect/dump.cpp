@@ -1,4 +1,4 @@
-// registry/dump.cpp: registrations and tables as text.
+// inspect/dump.cpp: registrations and tables as text.
 //
 // People and their tools read these lines, so their form is kept to the letter:
 //
@@ -10,7 +10,7 @@
 //   Autograd[alias] (inactive): …
 //
 // Keys are in enum order, aliases last; a table is in priority order, Undefined first.
-#include "registry/dump.h"
+#include "inspect/dump.h"
 
 #include <fmt/format.h>
 

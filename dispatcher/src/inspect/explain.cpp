@@ -1,12 +1,12 @@
-// registry/explain.cpp: following a call without making it.
+// inspect/explain.cpp: following a call without making it.
 //
 // The walk reads the operator's own mask and slots, as a call does; the registry is asked only
 // for the words: by which rule a record is in a slot, and where it was registered.
-#include "opyard/registry/explain.h"
+#include "opyard/inspect/explain.h"
 
 #include <fmt/format.h>
 
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 
 namespace opyard {

@@ -1,7 +1,7 @@
-// registry/metadata.cpp: an operator as JSON, for other programs.
+// inspect/metadata.cpp: an operator as JSON, for other programs.
 #include <fmt/format.h>
 
-#include "opyard/registry/inspect.h"
+#include "opyard/inspect/inspect.h"
 #include "registry/state.h"
 #include "schema/print.h"
 
