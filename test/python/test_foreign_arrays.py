@@ -288,6 +288,44 @@ def test_F57_a_library_that_cannot_hold_a_result_says_so():
     assert made == back
 
 
+@pytest.mark.parametrize(
+    ("layout", "device", "advice"),
+    [
+        ("torch.strided", "meta", "it is on meta, without elements: pass opyard.empty"),
+        ("torch.sparse_coo", "cpu", r"its layout is torch.sparse_coo: pass x.to_dense\(\)"),
+        ("torch.strided", "cpu", "accepted are arrays with strides and elements in memory"),
+    ],
+)
+def test_F57_what_a_table_refuses_is_told_by_its_first_line(layout, device, advice):
+    kind = type("Refused", (arrays.Subclassable,), {"layout": layout, "device": device})
+    a = kind([1.0, 2.0])
+    a.fail = RuntimeError("no memory here\nframe #0: c10::Error::Error(...)")
+    why = f"its exchange table raised RuntimeError: no memory here; {advice}"
+    for call, begin in (
+        (lambda: aten.neg.default(a), r"^aten::neg\(\) cannot take .* argument 'self', .*: "),
+        (lambda: aten.cat([opyard.ones(2), a]), r"^aten::cat\(\) .* argument 'tensors'\[1\], .*: "),
+        (lambda: opyard.ones(2) + a, "^an operand of type 'Refused' cannot be taken as a Tensor: "),
+        (lambda: opyard.from_dlpack(a), "^from_dlpack: "),
+    ):
+        with pytest.raises(ValueError, match=begin + why) as caught:
+            call()
+        assert "frame" not in str(caught.value)
+    a.fail = RecursionError("as itself")
+    with pytest.raises(RecursionError, match="^as itself$"):
+        aten.neg.default(a)
+
+
+def test_F57_tensors_of_pytorch_without_memory_are_refused_in_one_line():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    for x, advice in (
+        (torch.ones(2, device="meta"), "on meta, without elements: pass opyard.empty"),
+        (torch.eye(2).to_sparse(), "torch.sparse_coo: pass x.to_dense()"),
+    ):
+        with pytest.raises(ValueError, match="argument 'self', a value of type 'Tensor'") as caught:
+            aten.neg.default(x)
+        assert advice in str(caught.value) and "frame" not in str(caught.value)
+
+
 def test_F57_arrays_without_dimensions_are_tensors_and_numbers_are_not(define):
     op = define("which.Tensor(Tensor x) -> str", CPU=lambda x: "Tensor")
     library = Library(op.qualified_name.partition("::")[0], "FRAGMENT")

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "objects/arrays/dlpack_keeper.h"
 #include "objects/arrays/foreign_state.h"
 #include "objects/arrays/numpy_types.h"
+#include "objects/arrays/package.h"
 #include "runtime/clear.h"
 #include "runtime/types.h"
 
@@ -25,6 +27,34 @@ Tensor take_out_of(Runtime& runtime, PyObject* capsule, bool read_only) {
   Owned keeper = make_keeper(runtime);
   if (PyCapsule_SetName(capsule, DLPackForm<Managed>::kUsed) < 0) throw PythonErrorSet();
   return take_over(std::move(keeper), managed, read_only);
+}
+
+std::string text_of_attribute(PyObject* object, const char* name) {
+  const Owned value = find_attribute(object, name);
+  const Owned text = value ? checked(PyObject_Str(value.get())) : Owned();
+  return text ? std::string(require_text(text.get(), name)) : std::string();
+}
+
+// A table is C or C++, and what PyTorch's raises has the functions on the stack below its first
+// line. Any other exception leaves as itself.
+[[noreturn]] OPYARD_COLD void refuse_by_table(PyObject* source, const char* what) {
+  if (PyErr_Occurred() != PyExc_RuntimeError) throw PythonErrorSet();
+  const Owned exception = Owned::steal(take_exception());
+  const Owned said = checked(PyObject_Str(exception.get()));
+  const std::string_view text = require_text(said.get(), "a message");
+  const std::string device = text_of_attribute(source, "device");
+  const std::string layout = text_of_attribute(source, "layout");
+  std::string message = what;
+  message += "its exchange table raised RuntimeError: ";
+  message += text.substr(0, text.find('\n'));
+  if (device.starts_with("meta")) {
+    message += "; it is on meta, without elements: pass opyard.empty(x.shape, device='meta')";
+  } else if (!layout.empty() && !layout.ends_with("strided")) {
+    message += "; its layout is " + layout + ": pass x.to_dense()";
+  } else {
+    message += "; accepted are arrays with strides and elements in memory";
+  }
+  fail(ErrorKind::BadValue, std::move(message));
 }
 
 // Producers from before DLPack 1.0 know no max_version and raise TypeError.
@@ -106,7 +136,7 @@ DLManagedTensorVersioned* ask_table(const dlpack::DLPackExchangeAPI& table, PyOb
   const int status =
       in_python([&] { return table.managed_tensor_from_py_object_no_sync(source, &managed); });
   if (status != 0) {
-    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    if (PyErr_Occurred() != nullptr) refuse_by_table(source, what);
     fail(ErrorKind::BadValue, std::string(what) + "its exchange table failed without an exception");
   }
   if (managed == nullptr) {

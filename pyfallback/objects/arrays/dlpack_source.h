@@ -45,7 +45,8 @@ Tensor take_capsule(Runtime& runtime, PyObject* capsule, const char* what, bool 
 // The same for what the object's __dlpack__ gives. Throws PythonErrorSet with what that raises.
 Tensor take_from_method(Runtime& runtime, PyObject* source, const char* what);
 
-// The same by the exchange table of the object's type.
+// The same by the exchange table of the object's type. What the table raises as RuntimeError
+// becomes BadValue with its first line.
 Tensor take_from_table(Runtime& runtime, const dlpack::DLPackExchangeAPI& table, PyObject* source,
                        const char* what);
 
