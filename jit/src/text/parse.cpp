@@ -12,6 +12,7 @@
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/resolve.h"
 #include "text/graph_language.h"
+#include "text/source_places.h"
 #include "text/subgraphs.h"
 #include "text/value_names.h"
 
@@ -23,10 +24,9 @@ using namespace detail;  // NOLINT: the tokens of the language
 class Parser {
  public:
   Parser(std::string_view text, const ParseOptions& options, Faults& faults)
-      : text_(text),
-        options_(options),
+      : options_(options),
         cursor_(text, kGraphLanguage, options.limits, faults),
-        source_(std::make_shared<const std::string>(options.source)),
+        places_(text, options.source),
         values_(cursor_),
         subgraphs_(text, cursor_) {}
 
@@ -119,7 +119,7 @@ class Parser {
     const bool python = cursor_.peek().is("^");
     Node* const node = python ? parse_python() : parse_kind(outputs);
     block->append_node(node);
-    node->set_source_range(place(first.offset));
+    node->set_source_range(places_.at(first.offset));
     parse_list(cursor_, "(", ")", [&] { node->add_input(values_.find(expect_variable())); });
     if (python) finish_python(node);
     if (cursor_.peek().is(",") && cursor_.peek_second().is_name("scope")) parse_scope(node);
@@ -262,28 +262,13 @@ class Parser {
     values_.end_block(outer);
   }
 
-  // Line and column of a byte; asked for in order, so that the text is passed over once.
-  SourceRange place(std::size_t offset) {
-    for (; counted_ < offset; ++counted_) {
-      if (text_[counted_] == '\n') {
-        ++line_;
-        line_begin_ = counted_ + 1;
-      }
-    }
-    return {source_, line_, std::uint32_t(offset - line_begin_ + 1)};
-  }
-
-  const std::string_view text_;
   const ParseOptions& options_;
   Cursor cursor_;
-  const std::shared_ptr<const std::string> source_;
+  SourcePlaces places_;
   Graph* graph_ = nullptr;
   ValueNames values_;
   Subgraphs subgraphs_;
   std::size_t next_tensor_ = 0;
-  std::size_t counted_ = 0;
-  std::size_t line_begin_ = 0;
-  std::uint32_t line_ = 1;
 };
 
 }  // namespace

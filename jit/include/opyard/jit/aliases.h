@@ -56,6 +56,8 @@ class OPYARD_API Aliases {
 
  private:
   friend class AliasBuilder;
+  static constexpr std::uint32_t kOutside = 0;  // see [Outside]
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   struct Set {
     std::uint32_t parent;
     std::uint32_t contents;
