@@ -237,14 +237,14 @@ def test_X32_what_cannot_run_is_named_in_one_list(tmp_path):
             if node["target"] == "torch.ops.aten.linear.default":
                 node["target"] = "torch.ops.other.linear.default"
             if node["target"] == "torch.ops.aten.tanh.default":
-                node["target"] = "torch.ops.higher_order.cond"
+                node["target"] = "torch.ops.higher_order.map_impl"
 
     with pytest.raises(NotImplementedError) as raised:
         jit.load(archive(tmp_path, program(change)))
     text = str(raised.value)
     assert "cannot run here: 2 of its operators are not available" in text, text
     assert "torch.ops.other.linear.default, 2 times, first at " in text
-    assert "torch.ops.higher_order.cond, 1 time, first at export.py:" in text
+    assert "torch.ops.higher_order.map_impl, 1 time, first at export.py:" in text
 
 
 def test_X32_compressed_paths_that_leave_and_double_entries_are_refused(tmp_path):

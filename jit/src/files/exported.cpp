@@ -121,6 +121,14 @@ void check_versions(const ZipArchive& archive, const std::string& folder, const 
                            kSchemaVersion, kExportAgain));
 }
 
+// The operators of aten that are called, those in blocks too.
+void collect_aten(const Block& block, std::vector<std::string>& names) {
+  for (const Node* const node : block.nodes()) {
+    if (node->kind().name_space() == "aten") names.emplace_back(node->kind().qual_string());
+    for (const Block* const inner : node->blocks()) collect_aten(*inner, names);
+  }
+}
+
 }  // namespace
 
 DType require_exported_dtype(const Json& number, const std::string& what) {
@@ -176,9 +184,7 @@ Model load_exported(CountedPtr<MappedFile> file, const ModelOptions& options) {
   }
   if (options.untrusted) {
     std::vector<std::string> names = options.allowed;
-    for (const Node* const node : model.graph->nodes()) {
-      if (node->kind().name_space() == "aten") names.emplace_back(node->kind().qual_string());
-    }
+    collect_aten(*model.graph->block(), names);
     model.graph->restrict_to(std::move(names));
   }
   return model;

@@ -1,0 +1,20 @@
+// files/exported_checks.h: what an exported program says of its inputs: dtypes, sizes, ranges.
+//
+// Depends on: files/json.h, jit/model.h.
+#pragma once
+
+#include <string>
+
+#include "files/json.h"
+#include "opyard/jit/model.h"
+
+namespace opyard::jit {
+
+// What the tensor of this name has to be, from the graph's "tensor_values".
+InputCheck read_input_check(const Json& graph, const std::string& name, const std::string& what);
+
+// The ranges of sizes, by name.
+std::map<std::string, std::pair<std::int64_t, std::int64_t>> read_ranges(const Json& program,
+                                                                         const std::string& what);
+
+}  // namespace opyard::jit

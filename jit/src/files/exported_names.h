@@ -1,0 +1,25 @@
+// files/exported_names.h: what a node of an exported program calls, and where it came from.
+//
+// Depends on: files/json.h, jit/source_range.h, schema/schema.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "files/json.h"
+#include "opyard/jit/source_range.h"
+#include "opyard/schema/schema.h"
+
+namespace opyard::jit {
+
+// The built-in function that a function on sizes is here, "aten::add" for "_operator.add", or null.
+const char* find_size_function(const std::string& target);
+
+// "torch.ops.aten.add.Tensor" is aten::add.Tensor; nothing for another form.
+std::optional<OperatorName> operator_name(std::string_view target);
+
+// The last place in the model's own source, "model.py", 12, of a stack as Python prints it.
+SourceRange place_of(const Json& node);
+
+}  // namespace opyard::jit

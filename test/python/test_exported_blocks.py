@@ -1,0 +1,188 @@
+"""Protects control flow, assertions and expressions of sizes in programs that PyTorch exported.
+
+The archives are of test/models/export.py.
+"""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import opyard
+from opyard import jit
+
+np = pytest.importorskip("numpy")
+
+MODELS = Path(__file__).resolve().parent.parent / "models"
+WEIGHT = np.array([1.0, 2.0, 3.0], np.float32)
+
+
+def load(name):
+    return jit.load(MODELS / f"{name}.pt2")
+
+
+def array(*numbers):
+    return np.array(numbers, np.float32)
+
+
+def changed(tmp_path, name, change):
+    """The archive again, its program changed."""
+    path = tmp_path / f"{name}.pt2"
+    with zipfile.ZipFile(MODELS / f"{name}.pt2") as old, zipfile.ZipFile(path, "w") as new:
+        for entry in old.namelist():
+            contents = old.read(entry)
+            if entry.endswith("model.json"):
+                program = json.loads(contents)
+                change(program["graph_module"]["graph"])
+                contents = json.dumps(program)
+            new.writestr(entry, contents)
+    return path
+
+
+def node_of(graph, target):
+    return next(node for node in graph["nodes"] if node["target"].endswith(target))
+
+
+def test_X32_cond_is_one_of_two_blocks(tmp_path):
+    model = load("cond")
+    assert str(model.graph).count("prim::If") == 1
+    for x in (array(1, 2, 3), array(-1, -2, 0.5)):
+        wanted = np.sin(x * WEIGHT) if x.sum() > 0 else x - 1
+        np.testing.assert_allclose(model(x).numpy(), wanted, rtol=1e-6)
+    jit.save(model, tmp_path / "cond")
+    again = jit.load(tmp_path / "cond")
+    assert again(array(-1, -2, 0)).tolist() == [-2.0, -3.0, -1.0]
+
+
+def test_X32_a_branch_that_is_taken_gives_gradients():
+    model = load("cond")
+    (weight,) = model.parameters()
+    weight.requires_grad_()
+    x = array(1, 2, 3)
+    model(x).sum().backward()
+    np.testing.assert_allclose(weight.grad.numpy(), np.cos(x * WEIGHT) * x, rtol=1e-5)
+
+
+def test_X32_cond_of_a_size():
+    model = load("cond_of_size")
+    assert model(array(1, 1, 1, 1)).tolist() == [0.0] * 4
+    assert model(array(1, 1, 1, 1, 1)).tolist() == [2.0] * 5
+
+
+def test_X32_while_loop_is_a_loop():
+    model = load("while")
+    x = array(1, 2, 3)
+    for trips in (0, 1, 5):
+        left, product = model(np.array(trips), x)
+        assert left.item() == 0
+        np.testing.assert_allclose(product.numpy(), x * 1.5**trips, rtol=1e-6)
+    left, product = model(np.array(-2), x)
+    assert left.item() == -2 and product.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_X32_no_gradient_flows_through_a_part_without():
+    model = load("no_grad")
+    (weight,) = model.parameters()
+    weight.requires_grad_()
+    x = array(1, 2, 3)
+    model(x).backward()
+    np.testing.assert_allclose(weight.grad.numpy(), WEIGHT * x, rtol=1e-6)  # not twice that
+
+
+def test_X32_what_a_program_asserts_is_checked_when_it_runs():
+    model = load("item")
+    x = array(1, 2, 3)
+    assert model(x, np.array(4)).tolist() == [6.0] * 4
+    for n in (1, 9, -3):
+        with pytest.raises(ValueError, match="Runtime assertion failed for expression u0"):
+            model(x, np.array(n))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"), [("min", 5, "below its range"), ("max", 3, "above its range")]
+)
+def test_X32_a_constrained_range_is_checked_when_it_runs(tmp_path, name, given, said):
+    def change(graph):
+        at = next(i for i, node in enumerate(graph["nodes"]) if node["target"] == "_operator.ge")
+        size = {"name": "size", "arg": {"as_sym_int": {"as_name": "item"}}, "kind": 1}
+        bound = {"name": name, "arg": {"as_int": given}, "kind": 2}
+        graph["nodes"].insert(at, {
+            "target": "torch.ops.aten.sym_constrain_range.default", "inputs": [size, bound],
+            "outputs": [], "metadata": {}})  # fmt: skip
+
+    model = jit.load(changed(tmp_path, "item", change))
+    with pytest.raises(ValueError, match=said):
+        model(array(1, 2, 3), np.array(4))
+    assert model(array(1, 2, 3), np.array(given)).tolist() == [6.0] * given
+
+
+def test_X32_graphs_in_nodes_that_do_not_fit_are_refused(tmp_path):
+    def outputs_of_another_number(graph):
+        node_of(graph, ".cond")["inputs"][2]["arg"]["as_graph"]["graph"]["outputs"] = []
+
+    def operands_missing(graph):
+        node_of(graph, ".cond")["inputs"][3]["arg"]["as_tensors"].pop()
+
+    def no_graph(graph):
+        node_of(graph, ".cond")["inputs"][1]["arg"] = {"as_int": 1}
+
+    def other_in_a_branch(graph):
+        inner = node_of(graph, ".cond")["inputs"][1]["arg"]["as_graph"]["graph"]
+        inner["nodes"][0]["target"] = "torch.ops.other.mul.Tensor"
+
+    for change, error, said in [
+        (outputs_of_another_number, NotImplementedError, "give 1 and 0 results"),
+        (operands_missing, ValueError, "takes 2 inputs, and 1 are passed"),
+        (no_graph, ValueError, 'has no "as_graph"'),
+        (other_in_a_branch, NotImplementedError, "other.mul.Tensor, 1 time, .*: is not defined"),
+    ]:
+        with pytest.raises(error, match=said):
+            jit.load(changed(tmp_path, "cond", change))
+
+
+def test_X32_a_loop_whose_body_gives_another_number_is_refused(tmp_path):
+    def change(graph):
+        node_of(graph, ".while_loop")["inputs"][1]["arg"]["as_graph"]["graph"]["outputs"].pop()
+
+    with pytest.raises(ValueError, match="takes 3 inputs, and 2 are"):
+        jit.load(changed(tmp_path, "while", change))
+
+
+def test_X32_what_cannot_run_in_blocks_behind_other_refusals_is_listed(tmp_path):
+    def change(graph):
+        graph["nodes"][0]["target"] = "torch.ops.other.first.default"
+        for which in (0, 1):
+            inner = node_of(graph, ".while_loop")["inputs"][which]["arg"]["as_graph"]["graph"]
+            inner["nodes"][0]["target"] = f"torch.ops.other.inner_{which}.default"
+
+    with pytest.raises(NotImplementedError) as raised:
+        jit.load(changed(tmp_path, "while", change))
+    text = str(raised.value)
+    assert "3 of its operators are not available" in text
+    for name in ("first", "inner_0", "inner_1"):
+        assert f"torch.ops.other.{name}.default, 1 time" in text
+
+
+def test_X32_an_unknown_operator_on_graphs_says_which_are_taken(tmp_path):
+    def change(graph):
+        node_of(graph, ".cond")["target"] = "torch.ops.higher_order.scan"
+
+    with pytest.raises(NotImplementedError, match=r"scan, 1 time.*: of the operators on graphs"):
+        jit.load(changed(tmp_path, "cond", change))
+
+
+def test_X32_a_model_with_blocks_does_not_call_what_is_not_allowed(tmp_path):
+    def change(graph):
+        inner = node_of(graph, ".cond")["inputs"][1]["arg"]["as_graph"]["graph"]
+        inner["nodes"][0]["target"] = "torch.ops.blocks_test.mul.default"
+
+    with opyard.library.Library("blocks_test", "DEF") as library:
+        library.define("mul(Tensor self, Tensor other) -> Tensor")
+        library.impl("mul", lambda x, y: x * y, "CPU")
+        path = changed(tmp_path, "cond", change)
+        with pytest.raises(ValueError, match="blocks_test::mul"):
+            jit.load(path)
+        np.testing.assert_allclose(
+            jit.load(path, allowed=["blocks_test::mul"])(array(1, 2, 3)).numpy(),
+            np.sin(array(1, 2, 3) * WEIGHT), rtol=1e-6)  # fmt: skip
