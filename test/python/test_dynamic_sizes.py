@@ -37,6 +37,28 @@ MADE = {
     "permute": lambda n: aten.empty([3, n], device="meta").permute(1, 0),
     "view": lambda n: aten.empty([n * 3], device="meta").view(n, 3),
     "expand": lambda n: aten.empty([n, 1], device="meta").expand(n, 3),
+    "new_empty": lambda n: aten.empty([2], device="meta").new_empty([n, 3]),
+    "new_zeros": lambda n: aten.empty([2], device="meta").new_zeros(n, 3),
+    "new_ones": lambda n: aten.empty([2], device="meta").new_ones([n, 3]),
+    "new_full": lambda n: aten.empty([2], device="meta").new_full([n, 3], 1.5),
+    "new_empty_strided": lambda n: aten.empty([2], device="meta").new_empty_strided([n, 3], [3, 1]),
+    "narrow": lambda n: aten.empty([n, 5], device="meta").narrow(1, 1, 3),
+    "narrow to n": lambda n: aten.empty([9, 3], device="meta").narrow(0, 2, n),
+    "a slice of columns": lambda n: aten.empty([n, 5], device="meta")[:, 1:4],
+    "every second column": lambda n: aten.empty([n, 6], device="meta")[:, ::2],
+    "a slice of rows": lambda n: aten.empty([n, 3], device="meta")[1:],
+    "the first n rows": lambda n: aten.empty([9, 3], device="meta")[:n],
+    "a place": lambda n: aten.empty([n, 5, 3], device="meta")[:, -1],
+    "a place that is not known": lambda n: aten.empty([5, n, 3], device="meta").select(0, n),
+    "squeeze": lambda n: aten.empty([n, 1, 3], device="meta").squeeze(),
+    "squeeze one": lambda n: aten.empty([n, 1, 3], device="meta").squeeze(1),
+    "squeeze some": lambda n: aten.squeeze.dims(aten.empty([1, n, 3], device="meta"), [0, 1]),
+    "flatten": lambda n: aten.empty([n, 2, 3], device="meta").flatten(0, 1),
+    "reshape": lambda n: aten.empty([n, 2, 3], device="meta").reshape(-1, 3),
+    "unbind": lambda n: aten.empty([n, 2, 3], device="meta").unbind(1)[1],
+    "split": lambda n: aten.empty([n, 6], device="meta").split(3, 1)[1],
+    "chunk": lambda n: aten.empty([n, 6], device="meta").chunk(2, 1)[0],
+    "movedim": lambda n: aten.empty([3, n], device="meta").movedim(0, 1),
     "alias": lambda n: aten.alias(aten.empty([n, 3], device="meta")),
 }
 
@@ -76,6 +98,60 @@ def test_a_number_made_of_a_size_has_the_type_that_it_has_in_python(
 
     in_fake(define, library, ns, body)
     assert [type(each) for each in made] == [kind]
+
+
+def test_a_part_says_how_many_rows_are_left(define, library, ns):
+    seen = []
+
+    def body(n):
+        made = aten.empty([n, 6], device="meta")
+        name = str(n)
+        for part in (made[1:], made[:2], made[-2:], made[::2], made[2:n], made[:, 2:]):
+            seen.append(str(part.shape[0]).replace(name, "n"))
+        assert made[:, ::2].shape[1] == made[:, 1:4].shape[1] == 3
+        assert made[:, ::2].stride() == (6, 2) and made[:, 1].stride() == (6,)
+        assert made[:, 2:].storage_offset() == made.narrow(1, -4, 2).storage_offset() == 2
+        return made
+
+    in_fake(define, library, ns, body)
+    assert seen == [
+        "((n - (1 min n)) max 0)",
+        "(2 min n)",
+        "((n - ((n + -2) max 0)) max 0)",
+        "((n + 1) // 2)",
+        "(((n min n) - (2 min n)) max 0)",
+        "n",
+    ]
+
+
+def test_what_cannot_be_told_is_refused_by_its_operator(define, library, ns):
+    def refused(call, words, kind=ValueError):
+        with pytest.raises(kind, match=words):
+            call()
+
+    def body(n):
+        made = aten.empty([n, 3], device="meta")
+        unknown = r"the size of dimension 0 of self is u\d+, which the elements tell"
+        refused(lambda: made.unbind(0), "^aten::unbind.int: " + unknown)
+        refused(lambda: made.split(2), "^aten::split.Tensor: " + unknown)
+        refused(lambda: made.chunk(2), "^aten::chunk: " + unknown)
+        refused(lambda: made[:, 7], "^aten::select.int: index is 7, out of range", IndexError)
+        refused(lambda: made[:, -4], "dimension 1 of self, whose size is 3", IndexError)
+        refused(lambda: made.narrow(1, 2, 2), "^aten::narrow: start 2 and length 2", IndexError)
+        refused(lambda: made[::-1], "step -1")
+        refused(lambda: aten.slice(made, 0, n, None, 0), "^aten::slice.Tensor: step is 0")
+        refused(lambda: aten.rand([n]), r"got SymInt u\d+, a number that is not", TypeError)
+        return made
+
+    in_fake(define, library, ns, body)
+
+
+def test_what_is_new_beside_a_meta_tensor_may_be_elsewhere():
+    meta = aten.empty([2], device="meta", dtype=opyard.float64)
+    made = meta.new_full([2], 7, device="cpu")
+    assert (made.tolist(), made.dtype) == ([7.0, 7.0], opyard.float64)
+    assert meta.new_zeros(3, dtype=opyard.int8).dtype is opyard.int8
+    assert meta.new_empty_strided([2, 3], [1, 2]).strides == (1, 2)
 
 
 def test_plain_sizes_on_meta_stay_plain():

@@ -143,6 +143,12 @@ const DictObject& Value::to_dict() const { return as<DictObject>(Kind::Dict); }
 FutureObject& Value::to_future() const { return as<FutureObject>(Kind::Future); }
 
 void Value::refuse(Kind wanted) const {
+  if (wanted == Kind::Int && is_sym_int()) {
+    fail(ErrorKind::BadArgument,
+         fmt::format("expected Int but got SymInt {}, a number that is not known here; a size "
+                     "of this kind is taken by empty, zeros, full, new_* and views on meta",
+                     to_string(to_sym_int())));
+  }
   fail(ErrorKind::BadArgument,
        fmt::format("expected {} but got {}", name_of(wanted), name_of(kind())));
 }

@@ -7,6 +7,7 @@
 #include <opyard/library.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/dtypes.h"
 #include "common/order.h"
@@ -27,6 +28,10 @@ class Arguments {
     return values_[*place];
   }
   bool has(const char* name) const { return schema_.find_argument(name).has_value(); }
+  // None if there is no such argument.
+  Value find(const std::string& name) const {
+    return has(name.c_str()) ? at(name.c_str()) : Value();
+  }
   std::optional<DType> dtype() const {
     const Value& given = at("dtype");
     return given.is_none() ? std::nullopt : std::optional(DType(given.to_int()));
@@ -101,6 +106,25 @@ void empty_strided(const Operator& op, DispatchKeySet, Stack& stack) {
   given.give(stack, made);
 }
 
+// new_empty and its like: the operator without self, called with self's dtype and device.
+void fresh(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  const Tensor self = given.at("self").to_tensor();
+  require_defined(to_string(op.name()).c_str(), "self", self);
+  std::string name = "aten::" + std::string(op.name().base_name().substr(std::strlen("new_")));
+  if (name == "aten::empty") name += ".memory_format";
+  const Operator& target = require_operator(name);
+  Stack values;
+  for (const Argument& argument : target.schema().arguments) {
+    Value value = given.find(argument.name);
+    if (value.is_none() && argument.name == "dtype") value = Value(std::int64_t(self.dtype()));
+    if (value.is_none() && argument.name == "device") value = Value(self.device());
+    values.push(std::move(value));
+  }
+  target.call_boxed(values);
+  given.give(stack, values.pop().to_tensor());
+}
+
 bool any_symbolic(const std::vector<SymInt>& sizes) {
   return std::any_of(sizes.begin(), sizes.end(), [](const SymInt& s) { return s.is_symbolic(); });
 }
@@ -158,6 +182,54 @@ void expand(const Operator& op, DispatchKeySet, Stack& stack) {
              symbolic_view(self, std::move(sizes), std::move(strides), sym_storage_offset(self)));
 }
 
+// ---- parts; bounds that are plain go the way of other backends ----
+
+std::size_t require_dim(const Operator& op, const Tensor& self, std::int64_t dim) {
+  const std::string name = to_string(op.name());
+  require_defined(name.c_str(), "self", self);
+  OPYARD_REQUIRE(self.dim() > 0, BadShape, name, ": self is ", self,
+                 ", which has no dimensions to take a part of");
+  return std::size_t(wrap_dim(name.c_str(), dim, self.dim()));
+}
+
+void select(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  const Tensor self = given.at("self").to_tensor();
+  const std::int64_t dim = given.at("dim").to_int();
+  const SymInt index = given.at("index").to_sym_int();
+  given.give(stack, index.is_symbolic() ? symbolic_select(self, require_dim(op, self, dim), index)
+                                        : select_place(self, dim, index.expect_int()));
+}
+
+void narrow(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  const Tensor self = given.at("self").to_tensor();
+  const std::int64_t dim = given.at("dim").to_int();
+  const SymInt start = given.at("start").to_sym_int(), length = given.at("length").to_sym_int();
+  given.give(stack, start.is_symbolic() || length.is_symbolic()
+                        ? symbolic_narrow(self, require_dim(op, self, dim), start, length)
+                        : narrow_to_part(self, dim, start.expect_int(), length.expect_int()));
+}
+
+void slice(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  const Tensor self = given.at("self").to_tensor();
+  const std::int64_t dim = given.at("dim").to_int();
+  const auto start = given.at("start").to_optional<SymInt>();
+  const auto end = given.at("end").to_optional<SymInt>();
+  const std::int64_t step = given.at("step").to_sym_int().expect_int();
+  const auto is_known = [](const auto& bound) { return !bound || !bound->is_symbolic(); };
+  const auto number = [](const auto& bound) {
+    return bound ? std::optional(bound->expect_int()) : std::nullopt;
+  };
+  if (is_known(start) && is_known(end)) {
+    return given.give(stack, slice_with_bounds(self, dim, number(start), number(end), step));
+  }
+  OPYARD_REQUIRE(step > 0, BadValue, "aten::slice.Tensor: step is ", step,
+                 "; accepted are 1 and more");
+  given.give(stack, symbolic_slice(self, require_dim(op, self, dim), start, end, step));
+}
+
 }  // namespace
 
 OPYARD_LIBRARY_IMPL(aten, Meta, m) {
@@ -165,8 +237,13 @@ OPYARD_LIBRARY_IMPL(aten, Meta, m) {
   for (const char* name : {"empty_like", "zeros_like", "ones_like", "full_like"})
     m.impl(name, &like);
   m.impl("empty_strided", &empty_strided);
+  for (const char* name : {"new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided"})
+    m.impl(name, &fresh);
   m.impl("view", &view);
   m.impl("expand", &expand);
+  m.impl("select.int", &select);
+  m.impl("narrow", &narrow);
+  m.impl("slice.Tensor", &slice);
 }
 
 }  // namespace opyard::kernels

@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
+#include "common/symbolic.h"
 
 namespace opyard::kernels {
 namespace {
@@ -30,10 +31,11 @@ Tensors split_with_sizes(const Tensor& self, IntSpan split_sizes, std::int64_t d
   for (const std::int64_t size : split_sizes) {
     fits = fits && size >= 0 && !__builtin_add_overflow(all, size, &all);
   }
-  if (!fits || all != self.size(at)) {
-    refuse(ErrorKind::BadShape, {kOp, ": split_sizes are ", split_sizes, ", and dimension ", at,
-                                 " of self, which is ", self, ", has ", self.size(at),
-                                 " elements; sizes of 0 and more with that sum are needed"});
+  const std::int64_t own = require_plain_size(kOp, self, at);
+  if (!fits || all != own) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": split_sizes are ", split_sizes, ", and dimension ", at, " of self, which is ",
+            self, ", has ", own, " elements; sizes of 0 and more with that sum are needed"});
   }
   Tensors parts;
   std::int64_t start = 0;
@@ -47,7 +49,7 @@ Tensors split_with_sizes(const Tensor& self, IntSpan split_sizes, std::int64_t d
 Tensors split(const Tensor& self, std::int64_t split_size, std::int64_t dim) {
   constexpr const char* kOp = "aten::split.Tensor";
   const std::int64_t at = require_dim(kOp, self, dim);
-  const std::int64_t all = self.size(at);
+  const std::int64_t all = require_plain_size(kOp, self, at);
   if (split_size < 0 || (split_size == 0 && all != 0)) {
     refuse(ErrorKind::BadValue, {kOp, ": split_size is ", split_size, " and self is ", self,
                                  "; 1 or more is needed, or 0 for a dimension without elements"});
@@ -70,7 +72,7 @@ Tensors chunk(const Tensor& self, std::int64_t chunks, std::int64_t dim) {
   if (chunks <= 0) {
     refuse(ErrorKind::BadValue, {kOp, ": chunks is ", chunks, "; 1 or more is needed"});
   }
-  const std::int64_t all = self.size(at);
+  const std::int64_t all = require_plain_size(kOp, self, at);
   if (all == 0) {
     return split_with_sizes(self, DimVector(std::size_t(chunks), std::int64_t{0}), at);
   }
@@ -78,9 +80,11 @@ Tensors chunk(const Tensor& self, std::int64_t chunks, std::int64_t dim) {
 }
 
 Tensors unbind(const Tensor& self, std::int64_t dim) {
-  const std::int64_t at = require_dim("aten::unbind.int", self, dim);
+  constexpr const char* kOp = "aten::unbind.int";
+  const std::int64_t at = require_dim(kOp, self, dim);
+  const std::int64_t count = require_plain_size(kOp, self, at);
   Tensors parts;
-  for (std::int64_t i = 0; i < self.size(at); ++i) parts.push_back(ops::select(self, at, i));
+  for (std::int64_t i = 0; i < count; ++i) parts.push_back(ops::select(self, at, i));
   return parts;
 }
 
@@ -90,8 +94,9 @@ Tensors tensor_split(const Tensor& self, std::int64_t sections, std::int64_t dim
   if (sections <= 0) {
     refuse(ErrorKind::BadValue, {kOp, ": sections is ", sections, "; 1 or more is needed"});
   }
-  DimVector sizes(std::size_t(sections), self.size(at) / sections);
-  for (std::int64_t i = 0; i < self.size(at) % sections; ++i) ++sizes[std::size_t(i)];
+  const std::int64_t all = require_plain_size(kOp, self, at);
+  DimVector sizes(std::size_t(sections), all / sections);
+  for (std::int64_t i = 0; i < all % sections; ++i) ++sizes[std::size_t(i)];
   return split_with_sizes(self, sizes, at);
 }
 Tensors tensor_split_at(const Tensor& self, IntSpan indices, std::int64_t dim) {
@@ -110,6 +115,7 @@ Tensor squeeze_dims(const Tensor& self, IntSpan dims) {
   constexpr const char* kOp = "aten::squeeze.dims";
   require_defined(kOp, "self", self);
   const SmallVector<bool, 8> flags = dim_flags(kOp, dims, self.dim());
+  if (has_symbolic_sizes(self)) return symbolic_squeeze(self, flags);
   DimVector sizes, strides;
   for (std::size_t i = 0; i < self.sizes().size(); ++i) {
     if (flags[i] && self.sizes()[i] == 1) continue;
@@ -177,7 +183,7 @@ Tensor movedim(const Tensor& self, IntSpan source, IntSpan destination) {
   }
   const SmallVector<bool, 8> taken = dim_flags(kOp, source, self.dim());
   dim_flags(kOp, destination, self.dim());  // refuses repetitions
-  DimVector order(self.sizes().size(), -1);
+  DimVector order(std::size_t(self.dim()), -1);
   if (self.dim() == 0) return ops::permute(self, order);
   for (std::size_t i = 0; i < source.size(); ++i) {
     order[std::size_t(wrap_dim(kOp, destination[i], self.dim()))] =

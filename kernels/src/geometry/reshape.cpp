@@ -32,6 +32,7 @@ Tensor reshape(const Tensor& self, IntSpan shape) {
   static const auto view = require_operator("aten::view").typed<View>();
   static const auto clone = require_operator("aten::clone").typed<Clone>();
   require_defined("aten::reshape", "self", self);
+  if (has_symbolic_sizes(self)) return view.call(self, shape);
   const DimVector sizes = infer_sizes("aten::reshape", shape, self.numel());
   if (find_view_strides(self, sizes)) return view.call(self, sizes);
   return view.call(clone.call(self, MemoryFormat::Contiguous), sizes);
@@ -49,6 +50,7 @@ Tensor flatten(const Tensor& self, std::int64_t start_dim, std::int64_t end_dim)
                                  "; start_dim must not come after end_dim"});
   }
   if (self.dim() == 0) return op.call(self, std::array{std::int64_t{1}});
+  if (has_symbolic_sizes(self)) return symbolic_flatten(self, std::size_t(start), std::size_t(end));
   DimVector sizes(self.sizes().first(std::size_t(start)));
   const auto count = std::size_t(end - start + 1);
   sizes.push_back(count_elements(self.sizes().subspan(std::size_t(start), count)));

@@ -21,7 +21,20 @@ std::size_t require_dim(const char* op, const Tensor& self, std::int64_t dim) {
   return std::size_t(wrap_dim(op, dim, self.dim()));
 }
 
-Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index) {
+// Elements start, start + step, … below start + length * step.
+Tensor part(const Tensor& self, std::size_t at, std::int64_t start, std::int64_t length,
+            std::int64_t step) {
+  DimVector sizes(self.sizes()), strides(self.strides());
+  // Nothing lies nowhere: it must not move past an end of the storage.
+  const std::int64_t skipped = self.numel() == 0 || length == 0 ? 0 : start * strides[at];
+  sizes[at] = length;
+  if (length > 1) strides[at] *= step;
+  return self.as_strided(sizes, strides, self.storage_offset() + skipped);
+}
+
+}  // namespace
+
+Tensor select_place(const Tensor& self, std::int64_t dim, std::int64_t index) {
   constexpr const char* kOp = "aten::select.int";
   const std::size_t at = require_dim(kOp, self, dim);
   if (has_symbolic_sizes(self)) return symbolic_select(self, at, index);
@@ -38,23 +51,18 @@ Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index) {
   return self.as_strided(sizes, strides, self.storage_offset() + skipped);
 }
 
-// Elements start, start + step, … below start + length * step.
-Tensor part(const Tensor& self, std::size_t at, std::int64_t start, std::int64_t length,
-            std::int64_t step) {
-  DimVector sizes(self.sizes()), strides(self.strides());
-  // Nothing lies nowhere: it must not move past an end of the storage.
-  const std::int64_t skipped = self.numel() == 0 || length == 0 ? 0 : start * strides[at];
-  sizes[at] = length;
-  if (length > 1) strides[at] *= step;
-  return self.as_strided(sizes, strides, self.storage_offset() + skipped);
-}
-
-Tensor slice(const Tensor& self, std::int64_t dim, std::optional<std::int64_t> start,
-             std::optional<std::int64_t> end, std::int64_t step) {
+Tensor slice_with_bounds(const Tensor& self, std::int64_t dim, std::optional<std::int64_t> start,
+                         std::optional<std::int64_t> end, std::int64_t step) {
   constexpr const char* kOp = "aten::slice.Tensor";
   const std::size_t at = require_dim(kOp, self, dim);
   if (step <= 0) {
     refuse(ErrorKind::BadValue, {kOp, ": step is ", step, "; accepted are 1 and more"});
+  }
+  if (has_symbolic_sizes(self)) {
+    const auto sym = [](auto bound) {
+      return bound ? std::optional(SymInt(*bound)) : std::nullopt;
+    };
+    return symbolic_slice(self, at, sym(start), sym(end), step);
   }
   const std::int64_t size = self.sizes()[at];
   // As in Python: negative bounds count from the end, and bounds outside are moved to the edge.
@@ -67,9 +75,11 @@ Tensor slice(const Tensor& self, std::int64_t dim, std::optional<std::int64_t> s
   return part(self, at, first, span / step + (span % step != 0 ? 1 : 0), step);
 }
 
-Tensor narrow(const Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t length) {
+Tensor narrow_to_part(const Tensor& self, std::int64_t dim, std::int64_t start,
+                      std::int64_t length) {
   constexpr const char* kOp = "aten::narrow";
   const std::size_t at = require_dim(kOp, self, dim);
+  if (has_symbolic_sizes(self)) return symbolic_narrow(self, at, start, length);
   const std::int64_t size = self.sizes()[at];
   const std::int64_t first = start < 0 ? start + size : start;
   if (start < -size || start > size || length < 0 || length > size - first) {
@@ -81,8 +91,6 @@ Tensor narrow(const Tensor& self, std::int64_t dim, std::int64_t start, std::int
   return part(self, at, first, length, 1);
 }
 
-}  // namespace
-
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)");
   m.def(
@@ -92,9 +100,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 }
 
 OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
-  m.impl("select.int", &select);
-  m.impl("slice.Tensor", &slice);
-  m.impl("narrow", &narrow);
+  m.impl("select.int", &select_place);
+  m.impl("slice.Tensor", &slice_with_bounds);
+  m.impl("narrow", &narrow_to_part);
 }
 
 }  // namespace opyard::kernels

@@ -103,12 +103,19 @@ Tensor without_ones(const Tensor& self, Flagged flagged) {
 
 Tensor squeeze(const Tensor& self) {
   require_defined("aten::squeeze", "self", self);
+  if (has_symbolic_sizes(self))
+    return symbolic_squeeze(self, SmallVector<bool, 8>(std::size_t(self.dim()), true));
   return without_ones(self, [](std::size_t) { return true; });
 }
 
 Tensor squeeze_dim(const Tensor& self, std::int64_t dim) {
   require_defined("aten::squeeze.dim", "self", self);
   const auto at = std::size_t(wrap_dim("aten::squeeze.dim", dim, self.dim()));
+  if (has_symbolic_sizes(self)) {
+    SmallVector<bool, 8> flags(std::size_t(self.dim()), false);
+    flags[at] = true;
+    return symbolic_squeeze(self, flags);
+  }
   return without_ones(self, [at](std::size_t i) { return i == at; });
 }
 

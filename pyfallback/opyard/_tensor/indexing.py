@@ -18,6 +18,7 @@ import operator
 
 from .. import _C
 from .._core.ops import ops
+from .symbolic import SymInt
 
 _SEQUENCES = (list, tuple, range)
 _NUMBERS = (bool, int, float)
@@ -157,15 +158,24 @@ def _require_64_bits(view: "_C.Tensor", dim: int, index: int) -> None:
 
 def _slice(view: "_C.Tensor", dim: int, item: slice) -> "_C.Tensor":
     size = view.size(dim)
+    if any(isinstance(bound, SymInt) for bound in (size, item.start, item.stop)):
+        step = 1 if item.step is None else operator.index(item.step)
+        _refuse_backwards(step)
+        whole = item.start is None and item.stop is None and step == 1
+        return view if whole else ops.aten.slice(view, dim, item.start, item.stop, step)
     start, stop, step = item.indices(size)
+    _refuse_backwards(step)
+    if start == 0 and stop == size and step == 1:
+        return view
+    return ops.aten.slice(view, dim, start, stop, min(step, max(size, 1)))
+
+
+def _refuse_backwards(step: int) -> None:
     if step < 0:
         raise ValueError(
             f"a tensor is sliced with the step {step}; accepted are 1 and more, since views of "
             "tensors run forwards"
         )
-    if start == 0 and stop == size and step == 1:
-        return view
-    return ops.aten.slice(view, dim, start, stop, min(step, max(size, 1)))
 
 
 def _as_tensor(value: object, dtype: "_C.dtype") -> "_C.Tensor":
