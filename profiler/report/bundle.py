@@ -22,7 +22,7 @@ def as_cpp(text: str) -> str:
     rows = (",".join(numbers[at : at + 40]) for at in range(0, len(numbers), 40))
     return (
         "// Made by profiler/report/bundle.py.\n"
-        '#include "report_page.h"\n'
+        '#include "exports/report_page.h"\n'
         "namespace opyard::profiler {\n"
         "const char kReportPage[] = {\n"
         + ",\n".join(rows)

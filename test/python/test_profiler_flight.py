@@ -1,6 +1,7 @@
 """The flight recorder: bounds, dumps, open frames, and living beside profiles.
 
-Suspect profiler/src/{ring,ring_stack,recorder}.cpp, pyfallback/opyard/_profile/flight.py.
+Suspect profiler/src/record/{ring,recorder}.cpp, profiler/src/trace/ring_stack.cpp and
+pyfallback/opyard/_profile/flight.py.
 """
 
 import json

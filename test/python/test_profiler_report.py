@@ -1,4 +1,4 @@
-"""A profile as one HTML page. Suspect profiler/src/report*.cpp and profiler/report/."""
+"""A profile as one HTML page. Suspect profiler/src/exports/report*.cpp and profiler/report/."""
 
 import asyncio
 import base64

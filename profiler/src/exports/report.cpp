@@ -1,0 +1,290 @@
+// profiler/exports/report.cpp: the page, and behind it names, tables, curves and bars.
+#include "opyard/profiler/report.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "exports/report_bars.h"
+#include "exports/report_page.h"
+#include "json.h"
+#include "opyard/profiler/averages.h"
+#include "opyard/profiler/labels.h"
+#include "opyard/profiler/memory.h"
+#include "opyard/profiler/quality.h"
+
+namespace opyard::profiler {
+namespace {
+
+// More rows, points and marks than a person looks at; the page says how many were left out.
+constexpr std::size_t kMostRows = 20'000;
+constexpr std::size_t kMostPoints = 20'000;
+constexpr std::size_t kMostMarks = 20'000;
+
+struct Point {
+  std::int64_t time;
+  std::int64_t bytes;
+};
+
+// The least and the most of each of equal parts, so that no peak is lost.
+std::vector<Point> thin_out(const std::vector<Point>& points) {
+  if (points.size() <= kMostPoints) return points;
+  std::vector<Point> kept;
+  const std::size_t parts = kMostPoints / 2;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto begin = points.begin() + std::ptrdiff_t(points.size() * part / parts);
+    const auto end = points.begin() + std::ptrdiff_t(points.size() * (part + 1) / parts);
+    auto [low, high] = std::minmax_element(
+        begin, end, [](const Point& a, const Point& b) { return a.bytes < b.bytes; });
+    if (low > high) std::swap(low, high);
+    kept.push_back(*low);
+    if (high != low) kept.push_back(*high);
+  }
+  return kept;
+}
+
+class Head {
+ public:
+  Head(const Trace& trace, const ExportOptions& options, const Bars& bars)
+      : trace_(trace), options_(options), bars_(bars), labels_(trace, options.prefixes) {}
+
+  std::string write() {
+    out_ = "{\"process\": ";
+    append_quoted(out_, options_.process_name);
+    number("processId", options_.process_id);
+    number("duration", trace_.duration);
+    number("begin", trace_.unix_begin_ns / 1'000'000);
+    number("merged", bars_.merged);
+    number("longestMerged", bars_.longest_merged);
+    out_ += ", \"quality\": " + quality_json(trace_) + ", \"metadata\": {";
+    first_ = true;
+    for (const auto& [key, value] : options_.metadata) {
+      next();
+      append_quoted(out_, key);
+      out_ += ": " + value;
+    }
+    out_ += "}";
+    write_kinds();
+    write_names();
+    write_tracks();
+    write_rows();
+    write_keys();
+    write_memory();
+    out_ += "}";
+    return std::move(out_);
+  }
+
+ private:
+  template <typename Integer>
+  void number(std::string_view name, Integer value) {
+    out_ += ", \"";
+    out_ += name;
+    out_ += "\": ";
+    append_number(out_, value);
+  }
+  void next() {
+    if (!first_) out_ += ",";
+    first_ = false;
+  }
+  void begin_list(std::string_view name) {
+    out_ += ",\n\"";
+    out_ += name;
+    out_ += "\": [";
+    first_ = true;
+  }
+  template <typename... Integer>
+  void append_all(Integer... values) {
+    ((out_ += ",", append_number(out_, values)), ...);
+  }
+
+  void write_kinds() {
+    begin_list("kinds");
+    for (const KindInfo& kind : kSpanInfo) {
+      next();
+      out_ += "[";
+      append_quoted(out_, kind.name);
+      out_ += ",";
+      append_quoted(out_, kind.category);
+      out_ += ",";
+      append_quoted(out_, kind.meaning);
+      out_ += "]";
+    }
+    out_ += "]";
+  }
+
+  // [label, kind] and, for a function of Python, [..., file, line, qualified name].
+  void write_names() {
+    begin_list("names");
+    for (const BarName& bar : bars_.names) {
+      next();
+      const Name& name = labels_.name(bar.key);
+      out_ += "[";
+      append_quoted(out_, labels_.label(bar.key));
+      append_all(int(bar.kind));
+      if (!name.file.empty()) {
+        out_ += ",";
+        append_quoted(out_, labels_.trimmed(name.file));
+        append_all(name.line);
+        out_ += ",";
+        append_quoted(out_, name.qualified.empty() ? name.text : name.qualified);
+      }
+      out_ += "]";
+    }
+    out_ += "]";
+  }
+
+  void write_tracks() {
+    std::size_t marks = 0;
+    begin_list("tracks");
+    for (std::size_t n = 0; n < trace_.tracks.size(); ++n) {
+      const Track& track = trace_.tracks[n];
+      next();
+      out_ += "{\"name\": ";
+      append_quoted(out_, prefix_of(trace_, options_, track) + track.name);
+      number("id", track.native_id);
+      number("derived", int(track.is_derived));
+      number("bars", bars_.tracks[n].bars);
+      out_ += ", \"columns\": [";
+      for (int column = 0; column < kBarColumns; ++column) {
+        if (column > 0) out_ += ",";
+        append_number(out_, bars_.tracks[n].of[column].size());
+      }
+      out_ += "], \"marks\": [";
+      first_ = true;
+      for (const Mark& mark : track.marks) {
+        if (mark.kind == MarkKind::Memory || ++marks > kMostMarks) continue;
+        next();
+        out_ += "[";
+        append_number(out_, mark.time);
+        out_ += ",";
+        append_quoted(out_, mark.key == 0 ? info_of(mark.kind).name : labels_.label(mark.key));
+        out_ += "]";
+      }
+      out_ += "]}";
+      first_ = false;
+    }
+    out_ += "]";
+    number("marksLeftOut", marks > kMostMarks ? marks - kMostMarks : 0);
+  }
+
+  // [kind, label, calls, total, self, longest, memory, own memory], the largest own time first.
+  void write_rows() {
+    std::vector<AverageRow> rows = average(trace_, {});
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const AverageRow& a, const AverageRow& b) { return a.self > b.self; });
+    begin_list("rows");
+    for (std::size_t n = 0; n < std::min(rows.size(), kMostRows); ++n) {
+      const AverageRow& row = rows[n];
+      next();
+      out_ += "[";
+      append_number(out_, int(row.kind));
+      out_ += ",";
+      append_quoted(out_, labels_.label(row.key));
+      append_all(row.count, row.total, row.self, row.longest, row.memory, row.self_memory);
+      out_ += "]";
+    }
+    out_ += "]";
+    number("rowsLeftOut", rows.size() - std::min(rows.size(), kMostRows));
+  }
+
+  void write_keys() {
+    begin_list("keys");
+    for (const KeyRow& row : time_by_key(trace_)) {
+      next();
+      out_ += "[";
+      append_quoted(out_, to_string(row.key));
+      append_all(row.calls, row.redispatches, row.self);
+      out_ += "]";
+    }
+    out_ += "]";
+  }
+
+  // {name, times, bytes} for each device.
+  void write_memory() {
+    std::map<std::string, std::vector<Point>> devices;
+    for (const Track& track : trace_.tracks) {
+      for (const Mark& mark : track.marks) {
+        if (mark.kind != MarkKind::Memory || mark.payload == kNoSpan) continue;
+        const MemoryFacts facts(track.words_of(mark.payload));
+        devices[to_string(facts.device)].push_back({mark.time, facts.total});
+      }
+    }
+    begin_list("memory");
+    for (auto& [device, points] : devices) {
+      std::stable_sort(points.begin(), points.end(),
+                       [](const Point& a, const Point& b) { return a.time < b.time; });
+      points = thin_out(points);
+      next();
+      out_ += "{\"device\": ";
+      append_quoted(out_, device);
+      write_column("times", points, &Point::time);
+      write_column("bytes", points, &Point::bytes);
+      out_ += "}";
+      first_ = false;
+    }
+    out_ += "]";
+  }
+  void write_column(std::string_view name, const std::vector<Point>& points,
+                    std::int64_t Point::* number) {
+    begin_list(name);
+    for (const Point& point : points) {
+      next();
+      append_number(out_, point.*number);
+    }
+    out_ += "]";
+  }
+
+  const Trace& trace_;
+  const ExportOptions& options_;
+  const Bars& bars_;
+  Labels labels_;
+  std::string out_;
+  bool first_ = true;
+};
+
+std::string contents_of(const Trace& trace, const ExportOptions& options, std::size_t most_bars) {
+  const Bars bars = make_bars(trace, most_bars);
+  const std::string head = Head(trace, options, bars).write();
+  std::string contents = "OPR1";
+  for (int shift = 0; shift < 32; shift += 8) contents += char(head.size() >> shift & 0xff);
+  contents += head;
+  for (const BarColumns& track : bars.tracks) {
+    for (const std::string& column : track.of) contents += column;
+  }
+  return contents;
+}
+
+void write_base64(std::string_view bytes, const Sink& sink) {
+  static constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  Pieces pieces(sink);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t group = 0;
+    for (std::size_t n = 0; n < 3; ++n) {
+      group = group << 8 | (n < count ? std::uint8_t(bytes[at + n]) : 0);
+    }
+    for (std::size_t n = 0; n < 4; ++n) {
+      pieces.text += n <= count ? kDigits[group >> (18 - 6 * n) & 63] : '=';
+    }
+    pieces.flush_if_full();
+  }
+  pieces.flush();
+}
+
+}  // namespace
+
+void write_report(const Trace& trace, const ExportOptions& options, const ReportOptions& report,
+                  const Sink& sink) {
+  std::string contents = contents_of(trace, options, report.most_bars);
+  if (report.deflate != nullptr) contents = report.deflate(contents);
+  const std::string_view page(kReportPage, kReportPageSize);
+  const std::size_t place = page.find(kReportPlace);
+  sink(page.substr(0, place));
+  sink(report.deflate != nullptr ? "deflate-raw," : "plain,");
+  write_base64(contents, sink);
+  sink(page.substr(place + kReportPlace.size()));
+}
+
+}  // namespace opyard::profiler

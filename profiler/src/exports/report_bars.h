@@ -1,0 +1,37 @@
+// profiler/exports/report_bars.h: the spans of a trace as the bars of a report.
+//
+// Depends on: profiler/trace.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opyard/profiler/trace.h"
+
+namespace opyard::profiler {
+
+// A name of a bar: a key, and as what kind of span.
+struct BarName {
+  std::uint32_t key;
+  SpanKind kind;
+};
+
+// See profiler/report.h for what the columns hold.
+inline constexpr int kBarColumns = 6;
+struct BarColumns {
+  std::string of[kBarColumns];
+  std::uint64_t bars = 0;
+};
+
+struct Bars {
+  std::vector<BarColumns> tracks;
+  std::vector<BarName> names;  // the first is number 1
+  std::uint64_t merged = 0;    // spans that have no bar of their own
+  std::int64_t longest_merged = 0;
+};
+
+Bars make_bars(const Trace& trace, std::size_t most_bars);
+
+}  // namespace opyard::profiler

@@ -1,0 +1,330 @@
+// profiler/files/files.cpp: reading what processes have kept in a folder.
+//
+// [Keys] Each process gave its own keys, so all are replaced by keys of this one: of events, of
+// stacks, and in the words behind the events that have some.
+//
+// [Clock] The processes of a machine share its clocks, so the rate comes from the two pairs of all
+// of them that lie furthest apart.
+#include "opyard/profiler/files.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+#include "files/journal.h"
+#include "opyard/base/error.h"
+
+namespace opyard::profiler {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Reads what a record holds; what is missing is 0 and "".
+class Fields {
+ public:
+  explicit Fields(std::string_view bytes) : left_(bytes) {}
+  std::uint64_t number() {
+    std::uint64_t number = 0;
+    if (left_.size() < sizeof number) return left_ = {}, 0;
+    std::memcpy(&number, left_.data(), sizeof number);
+    left_.remove_prefix(sizeof number);
+    return number;
+  }
+  std::string text() {
+    const std::uint64_t wanted = number();
+    const std::size_t size = std::min<std::uint64_t>(wanted, left_.size());
+    const std::string text(left_.substr(0, size));
+    left_.remove_prefix(size);
+    return text;
+  }
+  ClockPair pair() {
+    const std::uint64_t ticks = number();
+    return {ticks, number()};
+  }
+  bool is_at_end() const { return left_.empty(); }
+
+ private:
+  std::string_view left_;
+};
+
+struct Frame {
+  std::uint64_t key;
+  std::uint64_t kind;
+};
+struct RawStack {
+  std::uint64_t handle = 0;
+  std::int64_t native_id = 0;
+  std::vector<Frame> frames;
+};
+
+// What a process has written.
+struct Journal {
+  fs::path blocks;
+  std::uint64_t clock = 0;
+  ProcessRecording process;
+  std::vector<std::pair<std::uint64_t, Name>> names;
+  std::vector<std::uint64_t> groups;  // of each name
+  std::vector<RawStack> stacks;
+  std::optional<ClockPair> end;
+
+  void read(JournalKind kind, Fields fields);
+  bool is_known() const { return process.id != 0; }
+
+ private:
+  void read_process(Fields& fields);
+  void read_name(Fields& fields);
+  void read_stack(Fields& fields);
+};
+
+void Journal::read_process(Fields& fields) {
+  if (fields.number() != kJournalVersion) return;
+  process.id = std::int64_t(fields.number());
+  process.parent = std::int64_t(fields.number());
+  clock = fields.number();
+  process.recording.first_pair = fields.pair();
+  process.recording.begin = fields.pair();
+  process.recording.unix_begin_ns = fields.number();
+  process.program = to_valid_utf8(fields.text());
+  // Names of threads are written at the end, and a process that is killed has none; those that come
+  // count more.
+  process.recording.thread_names.push_back({0, process.id, "MainThread"});
+}
+
+void Journal::read_name(Fields& fields) {
+  const std::uint64_t key = fields.number();
+  Name name;
+  name.line = std::int32_t(fields.number());
+  name.identity = fields.number();
+  groups.push_back(fields.number());
+  for (std::string* part : {&name.text, &name.qualified, &name.file, &name.kind, &name.extra}) {
+    *part = fields.text();
+  }
+  names.emplace_back(key, std::move(name));
+}
+
+void Journal::read_stack(Fields& fields) {
+  RawStack stack;
+  stack.handle = fields.number();
+  stack.native_id = std::int64_t(fields.number());
+  for (std::uint64_t left = fields.number(); left != 0 && !fields.is_at_end(); --left) {
+    const std::uint64_t key = fields.number();
+    stack.frames.push_back({key, fields.number()});
+  }
+  stacks.push_back(std::move(stack));
+}
+
+void Journal::read(JournalKind kind, Fields fields) {
+  switch (kind) {
+    case JournalKind::Process:
+      return read_process(fields);
+    case JournalKind::Name:
+      return read_name(fields);
+    case JournalKind::Stack:
+      return read_stack(fields);
+    case JournalKind::Thread: {
+      const std::uint64_t handle = fields.number();
+      const auto native_id = std::int64_t(fields.number());
+      process.recording.thread_names.push_back({handle, native_id, to_valid_utf8(fields.text())});
+      return;
+    }
+    case JournalKind::Note: {
+      const std::uint64_t number = fields.number();
+      process.recording.notes.emplace_back(to_valid_utf8(fields.text()), number);
+      return;
+    }
+    case JournalKind::End:
+      end = fields.pair();
+      process.has_ended = true;
+      return;
+  }
+}
+
+std::string contents_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// A record in part is the last one of a process that was killed.
+Journal read_journal(const fs::path& path) {
+  Journal journal;
+  journal.blocks = fs::path(path).replace_extension(kBlocksEnding);
+  const std::string contents = contents_of(path);
+  std::string_view left = contents;
+  std::uint32_t size = 0;
+  while (left.size() > sizeof size) {
+    std::memcpy(&size, left.data(), sizeof size);
+    left.remove_prefix(sizeof size);
+    if (size == 0 || size > left.size()) break;
+    journal.read(JournalKind(left[0]), Fields(left.substr(1, size - 1)));
+    left.remove_prefix(size);
+  }
+  return journal;
+}
+
+// See [Keys].
+class Keys {
+ public:
+  explicit Keys(const Journal& journal) {
+    for (std::size_t n = 0; n < journal.names.size(); ++n) {
+      Name name = journal.names[n].second;
+      name.group = (*this)(journal.groups[n]);  // came before
+      // Another process has another object at the same address.
+      if (name.identity != 0) name.identity ^= std::uint64_t(journal.process.id) << 42;
+      if (!name.extra.empty()) name.extra = to_valid_utf8(name.extra);
+      keys_.insert_or_assign(journal.names[n].first, add_name(std::move(name)));
+    }
+  }
+  std::uint32_t operator()(std::uint64_t key) const {
+    const auto found = keys_.find(key);
+    return found == keys_.end() ? 0 : found->second;
+  }
+  // `event` and the words behind it.
+  void replace(Event* event) const {
+    event->key = (*this)(event->key);
+    if (event->payload == 0 || is_mark(event->kind) || is_exit(event->kind)) return;
+    const SpanKind kind = span_of(event->kind);
+    Payload word;
+    std::memcpy(&word, event + 1, sizeof word);
+    constexpr std::uint64_t kLow = 0xffff'ffff;
+    if (kind == SpanKind::Module || kind == SpanKind::Optimizer) word.first = (*this)(word.first);
+    if (kind == SpanKind::Python) {  // as in profiler/tasks.h
+      word.first = (word.first & ~kLow) | (*this)(word.first & kLow);
+    }
+    std::memcpy(static_cast<void*>(event + 1), &word, sizeof word);
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint32_t> keys_;
+};
+
+// Replaces the keys; says where the events end, and when the last one was.
+std::uint32_t prepare(Event* events, const Keys& keys, std::uint64_t end, std::uint64_t& last) {
+  std::uint32_t n = 0;
+  while (n < Block::kEvents) {
+    Event& event = events[n];
+    if (event.ticks == 0 || event.ticks > end || n + event.payload >= Block::kEvents) break;
+    keys.replace(&event);
+    last = std::max(last, event.ticks);
+    n += 1u + event.payload;
+  }
+  return n;
+}
+
+void read_blocks(Journal& journal, std::uint64_t& last) {
+  Recording& recording = journal.process.recording;
+  const std::uint64_t end = journal.end ? journal.end->ticks : ~std::uint64_t{0};
+  const Keys keys(journal);
+  for (const RawStack& raw : journal.stacks) {
+    StartStack stack{raw.handle, raw.native_id, {}, {}};
+    for (const Frame& frame : raw.frames) {
+      stack.keys.push_back(keys(frame.key));
+      stack.kinds.push_back(frame.kind < std::uint64_t(kSpanKinds) ? SpanKind(frame.kind)
+                                                                   : SpanKind::Python);
+    }
+    recording.start_stacks.push_back(std::move(stack));
+  }
+  std::map<std::uint64_t, std::size_t> streams;  // by number, in `recording`
+  const auto data = std::make_unique<BlockData>();
+  std::ifstream file(journal.blocks, std::ios::binary);
+  while (file.read(reinterpret_cast<char*>(data.get()), sizeof(BlockData))) {
+    if (data->magic != BlockData::kMagic) continue;
+    const auto [at, is_new] = streams.emplace(data->stream, recording.streams.size());
+    if (is_new) {
+      recording.streams.push_back({data->native_id, data->handle, 0, {}});
+    }
+    StreamRecording& stream = recording.streams[at->second];
+    const std::uint32_t used = prepare(data->events, keys, end, last);
+    stream.slices.reserve(stream.slices.size() + 1);
+    Block* const block = make_memory_block();
+    block->pair = data->pair;
+    std::copy_n(data->events, used, block->events);
+    stream.slices.push_back({block, 0, used});
+  }
+}
+
+// See [Clock].
+struct Rate {
+  ClockPair first{~std::uint64_t{0}, 0};
+  ClockPair last{};
+  void add(const ClockPair& pair) {
+    if (pair.ticks < first.ticks) first = pair;
+    if (pair.ticks > last.ticks) last = pair;
+  }
+  void add(const Journal& journal) {
+    add(journal.process.recording.first_pair);
+    add(journal.process.recording.begin);
+    if (journal.end) add(*journal.end);
+    for (const StreamRecording& stream : journal.process.recording.streams) {
+      for (const Slice& slice : stream.slices) add(slice.block->pair);
+    }
+  }
+};
+
+std::vector<Journal> read_journals(const std::string& folder) {
+  std::vector<Journal> journals;
+  std::error_code failure;
+  fs::directory_iterator entries(folder, failure);
+  if (failure) {
+    fail(ErrorKind::BadValue, folder + " cannot be read: " + failure.message() +
+                                  ". A recording is a folder of files of its processes");
+  }
+  for (const fs::directory_entry& entry : entries) {
+    if (entry.path().extension() != kJournalEnding) continue;
+    Journal journal = read_journal(entry.path());
+    if (journal.is_known()) journals.push_back(std::move(journal));
+  }
+  std::sort(journals.begin(), journals.end(), [](const Journal& a, const Journal& b) {
+    return a.process.recording.begin.monotonic_ns < b.process.recording.begin.monotonic_ns;
+  });
+  return journals;
+}
+
+}  // namespace
+
+std::vector<ProcessRecording> load_recordings(const std::string& folder, std::int64_t without) {
+  std::vector<Journal> journals = read_journals(folder);
+  std::vector<std::uint64_t> last_ticks;
+  std::map<std::uint64_t, Rate> rates;  // by clock
+  for (Journal& journal : journals) {
+    std::uint64_t last = journal.process.recording.begin.ticks;
+    if (journal.process.id != without) read_blocks(journal, last);
+    last_ticks.push_back(journal.end ? journal.end->ticks : last);
+    rates[journal.clock].add(journal);
+  }
+  std::vector<ProcessRecording> loaded;
+  for (std::size_t n = 0; n < journals.size(); ++n) {
+    if (journals[n].process.id == without) continue;
+    ProcessRecording process = std::move(journals[n].process);
+    const Rate& rate = rates[journals[n].clock];
+    const TickConverter converter(rate.first, rate.last);
+    process.recording.first_pair = rate.first;
+    process.recording.end = {last_ticks[n], std::uint64_t(converter.monotonic_ns(last_ticks[n]))};
+    loaded.push_back(std::move(process));
+  }
+  return loaded;
+}
+
+void add_process(Trace& trace, const ProcessRecording& process) {
+  Trace other = replay(process.recording);
+  const auto shift = std::int64_t(other.monotonic_begin_ns - trace.monotonic_begin_ns);
+  trace.processes.push_back({process.id, process.parent, process.program});
+  for (Track& track : other.tracks) {
+    track.process = std::uint32_t(trace.processes.size());
+    for (Span& span : track.spans) {
+      span.start += shift;
+      span.end += shift;
+    }
+    for (Mark& mark : track.marks) mark.time += shift;
+    trace.tracks.push_back(std::move(track));
+  }
+  trace.duration = std::max(trace.duration, other.duration + shift);
+  trace.quality.add(other.quality);
+}
+
+}  // namespace opyard::profiler

@@ -1,0 +1,170 @@
+// profiler/files/journal.cpp: writing what is kept in files beside the events.
+//
+// [Child] The files of a child of fork() are made with its first event: most children run another
+// program at once, and record nothing.
+#include "files/journal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "opyard/base/error.h"
+#include "opyard/profiler/files.h"
+
+namespace opyard::profiler {
+namespace {
+
+// Of this process. Written while a session begins or ends, and in the child of a fork.
+std::atomic<int> journal{-1};
+std::atomic<bool> child_has_none{false};  // see [Child]
+std::string* the_folder = nullptr;
+std::string* the_program = nullptr;
+
+class Record {
+ public:
+  explicit Record(JournalKind kind) : bytes_(4, '\0') { bytes_ += char(kind); }
+  Record& number(std::uint64_t number) {
+    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return *this;
+  }
+  Record& text(std::string_view text) {
+    number(text.size());
+    bytes_ += text;
+    return *this;
+  }
+  Record& pair(const ClockPair& pair) { return number(pair.ticks).number(pair.monotonic_ns); }
+  const std::string& finish() {
+    const auto size = std::uint32_t(bytes_.size() - 4);
+    std::memcpy(bytes_.data(), &size, sizeof size);
+    return bytes_;
+  }
+
+ private:
+  std::string bytes_;
+};
+
+// What does not fit on the disk ends the journal: a record in part would spoil all behind it.
+void append(const std::string& bytes) noexcept {
+  const int file = journal.load();
+  if (file < 0) return;
+  ssize_t written = 0;
+  do {
+    written = ::write(file, bytes.data(), bytes.size());
+  } while (written < 0 && errno == EINTR);
+  if (written != ssize_t(bytes.size())) journal.store(-1);
+}
+
+Record name_record(std::uint32_t key, const Name& name) {
+  Record record(JournalKind::Name);
+  record.number(key).number(std::uint64_t(name.line)).number(name.identity).number(name.group);
+  record.text(name.text).text(name.qualified).text(name.file).text(name.kind).text(name.extra);
+  return record;
+}
+
+// All that there are; one that comes meanwhile may be there twice.
+void keep_all_names() {
+  constexpr std::size_t kPiece = std::size_t{64} << 10;
+  std::string piece;
+  const std::uint32_t last = last_key();
+  for (std::uint32_t key = 1; key <= last; ++key) {
+    piece += name_record(key, name_of(key)).finish();
+    if (piece.size() >= kPiece || key == last) append(std::exchange(piece, {}));
+  }
+}
+
+void open_files() {
+  const std::string stem = *the_folder + "/" + std::to_string(::getpid());
+  int file = -1;
+  std::string path;
+  // A process's number may be given again while another one's files are there.
+  for (int n = 0; file < 0; ++n) {
+    path = stem + "-" + std::to_string(n);
+    file = ::open((path + kJournalEnding).c_str(),
+                  O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (file < 0 && errno != EEXIST) {
+      fail(ErrorKind::BadValue, "a file for what is recorded cannot be made in " + *the_folder +
+                                    ": " + std::strerror(errno));
+    }
+  }
+  journal.store(file);
+  try {
+    Record process(JournalKind::Process);
+    process.number(kJournalVersion).number(std::uint64_t(::getpid()));
+    process.number(std::uint64_t(::getppid())).number(std::uint64_t(clock_source));
+    process.pair(first_clock_pair()).pair(read_clock_pair()).number(unix_time_ns());
+    append(process.text(*the_program).finish());
+    keep_all_names();
+    begin_file_blocks(MappedBlocks::create(path + kBlocksEnding));
+  } catch (...) {
+    ::close(journal.exchange(-1));
+    throw;
+  }
+}
+
+}  // namespace
+
+bool keeps_files() noexcept {
+  open_files_of_child();
+  return journal.load() >= 0;
+}
+
+void begin_files(const std::string& folder, const std::string& program) {
+  the_folder = new std::string(folder);  // never freed: a child may need them at any time
+  the_program = new std::string(program);
+  open_files();
+}
+
+void end_files(const Recording& recording) {
+  end_file_blocks();
+  child_has_none.store(false);
+  for (const ThreadName& thread : recording.thread_names) {
+    Record record(JournalKind::Thread);
+    record.number(thread.handle).number(std::uint64_t(thread.native_id));
+    append(record.text(thread.name).finish());
+  }
+  for (const auto& [text, number] : recording.notes) {
+    append(Record(JournalKind::Note).number(number).text(text).finish());
+  }
+  append(Record(JournalKind::End).pair(recording.end).finish());
+  const int file = journal.exchange(-1);
+  if (file >= 0) ::close(file);
+}
+
+void keep_name(std::uint32_t key, const Name& name) noexcept {
+  if (journal.load(std::memory_order_relaxed) < 0) return;
+  try {
+    append(name_record(key, name).finish());
+  } catch (const std::bad_alloc&) {  // a span without a name, then
+  }
+}
+
+void keep_start_stacks(const std::vector<StartStack>& stacks) {
+  for (const StartStack& stack : stacks) {
+    Record record(JournalKind::Stack);
+    record.number(stack.handle).number(std::uint64_t(stack.native_id)).number(stack.keys.size());
+    for (std::size_t n = 0; n < stack.keys.size(); ++n) {
+      record.number(stack.keys[n]).number(std::uint64_t(stack.kinds[n]));
+    }
+    append(record.finish());
+  }
+}
+
+void files_in_child() noexcept {
+  const int file = journal.exchange(-1);
+  if (file >= 0) ::close(file);
+  child_has_none.store(true);
+}
+
+void open_files_of_child() noexcept {
+  if (!child_has_none.load(std::memory_order_relaxed)) return;
+  if (!child_has_none.exchange(false)) return;
+  try {
+    open_files();
+  } catch (const std::exception&) {  // then it is recorded in memory, where no one looks for it
+  }
+}
+
+}  // namespace opyard::profiler

@@ -1,0 +1,59 @@
+// profiler/files/journal.h: what of a recording is no event, as records that are appended to a file.
+//
+//   0         4       5
+//   ┌─────────┬───────┬───────────────────────┐
+//   │ bytes   │ kind  │ numbers and texts     │   a number has 8 bytes, a text its length before it
+//   └─────────┴───────┴───────────────────────┘
+//
+// Each is one write to a file that is open for appending, so records of several threads do not mix,
+// and what was written is there if the process is killed.
+//
+// Depends on: profiler/recorder.h, profiler/names.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "files/mapped_blocks.h"
+#include "opyard/profiler/names.h"
+#include "opyard/profiler/recorder.h"
+
+namespace opyard::profiler {
+
+enum class JournalKind : std::uint8_t {
+  Process = 1,  // version, id, parent, clock, first pair, begin pair, calendar, program
+  Name,         // key, line, identity, group, text, qualified, file, kind, extra
+  Stack,        // handle, native id, count, and of each frame key and kind
+  Thread,       // handle, native id, name
+  Note,         // number, text
+  End,          // pair
+};
+inline constexpr std::uint64_t kJournalVersion = 1;
+inline constexpr const char* kJournalEnding = ".journal";
+inline constexpr const char* kBlocksEnding = ".blocks";
+
+// Begins the files of this process in the folder, and that of its children after a fork. Raises
+// BadValue if they cannot be made.
+void begin_files(const std::string& folder, const std::string& program);
+// A session ends: what is recorded from now on is of no one.
+void end_files(const Recording& recording);
+// Of a name that is new.
+void keep_name(std::uint32_t key, const Name& name) noexcept;
+
+// By the recorder: in the child of a fork whose parent has files, and before a new block, where no
+// lock of the profiler's is held.
+void files_in_child() noexcept;
+void open_files_of_child() noexcept;
+
+// In recorder.cpp.
+void begin_file_blocks(std::unique_ptr<MappedBlocks> file);
+void end_file_blocks();
+// How many had no room in a file.
+std::uint64_t blocks_beside_file();
+ClockPair first_clock_pair();
+// Zeroed by no one; of one owner. Throws std::bad_alloc.
+Block* make_memory_block();
+
+}  // namespace opyard::profiler

@@ -1,0 +1,471 @@
+// profiler/record/recorder.cpp: streams, their blocks, and windows over them.
+//
+// [Positions] A stream's thread publishes each event by storing `next_`. Whoever begins or ends a
+// window reads it under the lock, under which alone a stream changes its block; so block and
+// position fit each other.
+//
+// [Ends of threads] A thread's key destructor marks its stream as ended. A stream that has ended is
+// freed with the last window; its blocks stay as long as a recording holds them.
+//
+// [Ring] While a ring is on, streams keep their past. If there are too many blocks, or one was full
+// too long ago, the block of all threads that was full first is freed; the stream of a thread that
+// has ended goes with its last block.
+//
+// [Files] If a recording is kept in files, new blocks are parts of a mapped file: what a thread has
+// written is there, however its process ends. Only events are; what changes a block's owners and
+// successors is memory of the process. If there is no room on the disk, blocks are in memory alone.
+//
+// [Fork] The child has one thread: the streams of the others have ended there. Its own goes on,
+// under the thread's new id, and in a new block if the last one is in the parent's file, which the
+// parent goes on writing.
+#include "opyard/profiler/recorder.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "files/journal.h"
+#include "files/mapped_blocks.h"
+#include "opyard/base/alloc.h"
+#include "opyard/detail/base/mutex.h"
+#include "record/ring_blocks.h"
+
+namespace opyard::profiler {
+
+__thread Stream* thread_stream __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// Everything but append() is here: all of it under the lock.
+class Recorder {
+ public:
+  static Recorder& instance() {
+    static Recorder& recorder = *new Recorder;  // threads may end after static destructors
+    return recorder;
+  }
+
+  Stream* make_stream() {
+    const std::lock_guard lock(mutex_);
+    auto stream =
+        std::unique_ptr<Stream, void (*)(Stream*)>(new Stream, [](Stream* s) { delete s; });
+    stream->native_id_ = std::int64_t(::syscall(SYS_gettid));
+    stream->handle_ = std::uint64_t(::pthread_self());
+    stream->number_ = next_number_;
+    streams_.reserve(streams_.size() + 1);
+    open_block(*stream, new_block(*stream));
+    ++next_number_;
+    streams_.push_back(stream.get());
+    if (pthread_setspecific(at_thread_end_, stream.get()) != 0) {
+      // Then it is found ended by no one, and kept: a stream too many, and no event lost.
+    }
+    return stream.release();
+  }
+
+  // Goes on to a new block; to the same one from its start if no one wants what is in it.
+  void make_room(Stream& stream) {
+    const std::lock_guard lock(mutex_);
+    if (!keeps() && stream.last_->owners == 1 && stream.last_->file == nullptr) {
+      stream.end_ = stream.last_->events + Block::kEvents;
+      stream.next_.store(stream.last_->events, std::memory_order_release);
+      return;
+    }
+    Block* const fresh = new_block(stream);
+    stream.last_->used = position(stream);
+    stream.last_->next = fresh;
+    open_block(stream, fresh);
+    trim();
+  }
+
+  void end_thread(Stream* stream) noexcept {
+    const std::lock_guard lock(mutex_);
+    stream->ended_ = true;
+    stream->ended_at_ = now_ticks();
+    if (!keeps()) forget_ended();
+  }
+
+  void begin(Window& window) {
+    const std::lock_guard lock(mutex_);
+    window.starts_.reserve(streams_.size());
+    for (Stream* const stream : streams_) {
+      if (stream->ended_) continue;
+      window.starts_.push_back({stream->number_, stream->last_, position(*stream),
+                                stream->lost_.load(std::memory_order_relaxed)});
+      ++stream->last_->owners;
+    }
+    window.first_new_stream_ = next_number_;
+    window.unix_begin_ns_ = unix_time_ns();
+    window.begin_ = read_clock_pair();
+    ++open_windows_;
+    window.open_ = true;
+  }
+
+  void end(Window& window, Recording& recording) {
+    const std::lock_guard lock(mutex_);
+    recording.end = read_clock_pair();
+    recording.begin = window.begin_;
+    recording.first_pair = first_pair_;
+    recording.unix_begin_ns = window.unix_begin_ns_;
+    recording.streams.reserve(streams_.size());
+    for (Stream* const stream : streams_) {
+      const auto start = std::find_if(window.starts_.begin(), window.starts_.end(),
+                                      [&](auto& at) { return at.stream == stream->number_; });
+      const bool is_new = stream->number_ >= window.first_new_stream_;
+      if (start == window.starts_.end() && !is_new) continue;
+      StreamRecording part;
+      part.native_id = stream->native_id_;
+      part.handle = stream->handle_;
+      part.lost = stream->lost_.load(std::memory_order_relaxed) - (is_new ? 0 : start->lost);
+      take(*stream, is_new ? stream->first_ : start->block, is_new ? 0 : start->event, part);
+      recording.streams.push_back(std::move(part));
+    }
+    close(window);
+  }
+
+  void abandon(Window& window) noexcept {
+    const std::lock_guard lock(mutex_);
+    close(window);
+  }
+
+  void begin_ring(std::uint64_t blocks, std::uint64_t ticks) {
+    const std::lock_guard lock(mutex_);
+    ring_begin_ = read_clock_pair();
+    ring_blocks_ = std::max<std::uint64_t>(blocks, 1);
+    ring_ticks_ = ticks;
+  }
+  void end_ring() noexcept {
+    const std::lock_guard lock(mutex_);
+    ring_blocks_ = 0;
+    trim();
+  }
+  void copy_ring(Recording& recording) {
+    const std::lock_guard lock(mutex_);
+    recording.is_ring = true;
+    recording.end = read_clock_pair();
+    recording.first_pair = first_pair_;
+    recording.begin = begin_of_ring(recording.end);
+    const std::uint64_t age = recording.end.monotonic_ns - recording.begin.monotonic_ns;
+    recording.unix_begin_ns = unix_time_ns() - age;
+    recording.streams.reserve(streams_.size());
+    for (Stream* const stream : streams_) {
+      StreamRecording part;
+      part.native_id = stream->native_id_;
+      part.handle = stream->handle_;
+      part.lost = stream->lost_.load(std::memory_order_relaxed);
+      take(*stream, stream->first_, 0, part);
+      recording.streams.push_back(std::move(part));
+    }
+  }
+
+  void give_back(std::vector<StreamRecording>& streams) noexcept {
+    const std::lock_guard lock(mutex_);
+    for (StreamRecording& stream : streams) {
+      for (const Slice& slice : stream.slices) drop(slice.block);
+    }
+    streams.clear();
+  }
+
+  // See [Files].
+  void begin_file(std::unique_ptr<MappedBlocks> file) noexcept {
+    const std::lock_guard lock(mutex_);
+    file_ = file.release();
+    if (thread_stream != nullptr) seal(*thread_stream);
+  }
+  void end_file() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (file_ == nullptr) return;
+    std::exchange(file_, nullptr)->close();
+    if (thread_stream != nullptr) seal(*thread_stream);
+  }
+  std::uint64_t blocks_beside_file() noexcept {
+    const std::lock_guard lock(mutex_);
+    return blocks_beside_file_;
+  }
+  ClockPair first_pair() const noexcept { return first_pair_; }
+
+  // Blocks that were read from a file become part of a recording.
+  static Block* memory_block() {
+    void* const memory = allocate(sizeof(Block) + sizeof(BlockData), alignof(Block));
+    auto* const block = new (memory) Block;
+    auto* const data = reinterpret_cast<BlockData*>(block + 1);
+    block->events = data->events;
+    return block;
+  }
+
+  void count_lost() noexcept { lost_streams_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  Recorder() : first_pair_(read_clock_pair()) {
+    if (pthread_key_create(&at_thread_end_, [](void* stream) {
+          thread_stream = nullptr;
+          instance().end_thread(static_cast<Stream*>(stream));
+        }) != 0) {
+      throw std::bad_alloc();
+    }
+  }
+
+  static std::uint32_t position(const Stream& stream) noexcept {
+    if (stream.end_ == nullptr) return stream.last_->used;
+    return std::uint32_t(stream.next_.load(std::memory_order_acquire) - stream.last_->events);
+  }
+  // The next event of the stream, which is this thread's, begins a block.
+  static void seal(Stream& stream) noexcept {
+    stream.last_->used = position(stream);
+    stream.end_ = nullptr;
+    stream.next_.store(nullptr, std::memory_order_release);
+  }
+
+  Block* new_block(const Stream& stream) {
+    const ClockPair pair = read_clock_pair();
+    BlockData* const data = file_ == nullptr ? nullptr : file_->take();
+    Block* block = nullptr;
+    if (data != nullptr) {
+      try {
+        block = new (allocate(sizeof(Block), alignof(Block))) Block;
+      } catch (...) {
+        file_->give_back();
+        throw;
+      }
+      block->events = data->events;
+      block->file = file_;
+      data->stream = stream.number_;
+      data->native_id = stream.native_id_;
+      data->handle = stream.handle_;
+      data->pair = pair;
+      data->magic = BlockData::kMagic;
+    } else {
+      blocks_beside_file_ += file_ != nullptr ? 1 : 0;
+      block = memory_block();
+    }
+    block->pair = pair;
+    return block;
+  }
+  static void drop(Block* block) noexcept {
+    if (--block->owners != 0) return;
+    const bool in_file = block->file != nullptr;
+    if (in_file) block->file->give_back();
+    deallocate(block, sizeof(Block) + (in_file ? 0 : sizeof(BlockData)), alignof(Block));
+  }
+
+  void open_block(Stream& stream, Block* block) noexcept {
+    ++stream_blocks_;
+    if (stream.first_ == nullptr) stream.first_ = block;
+    stream.last_ = block;
+    stream.end_ = block->events + Block::kEvents;
+    stream.next_.store(block->events, std::memory_order_release);
+  }
+
+  // Not before the ring, nor longer ago than it reaches; nor before what the busiest thread has
+  // kept, since what others did then is half of what happened.
+  ClockPair begin_of_ring(const ClockPair& end) const {
+    std::uint64_t begin = ring_begin_.ticks;
+    if (end.ticks > ring_ticks_) begin = std::max(begin, end.ticks - ring_ticks_);
+    for (const Stream* const stream : streams_) {
+      if (stream->first_lost_) begin = std::max(begin, stream->first_->pair.ticks);
+    }
+    const TickConverter converter(first_pair_, end);
+    return {begin, std::uint64_t(converter.monotonic_ns(begin))};
+  }
+
+  static void take(Stream& stream, Block* from, std::uint32_t event, StreamRecording& part) {
+    std::size_t count = 0;
+    for (const Block* at = from; at != nullptr; at = at->next) ++count;
+    part.slices.reserve(count);
+    for (Block* at = from; at != nullptr; at = at->next) {
+      const std::uint32_t end = at == stream.last_ ? position(stream) : at->used;
+      if (end > event) {
+        part.slices.push_back({at, event, end});
+        ++at->owners;
+      }
+      event = 0;
+    }
+  }
+
+  void close(Window& window) noexcept {
+    for (const Window::Start& start : window.starts_) drop(start.block);
+    window.starts_.clear();
+    window.open_ = false;
+    --open_windows_;
+    trim();
+  }
+
+  // Whether what threads write is wanted by anyone.
+  bool keeps() const noexcept { return open_windows_ != 0 || ring_blocks_ != 0; }
+  // Frees what no one wants any more. While a window is open, all of it is wanted.
+  void trim() noexcept {
+    if (open_windows_ != 0) return;
+    if (ring_blocks_ != 0) return trim_ring();
+    for (Stream* const stream : streams_) forget_past(*stream);
+    forget_ended();
+  }
+  void forget_past(Stream& stream) noexcept {
+    while (stream.first_ != stream.last_) forget_first(stream);
+  }
+  void forget_first(Stream& stream) noexcept {
+    drop(std::exchange(stream.first_, stream.first_->next));
+    stream.first_lost_ = true;
+    --stream_blocks_;
+  }
+
+  // See [Ring].
+  void trim_ring() noexcept {
+    const std::uint64_t now = now_ticks();
+    const std::uint64_t oldest = now > ring_ticks_ ? now - ring_ticks_ : 0;
+    for (;;) {
+      Stream* least = nullptr;
+      for (Stream* const stream : streams_) {
+        const bool may_go = stream->first_ != stream->last_ || stream->ended_;
+        if (may_go && (least == nullptr || end_of_first(*stream) < end_of_first(*least))) {
+          least = stream;
+        }
+      }
+      if (least == nullptr) return;
+      if (stream_blocks_ <= ring_blocks_ && end_of_first(*least) >= oldest) return;
+      if (least->first_ == least->last_) {
+        forget_stream(least);
+      } else {
+        forget_first(*least);
+      }
+    }
+  }
+  // When the first block of a stream was full, or its thread's last event.
+  static std::uint64_t end_of_first(const Stream& stream) noexcept {
+    if (stream.first_ != stream.last_) return stream.first_->next->pair.ticks;
+    return stream.ended_ ? stream.ended_at_ : ~std::uint64_t{0};
+  }
+  void forget_stream(Stream* stream) noexcept {
+    forget_past(*stream);
+    drop(stream->last_);
+    --stream_blocks_;
+    std::erase(streams_, stream);
+    delete stream;
+  }
+  void forget_ended() noexcept {
+    for (std::size_t n = streams_.size(); n-- > 0;) {
+      if (streams_[n]->ended_) forget_stream(streams_[n]);
+    }
+  }
+
+  static void in_child() {
+    Recorder& recorder = instance();
+    for (Stream* const stream : recorder.streams_) {
+      stream->ended_ = stream != thread_stream;
+      stream->ended_at_ = now_ticks();
+    }
+    if (recorder.file_ != nullptr) {
+      // The parent's map stays as long as blocks of it are held here.
+      recorder.file_->close();
+      recorder.file_ = nullptr;
+      files_in_child();
+    }
+    if (thread_stream == nullptr) return;
+    if (thread_stream->last_->file != nullptr) seal(*thread_stream);
+    thread_stream->native_id_ = std::int64_t(::syscall(SYS_gettid));
+  }
+
+  Mutex mutex_{LockRank::ProfilerStreams, in_child};
+  const ClockPair first_pair_;
+  pthread_key_t at_thread_end_{};
+  std::vector<Stream*> streams_;
+  std::uint64_t next_number_ = 0;
+  int open_windows_ = 0;
+  std::uint64_t stream_blocks_ = 0;  // that streams hold
+  std::uint64_t ring_blocks_ = 0;    // that they may hold while a ring is on; 0: none is
+  std::uint64_t ring_ticks_ = 0;     // how long ago the newest event of a block may be
+  ClockPair ring_begin_{};
+  MappedBlocks* file_ = nullptr;  // that new blocks are taken from; frees itself
+  std::uint64_t blocks_beside_file_ = 0;
+  std::atomic<std::uint64_t> lost_streams_{0};
+};
+
+Stream* Stream::make() noexcept {
+  try {
+    open_files_of_child();
+    thread_stream = Recorder::instance().make_stream();
+  } catch (const std::bad_alloc&) {
+    Recorder::instance().count_lost();
+  }
+  return thread_stream;
+}
+
+void Stream::append_slow(EventKind kind, std::uint32_t key, std::uint16_t detail,
+                         const Payload* words, std::size_t count) noexcept {
+  Event* at = next_.load(std::memory_order_relaxed);
+  if (std::size_t(end_ - at) < 1 + count) {
+    try {
+      open_files_of_child();
+      Recorder::instance().make_room(*this);
+    } catch (const std::bad_alloc&) {
+      lost_.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    at = next_.load(std::memory_order_relaxed);
+  }
+  *at = {now_ticks(), key, kind, std::uint8_t(count), detail};
+  if (count != 0) std::copy_n(words, count, reinterpret_cast<Payload*>(at + 1));
+  next_.store(at + 1 + count, std::memory_order_release);
+}
+
+void begin_ring_blocks(std::uint64_t blocks, std::uint64_t ticks) {
+  Recorder::instance().begin_ring(blocks, ticks);
+}
+void end_ring_blocks() { Recorder::instance().end_ring(); }
+Recording copy_ring_blocks(Window& window) {
+  Recording recording;
+  Recorder::instance().copy_ring(recording);
+  recording.start_stacks = std::move(window.start_stacks_);
+  return recording;
+}
+
+void begin_file_blocks(std::unique_ptr<MappedBlocks> file) {
+  Recorder::instance().begin_file(std::move(file));
+}
+void end_file_blocks() { Recorder::instance().end_file(); }
+std::uint64_t blocks_beside_file() { return Recorder::instance().blocks_beside_file(); }
+ClockPair first_clock_pair() { return Recorder::instance().first_pair(); }
+Block* make_memory_block() { return Recorder::memory_block(); }
+
+Recording::Recording(Recording&& other) noexcept { *this = std::move(other); }
+
+Recording& Recording::operator=(Recording&& other) noexcept {
+  std::swap(begin, other.begin);
+  std::swap(end, other.end);
+  std::swap(first_pair, other.first_pair);
+  std::swap(unix_begin_ns, other.unix_begin_ns);
+  std::swap(is_ring, other.is_ring);
+  streams.swap(other.streams);
+  start_stacks.swap(other.start_stacks);
+  thread_names.swap(other.thread_names);
+  notes.swap(other.notes);
+  return *this;
+}
+
+Recording::~Recording() {
+  if (!streams.empty()) Recorder::instance().give_back(streams);
+}
+
+std::uint64_t Recording::events() const noexcept {
+  std::uint64_t count = 0;
+  for (const StreamRecording& stream : streams) {
+    for (const Slice& slice : stream.slices) count += slice.end - slice.begin;
+  }
+  return count;
+}
+std::uint64_t Recording::bytes() const noexcept { return events() * sizeof(Event); }
+
+Window::Window() { Recorder::instance().begin(*this); }
+
+Window::~Window() {
+  if (open_) Recorder::instance().abandon(*this);
+}
+
+Recording Window::end() {
+  Recording recording;
+  Recorder::instance().end(*this, recording);
+  recording.start_stacks = std::move(start_stacks_);
+  return recording;
+}
+
+}  // namespace opyard::profiler

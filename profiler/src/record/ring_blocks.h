@@ -1,0 +1,19 @@
+// profiler/record/ring_blocks.h: what a ring asks of the recorder.
+//
+// Depends on: profiler/recorder.h.
+#pragma once
+
+#include <cstdint>
+
+#include "opyard/profiler/recorder.h"
+
+namespace opyard::profiler {
+
+// From now on threads keep what they write, to so many blocks in all, of which none has ended
+// longer ago than that.
+void begin_ring_blocks(std::uint64_t blocks, std::uint64_t ticks);
+void end_ring_blocks();
+// What the threads have kept. The window is open: it holds what is copied. Throws std::bad_alloc.
+Recording copy_ring_blocks(Window& window);
+
+}  // namespace opyard::profiler

@@ -1,0 +1,101 @@
+// profiler/record/session.cpp: starting and stopping what records.
+#include "opyard/profiler/session.h"
+
+#include <atomic>
+#include <optional>
+
+#include "files/journal.h"
+#include "opyard/base/error.h"
+#include "opyard/base/warning.h"
+#include "opyard/profiler/files.h"
+#include "opyard/profiler/ring.h"
+#include "record/sources.h"
+#include "record/turn.h"
+
+namespace opyard::profiler {
+namespace {
+
+// The thread that started the session that is active, or 0.
+std::atomic<std::uint64_t> active_thread{0};
+
+}  // namespace
+
+bool Session::has_profile() noexcept { return active_thread.load() != 0; }
+bool Session::is_active() noexcept { return has_profile() || Ring::is_on(); }
+
+Session::Session(const SessionOptions& options) {
+  const auto self = std::uint64_t(pthread_self());
+  std::uint64_t other = 0;
+  if (!active_thread.compare_exchange_strong(other, self)) {
+    fail(ErrorKind::BadRegistration,
+         other == self ? "Profiler is already enabled on this thread. Stop the profile that is "
+                         "active before starting another."
+                       : "There is already an active Python tracer. Refusing to register profile "
+                         "functions. A process has one profile at a time: stop the one that "
+                         "another thread started first.");
+  }
+  std::optional<Turn> turn;
+  try {
+    turn.emplace();
+  } catch (...) {
+    active_thread.store(0);
+    throw;
+  }
+  try {
+    Ring::pause();
+    window_ = std::make_unique<Window>();
+    if (!options.folder.empty()) begin_files(options.folder, options.program);
+    start_all(options, *window_, started_);
+    if (keeps_files()) keep_start_stacks(window_->start_stacks());
+  } catch (...) {
+    give_up();
+    throw;
+  }
+}
+
+void Session::give_up() noexcept {
+  SourceReport report;
+  for (const auto& step :
+       {+[](Session& self, SourceReport& said) { stop_all(self.started_, said); },
+        +[](Session& self, SourceReport&) { self.window_.reset(); },
+        +[](Session&, SourceReport&) { end_files(Recording()); },
+        +[](Session&, SourceReport&) { Ring::resume(); }}) {
+    try {
+      step(*this, report);
+    } catch (const std::exception&) {  // the others must be done, too
+    }
+  }
+  active_thread.store(0);
+}
+
+Recording Session::end() {
+  OPYARD_CHECK(window_ != nullptr, BadRegistration, "the session has ended already");
+  const Turn turn;
+  SourceReport report;
+  stop_all(started_, report);
+  Recording recording = window_->end();
+  recording.thread_names = std::move(report.thread_names);
+  recording.notes = std::move(report.notes);
+  if (const std::uint64_t beside = blocks_beside_file(); keeps_files() && beside != 0) {
+    recording.notes.emplace_back("blocks that had no room in a file", beside);
+  }
+  end_files(recording);
+  window_.reset();
+  Ring::resume();
+  active_thread.store(0);
+  return recording;
+}
+
+Session::~Session() {
+  if (window_ == nullptr) return;
+  std::optional<Turn> turn;
+  try {
+    turn.emplace();
+  } catch (const Error&) {  // it is this thread's already
+  }
+  give_up();
+  warn_late(
+      "`PythonTracer::stop()` was not called. The profile was stopped, and its events are lost.");
+}
+
+}  // namespace opyard::profiler

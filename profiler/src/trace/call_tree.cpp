@@ -1,0 +1,54 @@
+// profiler/trace/call_tree.cpp: one tree of all stacks.
+#include "opyard/profiler/call_tree.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "trace/in_order.h"
+
+namespace opyard::profiler {
+namespace {
+
+constexpr std::uint32_t kRoot = 0;
+
+class Tree {
+ public:
+  void add(const Track& track) {
+    std::vector<std::uint32_t> open{kRoot};
+    in_order(
+        track,
+        [&](std::uint32_t n) {
+          const Span& span = track.spans[n];
+          nodes[open.back()].self -= open.size() > 1 ? span.duration() : 0;
+          open.push_back(child(open.back(), span.key));
+          CallNode& node = nodes[open.back()];
+          ++node.count;
+          node.self += span.duration();
+        },
+        [&](std::uint32_t) { open.pop_back(); });
+  }
+
+  std::vector<CallNode> nodes{CallNode{kRoot, 0}};
+
+ private:
+  std::uint32_t child(std::uint32_t parent, std::uint32_t key) {
+    const std::uint64_t both = std::uint64_t{parent} << 32 | key;
+    const auto [at, is_new] = found_.emplace(both, std::uint32_t(nodes.size()));
+    if (is_new) nodes.push_back({parent, key});
+    return at->second;
+  }
+
+  std::unordered_map<std::uint64_t, std::uint32_t> found_;
+};
+
+}  // namespace
+
+std::vector<CallNode> call_tree(const Trace& trace) {
+  Tree tree;
+  for (const Track& track : trace.tracks) {
+    if (!track.is_derived) tree.add(track);
+  }
+  return std::move(tree.nodes);
+}
+
+}  // namespace opyard::profiler

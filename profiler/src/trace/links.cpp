@@ -1,0 +1,84 @@
+// profiler/trace/links.cpp: joining marks of functions, see [Links] in record/functions.cpp.
+#include "opyard/profiler/links.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace opyard::profiler {
+namespace {
+
+// Of what accumulates gradients in a leaf, which no call made.
+constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
+
+// The call that begins next where the mark is, or kNoSpan.
+std::uint32_t call_behind(const Track& track, const Mark& mark) {
+  auto span = std::lower_bound(track.spans.begin(), track.spans.end(), mark.time,
+                               [](const Span& a, std::int64_t time) { return a.start < time; });
+  while (span != track.spans.end() && span->kind != SpanKind::Operator) ++span;
+  if (span == track.spans.end() || span->parent != mark.parent) return kNoSpan;
+  return std::uint32_t(span - track.spans.begin());
+}
+
+std::pair<std::uint32_t, std::uint32_t> place_of(const LinkEnd& end) {
+  return {end.track, end.span};
+}
+
+}  // namespace
+
+Links::Links(const Trace& trace) {
+  using Function = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;
+  std::map<Function, std::vector<std::size_t>> ends_of;  // by process, identity and number
+  for (std::size_t track = 0; track < trace.tracks.size(); ++track) {
+    const Track& of = trace.tracks[track];
+    std::uint32_t run = kNoSpan;  // the last one that has its mark: the first inside of it
+    for (const Mark& mark : of.marks) {
+      if (mark.kind != MarkKind::Function || mark.payload == kNoSpan) continue;
+      const Payload words = of.words_of(mark.payload)[0];
+      const bool is_run = mark.parent != kNoSpan && mark.parent != run &&
+                          of.spans[mark.parent].kind == SpanKind::Backward;
+      if (is_run) run = mark.parent;
+      const std::uint32_t span = mark.detail != 0 ? call_behind(of, mark) : mark.parent;
+      if (words.second == kNoNumber || span == kNoSpan) continue;
+      std::vector<std::size_t>& ends = ends_of[{of.process, words.first, words.second}];
+      // The call that a function is of says more than who made it.
+      if (mark.detail != 0 && !ends.empty() && !ends_[ends.back()].is_run) {
+        ends_[ends.back()].span = span;
+        continue;
+      }
+      ends.push_back(ends_.size());
+      ends_.push_back({std::uint32_t(track), span, words.second, 0, is_run});
+    }
+  }
+  std::uint64_t link = 0;
+  for (const auto& [function, ends] : ends_of) {
+    const auto is_run = [&](std::size_t end) { return ends_[end].is_run; };
+    if (!std::any_of(ends.begin(), ends.end(), is_run)) continue;
+    if (std::all_of(ends.begin(), ends.end(), is_run)) continue;
+    ++link;
+    for (const std::size_t end : ends) ends_[end].link = link;
+  }
+  std::stable_sort(ends_.begin(), ends_.end(),
+                   [](const LinkEnd& a, const LinkEnd& b) { return place_of(a) < place_of(b); });
+}
+
+std::span<const LinkEnd> Links::of(std::size_t track) const noexcept {
+  const auto [first, last] =
+      std::equal_range(ends_.begin(), ends_.end(), LinkEnd{std::uint32_t(track), 0, 0, 0, false},
+                       [](const LinkEnd& a, const LinkEnd& b) { return a.track < b.track; });
+  return {first, last};
+}
+
+std::span<const LinkEnd> Links::of(std::size_t track, std::size_t span) const noexcept {
+  if (ends_.empty()) return {};
+  const std::pair place{std::uint32_t(track), std::uint32_t(span)};
+  const auto first =
+      std::lower_bound(ends_.begin(), ends_.end(), place,
+                       [](const LinkEnd& end, const auto& at) { return place_of(end) < at; });
+  auto last = first;
+  while (last != ends_.end() && place_of(*last) == place) ++last;
+  return {first, last};
+}
+
+}  // namespace opyard::profiler

@@ -1,0 +1,255 @@
+// profiler/trace/replay.cpp: spans from events.
+//
+// [One pass] The events of a thread are in the order in which they happened, so a stack gives the
+// spans: an enter opens one, an exit closes it. An exit carries its enter's key and kind. If that
+// span is open, what lies above it lost its exit, and ends here; if it is not open, the exit is
+// dropped: its enter was before the window, or was lost. How many spans of a key are open is
+// counted, so that an exit of none is found without a search.
+//
+// [Time] Within a thread ticks do not run backwards. If they did, by a clock that is broken, an
+// event takes the time of the one before it: so a child never leaves its parent.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "opyard/profiler/futures.h"
+#include "opyard/profiler/tasks.h"
+#include "opyard/profiler/trace.h"
+#include "trace/ring_stack.h"
+
+namespace opyard::profiler {
+namespace {
+
+// How many spans of each key are open. Keys are dense: they come from one counter.
+class OpenKeys {
+ public:
+  void add(std::uint32_t key, int change) {
+    if (key < kDense) {
+      if (key >= counts_.size()) counts_.resize(std::size_t(key) * 3 / 2 + 64, 0);
+      counts_[key] += change;
+      return;
+    }
+    const auto found = std::lower_bound(others_.begin(), others_.end(), key, before);
+    if (found != others_.end() && found->first == key) {
+      found->second += change;
+    } else {
+      others_.insert(found, {key, change});
+    }
+  }
+  bool has(std::uint32_t key) const {
+    if (key < kDense) return key < counts_.size() && counts_[key] > 0;
+    const auto found = std::lower_bound(others_.begin(), others_.end(), key, before);
+    return found != others_.end() && found->first == key && found->second > 0;
+  }
+
+ private:
+  // A key past this is of no name: a stream that was damaged.
+  static constexpr std::uint32_t kDense = 1u << 24;
+  static bool before(const std::pair<std::uint32_t, int>& entry, std::uint32_t key) {
+    return entry.first < key;
+  }
+  std::vector<int> counts_;
+  std::vector<std::pair<std::uint32_t, int>> others_;
+};
+
+class ThreadReplay {
+ public:
+  // With `cut`, what ended before the recording began is left out.
+  ThreadReplay(Track& track, Quality& quality, bool cut)
+      : track_(track), quality_(quality), cut_(cut) {}
+
+  void open_before(const StartStack& stack) {
+    for (std::size_t n = 0; n < stack.keys.size(); ++n) {
+      enter(0, stack.kinds[n], stack.keys[n], 0, kNoSpan);
+      track_.spans.back().flags |= std::uint8_t(SpanFlag::Before);
+      ++quality_.open_before;
+    }
+  }
+
+  void read(const Slice& slice, const TickConverter& converter, std::int64_t origin) {
+    const Event* const events = slice.block->events;
+    for (std::uint32_t n = slice.begin; n < slice.end; ++n) {
+      const Event event = events[n];
+      if (slice.end - n - 1 < event.payload || int(event.kind) >= 2 * kSpanKinds + kMarkKinds) {
+        ++quality_.broken;
+        n += std::min<std::uint32_t>(event.payload, slice.end - n - 1);
+        continue;
+      }
+      const std::int64_t raw = converter.monotonic_ns(event.ticks) - origin;
+      is_before_ = cut_ && raw < 0;
+      quality_.events += is_before_ ? 0 : 1;
+      const std::int64_t time = is_before_ ? 0 : never_backwards(raw);
+      std::uint32_t payload = kNoSpan;
+      if (event.payload != 0) {
+        payload = keep_words(events + n + 1, event.payload);
+        n += event.payload;
+      }
+      if (is_mark(event.kind)) {
+        if (is_before_) continue;
+        track_.marks.push_back(
+            {time, event.key, top(), payload, mark_of(event.kind), event.detail});
+      } else if (is_exit(event.kind)) {
+        exit(time, span_of(event.kind), event.key, event.detail);
+      } else {
+        enter(time, span_of(event.kind), event.key, event.detail, payload);
+      }
+    }
+  }
+
+  void close_all(std::int64_t end) {
+    end = std::max(end, last_);  // a thread goes on while the window ends
+    quality_.open_after += stack_.size();
+    while (!stack_.empty()) pop(end, SpanFlag::After);
+  }
+
+ private:
+  struct Open {
+    std::uint32_t span;
+    std::uint32_t key;  // of its events
+  };
+
+  std::uint32_t top() const { return stack_.empty() ? kNoSpan : stack_.back().span; }
+
+  std::int64_t never_backwards(std::int64_t time) {
+    if (time < last_raw_) ++quality_.backwards;
+    last_raw_ = time;
+    return last_ = std::max(time, last_);
+  }
+
+  std::uint32_t keep_words(const Event* from, std::uint8_t count) {
+    const auto at = std::uint32_t(track_.words.size());
+    track_.words.push_back({count, 0});
+    track_.words.resize(at + 1 + count);
+    std::memcpy(track_.words.data() + at + 1, from, count * sizeof(Payload));
+    return at;
+  }
+
+  void enter(std::int64_t time, SpanKind kind, std::uint32_t key, std::uint16_t detail,
+             std::uint32_t payload) {
+    const auto index = std::uint32_t(track_.spans.size());
+    // Shown by instance: the word behind the event is its key, if it has one.
+    const bool by_instance = kind == SpanKind::Module || kind == SpanKind::Optimizer;
+    const std::uint64_t instance =
+        by_instance && payload != kNoSpan ? track_.words[payload + 1].first : 0;
+    const std::uint32_t shown = instance == 0 ? key : std::uint32_t(instance);
+    track_.spans.push_back({time, time, shown, top(), payload, kind, 0, detail});
+    if (is_before_) {
+      track_.spans.back().flags |= std::uint8_t(SpanFlag::Before);
+      ++quality_.open_before;
+    }
+    stack_.push_back({index, key});
+    open_[int(kind)].add(key, +1);
+  }
+
+  void exit(std::int64_t time, SpanKind kind, std::uint32_t key, std::uint16_t detail) {
+    if (!open_[int(kind)].has(key)) {
+      quality_.dropped_exits += is_before_ ? 0 : 1;
+      return;
+    }
+    for (;;) {
+      Span& span = track_.spans[stack_.back().span];
+      if (stack_.back().key == key && span.kind == kind) {
+        span.detail |= detail;
+        return pop(time, SpanFlag{});
+      }
+      quality_.clamped += is_before_ ? 0 : 1;
+      pop(time, SpanFlag::Clamped);
+    }
+  }
+
+  void pop(std::int64_t time, SpanFlag flag) {
+    Span& span = track_.spans[stack_.back().span];
+    span.end = time;
+    span.flags |= std::uint8_t(flag);
+    open_[int(span.kind)].add(stack_.back().key, -1);
+    stack_.pop_back();
+    if (!is_before_) return;
+    track_.spans.pop_back();  // what was inside went before, so it is the last one
+    --quality_.open_before;
+  }
+
+  Track& track_;
+  Quality& quality_;
+  std::vector<Open> stack_;
+  OpenKeys open_[kSpanKinds];
+  const bool cut_;
+  bool is_before_ = false;  // the event that is being read
+  std::int64_t last_ = 0;
+  std::int64_t last_raw_ = std::numeric_limits<std::int64_t>::min();
+};
+
+bool is_of(const StartStack& stack, const StreamRecording& stream) {
+  if (stack.native_id != 0) return stack.native_id == stream.native_id;
+  return stack.handle == stream.handle;
+}
+
+// A handle may be given again to a thread that comes later, so the system's number goes first.
+void name_track(const Recording& recording, std::int64_t native_id, std::uint64_t handle,
+                Track& track) {
+  for (const ThreadName& thread : recording.thread_names) {
+    const bool both_known = native_id != 0 && thread.native_id != 0;
+    if (both_known ? thread.native_id != native_id : thread.handle != handle) continue;
+    track.name = thread.name;
+    if (thread.native_id != 0) track.native_id = thread.native_id;
+  }
+}
+
+}  // namespace
+
+Trace replay(const Recording& recording) {
+  Trace trace;
+  trace.unix_begin_ns = recording.unix_begin_ns;
+  trace.monotonic_begin_ns = recording.begin.monotonic_ns;
+  trace.quality.notes = recording.notes;
+  const TickConverter converter(recording.first_pair, recording.end);
+  trace.ns_per_tick = converter.ns_per_tick();
+  const std::int64_t origin = converter.monotonic_ns(recording.begin.ticks);
+  trace.duration = std::max<std::int64_t>(0, converter.monotonic_ns(recording.end.ticks) - origin);
+
+  std::vector<bool> used(recording.start_stacks.size(), false);
+  for (const StreamRecording& stream : recording.streams) {
+    trace.quality.lost += stream.lost;
+    std::size_t stack = 0;
+    while (stack < used.size() && (used[stack] || !is_of(recording.start_stacks[stack], stream))) {
+      ++stack;
+    }
+    const bool has_stack = stack < used.size();
+    if (stream.slices.empty() && !has_stack) continue;
+    trace.tracks.emplace_back();
+    Track& track = trace.tracks.back();
+    track.native_id = stream.native_id;
+    name_track(recording, stream.native_id, stream.handle, track);
+    std::uint64_t events = 0;
+    for (const Slice& slice : stream.slices) events += slice.end - slice.begin;
+    track.spans.reserve(events / 2);
+    ThreadReplay thread(track, trace.quality, recording.is_ring);
+    if (recording.is_ring) {
+      const StartStack none;
+      thread.open_before(
+          stack_of_ring(has_stack ? recording.start_stacks[stack] : none, stream.slices));
+      if (has_stack) used[stack] = true;
+    } else if (has_stack) {
+      thread.open_before(recording.start_stacks[stack]);
+      used[stack] = true;
+    }
+    for (const Slice& slice : stream.slices) thread.read(slice, converter, origin);
+    thread.close_all(trace.duration);
+  }
+  // Threads that did nothing while the window was open: blocked in a call, or asleep.
+  for (std::size_t n = 0; n < used.size(); ++n) {
+    const StartStack& stack = recording.start_stacks[n];
+    if (used[n] || stack.keys.empty()) continue;
+    trace.tracks.emplace_back();
+    trace.tracks.back().native_id =
+        stack.native_id != 0 ? stack.native_id : std::int64_t(stack.handle);
+    name_track(recording, stack.native_id, stack.handle, trace.tracks.back());
+    ThreadReplay thread(trace.tracks.back(), trace.quality, false);
+    thread.open_before(stack);
+    thread.close_all(trace.duration);
+  }
+  add_task_tracks(trace);
+  add_future_tracks(trace);
+  return trace;
+}
+
+}  // namespace opyard::profiler

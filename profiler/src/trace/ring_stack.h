@@ -1,0 +1,17 @@
+// profiler/trace/ring_stack.h: what was open on a thread when a ring's recording begins.
+//
+// Depends on: profiler/recorder.h.
+#pragma once
+
+#include <vector>
+
+#include "opyard/profiler/recorder.h"
+
+namespace opyard::profiler {
+
+// `live` is what is open at the end, of Python alone. What is still open and was not entered in
+// the slices was open at their begin, and so was what they only leave: exits carry their key.
+// Throws std::bad_alloc.
+StartStack stack_of_ring(const StartStack& live, const std::vector<Slice>& slices);
+
+}  // namespace opyard::profiler
