@@ -307,6 +307,38 @@ TEST_F(Replay, EventsOfNoKindAreCountedAndSkipped) {
   EXPECT_EQ(trace.tracks[0].spans.size(), 1u);
 }
 
+TEST_F(Replay, AnEventWhoseWordsWereCutOffIsCountedAndSkipped) {
+  Window window;
+  const Payload word{1, 2};
+  enter(1);
+  Stream::current()->append(enter_of(SpanKind::Operator), 2, 0, &word, 1);
+  Recording recording = window.end();
+  --recording.streams.at(0).slices.back().end;
+  const Trace trace = replay(recording);
+  EXPECT_EQ(trace.quality.broken, 1u);
+  ASSERT_EQ(trace.tracks.size(), 1u);
+  EXPECT_EQ(trace.tracks[0].spans.size(), 1u);
+}
+
+TEST_F(Replay, I25_StartFramesAreOnOneTrackThoughAThreadHasTwoStreams) {
+  Window window;
+  StartStack stack;
+  stack.handle = std::uint64_t(pthread_self());
+  stack.keys = {11};
+  stack.kinds = {SpanKind::Annotation};
+  window.add_start_stack(stack);
+  enter(13);
+  exit(13);
+  Recording recording = window.end();
+  StreamRecording second;
+  second.native_id = recording.streams.at(0).native_id;
+  second.handle = recording.streams.at(0).handle;
+  recording.streams.push_back(second);
+  const Trace trace = replay(recording);
+  ASSERT_EQ(trace.tracks.size(), 1u);
+  EXPECT_EQ(trace.tracks[0].spans.size(), 2u);
+}
+
 // Runs each piece on a thread of its own that lives on until all have run, one after the other.
 void on_threads(const std::vector<std::function<void()>>& pieces) {
   std::atomic<std::size_t> turn{0};
