@@ -6,14 +6,10 @@
 // [Places] What every call runs begins a cache line. Where such functions lie is otherwise up to
 // what is linked before them, and moves the bench rows python_names and subclass by a tenth.
 //
-// [C++ calls] C++ kernels are called by their C++ signature. Each signature in the table has a
-// function of its own, which is instantiated for it: the arguments' conversions and the call are
-// one function.
+// [C++ calls] C++ kernels are called without the stack, too: see operators/cpp_calls.cpp.
 #include "operators/direct_call.h"
 
-#include <array>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "objects/arrays/shared_memory.h"
@@ -23,7 +19,6 @@
 #include "opyard/detail/registry/observed_call.h"
 #include "opyard/detail/registry/recorder.h"
 #include "opyard/registry/handlers.h"
-#include "opyard/value/scalar.h"
 #include "runtime/clear.h"
 #include "runtime/exit.h"
 #include "runtime/types.h"
@@ -118,116 +113,10 @@ const Storage& memory_of(PyObject* tensor) noexcept {
   return *tensor_unchecked(tensor).impl()->storage();
 }
 
-// One argument of a C++ function, from the object that was given, else from its default; false
-// if the object is not ready.
-template <typename A>
-struct Unpacked;
-template <>
-struct Unpacked<const Tensor&> {
-  const Tensor* tensor = nullptr;
-  bool unpack(PyObject* given, const Argument&) noexcept {
-    if (given == nullptr || given == Py_None) return false;
-    tensor = &tensor_unchecked(given);
-    return true;
-  }
-  const Tensor& get() const noexcept { return *tensor; }
-};
-template <>
-struct Unpacked<std::int64_t> {
-  std::int64_t number = 0;
-  bool unpack(PyObject* given, const Argument& argument) {
-    if (given == nullptr) {
-      number = argument.default_value->to_int();
-      return true;
-    }
-    const std::optional<std::int64_t> found =
-        PyLong_CheckExact(given) ? find_int64(given) : std::nullopt;
-    number = found.value_or(0);
-    return found.has_value();
-  }
-  std::int64_t get() const noexcept { return number; }
-};
-template <>
-struct Unpacked<double> {
-  double number = 0;
-  bool unpack(PyObject* given, const Argument& argument) {
-    number = given == nullptr            ? argument.default_value->to_double()
-             : PyFloat_CheckExact(given) ? PyFloat_AS_DOUBLE(given)
-                                         : 0;
-    return given == nullptr || PyFloat_CheckExact(given);
-  }
-  double get() const noexcept { return number; }
-};
-template <>
-struct Unpacked<const Scalar&> {
-  Scalar number = std::int64_t{0};
-  bool unpack(PyObject* given, const Argument& argument) {
-    if (given == nullptr) {
-      number = Scalar(*argument.default_value);
-    } else if (PyFloat_CheckExact(given)) {
-      number = PyFloat_AS_DOUBLE(given);
-    } else {
-      Unpacked<std::int64_t> integer;
-      if (!integer.unpack(given, argument)) return false;
-      number = integer.number;
-    }
-    return true;
-  }
-  const Scalar& get() const noexcept { return number; }
-};
-
 }  // namespace
 
-// See [C++ calls].
-struct CppCalls {
-  struct Entry {
-    const std::type_info* signature;
-    DirectCall::CppCall call;
-  };
-
-  template <typename... A, std::size_t... I>
-  static PyObject* call(std::index_sequence<I...>, Runtime& runtime, const Schema& schema,
-                        PyObject* const* args, std::size_t count, TypedFunction function,
-                        void* context, DispatchKeySet keys) {
-    std::tuple<Unpacked<A>...> unpacked;
-    if (!(std::get<I>(unpacked).unpack(I < count ? args[I] : nullptr, schema.arguments[I]) &&
-          ...)) {
-      return nullptr;
-    }
-    using Typed = Tensor (*)(A..., void*, DispatchKeySet);
-    return wrap_reference(
-        runtime, reinterpret_cast<Typed>(function)(std::get<I>(unpacked).get()..., context, keys));
-  }
-  template <typename... A>
-  static PyObject* run(Runtime& runtime, const Schema& schema, PyObject* const* args,
-                       std::size_t count, TypedFunction function, void* context,
-                       DispatchKeySet keys) {
-    return call<A...>(std::index_sequence_for<A...>(), runtime, schema, args, count, function,
-                      context, keys);
-  }
-  template <typename... A>
-  static constexpr Entry entry() {
-    return {&typeid(Tensor(A...)), &run<A...>};
-  }
-
-  static DirectCall::CppCall find(const std::type_info& signature) {
-    using T = const Tensor&;
-    using I = std::int64_t;
-    using F = double;
-    using S = const Scalar&;
-    static const std::array kEntries = {entry<T>(),       entry<T, T>(),    entry<T, T, T>(),
-                                        entry<T, I>(),    entry<T, F>(),    entry<T, S>(),
-                                        entry<T, T, I>(), entry<T, T, F>(), entry<T, T, S>(),
-                                        entry<T, S, S>(), entry<T, I, I>(), entry<T, F, F>()};
-    for (const Entry& one : kEntries) {
-      if (*one.signature == signature) return one.call;
-    }
-    return nullptr;
-  }
-};
-
 DirectCall::DirectCall(Runtime& runtime, const Operator& op)
-    : op_(op), python_run_(runtime.python_kernel_calls->run) {
+    : op_(op), python_run_(runtime.python_kernel_calls->run), cpp_site_{.schema = op.schema()} {
   const Schema& schema = op.schema();
   for (const Argument& argument : schema.arguments) {
     const Ready ready = ready_for(*argument.type);
@@ -235,6 +124,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
     if (argument.default_value && ready != Ready::Never) {
       default_value = to_python(runtime, *argument.type, *argument.default_value);
     }
+    cpp_site_.ready.push_back(ready);
     const bool required = !argument.default_value.has_value();
     const std::size_t position = parameters_.size();
     if (!argument.keyword_only) {
@@ -284,13 +174,12 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   keys = op_.call_keys(keys);
   const Record& record = op_.record(keys);
   if (record.call_as != CallAs::Guarded && names == nullptr) {
-    const std::type_info* const signature = record.signature;
+    if (__builtin_expect(record.signature != signature_, 0)) learn(record);
     const TypedFunction function = record.typed;
     void* const context = record.context;
     detail::end_reading(outer);
-    if (__builtin_expect(signature != signature_, 0)) learn(signature);
     if (cpp_call_ == nullptr) return nullptr;
-    return cpp_call_(runtime, op_.schema(), args, std::size_t(count), function, context, keys);
+    return cpp_call_(runtime, cpp_site_, args, std::size_t(count), function, context, keys);
   }
   if (record.boxed != python_run_) {
     if (record.role == RecordRole::Recorder) {
@@ -332,9 +221,9 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   keys = detail::below_layer(keys);
   const Record& record = op_.settle(keys);
   if (record.call_as != CallAs::Guarded && names == nullptr) {
-    if (__builtin_expect(record.signature != signature_, 0)) learn(record.signature);
+    if (__builtin_expect(record.signature != signature_, 0)) learn(record);
     if (cpp_call_ == nullptr) return nullptr;
-    return cpp_call_(runtime, op_.schema(), args, count, record.typed, record.context, keys);
+    return cpp_call_(runtime, cpp_site_, args, count, record.typed, record.context, keys);
   }
   if (record.boxed == python_run_) return call_function(runtime, record, args, flags, names);
   if (record.role == RecordRole::Watch)
@@ -351,12 +240,13 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   return call_function(runtime, record, args, flags, names);
 }
 
-// Whether a function of CppCalls takes all of them, which it finds out as it goes otherwise.
+// Whether cpp_call_ takes all of them, which it finds out as it goes otherwise.
 bool DirectCall::fits_cpp_call(PyObject* const* args, std::size_t count) const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Ready ready = parameters_[i].ready;
     PyObject* const given = i < count ? args[i] : nullptr;
     const bool none = given == nullptr || given == Py_None;
+    if (ready == Ready::Str && given != nullptr) return false;
     if (is_for_tensors(ready) ? none : given != nullptr && PyBool_Check(given)) return false;
   }
   return true;
@@ -372,10 +262,10 @@ bool DirectCall::fits_cpp_call(PyObject* const* args, std::size_t count) const {
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
   const Record& record = detail::record_behind(op_, keys);
   if (record.call_as != CallAs::Guarded && names == nullptr) {
-    if (record.signature != signature_) learn(record.signature);
+    if (record.signature != signature_) learn(record);
     if (cpp_call_ == nullptr || !fits_cpp_call(args, count)) return nullptr;
     const detail::ObservedCall watched(op_, watch, keys);
-    return cpp_call_(runtime, op_.schema(), args, count, record.typed, record.context, keys);
+    return cpp_call_(runtime, cpp_site_, args, count, record.typed, record.context, keys);
   }
   if (record.boxed != python_run_) return nullptr;
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
@@ -385,9 +275,10 @@ bool DirectCall::fits_cpp_call(PyObject* const* args, std::size_t count) const {
   return call_function(runtime, record, args, flags, names);
 }
 
-void DirectCall::learn(const std::type_info* signature) const {
-  cpp_call_ = CppCalls::find(*signature);
-  signature_ = signature;
+void DirectCall::learn(const Record& record) const {
+  cpp_site_.from_registers = record.from_registers;
+  cpp_call_ = find_cpp_call(cpp_site_, *record.signature);
+  signature_ = record.signature;
 }
 
 // Finds each name among the keyword-only parameters, in their order. One of the others, or another

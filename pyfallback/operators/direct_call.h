@@ -4,14 +4,14 @@
 // is what the boxed route would make of it. Then
 //   - a kernel in Python gets the caller's own array, and its result is the result;
 //   - handlers of modes and classes get the caller's own objects likewise;
-//   - a kernel in C++ of one of the commonest signatures gets references into the tensors' wrappers.
+//   - a kernel in C++ gets references into the tensors' wrappers; see operators/cpp_calls.cpp.
 // In all other cases, such as a list, an argument that equals its default, an unknown name, a layer
 // in between, try_call() does nothing and the call is made through the stack. Both ways give the
 // same results and errors.
 //
 // What can be known of the operator is found when its Python object is made.
 //
-// Depends on: operators/python_function.h, objects/tensor/tensor.h.
+// Depends on: operators/cpp_calls.h, operators/python_function.h, objects/tensor/tensor.h.
 #pragma once
 
 #include "runtime/runtime.h"
@@ -19,22 +19,11 @@
 #include <typeinfo>
 #include <vector>
 
+#include "operators/cpp_calls.h"
 #include "operators/python_function.h"
 #include "opyard/registry/operator.h"
 
 namespace opyard::python {
-
-// What objects are ready for an argument or as a result.
-enum class Ready : std::uint8_t {
-  Tensor,          // a Tensor
-  OptionalTensor,  // a Tensor, or None
-  Int,             // exactly an int, of 64 bits
-  Float,           // exactly a float
-  Bool,            // True or False
-  Str,             // exactly a str
-  Number,          // Bool, Int or Float
-  Never,           // what always goes through the stack
-};
 
 class DirectCall {
  public:
@@ -48,11 +37,6 @@ class DirectCall {
                      PyObject* names) const;
 
  private:
-  using CppCall = PyObject* (*)(Runtime & runtime, const Schema& schema, PyObject* const* args,
-                                std::size_t count, TypedFunction function, void* context,
-                                DispatchKeySet keys);
-  friend struct CppCalls;
-
   bool join_keywords(const Runtime& runtime, PyObject* const* values, PyObject* names,
                      DispatchKeySet& keys) const;
   bool are_ready(PyObject* const* args, std::size_t count, PyObject* names) const;
@@ -77,7 +61,7 @@ class DirectCall {
   bool is_apart(PyObject* const* args, std::size_t count, PyObject* names, PyObject* result) const;
   bool obeys(ResultRule rule, PyObject* const* args, std::size_t count, PyObject* names,
              PyObject* result) const;
-  OPYARD_COLD void learn(const std::type_info* signature) const;
+  OPYARD_COLD void learn(const Record& record) const;
 
   struct Parameter {
     Ready ready;
@@ -102,6 +86,7 @@ class DirectCall {
   // With the GIL.
   mutable const std::type_info* signature_ = nullptr;
   mutable CppCall cpp_call_ = nullptr;
+  mutable CppCallSite cpp_site_;
 };
 
 }  // namespace opyard::python

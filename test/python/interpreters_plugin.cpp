@@ -1,5 +1,6 @@
 // test/python/interpreters_plugin.cpp: what the tests of several interpreters hand over through C++, which
 // belongs to none: tensors by name, and calls on threads that are in no interpreter.
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <string>
@@ -19,6 +20,8 @@ struct Kept {
   std::mutex mutex;
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> outcomes;
+  std::condition_variable opened;
+  bool open = false;
 };
 Kept& kept() {
   static auto* const one = new Kept;
@@ -70,6 +73,32 @@ std::string outcome(const std::string& name) {
   return found == kept().outcomes.end() ? "" : found->second;
 }
 
+// Gives its argument once open_gate() was called.
+Tensor pass_gate(const Tensor& x) {
+  std::unique_lock lock(kept().mutex);
+  kept().opened.wait(lock, [] { return kept().open; });
+  return x;
+}
+void open_gate() {
+  const std::lock_guard lock(kept().mutex);
+  kept().open = true;
+  kept().opened.notify_all();
+}
+
+// The outcome of a future, from a thread that is in no interpreter.
+void watch(const std::string& outcome, const opyard::Future<Value>& future) {
+  std::thread([=] {
+    std::string text = "ok";
+    try {
+      future.object()->wait();
+    } catch (const opyard::Error& error) {
+      text = error.what();
+    }
+    const std::lock_guard lock(kept().mutex);
+    kept().outcomes[outcome] = text;
+  }).detach();
+}
+
 Tensor cpp_add(const Tensor& x, const Tensor& y) {
   Tensor sum = Tensor::empty(x.sizes(), opyard::DType::Float32);
   const auto* const a = x.data<float>();
@@ -88,6 +117,9 @@ OPYARD_LIBRARY(interpreters, m) {
   m.def("give_alias(str name) -> Tensor", &give_alias);
   m.def("begin(str op, str argument, str outcome) -> ()", &begin);
   m.def("outcome(str name) -> str", &outcome);
+  m.def("pass_gate(Tensor x) -> Tensor", &pass_gate);
+  m.def("open_gate() -> ()", &open_gate);
+  m.def("watch(str outcome, Future(Any) future) -> ()", &watch);
   m.def("add(Tensor x, Tensor y) -> Tensor", &cpp_add);
   m.def("sum(Tensor x, Tensor y) -> Tensor", &cpp_add);
   m.def("plain(Tensor x) -> Tensor");

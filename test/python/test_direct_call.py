@@ -45,6 +45,7 @@ class Index:
 
 X = opyard.tensor([1.0, 2.0])
 Y = Sub([3.0, 4.0])
+M = opyard.tensor([[1.0, 2.0], [4.0, 3.0]])
 
 # What is tried for each type: ready objects, objects to convert, the default, and wrong ones.
 OBJECTS = {
@@ -209,7 +210,25 @@ C_CALLS = {
     "alias": [(X,), (opyard.tensor(3),)],
     "pow": [(X, 2), (X, X), (2, X)],
     "t": [(opyard.tensor([[1, 2]]),), (opyard.tensor([[[1]]]),)],
+    # From registers: numbers, defaults, None for a tensor, and other results than one new tensor.
+    "narrow": [(X, 0, 1, 1), (X, 0, 0, True), (X, 0, 5, 1), (X, 0, 1 << 70, 1), (Y, 0, 0, 1)],
+    "unfold": [(X, 0, 2, 1), (X, 0, 2), (X, 0, 2.5, 1)],
+    "max": [(M,), (M, 0), (M, 1, True), (M, 1, 1), (M, 7), (M, X)],
+    "relu_": [(X,), (Y,), (None,)],
+    "dim": [(M,), (None,)],
+    "equal": [(X, Y), (X, M), (X, None)],
+    "native_layer_norm": [(X, [2], X, None, 0.5), (X, [2], None, None, 1)],
+    "binary_cross_entropy_with_logits": [(X, X), (X, X, None), (X, X, X, None, 2), (X, X, None, Y)],
+    "batch_norm": [(M, None, None, None, None, True, 0.1, 1e-5, False), (M, X, X, None, X, 1)],
 }
+
+
+def described(result):
+    if isinstance(result, tuple):
+        return [described(each) for each in result]
+    if isinstance(result, opyard.Tensor):
+        return (type(result), result.dtype, result.tolist())
+    return (type(result), result)
 
 
 @pytest.mark.parametrize("name", C_CALLS)
@@ -221,13 +240,19 @@ def test_both_ways_give_the_same_with_a_kernel_in_cpp(name):
             both = []
             for call in (op, op._call_boxed):
                 try:
-                    result = call(*args)
-                    both.append((type(result), result.dtype, result.tolist()))
+                    both.append(described(call(*args)))
                 except Exception as error:
                     both.append((type(error), str(error)))
             assert both[0] == both[1], (op, args)
     with pytest.raises(TypeError):
         packet(X, alpha=object())
+
+
+def test_what_is_written_in_place_is_the_object_that_was_given():
+    x = opyard.tensor([1.0, 2.0])
+    assert opyard.ops.aten.add_.Tensor(x, x) is x
+    assert opyard.ops.aten.mul_.Scalar(x, 0.5) is x
+    assert x.tolist() == [1.0, 2.0]
 
 
 def test_an_override_is_seen_by_the_next_call(ns, define):

@@ -352,6 +352,42 @@ assert "has no kernel at CPU" in plugin.outcome("after"), plugin.outcome("after"
     )
 
 
+@pytest.mark.parametrize("end_first", [False, True])
+def test_H36_a_function_of_a_graph_raises_once_its_interpreter_has_ended(program, end_first):
+    """A fork runs the graph, and outlives its state, its code and its interpreter."""
+    program(
+        f"end_first = {end_first}\n"
+        """
+there = other()
+there.run('''
+from opyard import jit
+inner = jit.Graph()
+passed = inner.append_node(inner.create("interpreters::pass_gate", [inner.add_input("x")]))
+node = inner.append_node(jit.create_python_op(inner, lambda x: x, [passed.output()]))
+inner.register_output(node.output())
+outer = jit.Graph()
+fork = outer.append_node(outer.create("prim::fork", [outer.add_input("x")]))
+fork.g_("Subgraph", inner)
+fork.output().type = "Future(Tensor)"
+outer.register_output(fork.output())
+plugin.watch("fork", jit.compile(outer)(x))
+''')
+if end_first:
+    there.end()
+assert plugin.outcome("fork") == ""
+plugin.open_gate()
+while not plugin.outcome("fork"):
+    time.sleep(0.001)
+said = plugin.outcome("fork")
+if end_first:
+    assert "the Python interpreter has ended; C++ operators still work\\nin %2" in said, said
+    assert "in the graph that was begun by %1 = prim::fork (stage 0)" in said, said
+else:
+    assert said == "ok", said
+"""
+    )
+
+
 def test_P21_listeners_and_fallbacks_are_their_interpreters_own(program):
     program(
         """
