@@ -84,7 +84,7 @@ def test_tensors_are_taken_without_a_copy_and_given_memory_of_their_own():
     made = kernel(x, [x])
     assert seen[0][0].ctypes.data == seen[0][1][0].ctypes.data == x.data_ptr()
     assert made.data_ptr() != x.data_ptr() and made.tolist() == MATRIX
-    turned = aten.rot90(x)
+    turned = aten.fliplr(x)
     assert turned.is_contiguous() and turned.data_ptr() != x.data_ptr()
 
 
@@ -145,6 +145,57 @@ def test_some_values():
     variance, mean = aten.var_mean(opyard.tensor([1.0, 2.0, 3.0]), False)
     assert (mean.item(), round(variance.item(), 4)) == (2.0, 0.6667)
     assert aten.kron(opyard.tensor([1, 2]), opyard.tensor([1, 10])).tolist() == [1, 10, 2, 20]
+
+
+def strides_of(tensors):
+    return [tuple(each.stride()) for each in tensors if each.ndim > 1]
+
+
+def test_matrices_of_lapack_lie_column_after_column():
+    x = opyard.tensor([[[2.0, 1.0], [1.0, 3.0]]] * 3)
+    results = [
+        aten.linalg_inv(x),
+        aten.linalg_cholesky(x, upper=True),
+        *aten.linalg_qr(x),
+        aten.linalg_eigh(x)[1],
+        aten.linalg_svd(x)[0],
+        aten.linalg_svd(x)[2],
+        aten.linalg_solve(x, x),
+        aten.linalg_inv_ex(x)[0],
+    ]
+    assert strides_of(results) == [(4, 1, 2)] * len(results)
+    assert aten.linalg_solve(x, x, left=False).is_contiguous()
+    assert aten.linalg_inv(x).tolist()[0] == np.linalg.inv(np.float32(MATRIX)).tolist()
+
+
+def test_transforms_and_turns_keep_the_order_of_dimensions_that_pytorch_gives():
+    x = opyard.ones(2, 3, 4)
+    assert strides_of([aten._fft_r2c(x, [1], 0, True)]) == [(8, 1, 2)]
+    assert strides_of([aten._fft_r2c(x, [0, 2], 0, False)]) == [(4, 8, 1)]
+    z = aten._fft_r2c(x, [1], 0, False)
+    assert strides_of([aten._fft_c2c(z, [0, 2], 0, True)]) == [(4, 8, 1)]
+    assert strides_of([aten._fft_c2r(z, [1], 0, 3)]) == [(12, 1, 3)]
+    assert strides_of([opyard.ones(2, 3).rot90(), opyard.ones(2, 3).rot90(2)]) == [(1, 3), (3, 1)]
+
+
+def test_forms_with_info_say_which_matrix_has_no_answer():
+    whole, singular = MATRIX, [[1.0, 2.0], [2.0, 4.0]]
+    both = opyard.tensor([whole, singular])
+    made, info = aten.linalg_inv_ex(both)
+    assert info.tolist() == [0, 2] and info.dtype is opyard.int32
+    assert np.allclose(made.numpy()[0], np.linalg.inv(whole), atol=1e-6)
+    assert np.isnan(made.numpy()[1]).all()
+    assert aten.linalg_inv_ex(opyard.zeros(2, 2))[1].item() == 1
+    assert aten.linalg_cholesky_ex(opyard.tensor([[1.0, 2.0], [2.0, 1.0]]))[1].item() == 2
+    assert aten.linalg_cholesky_ex(opyard.tensor(whole))[1].item() == 0
+    made, info = aten.linalg_solve_ex(both, opyard.ones(2, 2, 3))
+    assert info.tolist() == [0, 2] and tuple(made.shape) == (2, 2, 3)
+    made, info = aten.linalg_solve_ex(opyard.tensor(singular), opyard.ones(2))
+    assert info.item() == 2 and np.isnan(made.numpy()).all()
+    with pytest.raises(ValueError, match=r"matrix \[1\] of the batch is singular, at 2"):
+        aten.linalg_inv_ex(both, check_errors=True)
+    with pytest.raises(ValueError, match="is not positive definite, at 1"):
+        aten.linalg_cholesky_ex(opyard.zeros(2, 2), check_errors=True)
 
 
 def test_a_gradient_through_an_answer_is_refused_with_words():

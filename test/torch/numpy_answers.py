@@ -4,9 +4,9 @@
 
 Needs PyTorch, NumPy and SciPy. For every sample of `op_db` the operator of aten with the sample's
 name is called in both, with the same arguments, and so are inner operators that PyTorch's call
-comes to. Compared are dtype, sizes and values, and not strides: results here are in row-major
-order. Where a decomposition has more than one answer, what it is of is compared; where equal
-elements have several places, the elements there are.
+comes to. Compared are dtype, sizes and values; strides are compared by operator_samples.py. Where a
+decomposition has more than one answer, what it is of is compared; where equal elements have several
+places, the elements there are.
 
 Exit code: 0, or 1 if there is a difference, or a refusal that is not explained below.
 """

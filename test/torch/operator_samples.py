@@ -42,7 +42,14 @@ COMPUTED = {
 NEAR = {torch.float16: (4e-3, 4e-3), torch.bfloat16: (3e-2, 3e-2)}
 ALLOWED = Path(__file__).parent / "allowed_refusals.txt"
 # Which of equal elements comes first is not defined.
-TIES = ("aten::sort", "aten::topk", "aten::kthvalue")
+TIES = (
+    "aten::sort",
+    "aten::topk",
+    "aten::kthvalue",
+    "aten::mode",
+    "aten::median.dim",
+    "aten::nanmedian.dim",
+)
 # Values of these are not defined: memory as it was found, or random numbers.
 RANDOM = ("rand", "dropout", "empty", "normal", "bernoulli", "multinomial", "uniform", "resize")
 
@@ -67,7 +74,9 @@ def here(value):
     if isinstance(value, torch.device):
         return str(value)
     if isinstance(value, (torch.layout, torch.memory_format)):
-        if value in (torch.strided, torch.contiguous_format, torch.preserve_format):
+        if value is torch.contiguous_format:
+            return 0
+        if value in (torch.strided, torch.preserve_format):
             return None
         raise KeyError("layout")
     return value

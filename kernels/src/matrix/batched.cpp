@@ -84,7 +84,10 @@ bool is_number(const Scalar& scalar, double number) {
 
 // self * beta + product * alpha, where a beta of 0 ignores even nan.
 Tensor weighted_sum(const Tensor& self, const Tensor& product, Scalar beta, Scalar alpha) {
-  if (is_integral(product.dtype())) {  // whose numbers are integers, too
+  if (product.dtype() == DType::Bool) {  // whose numbers are bools, too
+    beta = beta.to_bool();
+    alpha = alpha.to_bool();
+  } else if (is_integral(product.dtype())) {  // and those of integers integers
     beta = beta.to_int();
     alpha = alpha.to_int();
   }

@@ -5,8 +5,9 @@
 
 The function gets an array for each tensor, on the memory of the tensor, and the other arguments as
 they are: a dtype as one of NumPy, and each default filled in. What it returns becomes tensors in
-row-major order, on memory of their own. What NumPy or the function itself refuses is raised with
-the operator's name and what came.
+row-major order, on memory of their own; a function marked with `keeps_order` gives its arrays the
+order of dimensions that PyTorch's results have, and that order is kept. What NumPy or the function
+itself refuses is raised with the operator's name and what came.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,8 +29,20 @@ def answer(*schemas: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return note
 
 
+def keeps_order(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Says that its arrays have the order of dimensions in memory that PyTorch's results have."""
+    _keeping.add(function)
+    return function
+
+
+def columns(x: np.ndarray) -> np.ndarray:
+    """The matrices column after column, as LAPACK gives them to PyTorch."""
+    return np.swapaxes(np.ascontiguousarray(np.swapaxes(x, -1, -2)), -1, -2)
+
+
 # By module: the schemas, and the functions.
 table: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
+_keeping: set[Callable[..., Any]] = set()
 
 
 def refuse(text: str) -> Any:
@@ -49,6 +62,7 @@ class Kernel:
         parsed = parse(schema)
         self._name = f"aten::{schema.partition('(')[0]}"
         self._function = function
+        self._order = "K" if function in _keeping else "C"
         positional = [each for each in parsed.arguments if not each.kwarg_only]
         self._defaults = [each.default_value for each in positional]
         self._by_name = {
@@ -62,7 +76,7 @@ class Kernel:
             named = {name: _array(each) for name, each in {**self._by_name, **kwargs}.items()}
             with np.errstate(all="ignore"):
                 result = self._function(*given, **named)
-            return _result(result, [*_arrays(given), *_arrays(list(named.values()))])
+            return _result(result, [*_arrays(given), *_arrays(list(named.values()))], self._order)
         except (ValueError, TypeError, IndexError, OverflowError) as error:
             raise self._named(error, values) from error
 
@@ -100,13 +114,20 @@ def _arrays(values: list[Any]) -> Iterator[np.ndarray]:
             yield value
 
 
-def _result(result: Any, given: list[np.ndarray]) -> Any:
+def _result(result: Any, given: list[np.ndarray], order: str) -> Any:
     if isinstance(result, (tuple, list)):
-        return type(result)(_result(each, given) for each in result)
+        return type(result)(_result(each, given, order) for each in result)
     if isinstance(result, bool):
         return result
     array = np.asarray(result)
-    own = array.flags.c_contiguous and array.flags.writeable
+    own = array.flags.writeable and (
+        _has_no_gaps(array) if order == "K" else array.flags.c_contiguous
+    )
     if not own or any(np.may_share_memory(array, each) for each in given):
-        array = array.copy(order="C")
+        array = array.copy(order=order)
     return _C.from_numpy(array)
+
+
+def _has_no_gaps(array: np.ndarray) -> bool:
+    outermost_first = np.argsort([-stride for stride in array.strides], kind="stable")
+    return bool(array.transpose(outermost_first).flags.c_contiguous)

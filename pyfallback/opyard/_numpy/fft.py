@@ -1,10 +1,13 @@
-"""Fourier transforms, by NumPy's fft."""
+"""Fourier transforms, by NumPy's fft.
+
+The inner operators give their results the order of dimensions that PyTorch's have.
+"""
 
 from typing import Any
 
 import numpy as np
 
-from .answers import answer, check
+from .answers import answer, check, keeps_order
 from .promotion import category, complex_of, floating, real_of
 
 _ONE = "(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"
@@ -146,27 +149,48 @@ _FORWARD = ("backward", "ortho", "forward")
 _INVERSE = ("forward", "ortho", "backward")
 
 
+def _in_order(x: np.ndarray, result: np.ndarray, dims: list[int]) -> np.ndarray:
+    """The result with what is transformed innermost, in the order of `dims`, and the other
+    dimensions in the order in which x has them."""
+    dims = [each % x.ndim for each in dims]
+    others = [each for each in range(x.ndim) if each not in dims]
+    order = [*sorted(others, key=lambda each: -x.strides[each]), *dims]
+    return np.ascontiguousarray(result.transpose(order)).transpose(np.argsort(order))
+
+
+def _by_stride(x: np.ndarray, dims: list[int]) -> list[int]:
+    return sorted(dims, key=lambda each: -x.strides[each])
+
+
 @answer("_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor")
+@keeps_order
 def c2c(x: np.ndarray, dim: list[int], normalization: int, forward: bool) -> np.ndarray:
     check(category(x.dtype) == 3, f"a complex tensor is wanted, not {x.dtype.name}")
     check(0 <= normalization < 3, f"normalization is 0, 1 or 2, not {normalization}")
     run = np.fft.fftn if forward else np.fft.ifftn
     norm = (_FORWARD if forward else _INVERSE)[normalization]
-    return _as_complex(run(x, norm=norm, **_axes(x, None, dim)), x)
+    made = _as_complex(run(x, norm=norm, **_axes(x, None, dim)), x)
+    return _in_order(x, made, _by_stride(x, dim)) if dim else made
 
 
 @answer("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor")
+@keeps_order
 def r2c(x: np.ndarray, dim: list[int], normalization: int, onesided: bool) -> np.ndarray:
     check(category(x.dtype) == 2, f"real floating point numbers are wanted, not {x.dtype.name}")
     check(0 <= normalization < 3, f"normalization is 0, 1 or 2, not {normalization}")
     run = np.fft.rfftn if onesided else np.fft.fftn
-    return _as_complex(run(x, norm=_FORWARD[normalization], **_axes(x, None, dim)), x)
+    made = _as_complex(run(x, norm=_FORWARD[normalization], **_axes(x, None, dim)), x)
+    return _in_order(x, made, [*_by_stride(x, dim[:-1]), dim[-1]])
 
 
 @answer("_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor")
+@keeps_order
 def c2r(x: np.ndarray, dim: list[int], normalization: int, last_dim_size: int) -> np.ndarray:
     check(category(x.dtype) == 3, f"a complex tensor is wanted, not {x.dtype.name}")
     check(0 <= normalization < 3, f"normalization is 0, 1 or 2, not {normalization}")
     sizes = [-1] * (len(dim) - 1) + [last_dim_size]
     axes = _axes(x, sizes, dim)
-    return _as_real(np.fft.irfftn(x, norm=_INVERSE[normalization], **axes), x)
+    made = _as_real(np.fft.irfftn(x, norm=_INVERSE[normalization], **axes), x)
+    # PyTorch transforms the last dimension after the others.
+    first = _in_order(x, x, _by_stride(x, dim[:-1])) if len(dim) > 1 else x
+    return _in_order(first, made, dim[-1:])

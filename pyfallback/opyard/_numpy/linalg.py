@@ -1,14 +1,15 @@
 """Linear algebra, by NumPy's linalg: determinants, inverses, decompositions, norms.
 
-What NumPy computes with LAPACK is in row-major order here, and in column-major order in PyTorch;
-the signs of eigenvectors and singular vectors are LAPACK's.
+Matrices that LAPACK computes lie column after column, as PyTorch's do; the signs of eigenvectors
+and singular vectors are LAPACK's. What can be computed of some matrices of a batch alone is in
+attempts.py.
 """
 
 from typing import Any
 
 import numpy as np
 
-from .answers import answer, check
+from .answers import answer, check, columns, keeps_order
 from .promotion import category, complex_of, real_of, together
 
 _Pair = tuple[np.ndarray, np.ndarray]
@@ -60,13 +61,9 @@ def slogdet(x: np.ndarray) -> _Pair:
 
 
 @answer("linalg_inv(Tensor A) -> Tensor", "inverse(Tensor self) -> Tensor")
+@keeps_order
 def inv(x: np.ndarray) -> np.ndarray:
-    return np.linalg.inv(square(x))
-
-
-@answer("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)")
-def inv_ex(x: np.ndarray, check_errors: bool) -> _Pair:
-    return inv(x), np.zeros(x.shape[:-2], np.int32)
+    return columns(np.linalg.inv(square(x)))
 
 
 def _lower(x: np.ndarray, upper: bool) -> np.ndarray:
@@ -77,47 +74,46 @@ def _lower(x: np.ndarray, upper: bool) -> np.ndarray:
 @answer(
     "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
 )
+@keeps_order
 def cholesky(x: np.ndarray, upper: bool) -> np.ndarray:
     made = np.linalg.cholesky(_lower(x, upper))
-    return adjoint(made) if upper else made
+    return columns(adjoint(made) if upper else made)
 
 
 @answer("cholesky(Tensor self, bool upper=False) -> Tensor")
+@keeps_order
 def old_cholesky(x: np.ndarray, upper: bool) -> np.ndarray:
     return cholesky(x, upper)
 
 
-@answer(
-    "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> "
-    "(Tensor L, Tensor info)"
-)
-def cholesky_ex(x: np.ndarray, upper: bool, check_errors: bool) -> _Pair:
-    return cholesky(x, upper), np.zeros(x.shape[:-2], np.int32)
-
-
 @answer("cholesky_inverse(Tensor self, bool upper=False) -> Tensor")
+@keeps_order
 def cholesky_inverse(x: np.ndarray, upper: bool) -> np.ndarray:
     inverse = np.linalg.inv(np.triu(square(x)) if upper else np.tril(square(x)))
-    return inverse @ adjoint(inverse) if upper else adjoint(inverse) @ inverse
+    return columns(inverse @ adjoint(inverse) if upper else adjoint(inverse) @ inverse)
 
 
 @answer("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor")
+@keeps_order
 def cholesky_solve(x: np.ndarray, factor: np.ndarray, upper: bool) -> np.ndarray:
     alike(matrices(x), square(factor))
     factor = np.triu(factor) if upper else np.tril(factor)
-    return np.linalg.solve(adjoint(factor) @ factor if upper else factor @ adjoint(factor), x)
+    whole = adjoint(factor) @ factor if upper else factor @ adjoint(factor)
+    return columns(np.linalg.solve(whole, x))
 
 
 @answer('linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)')
+@keeps_order
 def qr(x: np.ndarray, mode: str) -> _Pair:
     check(mode in ("reduced", "complete", "r"), f"mode is reduced, complete or r, not {mode!r}")
     if mode == "r":
-        return np.empty(0, x.dtype), np.linalg.qr(matrices(x), "r")
+        return np.empty(0, x.dtype), columns(np.linalg.qr(matrices(x), "r"))
     made = np.linalg.qr(matrices(x), mode)
-    return made[0], made[1]
+    return columns(made[0]), columns(made[1])
 
 
 @answer("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)")
+@keeps_order
 def old_qr(x: np.ndarray, some: bool) -> _Pair:
     return qr(x, "reduced" if some else "complete")
 
@@ -128,12 +124,14 @@ def _triangle(triangle: str) -> str:
 
 
 @answer(f'linalg_eigh(Tensor self, str UPLO="L") -> {_EIGH}')
+@keeps_order
 def eigh(x: np.ndarray, triangle: str) -> _Pair:
     made = np.linalg.eigh(square(x), _triangle(triangle))
-    return made[0], made[1]
+    return made[0], columns(made[1])
 
 
 @answer(f'_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> {_EIGH}')
+@keeps_order
 def eigh_or_values(x: np.ndarray, triangle: str, compute_v: bool) -> _Pair:
     return eigh(x, triangle) if compute_v else (eigvalsh(x, triangle), np.empty(0, x.dtype))
 
@@ -144,9 +142,10 @@ def eigvalsh(x: np.ndarray, triangle: str) -> np.ndarray:
 
 
 @answer(f"linalg_eig(Tensor self) -> {_EIGH}")
+@keeps_order
 def eig(x: np.ndarray) -> _Pair:
     made = np.linalg.eig(square(x))
-    return made[0].astype(complex_of(x.dtype)), made[1].astype(complex_of(x.dtype))
+    return made[0].astype(complex_of(x.dtype)), columns(made[1].astype(complex_of(x.dtype)))
 
 
 @answer("linalg_eigvals(Tensor self) -> Tensor", "_linalg_eigvals(Tensor self) -> Tensor")
@@ -159,16 +158,18 @@ def _no_driver(driver: "str | None") -> None:
 
 
 @answer(f"linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> {_SVD}")
+@keeps_order
 def svd(x: np.ndarray, full_matrices: bool, driver: "str | None") -> _Three:
     _no_driver(driver)
     made = np.linalg.svd(matrices(x), full_matrices)
-    return made[0], made[1], made[2]
+    return columns(made[0]), made[1], columns(made[2])
 
 
 @answer(
     "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, "
     f"str? driver=None) -> {_SVD}"
 )
+@keeps_order
 def svd_or_values(x: np.ndarray, full: bool, compute_uv: bool, driver: "str | None") -> _Three:
     if compute_uv:
         return svd(x, full, driver)
@@ -187,23 +188,16 @@ def _is_vector(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 @answer("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor")
+@keeps_order
 def solve(a: np.ndarray, b: np.ndarray, left: bool) -> np.ndarray:
     alike(square(a), b)
     if _is_vector(a, b):
         check(left, "vectors are solved for with left=True alone")
         return np.linalg.solve(a, b[..., None])[..., 0]
     if left:
-        return np.linalg.solve(a, b)
+        return columns(np.linalg.solve(a, b))
     flipped = np.linalg.solve(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2))
-    return np.swapaxes(flipped, -1, -2)
-
-
-@answer(
-    "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> "
-    "(Tensor result, Tensor info)"
-)
-def solve_ex(a: np.ndarray, b: np.ndarray, left: bool, check_errors: bool) -> _Pair:
-    return solve(a, b, left), np.zeros(a.shape[:-2], np.int32)
+    return np.ascontiguousarray(np.swapaxes(flipped, -1, -2))
 
 
 def _values(x: np.ndarray, hermitian: bool) -> np.ndarray:

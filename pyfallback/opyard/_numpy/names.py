@@ -2,6 +2,9 @@
 
 # The names are without overloads.
 MODULES = {
+    "attempts": """
+        linalg_cholesky_ex linalg_inv_ex linalg_solve_ex
+    """,
     "fft": """
         _fft_c2c _fft_c2r _fft_r2c fft_fft fft_fft2 fft_fftn fft_fftshift fft_hfft fft_hfft2
         fft_hfftn fft_ifft fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2 fft_ihfftn
@@ -9,10 +12,10 @@ MODULES = {
     """,
     "linalg": """
         _linalg_eigh _linalg_eigvals _linalg_svd chain_matmul cholesky cholesky_inverse
-        cholesky_solve det inverse linalg_cholesky linalg_cholesky_ex linalg_det linalg_eig
-        linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv linalg_inv_ex linalg_matmul
+        cholesky_solve det inverse linalg_cholesky linalg_det linalg_eig
+        linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv linalg_matmul
         linalg_matrix_norm linalg_matrix_power linalg_matrix_rank linalg_multi_dot linalg_norm
-        linalg_pinv linalg_qr linalg_slogdet linalg_solve linalg_solve_ex linalg_svd
+        linalg_pinv linalg_qr linalg_slogdet linalg_solve linalg_svd
         linalg_svdvals linalg_tensorinv linalg_tensorsolve linalg_vecdot logdet matrix_power qr
         slogdet
     """,

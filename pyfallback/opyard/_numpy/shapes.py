@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .answers import answer, check
+from .answers import answer, check, keeps_order
 from .promotion import category, common, floating, together
 from .reductions import line
 
@@ -21,6 +21,7 @@ def _one_dimension(*arrays: np.ndarray) -> None:
 
 
 @answer("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor")
+@keeps_order
 def rot90(x: np.ndarray, k: int, dims: list[int]) -> np.ndarray:
     check(len(dims) == 2, f"two dimensions are turned into each other, not {len(dims)}")
     return np.rot90(x, k, tuple(dims))

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from scipy import special
 
-from .answers import answer, check
+from .answers import answer, check, columns, keeps_order
 from .linalg import alike, matrices, square
 from .promotion import category, floating, together
 from .reductions import axes_of
@@ -145,13 +145,15 @@ def matrix_exp(x: np.ndarray) -> np.ndarray:
     "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, "
     "bool unitriangular=False) -> Tensor"
 )
+@keeps_order
 def solve_triangular(
     a: np.ndarray, b: np.ndarray, upper: bool, left: bool, unitriangular: bool
 ) -> np.ndarray:
     alike(square(a), matrices(b))
     if not left:
         turned = [np.swapaxes(each, -1, -2) for each in (a, b)]
-        return np.swapaxes(solve_triangular(*turned, not upper, True, unitriangular), -1, -2)
+        made = solve_triangular(*turned, not upper, True, unitriangular)
+        return np.ascontiguousarray(np.swapaxes(made, -1, -2))
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (np.broadcast_to(each, (*batch, *each.shape[-2:])) for each in (a, b))
     check(a.shape[-1] == b.shape[-2], f"{list(a.shape)} and {list(b.shape)} do not fit")
@@ -161,7 +163,7 @@ def solve_triangular(
             made[index] = scipy.linalg.solve_triangular(
                 a[index], b[index], lower=not upper, unit_diagonal=unitriangular
             )
-    return made
+    return columns(made)
 
 
 def _factors(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
