@@ -3,6 +3,7 @@
 Suspect profiler/src/record/{operators,memory}.cpp, registry/observed_call.cpp.
 """
 
+import itertools
 import json
 import threading
 
@@ -12,7 +13,7 @@ from profiler_traces import assert_nested, load_chrome
 
 import opyard
 from opyard import dispatch
-from opyard.library import Library
+from opyard.library import Library, override
 from opyard.profiler import profile
 
 NS = "profiled"
@@ -76,6 +77,47 @@ def test_X22_a_redispatch_is_a_kernel_inside_its_call(ops):
     ]
     call, kernel = operators_of(prof)
     assert kernel.parent == call
+
+
+def test_X4_X22_what_call_next_leads_to_is_a_kernel_inside_its_call(ops):
+    x = opyard.tensor([1.0])
+
+    def lower(call_next, x):
+        return call_next(x)
+
+    def upper(call_next, x):
+        return call_next(x)
+
+    name = f"{NS}::inner"
+    with override(name, "CPU", lower, with_next=True), override(name, "CPU", upper, with_next=True):
+        with profile(with_stack=False) as prof:
+            ops.inner(x)
+    assert facts(prof) == [
+        ("Operator", name, "AutogradCPU"),
+        ("Kernel", name, "CPU"),
+        ("Kernel", name, "CPU"),
+        ("Kernel", name, "CPU"),
+    ]
+    for outer, inner in itertools.pairwise(operators_of(prof)):
+        assert inner.parent == outer
+    (row,) = (row for row in prof.key_averages() if row.key == name and row.kind == "Operator")
+    assert row.count == 1, "one call"
+
+
+def test_X4_X22_call_next_at_the_last_kernel_of_a_key_goes_on_to_the_next_key(ops):
+    x = opyard.tensor([1.0])
+
+    def own(call_next, x):
+        return call_next(x)
+
+    name = "aten::neg"
+    with override(name, "AutogradCPU", own, with_next=True), profile(with_stack=False) as prof:
+        opyard.ops.aten.neg(x)
+    # Between the two is what records gradients, if the process has any.
+    first, *between, last = facts(prof)
+    assert first == ("Operator", name, "AutogradCPU")
+    assert between in ([], [("Kernel", name, "AutogradCPU")])
+    assert last == ("Kernel", name, "CPU")
 
 
 def test_X15_operators_of_all_threads_are_recorded(ops):

@@ -99,7 +99,7 @@ void call_pinned(const Operator& op, KernelPlace place, DispatchKeySet keys, Sta
                      "one that serves the key now",
                      to_string(op.name()), to_string(place.key)));
   }
-  run_covered(op, *record, keys, stack);
+  run_covered(op, *record, keys, stack, false);
 }
 
 const Record& next_record(const Operator& op, KernelPlace place, DispatchKeySet& keys) {
@@ -114,7 +114,7 @@ void call_next(const Operator& op, KernelPlace place, DispatchKeySet keys, Stack
   detail::enter_thread();
   const detail::CallDepth depth;
   const Record& record = next_record(op, place, keys);
-  run_covered(op, record, keys, stack);
+  run_covered(op, record, keys, stack, true);
 }
 
 }  // namespace opyard

@@ -104,13 +104,28 @@ struct Position {
 };
 constinit thread_local Position position{};
 
+// What is called at this depth, within, is a redispatch of the innermost kernel.
+class PassingOn {
+ public:
+  explicit PassingOn(bool passes_on)
+      : outer_depth_(std::exchange(position.depth,
+                                   passes_on ? detail::local_block.call_depth : position.depth)) {}
+  PassingOn(const PassingOn&) = delete;
+  PassingOn& operator=(const PassingOn&) = delete;
+  ~PassingOn() { position.depth = outer_depth_; }
+
+ private:
+  const std::uint64_t outer_depth_;
+};
+
 // Tells the watchers of a record that no slot leads to, for as long as it runs.
 class CoveredCall {
  public:
-  CoveredCall(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack)
+  CoveredCall(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack,
+              bool passed_on)
       : outer_depth_(std::exchange(position.depth, detail::local_block.call_depth)),
         told_(watchers.on.load(std::memory_order_acquire)),
-        kernel_{op, keys, record, false, true, ++position.nesting, nullptr} {
+        kernel_{op, keys, record, passed_on, true, ++position.nesting, nullptr} {
     const auto arguments = stack.top(std::min(op.schema().arguments.size(), stack.size()));
     watchers.tell(told_, [&](Watcher& watcher) { watcher.on_enter(kernel_, arguments); });
   }
@@ -227,11 +242,14 @@ const Record& watch_record() {
   return record;
 }
 
-void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack) {
-  if (watchers.on.load(std::memory_order_relaxed) == 0 || record.role == RecordRole::Watch) {
+void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack,
+                 bool passed_on) {
+  if (watchers.on.load(std::memory_order_relaxed) == 0) return op.run_boxed(record, keys, stack);
+  if (record.role == RecordRole::Watch) {  // it tells of itself
+    const PassingOn passing(passed_on);
     return op.run_boxed(record, keys, stack);
   }
-  const CoveredCall watched(op, record, keys, stack);
+  const CoveredCall watched(op, record, keys, stack, passed_on);
   op.run_boxed(record, keys, stack);
 }
 

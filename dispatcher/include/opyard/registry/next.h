@@ -38,8 +38,10 @@ inline KernelPlace place_of(const Record& record) noexcept { return {record.key,
 OPYARD_API void call_next(const Operator& op, KernelPlace place, DispatchKeySet keys, Stack& stack);
 
 // Runs a record that no slot leads to, such as a kernel that another one covers, and tells the
-// watchers of it. Inside a CallDepth.
-void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack);
+// watchers of it: as a kernel that the one above passed the call on to, or as a call by itself.
+// Inside a CallDepth.
+void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack,
+                 bool passed_on);
 
 // The record that such a call runs, and in `keys` the set that it gets. Inside a CallDepth.
 OPYARD_API const Record& next_record(const Operator& op, KernelPlace place, DispatchKeySet& keys);
