@@ -90,8 +90,9 @@ TEST_F(Trace, B45_KernelsThatOthersCoverAreShownIfTheyRun) {
                               Stack& stack) { call_next(op, place_of(record), keys, stack); },
                            nullptr, nullptr),
       "", nullptr, true);
-  EXPECT_EQ(shown([&] { EXPECT_EQ(who_ran("t::inner", {K::CPU}), "inner"); }),
-            " [callBoxed] op=[t::inner], key=[CPU]\n  [redispatchBoxed] op=[t::inner], key=[CPU]\n");
+  EXPECT_EQ(
+      shown([&] { EXPECT_EQ(who_ran("t::inner", {K::CPU}), "inner"); }),
+      " [callBoxed] op=[t::inner], key=[CPU]\n  [redispatchBoxed] op=[t::inner], key=[CPU]\n");
   const auto call = [&] {
     InlineStack<2> stack;
     stack.push(Value(tensor_with({K::CPU})));
