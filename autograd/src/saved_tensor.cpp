@@ -47,6 +47,16 @@ Tensor detached(const Tensor& tensor) {
   return Tensor(std::move(other));
 }
 
+Tensor kept_apart(const Tensor& tensor) {
+  Storage& storage = *tensor.impl()->storage();
+  if (storage.is_borrowed()) {
+    const GradientModeGuard off(GradientMode::NoGradients);
+    return calls::clone(tensor);
+  }
+  const bool as_it_is = tensor.impl()->policies() != 0 || tensor.keys().has(DispatchKey::Python);
+  return as_it_is ? tensor : on(storage.second(), tensor);
+}
+
 SavedTensor::SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_result) {
   if (!tensor.defined()) return;
   Storage& storage = *tensor.impl()->storage();

@@ -86,5 +86,7 @@ void add_tensors(py::module_& module);
 void add_functions(py::module_& module);
 void add_runs(py::module_& module);
 void add_handles(py::module_& module);
+void add_staged(py::module_& module);
+void add_call_keys(py::module_& module);
 
 }  // namespace opyard::gradients

@@ -47,13 +47,14 @@ void add_passes(py::module_& module) {
       py::arg("pattern"), py::arg("graph"));
   module.def(
       "differentiate",
-      [](const SharedGraph& graph, const std::vector<SharedValue>& wrt) {
+      [](const SharedGraph& graph, const std::vector<SharedValue>& wrt, bool allow_unused) {
         std::vector<jit::Value*> values;
         values.reserve(wrt.size());
         for (const SharedValue& value : wrt) values.push_back(value.item);
-        jit::passes::differentiate(*graph.graph, values);
+        const auto done = jit::passes::differentiate(*graph.graph, values, allow_unused);
+        return py::make_tuple(done.wrt, done.outputs);
       },
-      py::arg("graph"), py::arg("wrt"));
+      py::arg("graph"), py::arg("wrt"), py::arg("allow_unused") = false);
   module.def("run_pass", &run_pass, py::arg("graph"), py::arg("name"));
   module.def(
       "find_mismatch",

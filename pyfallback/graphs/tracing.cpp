@@ -81,6 +81,53 @@ SharedGraph trace(const py::object& function, const py::list& tensors,
   return {trace.finish()};
 }
 
+// As trace(), but what cannot be recorded is no error: gives what `function` gave, the graph or
+// None, and why there is none. `outputs_of` takes what the function gave, and gives a list of its
+// Tensors, or a text that says why they are not what a graph gives.
+py::tuple observe(const py::object& function, const py::list& tensors,
+                  const std::vector<std::string>& names, bool parts, const py::object& outputs_of) {
+  const PythonTable& known = table();
+  jit::TraceOptions options;
+  options.where = [&known, places = std::make_shared<Places>()] {
+    const HoldPython python(known);
+    return (*places)();
+  };
+  options.parts = parts;
+  options.observes = true;
+  jit::Trace trace(std::move(options));
+  for (std::size_t index = 0; index < tensors.size(); ++index) {
+    trace.add_input(require_tensor(known, tensors[index].ptr()), names.at(index));
+  }
+  py::object result;
+  {
+    const jit::TraceGuard recording(trace);
+    result = function();
+  }
+  const py::object outputs = outputs_of(result);
+  if (py::isinstance<py::str>(outputs)) trace.give_up(outputs.cast<std::string>());
+  if (trace.failure().empty()) {
+    try {
+      for (const py::handle output : outputs) {
+        trace.register_output(require_tensor(known, output.ptr()));
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Unsupported) throw;
+      trace.give_up(std::string("the result: ") + error.what());
+    }
+  }
+  const std::string why = trace.failure();
+  if (!why.empty()) return py::make_tuple(result, py::none(), why);
+  return py::make_tuple(result, SharedGraph{trace.finish()}, py::none());
+}
+
+// Whether the trace of this thread observes; then `why` says why there is no graph, if not empty.
+bool give_up(const std::string& why) {
+  jit::Trace* const trace = jit::current_trace();
+  if (trace == nullptr || !trace->observes()) return false;
+  if (!why.empty()) trace->give_up(why);
+  return true;
+}
+
 // Whether the trace of this thread computes the tensor anew at each run.
 bool is_computed(const py::object& tensor) {
   jit::Trace* const trace = jit::current_trace();
@@ -105,6 +152,9 @@ py::object current_place() {
 void add_tracing(py::module_& module) {
   module.def("trace", &trace, py::arg("function"), py::arg("tensors"), py::arg("names"),
              py::arg("parts") = false);
+  module.def("observe", &observe, py::arg("function"), py::arg("tensors"), py::arg("names"),
+             py::arg("parts"), py::arg("outputs_of"));
+  module.def("give_up", &give_up, py::arg("why"));
   module.def("is_computed", &is_computed, py::arg("tensor"));
   module.def("add_made", &add_made, py::arg("tensor"));
   module.def("user_frame", &current_place);

@@ -18,7 +18,7 @@ later stage. A graph of one stage is called like a function, by its code: compil
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from . import _graphs
 from ._core import ops as _ops
@@ -29,9 +29,14 @@ from ._jit.model import Model, from_exported, load, save
 from ._jit.reads import TracerWarning
 from ._jit.tracing import TracedFunction, TracingCheckError, trace
 
+if TYPE_CHECKING:
+    from ._jit.compiled import CompiledFunction, CompileWarning
+
 __all__ = [
     "Block",
     "Code",
+    "CompileWarning",
+    "CompiledFunction",
     "Graph",
     "GraphBuilder",
     "InstructionTime",
@@ -128,17 +133,54 @@ def parse_expression(
     return _graphs.parse_expression(text, list(typed), name_space)
 
 
-def compile(graph: Graph) -> Code:
-    """The graph as flat code, which any number of states and threads can run.
+@overload
+def compile(graph: Graph) -> Code: ...
+@overload
+def compile(graph: Callable[..., Any]) -> "CompiledFunction": ...
+def compile(graph: Any) -> Any:
+    """A graph as flat code, or a function that runs as graphs.
 
-    Raises ValueError for a graph that breaks a rule, an operator that does not exist, and types
-    that do not fit. The graph must not be changed while its code is used.
+    A Graph gives a Code, which any number of states and threads can run. Raises ValueError for a
+    graph that breaks a rule, an operator that does not exist, and types that do not fit. The graph
+    must not be changed while its code is used.
+
+    A function, or a Module, gives a function that does the same. At the first call with each kind
+    of arguments it is run, and the operators that it calls are recorded: Tensors by dtype, device,
+    sizes, strides, and whether they require a gradient, other values as they are. From then on a
+    graph of these runs; its backward is one function, with the bits of the function's own. What
+    Modules hold, and the Tensors and values that the function finds by names outside, belong to the
+    arguments. At most 64 kinds are kept.
+
+        step = opyard.jit.compile(lambda x, w: (x @ w).relu().sum())
+
+    A function that does what a graph does not hold runs as it is, with a CompileWarning: one that
+    depends on values of tensors, returns what it was given, writes into it, changes what it finds
+    outside, draws random numbers, or prints. `explain()` says for each kind what runs, and why.
     """
-    if not isinstance(graph, Graph):
-        raise TypeError(f"compile() takes a Graph, not {type(graph).__name__}; see parse_ir()")
-    if not graph.is_restricted:  # a stranger's names load nothing
-        _load_operators(str(graph))
-    return Code(graph)
+    if isinstance(graph, Graph):
+        if not graph.is_restricted:  # a stranger's names load nothing
+            _load_operators(str(graph))
+        return Code(graph)
+    if not callable(graph) or isinstance(graph, type):
+        raise TypeError(
+            f"compile() takes a Graph, a function or a Module, not {_described(graph)}; see "
+            "parse_ir()"
+        )
+    from ._jit.compiled import CompiledFunction
+
+    return CompiledFunction(graph)
+
+
+def _described(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("CompiledFunction", "CompileWarning"):  # with the library of gradients
+        from ._jit import compiled
+
+        return getattr(compiled, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class StageLifetimes(NamedTuple):

@@ -152,7 +152,7 @@ class TestStructure:
     def test_what_is_no_graph_and_too_many_outputs_are_refused(self):
         with pytest.raises(TypeError, match="not bytes"):
             jit.parse_ir(b"graph():\n  return ()\n")
-        with pytest.raises(TypeError, match="takes a Graph, not int"):
+        with pytest.raises(TypeError, match="takes a Graph, a function or a Module, not int"):
             jit.compile(3)
         with pytest.raises(ValueError, match="at most 65536"):
             jit.Graph().create("aten::neg", [], 10**9)

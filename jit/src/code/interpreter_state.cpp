@@ -193,6 +193,14 @@ std::optional<opyard::Value> InterpreterState::read(const Value* value) const {
   return registers_[std::size_t(reg)];
 }
 
+void InterpreterState::replace(const Value* value, opyard::Value by) {
+  const Entered entered(*this);
+  const std::int64_t reg = code_->register_of(value);
+  OPYARD_CHECK(reg >= 0 && !registers_[std::size_t(reg)].is_none(), BadValue,
+               "no register holds this value now");
+  registers_[std::size_t(reg)] = std::move(by);
+}
+
 std::vector<const Value*> InterpreterState::live_values() const {
   std::vector<const Value*> live;
   const CodeData& data = code_->data();

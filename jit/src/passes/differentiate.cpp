@@ -54,10 +54,10 @@ enum class Flow : std::uint8_t {
 
 class Differentiation {
  public:
-  Differentiation(Graph& graph, std::span<Value* const> wrt)
-      : graph_(graph), wrt_(wrt.begin(), wrt.end()) {}
+  Differentiation(Graph& graph, std::span<Value* const> wrt, bool allow_unused)
+      : graph_(graph), wrt_(wrt.begin(), wrt.end()), allow_unused_(allow_unused) {}
 
-  void run() {
+  passes::Differentiated run() {
     check();
     for (const Value* const value : wrt_) flows_[value] = Flow::Needs;
     std::vector<Node*> nodes;
@@ -73,16 +73,20 @@ class Differentiation {
         run_backward(*nodes[i]);
       }
     }
-    for (Value* const value : wrt_) {
+    for (std::size_t i = 0; i < wrt_.size(); ++i) {
+      Value* const value = wrt_[i];
       const auto found = gradients_.find(value);
       if (found == gradients_.end()) {
+        if (allow_unused_) continue;
         fail(ErrorKind::BadGraph,
              fmt::format("differentiate(): no gradient reaches %{}: no output of stage {} is "
                          "computed from it; leave it out of wrt",
                          value->printed_name(), graph_.stage() - 1));
       }
       graph_.register_output(found->second);
+      done_.wrt.push_back(i);
     }
+    return std::move(done_);
   }
 
  private:
@@ -168,6 +172,7 @@ class Differentiation {
   }
 
   Flow flow_through(const Node& node, const Operator& op) const {
+    if (op.name().name == "aten::detach") return Flow::None;  // as the recorder knows it
     const CountedPtr<const Derivative> derivative = inspect::derivative(op.name());
     if (!derivative || derivative->formulas.empty()) return Flow::Unknown;
     const auto& arguments = op.schema().arguments;
@@ -220,7 +225,10 @@ class Differentiation {
                          "Tensors",
                          output->printed_name(), type_text(*output->type())));
       }
-      if (flow_of(output) == Flow::Needs) differentiated.push_back(output);
+      if (flow_of(output) == Flow::Needs) {
+        differentiated.push_back(output);
+        done_.outputs.push_back(i);
+      }
     }
     if (differentiated.empty() && first_unknown_ != nullptr) {
       refuse(*first_unknown_,
@@ -344,6 +352,8 @@ class Differentiation {
 
   Graph& graph_;
   const std::vector<Value*> wrt_;
+  const bool allow_unused_;
+  passes::Differentiated done_;
   const Node* first_unknown_ = nullptr;
   std::unordered_map<const Value*, Flow> flows_;
   std::unordered_map<const Value*, Value*> gradients_;
@@ -351,7 +361,8 @@ class Differentiation {
 
 }  // namespace
 
-void passes::differentiate(Graph& graph, std::span<Value* const> wrt) {
+passes::Differentiated passes::differentiate(Graph& graph, std::span<Value* const> wrt,
+                                             bool allow_unused) {
   // A copy shows what is wrong, so that a refused graph is as it was.
   const GraphPtr trial = graph.copy();
   std::vector<Value*> there;
@@ -361,9 +372,9 @@ void passes::differentiate(Graph& graph, std::span<Value* const> wrt) {
     there.push_back(found == inputs.end() ? value
                                           : trial->inputs()[std::size_t(found - inputs.begin())]);
   }
-  Differentiation(*trial, there).run();
+  Differentiation(*trial, there, allow_unused).run();
   lint(*trial);
-  Differentiation(graph, wrt).run();
+  return Differentiation(graph, wrt, allow_unused).run();
 }
 
 }  // namespace opyard::jit

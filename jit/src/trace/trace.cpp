@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
@@ -81,6 +82,10 @@ void check_may_record(const Trace& trace, const TraceData& data) {
 bool is_composed(const Operator& op) {
   return inspect::has_kernel_at(op.name(), DispatchKey::CompositeImplicitAutograd) &&
          !inspect::has_kernel_at(op.name(), DispatchKey::CPU) && !inspect::derivative(op.name());
+}
+
+bool is_number(const opyard::Value& result) {
+  return result.is_int() || result.is_double() || result.is_bool() || result.is_complex();
 }
 
 // A node that its call has not come back from; in no block, and destroyed unless it is kept.
@@ -206,14 +211,20 @@ GraphPtr Trace::finish() {
   return data_->graph;
 }
 
-void Trace::call(const Operator& op, DispatchKeySet keys, Stack& stack) {
+const std::string& Trace::failure() const noexcept { return data_->failure; }
+bool Trace::observes() const noexcept { return data_->options.observes; }
+void Trace::give_up(std::string why) {
+  if (data_->failure.empty()) data_->failure = std::move(why);
+}
+
+void TraceData::check_may_call(const Operator& op) const {
   const Schema& schema = op.schema();
   if (schema.variadic_arguments || schema.variadic_results) {
     fail(ErrorKind::Unsupported,
          fmt::format("{}: cannot be traced, since its schema leaves open what it takes or gives",
                      to_string(op.name())));
   }
-  if (thread_modes().size() > data_->modes) {
+  if (thread_modes().size() > modes) {
     fail(ErrorKind::Unsupported,
          fmt::format(
              "{}: was called in a mode that the traced function enters; a graph holds "
@@ -221,23 +232,59 @@ void Trace::call(const Operator& op, DispatchKeySet keys, Stack& stack) {
              "the graph",
              to_string(op.name())));
   }
-  if (data_->options.parts && is_composed(op)) {
-    return op.redispatch_boxed(below_tracer(keys), stack);
+  if (!options.observes) return;
+  if (gradient_mode() != gradients) {
+    fail(
+        ErrorKind::Unsupported,
+        fmt::format("{}: was called where gradients are {}, other than around the function; a "
+                    "graph does not hold that",
+                    to_string(op.name()), records_gradients() ? "recorded again" : "not recorded"));
   }
-  Begun begun(data_->record(op, stack.top(schema.arguments.size())));
-  {
+  if (!(local_keys() == keys)) {
+    fail(ErrorKind::Unsupported,
+         fmt::format("{}: was called with dispatch keys that the function includes or excludes, as "
+                     "autocast does; a graph does not hold that",
+                     to_string(op.name())));
+  }
+}
+
+void Trace::call(const Operator& op, DispatchKeySet keys, Stack& stack) {
+  const Schema& schema = op.schema();
+  const auto call_unrecorded = [&] {
     const ExcludeDispatchKeyGuard quiet(DispatchKey::Tracer);
     op.redispatch_boxed(below_tracer(keys), stack);
+  };
+  if (!data_->failure.empty()) return call_unrecorded();
+  Node* begun_node = nullptr;
+  try {
+    data_->check_may_call(op);
+    if (!data_->options.parts || !is_composed(op)) {
+      begun_node = data_->record(op, stack.top(schema.arguments.size()));
+    }
+  } catch (const Error& error) {
+    if (!data_->options.observes || error.kind() != ErrorKind::Unsupported) throw;
+    give_up(error.what());
+    return call_unrecorded();
   }
-  data_->take_results(data_->append(begun.keep()), schema, stack.top(schema.results.size()));
+  if (begun_node == nullptr) return op.redispatch_boxed(below_tracer(keys), stack);
+  Begun begun(begun_node);
+  call_unrecorded();
+  const auto results = stack.top(schema.results.size());
+  data_->take_results(data_->append(begun.keep()), schema, results);
+  if (data_->options.observes && std::any_of(results.begin(), results.end(), &is_number)) {
+    give_up(fmt::format("{}: gives a number, which may be another one at the next run",
+                        to_string(op.name())));
+  }
 }
 
 TraceGuard::TraceGuard(Trace& trace) {
   check_may_record(trace, *trace.data_);
   begin_recording();
   trace.data_->modes = thread_modes().size();
+  trace.data_->gradients = gradient_mode();
   current = &trace;
   include_.emplace(DispatchKey::Tracer);
+  trace.data_->keys = local_keys();
 }
 
 TraceGuard::~TraceGuard() {

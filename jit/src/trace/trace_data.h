@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "opyard/jit/trace.h"
+#include "opyard/keys/gradient_mode.h"
 
 namespace opyard::jit {
 
@@ -46,6 +47,9 @@ struct TraceData {
   void take_results(Node* node, const Schema& schema, std::span<const opyard::Value> results);
   void drop_unused_constants();
 
+  // trace.cpp. Raises Unsupported.
+  void check_may_call(const Operator& op) const;
+
   Node* append(Node* node);
 
   const TraceOptions options;
@@ -55,7 +59,10 @@ struct TraceData {
   std::vector<Node*> constants;  // all that were made
   std::vector<Node*> unpacked;   // ListUnpack nodes, which nothing may use
   std::vector<Node*> copies;     // of constants: Trace::add_made()
-  std::size_t modes = 0;         // of the thread when the recording began
+  std::size_t modes = 0;         // of the thread when the recording began,
+  LocalKeys keys;                // with Tracer
+  GradientMode gradients = GradientMode::Gradients;
+  std::string failure;  // see TraceOptions::observes
   bool finished = false;
 
  private:

@@ -13,6 +13,7 @@
 #include "objects/tensor/dlpack_table.h"
 #include "objects/tensor/tensor_functions.h"
 #include "objects/tensor/tensor_parts.h"
+#include "objects/tensor/traced_read.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
@@ -20,6 +21,7 @@ namespace {
 
 PyObject* represent(PyObject* self) {
   return entry_from_python([&] {
+    note_read(self, "repr()");
     PyObject* const format = require_hook(runtime_of_tensor(self), "format_tensor");
     return PyObject_CallOneArg(format, self);
   });

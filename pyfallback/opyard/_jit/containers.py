@@ -98,6 +98,11 @@ class Shape:
         self._root = root
         self._what = what
 
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it is one tensor, and no container."""
+        return isinstance(self._root, Leaf)
+
     def build(self, tensors: Sequence[object]) -> object:
         return self._root.build(iter(tensors))  # type: ignore[attr-defined]
 

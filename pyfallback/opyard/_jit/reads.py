@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from typing import Any
 
 from .. import _C, _graphs
 
@@ -11,8 +12,20 @@ class TracerWarning(UserWarning):
 
 
 def trace_read(tensor: _C.Tensor, what: str) -> None:
-    """Warns at the line that read it; what the package itself reads is its own business."""
+    """Warns at the line that read it; what the package itself reads is its own business.
+
+    A trace for compile() gives up instead, whoever reads it; sizes are what its key says.
+    """
     frame = _graphs.user_frame()
+    if _graphs.give_up(""):
+        if what not in _OF_SIZES and _graphs.is_computed(tensor):
+            _graphs.give_up(
+                f"{_NAMES.get(what, what)} of a tensor is read {place_of(frame)}, and another "
+                "value would lead another way"
+            )
+        return
+    if what == "repr()":  # to look at it while it is traced
+        return
     if frame is None or _sees_package(frame) or not _graphs.is_computed(tensor):
         return
     warn_at(
@@ -24,6 +37,13 @@ def trace_read(tensor: _C.Tensor, what: str) -> None:
 
 _NAMES = {"item": "item()", "bool": "bool()", "int": "int()", "float": "float()"}
 _NAMES["index"] = "the value as an index"
+# What a tensor's sizes and strides say by themselves.
+_OF_SIZES = ("size()", "stride()", "numel()", "shape", "strides", "len()", "the number of rows")
+
+
+def place_of(frame: Any) -> str:
+    """Where a line is, in words."""
+    return "" if frame is None else f"at {frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 # Where the hook is found late; it lies above this room.
@@ -52,4 +72,10 @@ def warn_at(frame: object, message: str) -> None:
 
 def trace_made(tensor: _C.Tensor) -> None:
     """A tensor of numbers that the function itself has: each run makes it anew."""
+    if _graphs.give_up(""):
+        _graphs.give_up(
+            f"a tensor is made of Python's own numbers {place_of(_graphs.user_frame())}, which may "
+            "be others at the next call; make it outside, or by an operator such as aten.full"
+        )
+        return
     _graphs.add_made(tensor)

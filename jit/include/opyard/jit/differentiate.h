@@ -13,6 +13,9 @@
 // dtype of its tensor, and sums it to the tensor's sizes where a formula leaves that out; a stage
 // does neither. Graphs are for real numbers.
 //
+// With `allow_unused` a value of `wrt` that no output comes of is left out, as is one through which
+// no gradient flows; the result says which ones the stage is of.
+//
 // It raises, and leaves the graph as it was:
 //
 //   BadValue      a value of `wrt` is no Tensor among the graph's inputs, or is given twice
@@ -24,12 +27,22 @@
 // Depends on: jit/graph.h.
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <vector>
 
 #include "opyard/jit/graph.h"
 
 namespace opyard::jit::passes {
 
-OPYARD_API void differentiate(Graph& graph, std::span<Value* const> wrt);
+// Positions: in `wrt`, of those that the stage gives gradients for; in graph.outputs(), of those
+// that it takes gradients of.
+struct Differentiated {
+  std::vector<std::size_t> wrt;
+  std::vector<std::size_t> outputs;
+};
+
+OPYARD_API Differentiated differentiate(Graph& graph, std::span<Value* const> wrt,
+                                        bool allow_unused = false);
 
 }  // namespace opyard::jit::passes

@@ -110,6 +110,9 @@ class OPYARD_API InterpreterState {
   std::optional<std::size_t> instruction() const noexcept;
   // What is in the register of a value now; nothing if it has none, is not computed yet, or died.
   std::optional<opyard::Value> read(const Value* value) const;
+  // What is in that register from now on, of the same type. Raises BadValue if read() gives
+  // nothing.
+  void replace(const Value* value, opyard::Value by);
   // The values that registers hold now.
   std::vector<const Value*> live_values() const;
 

@@ -36,6 +36,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,6 +55,10 @@ struct TraceOptions {
   // An operator that is composed of others, and has no derivative of its own, is recorded as these:
   // differentiate() needs what has formulas.
   bool parts = false;
+  // What cannot be recorded ends the record and not the program: calls are made as ever from then
+  // on, and failure() says why. So does a call for which gradients are recorded, or keys included,
+  // otherwise than when the record began: a graph does not hold these.
+  bool observes = false;
 };
 
 class OPYARD_API Trace {
@@ -77,6 +82,10 @@ class OPYARD_API Trace {
 
   // The graph, once; nothing can be recorded then.
   GraphPtr finish();
+  // Why it records no longer, if it observes; else empty.
+  const std::string& failure() const noexcept;
+  void give_up(std::string why);
+  bool observes() const noexcept;
   const Graph& graph() const noexcept;
 
   // Records a call, makes it, and replaces the arguments by the results.

@@ -1,0 +1,338 @@
+"""compile(function): a graph for each kind of call, with its backward as a second stage.
+
+The first call of a kind runs the function, and a trace observes it: what it gives is what the
+function gave. Then
+
+    1. what was seen is checked: is a graph all that the function does?
+    2. the graph is differentiated by the inputs that require a gradient, and optimised
+    3. it is kept under the key of the call: gradients/call_keys.cpp
+
+A later call of that kind runs the graph. Where a step finds a reason not to, calls of the kind run
+the function as it is, and explain() says why.
+
+Threads: nothing is locked. Two threads that come first with one kind both run the function, and one
+of their graphs is kept.
+"""
+
+import functools
+import types
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _C, _gradients, _graphs
+from .._core import ops as _ops
+from .._nn.module import Module
+from .._nn.parameter import Parameter
+from . import passes
+from .containers import Shape, flatten
+from .surroundings import Surroundings
+
+LIMIT = 64  # kinds of calls that are kept
+_DYNAMIC = (
+    *("argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "unique"),
+    *("_unique", "_unique2", "unique_consecutive", "unique_dim"),
+)
+
+
+class CompileWarning(UserWarning):
+    """A function runs as it is though it was given to compile()."""
+
+
+class _Kind:
+    """What was made of one kind of calls."""
+
+    __slots__ = ("build", "graph", "kept", "label", "reason", "run")
+
+    def __init__(self, label: str, kept: list) -> None:
+        self.label = label
+        self.kept = kept  # what the key names by its address
+        self.run: Any = None  # a Code or a Staged; None if calls run the function
+        self.build: Any = None  # makes the result of what `run` gives
+        self.graph: _graphs.Graph | None = None
+        self.reason = ""
+
+
+class CompiledFunction:
+    """A function that runs as a graph; made by compile().
+
+    Gradients flow through it as through the function; its history is one function, whose backward
+    is the graph's next stage.
+    """
+
+    def __init__(self, function: Callable) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self.__name__: str = getattr(function, "__name__", type(function).__name__)
+        self._function = function
+        self._owner = _owner_of(function)
+        self._surroundings = Surroundings()
+        self._surroundings.add(function)
+        self._kinds: dict[bytes, _Kind] = {}
+        self._others: dict[str, int] = {}  # why calls had no key, and how often
+        self._warned: set[str] = set()
+        self._keys = _gradients.CallKeys(
+            _C.Tensor, Parameter, Module, (complex, bytes, _C.dtype, _C.device, type(...))
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = self._keys(self._surroundings.read(), self._owner, args, kwargs, None)
+        if type(found) is tuple:
+            kind = self._kinds.get(found[0])
+            if kind is None:
+                return self._begin(args, kwargs)
+            if kind.run is not None:
+                return kind.build(kind.run(*found[1]))
+        elif found is not None:
+            self._run_as_it_is(found)
+        return self._function(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: "type | None" = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.__name__}>"
+
+    def graphs(self) -> "list[_graphs.Graph]":
+        """The graphs that calls run, in the order in which they were made."""
+        return [kind.graph for kind in list(self._kinds.values()) if kind.graph is not None]
+
+    def explain(self) -> str:
+        """For each kind of calls that came, what runs, or why the function runs as it is."""
+        lines = [f"{self.__name__}: {len(self._kinds)} of at most {LIMIT} kinds of calls"]
+        for kind in list(self._kinds.values()):
+            if kind.graph is None:
+                lines.append(f"  {kind.label}: runs as it is, since {kind.reason}")
+                continue
+            counts: dict[int, int] = {}
+            for node in kind.graph.nodes():
+                counts[node.stage] = counts.get(node.stage, 0) + 1
+            words = f"a graph of {counts.get(0, 0)} nodes"
+            if kind.graph.stage > 0:
+                words += f", and {counts.get(1, 0)} for its gradients"
+            lines.append(f"  {kind.label}: {words}")
+        for reason, count in list(self._others.items()):
+            lines.append(f"  {count} calls ran as it is, since {reason}")
+        return "\n".join(lines)
+
+    def _run_as_it_is(self, reason: str) -> None:
+        """Notes, and says once, why a call does not run a graph."""
+        self._others[reason] = self._others.get(reason, 0) + 1
+        self._warn(reason)
+
+    def _warn(self, reason: str) -> None:
+        if reason in self._warned:
+            return
+        self._warned.add(reason)
+        warnings.warn(
+            f"compile: {self.__name__} runs as it is, since {reason}",
+            CompileWarning,
+            stacklevel=4,
+        )
+
+    def _begin(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The first call of a kind."""
+        if len(self._kinds) >= LIMIT:
+            self._run_as_it_is(
+                f"{LIMIT} kinds of calls are kept already; make sizes and numbers alike, or pass "
+                "numbers that change as Tensors"
+            )
+            return self._function(*args, **kwargs)
+        self._surroundings = surroundings = Surroundings()
+        surroundings.add(self._function)
+        for one in (*args, *kwargs.values()):
+            if isinstance(one, Module):
+                surroundings.add(one)
+        kept: list = []
+        found = self._keys(surroundings.read(), self._owner, args, kwargs, kept)
+        if type(found) is not tuple:
+            return self._function(*args, **kwargs)
+        key, tensors = found
+        kind = _Kind(_label(args, kwargs), kept)
+        if surroundings.reasons:
+            kind.reason = surroundings.reasons[0]
+            result = self._function(*args, **kwargs)
+        else:
+            result = self._observe(kind, key, tensors, args, kwargs)
+        self._kinds.setdefault(key, kind)
+        if kind.run is None:
+            self._warn(kind.reason)
+        return result
+
+    def _observe(
+        self, kind: _Kind, key: bytes, tensors: list, args: tuple, kwargs: dict[str, Any]
+    ) -> Any:
+        """Runs the function; fills the kind with a graph, or a reason."""
+        _ops.load_aten()
+        versions = [tensor._version for tensor in tensors]
+        outputs: list = []
+        shapes: list[Shape] = []
+
+        def outputs_of(result: object) -> "list | str":
+            try:
+                found, shape = flatten(result, "the result", _refuse)
+            except (_Refused, ValueError) as error:
+                return str(error)
+            outputs.extend(found)
+            shapes.append(shape)
+            if [tensor._version for tensor in tensors] != versions:
+                return "it writes into a tensor that it is given, or finds outside"
+            now = self._keys(self._surroundings.read(), self._owner, args, kwargs, None)
+            if type(now) is tuple and now[0] != key:
+                return "it changes something that it is given, or finds outside"
+            return _fault_of_results(tensors, found) or found
+
+        records = _gradients.gradient_mode() == 0 and any(one.requires_grad for one in tensors)
+        names = [f"x{number}" for number in range(len(tensors))]
+        result, graph, why = _graphs.observe(
+            lambda: self._function(*args, **kwargs), list(tensors), names, records, outputs_of
+        )
+        if graph is None:
+            kind.reason = str(why)
+            return result
+        try:
+            self._make(kind, graph, tensors, outputs)
+        except (_Refused, NotImplementedError, ValueError) as error:
+            kind.run, kind.graph, kind.reason = None, None, str(error)
+        else:
+            kind.build = _builder(shapes[0], len(outputs))
+        return result
+
+    def _make(self, kind: _Kind, graph: "_graphs.Graph", tensors: list, outputs: list) -> None:
+        _check_nodes(graph)
+        wanted = [place for place, one in enumerate(outputs) if one.requires_grad]
+        if not wanted:
+            _optimise(graph)
+            kind.run, kind.graph = _graphs.Code(graph), graph
+            return
+        both = graph.copy()
+        inputs = both.inputs()
+        places = [place for place, one in enumerate(tensors) if one.requires_grad]
+        used, of = _graphs.differentiate(both, [inputs[place] for place in places], True)
+        if of != wanted:
+            raise _Refused(
+                "gradients flow to other results in the graph than in the function: is there a "
+                "result that is detached?"
+            )
+        _optimise(both)
+        forward, code = _graphs.Code(graph), _graphs.Code(both)
+        kind.run = _gradients.make_staged(
+            self.__name__, forward, code, [places[number] for number in used], of
+        )
+        kind.graph = both
+
+
+class _Refused(Exception):
+    """A reason not to run a graph."""
+
+
+def _refuse(item: object, path: str) -> _C.Tensor:
+    raise _Refused(
+        f"{path} is of type {type(item).__name__}; accepted are Tensors, plain values, and lists, "
+        "tuples and dicts of them"
+    )
+
+
+def _owner_of(function: Callable) -> object:
+    """What a function has beside itself: the object of a method, or a callable object."""
+    if isinstance(function, types.FunctionType | types.BuiltinFunctionType):
+        return None
+    owner = function.__self__ if isinstance(function, types.MethodType) else function
+    return owner if hasattr(owner, "__dict__") and not isinstance(owner, type) else None
+
+
+def _fault_of_results(tensors: Sequence, outputs: Sequence) -> str:
+    """Why these are not what a graph gives, or nothing."""
+    if any(one is other for one in outputs for other in tensors):
+        return "it returns a tensor that it was given, or found outside, as it is"
+    if len({id(one) for one in outputs}) != len(outputs):
+        return "it returns one tensor twice"
+    if any(type(one) is not _C.Tensor for one in outputs):
+        return "it returns a tensor of a class of its own"
+    if any(one.requires_grad for one in outputs):
+        memory = [_memory_of(one) for one in outputs if one.numel()]
+        if len(set(memory)) != len(memory) or {_memory_of(one) for one in tensors} & set(memory):
+            return (
+                "it returns a view of a tensor that it was given, or two on the same memory, and "
+                "gradients are recorded; return a clone()"
+            )
+    return ""
+
+
+def _memory_of(tensor: _C.Tensor) -> int:
+    """Where the memory begins that a tensor's elements are in."""
+    return tensor.data_ptr() - tensor.storage_offset() * tensor.dtype.itemsize
+
+
+def _check_nodes(graph: "_graphs.Graph") -> None:
+    """Raises for nodes whose next run may do something else than this one."""
+    writes = ""
+    constants = False
+    for node in graph.nodes():
+        if node.kind == "prim::Constant":
+            if node.has_attribute("value") and node.kind_of("value") == "t":
+                constants = True
+                if node["value"].requires_grad:
+                    raise _Refused(
+                        "it finds a tensor that requires a gradient in a place that compile() does "
+                        "not look at; make it an argument, or an attribute of a Module"
+                    )
+            continue
+        name_space, _, name = node.kind.partition("::")
+        if name_space == "prim":
+            continue
+        packet = getattr(getattr(_ops.ops, name_space), name)
+        op = getattr(packet, node.overload or "default")
+        tags = {str(tag) for tag in op.tags}
+        if "nondeterministic_seeded" in tags:
+            raise _Refused(f"{node.kind} gives random numbers")
+        if "dynamic_output_shape" in tags or name in _DYNAMIC or _is_mask(node, name):
+            raise _Refused(f"{node.kind} gives a tensor whose sizes depend on values")
+        if any(argument.is_write for argument in op._schema.arguments):
+            writes = node.kind
+    if writes and constants:
+        raise _Refused(f"{writes} may write into a tensor that it finds outside")
+
+
+def _is_mask(node: "_graphs.Node", name: str) -> bool:
+    return name == "index" and any(
+        "Bool" in value.type or "UInt8" in value.type or "Byte" in value.type
+        for one in node.inputs()
+        for value in (one.node().inputs() if one.node().kind == "prim::ListConstruct" else (one,))
+    )
+
+
+def _optimise(graph: "_graphs.Graph") -> None:
+    before = len({value.unique for value in graph.outputs()})
+    trial = graph.copy()
+    passes.eliminate_common_subexpressions(trial)
+    if len({value.unique for value in trial.outputs()}) == before:  # results stay tensors apart
+        passes.eliminate_common_subexpressions(graph)
+    passes.peephole(graph)
+    passes.eliminate_dead_code(graph)
+
+
+def _builder(shape: Shape, count: int) -> Callable:
+    """What makes a function's result of what its graph gives."""
+    if count == 1:
+        if shape.is_leaf:
+            return lambda given: given
+        return lambda given: shape.build((given,))
+    return (lambda given: shape.build(given)) if count else (lambda given: shape.build(()))
+
+
+def _label(args: tuple, kwargs: dict[str, Any]) -> str:
+    """A call in words."""
+    words = [_word(one) for one in args]
+    words += [f"{name}={_word(one)}" for name, one in kwargs.items()]
+    mode = "" if _gradients.gradient_mode() == 0 else " without gradients"
+    return f"({', '.join(words)}){mode}"
+
+
+def _word(value: object) -> str:
+    if isinstance(value, _C.Tensor):
+        gradient = ", requires a gradient" if value.requires_grad else ""
+        return f"{value.dtype}{list(value.shape)}{gradient}".replace("opyard.", "")
+    if isinstance(value, list | tuple | dict):
+        return f"a {type(value).__name__} of {len(value)}"
+    text = repr(value) if not isinstance(value, Module) else type(value).__name__
+    return text if len(text) < 40 else type(value).__name__

@@ -1,0 +1,725 @@
+"""opyard.jit.compile(function): graphs made at the first call of each kind (H47).
+
+Suspect opyard/_jit/compiled.py and surroundings.py, pyfallback/gradients/call_keys.cpp for what is
+the same call, and autograd/src/staged.cpp for gradients.
+"""
+
+import contextlib
+import copy
+import gc
+import os
+import random
+import threading
+import warnings
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from processes import volume
+from test_differentiate import as_tuple, bits, invent, leaf
+
+import opyard
+from opyard import autograd, jit, nn, optim
+
+aten = opyard.ops.aten
+PROGRAMS = volume(200, 40)
+
+
+def compiled(function):
+    """Raises for whatever does not become a graph."""
+    made = jit.compile(function)
+
+    def call(*args, **kwargs):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", jit.CompileWarning)
+            return made(*args, **kwargs)
+
+    call.made = made
+    return call
+
+
+def why_not(function, *args, calls=2):
+    """What explain() says of a function that runs as it is, and what its last call gave."""
+    made = jit.compile(function)
+    with pytest.warns(jit.CompileWarning, match="runs as it is, since"):
+        result = made(*args)
+    for _ in range(calls - 1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # it is said once
+            result = made(*args)
+    assert not made.graphs()
+    return made.explain(), result
+
+
+class Pair(NamedTuple):
+    left: object
+    right: object
+
+
+def test_H47_a_function_is_traced_once_for_each_kind_of_call():
+    runs = []
+
+    def scaled(x, factor):
+        runs_of[0](x)
+        return aten.exp(x * factor)
+
+    runs_of = (lambda x: None,)
+    made = compiled(scaled)
+    x = opyard.tensor([[1.0, 2.0]])
+    for _ in range(3):
+        assert bits(made(x, 2.0)) == bits(aten.exp(x * 2.0))
+    assert len(made.made.graphs()) == 1
+    made(x, 3.0)  # another constant
+    made(x.double(), 2.0)  # dtype
+    made(opyard.tensor([[1.0, 2.0, 3.0]]), 2.0)  # sizes
+    made(x.t().t(), 2.0)  # the same
+    made(opyard.tensor([[1.0], [2.0]]).t(), 2.0)  # strides
+    made(x, factor=2.0)  # by name
+    with autograd.no_grad():
+        made(x, 2.0)
+    made(leaf([[1.0, 2.0]]), 2.0)  # needs a gradient
+    kinds = made.made.explain().splitlines()
+    assert kinds[0] == "scaled: 8 of at most 64 kinds of calls"
+    assert kinds[1] == "  (float32[1, 2], 2.0): a graph of 3 nodes"
+    assert kinds[-1].startswith("  (float64[1, 2], requires a gradient, 2.0): a graph of 3 nodes, ")
+    assert runs == []
+
+
+def test_H47_an_int_a_float_and_a_bool_are_kinds_of_their_own():
+    made = compiled(lambda x, n: x * n)
+    x = opyard.tensor([1, 2])
+    assert made(x, 1).dtype is opyard.int64
+    assert made(x, 1.0).dtype is opyard.float32
+    assert made(x, True).tolist() == [1, 2]
+    assert made(x, 1 << 40).tolist() == [1 << 40, 2 << 40]
+    assert len(made.made.graphs()) == 4
+
+
+def test_H47_nested_arguments_and_results_keep_their_form():
+    def function(batch, *, scale):
+        product = batch["x"] * batch["rest"][0]
+        return {"all": [product, Pair(product + scale, "text")], "n": 3}
+
+    made = compiled(function)
+    x = opyard.tensor([1.0, 2.0])
+    batch = {"x": x, "rest": (opyard.tensor([3.0, 4.0]), None)}
+    for _ in range(2):
+        found = made(batch, scale=1.5)
+        assert found["n"] == 3
+        assert found["all"][0].tolist() == [3, 8]
+        assert type(found["all"][1]) is Pair
+        assert found["all"][1].left.tolist() == [4.5, 9.5]
+        assert found["all"][1].right == "text"
+    assert len(made.made.graphs()) == 1
+    made({"x": x, "rest": [x, None]}, scale=1.5)  # a list in place of a tuple
+    assert len(made.made.graphs()) == 2
+
+
+def test_H47_one_tensor_given_twice_is_not_two():
+    made = compiled(lambda a, b: a * b + b)
+    x, y = leaf([2.0]), leaf([3.0])
+    for _ in range(2):
+        assert made(x, x).tolist() == [6]
+        assert made(x, y).tolist() == [9]
+    made(x, x).sum().backward()
+    assert x.grad.tolist() == [5]
+
+
+def test_H47_past_64_kinds_calls_run_as_they_are():
+    made = jit.compile(lambda x, n: x + n)
+    x = opyard.tensor([1.0])
+    for n in range(64):
+        assert made(x, n).item() == n + 1
+    with pytest.warns(jit.CompileWarning, match="64 kinds of calls are kept already"):
+        assert made(x, 64).item() == 65
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert made(x, 65).item() == 66
+        assert made(x, 3).item() == 4
+    assert len(made.graphs()) == 64
+    assert "2 calls ran as it is, since 64 kinds" in made.explain()
+
+
+# ---- gradients
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_H16_gradients_have_the_bits_of_the_function(seed):
+    program, rows = invent(seed)
+    seeds = [opyard.tensor(row, dtype=opyard.float64) for row in rows[2:4]]
+    made = jit.compile(program)
+    results = []
+    for function in (program, made, made, made):
+        leaves = [leaf(row) for row in rows[:2]]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", jit.CompileWarning)
+            outputs = function(*leaves)
+        if function is made and not made.graphs():
+            return  # some return what they were given, or one tensor twice
+        found = autograd.grad(list(outputs), leaves, grad_outputs=seeds, allow_unused=True)
+        results.append([bits(one) for one in (*outputs, *found)])
+    assert results[1:] == results[:1] * 3, str(made.graphs()[0])
+
+
+def test_H16_most_random_programs_become_graphs():
+    count = 0
+    for seed in range(40):
+        program, rows = invent(seed)
+        made = jit.compile(program)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", jit.CompileWarning)
+            made(*(leaf(row) for row in rows[:2]))
+        count += len(made.graphs())
+    assert count >= 30
+
+
+def test_the_history_is_one_function_and_hooks_see_its_gradients():
+    made = compiled(lambda x, w: aten.tanh(x * w))
+    x, w = leaf([0.5]), leaf([2.0])
+    made(x, w)
+    y = made(x, w)
+    assert y.grad_fn.name().endswith("Backward")
+    assert [one.name() for one, _ in y.grad_fn.next_functions] == ["AccumulateGrad"] * 2
+    seen = []
+    y.register_hook(lambda gradient: seen.append(gradient.item()))
+    (y * 3).sum().backward()
+    assert seen == [3]
+
+
+def test_a_second_run_needs_keep_graph():
+    made = compiled(lambda x: aten.exp(x))
+    x = leaf([0.5])
+    made(x)
+    y = made(x).sum()
+    y.backward(retain_graph=True)
+    first = x.grad.item()
+    y.backward()
+    assert x.grad.item() == 2 * first
+    with pytest.raises(ValueError, match="backward through the graph a second time"):
+        y.backward()
+
+
+def test_H16_double_backward_is_that_of_the_function():
+    def function(x, w):
+        return aten.tanh(x * w) * x
+
+    made = compiled(function)
+    results = []
+    for each in (function, made, made):
+        x, w = leaf([0.5, -1.0]), leaf([2.0, 0.25])
+        v = leaf([1.0, 3.0])
+        inner = x * x  # not a leaf, and x is an argument as well
+        (gx,) = autograd.grad(each(inner, w), [x], grad_outputs=[v], create_graph=True)
+        again = autograd.grad(gx.sum(), [x, w, v], create_graph=True)
+        third = autograd.grad(again[0].sum(), [x, w])
+        results.append([bits(one) for one in (gx, *again, *third)])
+    assert results[1] == results[0]
+    assert results[2] == results[0]
+
+
+def test_results_without_a_gradient_take_no_part():
+    def function(x):
+        return x * 2, aten.log(x)  # the second has an infinite derivative at 0
+
+    made = compiled(function)
+    made(leaf([0.0]))
+    x = leaf([0.0])
+    y, unused = made(x)
+    y.sum().backward()
+    assert x.grad.tolist() == [2]
+    del unused
+
+
+def test_what_a_result_or_an_argument_was_before_is_found_if_it_is_written():
+    made = compiled(lambda x, w: aten.exp(x * w))
+    for place in range(3):
+        x, w = leaf([0.5]), leaf([2.0])
+        made(x, w)
+        y = made(x, w)
+        with autograd.no_grad():
+            (x, w, y)[place].mul_(2)
+        with pytest.raises(ValueError, match="modified by an inplace operation"):
+            y.sum().backward()
+
+
+def test_numbers_of_a_caller_are_read_when_the_function_reads_them():
+    found = []
+    for each in (lambda f: f, compiled):
+        array = np.array([2.0, 3.0])
+        made = each(lambda x, w: x * w)
+        w = leaf([1.0, 1.0])
+        made(opyard.from_numpy(array), w)
+        y = made(opyard.from_numpy(array), w)
+        array[:] = 100
+        y.sum().backward()
+        found.append(w.grad.tolist())
+    assert found[0] == found[1]
+
+
+def test_nothing_is_kept_by_a_cycle():
+    made = compiled(lambda x, w: aten.exp(x * w))
+    x, w = leaf([0.5]), leaf([2.0])
+    made(x, w)
+    for write in (False, True):
+        inner = x * 1
+        y = made(inner, w)
+        if write:
+            y.mul_(2)
+            inner.mul_(2)
+        before = weakref.ref(inner), weakref.ref(y)
+        memory = opyard.memory.allocated() if hasattr(opyard.memory, "allocated") else None
+        del inner, y
+        gc.collect()
+        assert [one() for one in before] == [None, None]
+        del memory
+
+
+def test_mixed_dtypes_give_gradients_of_the_dtype_of_each():
+    def function(x, w):
+        return (x * w + aten.exp(x)).sum()
+
+    made = compiled(function)
+    results = []
+    for each in (function, made, made):
+        x = opyard.tensor([1.0, 2.0]).requires_grad_()
+        w = leaf([[3.0], [4.0]])
+        each(x, w).backward()
+        results.append([bits(x.grad), bits(w.grad)])
+    assert results[1:] == results[:1] * 2
+
+
+# ---- modules
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden = nn.Linear(3, 4)
+        self.last = nn.Linear(4, 2)
+        self.register_buffer("shift", opyard.tensor([0.5, 0.25]))
+        self.scale = 2.0
+
+    def forward(self, x):
+        return self.last(self.hidden(x).relu()) * self.scale + self.shift
+
+
+def test_H47_a_module_passes_parameters_and_buffers():
+    opyard.manual_seed(0)
+    net = Net()
+    made = compiled(net)
+    x = opyard.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]])
+    for _ in range(2):
+        assert bits(made(x)) == bits(net(x))
+    assert all(
+        node.kind != "prim::Constant" or node.kind_of("value") != "t"
+        for node in made.made.graphs()[0].nodes()
+        if node.has_attribute("value")
+    )
+    net.shift = opyard.tensor([5.0, 6.0])
+    net.last = nn.Linear(4, 2)
+    with autograd.no_grad():
+        net.hidden.weight.mul_(2)
+    assert bits(made(x)) == bits(net(x))
+    assert len(made.made.graphs()) == 1
+    net.scale = 3.0  # a constant of the graph
+    assert bits(made(x)) == bits(net(x))
+    net.eval()
+    assert bits(made(x)) == bits(net(x))
+    assert len(made.made.graphs()) == 3
+
+
+def test_a_module_by_name_and_as_argument_is_the_same():
+    net = Net()
+    x = opyard.tensor([[1.0, 2.0, 3.0]])
+
+    def by_name(x):
+        return net(x)
+
+    for made, args in ((compiled(by_name), (x,)), (compiled(lambda m, x: m(x)), (net, x))):
+        for _ in range(2):
+            assert bits(made(*args)) == bits(net(x))
+        net.scale += 1
+        assert bits(made(*args)) == bits(net(x))
+        assert len(made.made.graphs()) == 2
+
+
+def test_training_with_a_compiled_step_gives_the_same_weights():
+    x = opyard.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]])
+    labels = opyard.tensor([0, 1])
+    loss_of = nn.CrossEntropyLoss()
+    weights = []
+    for compile_it in (False, True):
+        opyard.manual_seed(0)
+        net = Net()
+        optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+        def loss(x, labels, net=net):
+            return loss_of(net(x), labels)
+
+        step = compiled(loss) if compile_it else loss
+        for _ in range(5):
+            optimizer.zero_grad()
+            step(x, labels).backward()
+            optimizer.step()
+        weights.append([bits(one) for one in net.parameters()])
+    assert weights[0] == weights[1]
+
+
+def test_a_method_is_compiled_with_its_object():
+    class Scaled:
+        def __init__(self):
+            self.w = leaf([2.0])
+            self.factor = 3
+
+        def run(self, x):
+            return x * self.w * self.factor
+
+    one = Scaled()
+    made = compiled(one.run)
+    x = opyard.tensor([1.0], dtype=opyard.float64)
+    for _ in range(2):
+        assert made(x).tolist() == [6]
+    one.w = leaf([5.0])
+    assert made(x).tolist() == [15]
+    one.factor = 4
+    assert made(x).tolist() == [20]
+    made(x).sum().backward()
+    assert one.w.grad.tolist() == [4]
+
+
+# ---- what runs as it is
+
+
+def test_H47_a_function_that_depends_on_values_runs_as_it_is():
+    def function(x):
+        return x if x.sum() > 0 else -x
+
+    why, _ = why_not(lambda x: x * 2 if bool(x.sum() > 0) else -x, opyard.tensor([1.0]))
+    assert "bool() of a tensor is read at" in why
+    assert __file__ in why
+    made = jit.compile(function)
+    with pytest.warns(jit.CompileWarning):
+        assert made(opyard.tensor([-1.0])).tolist() == [1]
+    assert made(opyard.tensor([-2.0])).tolist() == [2]
+    for read in (
+        lambda x: x * x.sum().item(),
+        lambda x: x * float(x.sum()),
+        lambda x: x * x.exp().tolist()[0],
+        lambda x: x * x.exp().numpy()[0],
+        lambda x: x * len(repr(x * 1)),
+        lambda x: x[aten.nonzero(x)],
+        lambda x: x[x > 0] * 2,
+        lambda x: x * opyard.tensor([random.random()]),
+    ):
+        why, _ = why_not(read, opyard.tensor([1.0]))
+
+
+def test_sizes_may_be_read():
+    made = compiled(lambda x: x.sum() / (x.shape[0] * len(x) + x.numel()))
+    for _ in range(2):
+        assert made(opyard.tensor([1.0, 2.0])).item() == 3 / 6
+        assert made(opyard.tensor([1.0, 2.0, 3.0])).item() == 6 / 12
+
+
+def test_a_function_that_returns_what_it_was_given_runs_as_it_is():
+    x = opyard.tensor([1.0, 2.0])
+    why, found = why_not(lambda x: x, x)
+    assert found is x
+    assert "returns a tensor that it was given" in why
+    why, found = why_not(lambda x: (x * 2, [x]), x)
+    assert found[1][0] is x
+    why, found = why_not(lambda x: (lambda y: (y, y))(x * 2), x)
+    assert found[0] is found[1]
+    assert "one tensor twice" in why
+    w = leaf([[1.0, 2.0]])
+    why, found = why_not(lambda w: w.t(), w)
+    assert "returns a view" in why
+    found.sum().backward()
+    assert w.grad.tolist() == [[1, 1]]
+    why, found = why_not(lambda x: {"a": (x * 2).numpy()}, x)
+    why, found = why_not(lambda x: object, x)
+    assert "the result is of type type" in why
+
+
+def test_a_function_that_writes_runs_as_it_is_and_once_a_call():
+    x = opyard.tensor([1.0, 2.0])
+    why, _ = why_not(lambda x: x.mul_(2) + 1, x)
+    assert x.tolist() == [4, 8]
+    assert "writes into a tensor" in why
+    seen = []
+    why, _ = why_not(lambda x: (seen.append(1), x * 2)[1], x)
+    assert seen == [1, 1]
+    assert "changes something" in why
+    bag = {"n": 0}
+
+    def counts(x):
+        bag["n"] += 1
+        return x * bag["n"]
+
+    made = jit.compile(counts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert [made(x).tolist()[0] for _ in range(3)] == [4, 8, 12]
+    norm = nn.BatchNorm2d(1)
+    why, _ = why_not(norm, opyard.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]))
+    assert norm.num_batches_tracked.item() == 2
+    why, _ = why_not(lambda w: (w * 2).mul_(3), leaf([1.0]))
+    assert "in place" in why
+
+
+def test_a_write_into_its_own_tensor_is_a_graph_without_gradients():
+    made = compiled(lambda x: (x * 2).add_(1))
+    for _ in range(2):
+        assert made(opyard.tensor([1.0])).tolist() == [3]
+
+
+COUNT = 0
+
+
+def test_a_function_that_changes_globals_prints_or_asks_the_clock_runs_as_it_is(capsys):
+    def counts(x):
+        global COUNT
+        COUNT += 1
+        return x * 2
+
+    why, _ = why_not(counts, opyard.tensor([1.0]))
+    assert COUNT == 2
+    assert "counts() assigns the global name COUNT" in why
+
+    def prints(x):
+        print("here")
+        return x * 2
+
+    why, _ = why_not(prints, opyard.tensor([1.0]))
+    assert "prints() calls print()" in why
+    assert capsys.readouterr().out == "here\nhere\n"
+    why, _ = why_not(lambda x: prints(x), opyard.tensor([1.0]))
+    why, _ = why_not(lambda x: x * random.random(), opyard.tensor([1.0]))
+    assert "uses the module random" in why
+    total = 0
+
+    def adds(x):
+        nonlocal total
+        total += 1
+        return x * 2
+
+    why, _ = why_not(adds, opyard.tensor([1.0]))
+    assert total == 2
+    why, _ = why_not(lambda w: (w * 2).sum().backward(), leaf([1.0]))
+    assert "calls backward()" in why
+
+
+def test_a_function_that_draws_random_numbers_runs_as_it_is():
+    x = opyard.tensor([1.0] * 8)
+    why, _ = why_not(lambda x: x + aten.rand_like(x), x)
+    assert "aten::rand_like gives random numbers" in why
+    drop = nn.Dropout(0.5)
+    made = jit.compile(drop)
+    with pytest.warns(jit.CompileWarning, match="random numbers"):
+        made(x)
+    opyard.manual_seed(3)
+    first = [bits(made(x)), bits(made(x))]
+    opyard.manual_seed(3)
+    assert first == [bits(drop(x)), bits(drop(x))]
+    assert first[0] != first[1]
+
+
+def test_modes_of_gradients_inside_of_a_function_are_respected():
+    def function(x):
+        with autograd.no_grad():
+            held = x * 2
+        return held * x
+
+    why, y = why_not(function, leaf([3.0]))
+    assert "gradients are not recorded" in why
+    x = leaf([3.0])
+    made = jit.compile(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made(x)
+    made(x).sum().backward()
+    assert x.grad.tolist() == [6]
+    detached = compiled(lambda x: (x * 2).detach() * x)
+    detached(x)
+    x.grad = None
+    detached(x).sum().backward()
+    assert x.grad.tolist() == [6]
+
+
+def test_tensors_of_other_libraries_and_classes_run_as_they_are():
+    why, found = why_not(lambda x: x * 2, np.array([1.0]))
+    assert type(found) is np.ndarray
+    assert "argument 0 is of type numpy.ndarray" in why
+
+    class Mine(opyard.Tensor):
+        pass
+
+    mine = opyard.Tensor.make_subclass(Mine, opyard.tensor([1.0]))
+    why, _ = why_not(lambda x: x * 2, mine)
+    assert "which may have operators of its own" in why
+
+
+def test_what_has_no_formula_runs_as_it_is(library):
+    library.define("cube(Tensor x) -> Tensor")
+    library.impl("cube", lambda x: x * x * x, "CPU")
+    cube = getattr(getattr(opyard.ops, library.ns), "cube")  # noqa: B009
+
+    class Square(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2 * ctx.saved_tensors[0]
+
+    why, y = why_not(lambda x: Square.apply(x) * 1, leaf([3.0]))
+    assert "gradients are not recorded" in why
+    y.sum().backward()
+    library.derivative("cube", {"x": "grad * 3 * x * x"})
+    made = compiled(lambda x: cube(x) * 2)
+    x = leaf([2.0])
+    made(x)
+    made(x).sum().backward()
+    assert x.grad.tolist() == [24]
+
+
+def test_errors_of_the_function_are_its_own():
+    def fails(x, wrong):
+        if wrong:
+            raise KeyError("mine")
+        return x * 2
+
+    made = jit.compile(fails)
+    x = opyard.tensor([1.0])
+    for _ in range(2):
+        with pytest.raises(KeyError, match="mine"):
+            made(x, True)
+    assert made(x, False).tolist() == [2]
+    assert len(made.explain().splitlines()) == 2
+    for wrong in (3, int, "text"):
+        with pytest.raises(TypeError, match="compile\\(\\) takes a Graph, a function or a Module"):
+            jit.compile(wrong)
+
+
+def test_a_compiled_function_in_a_trace_is_its_function():
+    inner = compiled(lambda x: x * 2)
+    outer = compiled(lambda x: inner.made(x) + 1)
+    x = opyard.tensor([1.0])
+    inner(x)
+    for _ in range(2):
+        assert outer(x).tolist() == [3]
+    assert "aten::mul" in str(outer.made.graphs()[0])
+    assert jit.trace(inner.made, x)(x).tolist() == [2]
+
+
+def test_a_mode_around_a_call_is_asked():
+    from opyard.dispatch import DispatchMode
+
+    seen = []
+
+    class Watch(DispatchMode):
+        def __opyard_dispatch__(self, op, types, args, kwargs):
+            seen.append(str(op))
+            return op(*args, **kwargs)
+
+    made = jit.compile(lambda x: aten.softmax(x * 2, 0))
+    x = opyard.tensor([1.0])
+    made(x)
+    with Watch(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", jit.CompileWarning)
+        made(x)
+    assert len(seen) >= 2
+    assert "in a mode" in made.explain()
+
+
+# ---- threads, forks
+
+
+def test_threads_share_one_compiled_function():
+    def function(x, w):
+        return aten.tanh(x * w)
+
+    made = jit.compile(function)
+    faults = []
+    start = threading.Barrier(4)
+
+    def work(seed):
+        start.wait()
+        for step in range(50):
+            values = [float(seed), float(step)]
+            x, w = leaf(values), leaf([0.5, 0.25])
+            y = made(x, w)
+            y.sum().backward()
+            other, v = leaf(values), leaf([0.5, 0.25])
+            function(other, v).sum().backward()
+            if bits(x.grad) != bits(other.grad) or bits(w.grad) != bits(v.grad):
+                faults.append((seed, step))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    assert len(made.graphs()) == 1
+
+
+def test_threads_run_one_backward_at_once():
+    made = compiled(lambda x: aten.exp(x) * x)
+    x = leaf([0.5] * 64)
+    made(x)
+    y = made(x).sum()
+    (wanted,) = autograd.grad(y, [x], retain_graph=True)
+    faults = []
+
+    def work():
+        for _ in range(50):
+            (found,) = autograd.grad(y, [x], retain_graph=True)
+            if bits(found) != bits(wanted):
+                faults.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+
+
+def test_a_child_of_a_fork_goes_on():
+    made = compiled(lambda x: aten.exp(x))
+    x = leaf([0.5])
+    made(x)
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            made(x).sum().backward()
+            made(leaf([0.5, 1.0])).sum().backward()
+            os._exit(0 if len(made.made.graphs()) == 2 and x.grad is not None else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_as_a_decorator_and_copied():
+    class Holder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(opyard.tensor([2.0]))
+
+        @jit.compile
+        def forward(self, x):
+            """Twice as much."""
+            return x * self.w
+
+    one = Holder()
+    x = opyard.tensor([3.0])
+    for _ in range(2):
+        assert one(x).tolist() == [6]
+    assert copy.deepcopy(one)(x).tolist() == [6]
+    assert Holder.forward.__doc__ == "Twice as much."
+    assert repr(Holder.forward) == "<compiled forward>"
+    assert len(Holder.forward.graphs()) == 1
+    assert as_tuple(one(x))
