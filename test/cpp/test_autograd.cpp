@@ -6,6 +6,7 @@
 #include "aten.h"
 #include "opyard/autograd.h"
 #include "opyard/library.h"
+#include "opyard/value/list.h"
 
 namespace opyard {
 namespace {
@@ -126,6 +127,20 @@ TEST_F(Autograd, G5_what_arrives_at_a_dummy_is_captured_and_it_is_never_run) {
               std::string::npos)
         << error.what();
   }
+}
+
+TEST_F(Autograd, X31_a_formula_keeps_a_list_as_it_was_in_the_call) {
+  const Tensor x = Tensor::empty(std::array{std::int64_t{2}, std::int64_t{3}, std::int64_t{4}});
+  std::fill_n(x.mutable_data<float>(), 24, 1.0F);
+  require_gradient(x);
+  const List<std::int64_t> dims{1, 2, 0};
+  Stack stack;
+  stack.push(Value(x));
+  stack.push(dims.value());
+  require_operator("aten::permute").call_boxed(stack);
+  for (const std::size_t i : {0, 1, 2}) dims.set(i, std::int64_t(i));
+  backward(sum(stack.pop().take_tensor()));
+  EXPECT_EQ(values_of(gradient_of(x)), std::vector<float>(24, 1));
 }
 
 TEST_F(Autograd, a_view_of_another_dtype_may_be_asked_for_its_function_and_gives_no_gradient) {

@@ -168,7 +168,7 @@ def finish(made: list, leaves: list, run: Callable, total: Callable) -> Outcome:
         values += [one.detach().reshape([-1]).tolist() for one in made]
         loss = loss_of(made, leaves, total)
         if loss is None:
-            return Outcome(None, values, [])
+            return Outcome(None, values, [None] * len(leaves))  # nothing to run backward from
         run(loss)
     except Exception as error:
         return Outcome(-1, values, [], error)

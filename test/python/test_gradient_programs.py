@@ -103,6 +103,10 @@ def compare(seed):
         if all(one.is_smooth for one in program):
             for leaf, found in enumerate(ours.gradients):
                 for a, b in zip(found or [], differences(program, values, leaf), strict=False):
+                    if math.isnan(
+                        b
+                    ):  # of what is no number, such as 0 / 0, differences say nothing
+                        continue
                     assert math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-5), about
         return "checked"
     assert ours.refused == theirs.refused, about

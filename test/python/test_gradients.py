@@ -1014,3 +1014,23 @@ def test_G15_what_the_collector_sees_of_a_graph_in_use_stays():
     z.backward()
     assert seen == [[2.0]]
     assert x.grad.tolist() == [6.0]
+
+
+def test_G11_a_write_through_a_view_of_a_view_keeps_what_the_first_view_leaves_out():
+    x = leaf([1.0, 2.0, 3.0])
+    y = x * 1
+    y[1:][0].mul_(3)
+    y.sum().backward()
+    assert x.grad.tolist() == [1, 3, 1]
+
+
+def test_G7_a_formula_gets_zeros_for_a_result_that_no_gradient_came_for():
+    with contextlib.closing(Library("two_results", "DEF")) as lib:
+        lib.define("both(Tensor x) -> (Tensor, Tensor)")
+        lib.impl("both", lambda x: (x * 2, x * 3), "CPU")
+        lib.derivative("both", {"x": "grad0 * 2 + grad1 * 3"})
+        x = leaf([1.0, 2.0])
+        opyard.ops.two_results.both(x)[0].sum().backward()
+        assert x.grad.tolist() == [2, 2]
+        opyard.ops.two_results.both(x)[1].sum().backward()
+        assert x.grad.tolist() == [5, 5]

@@ -1,0 +1,172 @@
+"""No formula of aten without a row: each is compared with differences of values in some file.
+
+Suspect kernels/src/gradients/derivatives.cpp, and who added a formula there without a row. Here are
+also the rows of operators that only formulas and other operators call, and of small forms.
+"""
+
+import contextlib
+
+import pytest
+import test_aten_convolution
+import test_aten_neural
+import test_aten_order
+import test_aten_parts
+import test_aten_pointwise
+import test_formulas
+
+import opyard
+from opyard import autograd
+from opyard.profiler import profile
+
+aten = opyard.ops.aten
+A = [[0.6, -1.2, 2.1], [1.4, 0.7, -0.4]]
+PICKED = [[0.9, -0.6], [0.3, 1.1]]
+ROW = [0.9, -0.6, 1.7, 0.3, 1.1, -0.2]
+PLACES = opyard.tensor([[2, 0], [1, 2]])
+LINES = opyard.tensor([2, 0])
+
+
+def t(values):
+    return opyard.tensor(values, dtype=opyard.float64).requires_grad_()
+
+
+def numbers(*shape):
+    """So many different numbers, no two of which differences could bring together."""
+    count = 1
+    for size in shape:
+        count *= size
+    return opyard.tensor(
+        [((7 * i + 3) % (count + 1)) / 5 - 1 for i in range(count)], dtype=opyard.float64
+    ).reshape(list(shape))
+
+
+PLAIN = [[1, 1], [0, 0], [1, 1], False, [0, 0], 1]  # stride to groups, of a convolution
+IMAGE, VOLUME = numbers(1, 2, 3, 4), numbers(1, 2, 3, 2, 2)
+ROWS = {
+    "_adaptive_avg_pool2d_backward": (
+        lambda g: aten._adaptive_avg_pool2d_backward(g, IMAGE),
+        [numbers(1, 2, 2, 3)],
+    ),
+    "_adaptive_avg_pool3d": (lambda x: aten._adaptive_avg_pool3d(x, [2, 1, 2]), [VOLUME]),
+    "_adaptive_avg_pool3d_backward": (
+        lambda g: aten._adaptive_avg_pool3d_backward(g, VOLUME),
+        [numbers(1, 2, 2, 1, 2)],
+    ),
+    "adaptive_max_pool3d": (lambda x: aten.adaptive_max_pool3d(x, [2, 1, 2])[0], [VOLUME]),
+    "avg_pool2d_backward": (
+        lambda g: aten.avg_pool2d_backward(g, IMAGE, [2, 2], [1, 2], [0, 1], False, True, None),
+        [numbers(1, 2, 2, 3)],
+    ),
+    "avg_pool3d_backward": (
+        lambda g: aten.avg_pool3d_backward(
+            g, VOLUME, [2, 2, 2], [1, 1, 1], [0, 0, 0], False, True, 3
+        ),
+        [numbers(1, 2, 2, 1, 1)],
+    ),
+    "ceil": (lambda x: aten.ceil(x) * x, [A]),
+    "conj": (lambda x: aten.conj(x) * x, [A]),
+    "convolution_grad_input": (
+        lambda g, w: aten.convolution_grad_input(g, w, [1, 2, 3, 4], *PLAIN),
+        [numbers(1, 3, 2, 3), numbers(3, 2, 2, 2)],
+    ),
+    "convolution_grad_weight": (
+        lambda g, x: aten.convolution_grad_weight(g, x, [3, 2, 2, 2], *PLAIN),
+        [numbers(1, 3, 2, 3), IMAGE],
+    ),
+    "copysign.Scalar": (lambda x: aten.copysign(x, -2.0), [A]),
+    "floor": (lambda x: aten.floor(x) * x, [A]),
+    "fmod.Scalar": (lambda x: aten.fmod(x, 0.8) * x, [A]),
+    "gather_backward": (lambda v: aten.gather_backward(v, [2, 3], 1, PLACES), [PICKED]),
+    "gather_strided": (lambda r: aten.gather_strided(r, [2, 2], [3, 1], 1), [ROW]),
+    "index_backward": (lambda v: aten.index_backward(v, [3, 2], [LINES]), [PICKED]),
+    "index_select_backward": (
+        lambda v: aten.index_select_backward(v, [2, 3], 1, LINES),
+        [PICKED],
+    ),
+    "narrow_backward": (lambda v: aten.narrow_backward(v, [2, 4], 1, 1, 2), [PICKED]),
+    "replace_strided": (
+        lambda r, v: aten.replace_strided(r, v, [2, 2], [3, 1], 1),
+        [ROW, PICKED],
+    ),
+    "round": (lambda x: aten.round(x) * x, [A]),
+    "scatter.value": (lambda x: aten.scatter(x, 1, PLACES, 2.0) * x, [A]),
+    "scatter_strided": (lambda v: aten.scatter_strided(v, 8, [2, 2], [3, 1], 1), [PICKED]),
+    "select_backward": (lambda v: aten.select_backward(v, [2, 3], 0, 1), [[0.4, -1.0, 2.0]]),
+    "sign": (lambda x: aten.sign(x) * x, [A]),
+    "slice_backward": (lambda v: aten.slice_backward(v, [2, 5], 1, 1, 5, 2), [PICKED]),
+    "sort.stable": (lambda x: aten.sort(x, stable=True, dim=1)[0] * x, [A]),
+    "sum_to.sizes": (lambda x: aten.sum_to(x, [1, 3]) * x, [A]),
+    "sum_to": (lambda x: aten.sum_to(x, LINES.reshape([2, 1])) * x, [A]),
+    "trunc": (lambda x: aten.trunc(x) * x, [A]),
+    "xlogy.Scalar_Other": (lambda x: aten.xlogy(x, 2.5), [A]),
+    "xlogy.Scalar_Self": (lambda y: aten.xlogy(2.5, y), [[0.5, 1.2, 3.0]]),
+}
+
+
+def leaves_of(inputs):
+    return [
+        one.clone().requires_grad_() if isinstance(one, opyard.Tensor) else t(one) for one in inputs
+    ]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_X31_gradients_of_small_forms_are_what_differences_say(name):
+    fn, inputs = ROWS[name]
+    assert autograd.gradcheck(fn, leaves_of(inputs))
+    assert autograd.gradgradcheck(fn, leaves_of(inputs))
+
+
+def rows_of_all_files():
+    """Function and leaves of each call that a file compares with differences."""
+    for _, fn, inputs in test_formulas.CASES:
+        yield fn, [t(values) for values in inputs]
+    for fn, inputs in test_aten_parts.CASES:
+        yield fn, [t(values) for values in inputs]
+    for file in (test_aten_convolution, test_aten_neural, test_aten_order):
+        for fn, shapes in file.CASES:
+            yield fn, [file.leaf(*shape) for shape in shapes]
+    pointwise = test_aten_pointwise
+    for name in [*pointwise.FLOATS, *pointwise.ACTIVATIONS, "lgamma", "frac", "square"]:
+        yield getattr(aten, name), [t(pointwise.ABOVE_ONE)]
+    for name in [*pointwise.PAIRS, "xlogy"]:
+        yield getattr(aten, name), [t(pointwise.SMALL), t([1.1, 0.8, 1.7])]
+    for fn, inputs in ROWS.values():
+        yield fn, leaves_of(inputs)
+
+
+def recorded_by(rows):
+    """The operators of which a call made a function."""
+    with profile(with_stack=False) as prof:
+        for fn, leaves in rows:
+            fn(*leaves)
+    return {
+        event.name
+        for event in prof.events()
+        if event.kind == "Operator" and event.sequence_number >= 0
+    }
+
+
+def with_formulas():
+    """Those that give a gradient to something: "None" gives none, and has no differences."""
+    for name in dir(aten):
+        packet = getattr(aten, name)
+        if not hasattr(packet, "overloads"):
+            continue
+        for overload in packet.overloads():
+            given = autograd.formulas(getattr(packet, overload)) or []
+            if any(text.strip() != "None" for _, text in given):
+                yield f"aten::{name}" + ("" if overload == "default" else f".{overload}")
+
+
+def test_X31_no_formula_is_without_a_row():
+    missing = sorted(set(with_formulas()) - recorded_by(rows_of_all_files()))
+    assert missing == []
+
+
+def test_X31_a_formula_without_a_row_is_found():
+    with contextlib.closing(opyard.library.Library("aten", "FRAGMENT")) as lib:
+        lib.define("_without_a_row(Tensor x) -> Tensor")
+        lib.impl("_without_a_row", lambda x: x.clone(), "CPU")
+        lib.derivative("_without_a_row", {"x": "grad * 1"})
+        assert "aten::_without_a_row" in set(with_formulas())
+        assert recorded_by([(aten._without_a_row, [t(A)])]) == {"aten::_without_a_row"}
