@@ -267,8 +267,7 @@ struct RunState {
       ready.pop();
       const Task& task = tasks[number];
       Function& function = *task.function;
-      Gradients results;
-      if (task.needed || task.captured) results = run_one(number);
+      Gradients results = task.needed || task.captured ? run_one(number) : Gradients();
       for (std::size_t i = 0; i < function.edge_count(); ++i) {
         const std::uint32_t next = targets[task.targets + i];
         if (next == kNobody) continue;
@@ -299,7 +298,7 @@ struct RunState {
         const auto found = run.before.find(&function);
         if (found != run.before.end() && !found->second(function, gradients)) return {};
       }
-      return apply(function, hooks, std::move(gradients));
+      return apply(function, hooks, gradients);
     } catch (const Error& error) {
       throw_from(function, error);
     }
@@ -322,13 +321,15 @@ struct RunState {
     }
   }
 
-  Gradients apply(Function& function, const Hooks* hooks, Gradients gradients) {
-    const Gradients given = hooks == nullptr ? Gradients() : gradients;
-    Gradients results;
-    {
-      const Telling telling(function);
-      results = function.apply(std::move(gradients));
-    }
+  static Gradients apply_told(Function& function, Gradients& gradients) {
+    const Telling telling(function);
+    return function.apply(std::move(gradients));
+  }
+
+  Gradients apply(Function& function, const Hooks* hooks, Gradients& gradients) {
+    Gradients given;
+    if (__builtin_expect(hooks != nullptr, 0)) given = gradients;
+    Gradients results = apply_told(function, gradients);
     if (!run.keep_graph) function.release_saved();
     if (hooks != nullptr) hooks->run_after(function, results, given);
     while (results.size() > function.edge_count()) {

@@ -55,38 +55,35 @@ void SavedValues::refuse() {
 
 void FormulaFunction::save_argument(std::uint32_t source, const Value& value) {
   if (value.is_tensor()) {
-    saved_.items.emplace_back(source, false, SavedTensor(value.tensor_unchecked(), false), Value());
+    saved_.items.emplace_back(source, value.tensor_unchecked(), false);
   } else if (is_list_of_tensors(value)) {
     for (const Value& item : value.items_unchecked()) {
-      saved_.items.emplace_back(
-          source, true,
-          item.is_tensor() ? SavedTensor(item.tensor_unchecked(), false) : SavedTensor(), Value());
+      saved_.items.emplace_back(source, item.is_tensor() ? item.tensor_unchecked() : Tensor(),
+                                false, true);
     }
   } else {
-    saved_.items.emplace_back(source, false, SavedTensor(), kept(value));
+    saved_.items.emplace_back(source, kept(value));
   }
 }
 
 void FormulaFunction::save_result(std::uint32_t source, const Value& value) {
   if (!value.is_tensor()) {
-    saved_.items.emplace_back(source, false, SavedTensor(), kept(value));
+    saved_.items.emplace_back(source, kept(value));
     return;
   }
-  SavedTensor saved(value.tensor_unchecked(), true);
-  saved.set_result(std::uint32_t(formulas_->sources[source].index));
-  saved_.items.emplace_back(source, false, std::move(saved), Value());
+  SavedValues::Item& item = saved_.items.emplace_back(source, value.tensor_unchecked(), true);
+  item.tensor.set_result(std::uint32_t(formulas_->sources[source].index));
 }
 
 void FormulaFunction::save_sizes(std::uint32_t source, IntSpan sizes, const Value& result) {
   if (result.is_tensor() && std::ranges::equal(sizes, result.tensor_unchecked().sizes())) return;
-  saved_.items.emplace_back(source, false, SavedTensor(),
+  saved_.items.emplace_back(source,
                             Value::of(std::vector<std::int64_t>(sizes.begin(), sizes.end())));
 }
 
 void FormulaFunction::save_answer(std::uint32_t source, std::span<const Value> arguments,
                                   std::span<const Value> results) {
-  saved_.items.emplace_back(source, false, SavedTensor(),
-                            ask(formulas_->sources[source], arguments, results));
+  saved_.items.emplace_back(source, ask(formulas_->sources[source], arguments, results));
 }
 
 void FormulaFunction::save_arguments(std::span<const Value> arguments,

@@ -4,7 +4,8 @@
 // meanwhile, and runs the code.
 //
 // [Giving up] Runs count themselves while they read what is saved. Who gives it up says so in the
-// same word; the last run then drops it. So runs on several threads take no lock.
+// same word; the last run then drops it. So runs on several threads take no lock. Who drops it says
+// that, too, in one step with finding that nobody reads, so that only one of them does.
 //
 // Depends on: autograd/derivative.h, autograd/saved_tensor.h.
 #pragma once
@@ -32,12 +33,21 @@ class SavedValues {
     read();
   }
   void give_up() noexcept {
-    if (word_.fetch_or(kGivenUp, std::memory_order_acq_rel) == 0) drop();
+    std::uint32_t nobody = 0;
+    if (word_.compare_exchange_strong(nobody, kGivenUp | kDropped, std::memory_order_acq_rel)) {
+      items.clear();
+    } else if (word_.fetch_or(kGivenUp, std::memory_order_acq_rel) == 0) {
+      drop();
+    }
   }
   bool given_up() const noexcept { return (word_.load(std::memory_order_acquire) & kGivenUp) != 0; }
 
   struct Item {
-    std::uint32_t source = 0;
+    explicit Item(std::uint32_t of, Value kept = {}) : source(of), value(std::move(kept)) {}
+    Item(std::uint32_t of, const Tensor& saved, bool is_result, bool one_of_list = false)
+        : source(of), is_of_list(one_of_list), tensor(saved, is_result) {}
+
+    std::uint32_t source;
     bool is_of_list = false;  // one tensor of the argument's list
     SavedTensor tensor;
     Value value;
@@ -51,14 +61,16 @@ class SavedValues {
     if (word_.fetch_sub(1, std::memory_order_acq_rel) == (kGivenUp | 1)) drop();
   }
   void drop() const noexcept {
-    if (dropped_.exchange(true)) return;
-    auto& self = const_cast<SavedValues&>(*this);
-    self.items.clear();
+    std::uint32_t given_up = kGivenUp;
+    if (!word_.compare_exchange_strong(given_up, kGivenUp | kDropped, std::memory_order_acq_rel)) {
+      return;  // somebody reads again, to be refused, and drops when it leaves; or it is dropped
+    }
+    const_cast<SavedValues&>(*this).items.clear();
   }
 
   static constexpr std::uint32_t kGivenUp = 0x8000'0000;
+  static constexpr std::uint32_t kDropped = 0x4000'0000;
   mutable std::atomic<std::uint32_t> word_{0};
-  mutable std::atomic<bool> dropped_{false};
 };
 
 // An argument that is written in place, and a copy of it if a formula reads what was there before.

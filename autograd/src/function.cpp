@@ -12,11 +12,12 @@
 namespace opyard::autograd {
 namespace {
 
-constinit thread_local std::uint64_t next_sequence = 0;
+// All three are read for each function that is made or dies, so they are reached without a call.
+constinit __thread std::uint64_t next_sequence __attribute__((tls_model("initial-exec"))) = 0;
 
 // Functions whose last owner let go while another one was being taken apart on this thread.
-constinit thread_local const Function* dying = nullptr;
-constinit thread_local bool is_dismantling = false;
+constinit __thread const Function* dying __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit __thread bool is_dismantling __attribute__((tls_model("initial-exec"))) = false;
 
 // Places are of anomaly mode alone, so they take no room in functions.
 std::unordered_map<const Function*, std::string>& places() {

@@ -38,7 +38,8 @@ class PlainCall {
   PlainCall(const Plan& plan, const Needs& needs, std::span<const Value> arguments)
       : plan_(plan),
         needs_(needs),
-        function_(make_counted<FormulaFunction>(plan.formulas, needs.codes)) {
+        owner_(make_counted<FormulaFunction>(plan.formulas, needs.codes)),
+        function_(owner_.get()) {
     for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
       const Value& value = arguments[plan.tensors[i].argument];
       const bool has_edge = (needs.edges >> i & 1) != 0;
@@ -111,13 +112,16 @@ class PlainCall {
     // A kernel gave a tensor of its own that has a history: it keeps that.
     if (result.impl()->gradient_state() && !is_view) value = Value(detached(result));
     const Tensor& fresh = value.tensor_unchecked();
-    set_history(fresh, {function_, input});
+    // The last result takes the owner itself; nothing drops results before all is saved.
+    const bool is_last = position + 1 == plan_.view_of.size();
+    set_history(fresh, {is_last ? FunctionPtr(std::move(owner_)) : FunctionPtr(owner_), input});
     if (is_view && viewed_[position].defined()) note_base(fresh, viewed_[position]);
   }
 
   const Plan& plan_;
   const Needs& needs_;
-  const CountedPtr<FormulaFunction> function_;
+  CountedPtr<FormulaFunction> owner_;  // empty once the last result has it
+  FormulaFunction* const function_;
   Few<const TensorImpl*, 4> impls_;  // compared, never followed
   Few<Sizes, 2> sizes_;              // of the arguments that Needs::after asks
   Few<Tensor, 1> viewed_;            // by result

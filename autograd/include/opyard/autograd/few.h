@@ -27,7 +27,11 @@ class Few {
   using value_type = T;
 
   Few() noexcept : data_(own()) {}
-  explicit Few(std::size_t count) : Few() { resize(count); }
+  explicit Few(std::size_t count) : Few() {
+    reserve(count);
+    std::uninitialized_value_construct_n(data_, count);
+    size_ = std::uint32_t(count);
+  }
   Few(std::initializer_list<T> items) : Few() {
     reserve(items.size());
     for (const T& item : items) push_back(item);
@@ -38,11 +42,19 @@ class Few {
   }
   Few(Few&& other) noexcept : Few() { take(other); }
   Few& operator=(Few other) noexcept {
-    drop();
+    clear();
+    if (__builtin_expect(!is_own(), 0)) {
+      give_back();
+      data_ = own();
+      capacity_ = N;
+    }
     take(other);
     return *this;
   }
-  ~Few() { drop(); }
+  ~Few() {
+    std::destroy_n(data_, size_);
+    give_back();
+  }
 
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
@@ -74,9 +86,7 @@ class Few {
     while (size_ < count) emplace_back();
     while (size_ > count) pop_back();
   }
-  void clear() noexcept {
-    while (size_ > 0) pop_back();
-  }
+  void clear() noexcept { std::destroy_n(data_, std::exchange(size_, 0)); }
 
  private:
   T* own() noexcept { return reinterpret_cast<T*>(room_); }
@@ -92,21 +102,18 @@ class Few {
     capacity_ = std::uint32_t(grown);
   }
   void give_back() noexcept {
-    if (!is_own()) deallocate(data_, capacity_ * sizeof(T), alignof(T));
-  }
-  void drop() noexcept {
-    clear();
     if (__builtin_expect(is_own(), 1)) return;
-    give_back();
-    data_ = own();
-    capacity_ = N;
+    deallocate(data_, capacity_ * sizeof(T), alignof(T));
   }
   // Of an empty one that holds no memory.
   void take(Few& other) noexcept {
     if (__builtin_expect(other.is_own(), 1)) {
-      std::uninitialized_move_n(other.data_, other.size_, data_);
-      size_ = other.size_;
-      other.clear();
+      const std::uint32_t count = std::exchange(other.size_, 0);
+      for (std::uint32_t i = 0; i < count; ++i) {  // what was moved from is seen to be empty
+        std::construct_at(data_ + i, std::move(other.data_[i]));
+        std::destroy_at(other.data_ + i);
+      }
+      size_ = count;
       return;
     }
     data_ = std::exchange(other.data_, other.own());

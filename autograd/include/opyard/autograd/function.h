@@ -85,10 +85,10 @@ class OPYARD_API Function : public Counted {
   const Expected& input(std::size_t i) const noexcept { return inputs_[i]; }
 
   // Only while it is being made.
-  void add_edge(Edge edge) { edges_.push_back(std::move(edge)); }
+  void add_edge(Edge edge) { edges_.emplace_back(std::move(edge)); }
   std::uint32_t add_input();  // of what is no tensor, or has no gradient
   std::uint32_t add_input(Expected input) {
-    inputs_.push_back(std::move(input));
+    inputs_.emplace_back(std::move(input));
     return std::uint32_t(inputs_.size() - 1);
   }
   std::uint32_t add_input(const Tensor& result) {
