@@ -13,6 +13,7 @@
 
 #include "bench.h"
 #include "folder.h"
+#include "lstm_cell.h"
 #include "opyard/jit/code.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/parse.h"
@@ -156,43 +157,12 @@ void graph_enter_ours(benchmark::State& state) {
 
 // A cell of an LSTM, and in a second stage the gradients of its state. The floor calls the same
 // kernels in the same order, each result as long as C++ keeps it.
-constexpr const char* kCell =
-    R"(graph(%x : Tensor, %h : Tensor, %c : Tensor, %wx : Tensor, %wh : Tensor):
-  %0 : int = prim::Constant[value=0]()
-  %1 : int = prim::Constant[value=1]()
-  %n : int = prim::Constant[value=64]()
-  %n2 : int = prim::Constant[value=128]()
-  %n3 : int = prim::Constant[value=192]()
-  %gx : Tensor = aten::mm(%x, %wx)
-  %gh : Tensor = aten::mm(%h, %wh)
-  %g : Tensor = aten::add(%gx, %gh, %1)
-  %i0 : Tensor = aten::narrow(%g, %1, %0, %n)
-  %f0 : Tensor = aten::narrow(%g, %1, %n, %n)
-  %g0 : Tensor = aten::narrow(%g, %1, %n2, %n)
-  %o0 : Tensor = aten::narrow(%g, %1, %n3, %n)
-  %i : Tensor = aten::sigmoid(%i0)
-  %f : Tensor = aten::sigmoid(%f0)
-  %cell : Tensor = aten::tanh(%g0)
-  %o : Tensor = aten::sigmoid(%o0)
-  %fc : Tensor = aten::mul(%f, %c)
-  %ig : Tensor = aten::mul(%i, %cell)
-  %cy : Tensor = aten::add(%fc, %ig, %1)
-  %t : Tensor = aten::tanh(%cy)
-  %hy : Tensor = aten::mul(%o, %t)
-  return (%hy, %cy)
-stage 1(%dhy : Tensor, %dcy : Tensor):
-  %dot : Tensor = aten::mul(%dhy, %t)
-  %dt : Tensor = aten::mul(%dhy, %o)
-  %tt : Tensor = aten::mul(%t, %t)
-  %dtt : Tensor = aten::mul(%dt, %tt)
-  %dc1 : Tensor = aten::sub(%dt, %dtt, %1)
-  %dc : Tensor = aten::add(%dcy, %dc1, %1)
-  %di : Tensor = aten::mul(%dc, %cell)
-  %dg : Tensor = aten::mul(%dc, %i)
-  %df : Tensor = aten::mul(%dc, %c)
-  %dcx : Tensor = aten::mul(%dc, %f)
-  return (%dcx, %di, %dg, %df, %dot)
-)";
+std::string cell_text() {
+  return std::string(
+             "graph(%x : Tensor, %h : Tensor, %c : Tensor, %wx : Tensor, %wh : Tensor):\n") +
+         kCellForward + "  return (%hy, %cy)\nstage 1(%dhy : Tensor, %dcy : Tensor):\n" +
+         kCellBackward + "  return (%dcx, %di, %dg, %df, %dot)\n";
+}
 
 struct Cell {
   static Tensor filled(std::int64_t rows, std::int64_t columns) {
@@ -252,7 +222,7 @@ void graph_lstm_floor(benchmark::State& state) {
 }
 void graph_lstm_ours(benchmark::State& state) {
   const Cell in;
-  const jit::CodePtr code = code_of(kCell);
+  const jit::CodePtr code = code_of(cell_text());
   Values outputs;
   for (auto _ : state) {
     jit::InterpreterState run(code);
@@ -273,7 +243,7 @@ std::chrono::nanoseconds processor_time() {
 // Two states of one code on two threads. The floor is one thread with as much work as each of them.
 void graph_threads(benchmark::State& state, int threads) {
   const Cell in;
-  const jit::CodePtr code = code_of(kCell);
+  const jit::CodePtr code = code_of(cell_text());
   constexpr int kRuns = 2000;
   for (auto _ : state) {
     std::atomic<int> ready{0};

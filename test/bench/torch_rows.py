@@ -1,8 +1,8 @@
 """test/bench/torch_rows.py: what PyTorch takes for the rows that it has, too.
 
 A program of its own, run by run.py with a Python that has PyTorch: the one of the benchmarks, or
-build/venv-torch. It compiles torch_calls.cpp into the folder it is given, once, and prints one line
-of JSON: nanoseconds by row, and the version.
+build/venv-torch. It compiles torch_calls.cpp and torch_graphs.cpp into the folder it is given,
+once, and prints one line of JSON: by row nanoseconds, or what else the row is in, and the version.
 """
 
 import argparse
@@ -16,17 +16,25 @@ from timing import Statement, medians
 from training_step import step_of
 
 HERE = Path(__file__).resolve().parent
+CALLS = ("typed_reference", "typed_counted", "redispatch", "boxed")
+GRAPHS = (
+    "graph_operator",
+    "graph_int",
+    "graph_enter",
+    "graph_lstm",
+    "graph_two_threads",
+    "graph_compile",
+)
 
 
-def compiled(folder: Path):
+def compiled(folder: Path, source: Path):
     """The extension module, compiled where it is not there for this PyTorch."""
     import torch
     from torch.utils import cpp_extension
 
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"torch_calls_{torch.__version__.translate(str.maketrans('.+', '__'))}"
+    name = f"{source.stem}_{torch.__version__.translate(str.maketrans('.+', '__'))}"
     file = folder / f"{name}.so"
-    source = HERE / "torch_calls.cpp"
     if not file.exists() or file.stat().st_mtime < source.stat().st_mtime:
         libraries = Path(torch.__file__).parent / "lib"
         includes = [*cpp_extension.include_paths(), sysconfig.get_paths()["include"]]
@@ -95,9 +103,10 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    calls = compiled(options.folder)
-    rows = ("typed_reference", "typed_counted", "redispatch", "boxed")
-    nanoseconds = {row: getattr(calls, row)() for row in rows}
+    calls = compiled(options.folder, HERE / "torch_calls.cpp")
+    graphs = compiled(options.folder, HERE / "torch_graphs.cpp")
+    nanoseconds = {row: getattr(calls, row)() for row in CALLS}
+    nanoseconds |= {row: getattr(graphs, row)() for row in GRAPHS}
     nanoseconds |= medians(python_statements(), options.rounds)
     print(json.dumps({"version": torch.__version__, "nanoseconds": nanoseconds}))
 
