@@ -3,6 +3,7 @@
 
 #include "opyard/jit/model.h"
 #include "opyard/jit/parse.h"
+#include "opyard/jit/run_files.h"
 #include "opyard/jit/safetensors.h"
 
 namespace opyard::graphs {
@@ -86,6 +87,18 @@ SharedModel model_of(const SharedGraph& graph) {
   return shared;
 }
 
+// What `python -m opyard run` does; the report's text, its table, and whether all is as expected.
+py::tuple run_files(const std::string& model, const std::vector<std::string>& inputs,
+                    const std::vector<std::string>& outputs,
+                    const std::vector<std::string>& expected, double tolerance, bool times,
+                    const std::vector<std::string>& allowed, const py::function& progress) {
+  jit::RunRequest request = {model, inputs, outputs, expected, tolerance, times};
+  request.options.allowed = allowed;
+  request.progress = [&](const std::string& step) { progress(step); };
+  const jit::RunReport report = jit::run_files(request);
+  return py::make_tuple(report.text, report.times, report.as_expected);
+}
+
 void add_model(py::module_& module) {
   py::class_<SharedModel>(module, "Model")
       .def_property_readonly("graph",
@@ -104,6 +117,9 @@ void add_model(py::module_& module) {
           },
           py::arg("path"));
   module.def("load_model", &load_model, py::arg("path"), py::arg("untrusted"), py::arg("allowed"));
+  module.def("run_files", &run_files, py::arg("model"), py::arg("inputs"), py::arg("outputs"),
+             py::arg("expected"), py::arg("tolerance"), py::arg("times"), py::arg("allowed"),
+             py::arg("progress"));
   module.def("model_of", &model_of, py::arg("graph"));
 }
 

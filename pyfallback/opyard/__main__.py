@@ -4,7 +4,8 @@ c++ -std=c++20 $(opyard-config --cflags) demo.cpp $(opyard-config --libs) …
 PKG_CONFIG_PATH=$(python -m opyard --pkgconfigdir) pkg-config --cflags --libs opyard
 cmake -Dopyard_DIR=$(python -m opyard --cmakedir) …
 
-`python -m opyard stubs` writes operators as .pyi files, see opyard/_core/stub_files.py.
+`python -m opyard stubs` writes operators as .pyi files, see opyard/_core/stub_files.py, and
+`python -m opyard run` runs a model on arrays in files, see opyard/_run_command.py.
 """
 
 import argparse
@@ -31,10 +32,15 @@ def main() -> None:
         from opyard._core import stub_files as _stubs
 
         return _stubs.main(sys.argv[2:])
+    if sys.argv[1:2] == ["run"]:
+        from opyard import _run_command as run_command
+
+        return run_command.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="opyard-config" if "config" in sys.argv[0] else "python -m opyard",
         description="Where Opyard's parts lie.",
-        epilog="python -m opyard stubs --help: the operators as .pyi files for type checkers",
+        epilog="python -m opyard stubs --help: the operators as .pyi files for type checkers; "
+        "python -m opyard run --help: models on arrays in files",
     )
     parser.add_argument("--version", action="store_true", help="the version of the package")
     parser.add_argument("--pkgconfigdir", action="store_true", help="the folder of opyard.pc")

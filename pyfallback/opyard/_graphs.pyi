@@ -1,5 +1,5 @@
 # opyard._graphs: graphs, their parts, and what runs them. opyard.jit is the public name.
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 class Graph:
@@ -198,6 +198,16 @@ class Model:
     def run(self, inputs: list[object]) -> list[Any]: ...
     def save(self, path: bytes) -> None: ...
 
+def run_files(
+    model: bytes,
+    inputs: list[bytes],
+    outputs: list[bytes],
+    expected: list[bytes],
+    tolerance: float,
+    times: bool,
+    allowed: list[str],
+    progress: Callable[[str], None],
+) -> tuple[str, str, bool]: ...
 def load_model(path: bytes, untrusted: bool, allowed: Sequence[str]) -> Model: ...
 def model_of(graph: Graph) -> Model: ...
 def parse_ir(

@@ -1,0 +1,158 @@
+// files/npy.cpp: the header of .npy files is a literal of Python, of which three members are read.
+#include "opyard/jit/npy.h"
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "files/mapped_file.h"
+#include "opyard/base/error.h"
+#include "opyard/tensor/make.h"
+
+namespace opyard::jit {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kMostHeader = 65'536;
+constexpr std::size_t kMostDims = 64;
+
+struct Descr {
+  DType dtype;
+  std::string_view text;
+};
+constexpr std::array kDescrs = {
+    Descr{DType::UInt8, "|u1"},        Descr{DType::Int8, "|i1"},
+    Descr{DType::Int16, "<i2"},        Descr{DType::Int32, "<i4"},
+    Descr{DType::Int64, "<i8"},        Descr{DType::Half, "<f2"},
+    Descr{DType::Float32, "<f4"},      Descr{DType::Float64, "<f8"},
+    Descr{DType::ComplexFloat, "<c8"}, Descr{DType::ComplexDouble, "<c16"},
+    Descr{DType::Bool, "|b1"},
+};
+
+// What stands behind 'name': in the header, up to the end of the text.
+std::string_view behind(std::string_view header, std::string_view name, const std::string& path) {
+  const std::string quoted = fmt::format("'{}':", name);
+  const std::size_t at = header.find(quoted);
+  OPYARD_CHECK(at != header.npos && header.find(quoted, at + 1) == header.npos, BadValue,
+               fmt::format("{}: the header does not say '{}' once", path, name));
+  header.remove_prefix(at + quoted.size());
+  header.remove_prefix(std::min(header.find_first_not_of(' '), header.size()));
+  return header;
+}
+
+DType read_dtype(std::string_view header, const std::string& path) {
+  std::string_view text = behind(header, "descr", path);
+  const std::size_t end = text.starts_with('\'') ? text.find('\'', 1) : text.npos;
+  OPYARD_CHECK(end != text.npos, Unsupported,
+               fmt::format("{} holds records; one dtype for all elements is read", path));
+  text = text.substr(1, end - 1);
+  for (const Descr& each : kDescrs) {
+    if (text == each.text) return each.dtype;
+  }
+  fail(ErrorKind::Unsupported,
+       fmt::format("{} has elements of the kind '{}', which is not read; save it as another dtype "
+                   "with ndarray.astype()",
+                   path, text));
+}
+
+bool read_order(std::string_view header, const std::string& path) {
+  const std::string_view text = behind(header, "fortran_order", path);
+  OPYARD_CHECK(text.starts_with("True") || text.starts_with("False"), BadValue,
+               fmt::format("{}: 'fortran_order' is neither True nor False", path));
+  return text.starts_with("True");
+}
+
+// "(3, 4)", "(3,)", "()".
+DimVector read_sizes(std::string_view header, const std::string& path) {
+  std::string_view text = behind(header, "shape", path);
+  const std::size_t end = text.find(')');
+  OPYARD_CHECK(text.starts_with('(') && end != text.npos, BadValue,
+               fmt::format("{}: 'shape' is no tuple", path));
+  text = text.substr(1, end - 1);
+  DimVector sizes;
+  while (!text.empty()) {
+    std::int64_t size = 0;
+    const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+    OPYARD_CHECK(error == std::errc() && sizes.size() < kMostDims, BadValue,
+                 fmt::format("{}: 'shape' has what is no size, or over {}", path, kMostDims));
+    sizes.push_back(size);
+    text.remove_prefix(std::size_t(next - text.data()));
+    const std::size_t skipped = text.find_first_not_of(" ,");
+    OPYARD_CHECK(skipped != 0, BadValue, fmt::format("{}: 'shape' has no comma", path));
+    text.remove_prefix(std::min(skipped, text.size()));
+  }
+  return sizes;
+}
+
+// Where the bytes begin, and the header between the lengths and them.
+std::pair<std::string_view, std::size_t> header_of(std::string_view bytes,
+                                                   const std::string& path) {
+  OPYARD_CHECK(bytes.size() >= 10 && bytes.starts_with(kMagic), BadValue,
+               fmt::format("{} is no .npy file: it begins with other bytes", path));
+  const unsigned version = std::uint8_t(bytes[6]);
+  OPYARD_CHECK(version >= 1 && version <= 3, Unsupported,
+               fmt::format("{} is of version {}, and versions 1 to 3 are read", path, version));
+  const std::size_t width = version == 1 ? 2 : 4;
+  OPYARD_CHECK(bytes.size() >= 8 + width, BadValue, fmt::format("{} is cut off", path));
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < width; ++i) {
+    length |= std::size_t(std::uint8_t(bytes[8 + i])) << (8 * i);
+  }
+  const std::size_t begin = 8 + width;
+  OPYARD_CHECK(length <= kMostHeader && length <= bytes.size() - begin, BadValue,
+               fmt::format("{} has a header of {} bytes, and {} are there; at most {} are read",
+                           path, length, bytes.size() - begin, kMostHeader));
+  return {bytes.substr(begin, length), begin + length};
+}
+
+}  // namespace
+
+Tensor load_npy(const std::string& path) {
+  const CountedPtr<MappedFile> file = MappedFile::open(path);
+  const auto [header, begin] = header_of(file->bytes(), path);
+  const DType dtype = read_dtype(header, path);
+  const DimVector sizes = read_sizes(header, path);
+  const std::size_t wanted = byte_count(path, dtype, sizes);
+  const std::size_t there = file->bytes().size() - begin;
+  OPYARD_CHECK(
+      wanted == there, BadValue,
+      fmt::format("{} has {} bytes of elements, and its sizes need {}", path, there, wanted));
+  if (!read_order(header, path)) return file->tensor_at(begin, there, dtype, sizes);
+  DimVector strides;
+  std::int64_t stride = 1;
+  for (const std::int64_t size : sizes) {
+    strides.push_back(stride);
+    stride *= size;
+  }
+  return file->strided_at(path, begin, there, dtype, sizes, strides);
+}
+
+void save_npy(const Tensor& tensor, const std::string& path) {
+  require_elements("save_npy", tensor);
+  std::optional<std::string_view> descr;
+  for (const Descr& each : kDescrs) {
+    if (each.dtype == tensor.dtype()) descr = each.text;
+  }
+  OPYARD_CHECK(descr.has_value(), Unsupported,
+               fmt::format("save_npy: NumPy has no {}; convert the tensor to float32",
+                           name_of(tensor.dtype())));
+  const Tensor rows = contiguous(tensor);
+  const IntSpan sizes = rows.sizes();
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", *descr,
+                  fmt::join(sizes.begin(), sizes.end(), ", "), sizes.size() == 1 ? "," : "");
+  header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');
+  header += '\n';
+  std::string begin(kMagic);
+  begin += {'\1', '\0', char(header.size() & 0xFF), char(header.size() >> 8)};
+  begin += header;
+  const std::size_t bytes = std::size_t(rows.numel()) * item_size(rows.dtype());
+  std::vector<std::string_view> pieces = {begin};
+  if (bytes > 0) pieces.emplace_back(static_cast<const char*>(rows.raw()), bytes);
+  write_file(path, pieces);
+}
+
+}  // namespace opyard::jit

@@ -1,0 +1,172 @@
+"""Protects opyard-run and `python -m opyard run`: models on arrays in files, the same by both."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import build_folder
+
+import opyard
+
+np = pytest.importorskip("numpy")
+
+TESTS = Path(__file__).resolve().parent.parent
+MODEL = TESTS.parent / "examples" / "exported" / "model.pt2"
+X = np.array([[1.0, 2.0, 3.0, 4.0], [0.5, -0.5, 0.25, 1.0]], np.float32)
+COMMANDS = ["opyard-run", "python -m opyard run"]
+
+
+def command(name):
+    if name == "opyard-run":
+        return [build_folder() / "programs" / "opyard-run"]
+    return [sys.executable, "-m", "opyard", "run"]
+
+
+def run(name, *arguments):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    if name == "opyard-run":  # which needs none of it
+        environment = {"PATH": os.environ["PATH"]}
+        for variable in ("LD_PRELOAD", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS"):
+            if variable in os.environ:
+                environment[variable] = os.environ[variable]
+    return subprocess.run(
+        [*command(name), *arguments], capture_output=True, text=True, check=False, env=environment
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "scale.npy", np.array([2.0], np.float32))
+    model = opyard.jit.load(MODEL)
+    outputs = model(X, {"scale": np.array([2.0], np.float32)})
+    np.save(tmp_path / "scores.npy", outputs["scores"].numpy())
+    return tmp_path
+
+
+def inputs(files):
+    return [MODEL, "--input", files / "x.npy", "--input", files / "scale.npy"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_X32_a_model_runs_on_arrays_in_files(files, name):
+    done = run(name, *inputs(files), "--output", files / "a.npy", "--output", files / "b.npy",
+               "--output", files / "rows.npy", "--check", files / "scores.npy")  # fmt: skip
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert f"output 0: float32[2, 3] in {files / 'a.npy'}\n" in done.stdout
+    assert "output 2: int64[]" in done.stdout
+    assert "output 0: differs by at most 0 from" in done.stdout
+    np.testing.assert_array_equal(np.load(files / "a.npy"), np.load(files / "scores.npy"))
+    assert np.load(files / "rows.npy") == 4
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_X32_what_is_not_as_expected_is_said_and_is_status_1(files, name):
+    scores = np.load(files / "scores.npy")
+    scores[1, 2] += 0.5
+    np.save(files / "scores.npy", scores)
+    done = run(name, *inputs(files), "--check", files / "scores.npy")
+    assert done.returncode == 1 and "differs at element 5 by 0.5, over 1e-05" in done.stdout
+    assert (
+        run(name, *inputs(files), "--check", files / "scores.npy", "--tolerance", "1").returncode
+        == 0
+    )
+    done = run(name, *inputs(files), "--check", files / "x.npy")
+    assert done.returncode == 1 and "has other sizes than" in done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_H48_the_command_shows_where_the_time_went(files, name):
+    done = run(name, *inputs(files), "--time", "--profile", files / "trace.json")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    for what in ("load", "read inputs", "first run", "write outputs", "fastest of 9 more runs"):
+        assert any(line.startswith(what) and line.endswith(" ms") for line in lines), what
+    table = lines[lines.index("operator                          time  calls   share") + 1 :]
+    calls = {line.split()[0]: int(line.split()[3]) for line in table}
+    assert calls["aten::linear"] == 2 and calls["aten::tanh"] == 1
+    assert sum(float(line.split()[4].rstrip("%")) for line in table) == pytest.approx(100, abs=1)
+    trace = json.loads((files / "trace.json").read_text("utf-8"))
+    assert any("linear" in event.get("name", "") for event in trace["traceEvents"])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_X32_what_is_wrong_is_one_line_and_status_2(files, name):
+    (files / "cut.npy").write_bytes((files / "x.npy").read_bytes()[:-1])
+    np.save(files / "wide.npy", np.ones((2, 5), np.float32))
+    np.save(files / "text.npy", np.array(["a"]))
+    one = [MODEL, "--input", files / "x.npy"]
+    for arguments, said in [
+        (one, "takes 2 inputs, and 1 files are given"),
+        ([*one, "--input", files / "none.npy"], "none.npy"),
+        ([MODEL, "--input", files / "cut.npy", "--input", files / "scale.npy"], "31 bytes of"),
+        ([MODEL, "--input", files / "wide.npy", "--input", files / "scale.npy"], "exported for 4"),
+        ([MODEL, "--input", files / "text.npy", "--input", files / "scale.npy"], "'<U1'"),
+        ([*inputs(files), *["--output", files / "y.npy"] * 4], "has 3 outputs, and 4 files"),
+        ([*inputs(files), "--output", files / "no" / "y.npy"], "y.npy"),
+        ([files / "x.npy"], "x.npy"),
+        ([files / "nothing.pt2"], "nothing.pt2"),
+        ([MODEL, "--nothing"], "--nothing"),
+        ([], "model"),
+    ]:
+        done = run(name, *arguments)
+        assert done.returncode == 2 and said in done.stderr, (arguments, done.stderr)
+    assert not (files / "y.npy").exists()
+
+
+def test_X32_opyard_run_has_no_python():
+    program = build_folder() / "programs" / "opyard-run"
+    done = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
+    assert "libopyard_jit" in done.stdout and "python" not in done.stdout.replace(str(program), "")
+
+
+@pytest.mark.parametrize("array", [
+    np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(24, dtype=np.int16).reshape(2, 3, 4)),
+    np.array(3, np.int64), np.zeros((0, 3), np.float32), np.array([True, False]),
+    np.array([1 + 2j], np.complex64), np.array([0.1, 65504, 6e-8, np.inf, np.nan], np.float16),
+], ids=lambda array: f"{array.dtype}{list(array.shape)}")  # fmt: skip
+def test_arrays_of_numpy_are_read_and_written_as_they_are(tmp_path, array):
+    graph = opyard.jit.parse_ir("graph(%x : Tensor):\n  return (%x)")
+    opyard.jit.save(graph, tmp_path / "same")
+    np.save(tmp_path / "x.npy", array)
+    done = run("opyard-run", tmp_path / "same", "--input", tmp_path / "x.npy", "--output",
+               tmp_path / "y.npy", "--check", tmp_path / "x.npy")  # fmt: skip
+    assert done.returncode == 0, done.stderr + done.stdout
+    back = np.load(tmp_path / "y.npy")
+    assert back.dtype == array.dtype
+    np.testing.assert_array_equal(back, array)
+
+
+def npy(header, data=b"", version=1):
+    text = header.encode()
+    width = 2 if version == 1 else 4
+    return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(width, "little") + text + data
+
+
+@pytest.mark.parametrize(("contents", "said"), [
+    (b"", "begins with other bytes"),
+    (b"\x93NUMPY\x01\x00", "begins with other bytes"),
+    (npy("{'descr': '<f4'}", version=9), "version 9, and versions 1 to 3"),
+    (npy("{}"), "does not say 'descr' once"),
+    (npy("{'descr': '>f4', 'fortran_order': False, 'shape': (), }", b"1234"), "kind '>f4'"),
+    (npy("{'descr': '|O', 'fortran_order': False, 'shape': (), }", b"1234"), "kind '|O'"),
+    (npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (), }", b"1234"), "records"),
+    (npy("{'descr': '<f4', 'fortran_order': 1, 'shape': (), }", b"1234"), "neither True nor"),
+    (npy("{'descr': '<f4', 'fortran_order': False, 'shape': 3, }", b"1234"), "is no tuple"),
+    (npy("{'descr': '<f4', 'fortran_order': False, 'shape': (x,), }", b"1234"), "is no size"),
+    (npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", b"1234"), "size -1"),
+    (npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }", b"1234"),
+     "x.npy"),
+    (npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", b"1234"), "need 8"),
+    (npy("{'descr': '<f4'" + " " * 10)[:-12], "are there"),
+    (npy(" " * 70_000, version=2), "at most 65536 are read"),
+])  # fmt: skip
+def test_files_that_are_no_arrays_say_what_is_wrong(tmp_path, contents, said):
+    graph = opyard.jit.parse_ir("graph(%x : Tensor):\n  return (%x)")
+    opyard.jit.save(graph, tmp_path / "same")
+    (tmp_path / "x.npy").write_bytes(contents)
+    done = run("opyard-run", tmp_path / "same", "--input", tmp_path / "x.npy")
+    assert done.returncode == 2 and said in done.stderr, done.stderr
