@@ -69,11 +69,13 @@ bool is_list_of_ints(const Type& type) {
          (type.element().kind() == TypeKind::Int || type.element().kind() == TypeKind::SymInt);
 }
 
-// Operators whose tensors may be numbers, as in PyTorch: aten's arithmetic.
+// Operators whose tensors may be numbers, as in PyTorch: aten's arithmetic, and copy_.
 bool is_arithmetic(const OperatorName& name) {
   static constexpr std::string_view kNames[] = {
-      "add",  "add_",         "sub",         "sub_",   "mul",      "mul_",     "div",      "div_",
-      "rsub", "floor_divide", "true_divide", "divide", "subtract", "multiply", "remainder"};
+      "add",       "add_",      "sub",          "sub_",          "mul",         "mul_",
+      "div",       "div_",      "rsub",         "copy_",         "remainder",   "divide",
+      "subtract",  "multiply",  "floor_divide", "floor_divide_", "true_divide", "divide_",
+      "subtract_", "multiply_", "true_divide_"};
   return name.name_space() == "aten" &&
          std::find(std::begin(kNames), std::end(kNames), name.base_name()) != std::end(kNames);
 }

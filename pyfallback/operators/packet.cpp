@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -120,10 +121,15 @@ PyObject* closest(std::span<PyObject* const> overloads,
   fail(ErrorKind::BadArgument, std::move(text));
 }
 
+// One word, since each level of nested calls has it on the C stack.
+using MadeOfNumbers = std::unique_ptr<std::vector<Owned>>;
+
 // The overload that takes the arguments, which are then on the stack. Converting an argument
-// may run Python code that makes the packet look again, so those that are tried are held.
+// may run Python code that makes the packet look again, so those that are tried are held. `made`
+// keeps the tensors that numbers became.
 [[gnu::noinline]] Owned choose(PyObject* self, PyObject* const* args, Py_ssize_t count,
-                               PyObject* names, Stack& stack, ForeignArguments& arrays) {
+                               PyObject* names, Stack& stack, ForeignArguments& arrays,
+                               MadeOfNumbers& made) {
   const Owned held = current_overloads(self);
   const std::span<PyObject* const> overloads = items_of(held);
   if (overloads.empty()) refuse_gone(packet_of(self));
@@ -139,6 +145,13 @@ PyObject* closest(std::span<PyObject* const> overloads,
   for (PyObject* const overload : overloads) {
     if (plan_of(overload).bind_spread(*packet_of(self).runtime, args, count, names, stack,
                                       arrays)) {
+      return Owned::share(overload);
+    }
+  }
+  made = std::make_unique<std::vector<Owned>>();
+  for (PyObject* const overload : overloads) {
+    if (plan_of(overload).bind_numbers(*packet_of(self).runtime, args, count, names, stack, arrays,
+                                       *made)) {
       return Owned::share(overload);
     }
   }
@@ -163,7 +176,8 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
   const CalledFromPython called(runtime);
   ForeignArguments arrays(args, count, names);
   CallStack stack;
-  const Owned overload = choose(self, args, count, names, stack, arrays);
+  MadeOfNumbers made;
+  const Owned overload = choose(self, args, count, names, stack, arrays, made);
   return plan_of(overload.get()).call(runtime, stack, arrays);
 }
 
@@ -179,7 +193,8 @@ PyObject* resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
   return entry_from_python([&] {
     ForeignArguments arrays(args, count, names);
     CallStack stack;
-    return choose(self, args, count, names, stack, arrays).release();
+    MadeOfNumbers made;
+    return choose(self, args, count, names, stack, arrays, made).release();
   });
 }
 

@@ -87,6 +87,20 @@ TEST(Plugin, B34_AHandleIntoAnUnloadedPluginRaisesUntilItIsLoadedAgain) {
   unload_library(file);
 }
 
+TEST(Plugin, TwoBuildsOfOneSourceAreToldApartByTheirFiles) {
+  const std::string file = file_of("a");
+  const std::string other =
+      std::filesystem::temp_directory_path() / ("libother_" + std::to_string(getpid()) + ".so");
+  std::filesystem::copy_file(file, other, std::filesystem::copy_options::overwrite_existing);
+  load_library(file);
+  const Thrown thrown = refusal(other);
+  EXPECT_EQ(thrown.kind, ErrorKind::BadRegistration);
+  const std::string end = ". The former is in " + file + ", the latter in " + other;
+  EXPECT_TRUE(thrown.text.ends_with(end)) << thrown.text;
+  unload_library(file);
+  std::filesystem::remove(other);
+}
+
 TEST(Plugin, TwoPluginsSideBySideKeepTheirOwnLists) {
   load_library(file_of("a"));
   load_library(file_of("b"));

@@ -45,6 +45,23 @@ def test_factories_have_the_names_that_people_try():
     assert opyard.where(opyard.tensor([True, False]), 1.5, 0).tolist() == [1.5, 0.0]
 
 
+def test_factories_take_the_classes_of_numbers():
+    for kind, dtype in ((float, opyard.float64), (int, opyard.int64), (bool, opyard.bool)):
+        for made in (
+            opyard.zeros(2, dtype=kind),
+            opyard.ones((1, 2), dtype=kind, device="cpu"),
+            opyard.empty([2], dtype=kind),
+            opyard.full(2, 1, dtype=kind),
+            opyard.eye(2, dtype=kind),
+        ):
+            assert made.dtype is dtype
+    assert opyard.arange(2, dtype=float).dtype is opyard.float64
+    assert opyard.zeros(2, 3, dtype=None).dtype is opyard.float32
+    for wrong in ("float32", complex, [1]):
+        with pytest.raises(TypeError, match=r"^dtype is .*; accepted are .* float, int and bool"):
+            opyard.zeros(2, dtype=wrong)
+
+
 def test_tensor_takes_devices_and_the_classes_of_numbers():
     assert opyard.tensor([1], dtype=float).dtype is opyard.float64
     assert opyard.tensor([1.5], dtype=int).dtype is opyard.int64
@@ -86,6 +103,10 @@ def test_a_number_for_a_tensor_in_arithmetic(y):
     assert aten.add.Tensor(y, 1).dtype is opyard.int64
     assert aten.mul.Tensor(opyard.tensor([1.0]), 2).tolist() == [2.0]
     assert aten.sub.Tensor(y, 1.5).dtype is opyard.float32
+    assert y.clone().copy_(7).tolist() == [[7] * 3] * 2
+    assert aten.copy_(y.clone(), 2.0).dtype is opyard.int64
+    assert aten.add(1, y).tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert aten.sub(1.5, y[0]).tolist() == [1.5, 0.5, -0.5]
     with pytest.raises(TypeError, match="Expected a value of type 'Tensor'"):
         aten.maximum.default(y, 1)
 

@@ -71,6 +71,12 @@ def test_a_mode_sees_the_question_for_a_value():
     assert any("item" in line or "_local_scalar_dense" in line for line in mode.lines)
 
 
+def test_a_mode_sees_each_element_of_a_list():
+    with LoggingMode() as mode:
+        assert opyard.tensor([[2.0, 3.0]]).tolist() == [[2.0, 3.0]]
+    assert sum("_local_scalar_dense" in line for line in mode.lines) == 2
+
+
 def test_E23_no_other_instance_is_made_of_a_wrapper(w):
     for make in (lambda: opyard.Tensor.make_subclass(Wrapper, w), lambda: w.as_subclass(Wrapper)):
         with pytest.raises(TypeError, match="it is a wrapper without memory"):

@@ -3,6 +3,7 @@
 import numpy as np
 
 import opyard
+from opyard.autograd import Function, FunctionCtx
 from opyard.dispatch import DispatchKey, DispatchKeySet, DispatchMode, explain, what_if
 from opyard.futures import Future
 from opyard.library import (
@@ -85,3 +86,31 @@ lib.define("f(Tensor x) -> Tensor")
 print(infer_schema(kernel, mutates_args=()), opcheck(twice, (y,)))
 with LoggingMode() as log:
     calls: CallLog = log.log
+
+
+class Wrapped(opyard.Tensor):
+    @classmethod
+    def __opyard_dispatch__(
+        cls,
+        op: opyard._C.OpOverload,
+        types: "tuple[type, ...]",
+        args: "tuple[object, ...]" = (),
+        kwargs: "dict[str, object] | None" = None,
+    ) -> object:
+        return NotImplemented
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: opyard.Tensor) -> opyard.Tensor:
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, grad: opyard.Tensor) -> opyard.Tensor:
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x * x
+
+
+cubed: opyard.Tensor = Cube.apply(opyard.ones(2))
+counts: opyard.Tensor = opyard.zeros(2, dtype=int)

@@ -111,6 +111,21 @@ void run_blocks(const OpenedPlugin& opened, Plugin& plugin) {
   }
 }
 
+// Two builds of one source have their lines in common: a second definition is told by file, too.
+OPYARD_COLD Error with_files(const Error& error, const std::string& path, const Plugins& plugins) {
+  std::string text = error.what();
+  for (const auto& former : plugins.loaded) {
+    const auto& places = former->provenances;
+    const bool is_named = std::any_of(places.begin(), places.end(), [&](const std::string& place) {
+      return text.find(place) != std::string::npos;
+    });
+    if (!is_named || former->path.empty() || former->path == path) continue;
+    text += fmt::format(". The former is in {}, the latter in {}", former->path, path);
+    break;
+  }
+  return Error(error.kind(), std::move(text), error.carried());
+}
+
 }  // namespace
 
 void load_library(const std::string& file) {
@@ -131,7 +146,12 @@ void load_library(const std::string& file) {
     const std::lock_guard lock(plugins.mutex);
     plugins.loaded.erase(plugins.find(path));
     plugins.changed->condition.notify_all();
-    throw;
+    try {
+      throw;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::BadRegistration) throw;
+      throw with_files(error, path, plugins);
+    }
   }
   const std::lock_guard lock(plugins.mutex);
   plugin->ready = true;

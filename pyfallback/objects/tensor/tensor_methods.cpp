@@ -192,7 +192,7 @@ bool is_wrapper(PyObject* self) {
 PyObject* tolist(PyObject* self, PyObject*) {
   return entry_from_python([&] {
     note_read(self, "tolist()");
-    if (is_wrapper(self)) {
+    if (is_listened_to(self)) {
       return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "list_tensor"), self);
     }
     const Tensor& tensor = tensor_unchecked(self);

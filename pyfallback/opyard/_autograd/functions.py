@@ -107,8 +107,8 @@ class FunctionCtx:
         self.materialize_grads = value
 
     @property
-    def saved_tensors(self) -> "tuple[_C.Tensor | None, ...]":
-        """What was kept. Raises ValueError if it was written since, or freed."""
+    def saved_tensors(self) -> "tuple[_C.Tensor, ...]":
+        """What was kept, or None. Raises ValueError if it was written since, or freed."""
         if self._saved is None:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved "
@@ -214,8 +214,8 @@ class Function(metaclass=_FunctionMeta):
         raise NotImplementedError("You must implement the forward function for custom Function.")
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        """A gradient, or None, for each argument of forward."""
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        """backward(ctx, *gradients): a gradient, or None, for each argument of forward."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
             "autograd.Function to use it with backward mode AD."

@@ -1,7 +1,7 @@
 """opyard.zeros and its like: the operators of aten under the names that people try first.
 
 Each is a function with the operator's arguments, as ops.aten has it: sizes are given as a list or
-one by one, dtypes as opyard's, devices as names.
+one by one, dtypes as opyard's or as the classes float, int and bool, devices as names.
 """
 
 from collections.abc import Sequence
@@ -16,37 +16,59 @@ _Array = Any  # a Tensor, or an array of another library
 _Sizes = int | SymInt | Sequence[int | SymInt]
 
 
+_CLASSES = {float: _C.float64, int: _C.int64, bool: _C.bool}
+
+
+def _listed(size: tuple) -> Any:
+    """Sizes that were given one by one, as a list."""
+    return size[0] if len(size) == 1 and not isinstance(size[0], (int, SymInt)) else list(size)
+
+
+def _known(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with a class of Python's as a dtype."""
+    dtype = options.get("dtype")
+    if dtype is None or isinstance(dtype, _C.dtype):
+        return options
+    if not isinstance(dtype, type) or dtype not in _CLASSES:
+        raise TypeError(
+            f"dtype is {dtype!r}; accepted are dtypes such as opyard.float32, the classes float, "
+            "int and bool, and None"
+        )
+    return {**options, "dtype": _CLASSES[dtype]}
+
+
 def _as_tensor(value: Any) -> Any:
     return _C.tensor(value) if isinstance(value, (bool, int, float)) else value
 
 
 def zeros(*size: _Sizes, **options: Any) -> _C.Tensor:
     """A tensor of zeros; options: dtype, device. See opyard.ops.aten.zeros."""
-    return ops.aten.zeros(*size, **options)
+    return ops.aten.zeros(_listed(size), **_known(options))
 
 
 def ones(*size: _Sizes, **options: Any) -> _C.Tensor:
     """A tensor of ones; options: dtype, device. See opyard.ops.aten.ones."""
-    return ops.aten.ones(*size, **options)
+    return ops.aten.ones(_listed(size), **_known(options))
 
 
 def empty(*size: _Sizes, **options: Any) -> _C.Tensor:
     """A tensor of elements with any value; options: dtype, device. See opyard.ops.aten.empty."""
-    return ops.aten.empty(*size, **options)
+    return ops.aten.empty(_listed(size), **_known(options))
 
 
 def full(size: _Sizes, fill_value: _Number, **options: Any) -> _C.Tensor:
     """A tensor of one number; options: dtype, device. See opyard.ops.aten.full."""
-    return ops.aten.full([size] if isinstance(size, int) else size, fill_value, **options)
+    return ops.aten.full(_listed((size,)), fill_value, **_known(options))
 
 
 def arange(*range: _Number, **options: Any) -> _C.Tensor:
     """arange(end), arange(start, end) or arange(start, end, step); options: dtype, device."""
-    return ops.aten.arange(*range, **options)
+    return ops.aten.arange(*range, **_known(options))
 
 
 def eye(n: int, m: "int | None" = None, **options: Any) -> _C.Tensor:
     """A matrix with ones on its diagonal; options: dtype, device. See opyard.ops.aten.eye."""
+    options = _known(options)
     return ops.aten.eye(n, **options) if m is None else ops.aten.eye(n, m, **options)
 
 
