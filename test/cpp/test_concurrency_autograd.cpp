@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "aten.h"
@@ -44,6 +45,33 @@ class ConcurrencyAutograd : public ::testing::Test {
     for (std::thread& thread : threads) thread.join();
   }
 };
+
+// The first of this program, since arming is once in a process.
+TEST_F(ConcurrencyAutograd, CallsGoOnWhileAThreadArmsAndRecordWhenItHas) {
+  if (detail::recorder_armed.load()) GTEST_SKIP() << "armed by an earlier test of this process";
+  const Tensor leaf = number(3);
+  std::atomic<int> calling{0};
+  std::atomic<bool> is_armed{false};
+  on_threads([&](int thread) {
+    if (thread == 0) {
+      while (calling.load() < kThreads - 1) std::this_thread::yield();
+      require_gradient(leaf);
+      is_armed.store(true);
+      return;
+    }
+    const Tensor x = number(2);
+    bool has_called = false;
+    bool was_armed = false;
+    for (int after = 0; after < kRounds; after += was_armed ? 1 : 0) {
+      EXPECT_EQ(*mul(x, x).data<float>(), 4.0F);
+      if (!std::exchange(has_called, true)) calling.fetch_add(1);
+      was_armed = is_armed.load();
+    }
+    EXPECT_TRUE(requires_gradient(mul(leaf, x)));
+  });
+  backward(mul(leaf, leaf));
+  EXPECT_EQ(*gradient_of(leaf).data<float>(), 6.0F);
+}
 
 TEST_F(ConcurrencyAutograd, G21_GraphsOfTheirOwnThatShareALeaf) {
   const Tensor w = number(1);

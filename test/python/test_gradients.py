@@ -132,6 +132,18 @@ def test_G7_a_gradient_of_another_float_is_converted_and_of_integers_refused():
         Wrong.apply(x, (opyard.tensor([1, 2]), None)).sum().backward()
 
 
+def test_G7_a_gradient_on_another_device_is_refused():
+    x = leaf([1.0, 2.0])
+    there = opyard.ones(2, dtype=opyard.float64, device="meta")
+    with pytest.raises(RuntimeError, match="expected device cpu but got meta"):
+        Wrong.apply(x, (there, None)).sum().backward()
+    with pytest.raises(RuntimeError, match="expected device cpu but got meta"):
+        y = x * 2
+        y.register_hook(lambda gradient: there)
+        y.sum().backward()
+    assert x.grad is None
+
+
 def test_G8_a_wrong_count_is_refused_and_trailing_nones_are_not():
     x = leaf([1.0])
     one = opyard.tensor([1.0], dtype=opyard.float64)
