@@ -193,6 +193,17 @@ TEST(Graph, H5_OutputsBlocksAndInputsOfTheGraph) {
   lint(*g.graph);
 }
 
+TEST(Graph, H2_H5_AnOutputThatIsTakenAwayTakesItsStageAlong) {
+  const GraphPtr graph = parse_graph(
+      "graph(%x : int):\n  return (%x)\nstage 1(%y : int):\n  return (%y)\nstage 2(%z : int):\n"
+      "  return (%z)\n");
+  graph->return_node()->remove_input(0);
+  EXPECT_EQ(graph->output_stage(0), 1);
+  EXPECT_EQ(graph->output_stage(1), 2);
+  EXPECT_EQ(thrown_by([&] { graph->output_stage(2); }).kind, ErrorKind::BadIndex);
+  lint(*graph);
+}
+
 TEST(Graph, H5_NodesAreMovedAndDestroyed) {
   Small g;
   EXPECT_THROWN(g.relu->destroy(), BadValue,

@@ -365,6 +365,33 @@ TEST(Checks, TypesThatDoNotFitAreRefusedBeforeAnythingRuns) {
       "%y = test_lifetimes::plus (stage 0, <graph>:2:3): no overloa");
 }
 
+TEST(Checks, AnItemOfATupleIsCountedFromEitherEnd) {
+  const auto item = [](int at) {
+    return "graph(%a : int, %b : str):\n  %t : (int, str) = prim::TupleConstruct(%a, %b)\n"
+           "  %i : int = prim::Constant[value=" +
+           std::to_string(at) + "]()\n  %y : " + (at % 2 == 0 ? "int" : "str") +
+           " = prim::TupleIndex(%t, %i)\n  return (%y)";
+  };
+  for (const int at : {-2, 0}) {
+    EXPECT_EQ(compile(graph_of(item(at)))->run(Values{3, "text"})[0].to_int(), 3);
+  }
+  for (const int at : {-1, 1}) {
+    EXPECT_EQ(compile(graph_of(item(at)))->run(Values{3, "text"})[0].to_string_view(), "text");
+  }
+  for (const int at : {-3, 2}) {
+    EXPECT_EQ(thrown_by([&] { compile(graph_of(item(at))); }).kind, ErrorKind::BadGraph);
+  }
+}
+
+TEST(Checks, ADictTakesKeysAndValuesInTurn) {
+  const auto dict = [](const char* inputs) {
+    return std::string("graph(%k : str, %v : int):\n  %d : Dict(str, int) = prim::DictConstruct(") +
+           inputs + ")\n  return (%d)";
+  };
+  EXPECT_EQ(text_of(compile(graph_of(dict("%k, %v")))->run(Values{"key", 3})), "{\"key\": 3}");
+  EXPECT_EQ(thrown_by([&] { compile(graph_of(dict("%v, %k"))); }).kind, ErrorKind::BadGraph);
+}
+
 TEST(Checks, AnAttributeOfAnOperatorIsRefused) {
   EXPECT_NE(
       thrown_by([] {
