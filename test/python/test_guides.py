@@ -29,6 +29,7 @@ def blocks(text, language):
 PROGRAMS = {
     "embedding": ("pyfallback/libopyard_embed.so", "the sum is 0"),
     "graphs": ("jit/libopyard_jit.so", "6 elements"),
+    "models": ("jit/libopyard_jit.so", "1 output"),
 }
 
 
