@@ -249,6 +249,38 @@ def test_operators_of_users_bring_their_formulas(library):
     assert run.run_one_stage(opyard.tensor([1.0])).tolist() == [12]
 
 
+def test_H16_gradients_between_dtypes_are_converted_where_the_engine_converts():
+    def program(x, w):
+        narrow = aten.exp(x)  # float32 between float64 on both sides
+        return (narrow * w).sum() + (x * w * narrow).sum()
+
+    x = opyard.tensor([0.1, 1.7, -0.3])
+    w = opyard.tensor([[1.1], [2.3]], dtype=opyard.float64)
+    run = staged(jit.trace(program, (x, w), stages=3).staged)
+    run.run_one_stage(x, w)
+    ones = opyard.tensor(1.0, dtype=opyard.float64)
+    found = as_tuple(run.run_one_stage(ones))
+    leaves = [opyard.tensor(x.tolist()).requires_grad_(), leaf(w.tolist())]
+    wanted = autograd.grad(program(*leaves), leaves, grad_outputs=[ones])
+    assert [bits(one) for one in found] == [bits(one) for one in wanted]
+    assert [one.dtype for one in found] == [opyard.float32, opyard.float64]
+
+
+def test_H16_a_formula_that_leaves_the_sum_out_gives_the_sizes_of_the_tensor(library):
+    library.define("times(Tensor x, Tensor y) -> Tensor")
+    library.impl("times", lambda x, y: x * y, "CPU")
+    library.derivative("times", {"x": "grad * y", "y": "grad * x"})
+    times = getattr(opyard.ops, library.ns).times
+    x, y = opyard.tensor([[2.0], [3.0]]), opyard.tensor([5.0, 7.0])
+    run = staged(jit.trace(lambda x, y: times(aten.exp(x), y), (x, y), stages=2).staged)
+    run.run_one_stage(x, y)
+    ones = opyard.tensor([[1.0, 2.0], [3.0, 4.0]])
+    found = run.run_one_stage(ones)
+    leaves = [opyard.tensor(one.tolist()).requires_grad_() for one in (x, y)]
+    wanted = autograd.grad(times(leaves[0].exp(), leaves[1]), leaves, grad_outputs=[ones])
+    assert [bits(one) for one in found] == [bits(one) for one in wanted]
+
+
 def test_H16_trace_records_the_parts_of_what_has_no_formula_and_appends_stages():
     x = opyard.tensor([[1.0, 2.0, 0.5]])
     traced = jit.trace(lambda x: aten.softmax(x * x, 1), x, stages=3)

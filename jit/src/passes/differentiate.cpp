@@ -301,8 +301,42 @@ class Differentiation {
                                  "...)",
                                  op.schema().arguments[i].name, op.name().base_name()));
       }
-      if (found[i] != nullptr && flow_of(node.input(i)) != Flow::None) add(node.input(i), found[i]);
+      if (found[i] == nullptr || flow_of(node.input(i)) == Flow::None) continue;
+      add(node.input(i), fitted(node, op, node.input(i), found[i]));
     }
+  }
+
+  // As the engine has it: summed to the sizes of its tensor, and of its dtype. Formulas of aten sum
+  // by themselves, and give the dtype that all tensors of their call have.
+  Value* fitted(const Node& node, const Operator& op, Value* input, Value* gradient) {
+    if (!is_tensor(*input->type())) return gradient;
+    if (!op.name().name.starts_with("aten::")) {
+      gradient = append("aten::sum_to", {gradient, input});
+    }
+    const std::optional<DType> wanted = dtype_of(input);
+    if (!wanted || has_one_dtype(node, *wanted)) return gradient;
+    const auto constant = [&](opyard::Value value, TypePtr type) {
+      return graph_.append_node(graph_.create_constant(std::move(value), std::move(type)))
+          ->output();
+    };
+    Value* const dtype = constant(opyard::Value(std::int64_t(*wanted)), base_type(TypeKind::Int));
+    Value* const no = constant(opyard::Value(false), base_type(TypeKind::Bool));
+    Value* const none = constant({}, base_type(TypeKind::None));
+    return append("aten::_to_copy", {gradient, dtype, none, none, none, no, none});
+  }
+  static std::optional<DType> dtype_of(const Value* value) {
+    const TensorShape* const shape = find_shape(*value->type());
+    return shape == nullptr ? std::nullopt : shape->dtype;
+  }
+  // Whether no tensor of a call, in or out, is known to have real numbers of another dtype. One
+  // without a known dtype is taken as the others are.
+  static bool has_one_dtype(const Node& node, DType wanted) {
+    const auto differs = [&](const Value* value) {
+      const std::optional<DType> dtype = dtype_of(value);
+      return dtype && *dtype != wanted && !is_integral(*value->type());
+    };
+    return std::ranges::none_of(node.inputs(), differs) &&
+           std::ranges::none_of(node.outputs(), differs);
   }
 
   void run_list_construct(const Node& node) {

@@ -99,8 +99,8 @@ def differentiate(
 
     The formulas are those by which calls are recorded, so the stage gives the bits of backward().
     What it needs of earlier stages stays in registers. Applied again it differentiates that stage.
-    Gradients have the dtype and sizes that the formulas give them: nothing is converted or summed
-    to fit an input.
+    Gradients get the sizes and the dtype of their tensors. Dtypes are known from the types of
+    values, as trace() gives them; one that is not is taken to be that of the others in its call.
 
     Raises ValueError for a `wrt` that is no Tensor among the inputs, or that no output is computed
     from, and NotImplementedError, naming the node, for what has no formula as text: functions of

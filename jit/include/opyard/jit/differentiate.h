@@ -9,9 +9,10 @@
 // Gradients of a value are added in the order in which the backward engine adds them, so both give
 // the same bits. Applied again it differentiates that stage: double backward.
 //
-// A gradient has the dtype and the sizes that the formulas give it. The engine converts it to the
-// dtype of its tensor, and sums it to the tensor's sizes where a formula leaves that out; a stage
-// does neither. Graphs are for real numbers.
+// A gradient is summed to the sizes of its tensor, and converted to its dtype, as the engine does
+// it. What dtypes the tensors of a call have is known from their types, as trace() gives them: a
+// value whose type does not say is taken to have the dtype of the others. Graphs are for real
+// numbers.
 //
 // With `allow_unused` a value of `wrt` that no output comes of is left out, as is one through which
 // no gradient flows; the result says which ones the stage is of.
