@@ -78,6 +78,9 @@ def test_masked_scatter_needs_as_many_elements():
     x, mask = opyard.zeros(3), opyard.tensor([True, True, False])
     with pytest.raises(IndexError, match="out of range"):
         aten.masked_scatter(x, mask, opyard.ones(1))
+    with pytest.raises(ValueError, match="and mask takes elements of it"):
+        aten.masked_scatter(x, mask, opyard.ones(0))
+    assert aten.masked_scatter(x, opyard.zeros(3) > 0, opyard.ones(0)).tolist() == [0, 0, 0]
 
 
 def test_index_add_and_fill_go_by_positions():
@@ -131,6 +134,8 @@ MASK = opyard.tensor([[True, False, True], [False, True, False]])
 CASES = [
     (lambda x: aten.cumsum(x, 1) * x, [(2, 3)]),
     (lambda x: aten.cumprod(x, 1), [(2, 3)]),
+    (lambda x: aten.cumprod(x * ZERO, 1), [(2, 3)]),
+    (lambda x: aten.cumprod(x * ZERO, 0), [(2, 3)]),
     (lambda x: aten.prod(x), [(2, 3)]),
     (lambda x: aten.prod(x, 0), [(2, 3)]),
     (lambda x: aten.prod(x * ZERO, 1, True), [(2, 3)]),

@@ -81,7 +81,17 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
            {kOp, ": self is ", self, " and source is ", source, "; one dtype is needed"});
   }
   const std::array<std::int64_t, 1> row = {count_elements(sizes)}, all = {source.numel()};
-  if (row[0] == 0 || all[0] == 0) return clone(expand(self, sizes));
+  if (row[0] == 0) return clone(expand(self, sizes));
+  if (all[0] == 0) {
+    static const auto any = require_operator("aten::any").typed<Tensor(const Tensor&)>();
+    static const auto is_true = require_operator("aten::is_nonzero").typed<bool(const Tensor&)>();
+    if (!is_meta(mask) && is_true.call(any.call(mask))) {
+      refuse(ErrorKind::BadShape, {kOp, ": source is ", source,
+                                   ", and mask takes elements of it; as "
+                                   "many as mask has places that are True are needed"});
+    }
+    return clone(expand(self, sizes));
+  }
   const Tensor flat = reshape(expand(mask, sizes), row);
   const Tensor places = clamp(cumsum.call(flat, 0, std::nullopt) - Scalar(1), 0, std::nullopt);
   const Tensor taken = index_select(reshape(source, all), 0, places);

@@ -126,6 +126,18 @@ Tensor products_without(const Tensor& self) {
   static const auto op = require_operator("aten::prod.dim_int").typed<Prod>();
   return op.call(all, -1, false, std::nullopt);
 }
+// The running products of the last dimension without its k-th element, in row k, from there on.
+Tensor running_products_without(const Tensor& self) {
+  const std::int64_t count = self.size(-1);
+  const Tensor places = arange(self, count);
+  DimVector sizes(self.sizes());
+  sizes.push_back(count);
+  const Tensor behind = unsqueeze(places, 0) - unsqueeze(places, 1);
+  const Tensor all = masked(expand(unsqueeze(self, -2), sizes), equals(behind, 0), 1);
+  using Products = Tensor(const Tensor&, std::int64_t, MaybeDType);
+  static const auto op = require_operator("aten::cumprod").typed<Products>();
+  return masked(op.call(all, -1, std::nullopt), behind < 0, 0);
+}
 bool has_zero(const Tensor& self) {
   if (is_meta(self)) return false;
   require_floats("aten::prod_backward", "self", self);
@@ -160,11 +172,11 @@ Tensor cumsum_backward(const Tensor& grad, std::int64_t dim) {
 }
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, std::int64_t dim,
                         const Tensor& result) {
-  if (has_zero(detach(self))) {
-    refuse(ErrorKind::Unsupported, {"aten::cumprod_backward: self is ", self,
-                                    " and has a zero, for which there is no gradient here"});
-  }
-  return cumsum_backward(grad * result, dim) / self;
+  if (self.dim() == 0) return grad;
+  if (!has_zero(detach(self))) return cumsum_backward(grad * result, dim) / self;
+  const std::array<std::int64_t, 1> last = {-1};
+  const Tensor without = running_products_without(transpose(self, dim, -1));
+  return transpose(sum(unsqueeze(transpose(grad, dim, -1), -2) * without, last), dim, -1);
 }
 
 }  // namespace

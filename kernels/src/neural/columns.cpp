@@ -1,0 +1,139 @@
+// kernels/neural/columns.cpp: im2col and col2im: the windows of images as columns, and back, where
+// each place sums what was read of it. Each is the derivative of the other.
+#include <algorithm>
+
+#include "common/copy.h"
+#include "common/define.h"
+#include "common/dtypes.h"
+#include "common/kernels_block.h"
+#include "common/numbers.h"
+#include "common/ops.h"
+#include "neural/windows.h"
+
+namespace opyard::kernels {
+namespace {
+
+struct Lists {
+  const char* op;
+  IntSpan kernel, dilation, padding, stride;
+};
+
+std::int64_t of(IntSpan list, std::size_t i) { return list[list.size() == 1 ? 0 : i]; }
+
+// The windows of images of this height and width. Raises BadValue.
+Windows windows_of(const Lists& lists, std::int64_t height, std::int64_t width) {
+  const IntSpan all[] = {lists.kernel, lists.dilation, lists.padding, lists.stride};
+  bool fits = height > 0 && width > 0;
+  for (const IntSpan& list : all) {
+    fits = fits && (list.size() == 1 || list.size() == 2);
+    for (const std::int64_t each : list) {
+      fits = fits && each >= (list.data() == lists.padding.data() ? 0 : 1);
+    }
+  }
+  Windows w;
+  w.image = {1, height, width};
+  for (std::size_t i = 0; fits && i < 2; ++i) {
+    w.kernel[i + 1] = of(lists.kernel, i);
+    w.dilation[i + 1] = of(lists.dilation, i);
+    w.padding[i + 1] = of(lists.padding, i);
+    w.stride[i + 1] = of(lists.stride, i);
+    const std::int64_t left =
+        w.image[i + 1] + 2 * w.padding[i + 1] - w.dilation[i + 1] * (w.kernel[i + 1] - 1) - 1;
+    w.count[i + 1] = left / w.stride[i + 1] + 1;
+    fits = left >= 0;
+  }
+  if (!fits) {
+    refuse(
+        ErrorKind::BadValue,
+        {lists.op, ": the image is ", height, " by ", width, ", kernel_size is ", lists.kernel,
+         ", dilation ", lists.dilation, ", padding ", lists.padding, " and stride ", lists.stride,
+         "; one or two numbers each, of 0 and more for padding and of 1 and more "
+         "for the others, and at least one window in the image are needed"});
+  }
+  return w;
+}
+
+Tensor im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan padding,
+              IntSpan stride) {
+  constexpr const char* kOp = "aten::im2col";
+  require_computed(kOp, "self", self);
+  require_dims(kOp, "self", self, 3, 4);
+  const Windows w =
+      windows_of({kOp, kernel_size, dilation, padding, stride}, self.size(-2), self.size(-1));
+  const std::int64_t channels = self.size(-3), depth = channels * count_of(w.kernel);
+  const std::int64_t pages = self.dim() == 4 ? self.size(0) : 1;
+  DimVector sizes;
+  if (self.dim() == 4) sizes.push_back(pages);
+  sizes.push_back(depth);
+  sizes.push_back(count_of(w.count));
+  const Tensor result = empty_beside(self, sizes, self.dtype());
+  if (is_meta(result)) return result;
+  const Tensor images = row_major(kOp, self);
+  visit_computed(images.dtype(), [&](auto sample) {
+    using T = decltype(sample);
+    const std::int64_t windows = count_of(w.count);
+    for (std::int64_t page = 0; page < pages; ++page) {
+      read_columns(w, elements_of<const T>(images) + page * channels * count_of(w.image), channels,
+                   0, windows, elements_of<T>(result) + page * depth * windows);
+    }
+  });
+  return result;
+}
+
+Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntSpan dilation,
+              IntSpan padding, IntSpan stride) {
+  constexpr const char* kOp = "aten::col2im";
+  require_floats(kOp, "self", self);
+  require_dims(kOp, "self", self, 2, 3);
+  if (output_size.size() != 1 && output_size.size() != 2) {
+    refuse(ErrorKind::BadValue, {kOp, ": output_size is ", output_size, "; two sizes are needed"});
+  }
+  const Windows w = windows_of({kOp, kernel_size, dilation, padding, stride}, of(output_size, 0),
+                               of(output_size, 1));
+  const std::int64_t depth = self.size(-2), windows = count_of(w.count);
+  if (depth % count_of(w.kernel) != 0 || self.size(-1) != windows) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": self is ", self, "; rows in multiples of ", count_of(w.kernel), " and ",
+            windows, " columns are needed for output_size ", output_size});
+  }
+  const std::int64_t channels = depth / count_of(w.kernel);
+  const std::int64_t pages = self.dim() == 3 ? self.size(0) : 1;
+  DimVector sizes;
+  if (self.dim() == 3) sizes.push_back(pages);
+  for (const std::int64_t each : {channels, w.image[1], w.image[2]}) sizes.push_back(each);
+  const Tensor result = empty_beside(self, sizes, self.dtype());
+  if (is_meta(result)) return result;
+  const Tensor columns = row_major(kOp, self);
+  visit_floats(columns, [&](auto sample) {
+    using T = decltype(sample);
+    T* const to = elements_of<T>(result);
+    std::fill(to, to + result.numel(), T(0));
+    for (std::int64_t page = 0; page < pages; ++page) {
+      add_columns(w, elements_of<const T>(columns) + page * depth * windows, channels, 0, windows,
+                  to + page * channels * count_of(w.image));
+    }
+  });
+  return result;
+}
+
+}  // namespace
+
+OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  define(m, {"im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] "
+             "stride) -> Tensor",
+             "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, "
+             "int[2] padding, int[2] stride) -> Tensor"});
+  define_out(m, "im2col", "out", Form::WithFormula);
+  define_out(m, "col2im", "out", Form::WithFormula);
+  m.derivative("im2col", {{"self",
+                           "col2im(grad, [size(self, -2), size(self, -1)], kernel_size, dilation, "
+                           "padding, stride)"}});
+  m.derivative("col2im", {{"self", "im2col(grad, kernel_size, dilation, padding, stride)"}});
+}
+
+OPYARD_KERNELS(m) {
+  m.impl("im2col", &im2col);
+  m.impl("col2im", &col2im);
+}
+
+}  // namespace opyard::kernels
