@@ -12,6 +12,7 @@
 #include <frameobject.h>  // after Python.h
 
 #include <cstdint>
+#include <unordered_set>
 #include <utility>
 
 namespace opyard::python {
@@ -42,6 +43,16 @@ inline Py_ssize_t new_code_word_index() noexcept {
 #else
   return _PyEval_RequestCodeExtraIndex(nullptr);
 #endif
+}
+
+// The other interpreters of this process, by number. As CPython lists them itself, with the GIL
+// alone held: before 3.12 none can come or go meanwhile.
+inline void add_other_interpreters(std::unordered_set<std::int64_t>& numbers) {
+  const PyInterpreterState* const own = PyInterpreterState_Get();
+  for (PyInterpreterState* one = PyInterpreterState_Head(); one != nullptr;
+       one = PyInterpreterState_Next(one)) {
+    if (one != own) numbers.insert(PyInterpreterState_GetID(one));
+  }
 }
 
 // "Outer.method" where the code object knows it, else its name; borrowed.

@@ -82,6 +82,8 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
                "this interpreter has not imported opyard.profiler, which records its calls");
   tracer->set_options(options);
   tracer->replaced.clear();
+  tracer->others.clear();
+  add_other_interpreters(tracer->others);
   tracer->set_within = tracer->unseen = 0;
   add_start_stacks(*tracer, window);
   tracer->active = true;
@@ -103,7 +105,9 @@ void stop_python(profiler::SourceReport& report) {
   tracer.callables.forget();
   tracer.instances.forget();
   tracer.coroutines.forget();
+  add_other_interpreters(tracer.others);
   const std::pair<const char*, std::uint64_t> notes[] = {
+      {"interpreters whose Python calls were not recorded", tracer.others.size()},
       {"threads whose profile function a program replaced", tracer.replaced.size()},
       {"calls of sys.setprofile", tracer.set_within},
       {"threads that were not recorded", tracer.unseen}};
@@ -200,6 +204,17 @@ PyObject* begin_child(PyObject* module, PyObject*) {
       profiler::keep_start_stacks(window.start_stacks());
     }
     return PyBool_FromLong(keeps ? 1 : 0);
+  });
+}
+
+// keep_note(text, number=1): for the report of quality, should this process not reach its end.
+PyObject* keep_note(PyObject*, PyObject* args) {
+  return tracer_entry([&]() -> PyObject* {
+    PyObject* text = nullptr;
+    unsigned long long number = 1;
+    if (PyArg_ParseTuple(args, "U|K", &text, &number) == 0) throw PythonErrorSet();
+    if (profiler::keeps_files()) profiler::keep_note(text_of(text), number);
+    Py_RETURN_NONE;
   });
 }
 
@@ -352,6 +367,7 @@ PyMethodDef functions[] = {
     {"start", start, METH_VARARGS, "start(python, c_calls, …): begins a profile"},
     {"start_in", start_in, METH_VARARGS, "start_in(options, folder, program)"},
     {"begin_child", begin_child, METH_NOARGS, "begin_child() -> bool"},
+    {"keep_note", keep_note, METH_VARARGS, "keep_note(text, number=1)"},
     {"recover", recover, METH_O, "recover(folder) -> Trace"},
     {"stop", stop, METH_NOARGS, "stop() -> Trace"},
     {"start_ring", start_ring, METH_VARARGS, "start_ring(options, bytes, ns)"},

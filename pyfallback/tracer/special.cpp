@@ -9,7 +9,9 @@
 #include "runtime/python.h"
 
 #include <new>
+#include <utility>
 
+#include "opyard/profiler/files.h"
 #include "opyard/profiler/names.h"
 #include "opyard/profiler/stream.h"
 #include "runtime/clear.h"
@@ -82,7 +84,7 @@ bool Tracer::is_left_out(CodeWord& word, PyObject* code) noexcept {
   return word.has(CodeFlag::Excluded);
 }
 
-void Tracer::note_end_of_thread(PyFrameObject* frame) noexcept {
+void Tracer::note_name_of_thread(PyFrameObject* frame, bool is_end) noexcept {
   constexpr std::size_t kMost = 10'000;
   PyObject* const thread = first_argument_of(frame);
   PyObject* const attributes =
@@ -94,7 +96,9 @@ void Tracer::note_end_of_thread(PyFrameObject* frame) noexcept {
         attributes == nullptr ? nullptr : PyDict_GetItemString(attributes, "_name");
     profiler::Stream* const stream = profiler::Stream::current();
     if (name != nullptr && stream != nullptr) {
-      ended_threads.push_back({stream->handle(), stream->native_id(), text_of(name)});
+      profiler::ThreadName named{stream->handle(), stream->native_id(), text_of(name)};
+      profiler::keep_thread_name(named);
+      if (is_end) ended_threads.push_back(std::move(named));
       if (ended_threads.size() > kMost) ended_threads.pop_front();
     }
   } catch (const std::bad_alloc&) {  // a thread without a name, then
@@ -120,9 +124,12 @@ void Tracer::record_exit(profiler::EventKind enter, profiler::EventKind exit,
 // to its first argument; the enter has the instance behind it, which the span is shown by.
 bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
                             bool is_exit) noexcept {
-  const bool ends_thread = word.has(CodeFlag::ThreadBody);
-  if (ends_thread && is_exit && frame != nullptr) note_end_of_thread(frame);
-  if (is_left_out(word, code)) return ends_thread;  // its end is wanted all the same
+  const bool is_thread = word.has(CodeFlag::ThreadBody);
+  // At its begin for a recording in files alone, which a program that is killed leaves.
+  if (is_thread && frame != nullptr && (is_exit || profiler::keeps_files())) {
+    note_name_of_thread(frame, is_exit);
+  }
+  if (is_left_out(word, code)) return is_thread;  // its end is wanted all the same
   if (max_depth != 0 && goes_too_deep(number, max_depth, is_exit)) return true;
   const bool is_shown = word.has(CodeFlag::Optimizer) || word.has(CodeFlag::Module);
   const SpanKind kind = !by_instance || !is_shown       ? SpanKind::Python

@@ -155,9 +155,13 @@ PyObject* note(PyObject* self, PyObject* args) {
     unsigned long long number = 0;
     if (PyArg_ParseTuple(args, "UK", &text, &number) == 0) throw PythonErrorSet();
     TraceContents& contents = contents_of(self);
-    auto& notes =
-        contents.trace == nullptr ? contents.recording.notes : contents.trace->quality.notes;
-    notes.emplace_back(text_of(text), number);
+    if (contents.trace == nullptr) {
+      contents.recording.notes.emplace_back(text_of(text), number);
+    } else {  // a child may have noted the same
+      profiler::Quality noted;
+      noted.notes.emplace_back(text_of(text), number);
+      contents.trace->quality.add(noted);
+    }
     Py_RETURN_NONE;
   });
 }

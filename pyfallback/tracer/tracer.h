@@ -40,6 +40,8 @@ struct Tracer {
   // Threads in whose place a program put a profile function of its own, by their state's number.
   std::unordered_set<std::uint64_t> replaced;
 
+  // Interpreters that are not this one, alive at the begin or the end.
+  std::unordered_set<std::int64_t> others;
   std::uint64_t set_within = 0;  // calls of sys.setprofile, if it takes our place
   std::uint64_t unseen = 0;      // threads that were never recorded, alive at the end
 
@@ -72,8 +74,8 @@ struct Tracer {
   bool record_call(CallableKey found, PyObject* code, PyFrameObject* caller, bool is_exit) noexcept;
 
  private:
-  // The thread that this frame of `threading` belongs to ends.
-  void note_end_of_thread(PyFrameObject* frame) noexcept;
+  // The thread that this frame of `threading` belongs to begins or ends.
+  void note_name_of_thread(PyFrameObject* frame, bool is_end) noexcept;
   void record_exit(profiler::EventKind enter, profiler::EventKind exit, std::uint32_t key) noexcept;
 };
 

@@ -265,13 +265,40 @@ def test_processes_of_multiprocessing_are_groups_of_tracks(folder, method):
     assert "interpreters of multiprocessing that kept no recording" not in quality
 
 
-def test_programs_that_are_not_followed_are_counted(folder):
-    (folder / "program.py").write_text(
-        "import os, subprocess\nsubprocess.run(['true'])\nos.system('true')\n"
-    )
-    assert run(folder, "program.py", profiled=["-o", "x.json"])[0] == 0
+OTHERS = """
+    import os, subprocess, warnings
+    warnings.simplefilter("ignore")
+    def start():
+        subprocess.run(["true"])
+        os.system("true")
+        os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+        os.waitpid(os.posix_spawnp("true", ["true"], {}), 0)
+    start()
+    if os.fork() == 0:
+        start()
+        os.execvp("true", ["true"])
+    os.wait()
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--no-c-calls"], ["--exclude", "*"]])
+def test_programs_that_are_not_followed_are_counted(folder, options):
+    (folder / "program.py").write_text(textwrap.dedent(OTHERS))
+    assert run(folder, "program.py", profiled=[*options, "-o", "x.json"]) == (0, "", "")
     quality, _ = traced(folder / "x.json")
-    assert quality["other programs that were started, and not followed"] == 2
+    assert quality["other programs that were started, and not followed"] == 8
+    assert quality["processes that became another program by exec, which was not followed"] == 1
+
+
+def test_a_program_that_becomes_another_one_leaves_its_recording_and_says_so(folder):
+    (folder / "program.py").write_text("import os\nos.system('true')\nos.execvp('true', ['true'])")
+    assert run(folder, "program.py", profiled=["-o", "x.json"]) == (0, "", "")
+    assert not (folder / "x.json").exists()
+    assert run(folder, "recover", "x.json.recording", "-o", "x.json") == (0, "", "")
+    quality, _ = traced(folder / "x.json")
+    assert quality["other programs that were started, and not followed"] == 1
+    assert quality["processes that became another program by exec, which was not followed"] == 1
+    assert quality["processes that did not end their recording"] == 1
 
 
 def test_an_interpreter_without_opyard_runs_all_the_same_and_is_missed(folder):
@@ -303,7 +330,8 @@ KILLED = """
     def outer():
         for n in range(10_000): inner(n)
         {ending}
-    threading.Thread(target=in_thread).start()
+    threading.Thread(target=in_thread, name="one that ends").start()
+    threading.Thread(target=time.sleep, args=(60,), name="one that waits", daemon=True).start()
     if {forks} and os.fork() == 0:
         in_thread()
         os._exit(0)
@@ -330,6 +358,9 @@ def test_T21_what_a_killed_program_did_is_recovered(folder, ending, forks):
     (outer,) = [e for e in events if e["name"] == "program.py(8): outer"]
     assert outer["args"]["cut"] == "was open at the end of the profile"
     assert "outer" in (folder / "y.folded").read_text()
+    names_of_threads = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    for name in ("MainThread", "one that ends", "one that waits"):
+        assert any(name in known for known in names_of_threads)
     # A second run leaves the recording of the first one alone.
     assert run(folder, "program.py", profiled=["-o", "x.json"]) == bare
     assert (folder / "x.json.recording.2").is_dir()

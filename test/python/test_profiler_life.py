@@ -13,6 +13,7 @@ import weakref
 
 import pytest
 from conftest import build_folder, plugin_path
+from interpreters import Interpreter
 from profiler_traces import assert_nested, load_chrome
 
 import opyard
@@ -87,6 +88,22 @@ def test_I6_a_thread_goes_on_as_itself_after_start_and_stop():
     for thread in threads:
         thread.join()
     assert seen == [True] * 3
+
+
+def test_X16_interpreters_that_are_not_recorded_are_said():
+    def others(prof):
+        return prof.data_quality().get("interpreters whose Python calls were not recorded", 0)
+
+    with profile() as none:
+        leaf(1)
+    before = Interpreter("legacy")
+    with profile() as prof:
+        within = Interpreter("legacy")
+        within.run("def unseen(): pass\nunseen()")
+        before.end()
+    within.end()
+    assert (others(none), others(prof)) == (0, 2)
+    assert not named(prof, "unseen")
 
 
 def test_I8_the_place_that_is_taken_in_python_is_given_back():

@@ -9,163 +9,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
-#include <optional>
-#include <string_view>
 #include <unordered_map>
 
-#include "files/journal.h"
+#include "files/journal_reader.h"
 #include "opyard/base/error.h"
 
 namespace opyard::profiler {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Reads what a record holds; what is missing is 0 and "".
-class Fields {
- public:
-  explicit Fields(std::string_view bytes) : left_(bytes) {}
-  std::uint64_t number() {
-    std::uint64_t number = 0;
-    if (left_.size() < sizeof number) return left_ = {}, 0;
-    std::memcpy(&number, left_.data(), sizeof number);
-    left_.remove_prefix(sizeof number);
-    return number;
-  }
-  std::string text() {
-    const std::uint64_t wanted = number();
-    const std::size_t size = std::min<std::uint64_t>(wanted, left_.size());
-    const std::string text(left_.substr(0, size));
-    left_.remove_prefix(size);
-    return text;
-  }
-  ClockPair pair() {
-    const std::uint64_t ticks = number();
-    return {ticks, number()};
-  }
-  bool is_at_end() const { return left_.empty(); }
-
- private:
-  std::string_view left_;
-};
-
-struct Frame {
-  std::uint64_t key;
-  std::uint64_t kind;
-};
-struct RawStack {
-  std::uint64_t handle = 0;
-  std::int64_t native_id = 0;
-  std::vector<Frame> frames;
-};
-
-// What a process has written.
-struct Journal {
-  fs::path blocks;
-  std::uint64_t clock = 0;
-  ProcessRecording process;
-  std::vector<std::pair<std::uint64_t, Name>> names;
-  std::vector<std::uint64_t> groups;  // of each name
-  std::vector<RawStack> stacks;
-  std::optional<ClockPair> end;
-
-  void read(JournalKind kind, Fields fields);
-  bool is_known() const { return process.id != 0; }
-
- private:
-  void read_process(Fields& fields);
-  void read_name(Fields& fields);
-  void read_stack(Fields& fields);
-};
-
-void Journal::read_process(Fields& fields) {
-  if (fields.number() != kJournalVersion) return;
-  process.id = std::int64_t(fields.number());
-  process.parent = std::int64_t(fields.number());
-  clock = fields.number();
-  process.recording.first_pair = fields.pair();
-  process.recording.begin = fields.pair();
-  process.recording.unix_begin_ns = fields.number();
-  process.program = to_valid_utf8(fields.text());
-  // Names of threads are written at the end, and a process that is killed has none; those that come
-  // count more.
-  process.recording.thread_names.push_back({0, process.id, "MainThread"});
-}
-
-void Journal::read_name(Fields& fields) {
-  const std::uint64_t key = fields.number();
-  Name name;
-  name.line = std::int32_t(fields.number());
-  name.identity = fields.number();
-  groups.push_back(fields.number());
-  for (std::string* part : {&name.text, &name.qualified, &name.file, &name.kind, &name.extra}) {
-    *part = fields.text();
-  }
-  names.emplace_back(key, std::move(name));
-}
-
-void Journal::read_stack(Fields& fields) {
-  RawStack stack;
-  stack.handle = fields.number();
-  stack.native_id = std::int64_t(fields.number());
-  for (std::uint64_t left = fields.number(); left != 0 && !fields.is_at_end(); --left) {
-    const std::uint64_t key = fields.number();
-    stack.frames.push_back({key, fields.number()});
-  }
-  stacks.push_back(std::move(stack));
-}
-
-void Journal::read(JournalKind kind, Fields fields) {
-  switch (kind) {
-    case JournalKind::Process:
-      return read_process(fields);
-    case JournalKind::Name:
-      return read_name(fields);
-    case JournalKind::Stack:
-      return read_stack(fields);
-    case JournalKind::Thread: {
-      const std::uint64_t handle = fields.number();
-      const auto native_id = std::int64_t(fields.number());
-      process.recording.thread_names.push_back({handle, native_id, to_valid_utf8(fields.text())});
-      return;
-    }
-    case JournalKind::Note: {
-      const std::uint64_t number = fields.number();
-      process.recording.notes.emplace_back(to_valid_utf8(fields.text()), number);
-      return;
-    }
-    case JournalKind::End:
-      end = fields.pair();
-      process.has_ended = true;
-      return;
-  }
-}
-
-std::string contents_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// A record in part is the last one of a process that was killed.
-Journal read_journal(const fs::path& path) {
-  Journal journal;
-  journal.blocks = fs::path(path).replace_extension(kBlocksEnding);
-  const std::string contents = contents_of(path);
-  std::string_view left = contents;
-  std::uint32_t size = 0;
-  while (left.size() > sizeof size) {
-    std::memcpy(&size, left.data(), sizeof size);
-    left.remove_prefix(sizeof size);
-    if (size == 0 || size > left.size()) break;
-    journal.read(JournalKind(left[0]), Fields(left.substr(1, size - 1)));
-    left.remove_prefix(size);
-  }
-  return journal;
-}
 
 // See [Keys].
 class Keys {
@@ -220,9 +75,9 @@ void read_blocks(Journal& journal, std::uint64_t& last) {
   Recording& recording = journal.process.recording;
   const std::uint64_t end = journal.end ? journal.end->ticks : ~std::uint64_t{0};
   const Keys keys(journal);
-  for (const RawStack& raw : journal.stacks) {
+  for (const JournalStack& raw : journal.stacks) {
     StartStack stack{raw.handle, raw.native_id, {}, {}};
-    for (const Frame& frame : raw.frames) {
+    for (const JournalFrame& frame : raw.frames) {
       stack.keys.push_back(keys(frame.key));
       stack.kinds.push_back(frame.kind < std::uint64_t(kSpanKinds) ? SpanKind(frame.kind)
                                                                    : SpanKind::Python);

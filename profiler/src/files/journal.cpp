@@ -120,14 +120,8 @@ void begin_files(const std::string& folder, const std::string& program) {
 void end_files(const Recording& recording) {
   end_file_blocks();
   child_has_none.store(false);
-  for (const ThreadName& thread : recording.thread_names) {
-    Record record(JournalKind::Thread);
-    record.number(thread.handle).number(std::uint64_t(thread.native_id));
-    append(record.text(thread.name).finish());
-  }
-  for (const auto& [text, number] : recording.notes) {
-    append(Record(JournalKind::Note).number(number).text(text).finish());
-  }
+  for (const ThreadName& thread : recording.thread_names) keep_thread_name(thread);
+  for (const auto& [text, number] : recording.notes) keep_note(text, number);
   append(Record(JournalKind::End).pair(recording.end).finish());
   const int file = journal.exchange(-1);
   if (file >= 0) ::close(file);
@@ -150,6 +144,16 @@ void keep_start_stacks(const std::vector<StartStack>& stacks) {
     }
     append(record.finish());
   }
+}
+
+void keep_thread_name(const ThreadName& thread) {
+  Record record(JournalKind::Thread);
+  record.number(thread.handle).number(std::uint64_t(thread.native_id));
+  append(record.text(thread.name).finish());
+}
+
+void keep_note(const std::string& text, std::uint64_t number) {
+  append(Record(JournalKind::Note).number(number).text(text).finish());
 }
 
 void files_in_child() noexcept {

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from .. import _tracer
-from .children import Following
+from .children import OTHERS, Following
 from .exports import FORMATS, export, format_of
 from .results import Results, prefixes
 from .session import profile
@@ -81,10 +81,6 @@ def _make_folder(output: str | None) -> str:
             return folder
 
 
-# Functions that start another program without the one that children.py watches.
-_STARTERS = ("posix.system", "posix.posix_spawn", "posix.posix_spawnp")
-
-
 class _Run:
     """One program under a profile."""
 
@@ -128,15 +124,11 @@ class _Run:
 
     def _add_children(self, trace: Any) -> None:
         trace.add_processes(self.folder, self.process)
-        others = self.following.others
-        for kind, label, count, *_ in trace.averages(0, False, False, False):
-            if kind == "C" and label in _STARTERS:
-                others += count
         # Those of its fork server are forks of that.
         started = [pid for pid, parent, _ in trace.processes() if parent == self.process]
         missing = self.following.interpreters - len(started)
         for text, number in (
-            ("other programs that were started, and not followed", others),
+            (OTHERS, self.following.others),
             ("interpreters of multiprocessing that kept no recording", missing),
         ):
             if number > 0:

@@ -23,6 +23,10 @@ namespace opyard::profiler {
 OPYARD_API bool keeps_files() noexcept;
 // Stacks of a child, at its begin.
 OPYARD_API void keep_start_stacks(const std::vector<StartStack>& stacks);
+// What a thread is called, as long as it says nothing else. Nothing if no files are kept; so below.
+OPYARD_API void keep_thread_name(const ThreadName& thread);
+// For the report of quality, by a process that may not reach its end.
+OPYARD_API void keep_note(const std::string& text, std::uint64_t number);
 
 struct ProcessRecording {
   std::int64_t id = 0;
