@@ -1,10 +1,11 @@
-// graphs/passes.cpp: jit/{passes,differentiate,match,file_check}.h in Python.
+// graphs/passes.cpp: jit/{passes,differentiate,fuse,match,file_check}.h in Python.
 //
 // A pass holds the GIL: a graph is changed by one thread at a time.
 #include "graphs/graphs.h"
 
 #include "opyard/jit/differentiate.h"
 #include "opyard/jit/file_check.h"
+#include "opyard/jit/fuse.h"
 #include "opyard/jit/match.h"
 #include "opyard/jit/passes.h"
 
@@ -55,6 +56,9 @@ void add_passes(py::module_& module) {
         return py::make_tuple(done.wrt, done.outputs);
       },
       py::arg("graph"), py::arg("wrt"), py::arg("allow_unused") = false);
+  module.def(
+      "fuse", [](const SharedGraph& graph) { return jit::passes::fuse(*graph.graph); },
+      py::arg("graph"));
   module.def("run_pass", &run_pass, py::arg("graph"), py::arg("name"));
   module.def(
       "find_mismatch",

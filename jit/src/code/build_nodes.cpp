@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "code/builder.h"
+#include "code/fused_group.h"
 #include "ir/builtins.h"
 #include "ir/node_rules.h"
 #include "opyard/jit/constant.h"
@@ -79,6 +80,10 @@ void Builder::emit(const Node* node) {
     return;
   }
   if (kind == prim::fork) return emit_fork(node);
+  if (kind == prim::FusionGroup) {
+    const auto group = make_fused_group(*node, code_of_subgraph(node));
+    return emit_call(Opcode::CallOperation, node, {.operation = group.get(), .group = group});
+  }
   if (detail::is_wait(*node)) {
     emit_simple(Opcode::Wait, node, node->output()->type().get());
     return;
@@ -119,20 +124,22 @@ void Builder::emit_callee(const Node* node, const Callee& callee) {
             callee.builtin->schema.arguments);
 }
 
-void Builder::emit_fork(const Node* node) {
+CodePtr Builder::code_of_subgraph(const Node* node) {
   const GraphPtr& graph = node->g(attr::Subgraph);
-  auto site = make_counted<ForkSite>();
   const auto known = subcodes_.find(graph.get());
-  if (known != subcodes_.end()) {
-    site->code = known->second;
-  } else {
-    auto inner = std::make_unique<CodeData>();
-    inner->graph = graph;
-    // It was linted with the graph that holds it, so this goes no deeper than lint() allows.
-    build_linted(*inner, subcodes_);
-    site->code = CodeAccess::make(std::move(inner));
-    subcodes_.emplace(graph.get(), site->code);
-  }
+  if (known != subcodes_.end()) return known->second;
+  auto inner = std::make_unique<CodeData>();
+  inner->graph = graph;
+  // It was linted with the graph that holds it, so this goes no deeper than lint() allows.
+  build_linted(*inner, subcodes_);
+  const CodePtr code = CodeAccess::make(std::move(inner));
+  subcodes_.emplace(graph.get(), code);
+  return code;
+}
+
+void Builder::emit_fork(const Node* node) {
+  auto site = make_counted<ForkSite>();
+  site->code = code_of_subgraph(node);
   site->place = detail::describe_node(*node);
   emit_call(Opcode::Fork, node, {.fork = CountedPtr<const ForkSite>(std::move(site))});
 }

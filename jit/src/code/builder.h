@@ -57,6 +57,7 @@ class Builder {
   void emit(const Node* node);
   void emit_callee(const Node* node, const Callee& callee);
   void emit_operator(const Node* node, const Operator& op);
+  CodePtr code_of_subgraph(const Node* node);
   void emit_fork(const Node* node);
   // One output and up to two inputs.
   std::uint32_t emit_simple(Opcode opcode, const Node* node, const void* context);

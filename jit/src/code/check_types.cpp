@@ -67,6 +67,7 @@ class Check {
       return require_output(node, 0, base_type(TypeKind::Tensor));
     }
     if (kind == prim::fork) return fork(node);
+    if (kind == prim::FusionGroup) return fusion_group(node);
     if (detail::is_wait(*node)) return wait(node);
     if (kind == prim::If) return branch(node);
     if (kind == prim::Loop) return loop(node);
@@ -110,6 +111,20 @@ class Check {
               fmt::format("input {}", i));
     }
     require_output(node, 0, compound_type(TypeKind::Future, {fork_result_type(graph)}));
+  }
+
+  void fusion_group(const Node* node) {
+    if (node->graph().is_restricted()) {
+      refuse_node(*node, "runs several operators at once, which a restricted graph may not");
+    }
+    const Graph& graph = *detail::find_subgraph(*node);
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      require(node, node->inputs()[i]->type(), graph.inputs()[i]->type(),
+              fmt::format("input {}", i));
+    }
+    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+      require_output(node, i, graph.outputs()[i]->type());
+    }
   }
 
   void wait(const Node* node) {

@@ -70,6 +70,7 @@ struct CallSite {
   const Builtin* builtin = nullptr;
   const Operation* operation = nullptr;
   CountedPtr<const ForkSite> fork = nullptr;
+  CountedPtr<const Operation> group = nullptr;  // keeps the operation of a prim::FusionGroup
   const Node* node = nullptr;
   std::uint32_t inputs = 0;   // in the side array from the instruction's d on
   std::uint32_t outputs = 0;  // behind them

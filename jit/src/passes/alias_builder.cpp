@@ -10,6 +10,7 @@
 #include "opyard/jit/operation.h"
 #include "opyard/jit/resolve.h"
 #include "passes/callee.h"
+#include "passes/fusible.h"
 
 namespace opyard::jit {
 namespace {
@@ -111,6 +112,7 @@ class AliasBuilder {
     if (operation_of(*node) != nullptr) return unknown(node);
     if (kind == prim::Constant) return constant(node);
     if (kind == prim::Undefined) return;
+    if (kind == prim::FusionGroup && detail::is_fused(*node)) return;  // gives new tensors
     if (kind == prim::If) return branch(node);
     if (kind == prim::Loop) return loop(node);
     if (kind == prim::ListConstruct || kind == prim::TupleConstruct ||

@@ -5,6 +5,7 @@
 // number of the result's category or a lower one, and 1 or True if it is bool.
 #include <opyard/library.h>
 
+#include "common/block_functions.h"
 #include "common/builds.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
@@ -131,6 +132,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
+  fusible("aten::add", "Tensor", &add_tensor, loops().arithmetic.add);
+  fusible("aten::add", "Scalar", &add_scalar, loops().arithmetic.add);
+  fusible("aten::sub", "Tensor", &sub_tensor, loops().arithmetic.subtract);
+  fusible("aten::sub", "Scalar", &sub_scalar, loops().arithmetic.subtract);
+  fusible("aten::mul", "Tensor", &mul_tensor, loops().arithmetic.multiply);
+  fusible("aten::mul", "Scalar", &mul_scalar, loops().arithmetic.multiply);
   m.impl("add.Tensor", &add_tensor);
   m.impl("add.Scalar", &add_scalar);
   m.impl("add.out", &add_out);

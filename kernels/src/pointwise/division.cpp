@@ -9,6 +9,7 @@
 
 #include <cmath>
 
+#include "common/block_functions.h"
 #include "common/builds.h"
 #include "common/copy.h"
 #include "common/kernels_block.h"
@@ -162,6 +163,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
+  fusible("aten::div", "Tensor", &div_tensor, loops().arithmetic.divide);
+  fusible("aten::div", "Scalar", &div_scalar, loops().arithmetic.divide);
   m.impl("div.Tensor", &div_tensor);
   m.impl("div.Scalar", &div_scalar);
   m.impl("div.Tensor_mode", &div_tensor_mode);

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "common/block_functions.h"
 #include "common/builds.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
@@ -87,6 +88,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
+  fusible("aten::maximum", "", &maximum, loops().selection.larger);
+  fusible("aten::minimum", "", &minimum, loops().selection.smaller);
+  fusible("aten::relu", "", &relu, loops().selection.positive);
   m.impl("maximum", &maximum);
   m.impl("minimum", &minimum);
   m.impl("clamp", &clamp);

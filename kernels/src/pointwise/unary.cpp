@@ -6,6 +6,7 @@
 // loops/transcendental.cpp says how exact exp, log, tanh and sigmoid are.
 #include <opyard/library.h>
 
+#include "common/block_functions.h"
 #include "common/builds.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
@@ -62,6 +63,14 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
+  fusible("aten::neg", "", &neg, loops().unary.negative);
+  fusible("aten::abs", "", &abs, loops().unary.absolute);
+  fusible("aten::reciprocal", "", &reciprocal, loops().unary.reciprocal);
+  fusible("aten::sqrt", "", &sqrt, loops().unary.square_root);
+  fusible("aten::exp", "", &exp, loops().transcendental.exponential);
+  fusible("aten::log", "", &log, loops().transcendental.logarithm);
+  fusible("aten::tanh", "", &tanh, loops().transcendental.hyperbolic_tangent);
+  fusible("aten::sigmoid", "", &sigmoid, loops().transcendental.logistic);
   m.impl("neg", &neg);
   m.impl("abs", &abs);
   m.impl("reciprocal", &reciprocal);

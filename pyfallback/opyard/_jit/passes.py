@@ -21,12 +21,16 @@ def _kinds(part: "_graphs.Graph | _graphs.Block") -> Iterator[str]:
             yield from _kinds(block)
 
 
-def _run(graph: "_graphs.Graph", name: str) -> bool:
+def _load_operators(graph: "_graphs.Graph", name: str) -> None:
     if not isinstance(graph, _graphs.Graph):
         raise TypeError(f"{name}() takes a Graph, not {type(graph).__name__}; see parse_ir()")
     if not graph.is_restricted:  # a stranger's names load nothing
         for kind in set(_kinds(graph)):
             _ops.load_for(kind)
+
+
+def _run(graph: "_graphs.Graph", name: str) -> bool:
+    _load_operators(graph, name)
     return _graphs.run_pass(graph, name)
 
 
@@ -89,6 +93,21 @@ def lower_tuples(graph: "_graphs.Graph") -> bool:
 def canonicalize(graph: "_graphs.Graph") -> bool:
     """Numbers values without a name in the order of the text."""
     return _run(graph, "canonicalize")
+
+
+def fuse(graph: "_graphs.Graph") -> int:
+    """Makes operators in a row that compute element by element into groups; gives how many it made.
+
+    A group is one prim::FusionGroup, whose graph has its operators. It computes them block by
+    block, so that what is between them does not go through memory, with the same bits. It does so
+    for contiguous float32 or float64 tensors on the CPU that broadcast; else, and where gradients
+    are recorded, or a mode, an override or a profile looks on, it calls the operators.
+
+    Nothing moves over a write or any other node. Other passes do not look into groups, and
+    differentiate() refuses them: fuse last.
+    """
+    _load_operators(graph, "fuse")
+    return _graphs.fuse(graph)
 
 
 def differentiate(

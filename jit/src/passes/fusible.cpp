@@ -1,0 +1,91 @@
+// passes/fusible.cpp: finding the block function of a call.
+#include "passes/fusible.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/node_rules.h"
+#include "opyard/registry/registry.h"
+#include "passes/callee.h"
+
+namespace opyard::jit::detail {
+namespace {
+
+// Ints up to here are exact in float32.
+constexpr std::int64_t kLargestInt = std::int64_t{1} << 24;
+
+// See jit/block_functions.h [Offering]. Asked each time: the library may come and go.
+const BlockFunctions* offered() {
+  const Operator* const op = Registry::instance().find({kBlockFunctionsOperator, ""});
+  if (op == nullptr) return nullptr;
+  Stack stack;
+  op->call_boxed(stack);
+  const auto* const given = reinterpret_cast<const BlockFunctions*>(stack.pop().to_int());
+  return given != nullptr && given->bytes == sizeof(BlockFunction) ? given : nullptr;
+}
+
+const BlockFunction* find_function(const OperatorName& name) {
+  const BlockFunctions* const given = offered();
+  if (given == nullptr) return nullptr;
+  const std::size_t count = given->count.load(std::memory_order_acquire);
+  const auto* const end = given->functions + count;
+  const auto* const found = std::find_if(given->functions, end, [&](const BlockFunction& one) {
+    return name.name == one.name && name.overload == one.overload;
+  });
+  return found == end ? nullptr : found;
+}
+
+bool is_one(const Value* value) {
+  const std::optional<double> number = find_fusible_number(value);
+  return number && *number == 1;
+}
+
+}  // namespace
+
+std::optional<double> find_fusible_number(const Value* value) {
+  const std::optional<opyard::Value> known = known_value(value);
+  if (!known) return std::nullopt;
+  if (known->is_int()) {
+    const std::int64_t number = known->to_int();
+    if (number < -kLargestInt || number > kLargestInt) return std::nullopt;
+    return double(number);
+  }
+  if (!known->is_double() || !std::isfinite(float(known->to_double()))) return std::nullopt;
+  return known->to_double();
+}
+
+std::optional<FusibleCall> find_fusible_call(const Node& node) {
+  if (node.kind().name_space() == "prim" || node.outputs().size() != 1 || !node.blocks().empty()) {
+    return std::nullopt;
+  }
+  const std::optional<Callee> callee = find_callee(node);
+  if (!callee || callee->op == nullptr) return std::nullopt;
+  const BlockFunction* const function = find_function(callee->op->name());
+  if (function == nullptr || node.inputs().size() < function->operands) return std::nullopt;
+  bool has_tensor = false;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const Value* const input = node.inputs()[i];
+    if (i >= function->operands) {
+      if (!is_one(input)) return std::nullopt;
+    } else if (input->type()->kind() == TypeKind::Tensor) {
+      has_tensor = true;
+    } else if (!find_fusible_number(input)) {
+      return std::nullopt;
+    }
+  }
+  if (!has_tensor) return std::nullopt;
+  return FusibleCall{callee->op, function};
+}
+
+bool is_fused(const Node& node) {
+  const Graph* const graph = find_subgraph(node);
+  if (graph == nullptr) return false;
+  for (const Node* const inner : graph->nodes()) {
+    if (inner->kind() != prim::Constant && !find_fusible_call(*inner)) return false;
+  }
+  return std::all_of(graph->outputs().begin(), graph->outputs().end(), [](const Value* output) {
+    return output->node()->kind() != prim::Param && output->node()->kind() != prim::Constant;
+  });
+}
+
+}  // namespace opyard::jit::detail
