@@ -118,6 +118,7 @@ class Check {
       refuse_node(*node, "runs several operators at once, which a restricted graph may not");
     }
     const Graph& graph = *detail::find_subgraph(*node);
+    if (graph.stage() != 0) refuse_node(*node, "has a Subgraph of several stages");
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
       require(node, node->inputs()[i]->type(), graph.inputs()[i]->type(),
               fmt::format("input {}", i));

@@ -100,7 +100,6 @@ void check_fusion_group(const Node& node) {
       graph.outputs().size() != node.outputs().size()) {
     refuse_node(node, "differs from its Subgraph in the number of inputs or outputs");
   }
-  if (graph.stage() != 0) refuse_node(node, "has a Subgraph of several stages");
 }
 
 // The inputs of the graph are the node's, and its outputs are what the future holds.

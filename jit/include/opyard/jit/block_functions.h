@@ -6,12 +6,12 @@
 //
 // [Offering] A library defines the operator opyard_fusion::block_functions() -> int, which gives
 // the address of a BlockFunctions that is never freed. So neither library is linked to the other,
-// and without such an operator nothing is fused. The library that defines it has read access to
-// nothing, and is trusted as all native code is.
+// and without such an operator nothing is fused. The library that defines it is trusted
+// as all native code is: its functions are called at the address that it gives.
 //
 // [Kernel] A group runs its block functions only where each operator's call would reach the kernel
-// that is named here. Where a layer, a mode, an override or a watcher is in between, the group calls
-// the operators.
+// that is named here. Where a layer, a mode, an override or a watcher is in between, the group
+// calls the operators.
 //
 // Depends on: nothing.
 #pragma once
@@ -25,17 +25,15 @@ namespace opyard::jit {
 inline constexpr const char* kBlockFunctionsOperator = "opyard_fusion::block_functions";
 
 // Operand i begins at data[i], the written one first, and its next element lies steps[i] bytes
-// further; a step is that of elements without gaps, or 0 for a number. The written operand may be
-// exactly one of the read ones. `context` has 16 bytes, which are 0.
+// further; a step is that of elements without gaps, or 0. `context` has 16 bytes, which are 0.
 using BlockLoop = void (*)(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
                            const void* context);
 
 struct BlockFunction {
-  const char* name;      // "aten::add"
-  const char* overload;  // "Tensor"
-  void (*kernel)();      // see [Kernel]
-  std::uint32_t
-      operands;  // the first 1 or 2 arguments; all others have to be the number 1
+  const char* name;        // "aten::add"
+  const char* overload;    // "Tensor"
+  void (*kernel)();        // see [Kernel]
+  std::uint32_t operands;  // the first 1 or 2 arguments; all others have to be the number 1
   // Where all tensors are of this dtype, which the result has, too. Null: not there.
   BlockLoop float32;
   BlockLoop float64;
