@@ -170,3 +170,20 @@ def test_files_that_are_no_arrays_say_what_is_wrong(tmp_path, contents, said):
     (tmp_path / "x.npy").write_bytes(contents)
     done = run("opyard-run", tmp_path / "same", "--input", tmp_path / "x.npy")
     assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_number_is_read_to_its_last_digit_or_refused(tmp_path, name):
+    graph = opyard.jit.parse_ir("graph(%n : int):\n  return (%n)\n")
+    opyard.jit.save(graph, tmp_path / "number.safetensors")
+    np.save(tmp_path / "n.npy", np.array(2**53 + 1))
+    np.save(tmp_path / "huge.npy", np.array(1e300))
+    np.save(tmp_path / "nothing.npy", np.array(np.nan))
+    model = tmp_path / "number.safetensors"
+    done = run(name, model, "--input", tmp_path / "n.npy", "--output", tmp_path / "out.npy")
+    assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "out.npy").item() == 2**53 + 1
+    for file in ("huge.npy", "nothing.npy"):
+        done = run(name, model, "--input", tmp_path / file)
+        assert done.returncode != 0
+        assert f"{file}: the model takes another kind of number here" in done.stderr

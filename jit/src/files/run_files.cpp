@@ -32,8 +32,10 @@ opyard::Value number_of(const Tensor& array, TypeKind wanted, const std::string&
   OPYARD_CHECK(array.sizes().empty(), BadArgument,
                fmt::format("{}: the model takes a number here, and the array has {} dimensions",
                            path, array.sizes().size()));
+  if (array.dtype() == DType::Int64 && wanted == TypeKind::Int) return *array.data<std::int64_t>();
   const std::complex<double> number = element_at(contiguous(array), 0);
-  const bool is_whole = double(std::int64_t(number.real())) == number.real();
+  const bool is_whole = number.real() >= -0x1p63 && number.real() < 0x1p63 &&
+                        double(std::int64_t(number.real())) == number.real();
   OPYARD_CHECK(number.imag() == 0 && (wanted == TypeKind::Float || is_whole), BadArgument,
                fmt::format("{}: the model takes another kind of number here", path));
   if (wanted == TypeKind::Float) return number.real();
