@@ -80,6 +80,14 @@ bool is_arithmetic(const OperatorName& name) {
          std::find(std::begin(kNames), std::end(kNames), name.base_name()) != std::end(kNames);
 }
 
+// Whether an operator takes the number: an int past 64 bits is told by the refusal of the call.
+bool fits_64_bits(PyObject* number) noexcept {
+  if (!PyLong_Check(number)) return true;
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(number, &overflow);
+  return overflow == 0;
+}
+
 bool is_int_like(const Runtime& runtime, PyObject* object) noexcept {
   if (PyBool_Check(object)) return false;
   if (PyLong_Check(object) || is_symbolic(runtime, object, SymKind::Int)) return true;
@@ -252,7 +260,7 @@ bool CallPlan::bind_numbers(Runtime& runtime, PyObject* const* args, Py_ssize_t 
   std::vector<PyObject*> all(args, args + count + named);
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (!parameters_[std::size_t(i)].is_tensor || parameters_[std::size_t(i)].is_written) continue;
-    if (is_tensor(runtime, args[i]) || !is_number(args[i])) continue;
+    if (is_tensor(runtime, args[i]) || !is_number(args[i]) || !fits_64_bits(args[i])) continue;
     made.push_back(number_beside(runtime, args[i], tensor_unchecked(*tensor)));
     all[std::size_t(i)] = made.back().get();
   }
