@@ -194,7 +194,8 @@ class Named(opyard.Tensor):
         made.name = name
         return made
 
-    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
         raise AssertionError("copying calls no operator")
 
 
@@ -228,7 +229,8 @@ AGAIN = {
 def test_a_subclass_keeps_class_and_attributes(again):
     tensor = Named(opyard.tensor([1, 2]), ["a"])
     made = AGAIN[again](tensor)
-    check_same(made, tensor)
+    assert type(made) is Named and made is not tensor
+    assert bytes(made._bytes()) == bytes(tensor._bytes())
     assert made.name == ["a"] and vars(made) == {"name": ["a"]}
     assert (made.name is tensor.name) is (again == "copy")
 

@@ -64,6 +64,10 @@ ROWS = {
         [numbers(1, 2, 2, 1, 1)],
     ),
     "ceil": (lambda x: aten.ceil(x) * x, [A]),
+    "col2im": (
+        lambda c: aten.col2im(c, [3, 4], [2, 2], [1, 1], [0, 1], [1, 1]),
+        [numbers(1, 8, 10)],
+    ),
     "conj": (lambda x: aten.conj(x) * x, [A]),
     "convolution_grad_input": (
         lambda g, w: aten.convolution_grad_input(g, w, [1, 2, 3, 4], *PLAIN),
@@ -78,6 +82,7 @@ ROWS = {
     "fmod.Scalar": (lambda x: aten.fmod(x, 0.8) * x, [A]),
     "gather_backward": (lambda v: aten.gather_backward(v, [2, 3], 1, PLACES), [PICKED]),
     "gather_strided": (lambda r: aten.gather_strided(r, [2, 2], [3, 1], 1), [ROW]),
+    "im2col": (lambda x: aten.im2col(x, [2, 2], [1, 1], [0, 1], [1, 1]), [IMAGE]),
     "index_backward": (lambda v: aten.index_backward(v, [3, 2], [LINES]), [PICKED]),
     "index_select_backward": (
         lambda v: aten.index_select_backward(v, [2, 3], 1, LINES),
