@@ -58,10 +58,10 @@ PUBLIC = {
         register_callback_for_stream_synchronization
     """,
     "opyard.jit": """
-        Block Code CompileWarning CompiledFunction Graph GraphBuilder InstructionTime InterpreterState Model Node StageLifetimes
-        TracedFunction TracerWarning TracingCheckError Value compile create_python_op
-        from_exported lifetimes load parse_expression parse_ir parse_ir_with_names
-        passes save times trace
+        Block Code CompileWarning CompiledFunction Graph GraphBuilder InstructionTime
+        InterpreterState Model Node StageLifetimes TracedFunction TracerWarning
+        TracingCheckError Value compile create_python_op from_exported lifetimes load
+        parse_expression parse_ir parse_ir_with_names passes save times trace
     """,
     "opyard.profiler": """
         ProfilerAction ProfilerActivity flight_recorder profile record_function schedule
