@@ -18,6 +18,7 @@
 #include "opyard/profiler/stream.h"
 #include "tracer/border.h"
 #include "tracer/collections.h"
+#include "tracer/programs.h"
 #include "tracer/text.h"
 #include "tracer/trace_object.h"
 #include "tracer/tracer.h"
@@ -207,15 +208,17 @@ PyObject* begin_child(PyObject* module, PyObject*) {
   });
 }
 
-// keep_note(text, number=1): for the report of quality, should this process not reach its end.
-PyObject* keep_note(PyObject*, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
-    PyObject* text = nullptr;
-    unsigned long long number = 1;
-    if (PyArg_ParseTuple(args, "U|K", &text, &number) == 0) throw PythonErrorSet();
-    if (profiler::keeps_files()) profiler::keep_note(text_of(text), number);
-    Py_RETURN_NONE;
-  });
+// watch_programs(): hears of other programs that are started, until the process ends.
+PyObject* watch_started(PyObject*, PyObject*) {
+  if (!watch_programs()) return nullptr;
+  Py_RETURN_NONE;
+}
+PyObject* count_started(PyObject*, PyObject*) {
+  count_program();
+  Py_RETURN_NONE;
+}
+PyObject* count_of_started(PyObject*, PyObject*) {
+  return PyLong_FromUnsignedLongLong(programs_started());
 }
 
 // recover(folder) -> Trace, of all processes that have kept something there
@@ -367,7 +370,9 @@ PyMethodDef functions[] = {
     {"start", start, METH_VARARGS, "start(python, c_calls, …): begins a profile"},
     {"start_in", start_in, METH_VARARGS, "start_in(options, folder, program)"},
     {"begin_child", begin_child, METH_NOARGS, "begin_child() -> bool"},
-    {"keep_note", keep_note, METH_VARARGS, "keep_note(text, number=1)"},
+    {"watch_programs", watch_started, METH_NOARGS, "watch_programs()"},
+    {"count_program", count_started, METH_NOARGS, "count_program(): one was started"},
+    {"programs_started", count_of_started, METH_NOARGS, "programs_started() -> int"},
     {"recover", recover, METH_O, "recover(folder) -> Trace"},
     {"stop", stop, METH_NOARGS, "stop() -> Trace"},
     {"start_ring", start_ring, METH_VARARGS, "start_ring(options, bytes, ns)"},

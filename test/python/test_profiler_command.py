@@ -52,6 +52,11 @@ PROGRAMS = {
             print("late")
         threading.Thread(target=late).start()
     """,
+    "threads that end at once": """
+        import threading
+        for n in range(1000):
+            threading.Thread(target=int).start()
+    """,
     "exit handlers": "import atexit; atexit.register(print, 'at the end'); print(1)",
     "excepthook": """
         import sys
@@ -322,11 +327,11 @@ def test_an_interpreter_without_opyard_runs_all_the_same_and_is_missed(folder):
 
 KILLED = """
     import os, signal, sys, threading, time, warnings
-    warnings.simplefilter("ignore")  # CPython 3.12 and later warn of forks beside threads
+    warnings.simplefilter("ignore"); ready = threading.Event()  # forks beside threads warn
     def inner(n):
         return n
     def in_thread():
-        time.sleep(0.01)
+        ready.set(); time.sleep(0.01)
     def outer():
         for n in range(10_000): inner(n)
         {ending}
@@ -335,6 +340,7 @@ KILLED = """
     if {forks} and os.fork() == 0:
         in_thread()
         os._exit(0)
+    ready.wait()
     outer()
 """
 

@@ -2,13 +2,12 @@
 
 The child of a fork goes on recording by itself, see opyard/profiler/files.h. The interpreters that
 multiprocessing starts get a line in front of theirs, which begins a profile; so does its fork
-server, whose children are forks. Whatever else is started is another program: it is counted, by
-the command in memory, and by each process in its journal, since it may not reach its end.
+server, whose children are forks. Whatever else is started is another program, and is counted: see
+tracer/programs.h.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 
 from .. import _tracer
@@ -31,10 +30,6 @@ else:
 """
 
 
-OTHERS = "other programs that were started, and not followed"
-_BECAME = "processes that became another program by exec, which was not followed"
-
-
 class Following:
     """What a program starts, from begin() on to its end."""
 
@@ -42,26 +37,10 @@ class Following:
         lines = _LINES.format(arguments=(options, folder, program))
         self._line = f"exec({lines!r}); "
         self.interpreters = 0  # that were asked to record
-        self.others = 0
-        self._became = 0  # of the last process that asked for it
 
     def begin(self) -> None:
         self._watch_processes()
-        sys.addaudithook(self._hear)
-
-    def _hear(self, event: str, args: Any) -> None:
-        """What starts programs without the function below. Nothing is recorded in here."""
-        if event == "os.system" or event == "os.posix_spawn":
-            self._count()
-        elif event == "os.exec":
-            # Asked for once for each folder in which the program may be.
-            if self._became != os.getpid():
-                self._became = os.getpid()
-                _tracer.keep_note(_BECAME)
-
-    def _count(self) -> None:
-        self.others += 1
-        _tracer.keep_note(OTHERS)
+        _tracer.watch_programs()
 
     def _watch_processes(self) -> None:
         import _posixsubprocess
@@ -86,7 +65,7 @@ class Following:
                     return [*args[: n + 1], self._line + args[n + 1], *args[n + 2 :]]
                 if args[n + 1].startswith(_HELPERS):
                     return args
-        self._count()
+        _tracer.count_program()
         return args
 
 
@@ -106,8 +85,6 @@ def begin(options: tuple[Any, ...], folder: str, program: str) -> None:
 for _method in (
     begin,
     Following.begin,
-    Following._hear,
-    Following._count,
     Following._watch_processes,
     Following._with_line,
 ):

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from .. import _tracer
-from .children import OTHERS, Following
+from .children import Following
 from .exports import FORMATS, export, format_of
 from .results import Results, prefixes
 from .session import profile
@@ -128,7 +128,7 @@ class _Run:
         started = [pid for pid, parent, _ in trace.processes() if parent == self.process]
         missing = self.following.interpreters - len(started)
         for text, number in (
-            (OTHERS, self.following.others),
+            ("other programs that were started, and not followed", _tracer.programs_started()),
             ("interpreters of multiprocessing that kept no recording", missing),
         ):
             if number > 0:

@@ -1,0 +1,20 @@
+// tracer/programs.h: other programs that this one starts, and that no one follows.
+//
+// Threads: with the GIL held. Depends on: runtime/python.h.
+#pragma once
+
+#include "runtime/python.h"
+
+#include <cstdint>
+
+namespace opyard::python {
+
+// From now on until the process ends. False, with an exception set, if an audit hook of the
+// program's refuses.
+bool watch_programs();
+// One more, which watch_programs() does not hear of.
+void count_program() noexcept;
+// By this process, and before it by those that it was forked from.
+std::uint64_t programs_started() noexcept;
+
+}  // namespace opyard::python
