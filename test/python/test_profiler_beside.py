@@ -588,7 +588,7 @@ def test_10000_profiles_start_and_stop_while_eight_threads_call():
     for thread in threads:
         thread.start()
     try:
-        for _ in range(10_000):
+        for _ in range(volume(10_000)):
             prof = profile()
             prof.start()
             prof.stop()
