@@ -4,8 +4,8 @@
 // meanwhile, and runs the code.
 //
 // [Giving up] Runs count themselves while they read what is saved. Who gives it up says so in the
-// same word; the last run then drops it. So runs on several threads take no lock. Who drops it says
-// that, too, in one step with finding that nobody reads, so that only one of them does.
+// same word; the last run then drops it. So runs on several threads take no lock. Dropping is
+// noted in one step with finding that no run reads, so that it is done once.
 //
 // Depends on: autograd/derivative.h, autograd/saved_tensor.h.
 #pragma once
@@ -33,8 +33,8 @@ class SavedValues {
     read();
   }
   void give_up() noexcept {
-    std::uint32_t nobody = 0;
-    if (word_.compare_exchange_strong(nobody, kGivenUp | kDropped, std::memory_order_acq_rel)) {
+    std::uint32_t unread = 0;
+    if (word_.compare_exchange_strong(unread, kGivenUp | kDropped, std::memory_order_acq_rel)) {
       items.clear();
     } else if (word_.fetch_or(kGivenUp, std::memory_order_acq_rel) == 0) {
       drop();
@@ -63,7 +63,7 @@ class SavedValues {
   void drop() const noexcept {
     std::uint32_t given_up = kGivenUp;
     if (!word_.compare_exchange_strong(given_up, kGivenUp | kDropped, std::memory_order_acq_rel)) {
-      return;  // somebody reads again, to be refused, and drops when it leaves; or it is dropped
+      return;  // a run that will be refused reads, and drops when it leaves; or it is dropped
     }
     const_cast<SavedValues&>(*this).items.clear();
   }

@@ -51,7 +51,6 @@ struct StagedRun final : Counted {
   const jit::InterpreterState state;
   const std::vector<Value> inputs;
   std::vector<Noted> noted;
-  std::mutex cloning;  // innermost: a state is cloned by one thread at a time
 };
 
 class StagedFunction final : public Function {
@@ -97,8 +96,8 @@ class StagedFunction final : public Function {
   }
 
   Gradients run_stage(StagedRun& run, const Gradients& gradients) const {
-    const auto clone = [&] {
-      const std::lock_guard lock(run.cloning);
+    const auto clone = [&] {  // a state is cloned by one thread at a time
+      const std::lock_guard lock(gradients_lock());
       return run.state.clone();
     };
     jit::InterpreterState state = clone();

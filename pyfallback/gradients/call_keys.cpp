@@ -8,11 +8,11 @@
 //                          "the third one again"
 //   a plain value          its type and value
 //   a container            its type, its keys, what is in it
-//   an object with state   a Module, or whatever a method is called on: its type, and its attributes
+//   an object with state   a Module, or the object of a method: its type, and its attributes
 //   anything else          among arguments a reason not to compile; elsewhere its address
 //
-// [Kept] Addresses mean something only as long as the objects live: whoever keeps the bytes keeps
-// the objects, too. They are given if asked for.
+// [Kept] Addresses mean something only as long as the objects live: bytes that are kept need the
+// objects to be kept, too. They are given if asked for.
 //
 // Threads: called with the GIL held. An object that a second thread changes meanwhile is not looked
 // at half: nothing here runs code of a user.
@@ -49,7 +49,7 @@ class Description {
     bytes += char(gradient_mode());
     add_raw(local_keys());
   }
-  // What is an argument, with words that say where it is.
+  // `where` names the argument in a refusal.
   bool add_argument(PyObject* object, const std::string& where) {
     return add(object, true, 0, where);
   }

@@ -37,17 +37,9 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   auto* const instance = reinterpret_cast<py::detail::instance*>(self);
   const auto* const shared = static_cast<SharedStaged*>(instance->simple_value_holder[0]);
   const CountedPtr<const autograd::Staged> kept = shared->staged;
-  const graphs::StageTypes& types = shared->stages->front();
-  const PythonTable& known = table();
-  const PythonRun description = {types.inputs.data(),
-                                 types.names.data(),
-                                 types.inputs.size(),
-                                 types.outputs.data(),
-                                 types.outputs.size(),
-                                 &run,
-                                 const_cast<autograd::Staged*>(kept.get())};
-  return known.call_run(&known, &description, PySequence_Fast_ITEMS(args),
-                        std::size_t(PyTuple_GET_SIZE(args)));
+  return graphs::call_run(table(), shared->stages->front(), &run,
+                          const_cast<autograd::Staged*>(kept.get()), PySequence_Fast_ITEMS(args),
+                          std::size_t(PyTuple_GET_SIZE(args)));
 }
 
 }  // namespace

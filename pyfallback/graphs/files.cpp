@@ -1,10 +1,10 @@
 // graphs/files.cpp: files of tensors and of models in Python.
 #include "graphs/graphs.h"
 
-#include "opyard/jit/model.h"
+#include "opyard/jit/files/model.h"
+#include "opyard/jit/files/run_files.h"
+#include "opyard/jit/files/safetensors.h"
 #include "opyard/jit/parse.h"
-#include "opyard/jit/run_files.h"
-#include "opyard/jit/safetensors.h"
 
 namespace opyard::graphs {
 namespace {

@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,22 @@ struct StageTypes {
   std::vector<const char*> names;  // the labels
   std::vector<TypePtr> outputs;
 };
+
+using Run = void (*)(void* context, std::span<const opyard::Value> inputs,
+                     std::span<opyard::Value> outputs);
+
+// Enters a run with the arguments of a call, and gives its results as objects.
+inline PyObject* call_run(const PythonTable& known, const StageTypes& types, Run run, void* context,
+                          PyObject* const* args, std::size_t count) {
+  const PythonRun description = {types.inputs.data(),
+                                 types.names.data(),
+                                 types.inputs.size(),
+                                 types.outputs.data(),
+                                 types.outputs.size(),
+                                 run,
+                                 context};
+  return known.call_run(&known, &description, args, count);
+}
 
 struct SharedCode {
   jit::CodePtr code;

@@ -56,22 +56,6 @@ bool has_no_names(PyObject* self, const char* what, std::size_t names) {
   return false;
 }
 
-using Run = void (*)(void* context, std::span<const opyard::Value> inputs,
-                     std::span<opyard::Value> outputs);
-
-PyObject* call(const StageTypes& types, Run run, void* context, PyObject* const* args,
-               std::size_t count) {
-  const PythonTable& known = table();
-  const PythonRun description = {types.inputs.data(),
-                                 types.names.data(),
-                                 types.inputs.size(),
-                                 types.outputs.data(),
-                                 types.outputs.size(),
-                                 run,
-                                 context};
-  return known.call_run(&known, &description, args, count);
-}
-
 // ---- codes and graphs
 
 void run_code(void* context, std::span<const opyard::Value> inputs,
@@ -81,8 +65,8 @@ void run_code(void* context, std::span<const opyard::Value> inputs,
 
 PyObject* call_code(const SharedCode& shared, PyObject* args) {
   const jit::CodePtr kept = shared.code;
-  return call(shared.stages->front(), &run_code, const_cast<jit::Code*>(kept.get()),
-              PySequence_Fast_ITEMS(args), std::size_t(PyTuple_GET_SIZE(args)));
+  return call_run(table(), shared.stages->front(), &run_code, const_cast<jit::Code*>(kept.get()),
+                  PySequence_Fast_ITEMS(args), std::size_t(PyTuple_GET_SIZE(args)));
 }
 
 std::size_t names_in(PyObject* kwargs) {
@@ -148,7 +132,7 @@ const StageTypes& types_now(const SharedState& self) {
 PyObject* state_run_one_stage(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   auto* const held = require_held<SharedState>(self);
   if (held == nullptr) return nullptr;
-  return call(types_now(*held), &run_stage, &held->state, args, std::size_t(count));
+  return call_run(table(), types_now(*held), &run_stage, &held->state, args, std::size_t(count));
 }
 
 PyObject* state_begin_stage(PyObject* self, PyObject* const* args, Py_ssize_t count) {
@@ -158,13 +142,13 @@ PyObject* state_begin_stage(PyObject* self, PyObject* const* args, Py_ssize_t co
   types.outputs.clear();
   types.names.clear();
   for (const std::string& label : types.labels) types.names.push_back(label.c_str());
-  return call(types, &begin_stage, &held->state, args, std::size_t(count));
+  return call_run(table(), types, &begin_stage, &held->state, args, std::size_t(count));
 }
 
 PyObject* state_resume(PyObject* self, PyObject*) {
   auto* const held = require_held<SharedState>(self);
   if (held == nullptr) return nullptr;
-  return call(types_now(*held), &resume_stage, &held->state, nullptr, 0);
+  return call_run(table(), types_now(*held), &resume_stage, &held->state, nullptr, 0);
 }
 
 template <typename Function>

@@ -55,10 +55,7 @@ class Places {
   std::shared_ptr<const std::string> file_;
 };
 
-// `function` takes nothing and gives a list of Tensors, which are the outputs.
-SharedGraph trace(const py::object& function, const py::list& tensors,
-                  const std::vector<std::string>& names, bool parts) {
-  const PythonTable& known = table();
+jit::TraceOptions options_of(const PythonTable& known, bool parts) {
   jit::TraceOptions options;
   // On the thread that traces, in its interpreter; a kernel of C++ may have let go of the GIL.
   options.where = [&known, places = std::make_shared<Places>()] {
@@ -66,10 +63,22 @@ SharedGraph trace(const py::object& function, const py::list& tensors,
     return (*places)();
   };
   options.parts = parts;
-  jit::Trace trace(std::move(options));
+  return options;
+}
+
+void add_inputs(jit::Trace& trace, const PythonTable& known, const py::list& tensors,
+                const std::vector<std::string>& names) {
   for (std::size_t index = 0; index < tensors.size(); ++index) {
     trace.add_input(require_tensor(known, tensors[index].ptr()), names.at(index));
   }
+}
+
+// `function` takes nothing and gives a list of Tensors, which are the outputs.
+SharedGraph trace(const py::object& function, const py::list& tensors,
+                  const std::vector<std::string>& names, bool parts) {
+  const PythonTable& known = table();
+  jit::Trace trace(options_of(known, parts));
+  add_inputs(trace, known, tensors, names);
   py::list outputs;
   {
     const jit::TraceGuard recording(trace);
@@ -87,17 +96,10 @@ SharedGraph trace(const py::object& function, const py::list& tensors,
 py::tuple observe(const py::object& function, const py::list& tensors,
                   const std::vector<std::string>& names, bool parts, const py::object& outputs_of) {
   const PythonTable& known = table();
-  jit::TraceOptions options;
-  options.where = [&known, places = std::make_shared<Places>()] {
-    const HoldPython python(known);
-    return (*places)();
-  };
-  options.parts = parts;
+  jit::TraceOptions options = options_of(known, parts);
   options.observes = true;
   jit::Trace trace(std::move(options));
-  for (std::size_t index = 0; index < tensors.size(); ++index) {
-    trace.add_input(require_tensor(known, tensors[index].ptr()), names.at(index));
-  }
+  add_inputs(trace, known, tensors, names);
   py::object result;
   {
     const jit::TraceGuard recording(trace);

@@ -1,4 +1,4 @@
-// operators/cpp_calls.cpp: calls of C++ kernels whose arguments are ready, by signature or from registers.
+// operators/cpp_calls.cpp: calls of C++ kernels with arguments that are ready.
 //
 // [By signature] The commonest signatures have a function each: conversions and the call are one
 // function.

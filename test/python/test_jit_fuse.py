@@ -152,6 +152,19 @@ def test_an_override_is_called():
     assert bits(group(x, y)) == before
 
 
+def test_code_that_is_not_of_cpp_is_asked_for_no_address():
+    _, group = both(TEN)
+    x, y = sample(50), sample(50, seed=1)
+    before = bits(group(x, y))
+    with opyard.library.override(
+        "opyard_fusion::block_functions", "CompositeImplicitAutograd", lambda: 4711
+    ):
+        graph = jit.parse_ir(TEN)
+        assert passes.fuse(graph) == 0
+        assert bits(jit.compile(graph)(x, y)) == before == bits(group(x, y))
+    assert passes.fuse(graph) == 1
+
+
 def test_a_write_ends_a_row_and_parts_are_groups_of_their_own():
     graph = jit.parse_ir("""graph(%x, %y, %n : int):
   %a : Tensor = aten::mul(%x, %y)

@@ -34,7 +34,7 @@ struct Slot {
 
 struct Step {
   const Operator* op;
-  const BlockFunction* function;
+  BlockFunction function;            // a copy: the library may be unloaded while the code stays
   std::array<std::size_t, 3> slots;  // the written one first
 };
 
@@ -143,7 +143,7 @@ bool FusedGroup::plan() {
     if (node->kind() == prim::Constant) continue;
     const auto call = detail::find_fusible_call(*node);
     if (!call || call->function->operands > 2) return false;
-    Step step{call->op, call->function, {}};
+    Step step{call->op, *call->function, {}};
     for (std::size_t i = 0; i < call->function->operands; ++i) {
       const std::optional<std::size_t> slot = slot_of(node->inputs()[i]);
       if (!slot) return false;
@@ -188,7 +188,7 @@ bool FusedGroup::reaches_kernels(DispatchKeySet arguments) const {
       keys = opyard::detail::below_layer(keys);
       record = &step.op->settle(keys);
     }
-    if (record->role != RecordRole::Kernel || record->typed != step.function->kernel) return false;
+    if (record->role != RecordRole::Kernel || record->typed != step.function.kernel) return false;
   }
   return true;
 }
@@ -263,11 +263,11 @@ bool FusedGroup::run_in_blocks(std::span<const opyard::Value> inputs,
     is_full[i] = std::ranges::equal(tensor.sizes(), full->sizes());
   }
   for (const Step& step : steps_) {
-    if ((dtype == DType::Float32 ? step.function->float32 : step.function->float64) == nullptr) {
+    if ((dtype == DType::Float32 ? step.function.float32 : step.function.float64) == nullptr) {
       return false;
     }
     bool any = is_full[step.slots[1]];
-    if (step.function->operands == 2) any = any || is_full[step.slots[2]];
+    if (step.function.operands == 2) any = any || is_full[step.slots[2]];
     if (!any) return false;
     is_full[step.slots[0]] = true;
   }
@@ -347,7 +347,7 @@ void FusedGroup::run_line(std::span<std::byte* const> data, std::span<const std:
     for (const Step& step : steps_) {
       std::byte* operands[3];
       std::int64_t strides[3];
-      for (std::size_t i = 0; i <= step.function->operands; ++i) {
+      for (std::size_t i = 0; i <= step.function.operands; ++i) {
         const std::size_t index = step.slots[i];
         const Slot& slot = slots_[index];
         strides[i] = steps[index];
@@ -361,7 +361,7 @@ void FusedGroup::run_line(std::span<std::byte* const> data, std::span<const std:
           operands[i] = data[index] + at * steps[index];
         }
       }
-      const BlockLoop loop = sizeof(T) == 4 ? step.function->float32 : step.function->float64;
+      const BlockLoop loop = sizeof(T) == 4 ? step.function.float32 : step.function.float64;
       loop(operands, strides, count, kNoContext);
     }
   }

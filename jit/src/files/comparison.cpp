@@ -2,7 +2,6 @@
 #include "files/comparison.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -11,23 +10,11 @@
 
 #include "files/mapped_file.h"
 #include "opyard/base/error.h"
+#include "opyard/detail/tensor/widened.h"
 #include "opyard/tensor/make.h"
 
 namespace opyard::jit {
 namespace {
-
-// Of the 16-bit types, which have no arithmetic.
-double real_of(BFloat16 number) {
-  return double(std::bit_cast<float>(std::uint32_t{number.bits} << 16));
-}
-double real_of(Half number) {
-  const int exponent = (number.bits >> 10) & 31;
-  const int fraction = number.bits & 1023;
-  const double sign = (number.bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 31) return fraction == 0 ? sign * HUGE_VAL : std::nan("");
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  return sign * std::ldexp(1024 + fraction, exponent - 25);
-}
 
 template <typename T>
 std::complex<double> converted(const char* at) {
@@ -39,7 +26,7 @@ std::complex<double> converted(const char* at) {
                        std::is_same_v<T, std::complex<double>>) {
     return {double(number.real()), double(number.imag())};
   } else {
-    return real_of(number);
+    return opyard::detail::widened(number);
   }
 }
 

@@ -1,13 +1,13 @@
 // files/exported.h: programs of torch.export: their archive, and their graph.
 //
-// Depends on: files/json.h, files/zip.h, jit/model.h.
+// Depends on: files/json.h, files/zip.h, jit/files/model.h.
 #pragma once
 
 #include <string>
 
 #include "files/json.h"
 #include "files/zip.h"
-#include "opyard/jit/model.h"
+#include "opyard/jit/files/model.h"
 
 namespace opyard::jit {
 

@@ -1,12 +1,12 @@
 // files/exported_checks.h: what an exported program says of its inputs: dtypes, sizes, ranges.
 //
-// Depends on: files/json.h, jit/model.h.
+// Depends on: files/json.h, jit/files/model.h.
 #pragma once
 
 #include <string>
 
 #include "files/json.h"
-#include "opyard/jit/model.h"
+#include "opyard/jit/files/model.h"
 
 namespace opyard::jit {
 

@@ -1,4 +1,4 @@
-// files/exported_graph.cpp: an exported program becomes a graph: its inputs, its nodes, its outputs.
+// files/exported_graph.cpp: the inputs, nodes and outputs of an exported program as a graph.
 //
 // [Order] The state comes first among the graph's inputs, then what is passed. Buffers and inputs
 // that the program gives back changed are written at the end, by aten::copy_, before it returns.

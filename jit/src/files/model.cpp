@@ -1,5 +1,5 @@
 // files/model.cpp: a model's inputs are checked, and it runs.
-#include "opyard/jit/model.h"
+#include "opyard/jit/files/model.h"
 
 #include <fmt/format.h>
 

@@ -9,10 +9,10 @@
 //                              "inputs": [{"name", "dtype", "sizes", "constant"}, …],
 //                              "ranges": {name: [least, most]}, "input_tree", "output_tree"}
 //
-// Depends on: jit/model.h.
+// Depends on: jit/files/model.h.
 #pragma once
 
-#include "opyard/jit/model.h"
+#include "opyard/jit/files/model.h"
 
 namespace opyard::jit {
 

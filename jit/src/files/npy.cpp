@@ -1,5 +1,5 @@
 // files/npy.cpp: the header of .npy files is a literal of Python, of which three members are read.
-#include "opyard/jit/npy.h"
+#include "opyard/jit/files/npy.h"
 
 #include <array>
 #include <charconv>
@@ -32,7 +32,7 @@ constexpr std::array kDescrs = {
     Descr{DType::Bool, "|b1"},
 };
 
-// What stands behind 'name': in the header, up to the end of the text.
+// The header from behind 'name': on.
 std::string_view behind(std::string_view header, std::string_view name, const std::string& path) {
   const std::string quoted = fmt::format("'{}':", name);
   const std::size_t at = header.find(quoted);

@@ -1,5 +1,5 @@
 // files/run_files.cpp: load, read, run, write, compare, and only then measure.
-#include "opyard/jit/run_files.h"
+#include "opyard/jit/files/run_files.h"
 
 #include <chrono>
 #include <complex>
@@ -11,7 +11,7 @@
 #include "files/json.h"
 #include "files/run_times.h"
 #include "opyard/base/error.h"
-#include "opyard/jit/npy.h"
+#include "opyard/jit/files/npy.h"
 #include "opyard/tensor/make.h"
 
 namespace opyard::jit {

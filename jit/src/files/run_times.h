@@ -1,6 +1,6 @@
 // files/run_times.h: where the time of a run of a model went, as tables for people.
 //
-// Depends on: jit/model.h.
+// Depends on: jit/files/model.h.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "opyard/jit/model.h"
+#include "opyard/jit/files/model.h"
 
 namespace opyard::jit {
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/node_rules.h"
+#include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "passes/callee.h"
 
@@ -18,6 +19,8 @@ constexpr std::int64_t kLargestInt = std::int64_t{1} << 24;
 const BlockFunctions* offered() {
   const Operator* const op = Registry::instance().find({kBlockFunctionsOperator, ""});
   if (op == nullptr) return nullptr;
+  // Code that gives any number, such as a function of Python, gives no address.
+  if (inspect::resolve(*op, DispatchKey::Undefined).record->typed == nullptr) return nullptr;
   Stack stack;
   op->call_boxed(stack);
   const auto* const given = reinterpret_cast<const BlockFunctions*>(stack.pop().to_int());

@@ -1,7 +1,7 @@
 // kernels/common/block_functions.cpp: the list of block functions, and the operator that gives it.
 //
-// Registering is done by one thread at a time. Whoever reads meanwhile sees whole entries: one is
-// counted when it is written, and written once more only with what it has.
+// Registering is done by one thread at a time. A thread that reads meanwhile sees whole entries: an
+// entry is counted when it is written, and never written again.
 #include "common/block_functions.h"
 
 #include <opyard/jit/block_functions.h>

@@ -12,7 +12,7 @@
 
 namespace opyard::kernels {
 
-// Called while the plugin registers; a second time it replaces.
+// Called while the plugin registers; a second offer of the same operator is ignored.
 void offer_block_function(const char* name, const char* overload, void (*kernel)(),
                           unsigned operands, const Loops& loops);
 

@@ -1,4 +1,4 @@
-// profiler/files/journal.h: what of a recording is no event, as records that are appended to a file.
+// profiler/files/journal.h: what of a recording is no event, appended to a file as records.
 //
 //   0         4       5
 //   ┌─────────┬───────┬───────────────────────┐

@@ -1,4 +1,4 @@
-// profiler/record/operators.cpp: operators as a source: every kernel on every thread, while a session wants them.
+// profiler/record/operators.cpp: a source: every kernel on every thread, while a session wants them.
 //
 // [Names] An event holds the key of a name that tells operator, dispatch key and the origin of the
 // kernel. A record may be freed while its events are kept, so the name is a copy. The word that the

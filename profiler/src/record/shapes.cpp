@@ -1,4 +1,4 @@
-// profiler/record/shapes.cpp: sizes and dtypes of arguments, from a stack to words and from words to text.
+// profiler/record/shapes.cpp: sizes and dtypes of arguments, as words and as text.
 #include "opyard/profiler/shapes.h"
 
 #include <algorithm>

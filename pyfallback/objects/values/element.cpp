@@ -11,30 +11,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "opyard/detail/tensor/widened.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
 namespace {
-
-float widen(BFloat16 value) noexcept {
-  return std::bit_cast<float>(std::uint32_t{value.bits} << 16);
-}
-
-// sign, 5 bits of exponent (bias 15), 10 bits of fraction
-double widen(Half value) noexcept {
-  const int exponent = (value.bits >> 10) & 31;
-  const int fraction = value.bits & 1023;
-  double size = 0;
-  if (exponent == 31) {
-    size = fraction == 0 ? std::numeric_limits<double>::infinity()
-                         : std::numeric_limits<double>::quiet_NaN();
-  } else if (exponent == 0) {
-    size = std::ldexp(fraction, -24);
-  } else {
-    size = std::ldexp(fraction + 1024, exponent - 25);
-  }
-  return std::copysign(size, (value.bits & 0x8000) != 0 ? -1.0 : 1.0);
-}
 
 // std::nearbyint rounds ties to even in the default mode, which no one here changes.
 Half narrow_to_half(double value) noexcept {
@@ -136,7 +117,7 @@ auto read(const void* element) noexcept {
   } else if constexpr (std::is_integral_v<T>) {
     return std::int64_t{load<T>(element)};
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return double{widen(load<T>(element))};
+    return double{detail::widened(load<T>(element))};
   } else if constexpr (std::is_floating_point_v<T>) {
     return double{load<T>(element)};
   } else {

@@ -14,7 +14,7 @@ class TracerWarning(UserWarning):
 def trace_read(tensor: _C.Tensor, what: str) -> None:
     """Warns at the line that read it; what the package itself reads is its own business.
 
-    A trace for compile() gives up instead, whoever reads it; sizes are what its key says.
+    A trace for compile() gives up instead, also for reads by other code. Sizes are in its key.
     """
     frame = _graphs.user_frame()
     if _graphs.give_up(""):

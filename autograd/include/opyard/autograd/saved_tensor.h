@@ -40,7 +40,7 @@ class OPYARD_API SavedTensor {
 
 // The same tensor without history: same memory, same version.
 OPYARD_API Tensor detached(const Tensor& tensor);
-// A handle for whoever keeps the tensor for a function: without history, and kept alive by nothing
+// A handle for keeping the tensor for a function: without history, and kept alive by nothing
 // that its storage keeps. Memory that belongs to a caller is copied.
 OPYARD_API Tensor kept_apart(const Tensor& tensor);
 

@@ -6,8 +6,8 @@
 //
 // [Offering] A library defines the operator opyard_fusion::block_functions() -> int, which gives
 // the address of a BlockFunctions that is never freed. So neither library is linked to the other,
-// and without such an operator nothing is fused. The library that defines it is trusted
-// as all native code is: its functions are called at the address that it gives.
+// and without such an operator nothing is fused. Its kernel has to be a function of C++, which is
+// trusted as all native code is; one in Python, in front of it or alone, is not asked.
 //
 // [Kernel] A group runs its block functions only where each operator's call would reach the kernel
 // that is named here. Where a layer, a mode, an override or a watcher is in between, the group

@@ -1,4 +1,4 @@
-// opyard/jit/safetensors.h: named tensors in a file of the safetensors format.
+// opyard/jit/files/safetensors.h: named tensors in a file of the safetensors format.
 //
 //   save_tensors("model.safetensors", {{"weight", w}, {"bias", b}});
 //   for (const NamedTensor& each : load_tensors("model.safetensors").tensors) …

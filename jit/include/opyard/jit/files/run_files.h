@@ -1,21 +1,21 @@
-// opyard/jit/run_files.h: a model in a file runs on arrays in files: what opyard-run and
+// opyard/jit/files/run_files.h: a model in a file runs on arrays in files: what opyard-run and
 // `python -m opyard run` do.
 //
-//   RunReport report = run_files({.model = "model.pt2", .inputs = {"x.npy"}, .outputs = {"y.npy"}});
+//   RunReport report = run_files({.model = "m.pt2", .inputs = {"x.npy"}, .outputs = {"y.npy"}});
 //   report.text                              one line for each output
 //   report.times                             a table, if it was asked for
 //
 // Inputs and outputs are in the model's order, flat. An input that the model was exported with as a
 // constant is not given: it is what it was. A size or number is an array without dimensions.
 //
-// Depends on: jit/model.h.
+// Depends on: jit/files/model.h.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "opyard/jit/model.h"
+#include "opyard/jit/files/model.h"
 
 namespace opyard::jit {
 
@@ -27,7 +27,7 @@ struct RunRequest {
   double tolerance = 1e-5;            // absolute, and relative to what is expected
   bool times = false;
   ModelOptions options = {};
-  // Told what begins: "loading model.pt2 (12 MB)". Empty: nobody is told.
+  // Told what begins: "loading model.pt2 (12 MB)". May be empty.
   std::function<void(const std::string&)> progress = {};
 };
 

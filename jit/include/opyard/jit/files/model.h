@@ -1,4 +1,4 @@
-// opyard/jit/model.h: a graph with the tensors that it needs: loaded, checked, run and saved.
+// opyard/jit/files/model.h: a graph with the tensors that it needs: loaded, checked, run and saved.
 //
 //   load_library("opyard_kernels.so");                 what the graph calls must be there
 //   Model model = load_model("model.pt2");
@@ -17,7 +17,7 @@
 // Threads: as with Graph; several threads may run one model that has its code, if no buffer of it
 // is written.
 //
-// Depends on: jit/code.h, jit/interpreter_state.h, jit/safetensors.h.
+// Depends on: jit/code.h, jit/interpreter_state.h, jit/files/safetensors.h.
 #pragma once
 
 #include <map>
@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "opyard/jit/code.h"
+#include "opyard/jit/files/safetensors.h"
 #include "opyard/jit/interpreter_state.h"
-#include "opyard/jit/safetensors.h"
 
 namespace opyard::jit {
 
