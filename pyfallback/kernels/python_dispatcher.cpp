@@ -141,12 +141,12 @@ PyObject* dispatch_cache(PyObject* module, PyObject* object) {
 void dispatch_in_python(Runtime& runtime, const Operator& op, DispatchKeySet keys, Stack& stack) {
   detail::enter_thread();
   const detail::CallDepth depth;  // keeps the record
-  const Record* record = &op.settle(keys);
+  const Record* record = &op.follow(keys);
   while (
       record->role == RecordRole::Recorder &&
       detail::passes(*record, detail::may_need_gradient(stack.top(op.schema().arguments.size())))) {
     keys = detail::below_layer(keys);
-    record = &op.settle(keys);
+    record = &op.follow(keys);
   }
   DispatchKey key = key_of_slot(runtime_index(keys));
   {

@@ -219,7 +219,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   });
   if (!detail::passes(recorder, may_need)) return nullptr;
   keys = detail::below_layer(keys);
-  const Record& record = op_.settle(keys);
+  const Record& record = op_.follow(keys);
   if (record.call_as != CallAs::Guarded && names == nullptr) {
     if (__builtin_expect(record.signature != signature_, 0)) learn(record);
     if (cpp_call_ == nullptr) return nullptr;

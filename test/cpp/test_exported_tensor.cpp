@@ -21,7 +21,7 @@ struct TestExporter final : Exporter {
   ExportedTensor* exported = nullptr;
   bool read_only = true;
   int asked = 0;
-  void settle() override {
+  void resolve() override {
     ++asked;
     if (exported != nullptr) return exported->set_access(read_only);
     fail(ErrorKind::BadValue, "the exporter refuses");
@@ -210,19 +210,19 @@ TEST_F(LentTensors, P17_WhatIsReleasedAloneEndsAtOnce) {
 TEST_F(LentTensors, P17_TheLenderIsAskedOnceAndOnlyWhereSomebodyWantsToKnow) {
   exporter.exported = &exported;
   const Dims sizes = {2};
-  ASSERT_TRUE(exported.stand_for(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unsettled));
-  EXPECT_TRUE(exported.is_unsettled());
+  ASSERT_TRUE(exported.stand_for(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unresolved));
+  EXPECT_TRUE(exported.is_unresolved());
   EXPECT_NE(shared().data<float>(), nullptr);
   EXPECT_EQ(exporter.asked, 0);
   EXPECT_TRUE(exported.tensor().storage()->read_only());
   EXPECT_TRUE(exported.tensor().storage()->read_only());
-  exported.tensor().storage()->settle();
+  exported.tensor().storage()->resolve();
   EXPECT_EQ(exporter.asked, 1);
-  EXPECT_FALSE(exported.is_unsettled());
+  EXPECT_FALSE(exported.is_unresolved());
   EXPECT_STREQ(name_of(thrown_by([&] { shared().mutable_data<float>(); }).kind), "BadValue");
 
   exporter.read_only = false;
-  ASSERT_TRUE(exported.stand_for(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unsettled));
+  ASSERT_TRUE(exported.stand_for(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unresolved));
   EXPECT_NE(shared().mutable_data<float>(), nullptr);
   EXPECT_EQ(exporter.asked, 2);
   EXPECT_EQ(exported.tensor().storage()->version(), 1U);
@@ -234,7 +234,7 @@ TEST_F(LentTensors, P17_TheLenderIsAskedOnceAndOnlyWhereSomebodyWantsToKnow) {
 
 TEST_F(LentTensors, P17_ALenderThatRefusesIsHeard) {
   const Dims sizes = {2};
-  ASSERT_TRUE(exported.stand_for(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unsettled));
+  ASSERT_TRUE(exported.stand_for(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unresolved));
   EXPECT_THROWN(static_cast<void>(exported.tensor().storage()->read_only()), BadValue,
                 "the exporter refuses");
   EXPECT_THROWN(shared().mutable_raw(), BadValue, "the exporter refuses");

@@ -185,7 +185,7 @@ TEST(Type, X11_PlainKindsAreThoseThatAreAcceptedWhateverTheValue) {
         "NoneType", "Generator", "Dict(str, int)"}) {
     const TypePtr type = type_of(text);
     for (const Value& value : values) {
-      const bool plain = (plain_kinds(*type) >> int(value.kind()) & 1) != 0;
+      const bool plain = (accepted_kinds(*type) >> int(value.kind()) & 1) != 0;
       EXPECT_TRUE(!plain || accepts(*type, value)) << text << " and " << to_string(value);
       const bool by_kind = !value.is_list() && !value.is_tuple() && type->kind() != TypeKind::Union;
       EXPECT_TRUE(!by_kind || plain == accepts(*type, value))

@@ -67,7 +67,7 @@ void run_kernel(const Record& record, const Operator& op, DispatchKeySet keys, S
 
 void run_kernel_released(const Record& record, const Operator& op, DispatchKeySet keys,
                          Stack& stack) {
-  detail::settle_all(stack.top(op.schema().arguments.size()));
+  detail::resolve_memory_of(stack.top(op.schema().arguments.size()));
   const GilReleased released;
   run_kernel(record, op, keys, stack);
 }

@@ -265,7 +265,7 @@ BoxedFunction pick_run(const CSignature& signature) {
 }
 
 void run_released(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  detail::settle_all(stack.top(op.schema().arguments.size()));
+  detail::resolve_memory_of(stack.top(op.schema().arguments.size()));
   const GilReleased released;
   static_cast<const CKernel*>(record.context)->run(record, op, keys, stack);
 }

@@ -9,7 +9,7 @@ DispatchKeySet::Iterator::Iterator(std::uint64_t bits, int layer) : bits_(bits),
                                   std::to_string(kLayerCount - 1) + ", not " +
                                   std::to_string(layer));
   }
-  settle();
+  skip_to_key();
 }
 
 DispatchKey DispatchKeySet::Iterator::operator*() const noexcept {
@@ -26,12 +26,12 @@ DispatchKeySet::Iterator& DispatchKeySet::Iterator::operator++() {
   } else {
     ++layer_;
   }
-  settle();
+  skip_to_key();
   return *this;
 }
 
 // Moves forward to the next position that names a member, if this one does not.
-void DispatchKeySet::Iterator::settle() {
+void DispatchKeySet::Iterator::skip_to_key() {
   while (layer_ < kLayerCount) {
     const bool present = ((bits_ >> (16 + layer_)) & 1) != 0;
     if (present && detail::per_backend_index(layer_) < 0) break;

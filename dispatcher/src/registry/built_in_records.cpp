@@ -17,7 +17,7 @@ void refuse(const Record& record, const Operator& op, DispatchKeySet keys, Stack
 // Run as a call of its own, so that it is the kernel, not this record, that answers for its
 // results.
 void run_thread_entry(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  const Record& record = op.settle(keys);
+  const Record& record = op.follow(keys);
   op.run_boxed(record, keys, stack);
 }
 
@@ -47,7 +47,7 @@ void make_built_in_records() {
 }
 
 void run_fallthrough(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  const Record& record = op.settle(keys);
+  const Record& record = op.follow(keys);
   op.run_boxed(record, keys, stack);
 }
 

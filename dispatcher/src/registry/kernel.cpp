@@ -5,14 +5,14 @@
 
 namespace opyard {
 
-void detail::settle_all(std::span<const Value> arguments) {
+void detail::resolve_memory_of(std::span<const Value> arguments) {
   for (const Value& value : arguments) {
     if (value.is_tensor()) {
-      settle(value.tensor_unchecked());
+      resolve_memory(value.tensor_unchecked());
     } else if (value.is_list()) {
-      settle_all(value.to_list());
+      resolve_memory_of(value.to_list());
     } else if (value.is_tuple()) {
-      settle_all(value.items_unchecked());
+      resolve_memory_of(value.items_unchecked());
     }
   }
 }
@@ -27,7 +27,7 @@ void run(const Record& record, const Operator& op, DispatchKeySet keys, Stack& s
   reinterpret_cast<BoxedKernel>(record.context)(op, keys, stack);
 }
 void run_released(const Record& record, const Operator& op, DispatchKeySet keys, Stack& stack) {
-  detail::settle_all(stack.top(op.schema().arguments.size()));
+  detail::resolve_memory_of(stack.top(op.schema().arguments.size()));
   const GilReleased released;
   run(record, op, keys, stack);
 }

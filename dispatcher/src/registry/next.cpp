@@ -107,7 +107,7 @@ const Record& next_record(const Operator& op, KernelPlace place, DispatchKeySet&
   const Record& record = find_below(op, place, key);
   if (record.role != RecordRole::Fallthrough) return record;
   keys = keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, keys.highest_layer());
-  return op.settle(keys);
+  return op.follow(keys);
 }
 
 void call_next(const Operator& op, KernelPlace place, DispatchKeySet keys, Stack& stack) {

@@ -182,7 +182,7 @@ ObservedCall::ObservedCall(const Operator& op, const Record& record, DispatchKey
   }
   exceptions_ = std::uncaught_exceptions();
   keys_ = below_observe(keys);
-  next_ = &op.settle(keys_);
+  next_ = &op.follow(keys_);
   tell_enter(ObserverGuard::innermost(), op, keys_, nullptr);
 }
 

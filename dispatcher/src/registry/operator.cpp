@@ -104,7 +104,7 @@ Operator::Operator(Schema schema, const Record& initial)
       plan_([this] {
         std::vector<ArgumentPlan> plan;
         for (const Argument& argument : schema_.arguments) {
-          plan.push_back({plain_kinds(*argument.type), carries_keys(*argument.type)});
+          plan.push_back({accepted_kinds(*argument.type), carries_keys(*argument.type)});
         }
         return plan;
       }()),
@@ -117,7 +117,7 @@ Operator::Operator(Schema schema, const Record& initial)
       }()),
       result_kinds_([this] {
         std::vector<std::uint64_t> kinds;
-        for (const Argument& result : schema_.results) kinds.push_back(plain_kinds(*result.type));
+        for (const Argument& result : schema_.results) kinds.push_back(accepted_kinds(*result.type));
         return kinds;
       }()) {
   table_.mask.store(~std::uint64_t{0}, std::memory_order_relaxed);
@@ -130,7 +130,7 @@ Operator::Operator(Schema schema, const Record& initial)
   DispatchKeySet keys;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Value& value = arguments[i];
-    if (__builtin_expect(!is_one_of(plan_[i].plain_kinds, value), 0) &&
+    if (__builtin_expect(!is_one_of(plan_[i].accepted_kinds, value), 0) &&
         !accepts(*schema_.arguments[i].type, value)) {
       refuse_argument(*this, i, value);
     }
@@ -225,7 +225,7 @@ DispatchKeySet Operator::call_keys(std::span<const Value> arguments) const {
   return call_keys(argument_keys(arguments));
 }
 
-const Record& Operator::settle(DispatchKeySet& keys) const {
+const Record& Operator::follow(DispatchKeySet& keys) const {
   const Record* found = &record(keys);
   for (;;) {
     switch (found->role) {

@@ -22,7 +22,7 @@ void run_recorder(const Record& record, const Operator& op, DispatchKeySet keys,
   const std::span<const Value> arguments = stack.top(op.schema().arguments.size());
   if (detail::passes(record, detail::may_need_gradient(arguments))) {
     DispatchKeySet below = detail::below_layer(keys);
-    const Record& next = op.settle(below);
+    const Record& next = op.follow(below);
     return op.run_boxed(next, below, stack);
   }
   recorder_functions.load(std::memory_order_acquire)

@@ -36,7 +36,7 @@ void Operator::call_from_registers(const Record& found, DispatchKeySet keys, std
                                    const RegisterCall& call) const {
   const detail::CallDepth depth;
   detail::end_reading(outer);
-  run_from_registers(found.role == RecordRole::Kernel ? found : settle(keys), keys, call);
+  run_from_registers(found.role == RecordRole::Kernel ? found : follow(keys), keys, call);
 }
 
 void Operator::run_from_registers(const Record& record, DispatchKeySet keys,
@@ -51,7 +51,7 @@ void Operator::run_from_registers(const Record& record, DispatchKeySet keys,
     }
     if (detail::passes(record, may_need)) {
       DispatchKeySet below = detail::below_layer(keys);
-      const Record& next = settle(below);
+      const Record& next = follow(below);
       return run_from_registers(next, below, call);
     }
   }

@@ -78,16 +78,16 @@ bool accepts(const Type& type, const Value& value) {
 }
 
 // The part of it that a call can do with one bit test.
-std::uint64_t plain_kinds(const Type& type) {
+std::uint64_t accepted_kinds(const Type& type) {
   using namespace detail;
   if (is_base(type.kind())) return base_entry(type.kind()).kinds;
   switch (type.kind()) {
     case TypeKind::Variable:
       return kind_set::All;
     case TypeKind::Optional:
-      return kind_set::None | plain_kinds(type.element());
+      return kind_set::None | accepted_kinds(type.element());
     case TypeKind::Future:
-      return plain_kinds(type.element()) == kind_set::All ? set_of(Kind::Future) : 0;
+      return accepted_kinds(type.element()) == kind_set::All ? set_of(Kind::Future) : 0;
     default:
       return 0;
   }

@@ -52,18 +52,18 @@ template <typename T>
 
 }  // namespace
 
-// See [Unsettled].
+// See [Unresolved].
 class ExportedStorage final : public Storage {
  public:
   explicit ExportedStorage(Exporter& exporter) noexcept
       : Storage(nullptr, 0, Device{}, nullptr, nullptr, false), exporter_(exporter) {}
-  void ask() const { exporter_.settle(); }
+  void ask() const { exporter_.resolve(); }
 
  private:
   Exporter& exporter_;
 };
 
-// Only storages of an ExportedTensor are ever unsettled.
+// Only storages of an ExportedTensor are ever unresolved.
 void Storage::ask_exporter() const { static_cast<const ExportedStorage*>(this)->ask(); }
 
 ExportedTensor::ExportedTensor(Exporter& exporter) {
@@ -152,8 +152,8 @@ bool ExportedTensor::stand_for(const dlpack::DLTensor& array, MemoryAccess acces
               array.strides, DType(code), access, Unit::Elements);
 }
 
-bool ExportedTensor::is_unsettled() const noexcept {
-  return storage().access_.load(std::memory_order_relaxed) == MemoryAccess::Unsettled;
+bool ExportedTensor::is_unresolved() const noexcept {
+  return storage().access_.load(std::memory_order_relaxed) == MemoryAccess::Unresolved;
 }
 
 void ExportedTensor::set_access(bool read_only) noexcept {

@@ -96,7 +96,7 @@ CountedPtr<Storage> Storage::adopt(void* data, std::size_t bytes, Device device,
 CountedPtr<Storage> Storage::second() {
   if (is_second_) return CountedPtr<Storage>::share(this);
   if (Storage* const known = second_.get()) return CountedPtr<Storage>::share(known);
-  settle();
+  resolve();
   const MemoryAccess access = access_.load(std::memory_order_relaxed);
   const std::lock_guard lock(second_storages());
   if (Storage* const known = second_.get()) return CountedPtr<Storage>::share(known);

@@ -136,7 +136,7 @@ void check_inputs(const CodeData& code, std::size_t stage, std::span<const opyar
   const std::vector<StageInput>& wanted = code.stages[stage].inputs;
   if (__builtin_expect(inputs.size() != wanted.size(), 0)) refuse_count(code, stage, inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const bool plain = (wanted[i].plain_kinds >> int(inputs[i].kind()) & 1) != 0;
+    const bool plain = (wanted[i].accepted_kinds >> int(inputs[i].kind()) & 1) != 0;
     if (__builtin_expect(
             (!plain && !accepts(*wanted[i].value->type(), inputs[i])) ||
                 (wanted[i].shape != nullptr && !has_dtype(inputs[i], *wanted[i].shape)),

@@ -157,7 +157,7 @@ class Writer {
   void storage(const Storage& storage) {
     if (is_seen(&storage)) return;
     number(std::uint8_t(Kind::Storage));
-    storage.settle();
+    storage.resolve();
     text({static_cast<const char*>(storage.data()), storage.bytes()});
   }
 

@@ -14,12 +14,12 @@
 namespace opyard::kernels {
 
 // Overlapping: takes calls that an earlier overload takes, too.
-enum class Tagged : std::uint8_t { Plain, Pointwise, Random, Overlapping };
+enum class Tagged : std::uint8_t { None, Pointwise, Random, Overlapping };
 
 // Adds the tag `core` to an operator of core.def.
-void define(Library& library, std::string_view schema, Tagged tagged = Tagged::Plain);
+void define(Library& library, std::string_view schema, Tagged tagged = Tagged::None);
 void define(Library& library, std::initializer_list<std::string_view> schemas,
-            Tagged tagged = Tagged::Plain);
+            Tagged tagged = Tagged::None);
 
 // The two other forms of `f(Tensor self, ...) -> Tensor`, which is defined already: `f_` writes the
 // result to self, and `f.out` (or `f.overload_out`) to `out`. They call `f` and copy. If `f` has a

@@ -44,7 +44,7 @@ void give_back_export(void* kept) {
 
 // With the GIL held, which asking may let go of for a while: another thread may have been here
 // meanwhile. Throws what ask_table() does.
-void settle_with_gil_held(ExportedArray& exported) {
+void resolve_with_gil_held(ExportedArray& exported) {
   if (exported.table == nullptr) return;
   DLManagedTensorVersioned* const managed = ask_table(*exported.table, exported.array, "");
   if (exported.table == nullptr) return give_back_quietly(managed);
@@ -56,10 +56,10 @@ void settle_with_gil_held(ExportedArray& exported) {
 
 // For callers that cannot raise. If the library gives no struct of its own, its array is kept, and
 // is read-only.
-OPYARD_COLD void settle_quietly(ExportedArray& exported) noexcept {
+OPYARD_COLD void resolve_quietly(ExportedArray& exported) noexcept {
   PyObject* const pending = PyErr_Occurred() == nullptr ? nullptr : take_exception();
   try {
-    settle_with_gil_held(exported);
+    resolve_with_gil_held(exported);
   } catch (const PythonErrorSet&) {
     PyErr_WriteUnraisable(exported.array);
   } catch (const std::exception& error) {
@@ -165,10 +165,10 @@ ExportedArray::ExportedArray(Runtime& for_runtime)
 
 ExportedArray::~ExportedArray() = default;
 
-// Not for an export that is settled, nor for one that has ended. A thread that is not Python's does
+// Not for an export that is resolved, nor for one that has ended. A thread that is not Python's does
 // not wait for the GIL here: the kernel that was called with the array may hold it, and wait for
 // that very thread.
-void ExportedArray::settle() {
+void ExportedArray::resolve() {
   OPYARD_CHECK(
       own_thread_state() != nullptr, BadValue,
       "an argument that was exported to an operator was to be written, or given away, on a thread "
@@ -176,7 +176,7 @@ void ExportedArray::settle() {
       "in the schema, as in Tensor(a!), or ask on the thread of the call first");
   enter_python(runtime, [&] {
     try {
-      settle_with_gil_held(*this);
+      resolve_with_gil_held(*this);
     } catch (const Error& error) {
       fail(error.kind(), std::string("an argument of type '") + Py_TYPE(array)->tp_name +
                              "' that was exported to an operator cannot be kept: " + error.what());
@@ -227,7 +227,7 @@ void end_export(ExportedArray& exported) noexcept {
     if (held != nullptr) drop_reference(held);
     return;
   }
-  if (exported.table != nullptr) settle_quietly(exported);
+  if (exported.table != nullptr) resolve_quietly(exported);
   // What has an owner needs no array, and an array that nothing holds would be lost.
   const bool has_owner = exported.managed != nullptr || exported.view.obj != nullptr;
   PyObject* const held = has_owner && exported.holds_array ? exported.array : nullptr;

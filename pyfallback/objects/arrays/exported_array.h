@@ -17,7 +17,7 @@
 // it dies.
 //
 // Exports come from, and go back to, a free list of the interpreter. Everything with the GIL held,
-// but for settle().
+// but for resolve().
 //
 // Depends on: objects/arrays/dlpack_keeper.h, objects/arrays/foreign_state.h,
 // tensor/exported_tensor.h.
@@ -40,7 +40,7 @@ struct ExportedArray final : Exporter {
   ~ExportedArray();
 
   // Of a table: asks for an owned struct, once. Raises BadValue on a thread that is not Python's.
-  void settle() override;
+  void resolve() override;
   // Whether the export holds its array itself, until it ends. Where the array lies in the arguments
   // of a call its caller does.
   void hold_array(bool itself) noexcept {
@@ -54,7 +54,7 @@ struct ExportedArray final : Exporter {
 
   PyObject* array = nullptr;
   bool holds_array = false;
-  const dlpack::DLPackExchangeAPI* table = nullptr;  // that has to be asked while it is unsettled
+  const dlpack::DLPackExchangeAPI* table = nullptr;  // that has to be asked while it is unresolved
   void* managed = nullptr;                           // a struct, and how it is given back
   GiveBack give_back = nullptr;
   Py_buffer view{};  // without an object if there is none
@@ -115,7 +115,7 @@ inline void free_export(ExportedArray& exported) noexcept {
     if (PyErr_Occurred() != nullptr) throw_python_error(runtime);
     return nullptr;
   }
-  if (__builtin_expect(!exported.tensor.stand_for(borrowed, MemoryAccess::Unsettled), 0)) {
+  if (__builtin_expect(!exported.tensor.stand_for(borrowed, MemoryAccess::Unresolved), 0)) {
     free_export(exported);
     return nullptr;
   }

@@ -166,7 +166,7 @@ void ForeignArguments::forget_writes() noexcept {
 }
 
 // Counting first: it may run code as well.
-void ForeignArguments::settle(Runtime& runtime, const std::string& op) {
+void ForeignArguments::finish_conversion(Runtime& runtime, const std::string& op) {
   for (const Item& item : items_) {
     if (item.is_written) {
       count_write(foreign_kind_of(runtime, Py_TYPE(item.object)).beyond, item.object);

@@ -68,7 +68,7 @@ class ForeignArguments {
   // (objects/arrays/beyond_memory.h). Raises BadValue, naming the operator, if an array has other
   // memory than when it was bound. Throws PythonErrorSet.
   void before_call(Runtime& runtime, const std::string& op) {
-    if (__builtin_expect(code_ran_ || any_written_, 0)) settle(runtime, op);
+    if (__builtin_expect(code_ran_ || any_written_, 0)) finish_conversion(runtime, op);
   }
 
   // Where the first element of an array that was bound is in the memory of its library. Throws
@@ -96,7 +96,7 @@ class ForeignArguments {
   Item* find(PyObject* object) noexcept;
   Item& take(Runtime& runtime, const ForeignKind& kind, PyObject* object);
   OPYARD_COLD void forget_writes() noexcept;
-  OPYARD_COLD void settle(Runtime& runtime, const std::string& op);
+  OPYARD_COLD void finish_conversion(Runtime& runtime, const std::string& op);
   void drop() noexcept;
 
   PyObject* const* const given_;

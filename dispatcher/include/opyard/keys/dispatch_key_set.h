@@ -168,7 +168,7 @@ class OPYARD_API DispatchKeySet::Iterator {
   }
 
  private:
-  void settle();
+  void skip_to_key();
 
   std::uint64_t bits_;
   int layer_;        // position, kLayerCount at the end

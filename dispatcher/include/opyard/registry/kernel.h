@@ -10,9 +10,9 @@
 // A C++ function that takes a DispatchKeySet first receives the set its call was dispatched
 // with, and the parameter is no part of the operator's signature.
 //
-// [Plain functions] One that takes no key set is in its record as it is, and is called with two
-// arguments more than it has: context and key set, which come last. x86-64 and AArch64 pass
-// arguments from the left and let the caller clear them away, so it does not notice. The language
+// [Functions without a key set] They are in their records as they are, and are called with two
+// arguments more than they have: context and key set, which come last. x86-64 and AArch64 pass
+// arguments from the left and let the caller clear them away, so they do not notice. The language
 // does not promise that; elsewhere a thunk comes in between. It would cost 2 ns in a call of 12
 // if the result is returned in memory, as a Tensor is, since GCC makes no jump of such a call:
 // run the bench row typed_counted before undoing this.
@@ -47,13 +47,13 @@ enum class Gil { Kept, Released };
 namespace detail {
 
 #if defined(__x86_64__) || defined(__aarch64__)
-inline constexpr bool kPlainFunctionsFit = true;
+inline constexpr bool kFunctionsFitAsTheyAre = true;
 #else
-inline constexpr bool kPlainFunctionsFit = false;
+inline constexpr bool kFunctionsFitAsTheyAre = false;
 #endif
 
-// settle() for the arguments of a boxed call.
-OPYARD_API void settle_all(std::span<const Value> arguments);
+// resolve_memory() for the arguments of a boxed call.
+OPYARD_API void resolve_memory_of(std::span<const Value> arguments);
 
 template <typename T>
 inline constexpr bool kMayBeTensor = std::is_same_v<std::remove_cvref_t<T>, Tensor> ||
@@ -63,17 +63,17 @@ inline constexpr bool kMayBeTensor = std::is_same_v<std::remove_cvref_t<T>, Tens
 // of which only its exporter knows all (tensor/exported_tensor.h), belongs to the call from here
 // on, so that no one has to be asked inside.
 template <typename T>
-void settle(const T& argument) {
+void resolve_memory(const T& argument) {
   if constexpr (std::is_same_v<T, Tensor>) {
-    if (argument.defined()) argument.impl()->storage()->settle();
+    if (argument.defined()) argument.impl()->storage()->resolve();
   } else if constexpr (requires { argument.has_value(), *argument; }) {
-    if (argument.has_value()) settle(*argument);
+    if (argument.has_value()) resolve_memory(*argument);
   } else if constexpr (requires { requires kMayBeTensor<typename T::value_type>; }) {
-    for (const auto& item : argument) settle(item);
+    for (const auto& item : argument) resolve_memory(item);
   } else if constexpr (requires { requires kMayBeTensor<decltype(argument.get(0))>; }) {
-    for (std::size_t i = 0; i < argument.size(); ++i) settle(argument.get(i));
+    for (std::size_t i = 0; i < argument.size(); ++i) resolve_memory(argument.get(i));
   } else if constexpr (std::is_same_v<T, Value>) {
-    settle_all({&argument, 1});
+    resolve_memory_of({&argument, 1});
   }
 }
 
@@ -230,12 +230,12 @@ struct ThunkOf<F, Unboxed<R, A...>> {
   // The first two with the lock of the interpreter released: see interpreter/gil.h. A result is
   // made before the lock is taken again.
   static R released_through_pointer(A... arguments, void* context, DispatchKeySet keys) {
-    (settle(arguments), ...);
+    (resolve_memory(arguments), ...);
     const GilReleased released;
     return through_pointer(std::forward<A>(arguments)..., context, keys);
   }
   static R released_through_object(A... arguments, void* context, DispatchKeySet keys) {
-    (settle(arguments), ...);
+    (resolve_memory(arguments), ...);
     const GilReleased released;
     return through_object(std::forward<A>(arguments)..., context, keys);
   }
@@ -334,10 +334,10 @@ class Kernel {
   std::unique_ptr<Record> release() && { return std::move(record_); }
 
  private:
-  // See [Plain functions].
+  // See [Functions without a key set].
   template <typename F>
   static constexpr bool kStandsAsItIs =
-      detail::kPlainFunctionsFit && !detail::CallableOf<F>::takes_keys;
+      detail::kFunctionsFitAsTheyAre && !detail::CallableOf<F>::takes_keys;
 
   Kernel() : record_(new Record) {}
   [[noreturn]] OPYARD_API static void refuse_null();

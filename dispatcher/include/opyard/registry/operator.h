@@ -158,7 +158,7 @@ class OPYARD_API Operator {
 
   // Follows stubs that pass a call on (ThreadEntry, Fallthrough) to the record that takes it,
   // and leaves the set it takes it with in `keys`. Inside a CallDepth.
-  const Record& settle(DispatchKeySet& keys) const;
+  const Record& follow(DispatchKeySet& keys) const;
 
   // Runs a record's boxed function. When it throws, the arguments are gone from the stack.
   void run_boxed(const Record& record, DispatchKeySet keys, Stack& stack) const;
@@ -192,7 +192,7 @@ class OPYARD_API Operator {
   const std::string declaration_;
   // What a boxed call asks of each argument, found once.
   struct ArgumentPlan {
-    std::uint64_t plain_kinds;  // these need no further look, see schema/type.h
+    std::uint64_t accepted_kinds;  // these need no further look, see schema/type.h
     bool carries_keys;
   };
   DispatchKeySet check_and_join_keys(std::span<const Value> arguments) const;
@@ -218,7 +218,7 @@ class OPYARD_API Operator {
 
   const std::vector<ArgumentPlan> plan_;
   std::uint64_t key_positions_;  // bit i: the argument at position i carries keys; of the first 64
-  const std::vector<std::uint64_t> result_kinds_;  // as plain_kinds
+  const std::vector<std::uint64_t> result_kinds_;  // as accepted_kinds
   // The address of the type_info of this operator's C++ signature, and 1 where a handle was made
   // with it, which may be called for ever through every record that comes later; or 0.
   mutable std::atomic<std::uintptr_t> signature_{0};

@@ -101,6 +101,6 @@ OPYARD_API bool accepts(const Type& type, const Value& value);
 OPYARD_API bool carries_keys(const Type& type);
 // The kinds of value that a type accepts whatever the value is, a bit each (1 << kind). What is not
 // among them has to be looked at with accepts().
-OPYARD_API std::uint64_t plain_kinds(const Type& type);
+OPYARD_API std::uint64_t accepted_kinds(const Type& type);
 
 }  // namespace opyard

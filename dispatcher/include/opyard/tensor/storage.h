@@ -16,9 +16,9 @@
 
 namespace opyard {
 
-// What may be done with memory. Unsettled is exported memory of which only its exporter knows:
+// What may be done with memory. Unresolved is exported memory of which only its exporter knows:
 // tensor/exported_tensor.h.
-enum class MemoryAccess : std::uint8_t { Writable, ReadOnly, Unsettled };
+enum class MemoryAccess : std::uint8_t { Writable, ReadOnly, Unresolved };
 
 class OPYARD_API Storage : public Counted {
  public:
@@ -41,13 +41,13 @@ class OPYARD_API Storage : public Counted {
   // exported (tensor/exported_tensor.h) the exporter may have to be asked, which raises what that
   // does.
   bool read_only() const {
-    settle();
+    resolve();
     return access_.load(std::memory_order_relaxed) == MemoryAccess::ReadOnly;
   }
   // From here on memory that is exported belongs to a struct of its own, as if it had not been
   // exported. Nothing for other memory.
-  void settle() const {
-    if (__builtin_expect(access_.load(std::memory_order_acquire) == MemoryAccess::Unsettled, 0))
+  void resolve() const {
+    if (__builtin_expect(access_.load(std::memory_order_acquire) == MemoryAccess::Unresolved, 0))
       ask_exporter();
   }
 
@@ -86,7 +86,7 @@ class OPYARD_API Storage : public Counted {
   OPYARD_COLD void ask_exporter() const;
   std::uint32_t version_of_first() const;
 
-  // Constant once the storage is shared, but for what an ExportedTensor settles: an owner of its
+  // Constant once the storage is shared, but for what an ExportedTensor resolves: an owner of its
   // own, and its access.
   void* data_;
   std::size_t bytes_;

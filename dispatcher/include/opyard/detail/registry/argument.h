@@ -34,7 +34,7 @@ namespace detail {
 
 // Shared by the types that are copied out of a value and into one.
 template <typename T>
-struct PlainArgument {
+struct CopiedArgument {
   static constexpr bool carries_keys = false;
   static void box(Stack& stack, const T& argument) { stack.push(Value(argument)); }
   static Value own(T&& argument) { return Value(std::move(argument)); }
@@ -72,7 +72,7 @@ struct ArgumentOf<Tensor> {
 };
 
 template <>
-struct ArgumentOf<std::int64_t> : detail::PlainArgument<std::int64_t> {
+struct ArgumentOf<std::int64_t> : detail::CopiedArgument<std::int64_t> {
   static TypePtr type() { return base_type(TypeKind::Int); }
   static std::int64_t unbox(const Value& value) { return value.to_int(); }
 };
@@ -93,13 +93,13 @@ struct ArgumentOf<SymBool> : detail::CastArgument<SymBool> {
 };
 
 template <>
-struct ArgumentOf<double> : detail::PlainArgument<double> {
+struct ArgumentOf<double> : detail::CopiedArgument<double> {
   static TypePtr type() { return base_type(TypeKind::Float); }
   static double unbox(const Value& value) { return value.to_double(); }
 };
 
 template <>
-struct ArgumentOf<bool> : detail::PlainArgument<bool> {
+struct ArgumentOf<bool> : detail::CopiedArgument<bool> {
   static TypePtr type() { return base_type(TypeKind::Bool); }
   static bool unbox(const Value& value) { return value.to_bool(); }
 };
@@ -110,7 +110,7 @@ struct ArgumentOf<std::complex<double>> : detail::CastArgument<std::complex<doub
 };
 
 template <>
-struct ArgumentOf<std::string_view> : detail::PlainArgument<std::string_view> {
+struct ArgumentOf<std::string_view> : detail::CopiedArgument<std::string_view> {
   static TypePtr type() { return base_type(TypeKind::Str); }
   static std::string_view unbox(const Value& value) { return value.to_string_view(); }
 };
@@ -129,7 +129,7 @@ struct ArgumentOf<Scalar> : detail::CastArgument<Scalar> {
 };
 
 template <>
-struct ArgumentOf<Device> : detail::PlainArgument<Device> {
+struct ArgumentOf<Device> : detail::CopiedArgument<Device> {
   static TypePtr type() { return base_type(TypeKind::Device); }
   static Device unbox(const Value& value) { return value.to_device(); }
 };
@@ -155,7 +155,7 @@ struct ArgumentOf<MemoryFormat> : detail::CastArgument<MemoryFormat> {
 };
 
 template <>
-struct ArgumentOf<Value> : detail::PlainArgument<Value> {
+struct ArgumentOf<Value> : detail::CopiedArgument<Value> {
   static TypePtr type() { return base_type(TypeKind::Any); }
   static const Value& unbox(const Value& value) { return value; }
 };

@@ -13,7 +13,7 @@
 // that may be called Direct can be left before the call; see registry/register_call.h.
 //
 // The context and the set come last, so that the arguments lie where a kernel without them expects
-// them; see registry/kernel.h, [Plain functions].
+// them; see registry/kernel.h, [Functions without a key set].
 //
 // The key set that a kernel receives is the one its call was dispatched with, so that a
 // kernel can mask it and redispatch.

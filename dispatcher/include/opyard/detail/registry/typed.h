@@ -144,11 +144,11 @@ class TypedOperator<R(A...)> {
   // caller's hand can stay in a register: nothing takes its address.
   [[gnu::noinline]] static R run_otherwise(const Operator& op, const Record& found,
                                            DispatchKeySet keys, A... arguments) {
-    const Record& record = found.role == RecordRole::Kernel ? found : op.settle(keys);
-    return run_settled(op, record, keys, std::forward<A>(arguments)...);
+    const Record& record = found.role == RecordRole::Kernel ? found : op.follow(keys);
+    return run_record(op, record, keys, std::forward<A>(arguments)...);
   }
 
-  OPYARD_CALLS_OTHER_TYPE static R run_settled(const Operator& op, const Record& record,
+  OPYARD_CALLS_OTHER_TYPE static R run_record(const Operator& op, const Record& record,
                                                DispatchKeySet keys, A... arguments) {
     if (record.typed != nullptr) {
       return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record.context,
@@ -157,12 +157,12 @@ class TypedOperator<R(A...)> {
     if (record.role == RecordRole::Recorder &&
         detail::passes(record, (false | ... | detail::holds_gradient(arguments)))) {
       DispatchKeySet below = detail::below_layer(keys);
-      const Record& next = op.settle(below);
-      return run_settled(op, next, below, std::forward<A>(arguments)...);
+      const Record& next = op.follow(below);
+      return run_record(op, next, below, std::forward<A>(arguments)...);
     }
     if (detail::watches(record) && !detail::wants_values(record)) {
       const detail::ObservedCall watched(op, record, keys);
-      return run_settled(op, watched.next(), watched.keys(), std::forward<A>(arguments)...);
+      return run_record(op, watched.next(), watched.keys(), std::forward<A>(arguments)...);
     }
     InlineStack<sizeof...(A) + 4> stack;
     (detail::Argument<A>::box(stack, arguments), ...);

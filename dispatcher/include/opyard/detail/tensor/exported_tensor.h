@@ -13,12 +13,12 @@
 // the tensor, or something on its storage, the caller gives the storage an owner of the memory and
 // lets go.
 //
-// [Unsettled] A borrowed struct does not say whether the memory may be written. Then the storage
+// [Unresolved] A borrowed struct does not say whether the memory may be written. Then the storage
 // asks the exporter, out of line and on whatever thread, once somebody wants to know
-// (Storage::read_only) or wants the memory to have an owner (Storage::settle). The exporter answers
+// (Storage::read_only) or wants the memory to have an owner (Storage::resolve). The exporter answers
 // with set_access().
 //
-// One thread at a time uses an ExportedTensor, but for Exporter::settle().
+// One thread at a time uses an ExportedTensor, but for Exporter::resolve().
 //
 // Depends on: tensor/dlpack.h.
 #pragma once
@@ -37,8 +37,8 @@ class OPYARD_API Exporter {
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
 
-  // See [Unsettled]. Any thread; may raise.
-  virtual void settle() = 0;
+  // See [Unresolved]. Any thread; may raise.
+  virtual void resolve() = 0;
 
  protected:
   ~Exporter() = default;
@@ -46,7 +46,7 @@ class OPYARD_API Exporter {
 
 class OPYARD_API ExportedTensor {
  public:
-  // The exporter outlives whatever it leaves unsettled. Raises std::bad_alloc.
+  // The exporter outlives whatever it leaves unresolved. Raises std::bad_alloc.
   explicit ExportedTensor(Exporter& exporter);
   ExportedTensor(const ExportedTensor&) = delete;
   ExportedTensor& operator=(const ExportedTensor&) = delete;
@@ -69,7 +69,7 @@ class OPYARD_API ExportedTensor {
   // While it is exported. The caller is no owner; who wants to be one counts.
   TensorImpl& tensor() const noexcept { return *tensor_; }
 
-  bool is_unsettled() const noexcept;
+  bool is_unresolved() const noexcept;
   void set_access(bool read_only) noexcept;
   // The storage gives the memory back by itself from now on, as Storage::adopt() has it. Once,
   // before release().
