@@ -248,6 +248,10 @@ def behaviours() -> Tally:
     return tally
 
 
+# So many tests that failed are named again at the end of a suite.
+MOST_FAULTS = 20
+
+
 def close(tallies: list[Tally], started: float, budgets: bool) -> int:
     say("\n== closing lines")
     total = Tally("all")
@@ -260,6 +264,8 @@ def close(tallies: list[Tally], started: float, budgets: bool) -> int:
             used[tally.suite] = tally.seconds
         for line in tally.closing:
             say(line)
+        for fault in tally.faults[:MOST_FAULTS]:
+            say(f"  failed: {fault}")
         if tally.suite in suites_by_name() and not tally.passed + tally.failed + tally.skipped:
             say(f"{tally.suite}: no test ran, which counts as a failure")
             total.failed += 1

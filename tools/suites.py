@@ -20,6 +20,8 @@ BUILD = ROOT / "build"
 RESULTS = BUILD / "results"
 DECLARED = ROOT / "test/suites.ini"
 MOST = 1.5
+# Of what a test that failed said, so much is told again at the end.
+MOST_TOLD = 240
 # Each test has a limit of its own, which names it; this one is for what hangs outside of tests.
 SUITE_SECONDS = 3600
 
@@ -44,7 +46,8 @@ def loop() -> float:
 
 @dataclass
 class Tally:
-    """What one suite did. `names` are the tests that ran, by program, to compare two runs."""
+    """What one suite did. `names` are the tests that ran, by program, to compare two runs, and
+    `faults` those that failed, each with what it said first."""
 
     suite: str
     passed: int = 0
@@ -53,6 +56,7 @@ class Tally:
     seconds: float = 0.0
     closing: list[str] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
 
     def line(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
@@ -66,8 +70,12 @@ class Tally:
         for path in files:
             for case in ElementTree.parse(path).getroot().iter("testcase"):
                 self.names.add(f"{path.stem}: {case.get('classname')}.{case.get('name')}")
-                if case.find("failure") is not None or case.find("error") is not None:
+                fault = case.find("failure")
+                fault = case.find("error") if fault is None else fault
+                if fault is not None:
                     self.failed += 1
+                    told = " ".join((fault.get("message") or fault.text or "").split())[:MOST_TOLD]
+                    self.faults.append(f"{case.get('classname')}.{case.get('name')}: {told}")
                 elif case.find("skipped") is not None or case.get("status") == "notrun":
                     self.skipped += 1
                 else:

@@ -183,10 +183,10 @@ bool FusedGroup::reaches_kernels(DispatchKeySet arguments) const {
   const opyard::detail::CallDepth depth;
   for (const Step& step : steps_) {
     DispatchKeySet keys = step.op->call_keys(arguments);
-    const Record* record = &step.op->settle(keys);
+    const Record* record = &step.op->follow(keys);
     if (record->role == RecordRole::Recorder) {
       keys = opyard::detail::below_layer(keys);
-      record = &step.op->settle(keys);
+      record = &step.op->follow(keys);
     }
     if (record->role != RecordRole::Kernel || record->typed != step.function.kernel) return false;
   }
