@@ -132,7 +132,7 @@ TEST(Tensor, E18_TensorsMayDieWhileTheirInterpreterIsDisarmed) {
   }
   while (made < 300) std::this_thread::yield();
   a->disarm();
-  const int so_far = made;
+  const int so_far = made.fetch_add(0);  // a load could be earlier than others see the disarming
   while (made < so_far + 300) std::this_thread::yield();
   stop = true;
   for (std::thread& thread : threads) thread.join();
