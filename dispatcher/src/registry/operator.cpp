@@ -117,7 +117,8 @@ Operator::Operator(Schema schema, const Record& initial)
       }()),
       result_kinds_([this] {
         std::vector<std::uint64_t> kinds;
-        for (const Argument& result : schema_.results) kinds.push_back(accepted_kinds(*result.type));
+        for (const Argument& result : schema_.results)
+          kinds.push_back(accepted_kinds(*result.type));
         return kinds;
       }()) {
   table_.mask.store(~std::uint64_t{0}, std::memory_order_relaxed);

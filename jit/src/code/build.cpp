@@ -124,8 +124,9 @@ void Builder::transfer(std::uint32_t target, std::uint32_t operand, const Node* 
 
 void Builder::take_input(const Value* value) {
   const TensorShape* const shape = find_shape(*value->type());
-  code_.stages.back().inputs.push_back({define(value, graph_.block()), accepted_kinds(*value->type()),
-                                        value, shape != nullptr && shape->dtype ? shape : nullptr});
+  code_.stages.back().inputs.push_back({define(value, graph_.block()),
+                                        accepted_kinds(*value->type()), value,
+                                        shape != nullptr && shape->dtype ? shape : nullptr});
 }
 
 void Builder::give_outputs(std::size_t first, std::size_t end) {

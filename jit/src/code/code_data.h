@@ -84,7 +84,7 @@ struct Origin {
 };
 
 struct StageInput {
-  std::uint32_t target;       // a register or kNoRegister
+  std::uint32_t target;          // a register or kNoRegister
   std::uint64_t accepted_kinds;  // see schema/type.h
   const Value* value;
   const TensorShape* shape;  // whose dtype is checked, or null

@@ -165,9 +165,9 @@ ExportedArray::ExportedArray(Runtime& for_runtime)
 
 ExportedArray::~ExportedArray() = default;
 
-// Not for an export that is resolved, nor for one that has ended. A thread that is not Python's does
-// not wait for the GIL here: the kernel that was called with the array may hold it, and wait for
-// that very thread.
+// Not for an export that is resolved, nor for one that has ended. A thread that is not Python's
+// does not wait for the GIL here: the kernel that was called with the array may hold it, and wait
+// for that very thread.
 void ExportedArray::resolve() {
   OPYARD_CHECK(
       own_thread_state() != nullptr, BadValue,

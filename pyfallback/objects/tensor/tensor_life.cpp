@@ -258,7 +258,9 @@ Owned find_live(Runtime& runtime, ObjectLink& link, Tensor& tensor) {
     if (tensor.impl()->is_unshared()) {
       status = LinkStatus::DefinitelyUntagged;
     } else {
-      tensor.impl()->storage()->resolve();  // Python may do anything to the array that it stands for
+      tensor.impl()
+          ->storage()
+          ->resolve();  // Python may do anything to the array that it stands for
       link.claim(runtime.tag);
       status = LinkStatus::TaggedByUs;
     }

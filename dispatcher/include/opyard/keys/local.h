@@ -9,7 +9,7 @@
 // block from a small reserve.
 //
 // [Thread entry] A thread's include set is born with ThreadEntry, the highest layer. Its slot
-// leads to a stub that makes the thread known to the registry, takes the key out of the
+// leads to a built-in record that makes the thread known to the registry, takes the key out of the
 // set and calls again. So the call path needs no branch to find out whether it is a thread's
 // first call. The key never shows: accessors hide it, and setters keep it as it was.
 //

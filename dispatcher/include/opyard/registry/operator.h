@@ -156,8 +156,8 @@ class OPYARD_API Operator {
             table_.mask.load(std::memory_order_relaxed) & ~detail::kThreadEntryBit};
   }
 
-  // Follows stubs that pass a call on (ThreadEntry, Fallthrough) to the record that takes it,
-  // and leaves the set it takes it with in `keys`. Inside a CallDepth.
+  // Follows built-in records that pass a call on (ThreadEntry, Fallthrough) to the record that
+  // takes it, and leaves the set it takes it with in `keys`. Inside a CallDepth.
   const Record& follow(DispatchKeySet& keys) const;
 
   // Runs a record's boxed function. When it throws, the arguments are gone from the stack.

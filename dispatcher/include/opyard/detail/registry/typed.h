@@ -140,8 +140,8 @@ class TypedOperator<R(A...)> {
     return TypedOperator(op).redispatch(keys, std::forward<A>(arguments)...);
   }
 
-  // The slot held a stub, or a kernel that only takes boxes. Static, so that a handle in a
-  // caller's hand can stay in a register: nothing takes its address.
+  // The slot held a built-in record, or a kernel that only takes boxes. Static, so that a handle
+  // in a caller's hand can stay in a register: nothing takes its address.
   [[gnu::noinline]] static R run_otherwise(const Operator& op, const Record& found,
                                            DispatchKeySet keys, A... arguments) {
     const Record& record = found.role == RecordRole::Kernel ? found : op.follow(keys);
@@ -149,7 +149,7 @@ class TypedOperator<R(A...)> {
   }
 
   OPYARD_CALLS_OTHER_TYPE static R run_record(const Operator& op, const Record& record,
-                                               DispatchKeySet keys, A... arguments) {
+                                              DispatchKeySet keys, A... arguments) {
     if (record.typed != nullptr) {
       return reinterpret_cast<Typed>(record.typed)(std::forward<A>(arguments)..., record.context,
                                                    keys);

@@ -14,9 +14,8 @@
 // lets go.
 //
 // [Unresolved] A borrowed struct does not say whether the memory may be written. Then the storage
-// asks the exporter, out of line and on whatever thread, once somebody wants to know
-// (Storage::read_only) or wants the memory to have an owner (Storage::resolve). The exporter answers
-// with set_access().
+// asks the exporter, out of line and on any thread, once someone asks it (Storage::read_only) or
+// wants the memory to have an owner (Storage::resolve). The exporter answers with set_access().
 //
 // One thread at a time uses an ExportedTensor, but for Exporter::resolve().
 //
