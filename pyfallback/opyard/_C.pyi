@@ -7,6 +7,7 @@ from types import FrameType, GenericAlias
 from typing import Any, Generic, TypeVar, final
 
 from ._core._array_types import ForeignArray as _ForeignArray
+from ._core._array_types import NumPyDType as _NumPyDType
 from ._core.layout import Layout
 
 _Key = int | str
@@ -278,7 +279,7 @@ class Tensor(metaclass=TensorMeta):
 def tensor(
     data: Any,
     *,
-    dtype: dtype | type[float] | type[int] | type[_builtin_bool] | None = None,
+    dtype: dtype | type[Any] | _NumPyDType | None = None,
     device: device | str | None = None,
 ) -> Tensor:
     """A new tensor with a copy of `data`."""

@@ -201,3 +201,17 @@ def test_C26_tags_declare_the_results():
     )
     with pytest.raises(ValueError, match=r"infer_schema: add has the tag Tag\.inplace, so "):
         infer_schema(add, mutates_args=["out"], tags=opyard.Tag.inplace)
+
+
+def test_arrays_in_tuples_and_dicts_are_of_the_annotated_class(ns):
+    np = pytest.importorskip("numpy")
+
+    def f(pair: tuple[np.ndarray, int], named: dict[str, np.ndarray]) -> Tensor:
+        seen.append((pair, named))
+        return opyard.tensor([1.0])
+
+    seen.clear()
+    custom_op(f"{ns}::f", f, mutates_args=())((np.ones(2), 3), {"a": opyard.tensor([2.0])})
+    [((array, number), named)] = seen
+    assert type(array) is np.ndarray and array.tolist() == [1.0, 1.0] and number == 3
+    assert type(named["a"]) is np.ndarray and named["a"].tolist() == [2.0]

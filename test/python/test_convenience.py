@@ -57,8 +57,24 @@ def test_factories_take_the_classes_of_numbers():
             assert made.dtype is dtype
     assert opyard.arange(2, dtype=float).dtype is opyard.float64
     assert opyard.zeros(2, 3, dtype=None).dtype is opyard.float32
-    for wrong in ("float32", complex, [1]):
-        with pytest.raises(TypeError, match=r"^dtype is .*; accepted are .* float, int and bool"):
+    for wrong in ("float32", str, [1]):
+        with pytest.raises(TypeError, match=r"^dtype is .*; accepted are .* bool and complex, and"):
+            opyard.zeros(2, dtype=wrong)
+
+
+def test_dtypes_may_be_those_of_numpy():
+    np = pytest.importorskip("numpy")
+    for name in ("float32", "float64", "float16", "int64", "int32", "uint8", "complex64"):
+        wanted = getattr(opyard, name)
+        for named in (np.dtype(name), getattr(np, name)):
+            assert opyard.tensor([1, 0], dtype=named).dtype is wanted
+            assert opyard.ones(2, dtype=named).dtype is wanted
+    assert opyard.tensor([1, 0], dtype=np.bool_).tolist() == [True, False]
+    assert opyard.tensor(np.ones(2), dtype=np.float32).dtype is opyard.float32
+    for wrong in (np.dtype(">f4"), np.dtype("U3"), np.datetime64, np.floating, np.ndarray):
+        with pytest.raises(TypeError, match="tensor: dtype is a .*; accepted are .* of NumPy"):
+            opyard.tensor([1], dtype=wrong)
+        with pytest.raises(TypeError, match="^dtype is .*; accepted are .* of NumPy"):
             opyard.zeros(2, dtype=wrong)
 
 
@@ -66,6 +82,8 @@ def test_tensor_takes_devices_and_the_classes_of_numbers():
     assert opyard.tensor([1], dtype=float).dtype is opyard.float64
     assert opyard.tensor([1.5], dtype=int).dtype is opyard.int64
     assert opyard.tensor([1], dtype=bool).dtype is opyard.bool
+    assert opyard.tensor([1], dtype=complex).tolist() == [1 + 0j]
+    assert opyard.zeros(2, dtype=complex).dtype is opyard.complex128
     assert opyard.tensor([1], device="cpu").tolist() == [1]
     made = opyard.tensor([[1.0, 2.0]], device=opyard.device("meta"))
     assert (made.shape, made.device.type) == ((1, 2), "meta")

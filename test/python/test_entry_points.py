@@ -4,15 +4,18 @@ Suspect _plugins/packages.py, and load_for() of _core/ops.py.
 """
 
 import itertools
+import os
 import shutil
 import sys
 import textwrap
 import threading
+import time
 
 import pytest
 
 import opyard
 from opyard import dispatch
+from opyard._plugins import packages
 from opyard.library import load_plugins
 
 _numbers = itertools.count()
@@ -350,6 +353,16 @@ def test_packages_that_are_installed_later_are_found(installed, ns):
     assert not hasattr(ops(ns), "f")
     installed(BRINGS)
     assert hasattr(ops(ns), "f")
+
+
+def test_packages_that_come_in_the_tick_of_a_look_are_found(installed, ns, tmp_path, monkeypatch):
+    """The time of the folder is the same before and after."""
+    monkeypatch.setattr(packages, "_TICK", 10**12)
+    tick = time.time_ns()
+    for name in (f"other_{ns}", ns):
+        installed("pass", f"{name} = MODULE")
+        os.utime(tmp_path / "site", ns=(tick, tick))
+        assert load_plugins(name) == [name]
 
 
 def test_load_plugins_by_name_and_all(installed, ns):

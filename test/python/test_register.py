@@ -177,6 +177,18 @@ def test_F9_all_of_the_types_or_none(op, ns, kept, x):
     _bind.check_invariants()
 
 
+@pytest.mark.parametrize("types", ["cpu", ["cpu", "cuda"]])
+def test_F9_an_exclusive_kernel_covers_none_of_another_library(op, ns, library, kept, x, types):
+    impl(f"{ns}::f", types, lambda x: x * 2, exclusive=True)
+    impl(f"{ns}::f", types, lambda x: x * 3, exclusive=True)  # its own one is replaced
+    before = dump(op)
+    text = message_of(
+        RuntimeError, impl, f"{ns}::f", types, lambda x: x, lib=library, exclusive=True
+    )
+    assert "an exclusive kernel covers none" in text
+    assert dump(op) == before and op(x).tolist() == (x * 3).tolist()
+
+
 def both_kernels(op):
     return [line for line in dump(op).splitlines() if line.startswith(("CPU", "CUDA", "Meta"))]
 

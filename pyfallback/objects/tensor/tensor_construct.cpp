@@ -226,18 +226,15 @@ Owned construct_from(PyObject* module, PyObject* data, PyObject* dtype) {
 
 namespace {
 
-// A dtype, None, or a class of Python's numbers, which stands for the dtype that holds it.
+// A dtype, None, or what else names one: see _tensor/dtypes.py.
 Owned require_dtype_object(Runtime& runtime, PyObject* dtype) {
   if (dtype == Py_None || is_dtype(runtime, dtype)) return Owned::share(dtype);
-  const auto is_class = [&](PyTypeObject& type) {
-    return dtype == reinterpret_cast<PyObject*>(&type);
-  };
-  if (is_class(PyFloat_Type)) return wrap(runtime, DType::Float64);
-  if (is_class(PyLong_Type)) return wrap(runtime, DType::Int64);
-  if (is_class(PyBool_Type)) return wrap(runtime, DType::Bool);
-  fail(ErrorKind::BadArgument, std::string("tensor: dtype is a ") + Py_TYPE(dtype)->tp_name +
-                                   "; accepted are dtypes such as opyard.float32, the classes "
-                                   "float, int and bool, and None");
+  Owned found = checked(PyObject_CallOneArg(require_hook(runtime, "find_dtype"), dtype));
+  if (is_dtype(runtime, found.get())) return found;
+  fail(ErrorKind::BadArgument,
+       std::string("tensor: dtype is a ") + Py_TYPE(dtype)->tp_name +
+           "; accepted are dtypes such as opyard.float32, those of NumPy in the byte order of this "
+           "machine, the classes float, int, bool and complex, and None");
 }
 
 Device require_device(Runtime& runtime, PyObject* device) {

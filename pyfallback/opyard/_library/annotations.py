@@ -114,12 +114,20 @@ def _each(make: _Converter) -> _Converter:
     return lambda values: [make(each) for each in values]
 
 
+def _each_value(make: _Converter) -> _Converter:
+    return lambda values: {key: make(value) for key, value in values.items()}
+
+
 def _fields(cls: Any, makers: "list[_Converter | None]") -> _Converter:
     def tuple_of(values: Any) -> Any:
         pairs = zip(makers, values, strict=True)
         return cls(*(value if make is None else make(value) for make, value in pairs))
 
     return tuple_of
+
+
+def _as_tuple(*values: Any) -> tuple:
+    return values
 
 
 def _converter(annotation: Any, name: str) -> "_Converter | None":
@@ -144,6 +152,12 @@ def _converter(annotation: Any, name: str) -> "_Converter | None":
     if origin in (list, collections.abc.Sequence) and len(parts) == 1:
         make = _converter(parts[0], name)
         return make and _each(make)
+    if origin in (dict, collections.abc.Mapping) and len(parts) == 2:
+        make = _converter(parts[1], name)
+        return make and _each_value(make)
+    if origin is tuple and Ellipsis not in parts:
+        makers = [_converter(part, name) for part in parts]
+        return _fields(_as_tuple, makers) if any(makers) else None
     return None
 
 

@@ -179,13 +179,18 @@ def require_bare_schema(function: str, name: str, schema: object) -> None:
 
 
 def _implement(
-    function: str, op: "_C.OpOverload", keys: list[str], fn: Callable, lib: "Library | None"
+    function: str,
+    op: "_C.OpOverload",
+    keys: list[str],
+    fn: Callable,
+    lib: "Library | None",
+    exclusive: bool = False,
 ) -> None:
     require_callable(function, op.name(), fn)
     if lib is None:
         lib = kept_library(op.namespace)
     if len(keys) == 1:
-        return lib.impl(op, fn, keys[0])
+        return lib.impl(op, fn, keys[0], exclusive=exclusive)
     # All or nothing: what is refused, and warned of, is so here, if it can be taken back.
     if "Meta" in keys:
         _refuse_meta_kernel(op.name())
@@ -193,11 +198,12 @@ def _implement(
     try:
         for key in keys:
             # The library's own kernels are replaced, of which no one is warned.
-            trial.impl(op, fn, key, allow_override=(op.name(), key) in lib._implemented)
+            own = (op.name(), key) in lib._implemented
+            trial.impl(op, fn, key, allow_override=own, exclusive=exclusive and not own)
     finally:
         trial._destroy()
     for key in keys:
-        lib.impl(op, fn, key, allow_override=True)
+        lib.impl(op, fn, key, allow_override=not exclusive, exclusive=exclusive)
 
 
 @overload
@@ -207,6 +213,7 @@ def impl(
     func: None = None,
     *,
     lib: "Library | None" = None,
+    exclusive: bool = False,
 ) -> "Callable[[_F], _F]": ...
 @overload
 def impl(
@@ -215,6 +222,7 @@ def impl(
     func: _F,
     *,
     lib: "Library | None" = None,
+    exclusive: bool = False,
 ) -> _F: ...
 def impl(
     qualname: "str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller",
@@ -222,6 +230,7 @@ def impl(
     func: "Callable | None" = None,
     *,
     lib: "Library | None" = None,
+    exclusive: bool = False,
 ) -> Any:
     """Registers a kernel of an operator at one key or several; also as a decorator.
 
@@ -230,6 +239,7 @@ def impl(
 
     `types` is a device type such as "cpu", a dispatch key or its name, "default" for all devices
     (CompositeExplicitAutograd), or a list of these. Either all of them get the kernel, or none.
+    With `exclusive` it is refused if another library has a kernel at one of them.
 
     Raises ValueError for other types and for what names no operator, LookupError for one that is
     not defined, TypeError if `func` is not callable, RuntimeError for what cannot be registered.
@@ -238,7 +248,7 @@ def impl(
     keys = _keys_for(types)
 
     def register(fn: Callable) -> Callable:
-        _implement("impl", op, keys, fn, lib)
+        _implement("impl", op, keys, fn, lib, exclusive)
         return fn
 
     return register if func is None else register(func)

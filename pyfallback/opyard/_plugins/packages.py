@@ -28,9 +28,9 @@ of their own, so waiting ends after a while.
 import os
 import sys
 import threading
+import time
 import warnings
 from importlib.machinery import EXTENSION_SUFFIXES
-from time import monotonic
 from types import FrameType
 from typing import Any
 
@@ -222,6 +222,10 @@ _state: tuple = ()
 _looked_at = 0.0
 _looked_at_path: "list | None" = None
 _FRESH = 0.001
+# Times of folders are those of the system's last tick, up to ten milliseconds ago. A folder that
+# changes again in the same tick keeps its time, so what was found in one that has changed a moment
+# before is not relied on: it is looked for again.
+_TICK = 50_000_000  # nanoseconds
 _warned_of = ""
 
 
@@ -246,30 +250,47 @@ def _is_on() -> bool:
     return value != "0"
 
 
+def _may_change_unseen(state: tuple) -> bool:
+    """Whether a folder may change again and keep its time. See _TICK."""
+    now = time.time_ns()
+    return any(abs(now - changed) < _TICK for _, changed in state)
+
+
 def _is_fresh() -> bool:
-    return monotonic() - _looked_at < _FRESH and sys.path == _looked_at_path
+    return time.monotonic() - _looked_at < _FRESH and sys.path == _looked_at_path
 
 
 def _entry_points() -> "dict[str, list[_EntryPoint]]":
     """All entry points by name; looked for again when packages came or went."""
+    return _found if _is_fresh() else _look()
+
+
+def _look() -> "dict[str, list[_EntryPoint]]":
     global _found, _state, _looked_at, _looked_at_path
-    if _is_fresh():
-        return _found
-    now, path = monotonic(), list(sys.path)
+    now, path = time.monotonic(), list(sys.path)
     state = _current_state()
     if state != _state:
-        from importlib.metadata import entry_points
-
-        found: dict[str, list[_EntryPoint]] = {}
-        for point in sorted(set(entry_points(group=_GROUP)), key=lambda p: (p.name, p.value)):
-            made = _EntryPoint(point)
-            each = _known.setdefault((made.name, point.value, made.distribution), made)
-            found.setdefault(point.name, []).append(each)
-        _found = found
-        _state = state  # behind it: who reads this one reads that one
+        relied_on = () if _may_change_unseen(state) else state
+        _found = _find()
+        _state = relied_on  # behind it: who reads this one reads that one
     _looked_at_path = path
     _looked_at = now
     return _found
+
+
+def _find() -> "dict[str, list[_EntryPoint]]":
+    import importlib
+    from importlib.metadata import MetadataPathFinder, entry_points
+
+    # What they keep of folders goes by their times, too. CPython 3.10 has no class method there.
+    importlib.invalidate_caches()
+    MetadataPathFinder().invalidate_caches()
+    found: dict[str, list[_EntryPoint]] = {}
+    for point in sorted(set(entry_points(group=_GROUP)), key=lambda p: (p.name, p.value)):
+        made = _EntryPoint(point)
+        each = _known.setdefault((made.name, point.value, made.distribution), made)
+        found.setdefault(point.name, []).append(each)
+    return found
 
 
 def load_for(namespace: str) -> bool:
@@ -297,7 +318,7 @@ def load_plugins(*namespaces: str) -> list[str]:
     """
     if not _is_on():
         return []
-    points = _entry_points()
+    points = _look()
     for namespace in namespaces:
         if namespace not in points:
             raise LookupError(

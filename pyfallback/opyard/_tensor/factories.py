@@ -1,7 +1,8 @@
 """opyard.zeros and its like: the operators of aten under the names that people try first.
 
 Each is a function with the operator's arguments, as ops.aten has it: sizes are given as a list or
-one by one, dtypes as opyard's or as the classes float, int and bool, devices as names.
+one by one, dtypes as opyard's, as NumPy's or as the classes float, int, bool and complex, devices
+as names.
 """
 
 from collections.abc import Sequence
@@ -9,14 +10,12 @@ from typing import Any
 
 from .. import _C
 from .._core.ops import ops
+from . import dtypes
 from .symbolic import SymInt
 
 _Number = bool | int | float
 _Array = Any  # a Tensor, or an array of another library
 _Sizes = int | SymInt | Sequence[int | SymInt]
-
-
-_CLASSES = {float: _C.float64, int: _C.int64, bool: _C.bool}
 
 
 def _listed(size: tuple) -> Any:
@@ -25,16 +24,14 @@ def _listed(size: tuple) -> Any:
 
 
 def _known(options: dict[str, Any]) -> dict[str, Any]:
-    """The options with a class of Python's as a dtype."""
+    """The options with a dtype for what NumPy and Python call one."""
     dtype = options.get("dtype")
     if dtype is None or isinstance(dtype, _C.dtype):
         return options
-    if not isinstance(dtype, type) or dtype not in _CLASSES:
-        raise TypeError(
-            f"dtype is {dtype!r}; accepted are dtypes such as opyard.float32, the classes float, "
-            "int and bool, and None"
-        )
-    return {**options, "dtype": _CLASSES[dtype]}
+    known = dtypes.find(dtype)
+    if known is None:
+        raise TypeError(f"dtype is {dtype!r}; accepted are {dtypes.ACCEPTED}")
+    return {**options, "dtype": known}
 
 
 def _as_tensor(value: Any) -> Any:

@@ -1,0 +1,28 @@
+"""Dtypes by other names: classes of numbers in Python, and those of NumPy."""
+
+import sys
+from typing import Any
+
+from .. import _C
+
+_CLASSES = {float: _C.float64, int: _C.int64, bool: _C.bool, complex: _C.complex128}
+
+ACCEPTED = (
+    "dtypes such as opyard.float32, those of NumPy in the byte order of this machine, the classes "
+    "float, int, bool and complex, and None"
+)
+
+
+def find(named: Any) -> "_C.dtype | None":
+    """The dtype that is meant; None if there is none. NumPy is asked only if it is imported."""
+    if isinstance(named, type) and named in _CLASSES:
+        return _CLASSES[named]
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None or not hasattr(numpy, "sctypeDict"):
+        return None
+    if isinstance(named, type) and named in numpy.sctypeDict.values():
+        named = numpy.dtype(named)
+    if not isinstance(named, numpy.dtype) or not named.isnative:
+        return None
+    found = getattr(_C, named.name, None)
+    return found if isinstance(found, _C.dtype) else None
