@@ -10,7 +10,7 @@ namespace {
 
 constinit std::atomic<bool> is_on{false};
 constinit std::atomic<bool> checks_nan{true};
-constinit std::atomic<std::string (*)()> place_of_caller{nullptr};
+constinit std::atomic<std::string (*)()> call_site_of_thread{nullptr};
 
 }  // namespace
 
@@ -21,11 +21,13 @@ void set_anomaly(Anomaly mode) noexcept {
   checks_nan.store(mode.check_nan);
   is_on.store(mode.on);
 }
-void set_anomaly_place(std::string (*place)()) noexcept { place_of_caller.store(place); }
+void set_anomaly_call_site(std::string (*call_site)()) noexcept {
+  call_site_of_thread.store(call_site);
+}
 
-std::string anomaly_place() {
-  auto* const place = place_of_caller.load();
-  return place == nullptr ? std::string() : place();
+std::string anomaly_call_site() {
+  auto* const call_site = call_site_of_thread.load();
+  return call_site == nullptr ? std::string() : call_site();
 }
 
 }  // namespace opyard::autograd

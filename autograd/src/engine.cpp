@@ -360,8 +360,8 @@ struct RunState {
 
   [[noreturn]] OPYARD_COLD static void throw_from(const Function& function, const Error& error) {
     std::string line = "in the backward function " + function.name();
-    if (!function.place().empty()) {
-      line += ", of a call that was made here:\n" + function.place();
+    if (!function.call_site().empty()) {
+      line += ", of a call that was made here:\n" + function.call_site();
     }
     throw error.with_context(line);
   }

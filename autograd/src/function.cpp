@@ -20,11 +20,11 @@ constinit __thread const Function* dying __attribute__((tls_model("initial-exec"
 constinit __thread bool is_dismantling __attribute__((tls_model("initial-exec"))) = false;
 
 // Places are of anomaly mode alone, so they take no room in functions.
-std::unordered_map<const Function*, std::string>& places() {
+std::unordered_map<const Function*, std::string>& call_sites() {
   static auto* const all = new std::unordered_map<const Function*, std::string>;
   return *all;
 }
-constinit std::atomic<bool> has_places{false};
+constinit std::atomic<bool> has_call_sites{false};
 
 }  // namespace
 
@@ -32,15 +32,15 @@ Function::Function() : sequence_(next_sequence++) {
   if (const FunctionListener listener = function_listener.load(std::memory_order_acquire)) {
     listener({nullptr, this, sequence_, nullptr}, FunctionMoment::Made);
   }
-  if (__builtin_expect(anomaly().on, 0)) set_place(anomaly_place());
+  if (__builtin_expect(anomaly().on, 0)) set_call_site(anomaly_call_site());
 }
 Function::Function(std::uint64_t sequence) : sequence_(sequence) {}
 
 Function::~Function() {
   delete hooks_.load(std::memory_order_relaxed);
-  if (has_places.load(std::memory_order_relaxed)) {
+  if (has_call_sites.load(std::memory_order_relaxed)) {
     const std::lock_guard lock(gradients_lock());
-    places().erase(this);
+    call_sites().erase(this);
   }
 }
 
@@ -75,17 +75,17 @@ Hooks& Function::hooks() {
   return *there;
 }
 
-std::string Function::place() const {
-  if (!has_places.load(std::memory_order_relaxed)) return {};
+std::string Function::call_site() const {
+  if (!has_call_sites.load(std::memory_order_relaxed)) return {};
   const std::lock_guard lock(gradients_lock());
-  const auto found = places().find(this);
-  return found == places().end() ? std::string() : found->second;
+  const auto found = call_sites().find(this);
+  return found == call_sites().end() ? std::string() : found->second;
 }
 
-void Function::set_place(std::string place) {
+void Function::set_call_site(std::string call_site) {
   const std::lock_guard lock(gradients_lock());
-  has_places.store(true, std::memory_order_relaxed);
-  places()[this] = std::move(place);
+  has_call_sites.store(true, std::memory_order_relaxed);
+  call_sites()[this] = std::move(call_site);
 }
 
 }  // namespace opyard::autograd

@@ -31,10 +31,10 @@ Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
                    "inplace operation: {}, saved for {}, is at version {}; expected version {} "
                    "instead. Hint: {}",
                    describe(tensor), of.name(), version_of(tensor), saved,
-                   of.place().empty()
+                   of.call_site().empty()
                        ? "opyard.autograd.detect_anomaly() shows where it was saved; write to a "
                          "clone(), or write before it is used"
-                       : "it was saved here:\n" + of.place()));
+                       : "it was saved here:\n" + of.call_site()));
 }
 
 }  // namespace

@@ -78,12 +78,13 @@ void run_inside(const PythonLibrary& python, const std::string& who, const std::
 }  // namespace
 
 // An interpreter, and the thread that owns it.
-class detail::Place {
+class detail::EmbeddedInterpreter {
  public:
   using Work = std::function<void()>;
 
-  Place(const PythonLibrary& python, std::string who) : python_(python), who_(std::move(who)) {}
-  ~Place() {
+  EmbeddedInterpreter(const PythonLibrary& python, std::string who)
+      : python_(python), who_(std::move(who)) {}
+  ~EmbeddedInterpreter() {
     if (owner_.joinable()) owner_.join();
   }
 
@@ -207,36 +208,36 @@ std::string import_text() {
   return text + "import opyard\n";
 }
 
-void end_quietly(detail::Place& place, const std::function<void()>& end) noexcept {
+void end_quietly(detail::EmbeddedInterpreter& embedded, const std::function<void()>& end) noexcept {
   try {
     end();
   } catch (const std::exception& error) {
     try {
-      warn(place.who() + " goes on without its object: " + error.what());
+      warn(embedded.who() + " goes on without its object: " + error.what());
     } catch (...) {  // a handler of warnings may throw
     }
   }
 }
 
-void begin_python(detail::Place& place, const Options& options) {
-  const PythonLibrary& python = place.python();
+void begin_python(detail::EmbeddedInterpreter& embedded, const Options& options) {
+  const PythonLibrary& python = embedded.python();
   if (!options.executable.empty()) {
     python.Py_SetProgramName(python.Py_DecodeLocale(options.executable.c_str(), nullptr));
   }
   python.Py_InitializeEx(0);
-  place.interpreter = python.PyInterpreterState_Main();
+  embedded.interpreter = python.PyInterpreterState_Main();
   try {
-    run_inside(python, place.who(), import_text());
+    run_inside(python, embedded.who(), import_text());
   } catch (...) {
     python.Py_FinalizeEx();
     throw;
   }
-  place.first_state = python.PyEval_SaveThread();
+  embedded.first_state = python.PyEval_SaveThread();
 }
 
-void end_python(detail::Place& place) {
-  place.python().PyEval_RestoreThread(place.first_state);
-  place.python().Py_FinalizeEx();
+void end_python(detail::EmbeddedInterpreter& embedded) {
+  embedded.python().PyEval_RestoreThread(embedded.first_state);
+  embedded.python().Py_FinalizeEx();
 }
 
 // The current thread state is then that of the new interpreter, or null with the reason in
@@ -268,8 +269,8 @@ void finish_interpreter(const PythonLibrary& python, void* state) {
   python.PyThreadState_DeleteCurrent();
 }
 
-void begin_interpreter(detail::Place& place, Gil gil) {
-  const PythonLibrary& python = place.python();
+void begin_interpreter(detail::EmbeddedInterpreter& embedded, Gil gil) {
+  const PythonLibrary& python = embedded.python();
   void* const main_state = python.PyThreadState_New(python.PyInterpreterState_Main());
   python.PyEval_RestoreThread(main_state);
   std::string failure;
@@ -283,23 +284,23 @@ void begin_interpreter(detail::Place& place, Gil gil) {
     fail(ErrorKind::Python,
          "CPython cannot make an interpreter" + (failure.empty() ? std::string() : ": " + failure));
   }
-  place.interpreter = python.PyThreadState_GetInterpreter(state);
+  embedded.interpreter = python.PyThreadState_GetInterpreter(state);
   std::exception_ptr failed;
   try {
-    run_inside(python, place.who(), import_text());
+    run_inside(python, embedded.who(), import_text());
   } catch (...) {
     failed = std::current_exception();
     finish_interpreter(python, state);
   }
-  if (failed == nullptr) place.first_state = python.PyEval_SaveThread();
+  if (failed == nullptr) embedded.first_state = python.PyEval_SaveThread();
   python.PyEval_RestoreThread(main_state);
   leave_main();
   if (failed != nullptr) std::rethrow_exception(failed);
 }
 
-void end_interpreter(detail::Place& place) {
-  place.python().PyEval_RestoreThread(place.first_state);
-  finish_interpreter(place.python(), place.first_state);
+void end_interpreter(detail::EmbeddedInterpreter& embedded) {
+  embedded.python().PyEval_RestoreThread(embedded.first_state);
+  finish_interpreter(embedded.python(), embedded.first_state);
 }
 
 }  // namespace
@@ -311,16 +312,16 @@ Python::Python(const Options& options) {
   }
   try {
     import_path = options.path;
-    place_ = std::make_unique<detail::Place>(python, "the main interpreter");
-    detail::Place& place = *place_;
+    embedded_ = std::make_unique<detail::EmbeddedInterpreter>(python, "the main interpreter");
+    detail::EmbeddedInterpreter& embedded = *embedded_;
     if (python.Py_IsInitialized() != 0) {
       // Someone else's, who ends it as well.
-      place.interpreter = python.PyInterpreterState_Main();
-      place.start([] {}, [] {});
-      place.run(import_text());
+      embedded.interpreter = python.PyInterpreterState_Main();
+      embedded.start([] {}, [] {});
+      embedded.run(import_text());
       return;
     }
-    place.start([&] { begin_python(place, options); }, [&place] { end_python(place); });
+    embedded.start([&] { begin_python(embedded, options); }, [&embedded] { end_python(embedded); });
   } catch (...) {
     has_python = false;
     throw;
@@ -328,60 +329,62 @@ Python::Python(const Options& options) {
 }
 
 void Python::end() {
-  if (!place_->lives()) return;
+  if (!embedded_->lives()) return;
   if (interpreters != 0) {
     fail(ErrorKind::BadRegistration, "Python cannot end while " + std::to_string(interpreters) +
                                          " further interpreters live; end them first");
   }
-  place_->end();
+  embedded_->end();
   has_python = false;
 }
 
 Python::~Python() {
-  end_quietly(*place_, [this] { end(); });
-  if (place_->lives()) static_cast<void>(place_.release());
+  end_quietly(*embedded_, [this] { end(); });
+  if (embedded_->lives()) static_cast<void>(embedded_.release());
 }
 
-void Python::run(const std::string& text) { place_->run(text); }
-std::string Python::version() const { return place_->python().version; }
-bool Python::can_isolate() const { return place_->python().can_isolate(); }
+void Python::run(const std::string& text) { embedded_->run(text); }
+std::string Python::version() const { return embedded_->python().version; }
+bool Python::can_isolate() const { return embedded_->python().can_isolate(); }
 
 Interpreter::Interpreter(Python& python, Gil gil) {
-  const PythonLibrary& library = python.place_->python();
+  const PythonLibrary& library = python.embedded_->python();
   if (gil == Gil::Own && !library.can_isolate()) {
     fail(ErrorKind::Unsupported,
          "interpreters with a GIL of their own need CPython 3.12, and this is " + library.version +
              "; ask for Gil::Shared");
   }
-  if (!python.place_->lives()) fail(ErrorKind::InterpreterGone, "Python has ended");
+  if (!python.embedded_->lives()) fail(ErrorKind::InterpreterGone, "Python has ended");
   static std::atomic<int> count{0};
-  place_ =
-      std::make_unique<detail::Place>(library, "embedded interpreter " + std::to_string(++count));
-  detail::Place& place = *place_;
-  place.start([&] { begin_interpreter(place, gil); }, [&place] { end_interpreter(place); });
+  embedded_ = std::make_unique<detail::EmbeddedInterpreter>(
+      library, "embedded interpreter " + std::to_string(++count));
+  detail::EmbeddedInterpreter& embedded = *embedded_;
+  embedded.start([&] { begin_interpreter(embedded, gil); },
+                 [&embedded] { end_interpreter(embedded); });
   ++interpreters;
 }
 
 void Interpreter::end() {
-  if (!place_->lives()) return;
-  place_->end();
+  if (!embedded_->lives()) return;
+  embedded_->end();
   --interpreters;
 }
 
 Interpreter::~Interpreter() {
-  end_quietly(*place_, [this] { end(); });
-  if (place_->lives()) static_cast<void>(place_.release());
+  end_quietly(*embedded_, [this] { end(); });
+  if (embedded_->lives()) static_cast<void>(embedded_.release());
 }
 
-void Interpreter::run(const std::string& text) { place_->run(text); }
+void Interpreter::run(const std::string& text) { embedded_->run(text); }
 std::int64_t Interpreter::number() const {
-  if (!place_->lives()) fail(ErrorKind::InterpreterGone, place_->who() + " has ended");
-  return place_->python().PyInterpreterState_GetID(place_->interpreter);
+  if (!embedded_->lives()) fail(ErrorKind::InterpreterGone, embedded_->who() + " has ended");
+  return embedded_->python().PyInterpreterState_GetID(embedded_->interpreter);
 }
 
-Inside::Inside(detail::Place* place) : place_(*place), state_(place->enter()) {}
-Inside::Inside(Python& python) : Inside(python.place_.get()) {}
-Inside::Inside(Interpreter& interpreter) : Inside(interpreter.place_.get()) {}
-Inside::~Inside() { place_.leave(state_); }
+Inside::Inside(detail::EmbeddedInterpreter* embedded)
+    : embedded_(*embedded), state_(embedded->enter()) {}
+Inside::Inside(Python& python) : Inside(python.embedded_.get()) {}
+Inside::Inside(Interpreter& interpreter) : Inside(interpreter.embedded_.get()) {}
+Inside::~Inside() { embedded_.leave(state_); }
 
 }  // namespace opyard::embed

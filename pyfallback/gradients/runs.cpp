@@ -53,7 +53,7 @@ py::object queue_callback(const py::object& function) {
 }
 
 // The Python frames of this thread, if it holds the GIL.
-std::string python_place() {
+std::string python_call_site() {
   if (PyGILState_Check() == 0) return {};
   try {
     const py::object lines = py::module_::import("traceback").attr("format_stack")();
@@ -100,7 +100,7 @@ void add_runs(py::module_& module) {
     return py::make_tuple(mode.on, mode.check_nan);
   });
   module.def("set_anomaly", [](bool on, bool check_nan) {
-    set_anomaly_place(&python_place);
+    set_anomaly_call_site(&python_call_site);
     set_anomaly({on, check_nan});
   });
 }

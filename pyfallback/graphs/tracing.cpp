@@ -38,7 +38,7 @@ py::object user_frame() {
 }
 
 // Names of files are shared by the nodes of a trace that follow each other.
-class Places {
+class SourceRanges {
  public:
   jit::SourceRange operator()() {
     const py::object frame = user_frame();
@@ -58,9 +58,9 @@ class Places {
 jit::TraceOptions options_of(const PythonTable& known, bool parts) {
   jit::TraceOptions options;
   // On the thread that traces, in its interpreter; a kernel of C++ may have let go of the GIL.
-  options.where = [&known, places = std::make_shared<Places>()] {
+  options.where = [&known, ranges = std::make_shared<SourceRanges>()] {
     const HoldPython python(known);
-    return (*places)();
+    return (*ranges)();
   };
   options.parts = parts;
   return options;
@@ -144,7 +144,7 @@ void add_made(const py::object& tensor) {
   }
 }
 
-py::object current_place() {
+py::object user_frame_or_none() {
   const py::object frame = user_frame();
   return frame ? frame : py::object(py::none());
 }
@@ -159,7 +159,7 @@ void add_tracing(py::module_& module) {
   module.def("give_up", &give_up, py::arg("why"));
   module.def("is_computed", &is_computed, py::arg("tensor"));
   module.def("add_made", &add_made, py::arg("tensor"));
-  module.def("user_frame", &current_place);
+  module.def("user_frame", &user_frame_or_none);
   module.def("is_tracing", [] { return jit::current_trace() != nullptr; });
 }
 

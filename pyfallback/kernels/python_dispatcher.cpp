@@ -78,12 +78,13 @@ Owned find_dispatch(Runtime& runtime, const Operator& op, DispatchKey key, const
   return found;
 }
 
-struct Place {
+struct FunctionAtKey {
   const Operator& op;
   DispatchKey key;
 };
-std::string describe_place(const void* who) {
-  return "the Python dispatcher's function for " + to_string(static_cast<const Place*>(who)->key);
+std::string describe_function(const void* who) {
+  return "the Python dispatcher's function for " +
+         to_string(static_cast<const FunctionAtKey*>(who)->key);
 }
 
 // set_python_dispatcher(on) -> whether it was on
@@ -154,9 +155,9 @@ void dispatch_in_python(Runtime& runtime, const Operator& op, DispatchKeySet key
     try {
       const Owned found = find_dispatch(runtime, op, key, *record);
       if (!PyLong_Check(found.get())) {
-        const Place place{op, key};
-        return call_python_function(runtime, found.get(), {}, {describe_place, &place}, op, keys,
-                                    stack);
+        const FunctionAtKey function{op, key};
+        return call_python_function(runtime, found.get(), {}, {describe_function, &function}, op,
+                                    keys, stack);
       }
       const DispatchKey other = to_dispatch_key(found.get());
       if (other != key) record = inspect::resolve(op, other).record;

@@ -410,17 +410,17 @@ class OpCaller:
 class Library:
     """What opyard.library.Library holds."""
 
-    def __new__(cls, ns: str, kind: str, key: _Key, place: str, /) -> Library: ...
+    def __new__(cls, ns: str, kind: str, key: _Key, location: str, /) -> Library: ...
     def define(
         self,
         schema: str,
         conservative: _builtin_bool,
         tags: Sequence[str],
-        place: str,
+        location: str,
         doc: str,
         /,
     ) -> str: ...
-    def derivative(self, name: str, formulas: list[tuple[str, str]], place: str, /) -> None: ...
+    def derivative(self, name: str, formulas: list[tuple[str, str]], location: str, /) -> None: ...
     def impl(
         self,
         name: str,
@@ -428,7 +428,7 @@ class Library:
         key: _Key,
         wants: int,  # 1: the key set first, 2: call_next before the arguments
         covering: int,  # another library's kernel, with 0 a warning, with 1 none; 2: refused
-        place: str,
+        location: str,
         rule: str = "",
         /,
     ) -> None: ...
@@ -440,12 +440,12 @@ class Library:
         key: _Key,
         form: str,
         override: _builtin_bool,
-        place: str,
+        location: str,
         releases_gil: _builtin_bool = False,
         /,
     ) -> None: ...
     def fallback(
-        self, function: Callable[..., Any] | None, with_keyset: _builtin_bool, place: str, /
+        self, function: Callable[..., Any] | None, with_keyset: _builtin_bool, location: str, /
     ) -> None: ...
     def set_python_module(self, module: str, context: str, /) -> None: ...
     def begin_again(self) -> None: ...

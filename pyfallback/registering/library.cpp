@@ -59,15 +59,16 @@ std::optional<DispatchKey> parse_key(PyObject* key) {
 // For PyArg_ParseTuple's "O&": where something is registered, into a std::string. The name of a
 // file need not be text to Python; what has no UTF-8 form is shown by its escapes, as in
 // tracebacks.
-int convert_place(PyObject* object, void* place) noexcept {
+int convert_location(PyObject* object, void* location) noexcept {
   if (!PyUnicode_Check(object)) {
-    PyErr_Format(PyExc_TypeError, "a place must be a str, not %s", Py_TYPE(object)->tp_name);
+    PyErr_Format(PyExc_TypeError, "a source location must be a str, not %s",
+                 Py_TYPE(object)->tp_name);
     return 0;
   }
   const Owned bytes = Owned::steal(PyUnicode_AsEncodedString(object, "utf-8", "backslashreplace"));
   if (!bytes) return 0;
   try {
-    static_cast<std::string*>(place)->assign(PyBytes_AS_STRING(bytes.get()));
+    static_cast<std::string*>(location)->assign(PyBytes_AS_STRING(bytes.get()));
     return 1;
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
@@ -76,23 +77,24 @@ int convert_place(PyObject* object, void* place) noexcept {
 }
 
 // "file:line" in two.
-std::pair<std::string, int> parse_place(const std::string& place) {
-  const std::size_t colon = place.rfind(':');
-  if (colon == std::string::npos) return {place, 0};
-  return {place.substr(0, colon), std::atoi(place.c_str() + colon + 1)};
+std::pair<std::string, int> parse_location(const std::string& location) {
+  const std::size_t colon = location.rfind(':');
+  if (colon == std::string::npos) return {location, 0};
+  return {location.substr(0, colon), std::atoi(location.c_str() + colon + 1)};
 }
 
-// Library(ns, kind, key, place)
+// Library(ns, kind, key, location)
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   return entry_from_python([&]() -> PyObject* {
     PyObject* name_space = nullptr;
     PyObject* kind = nullptr;
     PyObject* key = nullptr;
-    std::string place;
-    if (PyArg_ParseTuple(args, "OOOO&", &name_space, &kind, &key, convert_place, &place) == 0) {
+    std::string location;
+    if (PyArg_ParseTuple(args, "OOOO&", &name_space, &kind, &key, convert_location, &location) ==
+        0) {
       throw PythonErrorSet();
     }
-    const auto [file, line] = parse_place(place);
+    const auto [file, line] = parse_location(location);
     auto library = std::make_shared<Library>(
         parse_kind(require_text(kind, "the kind of a library")),
         std::string(require_text(name_space, "the namespace of a library")), parse_key(key), file,
@@ -105,7 +107,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     if (leak_check != nullptr) {
       leak_check->add(LeakCheck::Kind::Library, object.get(),
                       std::string(PyUnicode_AsUTF8(name_space)) + " " + PyUnicode_AsUTF8(kind) +
-                          ", made at " + place);
+                          ", made at " + location);
     }
     return Owned::share(object.get()).release();
   });
@@ -118,15 +120,15 @@ Owned full_name(const Library& library, std::string_view schema) {
   return to_text(to_string(name));
 }
 
-// define(schema, conservative, tags, place, doc) -> full name
+// define(schema, conservative, tags, location, doc) -> full name
 PyObject* define(PyObject* self, PyObject* args) {
   return entry_from_python([&] {
     PyObject* schema = nullptr;
     int conservative = 0;
     PyObject* tags = nullptr;
-    std::string place;
+    std::string location;
     const char* doc = nullptr;
-    if (PyArg_ParseTuple(args, "OpOO&s", &schema, &conservative, &tags, convert_place, &place,
+    if (PyArg_ParseTuple(args, "OpOO&s", &schema, &conservative, &tags, convert_location, &location,
                          &doc) == 0) {
       throw PythonErrorSet();
     }
@@ -137,7 +139,7 @@ PyObject* define(PyObject* self, PyObject* args) {
       names.emplace_back(require_text(PySequence_Fast_GET_ITEM(items.get(), i), "a tag"));
     }
     const auto library = library_of(self);
-    library->set_place(place);
+    library->set_source_location(location);
     Owned result = full_name(*library, text);
     const OperatorName name = library->def(
         text, std::move(names),
@@ -175,7 +177,7 @@ constexpr int kWarns = 0;  // where another library's kernel would be covered
 constexpr int kMeant = 1;
 constexpr int kRefused = 2;
 
-// impl(name, function or None for fallthrough, key, wants, covering, place, rule="")
+// impl(name, function or None for fallthrough, key, wants, covering, location, rule="")
 PyObject* implement(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* name = nullptr;
@@ -184,15 +186,15 @@ PyObject* implement(PyObject* self, PyObject* args) {
     PyObject* key = nullptr;
     int wants = 0;
     int covering = kWarns;
-    std::string place;
+    std::string location;
     const char* rule = "";
     if (PyArg_ParseTuple(args, "s#OOiiO&|s", &name, &name_size, &function, &key, &wants, &covering,
-                         convert_place, &place, &rule) == 0) {
+                         convert_location, &location, &rule) == 0) {
       throw PythonErrorSet();
     }
     const ResultRule result_rule = parse_rule(rule);
     const auto library = library_of(self);
-    library->set_place(place);
+    library->set_source_location(location);
     const ExclusiveKernels exclusive(covering == kRefused);
     library->implement({name, std::size_t(name_size)}, parse_key(key),
                        make_kernel(object_of(self), function, wants, result_rule),
@@ -201,7 +203,7 @@ PyObject* implement(PyObject* self, PyObject* args) {
   });
 }
 
-// impl_c(name, file as bytes, symbol, key, form, override, place, releases_gil=False)
+// impl_c(name, file as bytes, symbol, key, form, override, location, releases_gil=False)
 PyObject* implement_in_c(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* name = nullptr;
@@ -213,10 +215,10 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
     PyObject* key = nullptr;
     const char* form = nullptr;
     int override = 0;
-    std::string place;
+    std::string location;
     int released = 0;
     if (PyArg_ParseTuple(args, "s#y#s#OspO&|p", &name, &name_size, &file, &file_size, &symbol,
-                         &symbol_size, &key, &form, &override, convert_place, &place,
+                         &symbol_size, &key, &form, &override, convert_location, &location,
                          &released) == 0) {
       throw PythonErrorSet();
     }
@@ -231,7 +233,7 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
       address = detail::require_c_function(op, path, function);
     }
     const auto library = library_of(self);  // it may have been unregistered meanwhile
-    library->set_place(place);
+    library->set_source_location(location);
     library->implement(op_name, parse_key(key),
                        c_kernel(op, address, detail::show_c_function(path, function), c_form,
                                 released != 0 ? Gil::Released : Gil::Kept),
@@ -240,17 +242,17 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
   });
 }
 
-// fallback(function or None for fallthrough, with_keyset, place)
+// fallback(function or None for fallthrough, with_keyset, location)
 PyObject* fallback(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     PyObject* function = nullptr;
     int with_keyset = 0;
-    std::string place;
-    if (PyArg_ParseTuple(args, "OpO&", &function, &with_keyset, convert_place, &place) == 0) {
+    std::string location;
+    if (PyArg_ParseTuple(args, "OpO&", &function, &with_keyset, convert_location, &location) == 0) {
       throw PythonErrorSet();
     }
     const auto library = library_of(self);
-    library->set_place(place);
+    library->set_source_location(location);
     library->fallback(function == Py_None
                           ? Kernel::fallthrough()
                           : make_python_kernel(*object_of(self).runtime, function,
@@ -260,13 +262,14 @@ PyObject* fallback(PyObject* self, PyObject* args) {
   });
 }
 
-// derivative(name, [(of, text), ...], place)
+// derivative(name, [(of, text), ...], location)
 PyObject* derivative(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* name = nullptr;
     PyObject* pairs = nullptr;
-    std::string place;
-    if (PyArg_ParseTuple(args, "sO!O&", &name, &PyList_Type, &pairs, convert_place, &place) == 0) {
+    std::string location;
+    if (PyArg_ParseTuple(args, "sO!O&", &name, &PyList_Type, &pairs, convert_location, &location) ==
+        0) {
       throw PythonErrorSet();
     }
     std::vector<Formula> formulas;
@@ -278,7 +281,7 @@ PyObject* derivative(PyObject* self, PyObject* args) {
       formulas.push_back({of, text});
     }
     const auto library = library_of(self);
-    library->set_place(place);
+    library->set_source_location(location);
     library->derivative(name, std::move(formulas));
     Py_RETURN_NONE;
   });
@@ -289,7 +292,7 @@ PyObject* set_python_module(PyObject* self, PyObject* args) {
   return entry_from_python([&]() -> PyObject* {
     const char* module = nullptr;
     std::string context;
-    if (PyArg_ParseTuple(args, "sO&", &module, convert_place, &context) == 0) {
+    if (PyArg_ParseTuple(args, "sO&", &module, convert_location, &context) == 0) {
       throw PythonErrorSet();
     }
     library_of(self)->set_python_module(module, context);
@@ -346,12 +349,13 @@ void deallocate(PyObject* self) {
 }
 
 PyMethodDef methods[] = {
-    {"define", define, METH_VARARGS, "define(schema, conservative, tags, place, doc)"},
-    {"impl", implement, METH_VARARGS, "impl(name, function, key, wants, override, place, rule='')"},
+    {"define", define, METH_VARARGS, "define(schema, conservative, tags, location, doc)"},
+    {"impl", implement, METH_VARARGS,
+     "impl(name, function, key, wants, override, location, rule='')"},
     {"impl_c", implement_in_c, METH_VARARGS,
-     "impl_c(name, file, symbol, key, form, override, place, releases_gil=False)"},
-    {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, place)"},
-    {"derivative", derivative, METH_VARARGS, "derivative(name, formulas, place)"},
+     "impl_c(name, file, symbol, key, form, override, location, releases_gil=False)"},
+    {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, location)"},
+    {"derivative", derivative, METH_VARARGS, "derivative(name, formulas, location)"},
     {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},
     {"begin_again", begin_again, METH_NOARGS,
      "begin_again(): what is registered from here on replaces what stands"},
@@ -360,7 +364,7 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>("Library(ns, kind, key, place): see opyard.library.Library.")},
+    {Py_tp_doc, const_cast<char*>("Library(ns, kind, key, location): see opyard.library.Library.")},
     {Py_tp_new, slot(make)},
     {Py_tp_traverse, slot(traverse)},
     {Py_tp_clear, slot(clear)},

@@ -517,31 +517,5 @@ TEST(Seeing, P2_AStrangersGraphCallsWhatIsAllowedWithinItsBudget) {
   EXPECT_EQ(error_of(&time), "the budget of time of this run is used up");
 }
 
-TEST(Concurrent, H34_TwoStatesOfOneCodeOnTwoThreads) {
-  const CodePtr code = code_of(R"(graph(%n : int):
-  %true : bool = prim::Constant[value=1]()
-  %zero : int = prim::Constant[value=0]()
-  %list : int[] = prim::ListConstruct(%zero)
-  %sum : int, %last : int[] = prim::Loop(%n, %true, %zero, %list)
-    block0(%i : int, %u : int, %l : int[]):
-      %s : int = aten::add(%u, %i)
-      %m : int[] = prim::ListConstruct(%s, %i)
-      -> (%true, %s, %m)
-  return (%sum, %last)
-)");
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 2; ++i) {
-    threads.emplace_back([&] {
-      for (int round = 0; round < 20; ++round) {
-        InterpreterState state(code);
-        Values outputs;
-        state.run_one_stage(Values{100}, outputs);
-        EXPECT_EQ(text_of(outputs), "4950; [4950, 99]");
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
 }  // namespace
 }  // namespace opyard::jit

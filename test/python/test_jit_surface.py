@@ -206,6 +206,18 @@ def test_X23_a_state_is_saved_inside_a_stage_and_loaded():
         jit.InterpreterState.load(3, saved)
 
 
+def test_X23_a_state_with_a_tensor_that_gradients_are_recorded_of_is_not_saved():
+    state = jit.InterpreterState(jit.compile(jit.parse_ir(SQUARES)))
+    leaf = t(2).requires_grad_()
+    state.begin_stage(leaf, 3)
+    with pytest.raises(NotImplementedError, match="gradients are recorded of; detach it first"):
+        state.save()
+    assert (state.resume() * 1).requires_grad, "it goes on as if nothing had been asked"
+    state = jit.InterpreterState(jit.compile(jit.parse_ir(SQUARES)))
+    state.begin_stage(leaf.detach(), 3)
+    assert jit.InterpreterState.load(state.code, state.save()).resume().tolist() == [12.0]
+
+
 # strangers -------------------------------------------------------------------------------
 
 

@@ -76,7 +76,7 @@ Library::Library(LibraryKind kind, std::string name_space, std::optional<Dispatc
     : kind_(kind),
       name_space_(std::move(name_space)),
       key_(key),
-      place_(file.empty() ? "" : fmt::format("{}:{}", file, line)),
+      source_location_(file.empty() ? "" : fmt::format("{}:{}", file, line)),
       interpreter_(interpreter),
       owner_(std::make_unique<char>()) {
   if (!detail::is_identifier(name_space_)) {
@@ -153,7 +153,7 @@ void Library::set_python_module(std::string module, std::string context) {
 }
 
 std::string Library::provenance() const {
-  return place_.empty() ? "registered at run time" : "registered at " + place_;
+  return source_location_.empty() ? "registered at run time" : "registered at " + source_location_;
 }
 
 // Room for one more registration, so that keeping it cannot fail. Those that this library has

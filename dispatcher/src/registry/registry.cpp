@@ -30,7 +30,7 @@ constinit std::atomic<std::uint64_t> detail::registry_generation{1};
 namespace {
 
 // Where a kernel is registered, as people say it.
-std::string place_of(DispatchKey key) {
+std::string in_words(DispatchKey key) {
   return key == DispatchKey::CompositeImplicitAutograd ? "(catch all)" : to_string(key);
 }
 
@@ -42,8 +42,8 @@ std::string place_of(DispatchKey key) {
                    "  kernel 1: {}\n    dispatch key: {}\n    {}\n"
                    "  kernel 2: {}\n    dispatch key: {}\n    {}",
                    entry.op != nullptr ? entry.op->declaration() : to_string(entry.name),
-                   demangled(*known.signature), place_of(known_key), known.provenance.str(),
-                   demangled(*added.signature), place_of(added_key), added.provenance.str()));
+                   demangled(*known.signature), in_words(known_key), known.provenance.str(),
+                   demangled(*added.signature), in_words(added_key), added.provenance.str()));
 }
 
 // Raises where a kernel's C++ types are not those of a schema.

@@ -21,7 +21,7 @@ std::string describe(std::string_view text, const TextFault& fault) {
 }  // namespace
 
 void Faults::report(Span span, std::string message, std::optional<TextFix> fix) {
-  const LineAndColumn place = place_of(text_, span.begin);
+  const LineAndColumn place = line_and_column_of(text_, span.begin);
   found_.push_back(
       {place.line, place.column, span.begin, span.end, std::move(message), std::move(fix)});
   if (found_.size() >= limit_) throw GiveUp{};

@@ -93,7 +93,7 @@ std::size_t find_wrong_byte(std::string_view text) {
   return std::string_view::npos;
 }
 
-LineAndColumn place_of(std::string_view text, std::size_t offset) {
+LineAndColumn line_and_column_of(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, offset);
   const std::string_view in_line = before.substr(line_begin(text, offset));
   return {1 + std::size_t(std::count(before.begin(), before.end(), '\n')),

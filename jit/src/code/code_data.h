@@ -176,6 +176,6 @@ const Instruction* run_one(Frame& frame);
 void check_inputs(const CodeData& code, std::size_t stage, std::span<const opyard::Value> inputs);
 void check_unchanged(const CodeData& code);
 // "%3 : Tensor = aten::mul(%x, %w) (stage 0, model:3:5)"
-std::string place_of(const CodeData& code, const Instruction* instruction);
+std::string location_of(const CodeData& code, const Instruction* instruction);
 
 }  // namespace opyard::jit

@@ -94,7 +94,7 @@ std::string shapes_of(const Frame& frame, const Node& node) {
 }
 
 [[noreturn]] OPYARD_COLD void throw_with_place(const Error& error, const Frame& frame) {
-  std::string line = "in " + place_of(*frame.code, frame.at);
+  std::string line = "in " + location_of(*frame.code, frame.at);
   const Node* const node = frame.code->origins[frame.code->index_of(frame.at)].node;
   if (node != nullptr) {
     const std::string shapes = shapes_of(frame, *node);
@@ -151,7 +151,7 @@ void check_unchanged(const CodeData& code) {
                "the graph was changed after this code was made of it; make a new code");
 }
 
-std::string place_of(const CodeData& code, const Instruction* instruction) {
+std::string location_of(const CodeData& code, const Instruction* instruction) {
   const Origin& origin = code.origins[code.index_of(instruction)];
   if (origin.node == nullptr) return fmt::format("stage {}", origin.stage);
   std::string text = to_string(*origin.node) + fmt::format(" (stage {}", origin.stage);

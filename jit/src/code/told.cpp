@@ -6,8 +6,8 @@ namespace opyard::jit {
 namespace {
 
 std::string describe(const ToldInstruction& told) {
-  return place_of(*static_cast<const CodeData*>(told.code),
-                  static_cast<const Instruction*>(told.instruction));
+  return location_of(*static_cast<const CodeData*>(told.code),
+                     static_cast<const Instruction*>(told.instruction));
 }
 
 struct Telling {

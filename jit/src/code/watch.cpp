@@ -141,7 +141,7 @@ const Instruction* run_one_watched(Frame& frame, Watch& watch) {
   try {
     watch.before(frame);
   } catch (const Error& error) {
-    throw error.with_context("before " + place_of(*frame.code, frame.at));
+    throw error.with_context("before " + location_of(*frame.code, frame.at));
   }
   const Instruction* const at = frame.at;
   const Watch::Clock::time_point begin =

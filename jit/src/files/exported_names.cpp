@@ -65,7 +65,7 @@ std::optional<OperatorName> operator_name(std::string_view target) {
   return name;
 }
 
-SourceRange place_of(const Json& node) {
+SourceRange source_range_of(const Json& node) {
   SourceRange place;
   const Json* const metadata = find_member(node, "metadata");
   const Json* const trace = metadata == nullptr ? nullptr : find_member(*metadata, "stack_trace");

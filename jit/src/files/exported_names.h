@@ -20,6 +20,6 @@ const char* find_size_function(const std::string& target);
 std::optional<OperatorName> operator_name(std::string_view target);
 
 // The last place in the model's own source, "model.py", 12, of a stack as Python prints it.
-SourceRange place_of(const Json& node);
+SourceRange source_range_of(const Json& node);
 
 }  // namespace opyard::jit

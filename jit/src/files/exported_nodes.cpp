@@ -48,7 +48,7 @@ void NodeConverter::convert_nodes(const Json& graph, ExportedValues& values) {
 
 void NodeConverter::convert_node(const Json& node, ExportedValues& values) {
   const std::string& target = text(node, "target");
-  const SourceRange place = place_of(node);
+  const SourceRange place = source_range_of(node);
   try {
     if (refusals_.has_refused_input(node)) {
       refusals_.refuse_outputs(node);
@@ -76,7 +76,7 @@ void NodeConverter::look_up(const Json& node) {
   try {
     find_schema(require_operator(target));
   } catch (const Error& error) {
-    refusals_.add(target, place_of(node), error.what());
+    refusals_.add(target, source_range_of(node), error.what());
   }
 }
 

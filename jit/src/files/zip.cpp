@@ -76,7 +76,7 @@ std::uint32_t crc_of(std::string_view bytes) {
 }
 
 // Where the bytes of an entry begin, by the header in front of them.
-ZipEntry place_of(const MappedFile& file, const std::string& name, std::size_t directory) {
+ZipEntry entry_of(const MappedFile& file, const std::string& name, std::size_t directory) {
   const auto flags = number_at<std::uint16_t>(file, directory + 8);
   const auto method = number_at<std::uint16_t>(file, directory + 10);
   const auto packed = number_at<std::uint32_t>(file, directory + 20);
@@ -130,7 +130,7 @@ ZipArchive::ZipArchive(CountedPtr<MappedFile> given) : file_(std::move(given)) {
     const std::size_t comment_bytes = number_at<std::uint16_t>(file, at + 32);
     const std::string name(bytes_at(file, at + kDirectoryBytes, name_bytes));
     check_path(name, file);
-    const ZipEntry entry = place_of(file, name, at);
+    const ZipEntry entry = entry_of(file, name, at);
     OPYARD_CHECK(entries_.emplace(name, entry).second, BadValue,
                  fmt::format("{} has the entry {} twice", file.path(), name));
     OPYARD_CHECK(entry.bytes == 0 || places.emplace(entry.offset, entry.bytes).second, BadValue,

@@ -26,7 +26,7 @@ std::size_t room_for(std::size_t names) noexcept {
 
 }  // namespace
 
-std::size_t NameTable::place_of(std::string_view name, std::uint32_t hash) const noexcept {
+std::size_t NameTable::index_of(std::string_view name, std::uint32_t hash) const noexcept {
   const std::size_t mask = entries_.size() - 1;
   std::size_t at = hash & mask;
   for (;; at = (at + 1) & mask) {
@@ -37,7 +37,7 @@ std::size_t NameTable::place_of(std::string_view name, std::uint32_t hash) const
 }
 
 Value* NameTable::find(std::string_view name) const noexcept {
-  return entries_.empty() ? nullptr : entries_[place_of(name, hash_of(name))].value;
+  return entries_.empty() ? nullptr : entries_[index_of(name, hash_of(name))].value;
 }
 
 void NameTable::reserve(std::size_t count) {
@@ -49,7 +49,7 @@ void NameTable::grow(std::size_t capacity) {
   std::vector<Entry> former(capacity);
   former.swap(entries_);
   for (const Entry& entry : former) {
-    if (entry.value != nullptr) entries_[place_of(entry.name(), entry.hash)] = entry;
+    if (entry.value != nullptr) entries_[index_of(entry.name(), entry.hash)] = entry;
   }
 }
 
@@ -57,7 +57,7 @@ void NameTable::set(std::string_view name, Value* value) {
   if (value == nullptr) return erase(name);
   reserve(size_ + 1);
   const std::uint32_t hash = hash_of(name);
-  Entry& entry = entries_[place_of(name, hash)];
+  Entry& entry = entries_[index_of(name, hash)];
   if (entry.value == nullptr) ++size_;
   entry = {name.data(), value, std::uint32_t(name.size()), hash};
 }
@@ -65,7 +65,7 @@ void NameTable::set(std::string_view name, Value* value) {
 void NameTable::erase(std::string_view name) noexcept {
   if (entries_.empty()) return;
   const std::size_t mask = entries_.size() - 1;
-  std::size_t gap = place_of(name, hash_of(name));
+  std::size_t gap = index_of(name, hash_of(name));
   if (entries_[gap].value == nullptr) return;
   --size_;
   for (std::size_t at = (gap + 1) & mask; entries_[at].value != nullptr; at = (at + 1) & mask) {

@@ -265,7 +265,8 @@ class Parser {
   }
 
   Meaning meaning_of(Node* node, Span span) {
-    const opyard::detail::LineAndColumn place = opyard::detail::place_of(text_, span.begin);
+    const opyard::detail::LineAndColumn place =
+        opyard::detail::line_and_column_of(text_, span.begin);
     node->set_source_range({source_, std::uint32_t(place.line), std::uint32_t(place.column)});
     const auto outputs = node->outputs();
     return {{outputs.begin(), outputs.end()}, outputs.size() != 1, span};

@@ -12,7 +12,7 @@
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/resolve.h"
 #include "text/graph_language.h"
-#include "text/source_places.h"
+#include "text/line_counter.h"
 #include "text/subgraphs.h"
 #include "text/value_names.h"
 
@@ -26,7 +26,7 @@ class Parser {
   Parser(std::string_view text, const ParseOptions& options, Faults& faults)
       : options_(options),
         cursor_(text, kGraphLanguage, options.limits, faults),
-        places_(text, options.source),
+        lines_(text, options.source),
         values_(cursor_),
         subgraphs_(text, cursor_) {}
 
@@ -119,7 +119,7 @@ class Parser {
     const bool python = cursor_.peek().is("^");
     Node* const node = python ? parse_python() : parse_kind(outputs);
     block->append_node(node);
-    node->set_source_range(places_.at(first.offset));
+    node->set_source_range(lines_.at(first.offset));
     parse_list(cursor_, "(", ")", [&] { node->add_input(values_.find(expect_variable())); });
     if (python) finish_python(node);
     if (cursor_.peek().is(",") && cursor_.peek_second().is_name("scope")) parse_scope(node);
@@ -264,7 +264,7 @@ class Parser {
 
   const ParseOptions& options_;
   Cursor cursor_;
-  SourcePlaces places_;
+  LineCounter lines_;
   Graph* graph_ = nullptr;
   ValueNames values_;
   Subgraphs subgraphs_;

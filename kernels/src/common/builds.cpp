@@ -136,7 +136,7 @@ const char* build_name() { return chosen().name; }
 std::string known_builds() { return joined(runnable()); }
 
 void name_build(Library& library, std::source_location at) {
-  library.set_place(text_of({at.file_name(), ":", at.line(), ", loops ", build_name()}));
+  library.set_source_location(text_of({at.file_name(), ":", at.line(), ", loops ", build_name()}));
 }
 
 // First in the plugin, so that a failure leaves nothing registered.

@@ -236,16 +236,16 @@ Tensor index_select_backward(const Tensor& values, IntSpan size, std::int64_t di
 }
 
 // The elements of a geometry in row-major order: where each is.
-class Places {
+class ElementOffsets {
  public:
-  Places(IntSpan sizes, IntSpan strides, std::int64_t offset)
-      : sizes_(sizes), strides_(strides), at_(sizes.size(), 0), place_(offset) {}
-  std::int64_t place() const noexcept { return place_; }
+  ElementOffsets(IntSpan sizes, IntSpan strides, std::int64_t offset)
+      : sizes_(sizes), strides_(strides), at_(sizes.size(), 0), offset_(offset) {}
+  std::int64_t offset() const noexcept { return offset_; }
   void next() noexcept {
     for (std::size_t i = sizes_.size(); i-- > 0;) {
-      place_ += strides_[i];
+      offset_ += strides_[i];
       if (++at_[i] < sizes_[i]) return;
-      place_ -= sizes_[i] * strides_[i];
+      offset_ -= sizes_[i] * strides_[i];
       at_[i] = 0;
     }
   }
@@ -254,7 +254,7 @@ class Places {
  private:
   const DimVector sizes_, strides_;
   DimVector at_;
-  std::int64_t place_;
+  std::int64_t offset_;
 };
 
 template <typename Add>
@@ -283,12 +283,12 @@ Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, con
   if (!strides.empty()) strides[at] = 0;
   visit_floats(kOp, values, [&](auto sample) {
     using T = decltype(sample);
-    Places places(where.sizes(), strides, 0);
+    ElementOffsets offsets(where.sizes(), strides, 0);
     T* const out = static_cast<T*>(result.impl()->data());
     const T* const in = from.data<T>();
     const auto* const positions = where.data<std::int64_t>();
-    for (std::int64_t i = 0; i < where.numel(); ++i, places.next()) {
-      out[places.place() + positions[i] * step] += in[i];
+    for (std::int64_t i = 0; i < where.numel(); ++i, offsets.next()) {
+      out[offsets.offset() + positions[i] * step] += in[i];
     }
   });
   return result;
@@ -334,10 +334,10 @@ Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, I
   const Tensor from = row_major(kOp, values);
   visit_floats(kOp, values, [&](auto sample) {
     using T = decltype(sample);
-    Places places(size, stride, offset);
+    ElementOffsets offsets(size, stride, offset);
     T* const out = static_cast<T*>(result.impl()->data());
     const T* const in = from.data<T>();
-    for (std::int64_t i = 0; i < from.numel(); ++i, places.next()) out[places.place()] += in[i];
+    for (std::int64_t i = 0; i < from.numel(); ++i, offsets.next()) out[offsets.offset()] += in[i];
   });
   return result;
 }

@@ -44,7 +44,7 @@ struct Options {
 };
 
 namespace detail {
-class Place;
+class EmbeddedInterpreter;
 }
 
 // The Python of this process, and its main interpreter. At most one at a time.
@@ -72,7 +72,7 @@ class OPYARD_API Python {
  private:
   friend class Inside;
   friend class Interpreter;
-  std::unique_ptr<detail::Place> place_;
+  std::unique_ptr<detail::EmbeddedInterpreter> embedded_;
 };
 
 enum class Gil {
@@ -101,7 +101,7 @@ class OPYARD_API Interpreter {
 
  private:
   friend class Inside;
-  std::unique_ptr<detail::Place> place_;
+  std::unique_ptr<detail::EmbeddedInterpreter> embedded_;
 };
 
 // This thread is in an interpreter, with its GIL, for a scope. Not to be moved to another thread.
@@ -116,9 +116,9 @@ class OPYARD_API Inside {
   ~Inside();
 
  private:
-  explicit Inside(detail::Place* place);
+  explicit Inside(detail::EmbeddedInterpreter* embedded);
 
-  detail::Place& place_;
+  detail::EmbeddedInterpreter& embedded_;
   void* state_;
 };
 

@@ -20,7 +20,7 @@ OPYARD_API Anomaly anomaly() noexcept;
 OPYARD_API void set_anomaly(Anomaly mode) noexcept;
 // Says where a call is being made, as a backtrace of the language that the caller speaks; null: of
 // C++.
-OPYARD_API void set_anomaly_place(std::string (*place)()) noexcept;
-std::string anomaly_place();
+OPYARD_API void set_anomaly_call_site(std::string (*call_site)()) noexcept;
+std::string anomaly_call_site();
 
 }  // namespace opyard::autograd

@@ -101,8 +101,8 @@ class OPYARD_API Function : public Counted {
   Hooks& hooks();
 
   // Where the call was made that this function is of, in anomaly mode; else empty.
-  std::string place() const;
-  void set_place(std::string place);
+  std::string call_site() const;
+  void set_call_site(std::string call_site);
 
  protected:
   ~Function() override;

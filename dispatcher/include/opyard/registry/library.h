@@ -76,7 +76,7 @@ class OPYARD_API Library {
 
   // Says where the registrations that follow are ("demo.py:12"); for callers in other
   // languages.
-  void set_place(std::string place) { place_ = std::move(place); }
+  void set_source_location(std::string location) { source_location_ = std::move(location); }
 
   // Names the Python module that has the fake kernels of the operators that are defined after
   // this, and what to tell a caller without it. Warns if one was named already.
@@ -122,7 +122,7 @@ class OPYARD_API Library {
   LibraryKind kind_;
   std::string name_space_;
   std::optional<DispatchKey> key_;
-  std::string place_;  // "file:line" of the block
+  std::string source_location_;  // "file:line" of the block
   const Interpreter* interpreter_ = nullptr;
   std::string python_module_;
   std::string python_context_;

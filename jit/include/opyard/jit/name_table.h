@@ -57,7 +57,7 @@ class OPYARD_API NameTable {
   };
 
   // Where a name is, or the free entry where it would be.
-  std::size_t place_of(std::string_view name, std::uint32_t hash) const noexcept;
+  std::size_t index_of(std::string_view name, std::uint32_t hash) const noexcept;
   void grow(std::size_t capacity);
 
   std::vector<Entry> entries_;  // a power of two, at most 5/8 of them in use

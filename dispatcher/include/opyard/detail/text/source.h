@@ -28,7 +28,7 @@ struct LineAndColumn {
   std::size_t column;  // from 1, in characters
 };
 
-OPYARD_API LineAndColumn place_of(std::string_view text, std::size_t offset);
+OPYARD_API LineAndColumn line_and_column_of(std::string_view text, std::size_t offset);
 
 // The line in which the span begins, and a second one that marks the span.
 OPYARD_API std::string picture_of(std::string_view text, Span span);

@@ -1,4 +1,4 @@
-// text/source_places.h: the lines and columns of a text, asked for in order.
+// text/line_counter.h: the lines and columns of a text, asked for in order.
 //
 // Depends on: jit/source_range.h.
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace opyard::jit::detail {
 
-class SourcePlaces {
+class LineCounter {
  public:
-  SourcePlaces(std::string_view text, std::string name)
+  LineCounter(std::string_view text, std::string name)
       : text_(text), name_(std::make_shared<const std::string>(std::move(name))) {}
 
   // Offsets never decrease from call to call, so that the text is passed over once.

@@ -1,0 +1,170 @@
+// test_concurrency_jit.cpp: protects codes that several threads run at once, each in a state of its own, and states
+// that go from one thread to another; also under the thread sanitizer.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "jit.h"
+#include "opyard/jit/interpreter_state.h"
+#include "opyard/parallel.h"
+
+namespace opyard::jit {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int kRounds = 50;
+#else
+constexpr int kRounds = 500;
+#endif
+constexpr int kThreads = 4;
+
+template <typename Body>
+void on_threads(const Body& body) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) threads.emplace_back([&body, t] { body(t); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Ints, lists and jumps: instructions that call no operator.
+constexpr const char* kLoop = R"(graph(%n : int):
+  %true : bool = prim::Constant[value=1]()
+  %zero : int = prim::Constant[value=0]()
+  %list : int[] = prim::ListConstruct(%zero)
+  %sum : int, %last : int[] = prim::Loop(%n, %true, %zero, %list)
+    block0(%i : int, %u : int, %l : int[]):
+      %s : int = aten::add(%u, %i)
+      %m : int[] = prim::ListConstruct(%s, %i)
+      -> (%true, %s, %m)
+  return (%sum, %last)
+)";
+
+TEST(ConcurrencyJit, H34_StatesOfOneCodeOnSeveralThreads) {
+  const CodePtr code = compile(graph_of(kLoop));
+  on_threads([&](int) {
+    for (int round = 0; round < kRounds; ++round) {
+      InterpreterState state(code);
+      Values outputs;
+      state.run_one_stage(Values{100}, outputs);
+      ASSERT_EQ(text_of(outputs), "4950; [4950, 99]");
+    }
+  });
+}
+
+TEST(ConcurrencyJit, H34_OneInputInTheStatesOfAllThreads) {
+  const CodePtr code = compile(graph_of(R"(graph(%x : Tensor):
+  %1 : Tensor = aten::mul(%x, %x)
+  return (%1)
+stage 1():
+  %2 : Tensor = aten::mul(%1, %x)
+  return (%2)
+)"));
+  const Tensor shared = f32({2}, {2, 3});
+  on_threads([&](int) {
+    for (int round = 0; round < kRounds; ++round) {
+      InterpreterState state(code);
+      Values outputs;
+      state.run_one_stage(Values{shared}, outputs);
+      ASSERT_EQ(text_of(outputs), "float32[2] 4 9");
+      InterpreterState twin = state.clone();
+      twin.run_one_stage(Values{}, outputs);
+      ASSERT_EQ(text_of(outputs), "float32[2] 8 27");
+      state.run_one_stage(Values{}, outputs);
+      ASSERT_EQ(text_of(outputs), "float32[2] 8 27");
+    }
+  });
+}
+
+TEST(ConcurrencyJit, ACodeIsRunDirectlyWhileStatesOfItRun) {
+  const CodePtr code = compile(graph_of(kLoop));
+  on_threads([&](int thread) {
+    for (int round = 0; round < kRounds; ++round) {
+      if (thread % 2 == 0) {
+        ASSERT_EQ(text_of(code->run(Values{10})), "45; [45, 9]");
+        continue;
+      }
+      InterpreterState state(code);
+      state.measure(true);
+      state.begin_stage(Values{10});
+      while (state.step()) {
+      }
+      Values outputs;
+      state.resume(outputs);
+      ASSERT_EQ(text_of(outputs), "45; [45, 9]");
+    }
+  });
+}
+
+TEST(ConcurrencyJit, AStateMayGoOnInAnotherThread) {
+  const CodePtr code = compile(graph_of(kLoop));
+  for (int round = 0; round < kRounds / 10; ++round) {
+    InterpreterState state(code);
+    state.begin_stage(Values{20});
+    for (int i = 0; i < 15; ++i) ASSERT_TRUE(state.step());
+    std::thread([&] {
+      Values outputs;
+      state.resume(outputs);
+      EXPECT_EQ(text_of(outputs), "190; [190, 19]");
+    }).join();
+  }
+}
+
+TEST(ConcurrencyJit, H34_AStateThatTwoThreadsEnterRefusesOne) {
+  const CodePtr code = compile(graph_of(kLoop));
+  std::atomic<int> ran{0}, refused{0};
+  for (int round = 0; round < 20; ++round) {
+    InterpreterState state(code);
+    std::atomic<int> ready{0};
+    on_threads([&](int) {
+      ready.fetch_add(1);
+      while (ready.load() < kThreads) std::this_thread::yield();
+      Values outputs;
+      try {
+        state.run_one_stage(Values{2000}, outputs);
+        ran.fetch_add(1);
+        EXPECT_EQ(outputs.front().to_int(), 1999000);
+      } catch (const Error& error) {
+        refused.fetch_add(1);  // it is busy, or past its end
+      }
+    });
+  }
+  EXPECT_EQ(ran.load(), 20);
+  EXPECT_EQ(refused.load(), 20 * (kThreads - 1));
+}
+
+TEST(ConcurrencyJit, ForksOfStatesOnSeveralThreadsShareThePool) {
+  set_thread_count(3);
+  const CodePtr code = compile(graph_of(R"(graph(%x : Tensor):
+  %2 : Future(Tensor) = prim::fork_0(%x)
+  %3 : Future(Tensor) = prim::fork_1(%x)
+  %4 : Tensor = aten::wait(%2)
+  %5 : Tensor = aten::wait(%3)
+  %6 : Tensor = aten::mul(%4, %5)
+  return (%6)
+with prim::fork_0 = graph(%x : Tensor):
+  %1 : Tensor = aten::mul(%x, %x)
+  return (%1)
+with prim::fork_1 = graph(%x : Tensor):
+  %1 : Tensor = aten::mul(%x, %x)
+  return (%1)
+)"));
+  on_threads([&](int) {
+    for (int round = 0; round < kRounds; ++round) {
+      ASSERT_EQ(text_of(code->run(Values{f32({2}, {2, 3})})), "float32[2] 16 81");
+    }
+  });
+}
+
+TEST(ConcurrencyJit, GraphsAreCompiledAndDroppedWhileOthersRun) {
+  load_operators();
+  on_threads([&](int) {
+    for (int round = 0; round < kRounds / 10; ++round) {
+      ASSERT_EQ(run_text(kLoop, {10}), "45; [45, 9]");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace opyard::jit
