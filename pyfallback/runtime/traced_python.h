@@ -10,6 +10,7 @@
 #include "runtime/python.h"
 
 #include <frameobject.h>  // after Python.h
+#include <opcode.h>
 
 #include <cstdint>
 #include <unordered_set>
@@ -124,30 +125,43 @@ inline long long native_id_of(const PyThreadState* state) noexcept {
 #endif
 }
 
+// Whether a frame is at the instruction with which its function begins or goes on. CPython may give
+// the GIL away there before it tells of the call: then the call is told of later, or never will be.
+// Before 3.11 it tells first. Leaves no exception.
+inline bool is_at_entry(PyFrameObject* frame) noexcept {
+#if PY_VERSION_HEX >= 0x030B0000
+  const int at = PyFrame_GetLasti(frame);
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  PyObject* const bytes = at < 0 ? nullptr : PyCode_GetCode(code);
+  const bool is = bytes != nullptr && at < PyBytes_GET_SIZE(bytes) &&
+                  static_cast<unsigned char>(PyBytes_AS_STRING(bytes)[at]) == RESUME;
+  if (at >= 0 && bytes == nullptr) clear_or_report(PyExc_Exception);
+  Py_XDECREF(bytes);
+  Py_DECREF(code);
+  return is;
+#else
+  (void)frame;
+  return false;
+#endif
+}
+
 #if PY_VERSION_HEX < 0x030C0000
-// The profile function of any thread of the interpreter, not only of this one. With the GIL held.
-// CPython refuses while another thread is in the middle of the same, once, and sets the exception
-// on the thread that is asked about: what that thread had is put back, and it is tried again.
-inline int set_profile_function(PyThreadState* state, Py_tracefunc function, PyObject* argument) {
-  if (state == PyThreadState_Get()) return _PyEval_SetProfile(state, function, argument);
-  PyObject* const type = std::exchange(state->curexc_type, nullptr);
-  PyObject* const value = std::exchange(state->curexc_value, nullptr);
-  PyObject* const traceback = std::exchange(state->curexc_traceback, nullptr);
-  int done = -1;
-  for (int tries = 0; done < 0 && tries < 2 && PyErr_Occurred() == nullptr; ++tries) {
-    done = _PyEval_SetProfile(state, function, argument);
-    Py_CLEAR(state->curexc_type);
-    Py_CLEAR(state->curexc_value);
-    Py_CLEAR(state->curexc_traceback);
-  }
-  state->curexc_type = type;
-  state->curexc_value = value;
-  state->curexc_traceback = traceback;
-  if (done < 0 && PyErr_Occurred() == nullptr) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "a profile function cannot be set: another thread is setting one");
-  }
-  return done;
+// The profile function of any thread of the interpreter, not only of this one. With the GIL held,
+// which it keeps as long as another reference holds what was there: _PyEval_SetProfile() would
+// first raise an audit event, within which a hook of the program's lets other threads run, and end.
+// Whoever sets one raises the event before it looks for threads.
+inline void set_profile_function(PyThreadState* state, Py_tracefunc function,
+                                 PyObject* argument) noexcept {
+  Py_XINCREF(argument);
+  PyObject* const former = std::exchange(state->c_profileobj, argument);
+  state->c_profilefunc = function;
+  const bool traces = function != nullptr || state->c_tracefunc != nullptr;
+#if PY_VERSION_HEX >= 0x030B0000
+  state->cframe->use_tracing = traces && state->tracing == 0 ? 255 : 0;
+#else
+  state->cframe->use_tracing = traces ? 1 : 0;
+#endif
+  Py_XDECREF(former);
 }
 #endif
 

@@ -73,6 +73,11 @@ void CodeKeys::set_flag(PyObject* code, CodeFlag flag) {
   if (!set_code_word(code, index_, word.bits | std::uint64_t(flag))) throw PythonErrorSet();
 }
 
+void CodeKeys::clear_flag(PyObject* code, CodeFlag flag) noexcept {
+  const std::uint64_t bits = find(code).bits & ~std::uint64_t(flag);
+  if (!set_code_word(code, index_, bits)) clear_or_report(PyExc_Exception);
+}
+
 CodeWord CodeKeys::set_filter(PyObject* code, CodeWord word, std::uint32_t filter,
                               bool excluded) noexcept {
   const CodeWord decided{(word.bits & ~kFilterBits) | std::uint64_t{filter} << kFilterShift |

@@ -22,6 +22,7 @@ enum class CodeFlag : std::uint64_t {
   Optimizer = std::uint64_t{1} << 34,   // likewise
   Coroutine = std::uint64_t{1} << 35,   // an `async def`: which one it is belongs to its events
   ThreadBody = std::uint64_t{1} << 36,  // threading's: its first argument is the thread
+  AtEntry = std::uint64_t{1} << 37,     // of a frame in tracer/at_entry.h
   Excluded = std::uint64_t{1} << 40,    // left out by the filter of the profile that is named above
 };
 // The filter that decided about the code, from bit 41 on; 0 if none did.
@@ -50,6 +51,7 @@ class CodeKeys {
     return __builtin_expect(word.bits != 0, 1) ? word : add(code);
   }
   void set_flag(PyObject* code, CodeFlag flag);
+  void clear_flag(PyObject* code, CodeFlag flag) noexcept;
   // What a filter decided. Returns the new word, which is not stored if there is no memory.
   CodeWord set_filter(PyObject* code, CodeWord word, std::uint32_t filter, bool excluded) noexcept;
 

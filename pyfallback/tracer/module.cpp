@@ -86,12 +86,17 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
   tracer->others.clear();
   add_other_interpreters(tracer->others);
   tracer->set_within = tracer->unseen = 0;
-  add_start_stacks(*tracer, window);
-  tracer->active = true;
+  prepare_hooks(*tracer);
   try {
+    add_start_stacks(*tracer, window, true);
+    tracer->active = true;
     start_hooks(*tracer);
   } catch (...) {
+    PyObject* const exception = take_exception();
     tracer->active = false;
+    stop_hooks(*tracer);
+    tracer->at_entry.forget(tracer->codes);
+    if (exception != nullptr) restore_exception(exception);
     throw;
   }
   if (tracer->collections) watch_collections(tracer->on_collection);
@@ -106,6 +111,7 @@ void stop_python(profiler::SourceReport& report) {
   tracer.callables.forget();
   tracer.instances.forget();
   tracer.coroutines.forget();
+  tracer.at_entry.forget(tracer.codes);
   add_other_interpreters(tracer.others);
   const std::pair<const char*, std::uint64_t> notes[] = {
       {"interpreters whose Python calls were not recorded", tracer.others.size()},

@@ -164,6 +164,7 @@ long number_of_event(const char* name) {
 struct Hooks {
   PyObject* callbacks[std::size(kEvents)] = {};
   long events[std::size(kEvents)] = {};
+  long wanted = 0;
   int tool = -1;
 };
 
@@ -225,26 +226,29 @@ void take_tool(Hooks& hooks) {
 
 }  // namespace
 
-void start_hooks(Tracer& tracer) {
+void prepare_hooks(Tracer& tracer) {
   Hooks& hooks = *tracer.hooks;
   take_tool(hooks);
   try {
     monitoring_call("restart_events", nullptr);
-    long wanted = 0;
+    hooks.wanted = 0;
     for (std::size_t n = 0; n < std::size(kEvents); ++n) {
       const EventHook& event = kEvents[n];
       if (event.of_c && !tracer.c_calls) continue;
       hooks.events[n] = number_of_event(event.name);
-      if (event.event != nullptr) wanted |= hooks.events[n];
+      if (event.event != nullptr) hooks.wanted |= hooks.events[n];
       monitoring_call("register_callback", "ilO", hooks.tool, hooks.events[n], hooks.callbacks[n]);
     }
-    monitoring_call("set_events", "il", hooks.tool, wanted);
   } catch (const PythonErrorSet&) {
     PyObject* const exception = take_exception();
     stop_hooks(tracer);
     restore_exception(exception);
     throw;
   }
+}
+
+void start_hooks(Tracer& tracer) {
+  monitoring_call("set_events", "il", tracer.hooks->tool, tracer.hooks->wanted);
 }
 
 void stop_hooks(Tracer& tracer) noexcept {

@@ -15,6 +15,10 @@
 // already, and the thread waits for the GIL: so it is recorded from its first frame on. States that
 // C++ made are found then, too.
 //
+// [Audit] Python raises an audit event when a profile function is set. A hook of the program's that
+// hears it may be Python, lets other threads run, and may refuse. So the event is raised once,
+// before the threads are looked for.
+//
 // [Exceptions] Python sends no PyTrace_EXCEPTION to profile functions. A generator that is thrown
 // into is entered.
 #include "runtime/python.h"
@@ -81,15 +85,17 @@ PyObject* call_seat(PyObject* self, PyObject* args, PyObject* names) {
   const int what = event_of_name(name);
   if (state->c_profileobj != self || is_ours(state) || what < 0) Py_RETURN_NONE;
   Py_INCREF(self);  // this may be the last reference
-  const int failed = seat.tracer->active
-                         ? set_profile_function(state, on_event, self)
-                         : set_profile_function(state, seat.other, seat.other_argument);
+  if (seat.tracer->active) {
+    set_profile_function(state, on_event, self);
+  } else {
+    set_profile_function(state, seat.other, seat.other_argument);
+  }
   const bool told =
-      failed != 0 || state->c_profilefunc == nullptr ||
+      state->c_profilefunc == nullptr ||
       state->c_profilefunc(state->c_profileobj, reinterpret_cast<PyFrameObject*>(frame), what,
                            argument) == 0;
   Py_DECREF(self);
-  if (failed != 0 || !told) return nullptr;
+  if (!told) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -115,20 +121,29 @@ struct Hooks {
 
 namespace {
 
+bool note_seated(Hooks& hooks, const PyThreadState* state) noexcept {
+  try {
+    if (!hooks.was_seated(state)) hooks.seated.push_back(state->id);
+    return true;
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    return false;
+  }
+}
+
 // Puts our function in the place of a thread that is not ours yet. False, with an exception set, if
-// that fails.
-bool sit_down(Tracer& tracer, PyThreadState* state) {
+// there is no memory.
+bool sit_down(Tracer& tracer, PyThreadState* state) noexcept {
+  if (!note_seated(*tracer.hooks, state)) return false;
   auto* const seat = PyObject_New(Seat, tracer.hooks->seat_type);
   if (seat == nullptr) return false;
   seat->tracer = &tracer;
   seat->other = state->c_profilefunc;
   seat->other_argument = state->c_profileobj;
   Py_XINCREF(seat->other_argument);
-  const int failed = set_profile_function(state, on_event, reinterpret_cast<PyObject*>(seat));
+  set_profile_function(state, on_event, reinterpret_cast<PyObject*>(seat));
   Py_DECREF(seat);
-  Hooks& hooks = *tracer.hooks;
-  if (failed == 0 && !hooks.was_seated(state)) hooks.seated.push_back(state->id);
-  return failed == 0;
+  return true;
 }
 
 // The seat that a thread has, whether its place leads to our function or, put back, to Python's; or
@@ -139,7 +154,8 @@ Seat* find_seat(const Tracer& tracer, const PyThreadState* state) {
   return reinterpret_cast<Seat*>(object);
 }
 
-// The collector must not run in between: its finalisers could let another thread change the list.
+// The GIL must be held throughout, so that no thread ends meanwhile: neither the collector may run,
+// nor anything else in Python. See [Audit].
 template <typename Visit>
 void each_state(const Visit& visit) {
   const PauseCollector pause;
@@ -224,11 +240,14 @@ int call_other(Seat& seat, PyFrameObject* frame, int what, PyObject* argument) {
   Py_XDECREF(former);
   if (result == 0) return 0;
   PyThreadState* const state = PyThreadState_Get();
+  if (!seat.tracer->active) return result;  // the profile ended meanwhile
   PyObject* const exception = take_exception();
-  if (!is_ours(state)) sit_down(*seat.tracer, state);
-  Seat& now = *reinterpret_cast<Seat*>(state->c_profileobj);
-  now.other = nullptr;
-  Py_CLEAR(now.other_argument);
+  if (!is_ours(state) && !sit_down(*seat.tracer, state)) clear_or_report(PyExc_Exception);
+  if (is_ours(state)) {
+    Seat& now = *reinterpret_cast<Seat*>(state->c_profileobj);
+    now.other = nullptr;
+    Py_CLEAR(now.other_argument);
+  }
   restore_exception(exception);
   return result;
 }
@@ -298,16 +317,16 @@ void free_hooks(Hooks* hooks) noexcept {
   delete hooks;
 }
 
+void prepare_hooks(Tracer&) {
+  if (PySys_Audit("sys.setprofile", nullptr) < 0) throw PythonErrorSet();  // see [Audit]
+}
+
 void start_hooks(Tracer& tracer) {
   bool failed = false;
   each_state([&](PyThreadState* state) {
     if (!failed && !is_ours(state)) failed = !sit_down(tracer, state);
   });
-  if (!failed) return;
-  PyObject* const exception = take_exception();
-  stop_hooks(tracer);
-  restore_exception(exception);
-  throw PythonErrorSet();
+  if (failed) throw PythonErrorSet();
 }
 
 namespace {
@@ -327,15 +346,16 @@ void renew_hooks(Tracer& tracer) noexcept {
     if (is_ours(state)) return;
     Seat* const put_back = find_seat(tracer, state);
     if (put_back == nullptr && tracer.hooks->was_seated(state)) note_replaced(tracer, state);
-    const bool done =
-        put_back == nullptr
-            ? sit_down(tracer, state)
-            : set_profile_function(state, on_event, reinterpret_cast<PyObject*>(put_back)) == 0;
-    if (!done) clear_or_report(PyExc_Exception);
+    if (put_back != nullptr) {
+      set_profile_function(state, on_event, reinterpret_cast<PyObject*>(put_back));
+    } else if (!sit_down(tracer, state)) {
+      clear_or_report(PyExc_Exception);
+    }
   });
 }
 
 void stop_hooks(Tracer& tracer) noexcept {
+  if (PySys_Audit("sys.setprofile", nullptr) < 0) clear_or_report(PyExc_Exception);
   each_state([&](PyThreadState* state) {
     Seat* const seat = find_seat(tracer, state);
     if (seat == nullptr) {
@@ -347,8 +367,7 @@ void stop_hooks(Tracer& tracer) noexcept {
       return;
     }
     Py_INCREF(seat);
-    if (set_profile_function(state, seat->other, seat->other_argument) < 0)
-      clear_or_report(PyExc_Exception);
+    set_profile_function(state, seat->other, seat->other_argument);
     Py_DECREF(seat);
   });
   tracer.hooks->seated.clear();

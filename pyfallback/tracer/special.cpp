@@ -120,6 +120,12 @@ void Tracer::record_exit(profiler::EventKind enter, profiler::EventKind exit,
   stream->append(exit, key);
 }
 
+SpanKind Tracer::kind_of(CodeWord word) const noexcept {
+  if (!by_instance) return SpanKind::Python;
+  if (word.has(CodeFlag::Optimizer)) return SpanKind::Optimizer;
+  return word.has(CodeFlag::Module) ? SpanKind::Module : SpanKind::Python;
+}
+
 // Enter and exit carry the key of the code, so that they fit each other whatever the function does
 // to its first argument; the enter has the instance behind it, which the span is shown by.
 bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
@@ -130,16 +136,16 @@ bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
     note_name_of_thread(frame, is_exit);
   }
   if (is_left_out(word, code)) return is_thread;  // its end is wanted all the same
-  if (max_depth != 0 && goes_too_deep(number, max_depth, is_exit)) return true;
-  const bool is_shown = word.has(CodeFlag::Optimizer) || word.has(CodeFlag::Module);
-  const SpanKind kind = !by_instance || !is_shown       ? SpanKind::Python
-                        : word.has(CodeFlag::Optimizer) ? SpanKind::Optimizer
-                                                        : SpanKind::Module;
+  const bool was_at_entry = word.has(CodeFlag::AtEntry) && at_entry.take(codes, frame);
+  const bool is_known = was_at_entry && !is_exit;  // it is open, and counts in no depth
+  if (max_depth != 0 && !is_known && goes_too_deep(number, max_depth, is_exit)) return true;
+  const SpanKind kind = kind_of(word);
   if (is_exit) {
     record_exit(enter_of(kind), exit_of(kind), word.key());
     return true;
   }
   const std::uint16_t line = lines ? line_of_caller(frame) : std::uint16_t{0};
+  const std::uint32_t profile = number;
   profiler::Payload behind{};
   if (kind != SpanKind::Python && frame != nullptr) {
     if (PyObject* const self = first_argument_of(frame); self != nullptr) {
@@ -149,8 +155,10 @@ bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
   } else if (word.has(CodeFlag::Coroutine) && frame != nullptr) {
     behind = coroutines.require(frame);
   }
+  if (profile != number) return true;  // what was asked ran so long that it is open in the next one
   profiler::Stream* const stream = profiler::Stream::current();
   if (stream == nullptr) return true;
+  if (is_known) stream->append(event_of(profiler::MarkKind::KnownCall), word.key());
   if (behind.first == 0 && behind.second == 0) {
     stream->append(enter_of(kind), word.key(), line);
   } else {

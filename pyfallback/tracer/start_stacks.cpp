@@ -30,20 +30,23 @@ PyFrameObject* frame_of(PyObject* frames, std::uint64_t thread) {
   return reinterpret_cast<PyFrameObject*>(frame);
 }
 
-profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* frames) {
+profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* frames, bool begins) {
   profiler::StartStack stack;
   stack.handle = std::uint64_t(state->thread_id);
   stack.native_id = native_id_of(state);
   PyFrameObject* frame = frame_of(frames, stack.handle);
+  bool is_innermost = true;
   while (frame != nullptr && stack.keys.size() < kMostFrames) {
     PyCodeObject* const code = PyFrame_GetCode(frame);
     CodeWord word = tracer.word(reinterpret_cast<PyObject*>(code));
     const bool is_left_out = tracer.is_left_out(word, reinterpret_cast<PyObject*>(code));
     Py_DECREF(code);
     if (!is_left_out) {
+      if (begins && is_innermost && is_at_entry(frame)) tracer.at_entry.add(tracer.codes, frame);
       stack.keys.push_back(word.key());
-      stack.kinds.push_back(profiler::SpanKind::Python);
+      stack.kinds.push_back(tracer.kind_of(word));
     }
+    is_innermost = false;
     PyFrameObject* const outer = PyFrame_GetBack(frame);
     Py_DECREF(frame);
     frame = outer;
@@ -56,7 +59,7 @@ profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* fr
 
 }  // namespace
 
-void add_start_stacks(Tracer& tracer, profiler::Window& window) {
+void add_start_stacks(Tracer& tracer, profiler::Window& window, bool begins) {
   const PauseCollector pause;  // its finalisers could let another thread change the list of states
   PyObject* const ask = PySys_GetObject("_current_frames");
   if (ask == nullptr) {
@@ -69,7 +72,7 @@ void add_start_stacks(Tracer& tracer, profiler::Window& window) {
   PyInterpreterState* const interpreter = PyInterpreterState_Get();
   for (PyThreadState* state = PyInterpreterState_ThreadHead(interpreter); state != nullptr;
        state = PyThreadState_Next(state)) {
-    window.add_start_stack(stack_of(tracer, state, frames.get()));
+    window.add_start_stack(stack_of(tracer, state, frames.get(), begins));
   }
 }
 

@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "opyard/profiler/session.h"
+#include "tracer/at_entry.h"
 #include "tracer/callable_keys.h"
 #include "tracer/code_keys.h"
 #include "tracer/coroutines.h"
@@ -30,6 +31,7 @@ struct Tracer {
   CallableKeys callables;
   Instances instances;
   Coroutines coroutines;
+  AtEntry at_entry;
   Filter filter;
   PyObject* on_collection = nullptr;  // for gc.callbacks; a reference
   Hooks* hooks = nullptr;
@@ -70,6 +72,8 @@ struct Tracer {
   // Whether the profile leaves the code out, whoever calls it. Changes the word if that was not
   // decided yet.
   bool is_left_out(CodeWord& word, PyObject* code) noexcept;
+  // How a call of this code is shown.
+  profiler::SpanKind kind_of(CodeWord word) const noexcept;
   // As record_special(), for a call of C by a frame of this code.
   bool record_call(CallableKey found, PyObject* code, PyFrameObject* caller, bool is_exit) noexcept;
 
@@ -83,6 +87,10 @@ struct Tracer {
 // throw PythonErrorSet.
 Hooks* make_hooks(PyObject* module, Tracer& tracer);
 void free_hooks(Hooks* hooks) noexcept;
+// May run code of the program's: all that does before recording begins. Throws PythonErrorSet, and
+// has taken nothing then.
+void prepare_hooks(Tracer& tracer);
+// Keeps the GIL throughout.
 void start_hooks(Tracer& tracer);
 void stop_hooks(Tracer& tracer) noexcept;
 // Looks whether a program took our place, and takes it again.
@@ -102,7 +110,8 @@ class PauseCollector {
   const bool was_on_;
 };
 
-// What was open when the profile began, on every thread of the interpreter.
-void add_start_stacks(Tracer& tracer, profiler::Window& window);
+// What is open, on every thread of the interpreter. With `begins`, recording begins now, and the
+// GIL is not given away in between: then what CPython may tell of again is in `at_entry`.
+void add_start_stacks(Tracer& tracer, profiler::Window& window, bool begins = false);
 
 }  // namespace opyard::python

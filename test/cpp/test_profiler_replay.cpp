@@ -169,6 +169,26 @@ TEST_F(Replay, I25_StartFramesAreAroundWhatFollows) {
   EXPECT_TRUE(trace.tracks[0].spans[0].has(SpanFlag::Before));
 }
 
+TEST_F(Replay, ACallThatIsToldOfAfterwardsIsTheOneThatIsOpen) {
+  for (const bool is_told : {true, false}) {
+    Window window;
+    StartStack stack;
+    stack.handle = std::uint64_t(pthread_self());
+    stack.keys = {11, 12};
+    stack.kinds = {SpanKind::Annotation, SpanKind::Annotation};
+    window.add_start_stack(stack);
+    if (is_told) Stream::current()->append(event_of(MarkKind::KnownCall), 12);
+    enter(12);
+    enter(12);  // it calls itself
+    exit(12);
+    exit(12);
+    const Trace trace = replay(window.end());
+    EXPECT_EQ(trace.tracks[0].spans.size(), is_told ? 3U : 4U);
+    EXPECT_TRUE(trace.tracks[0].marks.empty());
+    expect_nested(trace);
+  }
+}
+
 TEST_F(Replay, I26_StartFramesOfAThreadWithoutEventsHaveATrackWithAThreadId) {
   Window window;
   StartStack stack;

@@ -6,11 +6,15 @@
 // dropped: its enter was before the window, or was lost. How many spans of a key are open is
 // counted, so that an exit of none is found without a search.
 //
+// [Known] A call that Python tells of after a window has found it open is the innermost one of the
+// window's start stack. In a ring it was not open, and is a call like any other.
+//
 // [Time] Within a thread ticks do not run backwards. If they did, by a clock that is broken, an
 // event takes the time of the one before it: so a child never leaves its parent.
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "opyard/profiler/futures.h"
 #include "opyard/profiler/tasks.h"
@@ -54,9 +58,9 @@ class OpenKeys {
 
 class ThreadReplay {
  public:
-  // With `cut`, what ended before the recording began is left out.
-  ThreadReplay(Track& track, Quality& quality, bool cut)
-      : track_(track), quality_(quality), cut_(cut) {}
+  // Of a ring, what ended before the recording began is left out.
+  ThreadReplay(Track& track, Quality& quality, bool of_ring)
+      : track_(track), quality_(quality), of_ring_(of_ring) {}
 
   void open_before(const StartStack& stack) {
     for (std::size_t n = 0; n < stack.keys.size(); ++n) {
@@ -76,7 +80,7 @@ class ThreadReplay {
         continue;
       }
       const std::int64_t raw = converter.monotonic_ns(event.ticks) - origin;
-      is_before_ = cut_ && raw < 0;
+      is_before_ = of_ring_ && raw < 0;
       quality_.events += is_before_ ? 0 : 1;
       const std::int64_t time = is_before_ ? 0 : never_backwards(raw);
       std::uint32_t payload = kNoSpan;
@@ -84,7 +88,9 @@ class ThreadReplay {
         payload = keep_words(events + n + 1, event.payload);
         n += event.payload;
       }
-      if (is_mark(event.kind)) {
+      if (event.kind == event_of(MarkKind::KnownCall)) {
+        is_known_ = !of_ring_;
+      } else if (is_mark(event.kind)) {
         if (is_before_) continue;
         track_.marks.push_back(
             {time, event.key, top(), payload, mark_of(event.kind), event.detail});
@@ -108,6 +114,11 @@ class ThreadReplay {
     std::uint32_t key;  // of its events
   };
 
+  // Whether it is the innermost one.
+  bool is_open(SpanKind kind, std::uint32_t key) const {
+    return !stack_.empty() && stack_.back().key == key &&
+           track_.spans[stack_.back().span].kind == kind;
+  }
   std::uint32_t top() const { return stack_.empty() ? kNoSpan : stack_.back().span; }
 
   std::int64_t never_backwards(std::int64_t time) {
@@ -126,12 +137,19 @@ class ThreadReplay {
 
   void enter(std::int64_t time, SpanKind kind, std::uint32_t key, std::uint16_t detail,
              std::uint32_t payload) {
-    const auto index = std::uint32_t(track_.spans.size());
     // Shown by instance: the word behind the event is its key, if it has one.
     const bool by_instance = kind == SpanKind::Module || kind == SpanKind::Optimizer;
     const std::uint64_t instance =
         by_instance && payload != kNoSpan ? track_.words[payload + 1].first : 0;
     const std::uint32_t shown = instance == 0 ? key : std::uint32_t(instance);
+    if (std::exchange(is_known_, false) && is_open(kind, key)) {
+      Span& span = track_.spans[stack_.back().span];
+      span.key = shown;
+      span.payload = payload;
+      span.detail = detail;
+      return;
+    }
+    const auto index = std::uint32_t(track_.spans.size());
     track_.spans.push_back({time, time, shown, top(), payload, kind, 0, detail});
     if (is_before_) {
       track_.spans.back().flags |= std::uint8_t(SpanFlag::Before);
@@ -172,7 +190,8 @@ class ThreadReplay {
   Quality& quality_;
   std::vector<Open> stack_;
   OpenKeys open_[kSpanKinds];
-  const bool cut_;
+  const bool of_ring_;
+  bool is_known_ = false;   // the call that is entered next, see [Known]
   bool is_before_ = false;  // the event that is being read
   std::int64_t last_ = 0;
   std::int64_t last_raw_ = std::numeric_limits<std::int64_t>::min();
