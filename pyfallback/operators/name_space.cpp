@@ -116,7 +116,7 @@ PyObject* get_dictionary(PyObject* self, void*) {
   return entry_from_python([&] {
     NameSpaceObject& space = name_space_of(self);
     if (space.kept == nullptr) space.kept = checked(PyDict_New()).release();
-    return PyDictProxy_New(space.kept);
+    return PyDict_Copy(space.kept);
   });
 }
 
@@ -145,7 +145,7 @@ PyMethodDef methods[] = {{"_keep", method(keep), METH_FASTCALL, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef properties[] = {
-    {"__dict__", get_dictionary, nullptr, "What is kept, to be looked at.", nullptr},
+    {"__dict__", get_dictionary, nullptr, "A copy of what is kept.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {

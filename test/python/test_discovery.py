@@ -113,3 +113,13 @@ def test_a_class_attribute_that_is_no_operator_raises():
     with pytest.raises(AttributeError, match="no_such_thing"):
         _ = opyard.Tensor.no_such_thing
     assert not hasattr(opyard.Tensor, "__no_such_thing__")
+
+
+def test_namespaces_can_be_looked_at_without_running_code():
+    """As completion by jedi does in IPython, which asks each name of dir() for its attribute."""
+    space = opyard.ops.aten
+    assert "add" in dir(space)
+    assert inspect.getattr_static(space, "no_such_operator", None) is None
+    assert inspect.getattr_static(space, "add", None) in (None, space.add)
+    space.__dict__["looked_at"] = 1
+    assert "looked_at" not in dir(space) and not hasattr(space, "looked_at")
