@@ -154,6 +154,35 @@ def test_indices_may_be_tensors(tensor, array):
     same(tensor[tensor > 5], array[array > 5])
 
 
+class Names(opyard.dispatch.DispatchMode):
+    def __init__(self):
+        self.names = []
+
+    def __opyard_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    ("index", "names"),
+    [
+        ((0, 1), ["aten::select.int"] * 2),
+        ((slice(None), 1), ["aten::select.int"]),
+        (
+            (slice(1, 2), -1, slice(0, 1)),
+            ["aten::slice.Tensor", "aten::select.int", "aten::slice.Tensor"],
+        ),
+        ((slice(None), slice(None)), ["aten::alias"]),
+        ((), ["aten::alias"]),
+    ],
+    ids=text,
+)
+def test_modes_see_an_operator_for_each_int_and_slice(tensor, index, names):
+    with Names() as seen:
+        tensor[index]
+    assert seen.names == names
+
+
 def test_ints_are_taken_before_indices_that_are_tensors(tensor, array):
     same(tensor[0, :, [1, 0]], array[0][:, [1, 0]])
     same(tensor[[1, 0], :, 0], array[:, :, 0][[1, 0]])

@@ -36,10 +36,38 @@ def get_item(tensor: "_C.Tensor", index: object) -> "_C.Tensor":
     if type(index) is slice and tensor.ndim != 0:
         view = _slice(tensor, 0, index)
         return ops.aten.alias(tensor) if view is tensor else view
+    if type(index) is tuple and _only_ints_and_slices(tensor, index):
+        view = _part(tensor, index)
+        return ops.aten.alias(tensor) if view is tensor else view
     view, places = _view(tensor, index)
     if places:
         return ops.aten.index(view, places)
     return ops.aten.alias(tensor) if view is tensor else view
+
+
+def _only_ints_and_slices(tensor: "_C.Tensor", index: tuple) -> bool:
+    """Whether _part() takes the index: neither bools nor more items than dimensions."""
+    for item in index:
+        kind = type(item)
+        if kind is not int and kind is not slice:
+            return False
+    return len(index) <= tensor.ndim
+
+
+def _part(tensor: "_C.Tensor", index: "tuple[int | slice, ...]") -> "_C.Tensor":
+    """What _view() gives for ints and slices alone, by the same operators in the same order."""
+    view, dim = tensor, 0
+    for item in index:
+        if type(item) is slice:
+            view = _slice(view, dim, item)
+            dim += 1
+            continue
+        try:
+            view = ops.aten.select(view, dim, item)
+        except TypeError:
+            _require_64_bits(view, dim, item)
+            raise
+    return view
 
 
 def set_item(tensor: "_C.Tensor", index: object, value: object) -> None:
@@ -157,6 +185,8 @@ def _require_64_bits(view: "_C.Tensor", dim: int, index: int) -> None:
 
 
 def _slice(view: "_C.Tensor", dim: int, item: slice) -> "_C.Tensor":
+    if item.start is None and item.stop is None and item.step is None:
+        return view
     size = view.size(dim)
     if any(isinstance(bound, SymInt) for bound in (size, item.start, item.stop)):
         step = 1 if item.step is None else operator.index(item.step)
