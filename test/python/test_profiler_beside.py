@@ -603,6 +603,48 @@ def test_10000_profiles_start_and_stop_while_eight_threads_call():
     assert recorded(prof) == 2
 
 
+def depth_of(event):
+    """In how many calls of its own function a call is, itself included."""
+    depth, around = 0, event
+    while around is not None and around.name == event.name:
+        depth, around = depth + 1, around.parent
+    return depth
+
+
+def test_a_call_that_a_profile_finds_at_its_first_instruction_is_told_once():
+    done = threading.Event()
+
+    def down(n):
+        return down(n - 1) if n else 0
+
+    def busy():
+        while not done.is_set():
+            work(3)
+            down(2)
+
+    threads = [threading.Thread(target=busy) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    profiles = []
+    try:
+        for _ in range(volume(40, 4)):
+            # The second begins where the first left the threads.
+            for prof in (profile(c_calls=False), profile(c_calls=False)):
+                with prof:
+                    time.sleep(0.0001)
+                profiles.append(prof)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    for prof in profiles:
+        for event in prof.events()[:2000]:
+            if event.name.endswith("): leaf"):
+                assert not event.children, "it calls nothing"
+            if event.name.endswith("): down"):
+                assert depth_of(event) <= 3
+
+
 # A hook of the program's that hears of profile functions lets other threads run, and end.
 AUDITED = """
 import sys, threading, time
