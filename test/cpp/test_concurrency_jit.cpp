@@ -111,8 +111,8 @@ TEST(ConcurrencyJit, AStateMayGoOnInAnotherThread) {
   }
 }
 
-// A run enters its state twice, to begin the stage and to go on: the thread that began may be the one
-// that is refused, and then any thread may go on.
+// A run enters its state twice, to begin the stage and to go on: the thread that began may be the
+// one that is refused, and then any thread may go on.
 TEST(ConcurrencyJit, H34_AStateThatTwoThreadsEnterRefusesOne) {
   const CodePtr code = compile(graph_of(kLoop));
   for (int round = 0; round < 20; ++round) {
