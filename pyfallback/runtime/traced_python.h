@@ -149,7 +149,7 @@ inline bool is_at_entry(PyFrameObject* frame) noexcept {
 // The profile function of any thread of the interpreter, not only of this one. With the GIL held,
 // which it keeps as long as another reference holds what was there: _PyEval_SetProfile() would
 // first raise an audit event, within which a hook of the program's lets other threads run, and end.
-// Whoever sets one raises the event before it looks for threads.
+// The caller raises the event before it looks for threads.
 inline void set_profile_function(PyThreadState* state, Py_tracefunc function,
                                  PyObject* argument) noexcept {
   Py_XINCREF(argument);

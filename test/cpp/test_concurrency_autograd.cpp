@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aten.h"
+#include "on_threads.h"
 #include "opyard/autograd.h"
 #include "opyard/library.h"
 
@@ -16,11 +17,7 @@ namespace {
 
 using namespace autograd;  // NOLINT: this file is about it
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kRounds = 100;
-#else
-constexpr int kRounds = 1000;
-#endif
+constexpr int kRounds = rounds(1000);
 constexpr int kThreads = 4;
 
 Tensor number(float value) {
@@ -37,13 +34,6 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 class ConcurrencyAutograd : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { load_library(kKernelsLibrary); }
-
-  template <typename Body>
-  static void on_threads(const Body& body) {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t) threads.emplace_back([&body, t] { body(t); });
-    for (std::thread& thread : threads) thread.join();
-  }
 };
 
 // The first of this program, since arming is once in a process.
@@ -52,7 +42,7 @@ TEST_F(ConcurrencyAutograd, CallsGoOnWhileAThreadArmsAndRecordWhenItHas) {
   const Tensor leaf = number(3);
   std::atomic<int> calling{0};
   std::atomic<bool> is_armed{false};
-  on_threads([&](int thread) {
+  on_threads(kThreads, [&](int thread) {
     if (thread == 0) {
       while (calling.load() < kThreads - 1) std::this_thread::yield();
       require_gradient(leaf);
@@ -76,7 +66,7 @@ TEST_F(ConcurrencyAutograd, CallsGoOnWhileAThreadArmsAndRecordWhenItHas) {
 TEST_F(ConcurrencyAutograd, G21_GraphsOfTheirOwnThatShareALeaf) {
   const Tensor w = number(1);
   require_gradient(w);
-  on_threads([&](int) {
+  on_threads(kThreads, [&](int) {
     for (int i = 0; i < kRounds; ++i) {
       const Tensor x = number(2);
       require_gradient(x);
@@ -91,7 +81,7 @@ TEST_F(ConcurrencyAutograd, G21_OneGraphThatIsKept) {
   const Tensor x = number(3);
   require_gradient(x);
   const Tensor y = mul(mul(x, x), x);
-  on_threads([&](int) {
+  on_threads(kThreads, [&](int) {
     for (int i = 0; i < kRounds; ++i) {
       const Gradients found = grad({&y, 1}, {&x, 1}, {}, {.keep_graph = true});
       EXPECT_EQ(*found[0].data<float>(), 27.0F);
@@ -105,7 +95,7 @@ TEST_F(ConcurrencyAutograd, G9_OneGraphThatIsNotKeptIsRunByOneOfThem) {
     require_gradient(x);
     const Tensor y = mul(x, x);
     std::atomic<int> worked{0};
-    on_threads([&](int) {
+    on_threads(kThreads, [&](int) {
       try {
         EXPECT_EQ(*grad({&y, 1}, {&x, 1})[0].data<float>(), 6.0F);
         ++worked;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "c_functions.h"
+#include "on_threads.h"
 
 namespace opyard {
 namespace {
@@ -17,13 +18,6 @@ double twice(double x) { return 2 * x; }
 int negate(const dlpack::DLTensor* x, dlpack::DLManagedTensorVersioned**, std::int64_t* elements) {
   *elements = x->shape[0];
   return opyard_set_error(OPYARD_ERROR_BadShape, "never");
-}
-
-template <typename Work>
-void on_threads(const Work& work) {
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < kThreads; ++thread) threads.emplace_back([&] { work(); });
-  for (std::thread& thread : threads) thread.join();
 }
 
 // Registers twice() for `comes` and takes it back, again and again.
@@ -39,7 +33,7 @@ TEST(ConcurrencyC, AKernelComesAndGoesWhileItIsCalled) {
   const ServedByC op("comes(float x) -> float");
   std::atomic<bool> done{false};
   std::thread registering([&] { come_and_go(op, done); });
-  on_threads([&] {
+  on_threads(kThreads, [&](int) {
     while (!done) {
       InlineStack<1> stack;
       stack.push(Value(4.0));
@@ -60,7 +54,7 @@ TEST(ConcurrencyC, ACallbackIsCalledWhileItsKernelComesAndGoes) {
   const auto call = f.as<double(double)>();
   std::atomic<bool> done{false};
   std::thread registering([&] { come_and_go(op, done); });
-  on_threads([&] {
+  on_threads(kThreads, [&](int) {
     while (!done) {
       const double result = call(4.0);
       ASSERT_TRUE(result == 8.0 || std::isnan(result));
@@ -74,7 +68,7 @@ TEST(ConcurrencyC, ACallbackIsCalledWhileItsKernelComesAndGoes) {
 TEST(ConcurrencyC, CallbacksAreMadeAndEndedAtOnce) {
   ServedByC op("twice(float x) -> float");
   op.library().impl("twice", c_kernel(op.op(), reinterpret_cast<const void*>(&twice), "twice"));
-  on_threads([&] {
+  on_threads(kThreads, [&](int) {
     for (int i = 0; i < 300; ++i) {
       const CFunction first = c_function(op.op());
       const CFunction second = c_function(op.op());
@@ -89,7 +83,7 @@ TEST(ConcurrencyC, EachThreadHasItsOwnErrors) {
   ServedByC op("negate(Tensor x) -> (Tensor, int)");
   op.library().impl("negate", c_kernel(op.op(), reinterpret_cast<const void*>(&negate), "negate"));
   const Tensor x = doubles({1, 2});
-  on_threads([&] {
+  on_threads(kThreads, [&](int) {
     for (int i = 0; i < 300; ++i) {
       EXPECT_THROW(op.call(x), Error);
       ASSERT_EQ(opyard_last_error(), nullptr);
@@ -100,7 +94,7 @@ TEST(ConcurrencyC, EachThreadHasItsOwnErrors) {
 
 TEST(ConcurrencyC, FunctionsOfOneLibraryAreRegisteredAtOnce) {
   std::atomic<int> number{0};
-  on_threads([&] {
+  on_threads(kThreads, [&](int) {
     for (int i = 0; i < 50; ++i) {
       const std::string name = "at_once_" + std::to_string(number++);
       ServedByC op(name + "(int a, int b) -> int", "c_add");

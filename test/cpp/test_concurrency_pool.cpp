@@ -6,16 +6,13 @@
 #include <thread>
 #include <vector>
 
+#include "on_threads.h"
 #include "opyard/parallel.h"
 
 namespace opyard {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kRounds = 200;
-#else
-constexpr int kRounds = 2000;
-#endif
+constexpr int kRounds = rounds(2000);
 
 std::int64_t sum_in_parallel(std::int64_t count) {
   std::vector<std::int64_t> parts(std::size_t(count), 0);

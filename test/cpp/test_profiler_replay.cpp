@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "opyard/base/warning.h"
@@ -39,6 +40,15 @@ class Replay : public testing::Test {
     record(exit_of(SpanKind::Annotation), key);
   }
 };
+
+// What is open on this thread when a window begins.
+StartStack open_here(std::vector<std::uint32_t> keys) {
+  StartStack stack;
+  stack.handle = std::uint64_t(pthread_self());
+  stack.kinds.assign(keys.size(), SpanKind::Annotation);
+  stack.keys = std::move(keys);
+  return stack;
+}
 
 // Key, start, end, parent of each span of the first track.
 std::string text_of(const Trace& trace) {
@@ -156,11 +166,7 @@ TEST_F(Replay, AClockThatRunsBackwardsIsCountedAndNestsAllTheSame) {
 
 TEST_F(Replay, I25_StartFramesAreAroundWhatFollows) {
   Window window;
-  StartStack stack;
-  stack.handle = std::uint64_t(pthread_self());
-  stack.keys = {11, 12};
-  stack.kinds = {SpanKind::Annotation, SpanKind::Annotation};
-  window.add_start_stack(stack);
+  window.add_start_stack(open_here({11, 12}));
   exit(12, 4);
   enter(13);
   exit(13);
@@ -172,11 +178,7 @@ TEST_F(Replay, I25_StartFramesAreAroundWhatFollows) {
 TEST_F(Replay, ACallThatIsToldOfAfterwardsIsTheOneThatIsOpen) {
   for (const bool is_told : {true, false}) {
     Window window;
-    StartStack stack;
-    stack.handle = std::uint64_t(pthread_self());
-    stack.keys = {11, 12};
-    stack.kinds = {SpanKind::Annotation, SpanKind::Annotation};
-    window.add_start_stack(stack);
+    window.add_start_stack(open_here({11, 12}));
     if (is_told) Stream::current()->append(event_of(MarkKind::KnownCall), 12);
     enter(12);
     enter(12);  // it calls itself
@@ -342,11 +344,7 @@ TEST_F(Replay, AnEventWhoseWordsWereCutOffIsCountedAndSkipped) {
 
 TEST_F(Replay, I25_StartFramesAreOnOneTrackThoughAThreadHasTwoStreams) {
   Window window;
-  StartStack stack;
-  stack.handle = std::uint64_t(pthread_self());
-  stack.keys = {11};
-  stack.kinds = {SpanKind::Annotation};
-  window.add_start_stack(stack);
+  window.add_start_stack(open_here({11}));
   enter(13);
   exit(13);
   Recording recording = window.end();

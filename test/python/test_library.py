@@ -19,7 +19,7 @@ from opyard.dispatch import (
     dump_table,
     explain,
 )
-from opyard.library import Library, fallthrough_kernel, impl, override
+from opyard.library import Library, fallthrough_kernel, override
 
 OVERRIDING = (
     "Overriding a previously registered kernel for the same operator and the same dispatch key"
@@ -287,21 +287,6 @@ def test_F2_an_exclusive_kernel_covers_none_of_another_library(library, ns, x):
         TypeError, second.impl, "foo", print, "CPU", exclusive=True, allow_override=True
     )
     assert text == "impl: exclusive=True and allow_override=True exclude each other"
-
-
-def test_F2_impl_is_exclusive_at_all_keys_or_none(library, ns, x):
-    library.define("foo(Tensor x) -> str")
-    library.impl("foo", lambda x: "first", "CPU")
-    second = Library(ns, "IMPL")
-    foo = getattr(opyard.ops, ns).foo
-    for types in ("cpu", ["AutogradCPU", "cpu"]):
-        with pytest.raises(RuntimeError, match="an exclusive kernel covers none"):
-            impl(f"{ns}::foo", types, lambda x: "second", lib=second, exclusive=True)
-        assert second.kernels == []
-    for _ in range(2):  # the second time it is its own
-        impl(f"{ns}::foo", ["AutogradCPU", "Meta"], lambda x: "second", lib=second, exclusive=True)
-        assert [key for _, key in second.kernels] == ["AutogradCPU", "Meta"]
-    assert foo(x) == "second"
 
 
 def test_of_threads_that_register_exclusively_one_succeeds(library, ns):

@@ -56,6 +56,10 @@ bool InterpreterState::is_finished() const noexcept {
 
 void InterpreterState::begin_stage(std::span<const opyard::Value> inputs) {
   const Entered entered(*this);
+  take_inputs(inputs);
+}
+
+void InterpreterState::take_inputs(std::span<const opyard::Value> inputs) {
   const CodeData& data = code_->data();
   check_unchanged(data);
   OPYARD_CHECK(at_ == nullptr, BadGraph,
@@ -99,6 +103,10 @@ bool InterpreterState::run_to(const Node* node) {
 
 void InterpreterState::resume(std::vector<opyard::Value>& outputs) {
   const Entered entered(*this);
+  run_to_end(outputs);
+}
+
+void InterpreterState::run_to_end(std::vector<opyard::Value>& outputs) {
   const CodeData& data = code_->data();
   check_runnable();
   OPYARD_CHECK(at_ != nullptr, BadGraph, "no stage is begun; run_one_stage() takes its inputs");
@@ -131,8 +139,9 @@ void InterpreterState::resume(std::vector<opyard::Value>& outputs) {
 void InterpreterState::run_one_stage(std::span<const opyard::Value> inputs,
                                      std::vector<opyard::Value>& outputs) {
   outputs.clear();
-  begin_stage(inputs);
-  resume(outputs);
+  const Entered entered(*this);
+  take_inputs(inputs);
+  run_to_end(outputs);
 }
 
 Watch& InterpreterState::watch() {

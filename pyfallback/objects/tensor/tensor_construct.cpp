@@ -229,12 +229,7 @@ namespace {
 // A dtype, None, or what else names one: see _tensor/dtypes.py.
 Owned require_dtype_object(Runtime& runtime, PyObject* dtype) {
   if (dtype == Py_None || is_dtype(runtime, dtype)) return Owned::share(dtype);
-  Owned found = checked(PyObject_CallOneArg(require_hook(runtime, "find_dtype"), dtype));
-  if (is_dtype(runtime, found.get())) return found;
-  fail(ErrorKind::BadArgument,
-       std::string("tensor: dtype is a ") + Py_TYPE(dtype)->tp_name +
-           "; accepted are dtypes such as opyard.float32, those of NumPy in the byte order of this "
-           "machine, the classes float, int, bool and complex, and None");
+  return checked(PyObject_CallOneArg(require_hook(runtime, "require_dtype"), dtype));
 }
 
 Device require_device(Runtime& runtime, PyObject* device) {

@@ -258,9 +258,8 @@ Owned find_live(Runtime& runtime, ObjectLink& link, Tensor& tensor) {
     if (tensor.impl()->is_unshared()) {
       status = LinkStatus::DefinitelyUntagged;
     } else {
-      tensor.impl()
-          ->storage()
-          ->resolve();  // Python may do anything to the array that it stands for
+      // Python may do anything to the array whose memory this is.
+      tensor.impl()->storage()->resolve();
       link.claim(runtime.tag);
       status = LinkStatus::TaggedByUs;
     }

@@ -7,14 +7,20 @@ from .. import _C
 
 _CLASSES = {float: _C.float64, int: _C.int64, bool: _C.bool, complex: _C.complex128}
 
-ACCEPTED = (
-    "dtypes such as opyard.float32, those of NumPy in the byte order of this machine, the classes "
-    "float, int, bool and complex, and None"
-)
+
+def require(named: Any) -> "_C.dtype":
+    """The dtype that is meant, which is named otherwise. Raises TypeError if there is none."""
+    found = _find(named)
+    if found is None:
+        raise TypeError(
+            f"dtype is {named!r}; accepted are dtypes such as opyard.float32, those of NumPy in "
+            "the byte order of this machine, the classes float, int, bool and complex, and None"
+        )
+    return found
 
 
-def find(named: Any) -> "_C.dtype | None":
-    """The dtype that is meant; None if there is none. NumPy is asked only if it is imported."""
+def _find(named: Any) -> "_C.dtype | None":
+    """NumPy is asked only if it is imported."""
     if isinstance(named, type) and named in _CLASSES:
         return _CLASSES[named]
     numpy: Any = sys.modules.get("numpy")

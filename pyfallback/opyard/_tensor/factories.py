@@ -28,10 +28,7 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
     dtype = options.get("dtype")
     if dtype is None or isinstance(dtype, _C.dtype):
         return options
-    known = dtypes.find(dtype)
-    if known is None:
-        raise TypeError(f"dtype is {dtype!r}; accepted are {dtypes.ACCEPTED}")
-    return {**options, "dtype": known}
+    return {**options, "dtype": dtypes.require(dtype)}
 
 
 def _as_tensor(value: Any) -> Any:

@@ -28,11 +28,7 @@ _ACCEPTED = "ints, slices, None, '...', and tensors, lists and arrays of bool or
 def get_item(tensor: "_C.Tensor", index: object) -> "_C.Tensor":
     """tensor[index]. Raises IndexError and TypeError for an index that does not fit."""
     if type(index) is int:
-        try:
-            return ops.aten.select(_indexable(tensor), 0, index)
-        except TypeError:
-            _require_64_bits(tensor, 0, index)
-            raise
+        return _select(_indexable(tensor), 0, index)
     if type(index) is slice and tensor.ndim != 0:
         view = _slice(tensor, 0, index)
         return ops.aten.alias(tensor) if view is tensor else view
@@ -62,11 +58,7 @@ def _part(tensor: "_C.Tensor", index: "tuple[int | slice, ...]") -> "_C.Tensor":
             view = _slice(view, dim, item)
             dim += 1
             continue
-        try:
-            view = ops.aten.select(view, dim, item)
-        except TypeError:
-            _require_64_bits(view, dim, item)
-            raise
+        view = _select(view, dim, item)
     return view
 
 
@@ -95,8 +87,7 @@ def _view(tensor: "_C.Tensor", index: object) -> "tuple[_C.Tensor, list[_C.Tenso
     view, dim, places = tensor, 0, []
     for item in _without_ellipsis(tensor, items):
         if isinstance(item, int):
-            _require_64_bits(view, dim, item)
-            view = ops.aten.select(view, dim, item)
+            view = _select(view, dim, item)
         elif item is None:
             view = ops.aten.unsqueeze(view, dim)
             dim += 1
@@ -171,6 +162,14 @@ def _indexable(tensor: "_C.Tensor") -> "_C.Tensor":
             "an index uses 1 dimension, and the tensor has none; item() gives its number"
         )
     return tensor
+
+
+def _select(view: "_C.Tensor", dim: int, index: int) -> "_C.Tensor":
+    try:
+        return ops.aten.select(view, dim, index)
+    except TypeError:
+        _require_64_bits(view, dim, index)
+        raise
 
 
 def _require_64_bits(view: "_C.Tensor", dim: int, index: int) -> None:

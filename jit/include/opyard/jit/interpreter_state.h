@@ -120,6 +120,9 @@ class OPYARD_API InterpreterState {
   struct Entered;
   Watch& watch();
   void check_runnable() const;
+  // begin_stage() and resume() of a state that is entered.
+  void take_inputs(std::span<const opyard::Value> inputs);
+  void run_to_end(std::vector<opyard::Value>& outputs);
 
   CodePtr code_;
   std::vector<opyard::Value> registers_;
