@@ -41,6 +41,7 @@ COPIED += [
     "jit",
     "kernels",
     "profiler",
+    "programs",
     "pyfallback",
     "subprojects",
     "test",

@@ -193,6 +193,11 @@ def test_a_sample_is_drawn_and_can_be_drawn_again(project):
     assert project.run("--sample", "9", "--at-least", "60")[1][-2].startswith("mutants: 2 of 3")
 
 
+def test_what_the_build_reads_is_copied(tool):
+    folders = re.findall(r"^ *subdir\('(\w+)'", (ROOT / "meson.build").read_text(), re.M)
+    assert "dispatcher" in folders and set(folders) <= set(tool.COPIED)
+
+
 def test_ideas_are_folders(project):
     def idea(file):
         return project.tool.Mutant("m", "", file, (), (), "", None).idea
