@@ -54,7 +54,7 @@ namespace {
 // configure(hooks): a dictionary of Python objects that the types of _C use, by name. Gives whether
 // it is the first one, so that close() must be registered.
 PyObject* configure(PyObject* module, PyObject* hooks) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     if (!PyDict_Check(hooks)) fail(ErrorKind::BadArgument, "configure() takes a dictionary");
     Runtime& runtime = runtime_of_module(module);
     const bool is_first = runtime.hooks == nullptr;
@@ -66,7 +66,7 @@ PyObject* configure(PyObject* module, PyObject* hooks) {
 
 // close(): the interpreter is about to end; native threads are turned away from now on.
 PyObject* close(PyObject* module, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of_module(module);
     if (leak_check != nullptr) take_back_libraries(runtime);
     if (close_runtime(runtime)) set_warning_handler(nullptr);
@@ -76,7 +76,7 @@ PyObject* close(PyObject* module, PyObject*) {
 
 // dispatch_keys(): [(name, number), …] of every dispatch key.
 PyObject* dispatch_keys(PyObject*, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Owned list = checked(PyList_New(0));
     for (const DispatchKey key : all_dispatch_keys()) {
       if (key == DispatchKey::ThreadEntry) continue;
@@ -89,7 +89,7 @@ PyObject* dispatch_keys(PyObject*, PyObject*) {
 
 // local_keys(): (include, exclude) of this thread.
 PyObject* get_local_keys(PyObject* module, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_module(module);
     const LocalKeys keys = local_keys();
     const Owned include = wrap(runtime, keys.include);
@@ -100,7 +100,7 @@ PyObject* get_local_keys(PyObject* module, PyObject*) {
 
 // set_local_keys(include, exclude)
 PyObject* put_local_keys(PyObject* module, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* include = nullptr;
     PyObject* exclude = nullptr;
     if (PyArg_ParseTuple(args, "OO", &include, &exclude) == 0) throw PythonErrorSet();
@@ -112,7 +112,7 @@ PyObject* put_local_keys(PyObject* module, PyObject* args) {
 
 // tensor_keys(tensor): the key set a tensor adds to a call.
 PyObject* tensor_keys(PyObject* module, PyObject* object) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_module(module);
     if (!is_tensor(runtime, object)) {
       fail(ErrorKind::BadArgument,
@@ -124,7 +124,7 @@ PyObject* tensor_keys(PyObject* module, PyObject* object) {
 
 // packet(name): a new packet for "ns::name".
 PyObject* new_packet(PyObject* module, PyObject* name) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return make_packet(runtime_of_module(module),
                        std::string(require_text(name, "an operator name")))
         .release();
@@ -133,7 +133,7 @@ PyObject* new_packet(PyObject* module, PyObject* name) {
 
 // overloads(name): the overloads defined for "ns::name", "" for the unnamed one.
 PyObject* overloads(PyObject*, PyObject* name) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Owned list = checked(PyList_New(0));
     for (const std::string& overload : inspect::overloads(require_text(name, "an operator name"))) {
       if (PyList_Append(list.get(), to_text(overload).get()) < 0) throw PythonErrorSet();
@@ -144,7 +144,7 @@ PyObject* overloads(PyObject*, PyObject* name) {
 
 // dump_table(name, number): the table of an operator as the interpreter with this number sees it.
 PyObject* dump_table(PyObject*, PyObject* args) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const char* name = nullptr;
     long long number = 0;
     if (PyArg_ParseTuple(args, "sL", &name, &number) == 0) throw PythonErrorSet();
@@ -158,7 +158,7 @@ PyObject* dump_table(PyObject*, PyObject* args) {
 
 // set_warn_always(flag) -> the former one
 PyObject* put_warn_always(PyObject*, PyObject* flag) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const int always = PyObject_IsTrue(flag);
     if (always < 0) throw PythonErrorSet();
     return PyBool_FromLong(set_warn_always(always != 0) ? 1 : 0);
@@ -167,7 +167,7 @@ PyObject* put_warn_always(PyObject*, PyObject* flag) {
 
 // A Python class for errors that C++ names: see [User classes] in runtime/errors.cpp.
 PyObject* register_error(PyObject* module, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* name = nullptr;
     PyObject* type = nullptr;
     if (PyArg_ParseTuple(args, "UO", &name, &type) == 0) throw PythonErrorSet();
@@ -179,7 +179,7 @@ PyObject* register_error(PyObject* module, PyObject* args) {
 // caller_of(frame) -> frame or None. As frame.f_back, which gives None with MemoryError set if
 // there is no memory for the frame: what runs next is blamed for it.
 PyObject* caller_of(PyObject*, PyObject* frame) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     if (!PyFrame_Check(frame)) {
       fail(ErrorKind::BadArgument,
            std::string("caller_of() takes a frame, not ") + Py_TYPE(frame)->tp_name);
@@ -207,7 +207,7 @@ PyMethodDef functions[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 int execute(PyObject* module) {
-  return entry_from_python(-1, [&] {
+  return enter_from_python(-1, [&] {
     Runtime& runtime = require_runtime(python_vtable);
     begin_leak_check();
     if (leak_check != nullptr) runtime.most_free_tensors = 0;
@@ -269,7 +269,7 @@ int each_reference(Runtime& runtime, const Visit& visit) {
   }
   for (PyObject** more :
        {&runtime.aten_methods, &runtime.error_classes, &runtime.error_names, &runtime.handler_name,
-        &runtime.del_name, &runtime.disabled_dispatch, &runtime.kept_name}) {
+        &runtime.del_name, &runtime.disabled_dispatch, &runtime.cached_handler_name}) {
     if (const int stop = visit(*more)) return stop;
   }
   if (ForeignState* const foreign = runtime.foreign) {

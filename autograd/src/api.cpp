@@ -137,18 +137,18 @@ void retain_gradient(const Tensor& tensor) {
                  "can't retain_grad on Tensor that has requires_grad=False");
     return;  // a leaf keeps it anyway
   }
-  auto kept = CountedPtr<Accumulate>::share(&require_accumulate(tensor));
-  history.function->hooks().retain(history.input, [kept](const Tensor& gradient) {
-    kept->set_gradient(records_gradients() ? gradient : detached(gradient));
+  auto held = CountedPtr<Accumulate>::share(&require_accumulate(tensor));
+  history.function->hooks().retain(history.input, [held](const Tensor& gradient) {
+    held->set_gradient(records_gradients() ? gradient : detached(gradient));
     return Tensor();
   });
 }
 
-std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook, Hooks::Kept kept) {
+std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook, Hooks::Held held) {
   require_defined(tensor, "register_hook");
   const Edge edge = edge_of(tensor);
   OPYARD_CHECK(edge, BadValue, "cannot register a hook on a tensor that doesn't require gradient");
-  return edge.function->hooks().add(edge.input, std::move(hook), std::move(kept));
+  return edge.function->hooks().add(edge.input, std::move(hook), std::move(held));
 }
 
 bool remove_hook(const Tensor& tensor, std::uint64_t number) {

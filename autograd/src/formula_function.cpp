@@ -206,7 +206,7 @@ Gradients FormulaFunction::apply(Gradients gradients) {
     if (gradient.defined() && is_complex(gradient.dtype())) refuse_complex(gradient);
   }
   if (!any) return out;
-  saved_.while_kept([&] {
+  saved_.while_saved([&] {
     for (std::size_t i = 0; i < formulas_->codes.size(); ++i) {
       if ((needed_ >> i & 1) != 0) run(formulas_->codes[i], gradients, out);
     }

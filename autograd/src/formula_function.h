@@ -21,7 +21,7 @@ class SavedValues {
  public:
   // Runs `read` unless it was given up. Raises BadValue (G9) for that.
   template <typename Read>
-  void while_kept(const Read& read) const {
+  void while_saved(const Read& read) const {
     if ((word_.fetch_add(1, std::memory_order_acq_rel) & kGivenUp) != 0) {
       leave();
       refuse();

@@ -13,7 +13,7 @@ std::atomic<std::uint64_t> last_number{0};
 
 }  // namespace
 
-KeptObject::~KeptObject() = default;
+HeldObject::~HeldObject() = default;
 
 std::uint64_t Hooks::add(Hook hook) {
   hook.number = last_number.fetch_add(1) + 1;
@@ -27,24 +27,24 @@ std::uint64_t Hooks::add(Hook hook) {
   return number;
 }
 
-std::uint64_t Hooks::add(std::uint32_t input, OfTensor hook, Kept kept) {
+std::uint64_t Hooks::add(std::uint32_t input, OfTensor hook, Held held) {
   return add(Hook{
-      0, input, false, std::make_shared<const OfTensor>(std::move(hook)), {}, {}, std::move(kept)});
+      0, input, false, std::make_shared<const OfTensor>(std::move(hook)), {}, {}, std::move(held)});
 }
-std::uint64_t Hooks::add(Before hook, Kept kept) {
+std::uint64_t Hooks::add(Before hook, Held held) {
   return add(
-      Hook{0, 0, false, {}, std::make_shared<const Before>(std::move(hook)), {}, std::move(kept)});
+      Hook{0, 0, false, {}, std::make_shared<const Before>(std::move(hook)), {}, std::move(held)});
 }
-std::uint64_t Hooks::add(After hook, Kept kept) {
+std::uint64_t Hooks::add(After hook, Held held) {
   return add(
-      Hook{0, 0, false, {}, {}, std::make_shared<const After>(std::move(hook)), std::move(kept)});
+      Hook{0, 0, false, {}, {}, std::make_shared<const After>(std::move(hook)), std::move(held)});
 }
 
-std::vector<Hooks::Kept> Hooks::kept() const {
+std::vector<Hooks::Held> Hooks::held() const {
   const std::lock_guard lock(gradients_lock());
-  std::vector<Kept> all;
+  std::vector<Held> all;
   for (const Hook& hook : hooks_) {
-    if (hook.kept != nullptr) all.push_back(hook.kept);
+    if (hook.held != nullptr) all.push_back(hook.held);
   }
   return all;
 }

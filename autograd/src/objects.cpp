@@ -16,14 +16,14 @@ namespace {
 template <typename Visit>
 int each_of(Function* function, const void* interpreter, const Visit& visit) {
   if (function == nullptr || function->owner_count() != 1) return 0;
-  const auto show = [&](KeptObject* kept) {
-    const bool is_ours = kept != nullptr && kept->interpreter() == interpreter;
-    return is_ours && kept->object() != nullptr ? visit(*kept) : 0;
+  const auto show = [&](HeldObject* held) {
+    const bool is_ours = held != nullptr && held->interpreter() == interpreter;
+    return is_ours && held->object() != nullptr ? visit(*held) : 0;
   };
-  if (const int stop = show(function->kept_object())) return stop;
+  if (const int stop = show(function->held_object())) return stop;
   if (function->find_hooks() == nullptr) return 0;
-  for (const Hooks::Kept& kept : function->hooks().kept()) {
-    if (const int stop = show(kept.get())) return stop;
+  for (const Hooks::Held& held : function->hooks().held()) {
+    if (const int stop = show(held.get())) return stop;
   }
   return 0;
 }
@@ -39,12 +39,12 @@ int each_object(const TensorImpl& tensor, const void* interpreter, const Visit& 
 int visit_objects(const TensorImpl& tensor, const void* interpreter,
                   int (*visit)(void* object, void* argument), void* argument) {
   return each_object(tensor, interpreter,
-                     [&](const KeptObject& kept) { return visit(kept.object(), argument); });
+                     [&](const HeldObject& held) { return visit(held.object(), argument); });
 }
 
 void clear_objects(const TensorImpl& tensor, const void* interpreter) {
-  each_object(tensor, interpreter, [](KeptObject& kept) {
-    kept.give_up();
+  each_object(tensor, interpreter, [](HeldObject& held) {
+    held.give_up();
     return 0;
   });
 }

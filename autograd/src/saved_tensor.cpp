@@ -47,7 +47,7 @@ Tensor detached(const Tensor& tensor) {
   return Tensor(std::move(other));
 }
 
-Tensor kept_apart(const Tensor& tensor) {
+Tensor saved_apart(const Tensor& tensor) {
   Storage& storage = *tensor.impl()->storage();
   if (storage.is_borrowed()) {
     const GradientModeGuard off(GradientMode::NoGradients);

@@ -175,7 +175,7 @@ void Staged::run(std::span<const Value> inputs, std::span<Value> results) const 
   std::vector<Value> taken(inputs.begin(), inputs.end());
   for (Value& input : taken) {
     if (input.is_tensor() && input.tensor_unchecked().defined()) {
-      input = Value(kept_apart(input.tensor_unchecked()));
+      input = Value(saved_apart(input.tensor_unchecked()));
     }
   }
   const GradientModeGuard off(GradientMode::NoGradients);
@@ -188,7 +188,7 @@ void Staged::run(std::span<const Value> inputs, std::span<Value> results) const 
     auto found = state.read(value);
     if (!found) continue;
     if (found->is_tensor() && found->tensor_unchecked().defined()) {
-      *found = Value(kept_apart(found->tensor_unchecked()));
+      *found = Value(saved_apart(found->tensor_unchecked()));
       state.replace(value, *found);
     }
     note_tensors(*found, noted);

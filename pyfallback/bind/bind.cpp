@@ -15,7 +15,7 @@
 #include "bind/schema.h"
 #include "bind/signatures.h"
 #include "bind/text.h"
-#include "opyard/base/kept_memory.h"
+#include "opyard/base/cached_memory.h"
 #include "opyard/plugin/plugin.h"
 #include "opyard/pool/pool.h"
 #include "runtime/error_type.h"
@@ -112,12 +112,12 @@ void add_plugins(py::module_& module) {
 void add_resources(py::module_& module) {
   module.def("num_threads", &thread_count, "how many threads compute at a time");
   module.def("set_num_threads", &set_thread_count, "sets that, for what begins afterwards");
-  module.def("empty_kept_memory", &empty_kept_memory,
+  module.def("empty_cached_memory", &empty_cached_memory,
              "gives kept memory back; says how many bytes");
   module.def(
-      "kept_memory",
+      "cached_memory",
       [] {
-        const KeptMemory kept = kept_memory();
+        const CachedMemory kept = cached_memory();
         return py::make_tuple(kept.bytes, kept.hits, kept.misses);
       },
       "bytes that wait, and how many tensors were given such memory, and how many not");

@@ -33,7 +33,7 @@ class PythonFunction final : public Function {
     return all;
   }
   std::string name() const override { return name_; }
-  KeptObject* kept_object() noexcept override { return &backward_; }
+  HeldObject* held_object() noexcept override { return &backward_; }
   // What was saved is freed by the context, which belongs to the function in Python.
   void release_saved() noexcept override {
     if (backward_.object() == nullptr) return;
@@ -64,7 +64,7 @@ class PythonFunction final : public Function {
   }
 
   const std::string name_;
-  Kept backward_;
+  Held backward_;
 };
 
 // What register_autograd() gives: asked after a call, in Python, for what takes its gradients back.
@@ -95,7 +95,7 @@ class PythonDerivative final : public CustomDerivative {
   }
 
  private:
-  const Kept prepare_;
+  const Held prepare_;
 };
 
 class RegisteredDerivative {
@@ -208,7 +208,7 @@ py::object call_function(const SharedFunction& self, const py::args& args) {
 // Functions of Python that see gradients of a function; what they return other than None replaces
 // them.
 std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
-  auto kept = std::make_shared<Kept>(table(), hook.ptr());
+  auto kept = std::make_shared<Held>(table(), hook.ptr());
   return self.function->hooks().add(
       Hooks::Before([kept](Function&, Gradients& gradients) {
         const PythonTable& own = kept->table();
@@ -234,7 +234,7 @@ std::uint64_t add_prehook(const SharedFunction& self, const py::object& hook) {
       kept);
 }
 std::uint64_t add_posthook(const SharedFunction& self, const py::object& hook) {
-  auto kept = std::make_shared<Kept>(table(), hook.ptr());
+  auto kept = std::make_shared<Held>(table(), hook.ptr());
   return self.function->hooks().add(
       Hooks::After([kept](Function&, Gradients& gradients, const Gradients& given) {
         const PythonTable& own = kept->table();

@@ -27,12 +27,12 @@ namespace py = pybind11;
 const PythonTable& table();
 
 // A reference that may be dropped on any thread.
-class Kept final : public autograd::KeptObject {
+class Held final : public autograd::HeldObject {
  public:
-  Kept(const PythonTable& known, PyObject* object) : table_(&known), object_(Py_NewRef(object)) {}
-  Kept(const Kept& other) = delete;
-  Kept& operator=(const Kept&) = delete;
-  ~Kept() override {
+  Held(const PythonTable& known, PyObject* object) : table_(&known), object_(Py_NewRef(object)) {}
+  Held(const Held& other) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() override {
     if (object_ != nullptr) table_->drop(table_, object_);
   }
   // Raises BadValue if the collector took it.

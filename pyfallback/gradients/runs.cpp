@@ -42,7 +42,7 @@ py::object run_grad(const py::list& roots, const py::list& inputs, const py::lis
 
 py::object queue_callback(const py::object& function) {
   return guarded_call([&] {
-    auto kept = std::make_shared<Kept>(table(), function.ptr());
+    auto kept = std::make_shared<Held>(table(), function.ptr());
     at_end_of_run([kept] {
       const HoldPython python(kept->table());
       py::reinterpret_steal<py::object>(

@@ -47,7 +47,7 @@ py::object retain(const py::object& tensor) {
 }
 
 // A Python function as a hook of a tensor.
-Hooks::OfTensor hook_of(const std::shared_ptr<Kept>& kept) {
+Hooks::OfTensor hook_of(const std::shared_ptr<Held>& kept) {
   return [kept](const Tensor& gradient) -> Tensor {
     const PythonTable& own = kept->table();
     const HoldPython python(own);
@@ -72,7 +72,7 @@ py::object add_tensor_hook(const py::object& tensor, const py::object& hook) {
   guarded_call([&] {
     const Tensor& on = tensor_of(tensor);
     edge = edge_of(on);
-    const auto kept = std::make_shared<Kept>(table(), hook.ptr());
+    const auto kept = std::make_shared<Held>(table(), hook.ptr());
     number = add_hook(on, hook_of(kept), kept);
     return Py_NewRef(Py_None);
   });

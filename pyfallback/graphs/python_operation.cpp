@@ -19,14 +19,14 @@ namespace opyard::graphs {
 namespace {
 
 // A reference that may be dropped on any thread.
-class Kept {
+class Held {
  public:
-  Kept(const PythonTable& known, PyObject* object) : table_(&known), object_(Py_NewRef(object)) {}
-  Kept(Kept&& other) noexcept
+  Held(const PythonTable& known, PyObject* object) : table_(&known), object_(Py_NewRef(object)) {}
+  Held(Held&& other) noexcept
       : table_(other.table_), object_(std::exchange(other.object_, nullptr)) {}
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
-  ~Kept() {
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() {
     if (object_ != nullptr) table_->drop(table_, object_);
   }
   PyObject* get() const noexcept { return object_; }
@@ -45,7 +45,7 @@ class Kept {
 class PythonOperation final : public jit::Operation {
  public:
   PythonOperation(const PythonTable& known, PyObject* function, std::string name,
-                  std::string calling, std::vector<Kept> scalars)
+                  std::string calling, std::vector<Held> scalars)
       : table_(known),
         function_(known, function),
         name_(std::move(name)),
@@ -66,14 +66,14 @@ class PythonOperation final : public jit::Operation {
   std::string name() const override { return name_; }
 
   int visit(visitproc visit, void* argument) const {
-    for (const Kept& scalar : scalars_) {
+    for (const Held& scalar : scalars_) {
       if (const int stop = scalar.visit(visit, argument)) return stop;
     }
     return function_.visit(visit, argument);
   }
   void clear() const {
     function_.clear();
-    for (const Kept& scalar : scalars_) scalar.clear();
+    for (const Held& scalar : scalars_) scalar.clear();
   }
 
  private:
@@ -109,10 +109,10 @@ class PythonOperation final : public jit::Operation {
   }
 
   const PythonTable& table_;
-  const Kept function_;
+  const Held function_;
   const std::string name_;
   const std::string calling_;
-  const std::vector<Kept> scalars_;
+  const std::vector<Held> scalars_;
 };
 
 void check_calling(const std::string& name, const std::string& calling, std::size_t scalars,
@@ -146,7 +146,7 @@ SharedNode create_python_op(SharedGraph& graph, const py::object& function, cons
                             const py::list& scalars, std::size_t outputs) {
   check_calling(name, calling, scalars.size(), inputs.size());
   const PythonTable& known = table();
-  std::vector<Kept> kept;
+  std::vector<Held> kept;
   for (const py::handle scalar : scalars) kept.emplace_back(known, scalar.ptr());
   std::vector<jit::Value*> items;
   for (const SharedValue& input : inputs) items.push_back(input.item);

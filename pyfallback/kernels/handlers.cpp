@@ -91,24 +91,24 @@ Owned no_kwargs(Runtime& runtime) {
                  }));
 }
 
-// [Kept] What was found out about the handler of a class is kept in the class, as a tuple under a
+// [Cache] What was found out about the handler of a class is kept in the class, as a tuple under a
 // name of ours: the attribute as it lies on the type, the function that is called with the class
 // first, and the tuple (class,). A subclass finds that of its superclass, and a changed class an
 // old one; both differ in one of the items, and then it is made anew.
-enum Kept { kRaw, kFunction, kTypes };
+enum CachedItem { kRaw, kFunction, kTypes };
 
-PyObject* kept_item(PyObject* kept, Kept item) { return PyTuple_GET_ITEM(kept, item); }
+PyObject* cached_item(PyObject* kept, CachedItem item) { return PyTuple_GET_ITEM(kept, item); }
 
-// Whether an attribute under that name is a tuple as make_kept() makes them: code that writes the
+// Whether an attribute under that name is a tuple as make_cached() makes them: code that writes the
 // class can put anything there, such as what was copied from another class.
-bool is_kept(PyObject* attribute) {
+bool is_cached(PyObject* attribute) {
   if (!PyTuple_CheckExact(attribute) || PyTuple_GET_SIZE(attribute) != 3) return false;
-  PyObject* const types = kept_item(attribute, kTypes);
+  PyObject* const types = cached_item(attribute, kTypes);
   return PyTuple_CheckExact(types) && PyTuple_GET_SIZE(types) == 1 &&
          PyType_Check(PyTuple_GET_ITEM(types, 0));
 }
 
-Owned make_kept(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
+Owned make_cached(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
   auto* const cls = reinterpret_cast<PyObject*>(type);
   Owned function = Owned::share(raw);
   if (Py_TYPE(raw) == &PyClassMethod_Type) {
@@ -127,21 +127,21 @@ Owned make_kept(Runtime& runtime, PyTypeObject* type, PyObject* raw) {
 // Where the class takes no attributes, it is made anew each time.
 void keep(Runtime& runtime, PyTypeObject* type, const Owned& kept) {
   auto* const cls = reinterpret_cast<PyObject*>(type);
-  if (PyObject_SetAttr(cls, runtime.kept_name, kept.get()) == 0) return;
+  if (PyObject_SetAttr(cls, runtime.cached_handler_name, kept.get()) == 0) return;
   if (!clear_if(PyExc_Exception)) throw_python_error(runtime);
 }
 
 OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
   PyObject* const raw = lookup_on_type(type, runtime.handler_name);
   if (raw == nullptr || raw == runtime.disabled_dispatch) return {};
-  PyObject* const former = lookup_on_type(type, runtime.kept_name);
-  const bool is_ours = former != nullptr && is_kept(former);
-  if (is_ours && kept_item(former, kRaw) == raw &&
-      PyTuple_GET_ITEM(kept_item(former, kTypes), 0) == reinterpret_cast<PyObject*>(type)) {
+  PyObject* const former = lookup_on_type(type, runtime.cached_handler_name);
+  const bool is_ours = former != nullptr && is_cached(former);
+  if (is_ours && cached_item(former, kRaw) == raw &&
+      PyTuple_GET_ITEM(cached_item(former, kTypes), 0) == reinterpret_cast<PyObject*>(type)) {
     return Owned::share(former);
   }
   const bool is_free = former == nullptr || is_ours;  // else it is someone else's attribute
-  Owned kept = make_kept(runtime, type, raw);
+  Owned kept = make_cached(runtime, type, raw);
   if (is_free) keep(runtime, type, kept);
   return kept;
 }
@@ -150,8 +150,8 @@ OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
 [[gnu::aligned(64)]] Owned handler_of(Runtime& runtime, PyTypeObject* type) {
   if (type == runtime.tensor_type) return {};
   constexpr std::size_t kTypeSize = 1024;  // types are about so far apart
-  Runtime::KeptHandler& near = runtime.kept_handlers[reinterpret_cast<std::uintptr_t>(type) /
-                                                     kTypeSize % Runtime::kKeptHandlers];
+  Runtime::CachedHandler& near = runtime.cached_handlers[reinterpret_cast<std::uintptr_t>(type) /
+                                                         kTypeSize % Runtime::kCachedHandlers];
   const TypeVersion version = type_version(runtime, type);
   if (__builtin_expect(near.type == type && near.version == version && version != 0, 1)) {
     return Owned::share(near.kept);
@@ -160,7 +160,7 @@ OPYARD_COLD Owned find_handler(Runtime& runtime, PyTypeObject* type) {
   // What was just made changed the class; then it is remembered the next time. A class that takes
   // no attributes does not hold it, so that it dies with this call.
   if (kept && version != 0 && version == type_version(runtime, type) &&
-      lookup_on_type(type, runtime.kept_name) == kept.get()) {
+      lookup_on_type(type, runtime.cached_handler_name) == kept.get()) {
     near = {type, version, kept.get()};
   }
   return kept;
@@ -223,7 +223,7 @@ void find_classes(Runtime& runtime, std::span<const Value> arguments, Classes& c
 }
 
 Owned tuple_of(Runtime& runtime, const Classes& classes) {
-  if (classes.size() == 1) return Owned::share(kept_item(classes[0].kept, kTypes));
+  if (classes.size() == 1) return Owned::share(cached_item(classes[0].kept, kTypes));
   Owned tuple = require(runtime, PyTuple_New(Py_ssize_t(classes.size())));
   for (std::size_t i = 0; i < classes.size(); ++i) {
     PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i),
@@ -282,7 +282,7 @@ HandlerAnswer answer_of(const Asked& asked, Owned object) {
                                              PyObject* kept) {
   const Asked asked{reinterpret_cast<PyObject*>(type), type, false};
   if (Owned answer = ask_rule(call, asked)) return answer_of(asked, std::move(answer));
-  Owned answer = ask(call, asked, kept_item(kept, kFunction));
+  Owned answer = ask(call, asked, cached_item(kept, kFunction));
   if (answer.get() == Py_NotImplemented) return {};
   return answer_of(asked, std::move(answer));
 }
@@ -364,18 +364,18 @@ Owned detach_by_class(Runtime& runtime, const Owned& object, const Owned& kept) 
   HandlerCall call{runtime,
                    plan_of(op.get()).op(),
                    op.get(),
-                   Owned::share(kept_item(kept.get(), kTypes)),
+                   Owned::share(cached_item(kept.get(), kTypes)),
                    require(runtime, PyTuple_Pack(1, object.get())),
                    {}};
   PyTypeObject* const type = Py_TYPE(object.get());
   const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
   return ask(call, {reinterpret_cast<PyObject*>(type), type, false},
-             kept_item(kept.get(), kFunction));
+             cached_item(kept.get(), kFunction));
 }
 
 // set_class_rule(op, class, function or None) -> the former one, or None
 PyObject* set_class_rule(PyObject* module, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* op = nullptr;
     PyObject* type = nullptr;
     PyObject* function = nullptr;
@@ -428,7 +428,7 @@ Owned named_arguments(PyObject* kwargs) {
 // disabled_dispatch(op, types, args=(), kwargs=None): what a class takes for its handler that wants
 // none. Called by hand, it runs the operator without handlers.
 PyObject* disabled_dispatch(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     if (count < 2 || count > 4) {
       fail(ErrorKind::BadArgument, "disabled_dispatch() takes (op, types, args=(), kwargs=None)");
     }
@@ -499,7 +499,7 @@ Tensor detach_by_handler(Runtime& runtime, const Tensor& self) {
   HandlerCall call{runtime,
                    op,
                    overload,
-                   Owned::share(kept_item(kept.get(), kTypes)),
+                   Owned::share(cached_item(kept.get(), kTypes)),
                    tuple_of_args(args, count),
                    dictionary_of(args + count, names)};
   const ExcludeDispatchKeyGuard below(kLayersAboveHandlers);
@@ -540,7 +540,7 @@ void prepare_handlers(Runtime& runtime, PyObject* module) {
   }
   runtime.handler_name = checked(PyUnicode_InternFromString("__opyard_dispatch__")).release();
   runtime.disabled_dispatch = checked(PyObject_GetAttrString(module, kDisabled)).release();
-  runtime.kept_name = checked(PyUnicode_InternFromString("__opyard_handler__")).release();
+  runtime.cached_handler_name = checked(PyUnicode_InternFromString("__opyard_handler__")).release();
   // For super().__opyard_dispatch__(op, types, args, kwargs).
   if (PyObject_SetAttr(reinterpret_cast<PyObject*>(runtime.tensor_type), runtime.handler_name,
                        runtime.disabled_dispatch) < 0) {

@@ -33,7 +33,7 @@ Owned list_of(const Runtime& runtime, const std::vector<ModePtr>& modes) {
 
 // push_mode(mode, place)
 PyObject* push(PyObject* module, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* object = nullptr;
     long place = 0;
     if (PyArg_ParseTuple(args, "Ol", &object, &place) == 0) throw PythonErrorSet();
@@ -44,7 +44,7 @@ PyObject* push(PyObject* module, PyObject* args) {
 
 // pop_mode() -> (mode, place)
 PyObject* pop(PyObject* module, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Runtime& runtime = runtime_of_module(module);
     const std::vector<ModePtr>& modes = thread_modes();
     if (!modes.empty()) object_of(runtime, *modes.back());  // raises if it is not ours
@@ -55,7 +55,7 @@ PyObject* pop(PyObject* module, PyObject*) {
 
 // leave_mode(mode): takes its innermost entry away; False if it has none.
 PyObject* leave(PyObject*, PyObject* object) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const std::vector<ModePtr>& modes = thread_modes();
     for (std::size_t i = modes.size(); i-- > 0;) {
       if (modes[i]->handler().address() != object) continue;
@@ -68,13 +68,13 @@ PyObject* leave(PyObject*, PyObject* object) {
 
 // modes() -> [(mode, place)], outermost first
 PyObject* list_modes(PyObject* module, PyObject*) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return list_of(runtime_of_module(module), thread_modes()).release(); });
 }
 
 // exchange_modes([(mode, place)]) -> the former ones
 PyObject* exchange(PyObject* module, PyObject* argument) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_module(module);
     const Owned items = checked(PySequence_Fast(argument, "modes are given as a list"));
     std::vector<ModePtr> fresh;

@@ -29,7 +29,7 @@ struct CallNext {
 CallNext& call_next_of(PyObject* self) { return *reinterpret_cast<CallNext*>(self); }
 
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const CallNext& next = call_next_of(self);
     const CallPlan& plan = plan_of(next.overload);
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
@@ -112,14 +112,14 @@ PyObject* get_op(PyObject* self, void*) {
 }
 
 PyObject* get_keyset(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const CallNext& next = call_next_of(self);
     return wrap(*next.runtime, next.keys).release();
   });
 }
 
 PyObject* represent(PyObject* self) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const CallNext& next = call_next_of(self);
     return to_text("<call_next of " + to_string(plan_of(next.overload).op().name()) + " below " +
                    to_string(next.place.key) + ">")

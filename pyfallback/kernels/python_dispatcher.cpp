@@ -89,7 +89,7 @@ std::string describe_function(const void* who) {
 
 // set_python_dispatcher(on) -> whether it was on
 PyObject* set_python_dispatcher(PyObject* module, PyObject* on) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const int wanted = PyObject_IsTrue(on);
     if (wanted < 0) throw PythonErrorSet();
     Interpreter* const tag = runtime_of_module(module).tag;
@@ -107,7 +107,7 @@ const Operator& require_op(const Runtime& runtime, PyObject* object) {
 
 // python_function(op, key): the Python function that takes plain arguments there, or None
 PyObject* python_function(PyObject* module, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* object = nullptr;
     PyObject* key = nullptr;
     if (PyArg_ParseTuple(args, "OO", &object, &key) == 0) throw PythonErrorSet();
@@ -124,7 +124,7 @@ PyObject* python_function(PyObject* module, PyObject* args) {
 
 // dispatch_cache(op): what the Python dispatcher has found, by the number of the key
 PyObject* dispatch_cache(PyObject* module, PyObject* object) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     require_op(runtime_of_module(module), object);
     Owned found = checked(PyDict_New());
     PyObject* const cache = overload_object_of(object).dispatch_cache;

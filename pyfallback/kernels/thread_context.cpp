@@ -22,7 +22,7 @@ void drop(PyObject* capsule) {
 
 // capture_thread_context() -> capsule
 PyObject* capture(PyObject*, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     auto context = std::make_unique<ThreadContext>(ThreadContext::capture());
     Owned capsule = checked(PyCapsule_New(context.get(), kName, drop));
     static_cast<void>(context.release());
@@ -33,7 +33,7 @@ PyObject* capture(PyObject*, PyObject*) {
 // run_in_thread_context(context, keep, function, args, kwargs): with `keep` the context becomes
 // what the function left.
 PyObject* run(PyObject*, PyObject* arguments) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     PyObject* capsule = nullptr;
     int keep = 0;
     PyObject* function = nullptr;

@@ -67,7 +67,7 @@ OPYARD_COLD PyObject* find_attribute(PyObject* self, PyObject* name) {
     return found;
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Owned find =
         checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "_find"));
     return PyObject_CallFunctionObjArgs(find.get(), self, name, nullptr);
@@ -80,7 +80,7 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
 }
 
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
-  return entry_from_python(-1, [&] {
+  return enter_from_python(-1, [&] {
     const Owned exact = plain(name);
     const int failed = PyObject_GenericSetAttr(self, exact.get(), value);
     forget_near(name_space_of(self));
@@ -90,7 +90,7 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
 
 // _keep(name, value): what is kept by that name, which is this value if nothing was.
 PyObject* keep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     if (count != 2) fail(ErrorKind::BadArgument, "_keep() takes a name and a value");
     const Owned exact = plain(args[0]);
     NameSpaceObject& space = name_space_of(self);
@@ -101,7 +101,7 @@ PyObject* keep(PyObject* self, PyObject* const* args, Py_ssize_t count) {
 
 // _drop(name): keeps nothing by that name any more.
 PyObject* drop(PyObject* self, PyObject* name) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Owned exact = plain(name);
     NameSpaceObject& space = name_space_of(self);
     if (space.kept != nullptr && PyDict_Contains(space.kept, exact.get()) == 1) {
@@ -113,7 +113,7 @@ PyObject* drop(PyObject* self, PyObject* name) {
 }
 
 PyObject* get_dictionary(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     NameSpaceObject& space = name_space_of(self);
     if (space.kept == nullptr) space.kept = checked(PyDict_New()).release();
     return PyDict_Copy(space.kept);

@@ -36,7 +36,7 @@ PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
 // _bind(op): says once whose calls are made.
 PyObject* bind(PyObject* self, PyTypeObject* owner, PyObject* const* args, Py_ssize_t count,
                PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     if (count != 1 || !is_overload(runtime_of(owner), args[0])) {
       fail(ErrorKind::BadArgument, "_bind() takes an operator of opyard.ops");
     }

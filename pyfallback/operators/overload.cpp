@@ -43,7 +43,7 @@ PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* c
 // See operators/direct_call.cpp, [Places].
 [[gnu::aligned(64)]] PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags,
                                     PyObject* names) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     const CallPlan& plan = plan_of(self);
     if (PyObject* const result = plan.direct().try_call(runtime, self, args, flags, names))
@@ -54,14 +54,14 @@ PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* c
 
 // op._call_boxed(*args, **kwargs): always through the stack, for tests that compare both ways.
 PyObject* call_boxed(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return call_through_stack(runtime_of_overload(self), plan_of(self), args, count, names);
   });
 }
 
 // op.redispatch(keyset, *args, **kwargs)
 PyObject* redispatch(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     if (count < 1 || !is_key_set(runtime, args[0])) {
       fail(ErrorKind::BadArgument, "redispatch() takes a DispatchKeySet first");
@@ -91,7 +91,7 @@ DispatchKeySet keys_at(DispatchKeySet given, DispatchKey key) {
 // arguments carry. The kernel gets the key and what `keyset`, or with None the call's own set, has
 // below it.
 PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     if (count < 2) fail(ErrorKind::BadArgument, "_call_at() takes a key and a key set first");
     const DispatchKey key = to_dispatch_key(args[0]);
@@ -119,7 +119,7 @@ PyObject* call_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
 // op._place_at(key): (key, order) of the kernel that serves a key, for _call_pinned(); None where
 // that is built in.
 PyObject* place_at(PyObject* self, PyObject* key_object) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const auto place = serving_place(op_of(self), to_dispatch_key(key_object));
     if (!place) return Owned::share(Py_None).release();
     return checked(Py_BuildValue("iK", int(place->key), place->order)).release();
@@ -129,7 +129,7 @@ PyObject* place_at(PyObject* self, PyObject* key_object) {
 // op._call_pinned(place, key, keyset, *args, **kwargs): as _call_at(), but runs the kernel of a
 // place, whatever is on top of it.
 PyObject* call_pinned_at(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     int place_key = 0;
     unsigned long long order = 0;
@@ -153,7 +153,7 @@ PyObject* call_pinned_at(PyObject* self, PyObject* const* args, Py_ssize_t count
 
 // op._explain(*args, **kwargs): a dictionary for opyard.dispatch.explain().
 PyObject* explain_call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     ForeignArguments arrays(args, count, names);
     CallStack stack;
@@ -165,7 +165,7 @@ PyObject* explain_call(PyObject* self, PyObject* const* args, Py_ssize_t count, 
 }
 
 PyObject* has_kernel(PyObject* self, PyObject* key_object) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const DispatchKey key = to_dispatch_key(key_object);
     for (const DispatchKey at : inspect::keys_with_kernel(op_of(self))) {
       if (at == key) Py_RETURN_TRUE;
@@ -177,7 +177,7 @@ PyObject* has_kernel(PyObject* self, PyObject* key_object) {
 // Calls a function of the package with the operator first.
 PyObject* call_hook(const char* hook, PyObject* self, PyObject* const* args, Py_ssize_t count,
                     PyObject* names) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     PyObject* const make = require_hook(runtime_of_overload(self), hook);
     std::vector<PyObject*> all{self};
     all.insert(all.end(), args, args + count + (names == nullptr ? 0 : PyTuple_GET_SIZE(names)));
@@ -210,7 +210,7 @@ PyObject* get_from_hook(PyObject* self, void* hook) {
 
 // "add.Tensor", "neg.default"
 PyObject* get_name(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const OperatorName& name = op_of(self).name();
     return to_text(std::string(name.base_name()) + "." +
                    (name.overload.empty() ? "default" : name.overload))
@@ -218,14 +218,14 @@ PyObject* get_name(PyObject* self, void*) {
   });
 }
 PyObject* get_module(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return to_text("opyard.ops." + std::string(op_of(self).name().name_space())).release();
   });
 }
 PyObject* get_itself(PyObject* self, void*) { return Owned::share(self).release(); }
 
 PyObject* full_name(PyObject* self, PyObject*) {
-  return entry_from_python([&] { return to_text(to_string(op_of(self).name())).release(); });
+  return enter_from_python([&] { return to_text(to_string(op_of(self).name())).release(); });
 }
 
 // "ns.name.overload", as it is reached from opyard.ops.
@@ -236,11 +236,11 @@ std::string dotted(PyObject* self) {
 }
 
 PyObject* show(PyObject* self) {
-  return entry_from_python([&] { return to_text(dotted(self)).release(); });
+  return enter_from_python([&] { return to_text(dotted(self)).release(); });
 }
 
 PyObject* represent(PyObject* self) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const OperatorName& name = op_of(self).name();
     return to_text("<OpOverload(op='" + std::string(name.name_space()) + "." +
                    std::string(name.base_name()) + "', overload='" +
@@ -250,19 +250,19 @@ PyObject* represent(PyObject* self) {
 }
 
 PyObject* get_namespace(PyObject* self, void*) {
-  return entry_from_python([&] { return to_text(op_of(self).name().name_space()).release(); });
+  return enter_from_python([&] { return to_text(op_of(self).name().name_space()).release(); });
 }
 PyObject* get_overload_name(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const std::string& overload = op_of(self).name().overload;
     return to_text(overload.empty() ? "default" : overload).release();
   });
 }
 PyObject* get_declaration(PyObject* self, void*) {
-  return entry_from_python([&] { return to_text(op_of(self).declaration()).release(); });
+  return enter_from_python([&] { return to_text(op_of(self).declaration()).release(); });
 }
 PyObject* get_schema(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return PyObject_CallFunction(require_hook(runtime_of_overload(self), "schema"), "s",
                                  op_of(self).declaration().c_str());
   });
@@ -271,7 +271,7 @@ PyObject* get_is_view(PyObject* self, void*) {
   return PyBool_FromLong(op_of(self).schema().is_view() ? 1 : 0);
 }
 PyObject* get_packet(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     return require(runtime, PyObject_CallFunction(require_hook(runtime, "packet"), "s",
                                                   op_of(self).name().name.c_str()))
@@ -279,7 +279,7 @@ PyObject* get_packet(PyObject* self, void*) {
   });
 }
 PyObject* get_tags(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     Owned list = checked(PyList_New(0));
     for (const std::string& name : inspect::tags(op_of(self).name())) {
@@ -293,7 +293,7 @@ PyObject* get_tags(PyObject* self, void*) {
 
 // Pickled by name, and found again by the hook "overload".
 PyObject* reduce(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     PyObject* const find = require_hook(runtime_of_overload(self), "overload");
     return checked(Py_BuildValue("O(s)", find, to_string(op_of(self).name()).c_str())).release();
   });

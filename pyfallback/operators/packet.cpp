@@ -182,7 +182,7 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
 }
 
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     if (PyObject* const result = try_first(self, args, flags, names)) return result;
     return call_through_stack(self, args, PyVectorcall_NARGS(flags), names);
   });
@@ -190,7 +190,7 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
 
 // packet._resolve(*args, **kwargs): the overload a call would take.
 PyObject* resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     ForeignArguments arrays(args, count, names);
     CallStack stack;
     MadeOfNumbers made;
@@ -199,7 +199,7 @@ PyObject* resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObj
 }
 
 PyObject* list_overloads(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Owned overloads = current_overloads(self);
     Owned list = checked(PyList_New(0));
     for (PyObject* const overload : items_of(overloads)) {
@@ -235,7 +235,7 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
   if (packet.near_name == name && packet.generation == Registry::generation()) {
     return Py_NewRef(packet.near_value);
   }
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     refresh(packet);
     // A name that is no plain string runs code of its own while it is compared.
     const Owned attributes = Owned::share(packet.attributes);
@@ -257,31 +257,31 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
 }
 
 PyObject* show(PyObject* self) {
-  return entry_from_python([&] { return to_text(dotted(packet_of(self))).release(); });
+  return enter_from_python([&] { return to_text(dotted(packet_of(self))).release(); });
 }
 PyObject* represent(PyObject* self) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return to_text("<OpOverloadPacket(op='" + dotted(packet_of(self)) + "')>").release();
   });
 }
 PyObject* get_name(PyObject* self, void*) {
-  return entry_from_python([&] { return to_text(*packet_of(self).name).release(); });
+  return enter_from_python([&] { return to_text(*packet_of(self).name).release(); });
 }
 PyObject* get_base_name(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const std::string& name = *packet_of(self).name;
     return to_text(name.substr(name.find("::") == std::string::npos ? 0 : name.find("::") + 2))
         .release();
   });
 }
 PyObject* get_module(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const std::string& name = *packet_of(self).name;
     return to_text("opyard.ops." + name.substr(0, name.find("::"))).release();
   });
 }
 PyObject* list_attributes(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     refresh(packet_of(self));
     const Owned attributes = Owned::share(packet_of(self).attributes);
     const Owned names = checked(PyObject_Dir(reinterpret_cast<PyObject*>(Py_TYPE(self))));
@@ -290,13 +290,13 @@ PyObject* list_attributes(PyObject* self, PyObject*) {
   });
 }
 PyObject* reduce(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     PyObject* const find = require_hook(*packet_of(self).runtime, "packet");
     return checked(Py_BuildValue("O(s)", find, packet_of(self).name->c_str())).release();
   });
 }
 PyObject* get_from_hook(PyObject* self, void* hook) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return PyObject_CallOneArg(
         require_hook(*packet_of(self).runtime, static_cast<const char*>(hook)), self);
   });

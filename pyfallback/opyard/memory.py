@@ -1,6 +1,6 @@
 """Freed memory of tensors on the CPU that waits for the next ones.
 
-    opyard.memory.stats()          # {'kept_bytes': 4194304, 'hits': 17, 'misses': 3}
+    opyard.memory.stats()          # {'cached_bytes': 4194304, 'hits': 17, 'misses': 3}
     opyard.memory.empty_cache()    # 4194304: bytes that went back to the system
 
 A thread keeps up to 64 MiB of what it gives back, and a process 256 MiB, since fresh pages cost
@@ -8,7 +8,7 @@ more than the arithmetic that fills them. It goes back by itself when a thread e
 allocation fails, which is then tried again.
 """
 
-from ._bind import empty_kept_memory, kept_memory
+from ._bind import cached_memory, empty_cached_memory
 
 __all__ = ["empty_cache", "stats"]
 
@@ -18,10 +18,10 @@ def __dir__() -> list[str]:
 
 
 def empty_cache() -> int:
-    """Gives the kept memory of all threads back to the system; returns how many bytes that is."""
-    return empty_kept_memory()
+    """Gives the cached memory of all threads back to the system; returns how many bytes that is."""
+    return empty_cached_memory()
 
 
 def stats() -> dict[str, int]:
     """Bytes that wait, tensors that were given such memory, and those for which none was there."""
-    return dict(zip(("kept_bytes", "hits", "misses"), kept_memory(), strict=True))
+    return dict(zip(("cached_bytes", "hits", "misses"), cached_memory(), strict=True))

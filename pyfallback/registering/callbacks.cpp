@@ -99,7 +99,7 @@ void end_listening(PyObject* capsule) {
 
 // listen(on_defined, on_undefined) -> capsule. See [Listening].
 PyObject* listen(PyObject* module, PyObject* args) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     PyObject* on_defined = nullptr;
     PyObject* on_undefined = nullptr;
     if (PyArg_ParseTuple(args, "OO", &on_defined, &on_undefined) == 0) throw PythonErrorSet();
@@ -121,7 +121,7 @@ PyObject* listen(PyObject* module, PyObject* args) {
 
 // stop_listening(capsule): now; once is enough.
 PyObject* stop_listening(PyObject*, PyObject* capsule) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     auto* const registration =
         static_cast<Registration*>(PyCapsule_GetPointer(capsule, kListening));
     if (registration == nullptr) throw PythonErrorSet();
@@ -147,7 +147,7 @@ class PythonReporter final : public MissingKernelReporter {
 
 // set_missing_kernel_reporter(op, function or None)
 PyObject* set_missing_kernel_reporter(PyObject* module, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* op = nullptr;
     PyObject* function = nullptr;
     if (PyArg_ParseTuple(args, "OO", &op, &function) == 0) throw PythonErrorSet();

@@ -85,7 +85,7 @@ std::pair<std::string, int> parse_location(const std::string& location) {
 
 // Library(ns, kind, key, location)
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* name_space = nullptr;
     PyObject* kind = nullptr;
     PyObject* key = nullptr;
@@ -122,7 +122,7 @@ Owned full_name(const Library& library, std::string_view schema) {
 
 // define(schema, conservative, tags, location, doc) -> full name
 PyObject* define(PyObject* self, PyObject* args) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     PyObject* schema = nullptr;
     int conservative = 0;
     PyObject* tags = nullptr;
@@ -179,7 +179,7 @@ constexpr int kRefused = 2;
 
 // impl(name, function or None for fallthrough, key, wants, covering, location, rule="")
 PyObject* implement(PyObject* self, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const char* name = nullptr;
     Py_ssize_t name_size = 0;
     PyObject* function = nullptr;
@@ -205,7 +205,7 @@ PyObject* implement(PyObject* self, PyObject* args) {
 
 // impl_c(name, file as bytes, symbol, key, form, override, location, releases_gil=False)
 PyObject* implement_in_c(PyObject* self, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const char* name = nullptr;
     const char* file = nullptr;
     const char* symbol = nullptr;
@@ -244,7 +244,7 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
 
 // fallback(function or None for fallthrough, with_keyset, location)
 PyObject* fallback(PyObject* self, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* function = nullptr;
     int with_keyset = 0;
     std::string location;
@@ -264,7 +264,7 @@ PyObject* fallback(PyObject* self, PyObject* args) {
 
 // derivative(name, [(of, text), ...], location)
 PyObject* derivative(PyObject* self, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const char* name = nullptr;
     PyObject* pairs = nullptr;
     std::string location;
@@ -289,7 +289,7 @@ PyObject* derivative(PyObject* self, PyObject* args) {
 
 // set_python_module(module, context)
 PyObject* set_python_module(PyObject* self, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const char* module = nullptr;
     std::string context;
     if (PyArg_ParseTuple(args, "sO&", &module, convert_location, &context) == 0) {
@@ -306,21 +306,21 @@ void take_back(PyObject* self) noexcept {
 }
 
 PyObject* begin_again(PyObject* self, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     library_of(self)->begin_again();
     Py_RETURN_NONE;
   });
 }
 
 PyObject* end_again(PyObject* self, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     library_of(self)->end_again();
     Py_RETURN_NONE;
   });
 }
 
 PyObject* reset(PyObject* self, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     take_back(self);
     Py_RETURN_NONE;
   });

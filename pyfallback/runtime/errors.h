@@ -2,7 +2,7 @@
 //
 //   Python -> C++   throw_python_error() takes the exception that is set and throws an Error
 //                   of kind Python that carries the very object.
-//   C++ -> Python   entry_from_python() runs a body and turns what it throws into the Python
+//   C++ -> Python   enter_from_python() runs a body and turns what it throws into the Python
 //                   exception of its kind; a carried object is set again as it was, with its
 //                   traceback.
 //
@@ -56,7 +56,7 @@ inline Owned require(Runtime& runtime, PyObject* result) {
 // Runs the body of a function that Python calls; gives `failed` with an exception set where
 // it throws. The forced unwinding of a thread passes through.
 template <typename Result, typename Body>
-OPYARD_CATCHES_FORCED_UNWIND Result entry_from_python(Result failed, Body&& body) {
+OPYARD_CATCHES_FORCED_UNWIND Result enter_from_python(Result failed, Body&& body) {
   try {
     Result result = std::forward<Body>(body)();
     if (__builtin_expect(has_deferred_work(), 0) && !do_deferred_work()) {
@@ -80,8 +80,8 @@ OPYARD_CATCHES_FORCED_UNWIND Result entry_from_python(Result failed, Body&& body
   return failed;
 }
 template <typename Body>
-PyObject* entry_from_python(Body&& body) {
-  return entry_from_python<PyObject*>(nullptr, std::forward<Body>(body));
+PyObject* enter_from_python(Body&& body) {
+  return enter_from_python<PyObject*>(nullptr, std::forward<Body>(body));
 }
 
 }  // namespace opyard::python

@@ -57,17 +57,17 @@ struct CloseAtExit {
 };
 
 // Under this name the interpreter's dictionary has a capsule with the runtime.
-constexpr const char* kKept = "opyard.runtime";
+constexpr const char* kCapsuleName = "opyard.runtime";
 
-Runtime* find_kept() {
+Runtime* find_in_interpreter() {
   PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject* const capsule = kept == nullptr ? nullptr : PyDict_GetItemString(kept, kKept);
+  PyObject* const capsule = kept == nullptr ? nullptr : PyDict_GetItemString(kept, kCapsuleName);
   if (capsule == nullptr) return nullptr;
-  return static_cast<Runtime*>(PyCapsule_GetPointer(capsule, kKept));
+  return static_cast<Runtime*>(PyCapsule_GetPointer(capsule, kCapsuleName));
 }
 
 void end_runtime(PyObject* capsule) {
-  Runtime& runtime = *static_cast<Runtime*>(PyCapsule_GetPointer(capsule, kKept));
+  Runtime& runtime = *static_cast<Runtime*>(PyCapsule_GetPointer(capsule, kCapsuleName));
   runtime.gate.close();
   runtime.tag->disarm();
   Registry::instance().leave(runtime.tag);
@@ -87,7 +87,7 @@ std::string name_of(PyInterpreterState* interpreter) {
 }  // namespace
 
 Runtime& require_runtime(const InterpreterVTable& vtable) {
-  if (Runtime* const kept = find_kept()) {
+  if (Runtime* const kept = find_in_interpreter()) {
     OPYARD_CHECK(!kept->gate.closed(), Unsupported,
                  "opyard was imported while the Python interpreter is ending, after it was closed; "
                  "import it before, and keep it");
@@ -119,10 +119,10 @@ Runtime& require_runtime(const InterpreterVTable& vtable) {
 void keep_runtime(Runtime& runtime) {
   PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   OPYARD_CHECK(kept != nullptr, OutOfMemory, "the interpreter has no dictionary");
-  if (find_kept() != nullptr) return;
-  const Owned capsule = checked(PyCapsule_New(&runtime, kKept, end_runtime));
+  if (find_in_interpreter() != nullptr) return;
+  const Owned capsule = checked(PyCapsule_New(&runtime, kCapsuleName, end_runtime));
   Py_INCREF(runtime.module);
-  if (PyDict_SetItemString(kept, kKept, capsule.get()) < 0) throw PythonErrorSet();
+  if (PyDict_SetItemString(kept, kCapsuleName, capsule.get()) < 0) throw PythonErrorSet();
 }
 
 Runtime* find_runtime(const PyInterpreterState* interpreter) noexcept {

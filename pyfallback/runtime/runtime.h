@@ -52,7 +52,7 @@ struct Runtime {
 
   // Drops a reference that C++ kept, or puts it aside if too many are dying: see [Chains] in
   // runtime/drop_list.h. With the GIL held; runs finalisers.
-  void drop_kept(PyObject* object) noexcept {
+  void drop_from_cpp(PyObject* object) noexcept {
     if (__builtin_expect(drop_depth == kDeepestDrop, 0)) {
       drops_put_aside = true;
       return drops.push(object);
@@ -70,7 +70,7 @@ struct Runtime {
     --drop_depth;
   }
   void drain_with_gil_held() noexcept {
-    drops.drain([this](PyObject* object) { drop_kept(object); });
+    drops.drain([this](PyObject* object) { drop_from_cpp(object); });
   }
 
   void drop_at_once(PyObject* object) noexcept {
@@ -118,18 +118,18 @@ struct Runtime {
   // without one; and the attribute in which a class keeps what is known about its handler.
   PyObject* handler_name = nullptr;
   PyObject* disabled_dispatch = nullptr;
-  PyObject* kept_name = nullptr;
+  PyObject* cached_handler_name = nullptr;
   // The dictionary that handlers get for no keyword arguments, while no one else holds it.
   PyObject* empty_kwargs = nullptr;
   // A cache of that attribute by the class's address: borrowed, and valid while the type has this
   // version.
-  struct KeptHandler {
+  struct CachedHandler {
     PyTypeObject* type = nullptr;
     TypeVersion version = 0;
     PyObject* kept = nullptr;
   };
-  static constexpr std::size_t kKeptHandlers = 16;
-  KeptHandler kept_handlers[kKeptHandlers];
+  static constexpr std::size_t kCachedHandlers = 16;
+  CachedHandler cached_handlers[kCachedHandlers];
   // The name "__del__".
   PyObject* del_name = nullptr;
   // A class that no one else looks anything up on, and how often its tag was found gone: where

@@ -23,7 +23,7 @@ void set_tracer_error(const Error& error);
 
 // Runs the body of a function that Python calls; gives `failed` with an exception set if it throws.
 template <typename Result, typename Body>
-Result tracer_entry(Result failed, Body&& body) {
+Result enter_tracer(Result failed, Body&& body) {
   try {
     return std::forward<Body>(body)();
   } catch (abi::__forced_unwind&) {
@@ -41,8 +41,8 @@ Result tracer_entry(Result failed, Body&& body) {
   return failed;
 }
 template <typename Body>
-PyObject* tracer_entry(Body&& body) {
-  return tracer_entry<PyObject*>(nullptr, std::forward<Body>(body));
+PyObject* enter_tracer(Body&& body) {
+  return enter_tracer<PyObject*>(nullptr, std::forward<Body>(body));
 }
 
 // A new reference that must not be null.

@@ -20,7 +20,7 @@ std::uint32_t key_of_generation(long generation) {
 
 // (phase, info): "start" or "stop", and {"generation": n, …}.
 PyObject* on_collection(PyObject*, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     const char* phase = nullptr;
     PyObject* info = nullptr;
     if (PyArg_ParseTuple(args, "sO!", &phase, &PyDict_Type, &info) == 0) throw PythonErrorSet();

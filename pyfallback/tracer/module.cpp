@@ -51,20 +51,21 @@ ModuleState& state_of(PyObject* module) {
   return **static_cast<ModuleState**>(PyModule_GetState(module));
 }
 
-constexpr const char* kKept = "opyard.tracer";
+constexpr const char* kCapsuleName = "opyard.tracer";
 
 // The tracer of the interpreter that this thread is in; null if it has none.
 Tracer* find_tracer() {
   PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject* const capsule = kept == nullptr ? nullptr : PyDict_GetItemString(kept, kKept);
-  return capsule == nullptr ? nullptr : static_cast<Tracer*>(PyCapsule_GetPointer(capsule, kKept));
+  PyObject* const capsule = kept == nullptr ? nullptr : PyDict_GetItemString(kept, kCapsuleName);
+  return capsule == nullptr ? nullptr
+                            : static_cast<Tracer*>(PyCapsule_GetPointer(capsule, kCapsuleName));
 }
 
 void keep_tracer(Tracer& tracer) {
   PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   if (kept == nullptr) throw std::bad_alloc();
-  PyObject* const capsule = checked_new(PyCapsule_New(&tracer, kKept, nullptr));
-  const int failed = PyDict_SetItemString(kept, kKept, capsule);
+  PyObject* const capsule = checked_new(PyCapsule_New(&tracer, kCapsuleName, nullptr));
+  const int failed = PyDict_SetItemString(kept, kCapsuleName, capsule);
   Py_DECREF(capsule);
   if (failed != 0) throw PythonErrorSet();
 }
@@ -177,7 +178,7 @@ profiler::SessionOptions options_of(PyObject* args) {
 
 // start(…), with the options above.
 PyObject* start(PyObject* module, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     state_of(module).session = std::make_unique<profiler::Session>(options_of(args));
     Py_RETURN_NONE;
   });
@@ -185,7 +186,7 @@ PyObject* start(PyObject* module, PyObject* args) {
 
 // start_in(options, folder, program): what is recorded is kept in the folder, too.
 PyObject* start_in(PyObject* module, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* given = nullptr;
     PyObject* folder = nullptr;
     PyObject* program = nullptr;
@@ -202,7 +203,7 @@ PyObject* start_in(PyObject* module, PyObject* args) {
 
 // begin_child(): in the child of a fork; whether its recording is kept in a folder.
 PyObject* begin_child(PyObject* module, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     Tracer& tracer = *state_of(module).tracer;
     const bool keeps = tracer.active && profiler::keeps_files();
     if (keeps) {
@@ -229,14 +230,14 @@ PyObject* count_of_started(PyObject*, PyObject*) {
 
 // recover(folder) -> Trace, of all processes that have kept something there
 PyObject* recover(PyObject* module, PyObject* argument) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     return recovered_trace(state_of(module).trace_type, path_of(argument));
   });
 }
 
 // stop() -> Trace
 PyObject* stop(PyObject* module, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     ModuleState& state = state_of(module);
     OPYARD_CHECK(state.session != nullptr, BadRegistration,
                  "no profile of this interpreter is active; start one before stopping it");
@@ -248,7 +249,7 @@ PyObject* stop(PyObject* module, PyObject*) {
 
 // start_ring(options, bytes, ns)
 PyObject* start_ring(PyObject* module, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* options = nullptr;
     unsigned long long bytes = 0;
     unsigned long long ns = 0;
@@ -270,13 +271,13 @@ profiler::Ring& ring_of(PyObject* module) {
 
 // dump_ring() -> Trace
 PyObject* dump_ring(PyObject* module, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     return make_trace(state_of(module).trace_type, ring_of(module).dump());
   });
 }
 
 PyObject* stop_ring(PyObject* module, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     ring_of(module).end();
     state_of(module).ring.reset();
     Py_RETURN_NONE;
@@ -296,7 +297,7 @@ PyObject* renew(PyObject* module, PyObject*) {
 
 // hide(code): the frames of this code object are not recorded.
 PyObject* hide(PyObject* module, PyObject* code) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     if (!PyCode_Check(code)) {
       PyErr_Format(PyExc_TypeError, "hide() takes a code object, not %s", Py_TYPE(code)->tp_name);
       throw PythonErrorSet();
@@ -308,7 +309,7 @@ PyObject* hide(PyObject* module, PyObject* code) {
 
 // annotation(text) -> key
 PyObject* annotation(PyObject*, PyObject* text) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     profiler::Name name;
     name.text = text_of(text);
     name.kind = "annotation";
@@ -318,7 +319,7 @@ PyObject* annotation(PyObject*, PyObject* text) {
 
 // show_instances(code, label, is_optimizer, describe)
 PyObject* show_instances(PyObject* module, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* code = nullptr;
     PyObject* label = nullptr;
     int is_optimizer = 0;
@@ -399,7 +400,7 @@ PyMethodDef functions[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 int execute(PyObject* module) {
-  return tracer_entry(-1, [&] {
+  return enter_tracer(-1, [&] {
     auto state = std::make_unique<ModuleState>();
     state->tracer = std::make_unique<Tracer>();
     state->tracer->codes.prepare();

@@ -110,7 +110,7 @@ const profiler::Span& span_of(const profiler::Track& track, Py_ssize_t index) {
 
 // set_prefixes([str]): what is left out of file names.
 PyObject* set_prefixes(PyObject* self, PyObject* list) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* const items = checked_new(PySequence_Fast(list, "prefixes are a list of str"));
     std::vector<std::string> prefixes;
     for (Py_ssize_t n = 0; n < PySequence_Fast_GET_SIZE(items); ++n) {
@@ -125,7 +125,7 @@ PyObject* set_prefixes(PyObject* self, PyObject* list) {
 
 // name_thread(ident, native id, name), before the trace is looked at.
 PyObject* name_thread(PyObject* self, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     unsigned long long ident = 0;
     long long native_id = 0;
     PyObject* name = nullptr;
@@ -139,7 +139,7 @@ PyObject* name_thread(PyObject* self, PyObject* args) {
 // add_processes(folder, id): what the others than this process have kept there, before the trace is
 // looked at.
 PyObject* add_processes(PyObject* self, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* folder = nullptr;
     long long process_id = 0;
     if (PyArg_ParseTuple(args, "OL", &folder, &process_id) == 0) throw PythonErrorSet();
@@ -150,7 +150,7 @@ PyObject* add_processes(PyObject* self, PyObject* args) {
 
 // note(text, number): for the report on the data's quality.
 PyObject* note(PyObject* self, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* text = nullptr;
     unsigned long long number = 0;
     if (PyArg_ParseTuple(args, "UK", &text, &number) == 0) throw PythonErrorSet();
@@ -168,7 +168,7 @@ PyObject* note(PyObject* self, PyObject* args) {
 
 // process() -> (id, name) of a recovered trace, or None
 PyObject* process(PyObject* self, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     const profiler::TraceProcess& process = contents_of(self).process;
     if (process.id == 0) Py_RETURN_NONE;
     return Py_BuildValue("Ls#", static_cast<long long>(process.id), process.name.data(),
@@ -178,7 +178,7 @@ PyObject* process(PyObject* self, PyObject*) {
 
 // processes() -> [(id, parent's id, name)], further ones
 PyObject* processes(PyObject* self, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::TraceProcess& other : trace_of(self).processes) {
       append_to(list, Py_BuildValue("LLs#", static_cast<long long>(other.id),
@@ -223,7 +223,7 @@ using WriteTrace = void (*)(const profiler::Trace&, const profiler::ExportOption
 
 // By write(bytes).
 PyObject* export_as(WriteTrace write_trace, PyObject* self, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* write = nullptr;
     PyObject* metadata = nullptr;
     PyObject* process_name = nullptr;
@@ -240,7 +240,7 @@ PyObject* export_as(WriteTrace write_trace, PyObject* self, PyObject* args) {
 
 // report(write, metadata, process_name, process_id, deflate, most_bars); deflate(bytes) -> bytes
 PyObject* report(PyObject* self, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* write = nullptr;
     PyObject* metadata = nullptr;
     PyObject* process_name = nullptr;
@@ -293,7 +293,7 @@ PyObject* stacks(PyObject* self, PyObject* args) {
 
 // call_tree() -> [(parent, label, count, self ns)], the root first.
 PyObject* call_tree(PyObject* self, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::CallNode& node : profiler::call_tree(trace_of(self))) {
       const std::string& label = labels_of(self).label(node.key);
@@ -308,7 +308,7 @@ PyObject* call_tree(PyObject* self, PyObject*) {
 
 // calls() -> [(key, caller key or 0, count, outermost, self ns, total ns)]
 PyObject* calls(PyObject* self, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::CallRow& row : profiler::calls(trace_of(self))) {
       append_to(list,
@@ -323,7 +323,7 @@ PyObject* calls(PyObject* self, PyObject*) {
 
 // tracks() -> [(native_id, name, spans, marks, is_derived)]
 PyObject* tracks(PyObject* self, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::Track& track : trace_of(self).tracks) {
       PyObject* const item =
@@ -338,7 +338,7 @@ PyObject* tracks(PyObject* self, PyObject*) {
 
 // span(track, index) -> (kind, label, start_ns, end_ns, parent, flags, key, detail, words)
 PyObject* span(PyObject* self, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     Py_ssize_t track = 0;
     Py_ssize_t index = 0;
     if (PyArg_ParseTuple(args, "nn", &track, &index) == 0) throw PythonErrorSet();
@@ -354,7 +354,7 @@ PyObject* span(PyObject* self, PyObject* args) {
 
 // parents(track) -> bytes: of each span the number of its parent, 32 bits each, all ones for none.
 PyObject* parents(PyObject* self, PyObject* number) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     const Py_ssize_t index = PyLong_AsSsize_t(number);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     std::vector<std::uint32_t> all;
@@ -367,7 +367,7 @@ PyObject* parents(PyObject* self, PyObject* number) {
 // averages(stack, shapes, keys, lines) -> [(kind, label, count, total, self, longest, memory,
 // self_memory, track, example)]
 PyObject* averages(PyObject* self, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     profiler::Grouping grouping;
     int shapes = 0;
     int keys = 0;
@@ -395,7 +395,7 @@ PyObject* averages(PyObject* self, PyObject* args) {
 
 // keys() -> [(dispatch key, calls, redispatches, self ns)]
 PyObject* keys(PyObject* self, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     PyObject* const list = checked_new(PyList_New(0));
     for (const profiler::KeyRow& row : profiler::time_by_key(trace_of(self))) {
       append_to(list, Py_BuildValue("sKKL", to_string(row.key).c_str(),
@@ -409,7 +409,7 @@ PyObject* keys(PyObject* self, PyObject*) {
 
 // arguments(track, index) -> (sizes, types) of an operator's, as JSON; or None.
 PyObject* arguments(PyObject* self, PyObject* args) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     Py_ssize_t number = 0;
     Py_ssize_t index = 0;
     if (PyArg_ParseTuple(args, "nn", &number, &index) == 0) throw PythonErrorSet();
@@ -424,7 +424,7 @@ PyObject* arguments(PyObject* self, PyObject* args) {
 // memory(track) -> [(time, parent, address, bytes, total, device)] of memory taken and given back;
 // of what was not to be had the address is None.
 PyObject* memory(PyObject* self, PyObject* number) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     const Py_ssize_t index = PyLong_AsSsize_t(number);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     const profiler::Track& track = track_of(self, index);
@@ -449,7 +449,7 @@ PyObject* memory(PyObject* self, PyObject* number) {
 
 // marks(track) -> [(kind, time, parent, key, detail, words)], words as bytes
 PyObject* marks(PyObject* self, PyObject* number) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     const Py_ssize_t index = PyLong_AsSsize_t(number);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     const profiler::Track& track = track_of(self, index);
@@ -467,7 +467,7 @@ PyObject* marks(PyObject* self, PyObject* number) {
 
 // functions(track) -> [(span, number)] of calls and runs of functions of gradients
 PyObject* functions(PyObject* self, PyObject* number) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     const Py_ssize_t index = PyLong_AsSsize_t(number);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     static_cast<void>(track_of(self, index));
@@ -483,7 +483,7 @@ PyObject* functions(PyObject* self, PyObject* number) {
 
 // name(key) -> (text, qualified, file, line, kind, extra)
 PyObject* name(PyObject*, PyObject* number) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     const unsigned long key = PyLong_AsUnsignedLong(number);
     if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
     const profiler::Name& found = profiler::name_of(std::uint32_t(key));
@@ -497,7 +497,7 @@ PyObject* name(PyObject*, PyObject* number) {
 
 // quality() -> str: the report on the data's quality, as JSON.
 PyObject* quality(PyObject* self, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     const std::string text = profiler::quality_json(trace_of(self));
     return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
   });
@@ -505,7 +505,7 @@ PyObject* quality(PyObject* self, PyObject*) {
 
 // times() -> (begin in ns since 1970, duration in ns)
 PyObject* times(PyObject* self, PyObject*) {
-  return tracer_entry([&]() -> PyObject* {
+  return enter_tracer([&]() -> PyObject* {
     const profiler::Trace& trace = trace_of(self);
     return Py_BuildValue("KL", static_cast<unsigned long long>(trace.unix_begin_ns),
                          static_cast<long long>(trace.duration));

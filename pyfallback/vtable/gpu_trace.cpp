@@ -79,7 +79,7 @@ void tell_late_with_gil_held(Runtime& runtime) {
 }
 
 int tell_pending(void* context) {
-  return entry_from_python(-1, [&] {
+  return enter_from_python(-1, [&] {
     Runtime& runtime = *static_cast<Runtime*>(context);
     if (holds_gil(runtime)) tell_late_with_gil_held(runtime);
     return 0;

@@ -29,7 +29,7 @@ void vtable::incref(Interpreter& interpreter, void* object) {
 void vtable::decref(Interpreter& interpreter, void* object, bool) {
   Runtime& runtime = runtime_of(interpreter);
   if (holds_gil(runtime)) {
-    runtime.drop_kept(static_cast<PyObject*>(object));
+    runtime.drop_from_cpp(static_cast<PyObject*>(object));
     return;
   }
   runtime.drops.push(static_cast<PyObject*>(object));

@@ -144,7 +144,7 @@ void require_lowest(const char* function, std::size_t position, std::int64_t num
 
 // See [Kept].
 IntSpan keep_ints(Runtime& runtime, const char* function, PyObject* answer, std::int64_t lowest,
-                  KeptAnswer<std::int64_t>& kept) {
+                  CachedAnswer<std::int64_t>& kept) {
   std::vector<std::int64_t> fresh;
   each_item(function, answer, [&](std::size_t position, PyObject* item) {
     if (is_symbolic(runtime, item, SymKind::Int)) refuse_symbolic(function);
@@ -155,7 +155,7 @@ IntSpan keep_ints(Runtime& runtime, const char* function, PyObject* answer, std:
 }
 
 SymIntSpan keep_sym_ints(Runtime& runtime, const char* function, PyObject* answer,
-                         std::int64_t lowest, KeptAnswer<SymInt>& kept) {
+                         std::int64_t lowest, CachedAnswer<SymInt>& kept) {
   std::vector<SymInt> fresh;
   each_item(function, answer, [&](std::size_t position, PyObject* item) {
     fresh.push_back(to_sym_int(runtime, function, item));
@@ -220,7 +220,7 @@ std::int64_t vtable::dim(Interpreter& interpreter, const TensorImpl& self) {
 std::span<const std::int64_t> vtable::strides(Interpreter& interpreter, const TensorImpl& self) {
   return ask(interpreter, self, stride_question, [&](Runtime& runtime, PyObject* answer) {
     if (answer != Py_None) {
-      return keep_ints(runtime, "strides", answer, kLowestStride, KeptGeometry::of(self).strides);
+      return keep_ints(runtime, "strides", answer, kLowestStride, CachedGeometry::of(self).strides);
     }
     if (is_symbolic_itself(self)) refuse_symbolic("strides");
     return self.own_strides();
@@ -230,7 +230,7 @@ std::span<const std::int64_t> vtable::strides(Interpreter& interpreter, const Te
 std::span<const std::int64_t> vtable::sizes(Interpreter& interpreter, const TensorImpl& self) {
   return ask(interpreter, self, size_question, [&](Runtime& runtime, PyObject* answer) {
     if (answer != Py_None) {
-      return keep_ints(runtime, "sizes", answer, kLowestSize, KeptGeometry::of(self).sizes);
+      return keep_ints(runtime, "sizes", answer, kLowestSize, CachedGeometry::of(self).sizes);
     }
     if (is_symbolic_itself(self)) refuse_symbolic("sizes");
     return self.own_sizes();
@@ -241,7 +241,7 @@ void vtable::sym_sizes(Interpreter& interpreter, const TensorImpl& self, SymIntS
   result = ask(interpreter, self, sym_size_question, [&](Runtime& runtime, PyObject* answer) {
     return answer == Py_None ? own_sym_sizes(self)
                              : keep_sym_ints(runtime, "sizes", answer, kLowestSize,
-                                             KeptGeometry::of(self).sym_sizes);
+                                             CachedGeometry::of(self).sym_sizes);
   });
 }
 
@@ -275,7 +275,7 @@ void vtable::sym_strides(Interpreter& interpreter, const TensorImpl& self, SymIn
   result = ask(interpreter, self, sym_stride_question, [&](Runtime& runtime, PyObject* answer) {
     return answer == Py_None ? own_sym_strides(self)
                              : keep_sym_ints(runtime, "strides", answer, kLowestStride,
-                                             KeptGeometry::of(self).sym_strides);
+                                             CachedGeometry::of(self).sym_strides);
   });
 }
 

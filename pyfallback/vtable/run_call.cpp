@@ -51,7 +51,7 @@ Owned objects_of(Runtime& runtime, const PythonRun& run, std::span<Value> output
 
 PyObject* call_run(const PythonTable* self, const PythonRun* run, PyObject* const* args,
                    std::size_t count) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = *static_cast<Runtime*>(self->interpreter->context());
     const CalledFromPython called(runtime);
     InlineStack<kFew> inputs;

@@ -7,7 +7,7 @@
 // A friend of Operator, under the name of the registry's own class, which this program does not
 // see: the one way to break a table from outside.
 namespace opyard {
-struct Entry {
+struct OperatorEntry {
   static void set_slot(const Operator& op, DispatchKey key, const Record& record) {
     const_cast<Operator&>(op).table_.slots[slot_of(key)].store(&record);
   }
@@ -137,12 +137,12 @@ TEST(Dump, B40_AViolatedTableShowsBothViews) {
   const Record& right = broken.record(DispatchKeySet(K::CPU));
   Record wrong;
   wrong.provenance = "planted";
-  Entry::set_slot(broken, K::CPU, wrong);
+  OperatorEntry::set_slot(broken, K::CPU, wrong);
   EXPECT_THROWN(inspect::check_invariants(), Internal,
                 "t::broken at CPU: the table holds \"planted\", registrations make it \"registered "
                 "at k.cpp:2\" [kernel]\nCanonical state\n" +
                     dump("t::broken") + "Computed table:\n" + dump_table("t::broken"));
-  Entry::set_slot(broken, K::CPU, right);
+  OperatorEntry::set_slot(broken, K::CPU, right);
   inspect::check_invariants();
 }
 
@@ -150,11 +150,11 @@ TEST(Dump, B40_AViolatedMaskIsFoundAsWell) {
   const Registration op = define("t::masked(Tensor x) -> Tensor");
   const Operator& masked = registry().require("t::masked");
   const std::uint64_t right =
-      Entry::set_mask(masked, masked.mask().raw() | DispatchKeySet(K::Tracer).raw());
+      OperatorEntry::set_mask(masked, masked.mask().raw() | DispatchKeySet(K::Tracer).raw());
   const Thrown thrown = thrown_by([] { inspect::check_invariants(); });
   EXPECT_EQ(thrown.kind, ErrorKind::Internal);
   EXPECT_EQ(thrown.text.find("t::masked: the mask is DispatchKeySet("), 0u) << thrown.text;
-  Entry::set_mask(masked, right);
+  OperatorEntry::set_mask(masked, right);
   inspect::check_invariants();
 }
 

@@ -55,13 +55,13 @@ int throw_it(std::string_view what) {
 
 // throws(what) -> (what the border function returned, the exception or None), returning int
 PyObject* throws(PyObject*, PyObject* what) {
-  const int result = entry_from_python<int>(-5, [&] { return throw_it(PyUnicode_AsUTF8(what)); });
+  const int result = enter_from_python<int>(-5, [&] { return throw_it(PyUnicode_AsUTF8(what)); });
   PyObject* const exception = take_exception();
   return Py_BuildValue("iN", result, exception == nullptr ? Py_NewRef(Py_None) : exception);
 }
 // The same, returning an object.
 PyObject* throws_object(PyObject*, PyObject* what) {
-  return entry_from_python([&] { return PyLong_FromLong(throw_it(PyUnicode_AsUTF8(what))); });
+  return enter_from_python([&] { return PyLong_FromLong(throw_it(PyUnicode_AsUTF8(what))); });
 }
 
 // owned(case, object) -> how many references it has more, while the result of the case is alive
@@ -116,7 +116,7 @@ std::optional<Error> failure_of(Runtime& runtime, PyObject* function) {
 
 // carry(function, copies): its exception, from a native thread to this one, by so many copies.
 PyObject* carry(PyObject*, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* function = nullptr;
     int copies = 0;
     if (PyArg_ParseTuple(args, "Oi", &function, &copies) == 0) throw PythonErrorSet();
@@ -138,7 +138,7 @@ PyObject* carry(PyObject*, PyObject* args) {
 
 // drop(objects): the last references of a list's items, on a native thread without the GIL.
 PyObject* drop(PyObject*, PyObject* list) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = require_runtime(disarmed_vtable());  // which _C has made
     std::vector<PyObject*> objects;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
@@ -155,7 +155,7 @@ PyObject* drop(PyObject*, PyObject* list) {
 // run(function, threads, released): calls it on so many native threads at once, and waits for them
 // without the GIL; with `released` also on this thread, which has let go of the GIL then.
 PyObject* run(PyObject*, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* function = nullptr;
     int count = 0;
     int released = 0;
@@ -181,7 +181,7 @@ PyObject* run(PyObject*, PyObject* args) {
 // deadlock(function): waits for a native thread that needs the GIL, and holds it. What a matrix of
 // deadlocks must find.
 PyObject* deadlock(PyObject*, PyObject* function) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = require_runtime(disarmed_vtable());  // which _C has made
     std::thread([&] { failure_of(runtime, function); }).join();
     Py_RETURN_NONE;
@@ -191,7 +191,7 @@ PyObject* deadlock(PyObject*, PyObject* function) {
 // race(): counts in a word that all threads share, without the GIL. What a thread sanitizer must
 // find.
 PyObject* race(PyObject*, PyObject*) {
-  return entry_from_python([]() -> PyObject* {
+  return enter_from_python([]() -> PyObject* {
     static volatile int shared = 0;
     {
       const ReleaseGil release;
@@ -305,7 +305,7 @@ void run_in(std::string_view place, int count, const std::function<void(int)>& w
 // the pool, with or without the GIL, and waits without it. Raises what the first that failed
 // raised.
 PyObject* enter(PyObject*, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const char* what = nullptr;
     const char* op = nullptr;
     const char* place = nullptr;
@@ -341,7 +341,7 @@ PyObject* enter(PyObject*, PyObject* args) {
 
 // holds() -> (here, where it was let go of, where it was taken on a native thread)
 PyObject* holds(PyObject*, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = require_runtime(disarmed_vtable());  // which _C has made
     std::array<bool, 4> held{holds_gil()};
     {

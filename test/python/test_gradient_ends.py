@@ -175,7 +175,7 @@ def test_T16_a_thousand_steps_of_training_leave_nothing():
     for _ in range(200):
         last = step()
     assert last < first
-    kept = opyard.memory.stats()["kept_bytes"]
+    kept = opyard.memory.stats()["cached_bytes"]
     for _ in range(1000):
         step()
-    assert opyard.memory.stats()["kept_bytes"] <= kept + 4096
+    assert opyard.memory.stats()["cached_bytes"] <= kept + 4096

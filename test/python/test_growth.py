@@ -3,8 +3,8 @@
 Bytes are those that malloc() has given and not got back, in a process where Python's own objects
 come from malloc() too. Each row does its thing often, once to warm up and twice to count, since a
 table of Python's own may grow meanwhile: the lower counts. A limit is some ten per cent above what
-was measured. Suspect registry/entry.h for names, _ops.py for namespaces, base/shared_library.cpp
-for plugins.
+was measured. Suspect registry/operator_entry.h for names, _ops.py for namespaces,
+base/shared_library.cpp for plugins.
 """
 
 import os

@@ -28,7 +28,7 @@ def in_thread(body):
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept():
+def nothing_cached():
     opyard.memory.empty_cache()
 
 
@@ -36,12 +36,12 @@ def test_memory_that_was_given_back_is_given_out_again():
     first = floats(1)
     address = first.data_ptr()
     del first
-    assert opyard.memory.stats()["kept_bytes"] == MIB
+    assert opyard.memory.stats()["cached_bytes"] == MIB
     before = opyard.memory.stats()
     second = floats(1)
     assert second.data_ptr() == address
     after = opyard.memory.stats()
-    assert (after["kept_bytes"], after["hits"]) == (0, before["hits"] + 1)
+    assert (after["cached_bytes"], after["hits"]) == (0, before["hits"] + 1)
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 200, 255, 256, 257, 1000, 70_001])
@@ -57,12 +57,12 @@ def test_memory_is_aligned_and_holds_its_elements(count):
 def test_a_thread_keeps_at_most_64_mib():
     tensors = [floats(8) for _ in range(12)]
     tensors.clear()
-    assert opyard.memory.stats()["kept_bytes"] == 64 * MIB
+    assert opyard.memory.stats()["cached_bytes"] == 64 * MIB
     one = floats(65)
     del one
-    assert opyard.memory.stats()["kept_bytes"] == 64 * MIB
+    assert opyard.memory.stats()["cached_bytes"] == 64 * MIB
     assert opyard.memory.empty_cache() == 64 * MIB
-    assert opyard.memory.stats()["kept_bytes"] == 0
+    assert opyard.memory.stats()["cached_bytes"] == 0
 
 
 def test_a_process_keeps_at_most_256_mib():
@@ -78,7 +78,7 @@ def test_a_process_keeps_at_most_256_mib():
         threads.append(threading.Thread(target=fill))
         threads[-1].start()
         waiting.acquire()
-    assert opyard.memory.stats()["kept_bytes"] == 256 * MIB
+    assert opyard.memory.stats()["cached_bytes"] == 256 * MIB
     assert opyard.memory.empty_cache() == 256 * MIB, "of other threads, too"
     leave.set()
     for thread in threads:
@@ -105,22 +105,22 @@ def test_a_thread_that_was_emptied_by_another_keeps_again():
     assert kept[0] == kept[1] >= 32 * 64
 
 
-def kept_goes_to(wanted):
+def cached_goes_to(wanted):
     """A thread that was joined has left Python, and may still be ending."""
     end = time.monotonic() + 10
-    while opyard.memory.stats()["kept_bytes"] != wanted and time.monotonic() < end:
+    while opyard.memory.stats()["cached_bytes"] != wanted and time.monotonic() < end:
         time.sleep(0.001)
-    return opyard.memory.stats()["kept_bytes"] == wanted
+    return opyard.memory.stats()["cached_bytes"] == wanted
 
 
 def test_what_a_thread_kept_goes_back_when_it_ends():
     def body():
         one = floats(4)
         del one
-        assert opyard.memory.stats()["kept_bytes"] == 4 * MIB
+        assert opyard.memory.stats()["cached_bytes"] == 4 * MIB
 
     in_thread(body)
-    assert kept_goes_to(0)
+    assert cached_goes_to(0)
 
 
 def test_memory_may_be_given_back_by_another_thread():
@@ -128,10 +128,10 @@ def test_memory_may_be_given_back_by_another_thread():
 
     def body():
         box.clear()
-        assert opyard.memory.stats()["kept_bytes"] == 2 * MIB
+        assert opyard.memory.stats()["cached_bytes"] == 2 * MIB
 
     in_thread(body)
-    assert kept_goes_to(0)
+    assert cached_goes_to(0)
 
 
 def test_an_allocation_that_fails_takes_what_was_kept():
@@ -151,13 +151,13 @@ def test_an_allocation_that_fails_takes_what_was_kept():
         held.wait()
         keep_here = opyard.empty(48 * MIB // 4)
         del keep_here
-        kept = opyard.memory.stats()["kept_bytes"]
+        kept = opyard.memory.stats()["cached_bytes"]
         assert kept == 112 * MIB, kept
         with open("/proc/self/statm") as file:
             mapped = int(file.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (mapped + 16 * MIB, resource.RLIM_INFINITY))
         x = opyard.empty(100 * MIB // 4)
-        assert opyard.memory.stats()["kept_bytes"] == 0
+        assert opyard.memory.stats()["cached_bytes"] == 0
         try:
             opyard.empty(100 * MIB // 4)
         except MemoryError as error:
@@ -187,15 +187,15 @@ def test_the_child_of_a_fork_frees_what_other_threads_kept():
         held.wait()
         mine = opyard.empty(2 * MIB // 4)
         del mine
-        assert opyard.memory.stats()["kept_bytes"] == 10 * MIB
+        assert opyard.memory.stats()["cached_bytes"] == 10 * MIB
         child = os.fork()
         if child == 0:
-            kept = opyard.memory.stats()["kept_bytes"]
+            kept = opyard.memory.stats()["cached_bytes"]
             again = opyard.empty(2 * MIB // 4)
             assert opyard.memory.stats()["hits"] > 0
             os._exit(0 if kept == 2 * MIB else 1)
         assert os.waitpid(child, 0)[1] == 0
-        assert opyard.memory.stats()["kept_bytes"] == 10 * MIB
+        assert opyard.memory.stats()["cached_bytes"] == 10 * MIB
         leave.set()
         thread.join()
         """

@@ -38,12 +38,12 @@ OPYARD_API const Tensor& require_gradient(const Tensor& tensor, bool required = 
 OPYARD_API Tensor gradient_of(const Tensor& tensor);
 // Raises BadShape, BadArgument for a gradient of other sizes, dtype or device.
 OPYARD_API void set_gradient(const Tensor& tensor, const Tensor& gradient);
-// The gradient of a tensor that is no leaf is kept as well.
+// The gradient of a tensor that is no leaf is held as well.
 OPYARD_API void retain_gradient(const Tensor& tensor);
 // The hook sees the tensor's gradient, and gives another one or an undefined tensor. Raises
 // BadValue for a tensor that requires none.
 OPYARD_API std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook,
-                                  Hooks::Kept kept = {});
+                                  Hooks::Held held = {});
 OPYARD_API bool remove_hook(const Tensor& tensor, std::uint64_t number);
 
 struct BackwardOptions {

@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "opyard/base/alloc.h"
-#include "opyard/base/kept_memory.h"
+#include "opyard/base/cached_memory.h"
 #include "opyard/detail/base/free_list.h"
 #include "opyard/detail/base/mutex.h"
 
@@ -111,7 +111,7 @@ constinit thread_local BlockLists* lists_here = nullptr;
 constinit thread_local Life life_here = Life::Unborn;
 
 struct AllLists {
-  Mutex mutex{LockRank::KeptMemory, &AllLists::in_child};  // guards both
+  Mutex mutex{LockRank::CachedMemory, &AllLists::in_child};  // guards both
   BlockLists* first = nullptr;
   std::size_t hits = 0, misses = 0;  // of threads that ended
 
@@ -249,12 +249,12 @@ void give_back_block(void* memory, std::uint8_t size_class) noexcept {
   lists->lists[size_class].store(new (memory) Block{first}, std::memory_order_release);
 }
 
-bool empty_block_lists() noexcept { return kKeep && empty_kept_memory() > 0; }
+bool empty_block_lists() noexcept { return kKeep && empty_cached_memory() > 0; }
 
 }  // namespace detail
 
-KeptMemory kept_memory() noexcept {
-  KeptMemory sum{};
+CachedMemory cached_memory() noexcept {
+  CachedMemory sum{};
   AllLists& all = AllLists::instance();
   const std::lock_guard lock(all.mutex);
   sum.hits = all.hits;
@@ -273,7 +273,7 @@ KeptMemory kept_memory() noexcept {
   return sum;
 }
 
-std::size_t empty_kept_memory() noexcept {
+std::size_t empty_cached_memory() noexcept {
   std::size_t given = 0;
   AllLists& all = AllLists::instance();
   const std::lock_guard lock(all.mutex);

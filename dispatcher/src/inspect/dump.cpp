@@ -43,7 +43,7 @@ std::string describe(const Record& record) {
 
 }  // namespace
 
-std::string dump(const Entry& entry, CallingInterpreter caller) {
+std::string dump(const OperatorEntry& entry, CallingInterpreter caller) {
   if (!entry.exists()) return "";
   std::string text = fmt::format("name: {}\n", to_string(entry.name));
   if (const auto& definition = entry.definition) {
@@ -70,7 +70,7 @@ std::string dump(const Entry& entry, CallingInterpreter caller) {
   return text;
 }
 
-std::string describe_slot(const Entry& entry, DispatchKey key, const Common& common,
+std::string describe_slot(const OperatorEntry& entry, DispatchKey key, const Common& common,
                           CallingInterpreter caller) {
   const Resolved resolved = entry.resolve(key, common, caller);
   if (resolved.record->role == RecordRole::Missing) return "";
@@ -78,7 +78,8 @@ std::string describe_slot(const Entry& entry, DispatchKey key, const Common& com
                      resolved.record->provenance.str(), resolved.rule);
 }
 
-std::string dump_table(const Entry& entry, const Common& common, CallingInterpreter caller) {
+std::string dump_table(const OperatorEntry& entry, const Common& common,
+                       CallingInterpreter caller) {
   std::string text;
   const auto add = [&](DispatchKey key) {
     const std::string kernel = describe_slot(entry, key, common, caller);

@@ -34,14 +34,14 @@ std::vector<std::string> overloads(std::string_view name) {
 
 std::vector<std::string> tags(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
-  const Entry* entry = state().find(name);
+  const OperatorEntry* entry = state().find(name);
   return entry != nullptr && entry->definition ? entry->definition->tags
                                                : std::vector<std::string>();
 }
 
 std::pair<std::string, std::string> python_module(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
-  const Entry* entry = state().find(name);
+  const OperatorEntry* entry = state().find(name);
   if (entry == nullptr || !entry->definition) return {};
   const KnownDefinition::Texts* const texts = entry->definition->texts.find();
   if (texts == nullptr) return {};
@@ -50,19 +50,19 @@ std::pair<std::string, std::string> python_module(const OperatorName& name) {
 
 bool has_kernel(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
-  const Entry* entry = state().find(name);
+  const OperatorEntry* entry = state().find(name);
   return entry != nullptr && entry->has_kernel(state().common.here());
 }
 
 bool has_kernel_at(const OperatorName& name, DispatchKey key) {
   const std::lock_guard lock(state().mutex);
-  const Entry* entry = state().find(name);
+  const OperatorEntry* entry = state().find(name);
   return entry != nullptr && entry->active(key, state().common.here()) != nullptr;
 }
 
 bool has_kernel_at_any(const OperatorName& name, DispatchKeySet keys) {
   const std::lock_guard lock(state().mutex);
-  const Entry* entry = state().find(name);
+  const OperatorEntry* entry = state().find(name);
   const CallingInterpreter here = state().common.here();
   return entry != nullptr && std::any_of(keys.begin(), keys.end(), [&](DispatchKey key) {
            return entry->active(key, here) != nullptr;
@@ -73,7 +73,7 @@ namespace {
 
 // With the lock held.
 const Record& computed(const OperatorName& name, DispatchKey key) {
-  const Entry* entry = state().find(name);
+  const OperatorEntry* entry = state().find(name);
   if (entry == nullptr || !entry->definition) {
     fail(ErrorKind::NotFound, fmt::format("operator {} does not exist", to_string(name)));
   }
@@ -126,7 +126,7 @@ std::vector<std::string> dangling() {
 
 CountedPtr<const Derivative> derivative(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
-  const Entry* const entry = state().find(name);
+  const OperatorEntry* const entry = state().find(name);
   if (entry == nullptr || entry->recording == nullptr || entry->recording->given.empty()) {
     return nullptr;
   }
@@ -139,14 +139,14 @@ std::uint64_t derivatives_changed() noexcept {
 
 CountedPtr<MissingKernelReporter> missing_kernel_reporter(const Operator& op) {
   const std::lock_guard lock(state().mutex);
-  const Entry* entry = state().find(op);
+  const OperatorEntry* entry = state().find(op);
   return entry == nullptr ? CountedPtr<MissingKernelReporter>() : entry->reporter;
 }
 
 Registered registered(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
   Registered found;
-  const Entry* entry = state().find(name);
+  const OperatorEntry* entry = state().find(name);
   if (entry == nullptr) return found;
   if (entry->definition) found.definition = entry->definition->provenance.str();
   const CallingInterpreter here = state().common.here();
@@ -163,19 +163,19 @@ Registered registered(const OperatorName& name) {
 
 std::string dump(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
-  const Entry* entry = state().find(name);
+  const OperatorEntry* entry = state().find(name);
   return entry == nullptr ? "" : opyard::dump(*entry, state().common.here());
 }
 
 std::string dump_table(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
-  const Entry* entry = state().find(name);
+  const OperatorEntry* entry = state().find(name);
   return entry == nullptr ? "" : opyard::dump_table(*entry, state().common, state().common.here());
 }
 
 std::string dump_table(const OperatorName& name, const Interpreter* interpreter) {
   const std::lock_guard lock(state().mutex);
-  const Entry* entry = state().find(name);
+  const OperatorEntry* entry = state().find(name);
   const CallingInterpreter caller =
       interpreter == nullptr ? CallingInterpreter::outside() : CallingInterpreter::of(interpreter);
   return entry == nullptr ? "" : opyard::dump_table(*entry, state().common, caller);
@@ -184,7 +184,7 @@ std::string dump_table(const OperatorName& name, const Interpreter* interpreter)
 namespace {
 
 // With the lock held.
-void require_agreement(const Entry& entry) {
+void require_agreement(const OperatorEntry& entry) {
   const std::string drift = entry.find_drift(state().common);
   if (drift.empty()) return;
   const CallingInterpreter here = state().common.here();
@@ -202,7 +202,7 @@ void check_invariants() {
 
 void check_invariants(const OperatorName& name) {
   const std::lock_guard lock(state().mutex);
-  const Entry* const entry = state().find(name);
+  const OperatorEntry* const entry = state().find(name);
   if (entry == nullptr || !entry->exists()) {
     fail(ErrorKind::NotFound, fmt::format("operator {} does not exist", to_string(name)));
   }
@@ -211,7 +211,7 @@ void check_invariants(const OperatorName& name) {
 
 Resolution resolve(const Operator& op, DispatchKey key) {
   const std::lock_guard lock(state().mutex);
-  const Entry* entry = state().find(op);
+  const OperatorEntry* entry = state().find(op);
   if (entry == nullptr) {
     return {&gone_record(), "definition taken back", gone_record().provenance.str()};
   }
@@ -222,7 +222,7 @@ Resolution resolve(const Operator& op, DispatchKey key) {
 std::vector<DispatchKey> keys_with_kernel(const Operator& op) {
   const std::lock_guard lock(state().mutex);
   std::vector<DispatchKey> keys;
-  const Entry* entry = state().find(op);
+  const OperatorEntry* entry = state().find(op);
   if (entry == nullptr) return keys;
   const CallingInterpreter here = state().common.here();
   for (const auto& [key, stack] : entry->kernels) {

@@ -58,7 +58,7 @@ std::string inspect::metadata(const OperatorName& name) {
   std::vector<std::string> tags;
   {
     const std::lock_guard lock(state.mutex);
-    const Entry* const entry = state.find(op);
+    const OperatorEntry* const entry = state.find(op);
     if (entry != nullptr) {
       if (const auto* texts = entry->definition->texts.find()) doc = texts->doc;
       tags = entry->definition->tags;

@@ -18,7 +18,7 @@ constexpr std::uint64_t kTrial = 0;  // no registration has this number
 // The active kernel of a key, taken away, or one put on top; until the end of the scope.
 class Trial {
  public:
-  Trial(Entry& entry, DispatchKey key, WhatIf change) : entry_(entry), key_(key) {
+  Trial(OperatorEntry& entry, DispatchKey key, WhatIf change) : entry_(entry), key_(key) {
     if (change == WhatIf::Removal) {
       const KernelStacks::Stack stack = entry.kernels.at(key);
       if (stack.empty()) {
@@ -47,13 +47,13 @@ class Trial {
   }
 
  private:
-  Entry& entry_;
+  OperatorEntry& entry_;
   const DispatchKey key_;
   RegisteredKernel removed_{};
 };
 
 // What is in each slot that can hold a kernel, as text; the rest is empty.
-std::vector<std::string> table_of(const Entry& entry, const Common& common) {
+std::vector<std::string> table_of(const OperatorEntry& entry, const Common& common) {
   std::vector<std::string> table(std::size_t(kSlotCount), "");
   for (std::size_t slot = 0; slot < table.size(); ++slot) {
     const DispatchKey key = key_of_slot(unsigned(slot));
@@ -73,7 +73,7 @@ std::vector<TableChange> inspect::what_if(const OperatorName& name, DispatchKey 
   if (found == state.entries.end() || !found->second->exists()) {
     fail(ErrorKind::NotFound, fmt::format("operator {} does not exist", to_string(name)));
   }
-  Entry& entry = *found->second;
+  OperatorEntry& entry = *found->second;
   const std::vector<std::string> before = table_of(entry, state.common);
   const Trial trial(entry, key, change);
   const std::vector<std::string> after = table_of(entry, state.common);

@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "opyard/inspect/inspect.h"
-#include "registry/entry.h"
+#include "registry/operator_entry.h"
 #include "registry/reclaim.h"
 
 namespace opyard {
@@ -62,7 +62,7 @@ std::vector<Survivor> SurvivorSearch::find(const std::vector<std::string>& prove
   }
   for (const auto& [name, op] : defined_) {
     if (Registry::instance().find(name) == op) continue;  // of another library
-    if (Entry::has_handle(*op))
+    if (OperatorEntry::has_handle(*op))
       survivors.push_back({Survivor::Kind::Handle, to_string(name), "", ""});
     add_kernels(name, survivors);
   }

@@ -15,7 +15,7 @@ namespace opyard {
 
 const Operator* Registry::find(const OperatorName& name) const {
   const std::lock_guard lock(state_->mutex);
-  const Entry* entry = state_->find(name);
+  const OperatorEntry* entry = state_->find(name);
   return entry == nullptr ? nullptr : entry->op;
 }
 
@@ -69,7 +69,7 @@ const Operator& Registry::require(const OperatorName& name) const {
   bool has_kernels = false;
   {
     const std::lock_guard lock(state_->mutex);
-    const Entry* entry = state_->find(name);
+    const OperatorEntry* entry = state_->find(name);
     if (entry != nullptr && entry->op != nullptr) return *entry->op;
     has_kernels = entry != nullptr && entry->exists();
   }

@@ -11,7 +11,7 @@
 
 #include "opyard/registry/registry.h"
 #include "registry/built_in_records.h"
-#include "registry/entry.h"
+#include "registry/operator_entry.h"
 #include "registry/state.h"
 
 namespace opyard {
@@ -36,7 +36,7 @@ const Record& resolve_below(const Operator& op, DispatchKey key, DispatchKey at,
                             std::uint64_t order) {
   const RegistryAccess::State& state = RegistryAccess::state();
   const std::lock_guard lock(state.mutex);
-  const Entry* entry = state.find(op);
+  const OperatorEntry* entry = state.find(op);
   if (entry == nullptr) return gone_record();
   return *entry->resolve_below(key, at, order, state.common).record;
 }
@@ -67,7 +67,7 @@ const Record* find_at(const KernelStacks& kernels, KernelPlace place) {
 const Record* find_registered(const Operator& op, KernelPlace place, DispatchKeySet keys) {
   const RegistryAccess::State& state = RegistryAccess::state();
   const std::lock_guard lock(state.mutex);
-  const Entry* entry = state.find(op);
+  const OperatorEntry* entry = state.find(op);
   if (entry == nullptr) return &gone_record();
   const Record* own = find_at(entry->kernels, place);
   if (own == nullptr) own = find_at(state.common.fallbacks, place);
@@ -81,7 +81,7 @@ const Record* find_registered(const Operator& op, KernelPlace place, DispatchKey
 std::optional<KernelPlace> serving_place(const Operator& op, DispatchKey key) {
   const RegistryAccess::State& state = RegistryAccess::state();
   const std::lock_guard lock(state.mutex);
-  const Entry* entry = state.find(op);
+  const OperatorEntry* entry = state.find(op);
   if (entry == nullptr) return std::nullopt;
   const Record& record = *entry->resolve(key, state.common, state.common.here()).record;
   if (record.order == 0) return std::nullopt;

@@ -106,7 +106,7 @@ void Registry::arm(const RecorderFunctions& functions) {
   const std::lock_guard lock(state_->mutex);
   if (state_->common.armed) return;
   // Everything that may fail comes first.
-  std::vector<std::pair<Entry*, Recording::Records>> made;
+  std::vector<std::pair<OperatorEntry*, Recording::Records>> made;
   for (const auto& [name, entry] : state_->entries) {
     if (entry->op == nullptr) continue;
     if (entry->recording == nullptr) entry->recording = std::make_unique<Recording>();
@@ -124,7 +124,7 @@ Registration Registry::differentiate(const OperatorName& name,
   RecordChain freed;
   CountedPtr<const Derivative> covered;
   const std::lock_guard lock(state_->mutex);
-  Entry& entry = state_->entry(name);
+  OperatorEntry& entry = state_->entry(name);
   if (entry.recording == nullptr) entry.recording = std::make_unique<Recording>();
   Recording& recording = *entry.recording;
   std::unique_ptr<Record> record;

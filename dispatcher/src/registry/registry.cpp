@@ -34,7 +34,7 @@ std::string in_words(DispatchKey key) {
   return key == DispatchKey::CompositeImplicitAutograd ? "(catch all)" : to_string(key);
 }
 
-[[noreturn]] OPYARD_COLD void refuse_signature(const Entry& entry, const Record& known,
+[[noreturn]] OPYARD_COLD void refuse_signature(const OperatorEntry& entry, const Record& known,
                                                DispatchKey known_key, const Record& added,
                                                DispatchKey added_key) {
   fail(ErrorKind::BadRegistration,
@@ -68,7 +68,7 @@ std::unique_ptr<Record> record_of(Kernel kernel, std::string provenance) {
 }
 
 // Raises where a kernel may not join the operator at this key. Changes nothing.
-void check_kernel(const Entry& entry, DispatchKey key, const Record& kernel) {
+void check_kernel(const OperatorEntry& entry, DispatchKey key, const Record& kernel) {
   if (kernel.signature != nullptr) {
     const auto [known, known_key] = entry.first_signature();
     if (known != nullptr && *known->signature != *kernel.signature) {
@@ -80,14 +80,14 @@ void check_kernel(const Entry& entry, DispatchKey key, const Record& kernel) {
 
 // Fixes the operator's C++ signature to that of the kernel. The last thing that may fail: it
 // cannot be undone.
-void fix_signature(const Entry& entry, const Record& kernel) {
+void fix_signature(const OperatorEntry& entry, const Record& kernel) {
   if (entry.op == nullptr || kernel.signature == nullptr ||
       entry.op->fix_signature(*kernel.signature, false)) {
     return;
   }
   fail(ErrorKind::BadRegistration,
        fmt::format("{}: the C++ signature of this operator is {}, and that of the kernel {} is {}",
-                   to_string(entry.name), Entry::describe_signature(*entry.op),
+                   to_string(entry.name), OperatorEntry::describe_signature(*entry.op),
                    kernel.provenance.str(), demangled(*kernel.signature)));
 }
 
@@ -106,7 +106,7 @@ bool meet(const Record& one, const Record& other) noexcept {
          one.interpreter == other.interpreter;
 }
 
-std::string describe_override(const Entry& entry, DispatchKey key, const Record& former,
+std::string describe_override(const OperatorEntry& entry, DispatchKey key, const Record& former,
                               const Record& fresh) {
   return fmt::format(
       "Overriding a previously registered kernel for the same operator and the same "
@@ -118,7 +118,7 @@ std::string describe_override(const Entry& entry, DispatchKey key, const Record&
 
 constinit thread_local bool exclusive = false;  // see registry/exclusive.h
 
-[[noreturn]] OPYARD_COLD void refuse_to_cover(const Entry& entry, DispatchKey key,
+[[noreturn]] OPYARD_COLD void refuse_to_cover(const OperatorEntry& entry, DispatchKey key,
                                               const Record& former) {
   fail(ErrorKind::BadRegistration,
        fmt::format("{} has a kernel at {} of another library, {}, and an exclusive kernel covers "
@@ -127,10 +127,10 @@ constinit thread_local bool exclusive = false;  // see registry/exclusive.h
 }
 
 // Takes one of several definers away; false if it is the only one.
-bool leave_to_sharers(Entry& entry, std::uint64_t id) noexcept {
+bool leave_to_sharers(OperatorEntry& entry, std::uint64_t id) noexcept {
   if (entry.sharers.empty()) return false;
   const auto sharer = std::find_if(entry.sharers.begin(), entry.sharers.end(),
-                                   [&](const Entry::Sharer& one) { return one.id == id; });
+                                   [&](const OperatorEntry::Sharer& one) { return one.id == id; });
   if (sharer == entry.sharers.end()) {
     // The first one goes: the next is the definer.
     entry.definition->interpreter = entry.sharers.front().interpreter;
@@ -144,34 +144,36 @@ bool leave_to_sharers(Entry& entry, std::uint64_t id) noexcept {
 }
 
 // Whether an interpreter may join in a definition that others have made; see [Interpreters].
-bool may_share(const Entry& entry, const Definition& fresh) {
+bool may_share(const OperatorEntry& entry, const Definition& fresh) {
   const auto is_other = [&](const Interpreter* one) {
     return one != nullptr && one != fresh.interpreter;
   };
   return fresh.interpreter != nullptr && !entry.ending && is_other(entry.definition->interpreter) &&
-         std::all_of(entry.sharers.begin(), entry.sharers.end(),
-                     [&](const Entry::Sharer& sharer) { return is_other(sharer.interpreter); }) &&
+         std::all_of(
+             entry.sharers.begin(), entry.sharers.end(),
+             [&](const OperatorEntry::Sharer& sharer) { return is_other(sharer.interpreter); }) &&
          to_string(fresh.schema) == entry.op->declaration();
 }
 
 // The registration of this owner among the sharers that makes way for the same definition; or 0.
-std::uint64_t may_share_on_reload(const Entry& entry, const Definition& fresh, Owner owner,
+std::uint64_t may_share_on_reload(const OperatorEntry& entry, const Definition& fresh, Owner owner,
                                   ReloadMark reload) {
   if (owner == nullptr || entry.ending || to_string(fresh.schema) != entry.op->declaration()) {
     return 0;
   }
   const auto own = std::find_if(
       entry.sharers.begin(), entry.sharers.end(),
-      [&](const Entry::Sharer& one) { return one.owner == owner && one.id <= reload; });
+      [&](const OperatorEntry::Sharer& one) { return one.owner == owner && one.id <= reload; });
   return own == entry.sharers.end() ? 0 : own->id;
 }
 
 // Whether an interpreter left a definition behind when it ended.
-bool has_ended_definition(const Entry& entry) {
+bool has_ended_definition(const OperatorEntry& entry) {
   return entry.definition && !entry.ending && has_ended(entry.definition->interpreter);
 }
 
-[[noreturn]] OPYARD_COLD void refuse_definition(const Entry& entry, const Definition& fresh) {
+[[noreturn]] OPYARD_COLD void refuse_definition(const OperatorEntry& entry,
+                                                const Definition& fresh) {
   const Interpreter* other = entry.definition->interpreter;
   if (other == fresh.interpreter && !entry.sharers.empty()) {
     other = entry.sharers.front().interpreter;
@@ -224,7 +226,7 @@ Registration Registry::define(Definition definition, Owner owner, ReloadMark rel
   CountedPtr<MissingKernelReporter> reporter;  // destroyed after the lock is released
   std::unique_lock lock(state_->mutex);
   state_->history.prepare();
-  Entry& entry = state_->entry(definition.schema.name);
+  OperatorEntry& entry = state_->entry(definition.schema.name);
   while (has_ended_definition(entry) && !may_share(entry, definition)) {
     const std::uint64_t left = entry.definition_id;
     lock.unlock();
@@ -269,8 +271,8 @@ Registration Registry::define(Definition definition, Owner owner, ReloadMark rel
     fail(ErrorKind::BadRegistration,
          fmt::format("{} was defined before with the C++ signature {}, and handles to it may still "
                      "be in use; its kernel {} now has {}",
-                     op.declaration(), Entry::describe_signature(op), kernel->provenance.str(),
-                     demangled(*kernel->signature)));
+                     op.declaration(), OperatorEntry::describe_signature(op),
+                     kernel->provenance.str(), demangled(*kernel->signature)));
   }
   Operator* former = nullptr;  // the one of another schema
   if (replaces) {
@@ -278,7 +280,7 @@ Registration Registry::define(Definition definition, Owner owner, ReloadMark rel
     state_->targets.erase(entry.definition_id);
     if (entry.op != &op) {
       former = entry.op;
-      Entry::mark_removed(*former);
+      OperatorEntry::mark_removed(*former);
       former->forget_signature();
       reporter = std::move(entry.reporter);
     }
@@ -345,7 +347,7 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
   std::string warning;
   RecordChain freed;  // destroyed after the lock is released
   Registration registration;
-  Entry* entry = nullptr;     // entries live for ever
+  OperatorEntry* entry = nullptr;  // entries live for ever
   std::uint64_t covered = 0;  // the owner's kernel below another's, which goes when all went well
   {
     const std::lock_guard lock(state_->mutex);
@@ -506,7 +508,7 @@ void Registry::undo(std::uint64_t id) noexcept {
     return;
   }
   if (is_definition && !state_->listeners.none()) {
-    Entry& entry = *found->second.entry;
+    OperatorEntry& entry = *found->second.entry;
     entry.ending = true;
     const std::uint64_t last = state_->last_id;
     lock.unlock();
@@ -519,7 +521,7 @@ void Registry::undo(std::uint64_t id) noexcept {
   switch (target.what) {
     case State::What::Definition:
       state_->log(false, *target.entry, id, target.entry->definition->provenance);
-      Entry::mark_removed(*target.entry->op);
+      OperatorEntry::mark_removed(*target.entry->op);
       target.entry->op->forget_signature();
       target.entry->op = nullptr;
       target.entry->definition.reset();

@@ -1,6 +1,6 @@
 // registry/state.h: what the registry holds.
 //
-// Depends on: registry/entry.h, registry/history.h, registry/listeners.h.
+// Depends on: registry/operator_entry.h, registry/history.h, registry/listeners.h.
 #pragma once
 
 #include <atomic>
@@ -14,9 +14,9 @@
 
 #include "opyard/detail/base/mutex.h"
 #include "opyard/registry/registry.h"
-#include "registry/entry.h"
 #include "registry/history.h"
 #include "registry/listeners.h"
+#include "registry/operator_entry.h"
 
 namespace opyard {
 
@@ -26,11 +26,11 @@ struct Registry::State {
     What what;
     DispatchKey key = DispatchKey::Undefined;
     union {
-      Entry* entry;
+      OperatorEntry* entry;
       const std::string* name_space;  // of a Namespace: the key in `claims`
     };
 
-    Target(What of, Entry* in, DispatchKey at = DispatchKey::Undefined) noexcept
+    Target(What of, OperatorEntry* in, DispatchKey at = DispatchKey::Undefined) noexcept
         : what(of), key(at), entry(in) {}
     explicit Target(const std::string* claimed) noexcept
         : what(What::Namespace), name_space(claimed) {}
@@ -43,7 +43,7 @@ struct Registry::State {
   };
 
   mutable Mutex mutex{LockRank::Registry};  // guards everything below
-  std::map<OperatorName, std::unique_ptr<Entry>> entries;
+  std::map<OperatorName, std::unique_ptr<OperatorEntry>> entries;
   Common common;
   std::map<std::string, std::vector<Claim>> claims;
   Listeners listeners{mutex};
@@ -54,21 +54,21 @@ struct Registry::State {
 
   // Of the operators of a name, those that are defined, in the order of their definitions.
   std::vector<std::string> overloads(std::string_view name) const;
-  const Entry* find(const OperatorName& name) const {
+  const OperatorEntry* find(const OperatorName& name) const {
     const auto found = entries.find(name);
     return found == entries.end() ? nullptr : found->second.get();
   }
   // The entry of an operator that is defined; null for one of former times.
-  const Entry* find(const Operator& op) const {
-    const Entry* const entry = find(op.name());
+  const OperatorEntry* find(const Operator& op) const {
+    const OperatorEntry* const entry = find(op.name());
     return entry != nullptr && entry->op == &op ? entry : nullptr;
   }
-  Entry& entry(const OperatorName& name) {
+  OperatorEntry& entry(const OperatorName& name) {
     const auto found = entries.find(name);
     if (found != entries.end()) return *found->second;
     const auto place = entries.emplace(name, nullptr).first;
     try {
-      place->second = std::make_unique<Entry>(place->first);
+      place->second = std::make_unique<OperatorEntry>(place->first);
     } catch (...) {
       entries.erase(place);
       throw;
@@ -90,11 +90,11 @@ struct Registry::State {
     return id;
   }
   // Writes down what came or went, after history.prepare().
-  void log(bool added, const Entry& entry, std::uint64_t id,
+  void log(bool added, const OperatorEntry& entry, std::uint64_t id,
            const std::string& provenance) noexcept {
     log(RegistryThing::Definition, added, entry.name, {}, id, provenance);
   }
-  void log(bool added, const Entry& entry, const RegisteredKernel& kernel) noexcept {
+  void log(bool added, const OperatorEntry& entry, const RegisteredKernel& kernel) noexcept {
     log(RegistryThing::Kernel, added, entry.name, kernel.key(), kernel.id,
         kernel.record->provenance.str());
   }

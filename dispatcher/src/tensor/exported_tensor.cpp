@@ -169,7 +169,7 @@ void ExportedTensor::own(void* context, Storage::Deleter deleter) noexcept {
 // Somebody has given the tensor an object, parts of its own, symbolic sizes or marks, and has
 // forgotten it. What is kept beside the tensor or its storage stays for good, and they with it.
 bool ExportedTensor::clean() noexcept {
-  if (tensor_->kept_geometry_ || tensor_->gradient_state_ || storage().gradient_state_) {
+  if (tensor_->cached_geometry_ || tensor_->gradient_state_ || storage().gradient_state_) {
     return false;
   }
   std::construct_at(&tensor_->object_link_);

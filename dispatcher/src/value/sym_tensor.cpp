@@ -11,18 +11,18 @@ const TensorImpl& require_defined(const Tensor& tensor) {
   return *tensor.impl();
 }
 
-const KeptGeometry* find_symbolic(const TensorImpl& tensor) {
+const CachedGeometry* find_symbolic(const TensorImpl& tensor) {
   if (!tensor.has_policy(TensorImpl::kSymbolic)) return nullptr;
-  return static_cast<const KeptGeometry*>(tensor.kept_geometry().get());
+  return static_cast<const CachedGeometry*>(tensor.cached_geometry().get());
 }
 
 }  // namespace
 
-KeptGeometry::~KeptGeometry() = default;
+CachedGeometry::~CachedGeometry() = default;
 
-KeptGeometry& KeptGeometry::of(const TensorImpl& tensor) {
-  if (!tensor.kept_geometry()) tensor.keep_geometry(make_counted<KeptGeometry>());
-  return static_cast<KeptGeometry&>(*tensor.kept_geometry());
+CachedGeometry& CachedGeometry::of(const TensorImpl& tensor) {
+  if (!tensor.cached_geometry()) tensor.keep_geometry(make_counted<CachedGeometry>());
+  return static_cast<CachedGeometry&>(*tensor.cached_geometry());
 }
 
 void make_symbolic(const Tensor& tensor, std::vector<SymInt> sizes, std::vector<SymInt> strides,
@@ -34,7 +34,7 @@ void make_symbolic(const Tensor& tensor, std::vector<SymInt> sizes, std::vector<
          fmt::format("{} symbolic sizes and {} strides were given for a tensor of {} dimensions",
                      sizes.size(), strides.size(), dimensions));
   }
-  KeptGeometry& geometry = KeptGeometry::of(impl);
+  CachedGeometry& geometry = CachedGeometry::of(impl);
   geometry.own_sizes = std::move(sizes);
   geometry.own_strides = std::move(strides);
   geometry.own_storage_offset = std::move(storage_offset);
@@ -42,17 +42,17 @@ void make_symbolic(const Tensor& tensor, std::vector<SymInt> sizes, std::vector<
 }
 
 SymIntSpan own_sym_sizes(const TensorImpl& tensor) {
-  const KeptGeometry* const symbolic = find_symbolic(tensor);
+  const CachedGeometry* const symbolic = find_symbolic(tensor);
   return symbolic != nullptr ? SymIntSpan(symbolic->own_sizes) : sym_ints(tensor.own_sizes());
 }
 
 SymIntSpan own_sym_strides(const TensorImpl& tensor) {
-  const KeptGeometry* const symbolic = find_symbolic(tensor);
+  const CachedGeometry* const symbolic = find_symbolic(tensor);
   return symbolic != nullptr ? SymIntSpan(symbolic->own_strides) : sym_ints(tensor.own_strides());
 }
 
 SymInt own_sym_numel(const TensorImpl& tensor) {
-  const KeptGeometry* const symbolic = find_symbolic(tensor);
+  const CachedGeometry* const symbolic = find_symbolic(tensor);
   if (symbolic == nullptr) return tensor.own_numel();
   if (symbolic->own_sizes.empty()) return 1;
   SymInt count = symbolic->own_sizes[0];
@@ -61,7 +61,7 @@ SymInt own_sym_numel(const TensorImpl& tensor) {
 }
 
 SymInt own_sym_storage_offset(const TensorImpl& tensor) {
-  const KeptGeometry* const symbolic = find_symbolic(tensor);
+  const CachedGeometry* const symbolic = find_symbolic(tensor);
   return symbolic != nullptr ? symbolic->own_storage_offset : SymInt(tensor.own_storage_offset());
 }
 

@@ -121,7 +121,7 @@ std::vector<Device> to_devices(Runtime& runtime, PyObject* given) {
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"devices", nullptr};
     PyObject* devices = Py_None;
     if (PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Future", const_cast<char**>(names),
@@ -136,7 +136,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* represent(PyObject* self) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const CountedPtr<FutureObject>& future = parts_of(self).future;
     return to_text("<opyard.futures.Future, " +
                    (future ? future->text().substr(sizeof "<future, " - 1) : "cleared>"))
@@ -145,15 +145,15 @@ PyObject* represent(PyObject* self) {
 }
 
 PyObject* done(PyObject* self, PyObject*) {
-  return entry_from_python([&] { return PyBool_FromLong(future_of(self)->completed() ? 1 : 0); });
+  return enter_from_python([&] { return PyBool_FromLong(future_of(self)->completed() ? 1 : 0); });
 }
 PyObject* cancelled(PyObject* self, PyObject*) {
-  return entry_from_python([&] { return PyBool_FromLong(future_of(self)->cancelled() ? 1 : 0); });
+  return enter_from_python([&] { return PyBool_FromLong(future_of(self)->cancelled() ? 1 : 0); });
 }
 
 // What opyard/futures.py has of the type.
 PyObject* ask_hook(PyObject* self, const char* name) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return PyObject_CallOneArg(require_hook(runtime_of(Py_TYPE(self)), name), self); });
 }
 PyObject* await(PyObject* self) { return ask_hook(self, "await_future"); }
@@ -178,7 +178,7 @@ std::vector<CountedPtr<FutureObject>> to_futures(Runtime& runtime, PyObject* giv
 template <typename Collect>
 PyObject* collect(PyObject* module, PyObject* given, const char* name,
                   const Collect& collect_them) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_module(module);
     const std::vector<CountedPtr<FutureObject>> futures = to_futures(runtime, given, name);
     CountedPtr<FutureObject> collected;

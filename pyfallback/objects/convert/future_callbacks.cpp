@@ -107,7 +107,7 @@ Owned FutureCallback::run(FutureObject& completed) {
 namespace future_method {
 
 PyObject* then(PyObject* self, PyObject* function) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const CountedPtr<FutureObject> future = future_of(self);
     const CountedPtr<FutureCallback> callback = make_callback(self, function, "then()");
     note(self, *future, callback);
@@ -118,7 +118,7 @@ PyObject* then(PyObject* self, PyObject* function) {
 }
 
 PyObject* add_done_callback(PyObject* self, PyObject* function) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const CountedPtr<FutureObject> future = future_of(self);
     const CountedPtr<FutureCallback> callback =
         make_callback(self, function, "add_done_callback()");

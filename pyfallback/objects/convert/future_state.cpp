@@ -67,7 +67,7 @@ PyObject* exception_of(PyObject* self, const FutureObject& future) {
     parts.exception = checked(PyObject_CallNoArgs(hook)).release();
     return parts.exception;
   }
-  entry_from_python(0, [&] {
+  enter_from_python(0, [&] {
     future.value();
     return 0;
   });
@@ -131,7 +131,7 @@ Owned require_exception(PyObject* given) {
 namespace future_method {
 
 PyObject* wait(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     static const char* const names[] = {"timeout", nullptr};
     PyObject* given = Py_None;
     if (PyArg_ParseTupleAndKeywords(args, kwargs, "|O:wait", const_cast<char**>(names), &given) ==
@@ -149,11 +149,11 @@ PyObject* wait(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* value(PyObject* self, PyObject*) {
-  return entry_from_python([&] { return value_of(self, *future_of(self)).release(); });
+  return enter_from_python([&] { return value_of(self, *future_of(self)).release(); });
 }
 
 PyObject* exception(PyObject* self, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const CountedPtr<FutureObject> future = future_of(self);
     if (future->has_error()) return Owned::share(exception_of(self, *future)).release();
     future->value();  // raises if it is not completed
@@ -162,7 +162,7 @@ PyObject* exception(PyObject* self, PyObject*) {
 }
 
 PyObject* set_result(PyObject* self, PyObject* result) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const CountedPtr<FutureObject> future = future_of(self);
     Value value = to_result(runtime_of(Py_TYPE(self)), *element_type(*future), result);
     FutureParts& parts = parts_of(self);
@@ -180,7 +180,7 @@ PyObject* set_result(PyObject* self, PyObject* result) {
 }
 
 PyObject* set_exception(PyObject* self, PyObject* given) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const CountedPtr<FutureObject> future = future_of(self);
     const Error error = to_error(runtime_of(Py_TYPE(self)), require_exception(given));
     {
@@ -192,7 +192,7 @@ PyObject* set_exception(PyObject* self, PyObject* given) {
 }
 
 PyObject* cancel(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const CountedPtr<FutureObject> future = future_of(self);
     bool done = false;
     if (!future->completed()) {

@@ -183,7 +183,7 @@ Tensor make_without_elements(const Geometry& geometry, DType dtype, Device devic
 }
 
 PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime* const runtime = find_runtime();
     OPYARD_CHECK(runtime != nullptr, InterpreterGone, "the interpreter has ended");
     const Given given = parse(args, kwargs);

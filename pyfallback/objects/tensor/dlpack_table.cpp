@@ -45,7 +45,7 @@ const Tensor& require_tensor(void* given) {
 // Runs what hands a tensor out; 0, or -1 with an exception set.
 template <typename Body>
 int hand_out(Body&& body) {
-  return entry_from_python(-1, [&] {
+  return enter_from_python(-1, [&] {
     try {
       body();
       return 0;
@@ -91,7 +91,7 @@ class Given {
 };
 
 int to_object(DLManagedTensorVersioned* managed, void** out) {
-  return entry_from_python(-1, [&] {
+  return enter_from_python(-1, [&] {
     Given given(managed);
     Runtime& runtime = require_live_runtime();
     Owned keeper = make_keeper(runtime);

@@ -20,7 +20,7 @@ namespace opyard::python {
 namespace {
 
 PyObject* represent(PyObject* self) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     note_read(self, "repr()");
     PyObject* const format = require_hook(runtime_of_tensor(self), "format_tensor");
     return PyObject_CallOneArg(format, self);

@@ -32,31 +32,31 @@ Owned to_tuple(Runtime& runtime, SymIntSpan words) {
 }
 
 PyObject* get_shape(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     note_read(self, "shape");
     return sizes_of(self).release();
   });
 }
 PyObject* get_strides(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     note_read(self, "strides");
     return strides_of(self).release();
   });
 }
 PyObject* get_ndim(PyObject* self, void*) {
-  return entry_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });
+  return enter_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });
 }
 PyObject* get_dtype(PyObject* self, void*) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return wrap(runtime_of_tensor(self), tensor_unchecked(self).dtype()).release(); });
 }
 PyObject* get_device(PyObject* self, void*) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return wrap(runtime_of_tensor(self), tensor_unchecked(self).device()).release(); });
 }
 
 PyObject* get_layout(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     const Owned number = checked(PyLong_FromLong(long(tensor.layout())));
     return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "Layout"), number.get());
@@ -64,7 +64,7 @@ PyObject* get_layout(PyObject* self, void*) {
 }
 
 PyObject* get_transposed(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     if (tensor.dim() > 2) {
       fail(ErrorKind::BadShape, "T: the tensor is " + describe(tensor) +
@@ -104,7 +104,7 @@ Owned strides_of(PyObject* self) {
 // See [Lookup]. The private function is the public one without the exception at a miss, which
 // would cost more than calling the operator.
 PyObject* get_tensor_attribute(PyObject* self, PyObject* name) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     if (!may_be_operator(name)) return PyObject_GenericGetAttr(self, name);
     if (PyObject* const found = _PyObject_GenericGetAttrWithDict(self, name, nullptr, 1)) {
       return found;

@@ -101,7 +101,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     return -1;
   }
   view->obj = nullptr;
-  return entry_from_python(-1, [&] {
+  return enter_from_python(-1, [&] {
     const Tensor& tensor = tensor_unchecked(self);
     note_read(self, "its buffer");
     try {

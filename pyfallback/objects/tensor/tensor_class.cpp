@@ -49,7 +49,7 @@ int set_class_attribute(PyObject* changed, PyObject* name, PyObject* value) {
 PyObject* get_class_attribute(PyObject* cls, PyObject* name) {
   PyObject* const found = PyType_Type.tp_getattro(cls, name);
   if (found != nullptr || !may_be_operator(name)) return found;
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* const missing = take_exception();
     Owned packet;
     Runtime* const runtime = find_runtime();
@@ -117,7 +117,7 @@ Owned make_instance(Runtime& runtime, PyTypeObject* type, const Tensor& data) {
 
 // Tensor.make_subclass(cls, data)
 PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime* const runtime = find_runtime();
     if (runtime == nullptr || count != 2 || !is_tensor(*runtime, args[1])) {
       fail(ErrorKind::BadArgument,
@@ -130,7 +130,7 @@ PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 // tensor.as_subclass(cls)
 PyObject* as_subclass(PyObject* self, PyObject* cls) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_tensor(self);
     PyTypeObject* const type = require_subclass(runtime, cls, "as_subclass()");
     return make_instance(runtime, type, tensor_unchecked(self)).release();
@@ -165,7 +165,7 @@ void refuse_second_object(PyTypeObject* type, PyObject* first) {
 }
 
 PyObject* refuse_new(PyTypeObject* type, PyObject* args, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     Runtime* const runtime = find_runtime();
     if (runtime != nullptr && type != runtime->tensor_type) {
       if (PyTuple_GET_SIZE(args) > 0 && is_tensor(*runtime, PyTuple_GET_ITEM(args, 0))) {

@@ -15,7 +15,7 @@ constexpr AtenName kComparisons[] = {AtenName::lt, AtenName::le, AtenName::eq,
 static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
 
 PyObject* compare(PyObject* self, PyObject* other, int op) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of_tensor(self);
     if (is_tensor(runtime, other) || is_number(other)) {
       return call_aten(runtime, kComparisons[op], {self, other}).release();
@@ -29,7 +29,7 @@ PyObject* compare(PyObject* self, PyObject* other, int op) {
 Py_hash_t hash(PyObject* self) { return PyBaseObject_Type.tp_hash(self); }
 
 int to_truth(PyObject* self) {
-  return entry_from_python(-1, [&] {
+  return enter_from_python(-1, [&] {
     const Tensor& tensor = tensor_unchecked(self);
     if (tensor.numel() != 1) {
       fail(ErrorKind::BadValue,
@@ -43,15 +43,15 @@ int to_truth(PyObject* self) {
 }
 
 PyObject* to_int(PyObject* self) {
-  return entry_from_python([&] { return PyNumber_Long(only_element(self, "int").get()); });
+  return enter_from_python([&] { return PyNumber_Long(only_element(self, "int").get()); });
 }
 PyObject* to_float(PyObject* self) {
-  return entry_from_python([&] { return PyNumber_Float(only_element(self, "float").get()); });
+  return enter_from_python([&] { return PyNumber_Float(only_element(self, "float").get()); });
 }
 
 // Where Python wants an index, only an integer will do.
 PyObject* to_index(PyObject* self) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     if (!is_integral(tensor.dtype()) || tensor.numel() != 1) {
       fail(ErrorKind::BadArgument,

@@ -258,7 +258,7 @@ Owned on_device(Runtime& runtime, Owned made, Device device) {
 }  // namespace
 
 PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"data", "dtype", "device", nullptr};
     PyObject* data = nullptr;
     PyObject* dtype = Py_None;

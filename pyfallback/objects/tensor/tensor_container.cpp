@@ -20,21 +20,21 @@ std::int64_t require_length(const Tensor& tensor, const char* what) {
 }
 
 Py_ssize_t length(PyObject* self) {
-  return entry_from_python(Py_ssize_t{-1}, [&] {
+  return enter_from_python(Py_ssize_t{-1}, [&] {
     note_read(self, "len()");
     return Py_ssize_t(require_length(tensor_unchecked(self), "taking the length of"));
   });
 }
 
 PyObject* get_item(PyObject* self, PyObject* index) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     PyObject* const get = require_hook(runtime_of_tensor(self), "get_item");
     return PyObject_CallFunctionObjArgs(get, self, index, nullptr);
   });
 }
 
 int set_item(PyObject* self, PyObject* index, PyObject* value) {
-  return entry_from_python(-1, [&] {
+  return enter_from_python(-1, [&] {
     if (value == nullptr) {
       fail(ErrorKind::BadArgument,
            "elements of a tensor cannot be deleted; index out the ones to keep");
@@ -47,7 +47,7 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
 
 // For iteration, which asks until it hears IndexError.
 PyObject* get_place(PyObject* self, Py_ssize_t place) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     if (place < 0 || place >= require_length(tensor_unchecked(self), "indexing")) {
       fail(ErrorKind::BadIndex, "index " + std::to_string(place) +
                                     " is out of range for the tensor " +
@@ -58,7 +58,7 @@ PyObject* get_place(PyObject* self, Py_ssize_t place) {
 }
 
 PyObject* iterate(PyObject* self) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     require_length(tensor_unchecked(self), "iterating over");
     note_read(self, "the number of rows");
     return PySeqIter_New(self);

@@ -111,13 +111,13 @@ std::vector<std::int64_t> require_strides(const std::vector<std::int64_t>& sizes
 
 // tensor._duplicate()
 PyObject* duplicate_tensor(PyObject* self, PyObject*) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return wrap(here(), duplicate(tensor_unchecked(self), "deepcopy")).release(); });
 }
 
 // tensor.alias(): the operator aten::alias. What it gives as a plain tensor is handed out untagged.
 PyObject* untagged_alias(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = here();
     const Owned packet = find_aten(runtime, to_text("alias").get());
     OPYARD_CHECK(bool(packet), NotFound, "alias: the operators of aten were not found");
@@ -131,7 +131,7 @@ PyObject* untagged_alias(PyObject* self, PyObject*) {
 
 // tensor._alias()
 PyObject* alias_tensor(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const GradientModeGuard off(GradientMode::NoGradients);
     return wrap(here(), tensor_unchecked(self).alias()).release();
   });
@@ -140,7 +140,7 @@ PyObject* alias_tensor(PyObject* self, PyObject*) {
 // tensor._bytes(): the elements in row-major order, as a tensor of uint8; on the same memory where
 // they lie so.
 PyObject* bytes_of_tensor(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     const std::byte* const from = require_readable(tensor, "pickle");
     const std::int64_t bytes = tensor.numel() * std::int64_t(item_size(tensor.dtype()));
@@ -160,7 +160,7 @@ PyObject* bytes_of_tensor(PyObject* self, PyObject*) {
 
 // tensor._typed(dtype, shape): the bytes of a tensor of uint8, as such elements on the same memory.
 PyObject* typed_tensor(PyObject* self, PyObject* args) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = here();
     PyObject* dtype = nullptr;
     PyObject* shape = nullptr;
@@ -182,7 +182,7 @@ PyObject* typed_tensor(PyObject* self, PyObject* args) {
 
 // empty_meta(dtype, shape): a tensor without memory.
 PyObject* empty_meta(PyObject* module, PyObject* args) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_module(module);
     PyObject* dtype = nullptr;
     PyObject* shape = nullptr;
@@ -198,15 +198,15 @@ PyObject* empty_meta(PyObject* module, PyObject* args) {
 
 // tensor.__copy__(), __deepcopy__(memo), __reduce_ex__(protocol)
 PyObject* copy_tensor(PyObject* self, PyObject*) {
-  return entry_from_python([&] { return PyObject_CallOneArg(require_hook(here(), "copy"), self); });
+  return enter_from_python([&] { return PyObject_CallOneArg(require_hook(here(), "copy"), self); });
 }
 PyObject* deepcopy_tensor(PyObject* self, PyObject* memo) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return PyObject_CallFunctionObjArgs(require_hook(here(), "deepcopy"), self, memo, nullptr);
   });
 }
 PyObject* reduce_tensor(PyObject* self, PyObject* protocol) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return PyObject_CallFunctionObjArgs(require_hook(here(), "reduce"), self, protocol, nullptr);
   });
 }

@@ -102,7 +102,7 @@ Owned export_tensor(PyObject* self, const ExportRequest& request) {
 
 // Whatever prevents an export is a BufferError, as the protocol has it.
 PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
     ExportRequest request;
     if (PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names),
@@ -122,7 +122,7 @@ PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* dlpack_device(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const dlpack::DLDevice device = dlpack_device_of(tensor_unchecked(self));
     return Py_BuildValue("(ii)", int(device.device_type), int(device.device_id));
   });
@@ -167,14 +167,14 @@ Tensor take_dlpack(Runtime& runtime, PyObject* source) {
 }
 
 PyObject* import_dlpack(PyObject* module, PyObject* source) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_module(module);
     return wrap(runtime, require_forwards(take_dlpack(runtime, source), kFromDLPack)).release();
   });
 }
 
 PyObject* tensor_for(PyObject* module, PyObject* object) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_module(module);
     Value tensor;
     if (is_tensor(runtime, object) || !to_foreign_tensor(runtime, object, nullptr, tensor)) {

@@ -12,7 +12,7 @@ namespace {
 bool is_armed() noexcept { return detail::recorder_armed.load(std::memory_order_acquire); }
 
 PyObject* ask(PyObject* self, const char* name) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Owned text = to_text(name);
     const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), "get_gradient"));
     return PyObject_CallFunctionObjArgs(hook.get(), self, text.get(), nullptr);
@@ -20,7 +20,7 @@ PyObject* ask(PyObject* self, const char* name) {
 }
 
 int tell(PyObject* self, const char* name, PyObject* value) {
-  const Owned result = Owned::steal(entry_from_python([&] {
+  const Owned result = Owned::steal(enter_from_python([&] {
     const Owned text = to_text(name);
     const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), "set_gradient"));
     return PyObject_CallFunctionObjArgs(hook.get(), self, text.get(),
@@ -33,7 +33,7 @@ const char* name_of(void* closure) noexcept { return static_cast<const char*>(cl
 
 // The name of the method comes first, then what it was called with.
 PyObject* call(PyObject* self, const char* name, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Owned text = to_text(name);
     const Owned hook = Owned::share(require_hook(runtime_of_tensor(self), "call_gradient"));
     const Owned first = checked(PyTuple_Pack(2, text.get(), self));
@@ -64,7 +64,7 @@ PyObject* get_output_nr(PyObject* self, void*) {
   return ask(self, "output_nr");
 }
 PyObject* get_version(PyObject* self, void*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return PyLong_FromUnsignedLong(tensor_unchecked(self).impl()->storage()->shared_version());
   });
 }

@@ -61,13 +61,13 @@ void clear_parts(TensorObject& wrapper, Runtime& runtime) noexcept {
 }
 
 // For an exact wrapper, cleared. See [Free list].
-TensorObject* take_kept_memory(Runtime& runtime) noexcept {
+TensorObject* take_from_free_list(Runtime& runtime) noexcept {
   TensorObject* const memory = runtime.free_tensors[--runtime.free_tensor_count];
   revive(reinterpret_cast<PyObject*>(memory));
   return memory;
 }
 TensorObject* take_memory(Runtime& runtime) {
-  if (runtime.free_tensor_count > 0) return take_kept_memory(runtime);
+  if (runtime.free_tensor_count > 0) return take_from_free_list(runtime);
   TensorObject* const fresh = PyObject_GC_New(TensorObject, runtime.tensor_type);
   if (fresh == nullptr) {
     clear_or_report(PyExc_MemoryError);  // the C++ exception says it, wherever it ends
@@ -322,7 +322,7 @@ void return_left_wrapper(PyObject* object) noexcept {
     ObjectLink& link = tensor.impl()->object_link();
     const bool is_ours = link.holds(runtime.tag, nullptr);
     if (is_ours || (link.tag() == nullptr && tensor.impl()->is_unshared())) {
-      TensorObject* const wrapper = take_kept_memory(runtime);
+      TensorObject* const wrapper = take_from_free_list(runtime);
       link.init(runtime.tag, wrapper,
                 is_ours ? LinkStatus::TaggedByUs : LinkStatus::DefinitelyUntagged);
       new (&wrapper->tensor) Tensor(std::move(tensor));

@@ -53,7 +53,7 @@ Owned item_at(const Owned& tuple, const Tensor& tensor, PyObject* dim) {
 }
 
 PyObject* size(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     PyObject* const dim = parse_dim(args, kwargs, "|O:size");
     note_read(self, "size()");
@@ -64,7 +64,7 @@ PyObject* size(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* stride(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     PyObject* const dim = parse_dim(args, kwargs, "|O:stride");
     note_read(self, "stride()");
@@ -77,10 +77,10 @@ PyObject* stride(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* dim(PyObject* self, PyObject*) {
-  return entry_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });
+  return enter_from_python([&] { return PyLong_FromLongLong(tensor_unchecked(self).dim()); });
 }
 PyObject* numel(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     note_read(self, "numel()");
     if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
@@ -93,7 +93,7 @@ PyObject* element_size(PyObject* self, PyObject*) {
   return PyLong_FromSize_t(item_size(tensor_unchecked(self).impl()->dtype()));
 }
 PyObject* storage_offset(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     if (!tensor.impl()->has_policy(TensorImpl::kCustomSizes | TensorImpl::kSymbolic)) {
       return PyLong_FromLongLong(tensor.storage_offset());
@@ -102,11 +102,11 @@ PyObject* storage_offset(PyObject* self, PyObject*) {
   });
 }
 PyObject* is_contiguous(PyObject* self, PyObject*) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return PyBool_FromLong(tensor_unchecked(self).is_contiguous() ? 1 : 0); });
 }
 PyObject* data_ptr(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const TensorImpl& impl = *tensor_unchecked(self).impl();
     if (impl.data() == nullptr && impl.own_numel() != 0 && impl.keys().has(DispatchKey::Python)) {
       fail(ErrorKind::BadValue, std::string("data_ptr: a ") + Py_TYPE(self)->tp_name +
@@ -117,18 +117,18 @@ PyObject* data_ptr(PyObject* self, PyObject*) {
 }
 
 PyObject* item(PyObject* self, PyObject*) {
-  return entry_from_python([&] { return only_element(self, "item").release(); });
+  return enter_from_python([&] { return only_element(self, "item").release(); });
 }
 
 PyObject* list_names(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "dir_tensor"), self);
   });
 }
 
 // f"{x:.2f}": a tensor without dimensions as its number, others only without a format.
 PyObject* format(PyObject* self, PyObject* specification) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     if (!PyUnicode_Check(specification)) {
       fail(ErrorKind::BadArgument,
            std::string("__format__() takes a str, not ") + Py_TYPE(specification)->tp_name);
@@ -190,7 +190,7 @@ bool is_wrapper(PyObject* self) {
 }
 
 PyObject* tolist(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     note_read(self, "tolist()");
     if (is_listened_to(self)) {
       return PyObject_CallOneArg(require_hook(runtime_of_tensor(self), "list_tensor"), self);
@@ -201,7 +201,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
 }
 
 PyObject* list_edges(PyObject* self, PyObject* edge) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Tensor& tensor = tensor_unchecked(self);
     const Py_ssize_t count = PyNumber_AsSsize_t(edge, nullptr);  // cut to what fits: all of them
     if (count == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
@@ -211,12 +211,12 @@ PyObject* list_edges(PyObject* self, PyObject* edge) {
 }
 
 PyObject* numpy(PyObject* self, PyObject*) {
-  return entry_from_python([&] { return to_array(self).release(); });
+  return enter_from_python([&] { return to_array(self).release(); });
 }
 
 // For NumPy's own conversions, where the buffer protocol was refused: it says why.
 PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"dtype", "copy", nullptr};
     PyObject* dtype = Py_None;
     PyObject* copy = Py_None;
@@ -243,7 +243,7 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 // NumPy asks this instead of taking the tensor for an array of objects.
 PyObject* answer_ufunc(PyObject* self, PyObject* args, PyObject* keywords) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const Owned first = checked(PyTuple_Pack(1, self));
     const Owned all = checked(PySequence_Concat(first.get(), args));
     PyObject* const answer = require_hook(runtime_of_tensor(self), "answer_ufunc");

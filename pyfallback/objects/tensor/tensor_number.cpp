@@ -108,7 +108,7 @@ enum class Reflect { Swap, Subtract, AsIs, AsTensor, Never };
 // a <symbol> b, where one or both are tensors. See [Operands].
 template <AtenName Name, Reflect How>
 PyObject* binary(PyObject* a, PyObject* b) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     Runtime* const runtime = find_runtime();
     if (runtime == nullptr) Py_RETURN_NOTIMPLEMENTED;
     if (is_tensor(*runtime, a)) {
@@ -142,7 +142,7 @@ PyObject* bitwise(PyObject* a, PyObject* b) {
 
 template <AtenName Name>
 PyObject* unary(PyObject* self) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return call_aten(runtime_of_tensor(self), Name, {self}).release(); });
 }
 
@@ -151,7 +151,7 @@ PyObject* positive(PyObject* self) { return Owned::share(self).release(); }
 // The operator gives its first argument back, which has one wrapper: the very `self`.
 template <AtenName Name>
 PyObject* in_place(PyObject* self, PyObject* other) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of_tensor(self);
     if (is_tensor(runtime, other) || is_number(other)) {
       return call_aten(runtime, Name, {self, other}).release();

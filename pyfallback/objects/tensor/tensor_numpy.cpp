@@ -9,7 +9,7 @@
 namespace opyard::python {
 
 PyObject* import_array(PyObject* module, PyObject* array) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_module(module);
     constexpr const char* kPrefix = "from_numpy: ";
     const BeyondMemory* const beyond =

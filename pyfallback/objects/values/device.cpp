@@ -39,7 +39,7 @@ std::int16_t require_index(Device device, PyObject* given) {
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     static const char* const names[] = {"type", "index", nullptr};
     PyObject* place = nullptr;
     PyObject* index = Py_None;
@@ -55,10 +55,10 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* show(PyObject* self) {
-  return entry_from_python([&] { return to_text(to_string(device_of(self))).release(); });
+  return enter_from_python([&] { return to_text(to_string(device_of(self))).release(); });
 }
 PyObject* represent(PyObject* self) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return to_text("opyard.device('" + to_string(device_of(self)) + "')").release(); });
 }
 
@@ -74,14 +74,14 @@ Py_hash_t hash(PyObject* self) {
 }
 
 PyObject* reduce(PyObject* self, PyObject*) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const Owned text = to_text(to_string(device_of(self)));
     return Py_BuildValue("O(O)", reinterpret_cast<PyObject*>(Py_TYPE(self)), text.get());
   });
 }
 
 PyObject* get_type(PyObject* self, void*) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return to_text(to_string(Device{device_of(self).backend, -1})).release(); });
 }
 PyObject* get_index(PyObject* self, void*) {

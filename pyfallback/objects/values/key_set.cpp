@@ -15,7 +15,7 @@ DispatchKeySet& keys_of(PyObject* self) { return reinterpret_cast<KeySetObject*>
 
 // DispatchKeySet(), DispatchKeySet(key), DispatchKeySet([key, …])
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of(type);
     PyObject* given = nullptr;
     if (kwargs != nullptr && PyDict_GET_SIZE(kwargs) != 0) {
@@ -35,7 +35,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* from_raw(PyObject* type, PyObject* bits) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const unsigned long long raw = PyLong_AsUnsignedLongLong(bits);
     if (raw == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr) {
       if (!clear_if(PyExc_OverflowError)) throw PythonErrorSet();
@@ -51,7 +51,7 @@ PyObject* from_raw(PyObject* type, PyObject* bits) {
 // Both operands as sets, or nothing if one is neither a set nor a key.
 template <typename Combine>
 PyObject* combine(PyObject* left, PyObject* right, const Combine& combine_sets) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const Runtime* known = find_runtime();
     if (known == nullptr || !is_key_set(*known, left) || !is_key_set(*known, right)) {
       Py_RETURN_NOTIMPLEMENTED;
@@ -65,24 +65,24 @@ PyObject* differ(PyObject* a, PyObject* b) { return combine(a, b, std::bit_xor<>
 PyObject* subtract(PyObject* a, PyObject* b) { return combine(a, b, std::minus<>()); }
 
 PyObject* has(PyObject* self, PyObject* key) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return PyBool_FromLong(keys_of(self).has(to_dispatch_key(key)) ? 1 : 0); });
 }
 int contains(PyObject* self, PyObject* key) {
-  return entry_from_python(-1, [&] { return keys_of(self).has(to_dispatch_key(key)) ? 1 : 0; });
+  return enter_from_python(-1, [&] { return keys_of(self).has(to_dispatch_key(key)) ? 1 : 0; });
 }
 PyObject* add(PyObject* self, PyObject* key) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return wrap(runtime_of(Py_TYPE(self)), keys_of(self).add(to_dispatch_key(key))).release();
   });
 }
 PyObject* remove(PyObject* self, PyObject* key) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     return wrap(runtime_of(Py_TYPE(self)), keys_of(self).remove(to_dispatch_key(key))).release();
   });
 }
 PyObject* highest(PyObject* self, PyObject*) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return wrap(runtime_of(Py_TYPE(self)), keys_of(self).highest()).release(); });
 }
 PyObject* raw_repr(PyObject* self, PyObject*) {
@@ -96,7 +96,7 @@ Py_ssize_t length(PyObject* self) {
 }
 
 PyObject* iterate(PyObject* self) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     Runtime& runtime = runtime_of(Py_TYPE(self));
     const Owned list = checked(PyList_New(0));
     for (const DispatchKey key : keys_of(self)) {
@@ -107,7 +107,7 @@ PyObject* iterate(PyObject* self) {
 }
 
 PyObject* represent(PyObject* self) {
-  return entry_from_python([&] { return to_text(to_string(keys_of(self))).release(); });
+  return enter_from_python([&] { return to_text(to_string(keys_of(self))).release(); });
 }
 
 Py_hash_t hash(PyObject* self) {
@@ -121,7 +121,7 @@ PyObject* compare(PyObject* left, PyObject* right, int how) {
 }
 
 PyObject* reduce(PyObject* self, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const Owned make_again = checked(
         PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "from_raw_repr"));
     return Py_BuildValue("O(K)", make_again.get(),

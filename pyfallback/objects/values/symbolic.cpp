@@ -181,7 +181,7 @@ Runtime& runtime_of_node(PyObject* self) noexcept { return runtime_of(Py_TYPE(se
 
 template <SymBinary op>
 PyObject* binary(PyObject* self, PyObject* other) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     Runtime& runtime = runtime_of_node(self);
     if (!is_node_object(runtime, other)) {
       fail(ErrorKind::BadArgument,
@@ -193,7 +193,7 @@ PyObject* binary(PyObject* self, PyObject* other) {
 
 template <SymUnary op>
 PyObject* unary(PyObject* self, PyObject*) {
-  return entry_from_python(
+  return enter_from_python(
       [&] { return to_object(runtime_of_node(self), node_unchecked(self).apply(op)).release(); });
 }
 
@@ -203,21 +203,21 @@ PyObject* is_kind(PyObject* self, PyObject*) {
 }
 
 PyObject* wrap_int(PyObject* self, PyObject* number) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const long long value = PyLong_AsLongLong(number);
     if (value == -1 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
     return to_object(runtime_of_node(self), node_unchecked(self).wrap_int(value)).release();
   });
 }
 PyObject* wrap_float(PyObject* self, PyObject* number) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const double value = PyFloat_AsDouble(number);
     if (value == -1.0 && PyErr_Occurred() != nullptr) throw PythonErrorSet();
     return to_object(runtime_of_node(self), node_unchecked(self).wrap_float(value)).release();
   });
 }
 PyObject* wrap_bool(PyObject* self, PyObject* truth) {
-  return entry_from_python([&] {
+  return enter_from_python([&] {
     const int value = PyObject_IsTrue(truth);
     if (value < 0) throw PythonErrorSet();
     return to_object(runtime_of_node(self), node_unchecked(self).wrap_bool(value != 0)).release();
@@ -226,7 +226,7 @@ PyObject* wrap_bool(PyObject* self, PyObject* truth) {
 
 template <typename Guard>
 PyObject* guard(PyObject* args, const Guard& ask) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     const char* file = nullptr;
     int line = 0;
     if (PyArg_ParseTuple(args, "si", &file, &line) == 0) throw PythonErrorSet();
@@ -250,19 +250,19 @@ PyObject* guard_bool(PyObject* self, PyObject* args) {
 }
 
 PyObject* maybe_as_int(PyObject* self, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     if (const auto known = node_unchecked(self).maybe_as_int()) return PyLong_FromLongLong(*known);
     Py_RETURN_NONE;
   });
 }
 PyObject* maybe_as_float(PyObject* self, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     if (const auto known = node_unchecked(self).maybe_as_float()) return PyFloat_FromDouble(*known);
     Py_RETURN_NONE;
   });
 }
 PyObject* maybe_as_bool(PyObject* self, PyObject*) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     if (const auto known = node_unchecked(self).maybe_as_bool()) {
       return PyBool_FromLong(*known ? 1 : 0);
     }
@@ -271,7 +271,7 @@ PyObject* maybe_as_bool(PyObject* self, PyObject*) {
 }
 
 PyObject* show(PyObject* self) {
-  return entry_from_python([&] { return to_text(node_unchecked(self).text()).release(); });
+  return enter_from_python([&] { return to_text(node_unchecked(self).text()).release(); });
 }
 
 void deallocate(PyObject* self) {
@@ -310,7 +310,7 @@ PyType_Spec node_spec = {"opyard._C.SymNode", sizeof(NodeObject), 0,
 
 // set_sym_types(SymInt, SymFloat, SymBool): the classes for symbolic numbers.
 PyObject* set_sym_types(PyObject* module, PyObject* args) {
-  return entry_from_python([&]() -> PyObject* {
+  return enter_from_python([&]() -> PyObject* {
     PyObject* types[3] = {};
     if (PyArg_ParseTuple(args, "O!O!O!", &PyType_Type, &types[0], &PyType_Type, &types[1],
                          &PyType_Type, &types[2]) == 0) {

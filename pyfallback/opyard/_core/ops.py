@@ -140,13 +140,13 @@ def note(take_back: "Callable[[], object]") -> None:
         made.append(take_back)
 
 
-def when_kept(action: "Callable[[], object]") -> None:
+def when_committed(action: "Callable[[], object]") -> None:
     """Does something now; where a plugin package is being loaded, once that has succeeded."""
     made = recording()
     if made is None:
         action()
     else:
-        made.when_kept.append(action)
+        made.when_committed.append(action)
 
 
 def end(owner: object, action: "Callable[[], object]") -> None:
@@ -156,7 +156,7 @@ def end(owner: object, action: "Callable[[], object]") -> None:
     if made is None or made.has_made(owner):
         action()
     else:
-        made.when_kept.append(action)
+        made.when_committed.append(action)
 
 
 def packet_of(name: str) -> "_C.OpOverloadPacket":

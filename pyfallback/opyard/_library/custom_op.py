@@ -349,7 +349,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         if old is not None:
             old._replaced_at = self._provenance
             # An entry point that fails takes the new ones back: then these are needed.
-            _ops.when_kept(old._kernels._destroy)
+            _ops.when_committed(old._kernels._destroy)
 
     def _give_way(self, old: "CustomOpDef | None") -> None:
         """Has another one be the live one again."""

@@ -17,7 +17,7 @@ from .library import _outer_frame
 
 _running = threading.local()
 # Where modules have registered those that stay, by operator: there they may register them again.
-_kept_fakes: dict[str, tuple] = {}
+_known_fakes: dict[str, tuple] = {}
 _names = itertools.count()
 
 
@@ -178,7 +178,7 @@ def register_fake(
     allow_override: bool = False,
 ) -> Any:
     from .reload import site_in_run
-    from .shortcuts import definition_of, kept_library, operator_for, require_callable
+    from .shortcuts import definition_of, operator_for, require_callable, standing_library
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         operator = operator_for("register_fake", op)
@@ -192,14 +192,14 @@ def register_fake(
         site = None if lib is not None else site_in_run(_outer_frame(), ("fake kernel", name))
         # A library that is made again replaces what it had registered, and so does the code that
         # has registered without one; see _library/reload.py.
-        again = lib._is_made_again if lib is not None else site and site == _kept_fakes.get(name)
+        again = lib._is_made_again if lib is not None else site and site == _known_fakes.get(name)
         if not override and not again:
             _check_free(name)
         _check_module(name, getattr(fn, "__module__", "") or "")
-        target = kept_library(operator.namespace) if lib is None else lib
+        target = standing_library(operator.namespace) if lib is None else lib
         target.impl(name, with_context(name, fn), "Meta", allow_override=override)
         if site is not None:
-            _kept_fakes[name] = site
+            _known_fakes[name] = site
         return fn
 
     if not isinstance(op, (str, _C.OpOverload, _C.OpOverloadPacket, _C.OpCaller)):

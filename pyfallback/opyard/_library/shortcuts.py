@@ -21,18 +21,18 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _Named = str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller
 
 # Whose registrations stay: one library for each namespace.
-_kept: dict[str, Library] = {}
+_standing: dict[str, Library] = {}
 
 
-def kept_library(ns: str) -> Library:
+def standing_library(ns: str) -> Library:
     """The library of a namespace whose registrations no one takes back."""
-    kept = _kept.get(ns)
-    if kept is None:
+    standing = _standing.get(ns)
+    if standing is None:
         made = Library(ns, "FRAGMENT")
-        kept = _kept.setdefault(ns, made)
-        if kept is not made:  # another thread was faster
+        standing = _standing.setdefault(ns, made)
+        if standing is not made:  # another thread was faster
             made._destroy()
-    return kept
+    return standing
 
 
 def operator_for(function: str, op: object) -> "_C.OpOverload":
@@ -132,7 +132,7 @@ def define(
     text = qualname + schema.strip()
     site = None if lib is not None else site_in_run(_outer_frame(), ("definition", qualname))
     if site is None:
-        return (lib or kept_library(ns)).define(text, tags=tags)
+        return (lib or standing_library(ns)).define(text, tags=tags)
     return _define_at_site(site, ns, qualname, text, tags)
 
 
@@ -188,7 +188,7 @@ def _implement(
 ) -> None:
     require_callable(function, op.name(), fn)
     if lib is None:
-        lib = kept_library(op.namespace)
+        lib = standing_library(op.namespace)
     if len(keys) == 1:
         return lib.impl(op, fn, keys[0], exclusive=exclusive)
     # All or nothing: what is refused, and warned of, is so here, if it can be taken back.
@@ -388,7 +388,7 @@ def register_autocast(
     if definition is not None:
         definition._put(key, kernel)
     else:
-        (lib or kept_library(operator.namespace)).impl(operator, kernel, key)
+        (lib or standing_library(operator.namespace)).impl(operator, kernel, key)
 
 
 class EffectType(Enum):

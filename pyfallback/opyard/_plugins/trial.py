@@ -29,7 +29,7 @@ class Recording(list):
 
     def __init__(self) -> None:
         super().__init__()
-        self.when_kept: list[Callable[[], object]] = []
+        self.when_committed: list[Callable[[], object]] = []
         self._owners: set[int] = set()  # of functions here, which keep them alive
         self._trials: dict[int, Trial] = {}
 
@@ -54,7 +54,7 @@ class Recording(list):
         """What is on trial stays."""
         for trial in self._trials.values():
             trial.keep()
-        for action in self.when_kept:
+        for action in self.when_committed:
             action()
 
     def take_back(self) -> list[Exception]:
@@ -94,9 +94,9 @@ class Trial:
     def _part(self, where: str) -> "_C.Library":
         library = self._library
         kind = "IMPL" if library.kind == "IMPL" else "FRAGMENT"
-        return self._kept_by_library(_C.Library(library.ns, kind, library.dispatch_key, where))
+        return self._owned_by_library(_C.Library(library.ns, kind, library.dispatch_key, where))
 
-    def _kept_by_library(self, part: "_C.Library") -> "_C.Library":
+    def _owned_by_library(self, part: "_C.Library") -> "_C.Library":
         self._library._parts.append(part)  # so it ends with the library, if that is earlier
         return part
 
@@ -137,7 +137,7 @@ class Trial:
 
     def fallback_at(self, key: str, function: Any, with_keyset: bool, where: str) -> None:
         if key not in self._fallbacks:
-            self._fallbacks[key] = self._kept_by_library(_C.Library("_", "IMPL", key, where))
+            self._fallbacks[key] = self._owned_by_library(_C.Library("_", "IMPL", key, where))
         self._fallbacks[key].fallback(function, with_keyset, where)
 
     def keep(self) -> None:

@@ -34,7 +34,7 @@ namespace opyard::autograd {
 
 class Function;
 class Hooks;
-class KeptObject;
+class HeldObject;
 using FunctionPtr = CountedPtr<Function>;
 // One for each input or edge; undefined if there is none.
 using Gradients = Few<Tensor, 2>;
@@ -70,7 +70,7 @@ class OPYARD_API Function : public Counted {
   virtual Gradients apply(Gradients gradients) = 0;
   virtual std::string name() const = 0;
   // What it keeps of an interpreter, or null.
-  virtual KeptObject* kept_object() noexcept { return nullptr; }
+  virtual HeldObject* held_object() noexcept { return nullptr; }
   // A word that a profile keeps, shared by all functions of this name; or null.
   virtual std::atomic<std::uint32_t>* note() const noexcept { return nullptr; }
   // Gives up what was saved; a second run then raises.

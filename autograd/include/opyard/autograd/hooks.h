@@ -21,9 +21,9 @@ namespace opyard::autograd {
 
 // An object of an interpreter that a hook or a function keeps, for its garbage collector: see
 // tensor/gradient_functions.h.
-class OPYARD_API KeptObject {
+class OPYARD_API HeldObject {
  public:
-  virtual ~KeptObject();
+  virtual ~HeldObject();
   virtual const void* interpreter() const noexcept = 0;  // the tag
   virtual void* object() const noexcept = 0;             // null once it was given up
   virtual void give_up() noexcept = 0;                   // with the interpreter's lock held
@@ -38,11 +38,11 @@ class OPYARD_API Hooks {
   // `gradients` are the function's results, which it may change; `given` what it was run with.
   using After = std::function<void(Function&, Gradients& gradients, const Gradients& given)>;
 
-  // `kept` is what the hook keeps, if it is an object of an interpreter.
-  using Kept = std::shared_ptr<KeptObject>;
-  std::uint64_t add(std::uint32_t input, OfTensor hook, Kept kept = {});
-  std::uint64_t add(Before hook, Kept kept = {});
-  std::uint64_t add(After hook, Kept kept = {});
+  // `held` is what the hook keeps, if it is an object of an interpreter.
+  using Held = std::shared_ptr<HeldObject>;
+  std::uint64_t add(std::uint32_t input, OfTensor hook, Held held = {});
+  std::uint64_t add(Before hook, Held held = {});
+  std::uint64_t add(After hook, Held held = {});
   // Runs after those of the tensor, once for each input however often it is added.
   void retain(std::uint32_t input, OfTensor keep);
   // Whether there was such a hook.
@@ -50,7 +50,7 @@ class OPYARD_API Hooks {
   // Takes those of an input to another function, as when a tensor is written in place.
   void move_input(std::uint32_t input, Hooks& to, std::uint32_t to_input);
 
-  std::vector<Kept> kept() const;
+  std::vector<Held> held() const;
 
   // False if the function is not to be run.
   bool run_before(Function& function, Gradients& gradients) const;
@@ -64,7 +64,7 @@ class OPYARD_API Hooks {
     std::shared_ptr<const OfTensor> of_tensor;
     std::shared_ptr<const Before> before;
     std::shared_ptr<const After> after;
-    Kept kept;
+    Held held;
   };
   std::uint64_t add(Hook hook);
   std::vector<Hook> all() const;

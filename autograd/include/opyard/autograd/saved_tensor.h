@@ -42,6 +42,6 @@ class OPYARD_API SavedTensor {
 OPYARD_API Tensor detached(const Tensor& tensor);
 // A handle for keeping the tensor for a function: without history, and kept alive by nothing
 // that its storage keeps. Memory that belongs to a caller is copied.
-OPYARD_API Tensor kept_apart(const Tensor& tensor);
+OPYARD_API Tensor saved_apart(const Tensor& tensor);
 
 }  // namespace opyard::autograd

@@ -172,7 +172,7 @@ class OPYARD_API Operator {
   void check_signature(const std::type_info& signature, InferredTypes (*infer)()) const;
 
  private:
-  friend struct Entry;
+  friend struct OperatorEntry;
   friend struct InterpreterTable;
 
   // The mask lies beside the slots of the commonest backends, in one cache line.

@@ -132,9 +132,9 @@ class OPYARD_API TensorImpl final : public Counted {
 
   // What answers for the custom and the symbolic parts keep beside the tensor, for as long as it
   // lives. Written with the interpreter's lock held, or while no other thread can see the tensor.
-  const CountedPtr<Counted>& kept_geometry() const noexcept { return kept_geometry_; }
+  const CountedPtr<Counted>& cached_geometry() const noexcept { return cached_geometry_; }
   void keep_geometry(CountedPtr<Counted> geometry) const noexcept {
-    kept_geometry_ = std::move(geometry);
+    cached_geometry_ = std::move(geometry);
   }
   // The interpreter whose class defines parts of this tensor.
   Interpreter& definer() const noexcept { return *object_link_.tag(); }
@@ -184,7 +184,7 @@ class OPYARD_API TensorImpl final : public Counted {
   std::uint8_t marks_ = 0;
   std::uint32_t detached_group_ = 0;
   mutable SetOnce<Counted> gradient_state_;
-  mutable CountedPtr<Counted> kept_geometry_;
+  mutable CountedPtr<Counted> cached_geometry_;
 };
 
 // Raises BadValue: `part` of a tensor was asked for as plain ints, and it is symbolic.

@@ -26,7 +26,7 @@ OPYARD_API SymInt sym_storage_offset(const Tensor& tensor);
 // before, whose spans see it; one for which there is no room gets a block of its own, and the
 // former block stays, since its spans may still be read.
 template <typename T>
-class KeptAnswer {
+class CachedAnswer {
  public:
   std::span<const T> keep(std::vector<T> answer) {
     if (blocks_.empty() || blocks_.back().size() < answer.size()) {
@@ -42,11 +42,11 @@ class KeptAnswer {
   std::vector<std::vector<T>> blocks_;
 };
 
-// What is kept beside a tensor: TensorImpl::kept_geometry(). Guarded as that says.
-class OPYARD_API KeptGeometry final : public Counted {
+// What is kept beside a tensor: TensorImpl::cached_geometry(). Guarded as that says.
+class OPYARD_API CachedGeometry final : public Counted {
  public:
   // Of this tensor; made if there is none.
-  static KeptGeometry& of(const TensorImpl& tensor);
+  static CachedGeometry& of(const TensorImpl& tensor);
 
   // Symbolic ones that the tensor was made with; none if it has no policy kSymbolic.
   std::vector<SymInt> own_sizes;
@@ -54,13 +54,13 @@ class OPYARD_API KeptGeometry final : public Counted {
   SymInt own_storage_offset;
 
   // What a class answered last. A span that was given out stays good as long as the tensor.
-  KeptAnswer<std::int64_t> sizes;
-  KeptAnswer<std::int64_t> strides;
-  KeptAnswer<SymInt> sym_sizes;
-  KeptAnswer<SymInt> sym_strides;
+  CachedAnswer<std::int64_t> sizes;
+  CachedAnswer<std::int64_t> strides;
+  CachedAnswer<SymInt> sym_sizes;
+  CachedAnswer<SymInt> sym_strides;
 
  private:
-  ~KeptGeometry() override;
+  ~CachedGeometry() override;
 };
 
 // Gives a tensor symbolic sizes and strides, as many of each as it has dimensions; they are what it

@@ -35,7 +35,7 @@ enum class LockRank : int {
   ProfilerStreams,  // threads that record, and windows: events may be recorded under any other lock
   Gradients,        // gradients that are accumulated, and hooks
   SecondStorages,   // memory with two storages: storages may die under any other lock
-  KeptMemory,       // the lists of freed memory of all threads: memory may be wanted under any lock
+  CachedMemory,     // the lists of freed memory of all threads: memory may be wanted under any lock
   kCount,
 };
 

@@ -81,7 +81,7 @@ class OPYARD_API ExportedTensor {
     const bool is_plain =
         tensor.object_link_.tag() == nullptr && tensor.policies_ == 0 && tensor.marks_ == 0;
     const bool keeps_nothing =
-        !tensor.kept_geometry_ && !tensor.gradient_state_ && !tensor.storage_->gradient_state_;
+        !tensor.cached_geometry_ && !tensor.gradient_state_ && !tensor.storage_->gradient_state_;
     if (__builtin_expect(is_plain && keeps_nothing, 1)) return true;
     return clean();
   }

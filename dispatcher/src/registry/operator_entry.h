@@ -1,10 +1,10 @@
-// registry/entry.h: all that is registered under one operator name.
+// registry/operator_entry.h: all that is registered under one operator name.
 //
 // An entry outlives its registrations. It holds the kernels by key, each key's newest last;
 // the definition, if there is one; and every Operator that ever had this name, since a
 // definition that comes back must bring the same object back to life.
 //
-//   Entry ── kernels ── key ── [oldest … newest = active]
+//   OperatorEntry ── kernels ── key ── [oldest … newest = active]
 //         └─ definition, op (live)      └─ former: operators by declaration
 //
 // All of it is guarded by the registry's lock; only Operator's slots are read without.
@@ -81,8 +81,8 @@ struct Resolved {
 // The key at which a kernel registered for `at` is stored. Raises BadRegistration if none can.
 DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at);
 
-struct Entry {
-  explicit Entry(const OperatorName& of) noexcept : name(of) {}
+struct OperatorEntry {
+  explicit OperatorEntry(const OperatorName& of) noexcept : name(of) {}
 
   const OperatorName& name;  // the registry's own, which lives as long
   KernelStacks kernels;

@@ -1,4 +1,4 @@
-// registry/entry.cpp: from registrations to a table.
+// registry/operator_entry.cpp: from registrations to a table.
 //
 // [Resolution] resolve() is a pure function of what is registered now, and publish() writes
 // all slots from it. Nothing is updated in place, so a table cannot depend on the order in
@@ -8,7 +8,7 @@
 // through on some backends only, its slots there hold a fallthrough record, which costs one
 // hop. So mask and slots need not change together: a call that reads the one before and the
 // other after a change still ends at a right kernel.
-#include "registry/entry.h"
+#include "registry/operator_entry.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -49,11 +49,11 @@ DispatchKey kernel_key(const OperatorName& name, std::optional<DispatchKey> at) 
 std::atomic<std::uint64_t> table_changes{1};
 std::atomic<bool> several_interpreters{false};
 
-const Record* Entry::active(DispatchKey key, CallingInterpreter caller) const {
+const Record* OperatorEntry::active(DispatchKey key, CallingInterpreter caller) const {
   return kernels.newest(key, caller);
 }
 
-bool Entry::has_kernel(CallingInterpreter caller) const {
+bool OperatorEntry::has_kernel(CallingInterpreter caller) const {
   const KernelStacks::Stack all = kernels.all();
   return std::any_of(all.begin(), all.end(),
                      [&](const auto& kernel) { return caller.sees(*kernel.record); });
@@ -70,7 +70,7 @@ KnownDefinition::KnownDefinition(Definition&& definition)
                 std::move(definition.python_context)};
 }
 
-std::pair<const Record*, DispatchKey> Entry::first_signature() const {
+std::pair<const Record*, DispatchKey> OperatorEntry::first_signature() const {
   for (const RegisteredKernel& kernel : kernels.all()) {
     if (kernel.record->signature != nullptr) return {kernel.record.get(), kernel.key()};
   }
@@ -127,10 +127,11 @@ const std::array<SlotFacts, kSlotCount>& slot_facts() {
 // The active kernels of an entry as a caller sees them, laid out for resolving all slots.
 class Active {
  public:
-  Active(const Entry& entry, CallingInterpreter caller)
+  Active(const OperatorEntry& entry, CallingInterpreter caller)
       : Active(entry, caller, DispatchKey::Undefined, 0) {}
   // Without those at `without` from this order on.
-  Active(const Entry& entry, CallingInterpreter caller, DispatchKey without, std::uint64_t order)
+  Active(const OperatorEntry& entry, CallingInterpreter caller, DispatchKey without,
+         std::uint64_t order)
       : viewer_(caller), recording_(entry.recording.get()) {
     for (const auto& [key, stack] : entry.kernels) {
       const std::uint64_t end = key == without ? order : ~std::uint64_t{0};
@@ -211,7 +212,7 @@ class Active {
 using Table = std::array<const Record*, kSlotCount>;
 
 // ThreadEntry has no kernels.
-Table table_for(const Entry& entry, const Common& common, CallingInterpreter caller) {
+Table table_for(const OperatorEntry& entry, const Common& common, CallingInterpreter caller) {
   const Active active(entry, caller);
   Table table;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
@@ -224,7 +225,7 @@ Table table_for(const Entry& entry, const Common& common, CallingInterpreter cal
 // What slots lead to that all read, but for watchers: a built-in record if the views differ. Gives
 // each view and its table to `see`.
 template <typename See>
-Table stored_table(const Entry& entry, const Common& common, const See& see) {
+Table stored_table(const OperatorEntry& entry, const Common& common, const See& see) {
   InterpreterTable* const views = common.several() ? InterpreterTable::first(*entry.op) : nullptr;
   Table stored =
       table_for(entry, common, views == nullptr ? common.usual() : CallingInterpreter::outside());
@@ -250,11 +251,12 @@ bool takes_calls(const Record& record) {
 
 }  // namespace
 
-Resolved Entry::resolve(DispatchKey key, const Common& common, CallingInterpreter caller) const {
+Resolved OperatorEntry::resolve(DispatchKey key, const Common& common,
+                                CallingInterpreter caller) const {
   return Active(*this, caller).resolve(slot_of(key), common);
 }
 
-void Entry::prepare_views(Operator& live, const Common& common) const {
+void OperatorEntry::prepare_views(Operator& live, const Common& common) const {
   if (common.watched) WatchedTable::require(live);
   if (!common.several()) return;
   const auto require = [&](const auto& registered) {
@@ -268,12 +270,12 @@ void Entry::prepare_views(Operator& live, const Common& common) const {
   require(common.fallbacks.all());
 }
 
-Resolved Entry::resolve_below(DispatchKey key, DispatchKey at, std::uint64_t order,
-                              const Common& common) const {
+Resolved OperatorEntry::resolve_below(DispatchKey key, DispatchKey at, std::uint64_t order,
+                                      const Common& common) const {
   return Active(*this, common.here(), at, order).resolve(slot_of(key), common);
 }
 
-void Entry::publish(const Common& common) const {
+void OperatorEntry::publish(const Common& common) const {
   if (op == nullptr) return;
   const Table table = stored_table(*this, common, [](InterpreterTable& view, const Table& seen) {
     for (std::size_t slot = 0; slot < seen.size(); ++slot) {
@@ -297,7 +299,7 @@ void Entry::publish(const Common& common) const {
   table_changes.fetch_add(1, std::memory_order_release);
 }
 
-void Entry::set_watched(bool watched) const noexcept {
+void OperatorEntry::set_watched(bool watched) const noexcept {
   if (op == nullptr) return;
   WatchedTable& behind = *WatchedTable::find(*op);
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
@@ -313,11 +315,11 @@ void Entry::set_watched(bool watched) const noexcept {
   table_changes.fetch_add(1, std::memory_order_release);
 }
 
-bool Entry::has_handle(const Operator& op) noexcept {
+bool OperatorEntry::has_handle(const Operator& op) noexcept {
   return (op.signature_.load(std::memory_order_acquire) & kHandleMade) != 0;
 }
 
-std::string Entry::describe_signature(const Operator& op) {
+std::string OperatorEntry::describe_signature(const Operator& op) {
   const std::uintptr_t word = op.signature_.load(std::memory_order_acquire);
   const auto* const signature = reinterpret_cast<const std::type_info*>(word & ~kHandleMade);
   if (signature == nullptr) return "none any more";
@@ -329,7 +331,7 @@ std::string Entry::describe_signature(const Operator& op) {
                      found.dli_fname);
 }
 
-void Entry::mark_removed(Operator& op) {
+void OperatorEntry::mark_removed(Operator& op) {
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const bool entry = key_of_slot(slot) == DispatchKey::ThreadEntry;
     op.table_.slots[slot].store(entry ? &thread_entry_record() : &gone_record(),
@@ -339,7 +341,7 @@ void Entry::mark_removed(Operator& op) {
   table_changes.fetch_add(1, std::memory_order_release);
 }
 
-std::string Entry::find_drift(const Common& common) const {
+std::string OperatorEntry::find_drift(const Common& common) const {
   const KernelStacks::Stack all = kernels.all();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const DispatchKey key = all[i].key();
@@ -391,7 +393,7 @@ std::string Entry::find_drift(const Common& common) const {
                      to_string(DispatchKeySet(DispatchKeySet::RAW, stays)));
 }
 
-Operator& Entry::operator_for(const Schema& schema) {
+Operator& OperatorEntry::operator_for(const Schema& schema) {
   const std::string declaration = to_string(schema);
   for (const auto& known : former) {
     if (known->declaration() == declaration) return *known;

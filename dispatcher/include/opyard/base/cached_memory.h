@@ -1,4 +1,4 @@
-// opyard/base/kept_memory.h: freed memory of tensors that waits for the next ones.
+// opyard/base/cached_memory.h: freed memory of tensors that waits for the next ones.
 //
 // Fresh pages cost more than the arithmetic that fills them, so a thread keeps what it gave back
 // and takes it again for tensors of about that size: up to 64 MiB a thread and 256 MiB a process.
@@ -18,14 +18,14 @@
 namespace opyard {
 
 // Of all threads, at about the time of the call.
-struct KeptMemory {
+struct CachedMemory {
   std::size_t bytes;   // that wait
   std::size_t hits;    // tensors that were given memory that had waited
   std::size_t misses;  // tensors for which none of their size was waiting
 };
-OPYARD_API KeptMemory kept_memory() noexcept;
+OPYARD_API CachedMemory cached_memory() noexcept;
 
 // Gives the blocks of all threads back to the system; says how many bytes that were.
-OPYARD_API std::size_t empty_kept_memory() noexcept;
+OPYARD_API std::size_t empty_cached_memory() noexcept;
 
 }  // namespace opyard
