@@ -281,6 +281,7 @@ def tensor(
     *,
     dtype: dtype | type[Any] | _NumPyDType | None = None,
     device: device | str | None = None,
+    requires_grad: _builtin_bool = False,
 ) -> Tensor:
     """A new tensor with a copy of `data`."""
 

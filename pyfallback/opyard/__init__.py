@@ -63,7 +63,19 @@ if TYPE_CHECKING:
     from ._dispatch.autocast import autocast
     from ._dispatch.context import capture_context
     from ._jit.tensor_files import load, save
-    from ._tensor.factories import arange, cat, empty, eye, full, ones, stack, where, zeros
+    from ._tensor.factories import (
+        arange,
+        cat,
+        empty,
+        eye,
+        full,
+        ones,
+        rand,
+        randn,
+        stack,
+        where,
+        zeros,
+    )
     from ._tensor.random import manual_seed
     from ._tensor.symbolic import SymBool, SymFloat, SymInt
 
@@ -114,6 +126,8 @@ __all__ = [
     "ops",
     "optim",
     "profiler",
+    "rand",
+    "randn",
     "register_error",
     "save",
     "schema",
@@ -145,6 +159,8 @@ _LATE = {
     "load": "_jit.tensor_files",
     "manual_seed": "_tensor.random",
     "ones": "_tensor.factories",
+    "rand": "_tensor.factories",
+    "randn": "_tensor.factories",
     "register_error": "_core.errors",
     "save": "_jit.tensor_files",
     "set_num_threads": "_core.threads",

@@ -45,6 +45,39 @@ def test_factories_have_the_names_that_people_try():
     assert opyard.where(opyard.tensor([True, False]), 1.5, 0).tolist() == [1.5, 0.0]
 
 
+def test_what_is_made_may_ask_for_a_gradient_at_once():
+    made = (
+        opyard.tensor([1.0, 2.0], requires_grad=True),
+        opyard.zeros(2, requires_grad=True),
+        opyard.ones([2], requires_grad=True, dtype=float),
+        opyard.empty(2, requires_grad=True),
+        opyard.full(2, 7.0, requires_grad=True),
+        opyard.arange(2.0, requires_grad=True),
+        opyard.eye(2, requires_grad=True),
+        opyard.rand(2, requires_grad=True),
+        opyard.randn(2, requires_grad=True),
+    )
+    for one in made:
+        assert one.requires_grad
+        assert one.is_leaf
+        (one * 3).sum().backward()
+        assert set(one.grad.flatten().tolist()) == {3.0}
+    assert not opyard.tensor([1.0], requires_grad=False).requires_grad
+    for refused in (opyard.tensor, opyard.ones):
+        with pytest.raises(TypeError, match="can require gradients"):
+            refused([1, 2], dtype=opyard.int64, requires_grad=True)
+
+
+def test_random_factories_repeat_what_a_seed_began():
+    opyard.manual_seed(3)
+    first = opyard.rand(2, 3), opyard.randn([4], dtype=opyard.float64)
+    opyard.manual_seed(3)
+    assert opyard.rand(2, 3).tolist() == first[0].tolist()
+    assert opyard.randn(4, dtype=float).tolist() == first[1].tolist()
+    assert all(0 <= number < 1 for row in first[0].tolist() for number in row)
+    assert first[1].dtype is opyard.float64
+
+
 def test_factories_take_the_classes_of_numbers():
     for kind, dtype in ((float, opyard.float64), (int, opyard.int64), (bool, opyard.bool)):
         for made in (

@@ -20,7 +20,7 @@ PUBLIC = {
         bfloat16 capture_context cat complex128 complex64 device dispatch dtype empty eye
         float16 float32 float64 from_dlpack from_numpy full futures get_num_threads
         gpu_trace int16 int32 int64 int8 jit library load load_library loaded_libraries
-        manual_seed memory nn ones ops optim profiler register_error save schema
+        manual_seed memory nn ones ops optim profiler rand randn register_error save schema
         set_num_threads set_warn_always stack tensor testing uint8 unload_library where
         zeros
     """,

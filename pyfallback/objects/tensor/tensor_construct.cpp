@@ -259,12 +259,13 @@ Owned on_device(Runtime& runtime, Owned made, Device device) {
 
 PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
   return enter_from_python([&]() -> PyObject* {
-    static const char* const names[] = {"data", "dtype", "device", nullptr};
+    static const char* const names[] = {"data", "dtype", "device", "requires_grad", nullptr};
     PyObject* data = nullptr;
     PyObject* dtype = Py_None;
     PyObject* device = Py_None;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:tensor", const_cast<char**>(names), &data,
-                                    &dtype, &device) == 0) {
+    int requires_grad = 0;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOp:tensor", const_cast<char**>(names), &data,
+                                    &dtype, &device, &requires_grad) == 0) {
       return nullptr;
     }
     Runtime& runtime = runtime_of_module(module);
@@ -272,6 +273,9 @@ PyObject* construct(PyObject* module, PyObject* args, PyObject* kwargs) {
     const Device where = require_device(runtime, device);
     Owned made = on_device(runtime, construct_from(module, data, wanted.get()), where);
     if (__builtin_expect(is_recording_calls(), 0)) tell_trace_of_made(made.get());
+    if (requires_grad != 0) {
+      made = checked(PyObject_CallMethod(made.get(), "requires_grad_", nullptr));
+    }
     return made.release();
   });
 }

@@ -2,10 +2,10 @@
 
 Each is a function with the operator's arguments, as ops.aten has it: sizes are given as a list or
 one by one, dtypes as opyard's, as NumPy's or as the classes float, int, bool and complex, devices
-as names.
+as names. With requires_grad=True the tensor is a leaf that gets a gradient.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _C
@@ -23,12 +23,14 @@ def _listed(size: tuple) -> Any:
     return size[0] if len(size) == 1 and not isinstance(size[0], (int, SymInt)) else list(size)
 
 
-def _known(options: dict[str, Any]) -> dict[str, Any]:
-    """The options with a dtype for what NumPy and Python call one."""
+def _made(factory: Callable[..., Any], *arguments: Any, **options: Any) -> _C.Tensor:
+    """What an operator makes, with a dtype for what NumPy and Python call one."""
+    requires_grad = options.pop("requires_grad", False)
     dtype = options.get("dtype")
-    if dtype is None or isinstance(dtype, _C.dtype):
-        return options
-    return {**options, "dtype": dtypes.require(dtype)}
+    if dtype is not None and not isinstance(dtype, _C.dtype):
+        options["dtype"] = dtypes.require(dtype)
+    made: _C.Tensor = factory(*arguments, **options)
+    return made.requires_grad_() if requires_grad else made
 
 
 def _as_tensor(value: Any) -> Any:
@@ -36,34 +38,46 @@ def _as_tensor(value: Any) -> Any:
 
 
 def zeros(*size: _Sizes, **options: Any) -> _C.Tensor:
-    """A tensor of zeros; options: dtype, device. See opyard.ops.aten.zeros."""
-    return ops.aten.zeros(_listed(size), **_known(options))
+    """A tensor of zeros; options: dtype, device, requires_grad."""
+    return _made(ops.aten.zeros, _listed(size), **options)
 
 
 def ones(*size: _Sizes, **options: Any) -> _C.Tensor:
-    """A tensor of ones; options: dtype, device. See opyard.ops.aten.ones."""
-    return ops.aten.ones(_listed(size), **_known(options))
+    """A tensor of ones; options: dtype, device, requires_grad."""
+    return _made(ops.aten.ones, _listed(size), **options)
 
 
 def empty(*size: _Sizes, **options: Any) -> _C.Tensor:
-    """A tensor of elements with any value; options: dtype, device. See opyard.ops.aten.empty."""
-    return ops.aten.empty(_listed(size), **_known(options))
+    """A tensor of elements with any value; options: dtype, device, requires_grad."""
+    return _made(ops.aten.empty, _listed(size), **options)
 
 
 def full(size: _Sizes, fill_value: _Number, **options: Any) -> _C.Tensor:
-    """A tensor of one number; options: dtype, device. See opyard.ops.aten.full."""
-    return ops.aten.full(_listed((size,)), fill_value, **_known(options))
+    """A tensor of one number; options: dtype, device, requires_grad."""
+    return _made(ops.aten.full, _listed((size,)), fill_value, **options)
 
 
 def arange(*range: _Number, **options: Any) -> _C.Tensor:
-    """arange(end), arange(start, end) or arange(start, end, step); options: dtype, device."""
-    return ops.aten.arange(*range, **_known(options))
+    """arange(end), arange(start, end) or arange(start, end, step).
+
+    Options: dtype, device, requires_grad.
+    """
+    return _made(ops.aten.arange, *range, **options)
 
 
 def eye(n: int, m: "int | None" = None, **options: Any) -> _C.Tensor:
-    """A matrix with ones on its diagonal; options: dtype, device. See opyard.ops.aten.eye."""
-    options = _known(options)
-    return ops.aten.eye(n, **options) if m is None else ops.aten.eye(n, m, **options)
+    """A matrix with ones on its diagonal; options: dtype, device, requires_grad."""
+    return _made(ops.aten.eye, n, *(() if m is None else (m,)), **options)
+
+
+def rand(*size: _Sizes, **options: Any) -> _C.Tensor:
+    """Numbers from 0 to below 1, which manual_seed() repeats; options as those of zeros()."""
+    return _made(ops.aten.rand, _listed(size), **options)
+
+
+def randn(*size: _Sizes, **options: Any) -> _C.Tensor:
+    """Numbers with mean 0 and variance 1, which manual_seed() repeats; options as of zeros()."""
+    return _made(ops.aten.randn, _listed(size), **options)
 
 
 def cat(tensors: Sequence[_Array], dim: int = 0) -> Any:
