@@ -49,7 +49,8 @@ void where_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t 
                 const void*) {
   constexpr auto kItem = std::int64_t(sizeof(T));
   auto* const r = reinterpret_cast<T*>(data[0]);
-  const auto* const m = reinterpret_cast<const bool*>(data[1]);
+  // As bytes, of which a whole vector is compared at once.
+  const auto* const truth = reinterpret_cast<const unsigned char*>(data[1]);
   const auto* const a = reinterpret_cast<const T*>(data[2]);
   const auto* const b = reinterpret_cast<const T*>(data[3]);
   const bool plain = steps[0] == kItem && steps[1] == 1;
@@ -57,7 +58,7 @@ void where_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t 
     OPYARD_IVDEP
     for (std::int64_t i = 0; i < count; ++i) {
       const T yes = a[i], no = b[i];
-      r[i] = m[i] ? yes : no;
+      r[i] = truth[i] != 0 ? yes : no;
     }
     return;
   }
@@ -66,7 +67,7 @@ void where_loop(std::byte* const* data, const std::int64_t* steps, std::int64_t 
     OPYARD_IVDEP
     for (std::int64_t i = 0; i < count; ++i) {
       const T no = b[i];
-      r[i] = m[i] ? yes : no;
+      r[i] = truth[i] != 0 ? yes : no;
     }
     return;
   }

@@ -59,6 +59,10 @@ void add_passes(py::module_& module) {
   module.def(
       "fuse", [](const SharedGraph& graph) { return jit::passes::fuse(*graph.graph); },
       py::arg("graph"));
+  module.def("fusion_counts", [] {
+    const jit::FusionCounts counts = jit::fusion_counts();
+    return py::make_tuple(counts.plans, counts.unfused);
+  });
   module.def("run_pass", &run_pass, py::arg("graph"), py::arg("name"));
   module.def(
       "find_mismatch",

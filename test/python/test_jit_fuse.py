@@ -1,11 +1,15 @@
 """Protects opyard.jit.passes.fuse: groups give the bits of their operators, in blocks or not."""
 
+import itertools
+import random
+
 import numpy as np
 import pytest
 
 import opyard
-from opyard import jit
+from opyard import _graphs, jit
 from opyard.jit import passes
+from opyard.profiler import profile
 from opyard.testing import FileCheck
 
 TEN = """graph(%x, %y):
@@ -110,16 +114,213 @@ def test_inputs_broadcast(sizes, others):
         assert bits(group(y, x)) == bits(plain(y, x))
 
 
+def in_blocks(group, *inputs):
+    """What a group gives, which computes in blocks."""
+    before = _graphs.fusion_counts()[1]
+    given = group(*inputs)
+    assert _graphs.fusion_counts()[1] == before
+    return given
+
+
 def test_what_blocks_cannot_compute_calls_the_operators():
     plain, group = both(TEN)
     x, y = sample((30, 40)), sample((40, 30), seed=1)
-    assert bits(group(x, y.t())) == bits(plain(x, y.t()))  # not contiguous
+    before = _graphs.fusion_counts()[1]
     assert bits(group(x, sample((30, 40), "float64"))) == bits(
         plain(x, sample((30, 40), "float64"))
     )
+    assert _graphs.fusion_counts()[1] == before + 1
     with pytest.raises(ValueError, match="FusionGroup") as error:
         group(x, y)
     assert "aten::mul" in str(error.value)
+
+
+def laid(array, how):
+    """The array's elements in another order in memory."""
+    if how == "gaps":
+        wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1] + 1), array.dtype)
+        wide[..., 1::2] = array
+        return opyard.from_numpy(wide)[..., 1::2]
+    dims = {"turned": range(array.ndim)[::-1], "rolled": [*range(1, array.ndim), 0]}
+    dims = list(dims.get(how, range(array.ndim)))
+    back = [dims.index(dim) for dim in range(array.ndim)]
+    return opyard.from_numpy(np.ascontiguousarray(array.transpose(dims))).permute(back)
+
+
+LAYOUTS = ("plain", "turned", "rolled", "gaps")
+
+
+@pytest.mark.parametrize("first, second", list(itertools.product(LAYOUTS, LAYOUTS)))
+def test_H44_inputs_in_any_order_give_what_operators_give(first, second):
+    plain, group = both(TEN)
+    for dtype, sizes in itertools.product(("float32", "float64"), [(40, 50), (34, 3, 37)]):
+        arrays = [np.asarray(sample(sizes, dtype, seed)) for seed in (0, 1)]
+        x, y = laid(arrays[0], first), laid(arrays[1], second)
+        assert bits(in_blocks(group, x, y)) == bits(plain(x, y))
+        row = laid(arrays[1][..., :1], second) if second != "gaps" else y[..., :1]
+        assert bits(group(x, row)) == bits(plain(x, row))
+
+
+MASKED = """graph(%x, %y, %m):
+  %none : NoneType = prim::Constant()
+  %false : bool = prim::Constant[value=0]()
+  %dtype : int = prim::Constant[value=7]()
+  %zero : int = prim::Constant[value=0]()
+  %half : float = prim::Constant[value=0.5]()
+  %a : Tensor = aten::mul(%x, %y)
+  %b : Tensor = aten::gt(%a, %half)
+  %c : Tensor = aten::logical_and(%b, %m)
+  %d : Tensor = aten::where(%c, %x, %a)
+  %e : Tensor = aten::le(%d, %y)
+  %f : Tensor = aten::masked_fill(%d, %e, %zero)
+  %g : Tensor = aten::_to_copy(%f, %dtype, %none, %none, %none, %false, %none)
+  %h : Tensor = aten::exp(%g)
+  %i : Tensor = aten::logical_not(%e)
+  return (%h, %f, %i)
+"""
+
+
+@pytest.mark.parametrize("count", [1, 40, 511, 513, 300_001])
+def test_H45_comparisons_choices_and_conversions_are_fused(count):
+    plain, group = both(MASKED)
+    mask = sample(count, seed=2) > 0
+    x, y = sample(count), sample(count, seed=1)
+    assert bits(in_blocks(group, x, y, mask)) == bits(plain(x, y, mask))
+    wide = [x.double(), y.double(), mask]
+    assert bits(in_blocks(group, *wide)) == bits(plain(*wide))
+    plain, group = both(MASKED.replace("value=0.5", "value=1").replace(": float", ": int"))
+    ints = [(x * 5).long(), (y * 5).long(), mask]
+    assert bits(in_blocks(group, *ints)) == bits(plain(*ints))
+
+
+def test_H43_a_group_is_planned_once_for_each_kind_of_inputs():
+    _, group = both(TEN)
+    _, other = both(TEN)
+
+    def plans_of(code, x, y):
+        before = _graphs.fusion_counts()[0]
+        code(x, y)
+        return _graphs.fusion_counts()[0] - before
+
+    x, y = sample((20, 50)), sample((20, 50), seed=1)
+    assert [plans_of(group, x, y) for _ in range(3)] == [1, 0, 0]
+    assert plans_of(group, sample((20, 50), seed=2), sample((20, 50), seed=3)) == 0  # values
+    assert plans_of(group, x.double(), y.double()) == 1  # dtypes
+    assert plans_of(group, x[:10], y[:10]) == 1  # sizes
+    assert plans_of(group, sample((50, 20)).t(), y) == 1  # strides
+    assert plans_of(group, x, y[0]) == 1
+    assert plans_of(group, x, y) == 0
+    assert plans_of(other, x, y) == 1  # by graph
+    for count in range(1, 40):  # more kinds than are kept
+        assert plans_of(group, sample(count), sample(count)) == 1
+    assert plans_of(group, x, y) == 0
+
+
+def test_H41_a_group_is_one_instruction_and_its_outputs_are_the_caller_s():
+    plain, group = both(TEN)
+    x, y = sample(1000), sample(1000, seed=1)
+    wanted = bits(plain(x, y))
+    first, second = in_blocks(group, x, y)
+    again = in_blocks(group, x, y)
+    before = bits(again)
+    first.zero_()
+    second.zero_()
+    assert bits(again) == before == wanted
+    with profile(with_stack=False) as prof:
+        group(x, y)
+    instructions = [event for event in prof.events() if event.kind == "Instruction"]
+    [event] = [event for event in instructions if "prim::FusionGroup" in event.name]
+    # The profile sees every operator, so they are called.
+    for child, name in zip(event.children, ("aten::mul", "aten::add"), strict=False):
+        assert name in child.name
+    del group, x, y
+    assert bits(again) == wanted
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, 3e38, -3e38]
+ARITHMETIC = ("add", "sub", "mul", "div")
+
+
+def special(count, dtype, seed):
+    """Numbers among which are infinities, both zeros, subnormal ones and one kind of nan."""
+    numbers = np.random.default_rng(seed).standard_normal(count)
+    with np.errstate(over="ignore"):
+        numbers[:: 1 + seed % 3] = np.resize(SPECIAL, len(numbers[:: 1 + seed % 3]))
+    return opyard.from_numpy(numbers.astype(dtype))
+
+
+@pytest.mark.parametrize("first, second", list(itertools.product(ARITHMETIC, ARITHMETIC)))
+def test_H45_pairs_have_the_bits_of_both(first, second):
+    for operands, order, dtype in itertools.product(
+        itertools.product(("%x", "%y", "%n"), repeat=3), (0, 1), ("float32", "float64")
+    ):
+        if operands[0] == "%n" or (operands[2] == "%n" and order):
+            continue  # a number is the second operand
+        a, b, c = operands
+        last = f"%r, {c}" if order == 0 else f"{c}, %r"
+        plain, group = both(f"""graph(%x, %y):
+          %n : float = prim::Constant[value=-2.5]()
+          %r : Tensor = aten::{first}({a}, {b})
+          %s : Tensor = aten::{second}({last})
+          return (%s)
+        """)
+        x, y = special(77, dtype, 0), special(77, dtype, 1)
+        mine, wanted = (np.asarray(run(x, y)) for run in (group, plain))
+        # The sign of a nan is that of either operand.
+        assert np.array_equal(np.isnan(mine), np.isnan(wanted))
+        numbers = ~np.isnan(wanted)
+        assert mine[numbers].tobytes() == wanted[numbers].tobytes()
+
+
+def random_text(seed):
+    """A graph of up to 12 operators on three tensors, some of them bools."""
+    choose = random.Random(seed)
+    numbers, truths, lines = ["%x", "%y", "%z"], ["%m"], []
+    for number in range(choose.randint(2, 12)):
+        kind = choose.choice(("two", "two", "two", "number", "one", "compare", "select", "fill"))
+        a, b, m = choose.choice(numbers), choose.choice(numbers), choose.choice(truths)
+        name = f"%v{number}"
+        if kind == "two":
+            call = f"{choose.choice((*ARITHMETIC, 'maximum', 'minimum'))}({a}, {b})"
+        elif kind == "number":
+            call = f"{choose.choice(ARITHMETIC)}({a}, %n)"
+        elif kind == "one":
+            call = f"{choose.choice(('neg', 'abs', 'relu', 'exp', 'tanh', 'sigmoid'))}({a})"
+        elif kind == "compare":
+            call = f"{choose.choice(('eq', 'ne', 'lt', 'le', 'gt', 'ge'))}({a}, {b})"
+        elif kind == "select":
+            call = f"where({m}, {a}, {b})"
+        else:
+            call = f"masked_fill({a}, {m}, %n)"
+        (truths if kind == "compare" else numbers).append(name)
+        lines.append(f"  {name} : Tensor = aten::{call}\n")
+    outputs = [*choose.sample(numbers[3:] or truths[1:], 1), f"%v{len(lines) - 1}"]
+    constant = f"prim::Constant[value={choose.choice((0.5, -3.0))}]()"
+    return (
+        f"graph(%x, %y, %z, %m):\n  %n : float = {constant}\n"
+        + "".join(lines)
+        + f"  return ({', '.join(dict.fromkeys(outputs))})\n"
+    )
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_H45_random_groups_give_the_bits_of_their_operators(seed):
+    graph = jit.parse_ir(random_text(seed))
+    passes.eliminate_dead_code(graph)
+    plain = jit.compile(jit.parse_ir(str(graph)))
+    passes.fuse(graph)
+    group = jit.compile(graph)
+    choose = random.Random(seed + 1000)
+    for _ in range(4):
+        sizes = choose.choice([(7,), (700,), (33, 40), (5, 70), (3, 1, 65), (2, 3, 4)])
+        tensors = []
+        for number in range(4):
+            own = [1 if choose.random() < 0.15 else size for size in sizes]
+            own = own[choose.randint(0, len(own) - 1) if choose.random() < 0.2 else 0 :]
+            array = np.asarray(sample(own, choose.choice(("float32",) * 5 + ("float64",)), number))
+            array = array > 0 if number == 3 else array
+            tensors.append(laid(array, choose.choice(LAYOUTS)))
+        assert bits(group(*tensors)) == bits(plain(*tensors)), str(graph)
 
 
 def test_gradients_flow_through_a_group():

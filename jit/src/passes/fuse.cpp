@@ -73,6 +73,11 @@ class Fuser {
     return parts;
   }
 
+  // What a group has inside: numbers, and what a conversion is told.
+  static bool is_constant(const Value* value) {
+    return value->node()->kind() == prim::Constant && value->type()->kind() != TypeKind::Tensor;
+  }
+
   void make_group(const Row& group) {
     const GraphPtr inner = make_graph();
     Node* const fused = graph_.create(prim::FusionGroup, {}, 0);
@@ -83,7 +88,7 @@ class Fuser {
     const Graph::Mapping map = [&](Value* value) {
       const auto known = inside.find(value);
       if (known != inside.end()) return known->second;
-      if (detail::find_fusible_number(value)) {
+      if (is_constant(value)) {
         Node* const node = value->node();
         constants.push_back(node);
         Node* const copy = inner->create_copy(node, [](Value* input) { return input; });

@@ -4,37 +4,60 @@
 // entry is counted when it is written, and never written again.
 #include "common/block_functions.h"
 
-#include <opyard/jit/block_functions.h>
-
+#include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "common/copy.h"
+#include "common/order.h"
 #include "common/text.h"
 
 namespace opyard::kernels {
 namespace {
 
-constexpr std::size_t kMost = 64;
+constexpr std::size_t kMost = 96;
 
 std::array<jit::BlockFunction, kMost> functions;
-jit::BlockFunctions offered{sizeof(jit::BlockFunction), {0}, functions.data()};
+
+jit::BlockLoop conversion(DType to, DType from) { return conversion_loop(to, from); }
+
+jit::BlockLoop pair(std::int32_t first, std::int32_t second, bool is_right, DType dtype) {
+  const auto is_known = [](std::int32_t one) { return one >= 0 && one < int(PairOf::count_); };
+  if (!is_known(first) || !is_known(second)) return nullptr;
+  const std::size_t index = pair_index(PairOf(first), PairOf(second), is_right);
+  if (dtype == DType::Float32) return pair_loops().float32[index];
+  return dtype == DType::Float64 ? pair_loops().float64[index] : nullptr;
+}
+
+void strides(const std::int64_t* sizes, std::size_t dims, const jit::BlockGeometry* operands,
+             std::size_t count, std::int64_t* out) {
+  std::array<Laid, jit::BlockFunction::kMostOperands> laid;
+  for (std::size_t i = 0; i < count; ++i) {
+    const jit::BlockGeometry& one = operands[i];
+    laid[i] = {{one.sizes, one.dims}, {one.strides, one.dims}};
+  }
+  const DimVector found =
+      ordered_strides(IntSpan(sizes, dims), std::span<const Laid>(laid.data(), count));
+  std::copy(found.begin(), found.end(), out);
+}
+
+jit::BlockFunctions offered{
+    jit::kBlockFunctionsBytes, {0}, functions.data(), &conversion, &pair, &strides};
 
 }  // namespace
 
-void offer_block_function(const char* name, const char* overload, void (*kernel)(),
-                          unsigned operands, const Loops& loops) {
+void offer_block_function(const jit::BlockFunction& function) {
   const std::size_t count = offered.count.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < count; ++i) {
     const jit::BlockFunction& known = functions[i];
-    if (std::strcmp(known.name, name) == 0 && std::strcmp(known.overload, overload) == 0) return;
+    if (std::strcmp(known.name, function.name) == 0 &&
+        std::strcmp(known.overload, function.overload) == 0) {
+      return;
+    }
   }
-  if (count == kMost) refuse(ErrorKind::Internal, {name, ": there is no room for its block"});
-  functions[count] = {name,
-                      overload,
-                      kernel,
-                      operands,
-                      loops.of[std::size_t(computed_index(DType::Float32))],
-                      loops.of[std::size_t(computed_index(DType::Float64))]};
+  if (count == kMost)
+    refuse(ErrorKind::Internal, {function.name, ": there is no room for its block"});
+  functions[count] = function;
   offered.count.store(count + 1, std::memory_order_release);
 }
 

@@ -5,22 +5,57 @@
 // A loop is given that computes what the kernel does where all tensors are of one dtype, and its
 // further arguments are the number 1. See opyard/jit/block_functions.h.
 //
-// Depends on: common/builds.h, opyard/jit/block_functions.h.
+// Depends on: common/builds.h, loops/pairs.h, opyard/jit/block_functions.h.
 #pragma once
 
+#include <opyard/jit/block_functions.h>
+
 #include "common/builds.h"
+#include "loops/pairs.h"
 
 namespace opyard::kernels {
 
+// Of the build that loops() is of.
+const PairLoops& pair_loops();
+
 // Called while the plugin registers; a second offer of the same operator is ignored.
-void offer_block_function(const char* name, const char* overload, void (*kernel)(),
-                          unsigned operands, const Loops& loops);
+void offer_block_function(const jit::BlockFunction& function);
+
+// How an operator differs from one that computes the result's dtype from its operands in order.
+struct Fusible {
+  jit::BlockKind kind = jit::BlockKind::Same;
+  std::array<std::uint32_t, jit::BlockFunction::kMostOperands> order = {0, 1, 2};
+  PairOf pair = PairOf::count_;
+};
+
+template <typename Kernel>
+jit::BlockFunction block_function(const char* name, const char* overload, Kernel* kernel,
+                                  unsigned operands, const Fusible& how) {
+  const bool is_arithmetic = how.pair != PairOf::count_;
+  return {name,     overload,  reinterpret_cast<void (*)()>(kernel), how.kind,
+          operands, how.order, is_arithmetic ? int(how.pair) : -1,   {}};
+}
 
 // The number of operands is that of the kernel's, without alpha.
 template <typename... A>
-void fusible(const char* name, const char* overload, Tensor (*kernel)(A...), const Loops& loops) {
+void fusible(const char* name, const char* overload, Tensor (*kernel)(A...), const Loops& loops,
+             const Fusible& how = {}) {
   constexpr unsigned kOperands = sizeof...(A) < 2 ? sizeof...(A) : 2;
-  offer_block_function(name, overload, reinterpret_cast<void (*)()>(kernel), kOperands, loops);
+  const bool is_selection = how.kind == jit::BlockKind::Selected;
+  jit::BlockFunction function =
+      block_function(name, overload, kernel, is_selection ? 3 : kOperands, how);
+  for (const DType dtype : kComputed) {
+    const int at = jit::BlockFunction::index_of(dtype);
+    if (at >= 0) function.loops[std::size_t(at)] = loops.of[std::size_t(computed_index(dtype))];
+  }
+  offer_block_function(function);
+}
+
+// An operator that copies its first argument, into the dtype that the second one names.
+template <typename... A>
+void fusible_conversion(const char* name, const char* overload, Tensor (*kernel)(A...)) {
+  offer_block_function(
+      block_function(name, overload, kernel, 1, {.kind = jit::BlockKind::Converted}));
 }
 
 }  // namespace opyard::kernels

@@ -12,12 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "common/block_functions.h"
 #include "common/text.h"
 
 namespace opyard::kernels {
 namespace {
 
 using Entry = const LoopBuild*();
+using PairsEntry = const PairLoops*();
 
 struct Known {
   const char* name;
@@ -86,7 +88,12 @@ std::string folder() {
   return file.substr(0, file.rfind('/') + 1);
 }
 
-const LoopBuild& open(const char* name) {
+struct Opened {
+  const LoopBuild& build;
+  const PairLoops& pairs;
+};
+
+Opened open(const char* name) {
   const std::string path = folder() + "opyard_loops_" + name + ".so";
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
@@ -96,22 +103,26 @@ const LoopBuild& open(const char* name) {
             "; the file belongs beside opyard_kernels.so, so install Opyard again"});
   }
   auto* const entry = reinterpret_cast<Entry*>(dlsym(library, "opyard_loops_v1"));
+  auto* const pairs = reinterpret_cast<PairsEntry*>(dlsym(library, "opyard_loop_pairs_v1"));
   const LoopBuild* const build = entry == nullptr ? nullptr : entry();
-  if (build == nullptr || build->bytes != sizeof(LoopBuild)) {
+  if (build == nullptr || build->bytes != sizeof(LoopBuild) || pairs == nullptr) {
     refuse(ErrorKind::BadPlugin, {path,
                                   " is of another version than opyard_kernels.so beside it; "
                                   "install Opyard again"});
   }
-  return *build;
+  return {*build, *pairs()};
 }
 
 // The build's functions, and the baseline's for those that it does not have.
 struct Chosen {
   LoopTable table;
   const char* name;
+  const PairLoops* pairs;
 
-  Chosen() : table(open("baseline").table), name(choose()) {
-    const LoopBuild& best = open(name);
+  Chosen() : table(open("baseline").build.table), name(choose()) {
+    const Opened opened = open(name);
+    const LoopBuild& best = opened.build;
+    pairs = &opened.pairs;
     using Function = void (*)();
     constexpr std::size_t kFunctions = sizeof(LoopTable) / sizeof(Function);
     std::array<Function, kFunctions> mine, theirs;
@@ -132,6 +143,7 @@ const Chosen& chosen() {
 }  // namespace
 
 const LoopTable& loops() { return chosen().table; }
+const PairLoops& pair_loops() { return *chosen().pairs; }
 const char* build_name() { return chosen().name; }
 std::string known_builds() { return joined(runnable()); }
 

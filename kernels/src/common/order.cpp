@@ -9,19 +9,18 @@ namespace opyard::kernels {
 namespace {
 
 // The stride of an input along a dimension of the result; 0 if it is broadcast there.
-std::int64_t stride_along(const Tensor& input, IntSpan sizes, std::size_t dim) {
-  const std::size_t missing = sizes.size() - input.sizes().size();
+std::int64_t stride_along(const Laid& input, IntSpan sizes, std::size_t dim) {
+  const std::size_t missing = sizes.size() - input.sizes.size();
   if (dim < missing) return 0;
-  const bool is_broadcast = input.sizes()[dim - missing] == 1 && sizes[dim] != 1;
-  return is_broadcast ? 0 : input.strides()[dim - missing];
+  const bool is_broadcast = input.sizes[dim - missing] == 1 && sizes[dim] != 1;
+  return is_broadcast ? 0 : input.strides[dim - missing];
 }
 
 // Whether dimension `inner` belongs outside of `outer`: 1 if so, -1 if not, 0 if no one says.
-int compare(IntSpan sizes, std::span<const Tensor* const> inputs, std::size_t inner,
-            std::size_t outer) {
-  for (const Tensor* const input : inputs) {
-    const std::int64_t a = stride_along(*input, sizes, inner);
-    const std::int64_t b = stride_along(*input, sizes, outer);
+int compare(IntSpan sizes, std::span<const Laid> inputs, std::size_t inner, std::size_t outer) {
+  for (const Laid& input : inputs) {
+    const std::int64_t a = stride_along(input, sizes, inner);
+    const std::int64_t b = stride_along(input, sizes, outer);
     if (a == 0 || b == 0) continue;
     if (std::llabs(a) != std::llabs(b)) return std::llabs(a) < std::llabs(b) ? -1 : 1;
     if (sizes[inner] > sizes[outer]) return 1;
@@ -43,7 +42,7 @@ DimVector dense_strides(IntSpan sizes, const Dims& order) {
 
 }  // namespace
 
-DimVector ordered_strides(IntSpan sizes, std::span<const Tensor* const> inputs) {
+DimVector ordered_strides(IntSpan sizes, std::span<const Laid> inputs) {
   DimVector order;  // innermost first
   for (std::size_t i = sizes.size(); i-- > 0;) order.push_back(std::int64_t(i));
   for (std::size_t i = 1; i < order.size(); ++i) {
@@ -58,6 +57,12 @@ DimVector ordered_strides(IntSpan sizes, std::span<const Tensor* const> inputs) 
     }
   }
   return dense_strides(sizes, order);
+}
+
+DimVector ordered_strides(IntSpan sizes, std::span<const Tensor* const> inputs) {
+  SmallVector<Laid, 4> laid;
+  for (const Tensor* const input : inputs) laid.push_back({input->sizes(), input->strides()});
+  return ordered_strides(sizes, std::span<const Laid>(laid.begin(), laid.size()));
 }
 
 bool is_row_major_in(const Tensor& like, std::optional<MemoryFormat> format) {

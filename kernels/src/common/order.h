@@ -17,7 +17,13 @@
 
 namespace opyard::kernels {
 
+// How an input lies.
+struct Laid {
+  IntSpan sizes, strides;
+};
+
 // See [Order]. The sizes of inputs broadcast to those of the result.
+DimVector ordered_strides(IntSpan sizes, std::span<const Laid> inputs);
 DimVector ordered_strides(IntSpan sizes, std::span<const Tensor* const> inputs);
 
 // [Copies] A copy keeps the order of dimensions, unless a format asks for row-major.

@@ -4,6 +4,7 @@
 // [Conversion].
 #include <opyard/library.h>
 
+#include "common/block_functions.h"
 #include "common/copy.h"
 #include "common/kernels_block.h"
 #include "common/order.h"
@@ -152,7 +153,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)");
 }
 
-OPYARD_LIBRARY_IMPL(aten, CPU, m) { m.impl("_to_copy", &to_copy); }
+OPYARD_LIBRARY_IMPL(aten, CPU, m) {
+  fusible_conversion("aten::_to_copy", "", &to_copy);
+  m.impl("_to_copy", &to_copy);
+}
 OPYARD_LIBRARY_IMPL(aten, Meta, m) { m.impl("_to_copy", &to_copy_on_meta); }
 OPYARD_KERNELS(m) {
   m.impl("clone", &clone);

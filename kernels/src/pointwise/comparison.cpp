@@ -4,6 +4,7 @@
 // Inputs are promoted first: int64[n] == 1.5 compares as float32.
 #include <opyard/library.h>
 
+#include "common/block_functions.h"
 #include "common/builds.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
@@ -74,6 +75,20 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
+  constexpr Fusible kCompared{.kind = jit::BlockKind::Compared};
+  const ComparisonLoops& of = loops().comparison;
+  fusible("aten::eq", "Tensor", &eq_tensor, of.equal, kCompared);
+  fusible("aten::eq", "Scalar", &eq_scalar, of.equal, kCompared);
+  fusible("aten::ne", "Tensor", &ne_tensor, of.unequal, kCompared);
+  fusible("aten::ne", "Scalar", &ne_scalar, of.unequal, kCompared);
+  fusible("aten::lt", "Tensor", &lt_tensor, of.less, kCompared);
+  fusible("aten::lt", "Scalar", &lt_scalar, of.less, kCompared);
+  fusible("aten::le", "Tensor", &le_tensor, of.less_or_equal, kCompared);
+  fusible("aten::le", "Scalar", &le_scalar, of.less_or_equal, kCompared);
+  fusible("aten::gt", "Tensor", &gt_tensor, of.greater, kCompared);
+  fusible("aten::gt", "Scalar", &gt_scalar, of.greater, kCompared);
+  fusible("aten::ge", "Tensor", &ge_tensor, of.greater_or_equal, kCompared);
+  fusible("aten::ge", "Scalar", &ge_scalar, of.greater_or_equal, kCompared);
   m.impl("eq.Tensor", &eq_tensor);
   m.impl("eq.Scalar", &eq_scalar);
   m.impl("ne.Tensor", &ne_tensor);

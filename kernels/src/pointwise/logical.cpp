@@ -2,6 +2,7 @@
 // true, NaN included; results are bool), and bitwise_not, _and, _or, _xor for bool and int64.
 #include <opyard/library.h>
 
+#include "common/block_functions.h"
 #include "common/builds.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
@@ -77,6 +78,11 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
+  constexpr Fusible kCompared{.kind = jit::BlockKind::Compared};
+  const LogicalLoops& of = loops().logical;
+  fusible("aten::logical_not", "", &logical_not, of.logical_not, kCompared);
+  fusible("aten::logical_and", "", &logical_and, of.logical_and, kCompared);
+  fusible("aten::logical_or", "", &logical_or, of.logical_or, kCompared);
   m.impl("logical_not", &logical_not);
   m.impl("logical_and", &logical_and);
   m.impl("logical_or", &logical_or);

@@ -2,6 +2,7 @@
 // tensor.
 #include <opyard/library.h>
 
+#include "common/block_functions.h"
 #include "common/builds.h"
 #include "common/kernels_block.h"
 #include "pointwise/elementwise.h"
@@ -36,6 +37,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 
 OPYARD_KERNELS(m) {
   name_build(m);
+  const Loops& chosen = loops().selection.where;
+  fusible("aten::where", "self", &where_self, chosen, {.kind = jit::BlockKind::Selected});
+  fusible("aten::masked_fill", "Scalar", &masked_fill, chosen,
+          {.kind = jit::BlockKind::Selected, .order = {1, 2, 0}});
   m.impl("where.self", &where_self);
   m.impl("masked_fill.Scalar", &masked_fill);
 }

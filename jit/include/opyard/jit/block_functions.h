@@ -13,36 +13,89 @@
 // that is named here. Where a layer, a mode, an override or a watcher is in between, the group
 // calls the operators.
 //
-// Depends on: nothing.
+// [DTypes] All tensors that an operator computes with are of one dtype, and there is a loop for it:
+// bool, int64, float32 and float64 are asked for. A number among the operands is one of that dtype,
+// of which a float is not among int64s and nothing is among bools.
+//
+// Depends on: opyard/tensor/dtype.h.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "opyard/tensor/dtype.h"
 
 namespace opyard::jit {
 
 inline constexpr const char* kBlockFunctionsOperator = "opyard_fusion::block_functions";
 
 // Operand i begins at data[i], the written one first, and its next element lies steps[i] bytes
-// further; a step is that of elements without gaps, or 0. `context` has 16 bytes, which are 0.
+// further. What is written is apart from what is read, or exactly on an operand whose elements have
+// its size. `context` has 16 bytes, which are 0.
 using BlockLoop = void (*)(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
                            const void* context);
 
+// What dtype a result has.
+enum class BlockKind : std::uint32_t {
+  Same,       // the one of the operands
+  Compared,   // bool
+  Selected,   // the one of all operands but the first, which is a bool
+  Converted,  // the one that the second argument names, a constant; all others are None or False
+};
+
 struct BlockFunction {
-  const char* name;        // "aten::add"
-  const char* overload;    // "Tensor"
-  void (*kernel)();        // see [Kernel]
-  std::uint32_t operands;  // the first 1 or 2 arguments; all others have to be the number 1
-  // Where all tensors are of this dtype, which the result has, too. Null: not there.
-  BlockLoop float32;
-  BlockLoop float64;
+  static constexpr std::size_t kMostOperands = 3;
+  static constexpr std::size_t kDTypes = 4;  // see [DTypes]; -1 for others
+  static constexpr int index_of(DType dtype) {
+    switch (dtype) {
+      case DType::Bool:
+        return 0;
+      case DType::Int64:
+        return 1;
+      case DType::Float32:
+        return 2;
+      case DType::Float64:
+        return 3;
+      default:
+        return -1;
+    }
+  }
+
+  const char* name;      // "aten::add"
+  const char* overload;  // "Tensor"
+  void (*kernel)();      // see [Kernel]
+  BlockKind kind;
+  std::uint32_t operands;  // the first 1 to 3 arguments; all others have to be the int 1
+  std::array<std::uint32_t, kMostOperands> order;  // which argument each operand of the loop is
+  std::int32_t arithmetic;                         // its number in pair(); -1 if it has none
+  std::array<BlockLoop, kDTypes> loops;            // null: not there
+};
+
+// How a tensor lies in memory.
+struct BlockGeometry {
+  const std::int64_t* sizes;
+  const std::int64_t* strides;
+  std::size_t dims;
 };
 
 struct BlockFunctions {
-  std::uint64_t bytes;  // sizeof(BlockFunction), which tells another version
+  std::uint64_t bytes;  // kBlockFunctionsBytes, which tells another version
   std::atomic<std::size_t> count;
   const BlockFunction* functions;
+  // Null if there is none.
+  BlockLoop (*conversion)(DType to, DType from);
+  // Two operations of arithmetic at once, of three operands. The second one has the result of the
+  // first on its left, or on its right. Null if there is none.
+  BlockLoop (*pair)(std::int32_t first, std::int32_t second, bool is_right, DType dtype);
+  // The strides of what operators give, whose operands broadcast to `sizes` and are not all
+  // row-major.
+  void (*strides)(const std::int64_t* sizes, std::size_t dims, const BlockGeometry* operands,
+                  std::size_t count, std::int64_t* strides);
 };
+
+inline constexpr std::uint64_t kBlockFunctionsBytes =
+    sizeof(BlockFunction) * 1024 + sizeof(BlockFunctions);
 
 }  // namespace opyard::jit

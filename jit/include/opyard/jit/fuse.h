@@ -6,10 +6,14 @@
 // results become one prim::FusionGroup, whose Subgraph has them. Nothing that is between them
 // moves: a write, a call of anything else, a branch and a stage end a row.
 //
-// [Running] A group reads its inputs a block at a time if they are contiguous tensors on the CPU of
-// one dtype, float32 or float64, that broadcast to the sizes that every operator's result has.
+// [Running] A group reads its inputs a block at a time if they are on the CPU, lie in memory in any
+// order, and broadcast to the sizes that every operator's result has, where the dtypes that each
+// operator's tensors have are one: float32, float64 or int64, and bool for what is compared.
 // Otherwise, and where gradients are recorded or a call would not reach the kernels, it calls its
 // operators. The results have the same bits either way.
+//
+// What a group does for inputs of certain dtypes, sizes and strides is planned once: a code keeps
+// the plans of 16 such kinds for each group.
 //
 // Threads: as with Graph.
 //
@@ -17,6 +21,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "opyard/jit/graph.h"
 
@@ -27,3 +32,14 @@ namespace opyard::jit::passes {
 OPYARD_API std::size_t fuse(Graph& graph);
 
 }  // namespace opyard::jit::passes
+
+namespace opyard::jit {
+
+// Of all groups of the process, so far.
+struct FusionCounts {
+  std::uint64_t plans;    // that were made
+  std::uint64_t unfused;  // runs of a group that called its operators
+};
+OPYARD_API FusionCounts fusion_counts() noexcept;
+
+}  // namespace opyard::jit
