@@ -18,6 +18,8 @@
 // at half: nothing here runs code of a user.
 #include "gradients/gradients.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <unordered_map>
 
@@ -31,6 +33,63 @@ namespace {
 
 constexpr int kDeepest = 64;
 
+// Bytes that are appended a few at a time, up to a kilobyte in place.
+class Bytes {
+ public:
+  Bytes() = default;
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+
+  void add(const void* from, std::size_t count) {
+    if (__builtin_expect(size_ + count > capacity_, 0)) grow(count);
+    std::memcpy(data_ + size_, from, count);
+    size_ += count;
+  }
+  void operator+=(char one) { add(&one, 1); }
+  const char* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  void grow(std::size_t count) {
+    std::string more;
+    more.reserve(2 * (size_ + count));
+    more.assign(data_, size_);
+    more.resize(more.capacity());
+    more_ = std::move(more);
+    data_ = more_.data();
+    capacity_ = more_.size();
+  }
+
+  std::array<char, 1024> first_;
+  std::string more_;
+  char* data_ = first_.data();
+  std::size_t size_ = 0, capacity_ = first_.size();
+};
+
+// Numbers of addresses, in the order in which they came. Most calls have few.
+class Numbers {
+ public:
+  // The number, and whether the address is new.
+  std::pair<std::uint32_t, bool> add(const void* address) {
+    const void** const end = few_.data() + count_;
+    if (const void** const found = std::find(few_.data(), end, address); found != end) {
+      return {std::uint32_t(found - few_.data()), false};
+    }
+    if (count_ < few_.size()) {
+      few_[count_] = address;
+      return {std::uint32_t(count_++), true};
+    }
+    const auto next = std::uint32_t(few_.size() + many_.size());
+    const auto [found, is_new] = many_.try_emplace(address, next);
+    return {found->second, is_new};
+  }
+
+ private:
+  std::array<const void*, 16> few_;
+  std::size_t count_ = 0;
+  std::unordered_map<const void*, std::uint32_t> many_;
+};
+
 struct CallKeys {
   py::object tensor, parameter, module;  // the types
   py::tuple plain;                       // types of values that are known by their texts
@@ -41,7 +100,7 @@ class Description {
   Description(const PythonTable& known, const CallKeys& types, PyObject* kept)
       : known_(known), types_(types), kept_(kept) {}
 
-  std::string bytes;
+  Bytes bytes;
   py::list tensors;
   std::string refusal;  // why the call cannot be described
 
@@ -58,7 +117,7 @@ class Description {
  private:
   template <typename T>
   void add_raw(const T& value) {
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
+    bytes.add(&value, sizeof(T));
   }
   bool refuse(std::string why) {
     refusal = std::move(why);
@@ -73,15 +132,16 @@ class Description {
     const char* const data = PyUnicode_AsUTF8AndSize(text, &size);
     if (data == nullptr) throw py::error_already_set();
     add_raw(size);
-    bytes.append(data, std::size_t(size));
+    bytes.add(data, std::size_t(size));
   }
 
   bool add(PyObject* object, bool is_argument, int depth, const std::string& where) {
     PyTypeObject* const type = Py_TYPE(object);
+    if (add_builtin(object, type)) return true;
     if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(types_.tensor.ptr()))) {
       return add_tensor(object, where);
     }
-    if (add_plain(object, type)) return true;
+    if (add_known(object, type)) return true;
     if (depth > kDeepest) return refuse(where + " is nested deeper than 64 containers");
     if (type == &PyTuple_Type || type == &PyList_Type)
       return add_sequence(object, is_argument, depth, where);
@@ -115,10 +175,10 @@ class Description {
     if (impl.policies() != 0 || tensor.keys().has(DispatchKey::Python)) {
       return refuse(where + " has sizes or operators that are defined in Python");
     }
-    const auto [found, is_new] = numbers_.try_emplace(&impl, std::uint32_t(numbers_.size()));
+    const auto [number, is_new] = numbers_.add(&impl);
     bytes += is_new ? 'T' : 'R';
     if (!is_new) {
-      add_raw(found->second);
+      add_raw(number);
       return true;
     }
     tensors.append(py::reinterpret_borrow<py::object>(object));
@@ -135,6 +195,9 @@ class Description {
   }
 
   bool add_plain(PyObject* object, PyTypeObject* type) {
+    return add_builtin(object, type) || add_known(object, type);
+  }
+  bool add_builtin(PyObject* object, PyTypeObject* type) {
     if (object == Py_None || type == &PyBool_Type) {
       bytes += object == Py_None ? 'N' : object == Py_True ? 't' : 'f';
       return true;
@@ -158,6 +221,9 @@ class Description {
         return true;
       }
     }
+    return false;
+  }
+  bool add_known(PyObject* object, PyTypeObject* type) {
     for (const py::handle one : types_.plain) {
       if (reinterpret_cast<PyObject*>(type) != one.ptr()) continue;
       bytes += 'P';
@@ -210,10 +276,10 @@ class Description {
  public:
   // An object with attributes: parts that are Modules are looked into, other objects are not.
   bool add_state(PyObject* object, int depth) {
-    const auto [found, is_new] = objects_.try_emplace(object, std::uint32_t(objects_.size()));
+    const auto [number, is_new] = objects_.add(object);
     bytes += is_new ? 'M' : 'm';
     if (!is_new) {
-      add_raw(found->second);
+      add_raw(number);
       return true;
     }
     add_address(reinterpret_cast<PyObject*>(Py_TYPE(object)));
@@ -227,8 +293,8 @@ class Description {
   const PythonTable& known_;
   const CallKeys& types_;
   PyObject* const kept_;
-  std::unordered_map<const TensorImpl*, std::uint32_t> numbers_;
-  std::unordered_map<PyObject*, std::uint32_t> objects_;
+  Numbers numbers_;  // of tensors
+  Numbers objects_;
 };
 
 // describe(outer, self, args, kwargs, kept): (bytes, tensors); a text that says why not; or None in
@@ -253,7 +319,7 @@ PyObject* describe(const CallKeys& types, PyObject* const* given) {
     return PyUnicode_FromStringAndSize(description.refusal.data(),
                                        Py_ssize_t(description.refusal.size()));
   }
-  const py::bytes key(description.bytes);
+  const py::bytes key(description.bytes.data(), description.bytes.size());
   return PyTuple_Pack(2, key.ptr(), description.tensors.ptr());
 }
 

@@ -4,7 +4,7 @@ The first call of a kind runs the function, and a trace observes it: what it giv
 function gave. Then
 
     1. what was seen is checked: is a graph all that the function does?
-    2. the graph is differentiated by the inputs that require a gradient, and optimised
+    2. the graph is differentiated by the inputs that require a gradient, optimised and fused
     3. it is kept under the key of the call: gradients/call_keys.cpp
 
 A later call of that kind runs the graph. Where a step finds a reason not to, calls of the kind run
@@ -106,7 +106,8 @@ class CompiledFunction:
             counts: dict[int, int] = {}
             for node in kind.graph.nodes():
                 counts[node.stage] = counts.get(node.stage, 0) + 1
-            words = f"a graph of {counts.get(0, 0)} nodes"
+            nodes = counts.get(0, 0)
+            words = f"a graph of {nodes} node{'' if nodes == 1 else 's'}"
             if kind.graph.stage > 0:
                 words += f", and {counts.get(1, 0)} for its gradients"
             lines.append(f"  {kind.label}: {words}")
@@ -214,6 +215,7 @@ class CompiledFunction:
                 "result that is detached?"
             )
         _optimise(both)
+        passes.fuse(graph)
         forward, code = _graphs.Code(graph), _graphs.Code(both)
         kind.run = _gradients.make_staged(
             self.__name__, forward, code, [places[number] for number in used], of
@@ -309,6 +311,7 @@ def _optimise(graph: "_graphs.Graph") -> None:
         passes.eliminate_common_subexpressions(graph)
     passes.peephole(graph)
     passes.eliminate_dead_code(graph)
+    passes.fuse(graph)
 
 
 def _builder(shape: Shape, count: int) -> Callable:
