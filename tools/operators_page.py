@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """tools/operators_page.py: writes docs/guides/operators.md from the built package.
 
-It has the operators of aten and the methods of Tensor. Run it with tools/python; --check compares.
+It has the operators of aten and opyard, and the methods of Tensor. Run it with tools/python;
+--check compares.
 
 Exit code: 0, or 1 with --check where the page is another one.
 """
@@ -21,6 +22,10 @@ COMPOSITE = ("ImplicitAutograd", "ExplicitAutograd", "ExplicitAutogradNonFunctio
 OPERATORS = """\
 Backends are those with a kernel of the operator; a composite operator runs wherever what it
 calls does, and has its gradients. A formula gives the gradients of an operator that has one.
+"""
+OF_FORMULAS = """\
+These are not PyTorch's. Formulas of derivatives find them without a namespace, after the operator's
+own and aten: `sum_to(grad, self)`. They may change from one release to the next, except `sum_to`.
 """
 ANSWERS = """\
 Where NumPy is installed, and SciPy for special functions, these are computed by them on the
@@ -73,6 +78,13 @@ def provenance_of(name: str, overload: str) -> str:
     return provenance(full, "CPU") if has_kernel(full, "CPU") else ""
 
 
+def of_formulas() -> "dict[str, object]":
+    """The packets of the namespace opyard."""
+    import opyard
+
+    return {name: getattr(opyard.ops.opyard, name) for name in dir(opyard.ops.opyard)}
+
+
 def operators(packets: "dict[str, object]") -> list[str]:
     lines = ["| schema | backends | gradients |", "| --- | --- | --- |"]
     for name, packet in packets.items():
@@ -80,7 +92,7 @@ def operators(packets: "dict[str, object]") -> list[str]:
             if "_numpy" in provenance_of(f"aten::{name}", overload):
                 continue
             op = getattr(packet, overload)
-            schema = str(op._schema).removeprefix("aten::").replace("|", "\\|")
+            schema = str(op._schema).partition("::")[2].replace("|", "\\|")
             lines.append(f"| `{schema}` | {backends(op.name())} | {gradients(op)} |")
     return lines
 
@@ -124,6 +136,7 @@ def page() -> str:
     parts = [HEAD, "## Methods and properties of Tensor\n", "| name | what it is |\n| --- | --- |"]
     parts[-1] += "".join("\n" + line for line in methods(packets)) + "\n"
     parts += ["## Operators of `opyard.ops.aten`\n", OPERATORS, *operators(packets)]
+    parts += ["\n## Operators of `opyard.ops.opyard`\n", OF_FORMULAS, *operators(of_formulas())]
     parts += ["\n## Answered by NumPy\n", ANSWERS, *answers()]
     return "\n".join(parts).rstrip("\n") + "\n"
 

@@ -72,7 +72,7 @@ Tensor to_dtype(const Tensor& tensor, DType dtype) {
   return stack.pop().take_tensor();
 }
 Tensor sum_to(const Tensor& tensor, IntSpan sizes) {
-  static const Operator& op = require("aten::sum_to.sizes");
+  static const Operator& op = require("opyard::sum_to.sizes");
   Stack stack;
   stack.push(Value(tensor));
   stack.push(Value::of(std::vector<std::int64_t>(sizes.begin(), sizes.end())));
@@ -87,19 +87,19 @@ bool has_nan(const Tensor& tensor) {
 }
 
 Tensor gather_strided(const Tensor& row, const Geometry& at) {
-  static const auto op = handle<Strided>("aten::gather_strided");
+  static const auto op = handle<Strided>("opyard::gather_strided");
   return op.call(row, at.sizes, at.strides, at.offset);
 }
 Tensor scatter_strided(const Tensor& values, std::int64_t count, const Geometry& at) {
   static const auto op =
       handle<Tensor(const Tensor&, std::int64_t, IntSpan, IntSpan, std::int64_t)>(
-          "aten::scatter_strided");
+          "opyard::scatter_strided");
   return op.call(values, count, at.sizes, at.strides, at.offset);
 }
 Tensor replace_strided(const Tensor& row, const Tensor& values, const Geometry& at) {
   static const auto op =
       handle<Tensor(const Tensor&, const Tensor&, IntSpan, IntSpan, std::int64_t)>(
-          "aten::replace_strided");
+          "opyard::replace_strided");
   return op.call(row, values, at.sizes, at.strides, at.offset);
 }
 

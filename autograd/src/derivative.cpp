@@ -35,9 +35,10 @@ namespace {
 // Operators that look at no element. Asked of arguments and results alone they are asked when the
 // call is recorded, and what they were asked of is not saved.
 constexpr std::string_view kQuestions[] = {
-    "aten::sizes",          "aten::size",         "aten::sym_size", "aten::stride",
-    "aten::sym_stride",     "aten::dim",          "aten::numel",    "aten::sym_numel",
-    "aten::storage_offset", "aten::storage_size", "aten::extents",  "aten::numel_of",
+    "opyard::sizes",        "aten::size",       "aten::sym_size",
+    "aten::stride",         "aten::sym_stride", "aten::dim",
+    "aten::numel",          "aten::sym_numel",  "aten::storage_offset",
+    "opyard::storage_size", "opyard::extents",  "opyard::numel_of",
 };
 
 bool is_question(const jit::Node& node) {
@@ -66,7 +67,7 @@ class Rewriter {
       if (is_question(*node)) hoist(node);
     }
     for (jit::Node* const node : nodes) {
-      if (!node->is_destroyed() && node->kind().qual_string() == "aten::sum_to") save_sizes(node);
+      if (!node->is_destroyed() && node->kind().qual_string() == "opyard::sum_to") save_sizes(node);
     }
     for (std::size_t i = nodes.size(); i-- > 0;) {
       jit::Node* const node = nodes[i];

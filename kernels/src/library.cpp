@@ -1,4 +1,7 @@
-// kernels/library.cpp: claims the namespace aten for this plugin.
+// kernels/library.cpp: claims the namespaces aten and opyard for this plugin.
+//
+// In aten are operators that PyTorch has, with its schemas and no others. What formulas of
+// derivatives and the package itself need besides is in opyard.
 //
 // Schemas and kernels are together in the file that holds the operator:
 //
@@ -15,3 +18,4 @@
 #include <opyard/library.h>
 
 OPYARD_LIBRARY(aten, m) {}
+OPYARD_LIBRARY(opyard, m) {}

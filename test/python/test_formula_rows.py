@@ -18,7 +18,7 @@ import opyard
 from opyard import autograd
 from opyard.profiler import profile
 
-aten = opyard.ops.aten
+aten, ours = opyard.ops.aten, opyard.ops.opyard
 A = [[0.6, -1.2, 2.1], [1.4, 0.7, -0.4]]
 PICKED = [[0.9, -0.6], [0.3, 1.1]]
 ROW = [0.9, -0.6, 1.7, 0.3, 1.1, -0.2]
@@ -70,38 +70,38 @@ ROWS = {
     ),
     "conj": (lambda x: aten.conj(x) * x, [A]),
     "convolution_grad_input": (
-        lambda g, w: aten.convolution_grad_input(g, w, [1, 2, 3, 4], *PLAIN),
+        lambda g, w: ours.convolution_grad_input(g, w, [1, 2, 3, 4], *PLAIN),
         [numbers(1, 3, 2, 3), numbers(3, 2, 2, 2)],
     ),
     "convolution_grad_weight": (
-        lambda g, x: aten.convolution_grad_weight(g, x, [3, 2, 2, 2], *PLAIN),
+        lambda g, x: ours.convolution_grad_weight(g, x, [3, 2, 2, 2], *PLAIN),
         [numbers(1, 3, 2, 3), IMAGE],
     ),
     "copysign.Scalar": (lambda x: aten.copysign(x, -2.0), [A]),
     "floor": (lambda x: aten.floor(x) * x, [A]),
     "fmod.Scalar": (lambda x: aten.fmod(x, 0.8) * x, [A]),
-    "gather_backward": (lambda v: aten.gather_backward(v, [2, 3], 1, PLACES), [PICKED]),
-    "gather_strided": (lambda r: aten.gather_strided(r, [2, 2], [3, 1], 1), [ROW]),
+    "gather_backward": (lambda v: ours.gather_backward(v, [2, 3], 1, PLACES), [PICKED]),
+    "gather_strided": (lambda r: ours.gather_strided(r, [2, 2], [3, 1], 1), [ROW]),
     "im2col": (lambda x: aten.im2col(x, [2, 2], [1, 1], [0, 1], [1, 1]), [IMAGE]),
-    "index_backward": (lambda v: aten.index_backward(v, [3, 2], [LINES]), [PICKED]),
+    "index_backward": (lambda v: ours.index_backward(v, [3, 2], [LINES]), [PICKED]),
     "index_select_backward": (
         lambda v: aten.index_select_backward(v, [2, 3], 1, LINES),
         [PICKED],
     ),
-    "narrow_backward": (lambda v: aten.narrow_backward(v, [2, 4], 1, 1, 2), [PICKED]),
+    "narrow_backward": (lambda v: ours.narrow_backward(v, [2, 4], 1, 1, 2), [PICKED]),
     "replace_strided": (
-        lambda r, v: aten.replace_strided(r, v, [2, 2], [3, 1], 1),
+        lambda r, v: ours.replace_strided(r, v, [2, 2], [3, 1], 1),
         [ROW, PICKED],
     ),
     "round": (lambda x: aten.round(x) * x, [A]),
     "scatter.value": (lambda x: aten.scatter(x, 1, PLACES, 2.0) * x, [A]),
-    "scatter_strided": (lambda v: aten.scatter_strided(v, 8, [2, 2], [3, 1], 1), [PICKED]),
+    "scatter_strided": (lambda v: ours.scatter_strided(v, 8, [2, 2], [3, 1], 1), [PICKED]),
     "select_backward": (lambda v: aten.select_backward(v, [2, 3], 0, 1), [[0.4, -1.0, 2.0]]),
     "sign": (lambda x: aten.sign(x) * x, [A]),
     "slice_backward": (lambda v: aten.slice_backward(v, [2, 5], 1, 1, 5, 2), [PICKED]),
     "sort.stable": (lambda x: aten.sort(x, stable=True, dim=1)[0] * x, [A]),
-    "sum_to.sizes": (lambda x: aten.sum_to(x, [1, 3]) * x, [A]),
-    "sum_to": (lambda x: aten.sum_to(x, LINES.reshape([2, 1])) * x, [A]),
+    "sum_to.sizes": (lambda x: ours.sum_to(x, [1, 3]) * x, [A]),
+    "sum_to": (lambda x: ours.sum_to(x, LINES.reshape([2, 1])) * x, [A]),
     "trunc": (lambda x: aten.trunc(x) * x, [A]),
     "xlogy.Scalar_Other": (lambda x: aten.xlogy(x, 2.5), [A]),
     "xlogy.Scalar_Self": (lambda y: aten.xlogy(2.5, y), [[0.5, 1.2, 3.0]]),
@@ -153,14 +153,14 @@ def recorded_by(rows):
 
 def with_formulas():
     """Those that give a gradient to something: "None" gives none, and has no differences."""
-    for name in dir(aten):
-        packet = getattr(aten, name)
+    packets = [getattr(space, name) for space in (aten, ours) for name in dir(space)]
+    for packet in packets:
         if not hasattr(packet, "overloads"):
             continue
         for overload in packet.overloads():
-            given = autograd.formulas(getattr(packet, overload)) or []
-            if any(text.strip() != "None" for _, text in given):
-                yield f"aten::{name}" + ("" if overload == "default" else f".{overload}")
+            op = getattr(packet, overload)
+            if any(text.strip() != "None" for _, text in autograd.formulas(op) or []):
+                yield op.name()
 
 
 def test_X31_no_formula_is_without_a_row():

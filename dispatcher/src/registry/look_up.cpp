@@ -50,8 +50,9 @@ bool ask_finder(const OperatorName& name) {
 
 // What has the operators that everyone knows, for programs that load their libraries themselves.
 const char* where_it_is(const OperatorName& name) {
-  if (name.name_space() != "aten") return "";
-  return " The operators of aten are in opyard_kernels.so, which load_library() loads; in Python "
+  if (name.name_space() != "aten" && name.name_space() != "opyard") return "";
+  return " The operators of aten and opyard are in opyard_kernels.so, which load_library() loads; "
+         "in Python "
          "opyard.ops.aten does.";
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "files/file_dtypes.h"
 #include "opyard/base/error.h"
 
 namespace opyard::jit {
@@ -132,36 +133,13 @@ void collect_aten(const Block& block, std::vector<std::string>& names) {
 }  // namespace
 
 DType require_exported_dtype(const Json& number, const std::string& what) {
-  switch (require_int(number, what + ": dtype")) {
-    case 1:
-      return DType::UInt8;
-    case 2:
-      return DType::Int8;
-    case 3:
-      return DType::Int16;
-    case 4:
-      return DType::Int32;
-    case 5:
-      return DType::Int64;
-    case 6:
-      return DType::Half;
-    case 7:
-      return DType::Float32;
-    case 8:
-      return DType::Float64;
-    case 10:
-      return DType::ComplexFloat;
-    case 11:
-      return DType::ComplexDouble;
-    case 12:
-      return DType::Bool;
-    case 13:
-      return DType::BFloat16;
-    default:
-      fail(ErrorKind::Unsupported,
-           fmt::format("{} has an element type of number {}, which does not exist here", what,
-                       number.dump()));
+  if (const auto dtype =
+          find_dtype_by(&FileDType::exported, require_int(number, what + ": dtype"))) {
+    return *dtype;
   }
+  fail(ErrorKind::Unsupported,
+       fmt::format("{} has an element type of number {}, which does not exist here", what,
+                   number.dump()));
 }
 
 Model load_exported(CountedPtr<MappedFile> file, const ModelOptions& options) {

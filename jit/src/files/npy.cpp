@@ -1,13 +1,12 @@
 // files/npy.cpp: the header of .npy files is a literal of Python, of which three members are read.
 #include "opyard/jit/files/npy.h"
 
-#include <array>
 #include <charconv>
-#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "files/file_dtypes.h"
 #include "files/mapped_file.h"
 #include "opyard/base/error.h"
 #include "opyard/tensor/make.h"
@@ -18,19 +17,6 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMostHeader = 65'536;
 constexpr std::size_t kMostDims = 64;
-
-struct Descr {
-  DType dtype;
-  std::string_view text;
-};
-constexpr std::array kDescrs = {
-    Descr{DType::UInt8, "|u1"},        Descr{DType::Int8, "|i1"},
-    Descr{DType::Int16, "<i2"},        Descr{DType::Int32, "<i4"},
-    Descr{DType::Int64, "<i8"},        Descr{DType::Half, "<f2"},
-    Descr{DType::Float32, "<f4"},      Descr{DType::Float64, "<f8"},
-    Descr{DType::ComplexFloat, "<c8"}, Descr{DType::ComplexDouble, "<c16"},
-    Descr{DType::Bool, "|b1"},
-};
 
 // The header from behind 'name': on.
 std::string_view behind(std::string_view header, std::string_view name, const std::string& path) {
@@ -49,9 +35,7 @@ DType read_dtype(std::string_view header, const std::string& path) {
   OPYARD_CHECK(end != text.npos, Unsupported,
                fmt::format("{} holds records; one dtype for all elements is read", path));
   text = text.substr(1, end - 1);
-  for (const Descr& each : kDescrs) {
-    if (text == each.text) return each.dtype;
-  }
+  if (const auto dtype = find_dtype_by(&FileDType::npy, text)) return *dtype;
   fail(ErrorKind::Unsupported,
        fmt::format("{} has elements of the kind '{}', which is not read; save it as another dtype "
                    "with ndarray.astype()",
@@ -132,17 +116,14 @@ Tensor load_npy(const std::string& path) {
 
 void save_npy(const Tensor& tensor, const std::string& path) {
   require_elements("save_npy", tensor);
-  std::optional<std::string_view> descr;
-  for (const Descr& each : kDescrs) {
-    if (each.dtype == tensor.dtype()) descr = each.text;
-  }
-  OPYARD_CHECK(descr.has_value(), Unsupported,
+  const std::string_view descr = find_file_dtype(tensor.dtype())->npy;
+  OPYARD_CHECK(!descr.empty(), Unsupported,
                fmt::format("save_npy: NumPy has no {}; convert the tensor to float32",
                            name_of(tensor.dtype())));
   const Tensor rows = contiguous(tensor);
   const IntSpan sizes = rows.sizes();
   std::string header =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", *descr,
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                   fmt::join(sizes.begin(), sizes.end(), ", "), sizes.size() == 1 ? "," : "");
   header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');
   header += '\n';

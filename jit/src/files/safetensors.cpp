@@ -2,7 +2,6 @@
 #include "opyard/jit/files/safetensors.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <numeric>
@@ -10,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "files/file_dtypes.h"
 #include "files/json.h"
 #include "files/mapped_file.h"
 #include "opyard/base/error.h"
@@ -26,23 +26,13 @@ constexpr std::size_t kMostHeaderBytes = 100'000'000;
 // What the data begins at a multiple of, so that elements of every dtype can be used in the map.
 constexpr std::size_t kAlignment = 64;
 
-struct NamedDType {
-  const char* name;
-  DType dtype;
-};
-constexpr std::array kDTypes = {
-    NamedDType{"BOOL", DType::Bool},        NamedDType{"U8", DType::UInt8},
-    NamedDType{"I8", DType::Int8},          NamedDType{"I16", DType::Int16},
-    NamedDType{"I32", DType::Int32},        NamedDType{"I64", DType::Int64},
-    NamedDType{"F16", DType::Half},         NamedDType{"BF16", DType::BFloat16},
-    NamedDType{"F32", DType::Float32},      NamedDType{"F64", DType::Float64},
-    NamedDType{"C64", DType::ComplexFloat},
-};
-
 std::string known_dtypes() {
   std::string names;
-  for (const NamedDType& each : kDTypes)
-    names += (names.empty() ? "" : ", ") + std::string(each.name);
+  for (const FileDType& each : kFileDTypes) {
+    if (each.safetensors.empty()) continue;
+    names += names.empty() ? "" : ", ";
+    names += each.safetensors;
+  }
   return names;
 }
 
@@ -56,8 +46,8 @@ struct Entry {
 };
 
 DType require_file_dtype(const std::string& name, const std::string& what) {
-  for (const NamedDType& each : kDTypes) {
-    if (name == each.name) return each.dtype;
+  if (const auto dtype = find_dtype_by(&FileDType::safetensors, std::string_view(name))) {
+    return *dtype;
   }
   fail(ErrorKind::BadValue,
        fmt::format("{} has the dtype {}, which does not exist here; there are {}", what,
@@ -137,9 +127,8 @@ std::string_view header_of(const MappedFile& file) {
 // ---- writing
 
 std::string dtype_text(const NamedTensor& each) {
-  for (const NamedDType& known : kDTypes) {
-    if (known.dtype == each.tensor.dtype()) return known.name;
-  }
+  const std::string_view known = find_file_dtype(each.tensor.dtype())->safetensors;
+  if (!known.empty()) return std::string(known);
   fail(ErrorKind::Unsupported,
        fmt::format("save_tensors: tensor \"{}\" is of dtype {}, for which safetensors has no name",
                    each.name, name_of(each.tensor.dtype())));

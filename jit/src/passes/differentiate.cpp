@@ -311,7 +311,7 @@ class Differentiation {
   Value* fitted(const Node& node, const Operator& op, Value* input, Value* gradient) {
     if (!is_tensor(*input->type())) return gradient;
     if (!op.name().name.starts_with("aten::")) {
-      gradient = append("aten::sum_to", {gradient, input});
+      gradient = append("opyard::sum_to", {gradient, input});
     }
     const std::optional<DType> wanted = dtype_of(input);
     if (!wanted || has_one_dtype(node, *wanted)) return gradient;

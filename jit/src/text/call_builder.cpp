@@ -41,11 +41,12 @@ std::string mirrored(const std::string& name) {
 
 std::string CallBuilder::qualified(const std::string& name) const {
   if (name.find("::") != std::string::npos) return name;
-  const std::string own = name_space_ + "::" + name;
-  if (is_known_operator(own)) return own;
-  const std::string builtin = "prim::" + name;
   const std::string common = "aten::" + name;
-  return !is_known_operator(common) && is_known_operator(builtin) ? builtin : common;
+  for (const std::string& one :
+       {name_space_ + "::" + name, common, "opyard::" + name, "prim::" + name}) {
+    if (is_known_operator(one)) return one;
+  }
+  return common;
 }
 
 namespace {

@@ -259,6 +259,11 @@ Tensor& dropout_in_place(Tensor& self, double p, bool train) {
 
 #define OPYARD_OPTIONS "Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
+  m.def("seed_random_numbers(int seed) -> ()",
+        [](std::int64_t seed) { seed_random_numbers(std::uint64_t(seed)); });
+}
+
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define(
       m,
@@ -285,8 +290,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
        "dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)"},
       Tagged::Random);
   define(m, "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor");
-  m.def("_seed_random_numbers(int seed) -> ()",
-        [](std::int64_t seed) { seed_random_numbers(std::uint64_t(seed)); });
   m.impl("rand", &rand);
   m.impl("randn", &randn);
   m.impl("randint", &randint);

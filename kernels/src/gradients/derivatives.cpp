@@ -104,8 +104,6 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("permute", {{"self", "permute_back(grad, dims)"}});
   m.derivative("expand", {{"self", "sum_to(grad, self)"}});
   // What formulas are made of, for backwards that are differentiated in turn.
-  m.derivative("sum_to", {{"self", "expand(grad, sizes(self))"}, {"other", "None"}});
-  m.derivative("sum_to.sizes", {{"self", "expand(grad, sizes(self))"}});
   m.derivative("conj", {{"self", "conj(grad)"}});
   m.derivative("squeeze", {{"self", "reshape(grad, sizes(self))"}});
   m.derivative("squeeze.dim", {{"self", "reshape(grad, sizes(self))"}});

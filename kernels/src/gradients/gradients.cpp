@@ -68,7 +68,7 @@ Tensor unsqueeze(const Tensor& self, std::int64_t dim) {
 }
 
 Tensor sum_to_sizes(const Tensor& self, std::optional<IntSpan> sizes) {
-  constexpr const char* kOp = "aten::sum_to";
+  constexpr const char* kOp = "opyard::sum_to";
   require_defined(kOp, "self", self);
   if (!sizes || std::ranges::equal(self.sizes(), *sizes)) return self;
   const std::size_t count = self.sizes().size();
@@ -91,12 +91,12 @@ Tensor sum_to_sizes(const Tensor& self, std::optional<IntSpan> sizes) {
   return view(summed, *sizes);
 }
 Tensor sum_to(const Tensor& self, const Tensor& other) {
-  require_defined("aten::sum_to", "other", other);
+  require_defined("opyard::sum_to", "other", other);
   return sum_to_sizes(self, other.sizes());
 }
 
 Ints sizes(const Tensor& self) {
-  require_defined("aten::sizes", "self", self);
+  require_defined("opyard::sizes", "self", self);
   return {self.sizes().begin(), self.sizes().end()};
 }
 std::int64_t storage_offset(const Tensor& self) { return self.storage_offset(); }
@@ -104,7 +104,7 @@ std::int64_t storage_size(const Tensor& self) {
   return std::int64_t(self.impl()->storage()->bytes() / item_size(self.dtype()));
 }
 std::int64_t numel_of(const Tensor& self, std::optional<IntSpan> dim) {
-  const SmallVector<bool, 8> flags = reduced_dims("aten::numel_of", dim, self);
+  const SmallVector<bool, 8> flags = reduced_dims("opyard::numel_of", dim, self);
   std::int64_t count = 1;
   for (std::size_t i = 0; i < self.sizes().size(); ++i) {
     if (flags[i]) count *= self.sizes()[i];
@@ -122,7 +122,7 @@ Tensor conj(const Tensor& self) {
 
 // The dimensions that a reduction took away come back, each as long as it was.
 Tensor expand_dims(const Tensor& self, IntSpan size, std::optional<IntSpan> dim, bool keepdim) {
-  constexpr const char* kOp = "aten::expand_dims";
+  constexpr const char* kOp = "opyard::expand_dims";
   require_defined(kOp, "self", self);
   Tensor whole = self;
   if (!keepdim && !size.empty()) {
@@ -205,7 +205,7 @@ Tensor narrow_backward(const Tensor& values, IntSpan size, std::int64_t dim, std
   static const auto narrow =
       operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>("aten::narrow");
   const Tensor result = zeros_of(size, values.dtype());
-  copy_elements("aten::narrow_backward", narrow.call(result, dim, start, length), values);
+  copy_elements("opyard::narrow_backward", narrow.call(result, dim, start, length), values);
   return result;
 }
 
@@ -273,7 +273,7 @@ void visit_floats(const char* op, const Tensor& tensor, const Add& add) {
 }
 
 Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, const Tensor& index) {
-  constexpr const char* kOp = "aten::gather_backward";
+  constexpr const char* kOp = "opyard::gather_backward";
   const Tensor result = zeros_of(size, values.dtype());
   const Tensor from = row_major(kOp, values);
   const Tensor where = row_major(kOp, index);
@@ -296,7 +296,7 @@ Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, con
 Tensor chosen_backward(const Tensor& grad, IntSpan size, std::int64_t dim, const Tensor& indices,
                        bool keepdim) {
   static const auto op = operator_of<Tensor(const Tensor&, IntSpan, std::int64_t, const Tensor&)>(
-      "aten::gather_backward");
+      "opyard::gather_backward");
   if (size.empty()) return grad;
   if (keepdim) return op.call(grad, size, dim, indices);
   return op.call(unsqueeze(grad, dim), size, dim, unsqueeze(indices, dim));
@@ -304,7 +304,7 @@ Tensor chosen_backward(const Tensor& grad, IntSpan size, std::int64_t dim, const
 
 // Between a row of elements and a geometry of them.
 Tensor gather_strided(const Tensor& row, IntSpan size, IntSpan stride, std::int64_t offset) {
-  constexpr const char* kOp = "aten::gather_strided";
+  constexpr const char* kOp = "opyard::gather_strided";
   return row_major_copy(kOp, row_major(kOp, row).as_strided(size, stride, offset));
 }
 // Whether no two elements are one place, as far as strides that grow say it.
@@ -323,7 +323,7 @@ bool shows_each_place_once(IntSpan size, IntSpan stride) {
 }
 Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, IntSpan stride,
                        std::int64_t offset) {
-  constexpr const char* kOp = "aten::scatter_strided";
+  constexpr const char* kOp = "opyard::scatter_strided";
   const Tensor result = zeros_of(std::array{count}, values.dtype());
   if (values.numel() == 0) return result;
   const Tensor there = result.as_strided(size, stride, offset);  // raises if it leaves the row
@@ -343,7 +343,7 @@ Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, I
 }
 Tensor replace_strided(const Tensor& row, const Tensor& values, IntSpan size, IntSpan stride,
                        std::int64_t offset) {
-  constexpr const char* kOp = "aten::replace_strided";
+  constexpr const char* kOp = "opyard::replace_strided";
   const Tensor result = row_major_copy(kOp, row);
   copy_elements(kOp, result.as_strided(size, stride, offset), values);
   return result;
@@ -355,9 +355,9 @@ Tensor as_strided_backward(const Tensor& grad, IntSpan self_size, IntSpan self_s
                            IntSpan stride, std::optional<std::int64_t> offset) {
   static const auto scatter =
       operator_of<Tensor(const Tensor&, std::int64_t, IntSpan, IntSpan, std::int64_t)>(
-          "aten::scatter_strided");
+          "opyard::scatter_strided");
   static const auto gather =
-      operator_of<Tensor(const Tensor&, IntSpan, IntSpan, std::int64_t)>("aten::gather_strided");
+      operator_of<Tensor(const Tensor&, IntSpan, IntSpan, std::int64_t)>("opyard::gather_strided");
   for (std::size_t i = 0; i < self_size.size(); ++i) {
     if (self_size[i] > 1 && self_stride[i] == 0) {
       refuse(ErrorKind::Unsupported,
@@ -373,7 +373,7 @@ Tensor permute_back(const Tensor& self, IntSpan dims) {
   static const auto permute = operator_of<Tensor(const Tensor&, IntSpan)>("aten::permute");
   DimVector back(dims.size(), 0);
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    back[std::size_t(wrap_dim("aten::permute_back", dims[i], std::int64_t(dims.size())))] =
+    back[std::size_t(wrap_dim("opyard::permute_back", dims[i], std::int64_t(dims.size())))] =
         std::int64_t(i);
   }
   return permute.call(self, back);
@@ -384,7 +384,7 @@ Tensor index_put_backward(const Tensor& grad, const Indices& indices, bool accum
   static const auto index =
       operator_of<Tensor(const Tensor&, const Indices&)>("aten::index.Tensor");
   static const auto back =
-      operator_of<Tensor(const Tensor&, IntSpan, const Indices&)>("aten::index_backward");
+      operator_of<Tensor(const Tensor&, IntSpan, const Indices&)>("opyard::index_backward");
   if (accumulate) return grad;
   const Tensor written = Tensor::empty(index.call(grad, indices).sizes(), DType::Float64);
   fill_elements(written, Number::of<double>(1));
@@ -419,14 +419,25 @@ std::vector<Tensor> split_extents(const Tensor& self, IntSpan extents, std::int6
 }  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
+  m.def("storage_offset(Tensor self) -> int", &storage_offset);
+  m.def("conj(Tensor(a) self) -> Tensor(a)", &conj);
+  m.def("select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor");
+  m.def(
+      "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int? start, int? end, int "
+      "step) -> Tensor");
+  m.def("index_select_backward(Tensor grad, int[] self_sizes, int dim, Tensor index) -> Tensor");
+  m.derivative("select_backward", {{"grad_output", "select(grad, dim, index)"}});
+  m.derivative("slice_backward", {{"grad_output", "slice(grad, dim, start, end, step)"}});
+  m.derivative("index_select_backward", {{"grad", "index_select(grad, dim, index)"}});
+}
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
   m.def("sum_to.sizes(Tensor(a) self, int[]? size) -> Tensor(a)", &sum_to_sizes);
   m.def("sum_to(Tensor(a) self, Tensor other) -> Tensor(a)", &sum_to);
   m.def("sizes(Tensor self) -> int[]", &sizes);
-  m.def("storage_offset(Tensor self) -> int", &storage_offset);
   m.def("storage_size(Tensor self) -> int", &storage_size);
   m.def("numel_of(Tensor self, int[]? dim) -> int", &numel_of);
   m.def("extents(Tensor[] tensors, int dim) -> int[]", &extents);
-  m.def("conj(Tensor(a) self) -> Tensor(a)", &conj);
   m.def("expand_dims(Tensor(a) self, int[] size, int[]? dim, bool keepdim) -> Tensor(a)",
         &expand_dims);
   m.def(
@@ -449,13 +460,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("index_put_backward(Tensor grad, Tensor?[] indices, bool accumulate) -> Tensor",
         &index_put_backward);
   m.def("split_extents(Tensor self, int[] extents, int dim) -> Tensor[]", &split_extents);
-  m.def("select_backward(Tensor values, int[] size, int dim, int index) -> Tensor");
-  m.def(
-      "slice_backward(Tensor values, int[] size, int dim, int? start, int? end, int step) -> "
-      "Tensor");
   m.def("narrow_backward(Tensor values, int[] size, int dim, int start, int length) -> Tensor");
   m.def("index_backward(Tensor values, int[] size, Tensor?[] indices) -> Tensor");
-  m.def("index_select_backward(Tensor values, int[] size, int dim, Tensor index) -> Tensor");
   m.def("gather_backward(Tensor values, int[] size, int dim, Tensor index) -> Tensor");
   m.def("gather_strided(Tensor row, int[] size, int[] stride, int offset) -> Tensor");
   m.def(
@@ -464,11 +470,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
       "replace_strided(Tensor row, Tensor values, int[] size, int[] stride, int offset) -> "
       "Tensor");
 
-  m.derivative("select_backward", {{"values", "select(grad, dim, index)"}});
-  m.derivative("slice_backward", {{"values", "slice(grad, dim, start, end, step)"}});
+  m.derivative("sum_to", {{"self", "expand(grad, sizes(self))"}, {"other", "None"}});
+  m.derivative("sum_to.sizes", {{"self", "expand(grad, sizes(self))"}});
   m.derivative("narrow_backward", {{"values", "narrow(grad, dim, start, length)"}});
   m.derivative("index_backward", {{"values", "index(grad, indices)"}});
-  m.derivative("index_select_backward", {{"values", "index_select(grad, dim, index)"}});
   m.derivative("gather_backward", {{"values", "gather(grad, dim, index)"}});
   m.derivative("gather_strided",
                {{"row", "scatter_strided(grad, numel(row), size, stride, offset)"}});
@@ -483,9 +488,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 OPYARD_LIBRARY_IMPL(aten, CPU, m) {
   m.impl("select_backward", &select_backward);
   m.impl("slice_backward", &slice_backward);
+  m.impl("index_select_backward", &index_select_backward);
+}
+
+OPYARD_LIBRARY_IMPL(opyard, CPU, m) {
   m.impl("narrow_backward", &narrow_backward);
   m.impl("index_backward", &index_backward);
-  m.impl("index_select_backward", &index_select_backward);
   m.impl("gather_backward", &gather_backward);
   m.impl("gather_strided", &gather_strided);
   m.impl("scatter_strided", &scatter_strided);

@@ -17,7 +17,7 @@ using namespace ops;
 template <typename View>
 Tensor view_backward(const Tensor& grad, IntSpan sizes, const View& view) {
   static const auto scatter =
-      require_operator("aten::scatter_strided")
+      require_operator("opyard::scatter_strided")
           .typed<Tensor(const Tensor&, std::int64_t, IntSpan, IntSpan, std::int64_t)>();
   const Tensor geometry = view(Tensor::empty(sizes, grad.dtype(), {Backend::Meta}));
   return reshape(scatter.call(grad, count_elements(sizes), geometry.sizes(), geometry.strides(),
@@ -44,7 +44,7 @@ Tensor unfold_backward(const Tensor& grad, IntSpan sizes, std::int64_t dim, std:
 // The elements at the beginning of zeros of these sizes.
 Tensor pad_gradient(const Tensor& self, IntSpan sizes) {
   using Backward = Tensor(const Tensor&, IntSpan, std::int64_t, std::int64_t, std::int64_t);
-  static const auto op = require_operator("aten::narrow_backward").typed<Backward>();
+  static const auto op = require_operator("opyard::narrow_backward").typed<Backward>();
   Tensor result = self;
   DimVector now(self.sizes());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -60,7 +60,7 @@ std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Ten
                                                    std::int64_t dim, const Tensor& index,
                                                    const Tensor& src, std::string_view reduce,
                                                    bool include_self, const Tensor& result) {
-  constexpr const char* kOp = "aten::scatter_reduce_backward";
+  constexpr const char* kOp = "opyard::scatter_reduce_backward";
   using Scatter = Tensor(const Tensor&, std::int64_t, const Tensor&, const Scalar&);
   static const auto scatter = require_operator("aten::scatter.value").typed<Scatter>();
   if (reduce == "prod") {
@@ -89,10 +89,15 @@ std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Ten
 }  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
-  m.def("diagonal_backward(Tensor grad, int[] sizes, int offset, int dim1, int dim2) -> Tensor",
-        &diagonal_backward);
-  m.def("unfold_backward(Tensor grad, int[] sizes, int dim, int size, int step) -> Tensor",
+  m.def(
+      "diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> "
+      "Tensor",
+      &diagonal_backward);
+  m.def("unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step) -> Tensor",
         &unfold_backward);
+}
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
   m.def("pad_gradient(Tensor self, int[] sizes) -> Tensor", &pad_gradient);
   m.def(
       "scatter_reduce_backward(Tensor grad, Tensor self, int dim, Tensor index, Tensor src, str "

@@ -204,6 +204,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   POOLING(2)
   POOLING(3)
 #undef POOLING
+}
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
   m.def("adaptive_as(Tensor self, int[] sizes, int dims) -> Tensor",
         [](const Tensor& self, IntSpan sizes, std::int64_t dims) {
           const IntSpan last = sizes.last(std::size_t(dims));

@@ -68,7 +68,7 @@ ConvolutionPlan plan_again(const ConvolutionLists& lists, const Tensor& grad, In
 Tensor convolution_grad_input(const Tensor& grad_output, const Tensor& weight, IntSpan input_size,
                               IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
                               IntSpan output_padding, std::int64_t groups) {
-  const ConvolutionLists lists{"aten::convolution_grad_input",
+  const ConvolutionLists lists{"opyard::convolution_grad_input",
                                stride,
                                padding,
                                dilation,
@@ -88,7 +88,7 @@ Tensor convolution_grad_input(const Tensor& grad_output, const Tensor& weight, I
 Tensor convolution_grad_weight(const Tensor& grad_output, const Tensor& input, IntSpan weight_size,
                                IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
                                IntSpan output_padding, std::int64_t groups) {
-  const ConvolutionLists lists{"aten::convolution_grad_weight",
+  const ConvolutionLists lists{"opyard::convolution_grad_weight",
                                stride,
                                padding,
                                dilation,
@@ -121,8 +121,9 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_outpu
                                                         IntSpan dilation, bool transposed,
                                                         IntSpan output_padding, std::int64_t groups,
                                                         const std::array<bool, 3>& output_mask) {
-  static const auto of_input = require_operator("aten::convolution_grad_input").typed<Gradient>();
-  static const auto of_weight = require_operator("aten::convolution_grad_weight").typed<Gradient>();
+  static const auto of_input = require_operator("opyard::convolution_grad_input").typed<Gradient>();
+  static const auto of_weight =
+      require_operator("opyard::convolution_grad_weight").typed<Gradient>();
   Tensor first, second, third;
   if (output_mask[0]) {
     first = of_input.call(grad_output, weight, input.sizes(), stride, padding, dilation, transposed,
@@ -145,19 +146,23 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_outpu
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define(m, {"convolution(Tensor input, Tensor weight, Tensor? bias, " OPYARD_LISTS ") -> Tensor",
-             "convolution_grad_input(Tensor grad_output, Tensor weight, SymInt[] "
-             "input_size, " OPYARD_LISTS ") -> Tensor",
-             "convolution_grad_weight(Tensor grad_output, Tensor input, SymInt[] "
-             "weight_size, " OPYARD_LISTS ") -> Tensor",
-             "convolution_grad_bias(Tensor grad_output) -> Tensor",
              "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? "
              "bias_sizes, " OPYARD_LISTS ", bool[3] output_mask) -> (Tensor, Tensor, Tensor)"});
-  m.impl("convolution_grad_bias", &convolution_grad_bias);
   m.impl("convolution_backward", &convolution_backward);
   m.derivative("convolution",
                {{"input", "convolution_grad_input(grad, weight, sizes(input), " OPYARD_PASSED},
                 {"weight", "convolution_grad_weight(grad, input, sizes(weight), " OPYARD_PASSED},
                 {"bias", "convolution_grad_bias(grad)"}});
+}
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
+  m.def(
+      "convolution_grad_input(Tensor grad_output, Tensor weight, SymInt[] "
+      "input_size, " OPYARD_LISTS ") -> Tensor");
+  m.def(
+      "convolution_grad_weight(Tensor grad_output, Tensor input, SymInt[] "
+      "weight_size, " OPYARD_LISTS ") -> Tensor");
+  m.def("convolution_grad_bias(Tensor grad_output) -> Tensor", &convolution_grad_bias);
   m.derivative(
       "convolution_grad_input",
       {{"grad_output", "convolution(grad, weight, None, " OPYARD_PASSED},
@@ -173,6 +178,8 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 OPYARD_KERNELS(m) {
   name_build(m);
   m.impl("convolution", &convolution);
+}
+OPYARD_KERNELS_OF(opyard, m) {
   m.impl("convolution_grad_input", &convolution_grad_input);
   m.impl("convolution_grad_weight", &convolution_grad_weight);
 }

@@ -173,11 +173,14 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   BACKWARD(3)
 #undef POOLING
 #undef BACKWARD
-  define(m, {"adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
-             "max_pool_scatter(Tensor grad, Tensor indices, int[] sizes, int dims) -> Tensor"});
+  define(m, "adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)");
   m.impl("max_pool1d_with_indices", &max_pool1d_with_indices);
   m.impl("adaptive_max_pool1d", &adaptive_max_pool1d);
-  m.impl("max_pool_scatter", &max_pool_scatter);
+}
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
+  m.def("max_pool_scatter(Tensor grad, Tensor indices, int[] sizes, int dims) -> Tensor",
+        &max_pool_scatter);
 }
 
 OPYARD_KERNELS(m) {

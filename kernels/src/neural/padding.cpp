@@ -165,10 +165,8 @@ Tensor pad(const Tensor& self, IntSpan pad, std::string_view mode, std::optional
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   define(m, {"constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-             "constant_pad_nd_backward(Tensor grad, int[] pad) -> Tensor",
              "_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
              "pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor"});
-  m.impl("constant_pad_nd_backward", &constant_pad_nd_backward);
   m.impl("_pad_circular", &pad_circular);
   m.impl("pad", &pad);
   m.derivative("constant_pad_nd", {{"self", "constant_pad_nd_backward(grad, pad)"}});
@@ -186,6 +184,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   PADDING(replication_pad2d, 4)
   PADDING(replication_pad3d, 6)
 #undef PADDING
+}
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
+  m.def("constant_pad_nd_backward(Tensor grad, int[] pad) -> Tensor", &constant_pad_nd_backward);
 }
 
 OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {

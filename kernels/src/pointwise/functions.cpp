@@ -167,11 +167,13 @@ Computation question(const Elementwise& call, const Loops& loops) {
 }
 
 // The forms of one operator, for a way to find its computation.
+#define VALUE(name, plan, loops)                  \
+  Tensor name##_of(const Tensor& self) {          \
+    const Elementwise call("aten::" #name, self); \
+    return call.run(plan(call, loops));           \
+  }
 #define FORMS(name, plan, loops)                         \
-  Tensor name##_of(const Tensor& self) {                 \
-    const Elementwise call("aten::" #name, self);        \
-    return call.run(plan(call, loops));                  \
-  }                                                      \
+  VALUE(name, plan, loops)                               \
   Tensor& name##_out(const Tensor& self, Tensor& out) {  \
     const Elementwise call("aten::" #name ".out", self); \
     return call.run_into("out", out, plan(call, loops)); \
@@ -192,19 +194,22 @@ Computation question(const Elementwise& call, const Loops& loops) {
   FORMS(name, in_floats, kAnalytic<Of_##name>) \
   IN_PLACE(name, in_floats, kAnalytic<Of_##name>)
 #define PARTWISE(name, value, of_integer) FORMS(name, question, kEvery<Of_##name>)
+#define PARTWISE_VALUE(name, value, of_integer) VALUE(name, question, kEvery<Of_##name>)
 #include "pointwise/functions.def"
 #undef FUNCTION
 #undef ROUNDING
 #undef QUESTION
 FORMS(sign, same_dtype, kAll<Sign>)
 IN_PLACE(sign, same_dtype, kAll<Sign>)
+#undef VALUE
 #undef FORMS
 #undef IN_PLACE
 
 }  // namespace
 
-#define FORMS(name)                                              \
-  define(m, #name "(Tensor self) -> Tensor", Tagged::Pointwise); \
+#define VALUE(name) define(m, #name "(Tensor self) -> Tensor", Tagged::Pointwise);
+#define FORMS(name) \
+  VALUE(name)       \
   define(m, #name ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", Tagged::Pointwise);
 #define IN_PLACE(name) define(m, #name "_(Tensor(a!) self) -> Tensor(a!)", Tagged::Pointwise);
 
@@ -215,6 +220,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 #define FUNCTION(name, value, formula) FORMS(name) IN_PLACE(name) add_formula(m, #name, formula);
 #define ROUNDING(name, value) FORMS(name) IN_PLACE(name)
 #define QUESTION(name, value, of_integer) FORMS(name)
+#define PARTWISE_VALUE(name, value, of_integer) VALUE(name)
 #include "pointwise/functions.def"
 #undef FUNCTION
 #undef ROUNDING
@@ -227,6 +233,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   }
   m.derivative("frac", {{"self", "grad"}});
 }
+#undef VALUE
 #undef FORMS
 #undef IN_PLACE
 
@@ -235,6 +242,7 @@ OPYARD_KERNELS(m) {
 #define FUNCTION(name, value, formula) FORMS(name) m.impl(#name "_", &name##_in_place);
 #define ROUNDING(name, value) FORMS(name) m.impl(#name "_", &name##_in_place);
 #define QUESTION(name, value, of_integer) FORMS(name)
+#define PARTWISE_VALUE(name, value, of_integer) m.impl(#name, &name##_of);
 #include "pointwise/functions.def"
 #undef FUNCTION
 #undef ROUNDING

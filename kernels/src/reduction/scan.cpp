@@ -140,8 +140,8 @@ Tensor running_products_without(const Tensor& self) {
 }
 bool has_zero(const Tensor& self) {
   if (is_meta(self)) return false;
-  require_floats("aten::prod_backward", "self", self);
-  const Tensor flat = row_major("aten::prod_backward", self);
+  require_floats("opyard::prod_backward", "self", self);
+  const Tensor flat = row_major("opyard::prod_backward", self);
   return visit_floats(flat, [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(flat);
@@ -182,18 +182,12 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, std::int64_t dim
 }  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
-  define(
-      m,
-      {"cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-       "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
-       "Tensor",
-       "prod_backward(Tensor grad, Tensor self, Tensor result, int? dim, bool keepdim) -> Tensor",
-       "cumsum_backward(Tensor grad, int dim) -> Tensor",
-       "cumprod_backward(Tensor grad, Tensor self, int dim, Tensor result) -> Tensor"});
-  m.impl("prod_backward", &prod_backward);
-  m.impl("cumsum_backward", &cumsum_backward);
+  define(m, {"cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+             "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+             "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+             "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
+             "Tensor",
+             "cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor"});
   m.impl("cumprod_backward", &cumprod_backward);
   for (const char* name : {"cumsum", "cumprod"}) {
     define_in_place(m, name, Form::WithFormula);
@@ -204,6 +198,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("cumprod", {{"self", "cumprod_backward(grad, self, dim, result)"}});
   m.derivative("prod", {{"self", "prod_backward(grad, self, result, None, False)"}});
   m.derivative("prod.dim_int", {{"self", "prod_backward(grad, self, result, dim, keepdim)"}});
+}
+
+OPYARD_LIBRARY_FRAGMENT(opyard, m) {
+  m.def("prod_backward(Tensor grad, Tensor self, Tensor result, int? dim, bool keepdim) -> Tensor",
+        &prod_backward);
+  m.def("cumsum_backward(Tensor grad, int dim) -> Tensor", &cumsum_backward);
 }
 
 OPYARD_KERNELS(m) {

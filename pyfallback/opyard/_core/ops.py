@@ -10,7 +10,8 @@ An operator belongs to its name and schema. Where its definition is taken back, 
 RuntimeError when it is called; the same definition made again gives the same object, which works
 again, and another schema gives another object.
 
-The operators of `aten` are a plugin that is loaded when one of them is first wanted.
+The operators of `aten`, and those of `opyard` that formulas of derivatives call, are a plugin that
+is loaded when one of them is first wanted.
 """
 
 import os
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
     from .._plugins.trial import Recording
     from .unloading import Plugin, UnloadReport
+
+# The namespaces of the plugin that comes with the package.
+_OURS = ("aten::", "opyard::", "prim::")
 
 _packets: dict = {}
 _aten_is_loaded = False
@@ -119,10 +123,10 @@ def load_for(name: str) -> None:
     no kernel of ours does; where an operator of another namespace is not defined, the packages that
     say that they bring it.
     """
-    if name.startswith(("aten::", "prim::")):
+    if name.startswith(_OURS):
         load_aten()
         base = name.partition(".")[0]
-        if not _C.overloads(base):
+        if not base.startswith("opyard::") and not _C.overloads(base):
             while_loading(lambda: hooks["load_answers_for"](base.partition("::")[2]))
     elif not _C.overloads(name.partition(".")[0]):
         hooks["load_packages_for"](name.partition("::")[0])
@@ -163,7 +167,7 @@ def packet_of(name: str) -> "_C.OpOverloadPacket":
     """The one packet of "ns::name", whether or not there is an operator of that name now."""
     packet = _packets.get(name)
     if packet is None:
-        if name.startswith(("aten::", "prim::")):
+        if name.startswith(_OURS):
             load_aten()
         packet = _packets.setdefault(name, _C.packet(name))
     return packet
@@ -258,7 +262,7 @@ class _OpNamespace(_C.NameSpace):
     def __dir__(self) -> list[str]:
         from .. import _bind
 
-        if self.__name__ in ("aten", "prim"):
+        if f"{self.__name__}::" in _OURS:
             load_aten()
         else:
             try:

@@ -14,7 +14,7 @@ def manual_seed(seed: int) -> None:
 
     Until it is called they are others each time. Raises TypeError for what is no int.
     """
-    ops.aten._seed_random_numbers(operator.index(seed))
+    ops.opyard.seed_random_numbers(operator.index(seed))
 
 
 def fractions(count: int) -> _C.Tensor:

@@ -14,9 +14,10 @@
 //            | "(" result ")" | "[" [expr {"," expr}] "]"
 //
 // A name without parentheses is an input. A function is looked up in the namespace that is given,
-// then in aten, unless it is written behind its namespace; what overload it is depends on the
-// types. An operator of several results is a tuple, of which [i] takes one. A number with a Tensor
-// on its right is turned around: 2 * x is x * 2, 1 - x is rsub(x, 1).
+// then in aten, then in opyard, which has what only formulas call, unless it is written behind its
+// namespace; what overload it is depends on the types. An operator of several results is a tuple,
+// of which [i] takes one. A number with a Tensor on its right is turned around: 2 * x is x * 2,
+// 1 - x is rsub(x, 1).
 //
 // Depends on: jit/parse.h.
 #pragma once
@@ -36,7 +37,7 @@ struct ExpressionInput {
 };
 
 struct ExpressionOptions {
-  std::string name_space = "aten";  // asked before aten
+  std::string name_space = "aten";  // asked before aten and opyard
   TextLimits limits = {.faults = 1};
   std::string source = "<expression>";
 };

@@ -1,0 +1,58 @@
+// files/file_dtypes.h: what the formats of files call each element type.
+//
+// A new line in dtypes.def does not build until it has a row here; a format that cannot hold it has
+// "" or 0.
+//
+// Depends on: tensor/dtype.h.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "opyard/tensor/dtype.h"
+
+namespace opyard::jit {
+
+struct FileDType {
+  DType dtype;
+  std::string_view safetensors;
+  std::string_view npy;
+  std::int64_t exported;  // the number in programs of torch.export
+};
+inline constexpr std::array kFileDTypes = {
+    FileDType{DType::Bool, "BOOL", "|b1", 12},
+    FileDType{DType::UInt8, "U8", "|u1", 1},
+    FileDType{DType::Int8, "I8", "|i1", 2},
+    FileDType{DType::Int16, "I16", "<i2", 3},
+    FileDType{DType::Int32, "I32", "<i4", 4},
+    FileDType{DType::Int64, "I64", "<i8", 5},
+    FileDType{DType::Half, "F16", "<f2", 6},
+    FileDType{DType::BFloat16, "BF16", "", 13},
+    FileDType{DType::Float32, "F32", "<f4", 7},
+    FileDType{DType::Float64, "F64", "<f8", 8},
+    FileDType{DType::ComplexFloat, "C64", "<c8", 10},
+    FileDType{DType::ComplexDouble, "", "<c16", 11},
+};
+
+constexpr const FileDType* find_file_dtype(DType dtype) noexcept {
+  const auto* const found = std::ranges::find(kFileDTypes, dtype, &FileDType::dtype);
+  return found == kFileDTypes.end() ? nullptr : &*found;
+}
+#define OPYARD_DTYPE(code, Name, ...) \
+  static_assert(find_file_dtype(DType::Name) != nullptr, #Name " has no row in kFileDTypes");
+#include "opyard/tensor/dtypes.def"
+#undef OPYARD_DTYPE
+
+// The dtype whose `member` is `given`, as (&FileDType::npy, "<f4").
+template <typename Given>
+constexpr std::optional<DType> find_dtype_by(Given FileDType::* member, Given given) noexcept {
+  if (given == Given()) return std::nullopt;
+  const auto* const found = std::ranges::find(kFileDTypes, given, member);
+  if (found == kFileDTypes.end()) return std::nullopt;
+  return found->dtype;
+}
+
+}  // namespace opyard::jit
