@@ -1,5 +1,6 @@
 """Every formula of aten beside differences of values, in float64, and their gradients likewise."""
 
+import contextlib
 import types
 
 import pytest
@@ -158,3 +159,26 @@ def test_X31_a_formula_gives_the_gradients_of_pytorch(name, fn, inputs):
     theirs = gradients_with(torch, torch.ops.aten, fn, inputs, names)
     for a, b in zip(ours, theirs, strict=True):
         assert a == pytest.approx(b, rel=1e-12, abs=1e-12) or not (any(a) or any(b)), name
+
+
+def test_formulas_find_functions_in_aten_before_those_of_opyard():
+    graph = opyard.jit.parse_expression("sum_to(neg(x), y)", ["x", "y"])
+    assert [node.kind for node in graph.nodes()] == ["aten::neg", "opyard::sum_to"]
+    assert not hasattr(aten, "sum_to") and not hasattr(opyard.Tensor, "sum_to")
+    with contextlib.closing(opyard.library.Library("opyard", "FRAGMENT")) as lib:
+        lib.define("neg(Tensor x) -> Tensor")
+        graph = opyard.jit.parse_expression("neg(x)", ["x"])
+        assert next(iter(graph.nodes())).kind == "aten::neg"
+
+
+def test_aten_has_the_overloads_of_pytorch_and_no_others():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    theirs = {}
+    for schema in torch._C._jit_get_all_schemas():
+        full = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
+        theirs[full] = [(one.name, one.kwarg_only) for one in schema.arguments]
+    for name in dir(aten):
+        for overload in getattr(aten, name).overloads():
+            op = getattr(getattr(aten, name), overload)
+            ours = [(one.name, one.kwarg_only) for one in op._schema.arguments]
+            assert theirs.get(op.name()) == ours, op._schema
