@@ -10,6 +10,7 @@ module; naming it does. In a notebook, `%load_ext opyard.profiler` adds the cell
 """
 
 from ._profile.classes import show_instances
+from ._profile.events import RecordScope
 from ._profile.flight import flight_recorder
 from ._profile.schedule import ProfilerAction, schedule
 from ._profile.session import (
@@ -23,6 +24,7 @@ from ._profile.session import (
 __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
+    "RecordScope",
     "flight_recorder",
     "profile",
     "record_function",

@@ -190,10 +190,10 @@ def leaf(*shape):
 
 CASES = [
     (lambda x, w, b: aten.conv2d(x, w, b, [2, 1], [1, 0]), [(2, 2, 5, 4), (4, 2, 3, 2), (4,)]),
-    (lambda x, w: aten.conv1d(x, w, None, 1, "same", 2, 2), [(1, 4, 5), (2, 2, 2)]),
+    (lambda x, w: aten.conv1d(x, w, None, [1], "same", [2], 2), [(1, 4, 5), (2, 2, 2)]),
     (lambda x, w: aten.conv3d(x, w), [(1, 1, 2, 3, 2), (2, 1, 1, 2, 2)]),
     (
-        lambda x, w: aten.conv_transpose1d(x, w, None, 2, 1, 1, 2),
+        lambda x, w: aten.conv_transpose1d(x, w, None, [2], [1], [1], 2),
         [(1, 4, 3), (4, 1, 3)],
     ),
     (lambda a, b: aten.bmm(a, b), [(2, 2, 3), (2, 3, 2)]),

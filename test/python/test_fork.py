@@ -163,6 +163,8 @@ FIRST_USES = {
     "registry": "opyard.dispatch.has_kernel('aten::add.Tensor', 'CPU')",
     "schema": "import opyard.schema; opyard.schema.parse('f() -> ()')",
     "listing": "dir(opyard.ops.aten)",
+    "recording of gradients": "w = opyard.ones(2).requires_grad_(); (w * w).sum().backward(); "
+    "assert w.grad.tolist() == [2.0, 2.0]",
 }
 
 
@@ -170,7 +172,7 @@ FIRST_USES = {
     os.environ.get("OPYARD_SANITIZER") == "thread", reason="libtsan ends a child of several threads"
 )
 @pytest.mark.parametrize("name", FIRST_USES)
-def test_P10_a_child_works_where_another_thread_was_making_the_first_call(name):
+def test_P10_T11_a_child_works_where_another_thread_was_making_the_first_call(name):
     for number in range(6):
         done = run(FIRST_USE.format(use=FIRST_USES[name]), number, limit=60)
         assert done.code == 0, (number, done.stderr)

@@ -792,6 +792,7 @@ SCENARIOS = {
     "profiler.schedule": lambda: opyard.profiler.schedule(wait=1, warmup=1, active=1)(3),
     "profiler.ProfilerAction": lambda: opyard.profiler.ProfilerAction.NONE,
     "profiler.ProfilerActivity": lambda: opyard.profiler.ProfilerActivity.CPU,
+    "profiler.RecordScope": lambda: opyard.profiler.RecordScope(1),
     "profiler.flight_recorder": in_ring,
     "profiler.watch_future": lambda: opyard.profiler.watch_future(opyard.futures.Future(), "f"),
     "profiler.show_instances": lambda: opyard.profiler.show_instances,

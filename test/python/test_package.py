@@ -64,7 +64,7 @@ PUBLIC = {
         parse_expression parse_ir parse_ir_with_names passes save times trace
     """,
     "opyard.profiler": """
-        ProfilerAction ProfilerActivity flight_recorder profile record_function schedule
+        ProfilerAction ProfilerActivity RecordScope flight_recorder profile record_function schedule
         show_instances tensorboard_trace_handler watch_future
     """,
     "opyard.library": """

@@ -10,7 +10,7 @@ import pytest
 
 import opyard
 from opyard import autograd
-from opyard.profiler import profile
+from opyard.profiler import RecordScope, profile, record_function
 
 
 def leaf(*items):
@@ -39,6 +39,21 @@ def test_I35_functions_are_in_the_profile_around_their_operators():
     assert "aten::mul.Tensor" in [*inner, *(child.name for child in mul.children)]
     rows = {row.key: row.count for row in prof.key_averages() if row.kind == "Backward"}
     assert rows["MulBackward"] == 1
+
+
+def test_I35_spans_have_the_scopes_of_calls_backwards_and_ranges():
+    x = leaf(1, 2)
+    with profile(with_stack=False) as prof:
+        with record_function("forward"):
+            y = (x * x).sum()
+        y.backward()
+    scopes = {event.name: event.scope for event in prof.events()}
+    assert scopes["forward"] is RecordScope.USER_SCOPE
+    assert scopes["aten::mul.Tensor"] is scopes["aten::sum"] is RecordScope.FUNCTION
+    of_backwards = {name for name, scope in scopes.items() if scope == 1}
+    assert of_backwards == {"SumBackward", "MulBackward", "AccumulateGrad"}
+    instructions = {e.scope.name for e in prof.events() if e.kind == "Instruction"}
+    assert instructions == {"TORCHSCRIPT_FUNCTION"}  # of formulas
 
 
 def test_I36_functions_have_the_sequence_numbers_of_the_graph():

@@ -5,7 +5,8 @@ takes it along.
 """
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -28,12 +29,41 @@ class _Mode:
                 f"{type(fn).__name__}; with no function it is a context manager"
             )
 
+        if inspect.isgeneratorfunction(fn):
+            return self._of_generator(fn)  # type: ignore[return-value]
+
         @functools.wraps(fn)
         def wrapped(*args: object, **kwargs: object) -> object:
             with self._fresh():
                 return fn(*args, **kwargs)
 
         return wrapped  # type: ignore[return-value]
+
+    def _of_generator(self, fn: Callable) -> Callable:
+        """The mode holds while the generator runs, and not between two of its values."""
+
+        @functools.wraps(fn)
+        def wrapped(*args: Any, **kwargs: Any) -> Generator:
+            generator = fn(*args, **kwargs)
+            resume, given = generator.send, None
+            try:
+                while True:
+                    try:
+                        with self._fresh():
+                            value = resume(given)
+                    except StopIteration as end:
+                        return end.value
+                    try:
+                        resume, given = generator.send, (yield value)
+                    except GeneratorExit:
+                        raise
+                    except BaseException as error:
+                        resume, given = generator.throw, error
+            finally:
+                with self._fresh():
+                    generator.close()
+
+        return wrapped
 
 
 class _GradientMode(_Mode):

@@ -56,21 +56,32 @@ def grad(
     create_graph: bool = False,
     allow_unused: "bool | None" = None,
     *,
+    materialize_grads: bool = False,
     keep_graph: "bool | None" = None,
 ) -> "tuple[_C.Tensor | None, ...]":
     """The gradients of `outputs` for `inputs`, which are not accumulated anywhere.
 
-    Raises ValueError for an input that was not used, unless `allow_unused`; then it is None.
+    Raises ValueError for an input that was not used, unless `allow_unused`; then it is None, or
+    zeros with `materialize_grads`, which needs no `allow_unused`.
     """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: materialize_grads gives zeros where allow_unused=False raises")
     _ops.load_aten()
     keep = (
         create_graph if retain_graph is None and keep_graph is None else retain_graph or keep_graph
     )
-    return _gradients.grad_of(
+    wanted = _tensors("grad: inputs", inputs)
+    found = _gradients.grad_of(
         _tensors("grad", outputs),
-        _tensors("grad: inputs", inputs),
+        wanted,
         _tensors("grad: gradients", grad_outputs, none=True),
         bool(keep),
         create_graph,
-        bool(allow_unused),
+        bool(allow_unused) or materialize_grads,
+    )
+    if not materialize_grads:
+        return found
+    zeros_like = _ops.ops.aten.zeros_like
+    return tuple(
+        zeros_like(of) if one is None else one for one, of in zip(found, wanted, strict=True)
     )

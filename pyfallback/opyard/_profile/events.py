@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from .averages import line_of_caller
@@ -14,6 +15,23 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FLAGS = ((1, "began before the profile"), (2, "was open at its end"), (4, "its end was lost"))
+
+
+class RecordScope(IntEnum):
+    """For whom a span was recorded, with PyTorch's names and numbers."""
+
+    FUNCTION = 0  # a call
+    BACKWARD_FUNCTION = 1  # a function of gradients that a backward runs
+    TORCHSCRIPT_FUNCTION = 2  # an instruction of a graph
+    USER_SCOPE = 7  # a range of the program's own, or a step
+
+
+_SCOPES = {
+    "Backward": RecordScope.BACKWARD_FUNCTION,
+    "Instruction": RecordScope.TORCHSCRIPT_FUNCTION,
+    "Annotation": RecordScope.USER_SCOPE,
+    "Step": RecordScope.USER_SCOPE,
+}
 
 
 class Track:
@@ -81,6 +99,11 @@ class Event:
     start_tid = property(lambda self: self._track.native_id)
     track = property(lambda self: self._track)
     key = property(lambda self: self._row[6])
+
+    @property
+    def scope(self) -> RecordScope:
+        """FUNCTION for calls; others for backward functions, instructions of graphs, and ranges."""
+        return _SCOPES.get(self.kind, RecordScope.FUNCTION)
 
     @property
     def duration_time_ns(self) -> int:

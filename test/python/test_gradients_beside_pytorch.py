@@ -1,0 +1,120 @@
+"""Every formula of aten gives PyTorch's gradients, and its gradient PyTorch's second ones.
+
+The rows are those of test_formula_rows, which has one for each operator with a formula. It needs
+PyTorch, and is skipped without it. test/torch/operator_gradients.py compares more, by PyTorch's own
+samples. Suspect kernels/src/gradients/derivatives.cpp, or the file that has the operator.
+"""
+
+import re
+import types
+
+import numpy as np
+import pytest
+import test_formula_rows
+
+import opyard
+from opyard import autograd
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+# What only formulas call, under names or with arguments that PyTorch does not have.
+OURS_ALONE = {
+    "convolution_grad_input",
+    "convolution_grad_weight",
+    "gather_backward",
+    "gather_strided",
+    "index_backward",
+    "index_select_backward",
+    "narrow_backward",
+    "replace_strided",
+    "scatter_strided",
+    "sum_to",
+}
+
+
+def theirs_of(value):
+    """The same of PyTorch's: a tensor, a packet, or what the name of a module leads to."""
+    if value is opyard:
+        return torch
+    if value is opyard.ops.aten:
+        return torch.ops.aten
+    if isinstance(value, opyard.Tensor):
+        return torch.tensor(value.tolist(), dtype=getattr(torch, str(value.dtype).split(".")[-1]))
+    return value
+
+
+def function_of_theirs(fn):
+    if not isinstance(fn, types.FunctionType):  # a packet
+        return getattr(torch.ops.aten, fn.__name__)
+    names = {
+        name: theirs_of(fn.__globals__[name])
+        for name in fn.__code__.co_names
+        if name in fn.__globals__
+    }
+    return types.FunctionType(fn.__code__, names)
+
+
+def operators_of(fn):
+    return fn.__code__.co_names if isinstance(fn, types.FunctionType) else [fn.__name__]
+
+
+def weights(library, count, first):
+    return library.tensor([first + 0.1 * i for i in range(count)], dtype=library.float64)
+
+
+def weighted(library, tensors, first):
+    """A sum of all their elements, each with a weight of its own; None if there are none."""
+    total = None
+    for one in tensors:
+        if one is None or not one.requires_grad:
+            continue
+        flat = one.reshape([-1])
+        part = (flat * weights(library, flat.shape[0], first)).sum()
+        total = part if total is None else total + part
+    return total
+
+
+def gradients(library, grad, fn, leaves, orders):
+    """First ones, and second ones where there are any; each as an array, zeros for None."""
+    results = fn(*leaves)
+    results = results if isinstance(results, list | tuple) else [results]
+    first = grad(weighted(library, results, 0.3), leaves, create_graph=True, allow_unused=True)
+    again = weighted(library, first, 0.7) if orders == 2 else None
+    second = [None] * len(leaves)
+    if again is not None:
+        second = grad(again, leaves, allow_unused=True)
+    return [
+        [
+            np.array((leaf.detach() * 0 + (0 if one is None else one.detach())).tolist())
+            for one, leaf in zip(of_order, leaves, strict=True)
+        ]
+        for of_order in (first, second)
+    ]
+
+
+ROWS = list(test_formula_rows.rows_of_all_files())
+
+# Of these only first gradients are compared: we have none of digamma, PyTorch none of the other.
+FIRST_ALONE = {"lgamma", "hardsigmoid"}
+# PyTorch has no gradient of a scatter of fewer rows than `src` has; here the others get zeros.
+FEWER_ROWS = "ScatterAddBackward0|ScatterBackward0|ScatterReduceBackward0"
+
+
+@pytest.mark.parametrize("row", range(len(ROWS)))
+def test_X31_a_formula_gives_the_gradients_of_pytorch(row):
+    fn, leaves = ROWS[row]
+    names = operators_of(fn)
+    if OURS_ALONE.intersection(names):
+        pytest.skip("PyTorch has no such operator")
+    orders = 1 if FIRST_ALONE.intersection(names) else 2
+    mine = gradients(opyard, autograd.grad, fn, leaves, orders)
+    copies = [torch.tensor(x.tolist(), dtype=torch.float64, requires_grad=True) for x in leaves]
+    try:
+        wanted = gradients(torch, torch.autograd.grad, function_of_theirs(fn), copies, orders)
+    except RuntimeError as error:
+        if not re.search(FEWER_ROWS, str(error)):
+            raise
+        pytest.skip("PyTorch has no gradient of a scatter of fewer rows")
+    for order, ours, theirs in zip(("first", "second"), mine, wanted, strict=True):
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=f"{order}, {names}")
