@@ -222,7 +222,7 @@ def test_the_widest_float_of_numpy_is_a_number_too():
 
 @pytest.mark.parametrize(
     "scalar",
-    [1j, np.complex64(1j), np.clongdouble(1), np.str_("1"), np.datetime64(1, "s")],
+    [np.str_("1"), np.datetime64(1, "s")],
     ids=lambda s: type(s).__name__,
 )
 def test_other_scalars_are_refused(scalar):
@@ -234,6 +234,63 @@ def test_other_scalars_are_refused(scalar):
             symbol(scalar, tensor)
     with pytest.raises(TypeError, match=r"data\[0\] is a "):
         opyard.tensor([scalar])
+
+
+COMPLEX_SYMBOLS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+
+
+@pytest.mark.parametrize("scalar", [1.5 + 2j, np.complex64(2j), np.clongdouble(1 - 1j)], ids=repr)
+@pytest.mark.parametrize("symbol", COMPLEX_SYMBOLS, ids=name_of)
+@pytest.mark.parametrize(
+    "kind", ["bool", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+)
+def test_complex_numbers_meet_tensors_on_either_side(symbol, scalar, kind):
+    array = np.array([1, 1, 1] if kind == "bool" else [1, 2, 3]).astype(kind)
+    tensor = opyard.tensor(array)
+    wide = kind in ("float64", "complex128")
+    for made, expected in (
+        (symbol(tensor, scalar), symbol(array.astype(complex), complex(scalar))),
+        (symbol(scalar, tensor), symbol(complex(scalar), array.astype(complex))),
+    ):
+        assert made.dtype is (opyard.complex128 if wide else opyard.complex64)
+        np.testing.assert_allclose(made.numpy(), expected, rtol=1e-12 if wide else 1e-5)
+
+
+def test_complex_numbers_are_compared_by_value():
+    tensor = opyard.tensor([1.0, 2.0])
+    assert (tensor == 1 + 0j).tolist() == (1 + 0j == tensor).tolist() == [True, False]
+    assert (tensor != np.complex64(2)).tolist() == [True, False]
+    with pytest.raises(NotImplementedError, match="lt"):
+        tensor < 1j  # noqa: B015
+
+
+def test_a_complex_number_does_not_fit_in_place_of_a_real_one():
+    tensor = opyard.tensor([1.0, 2.0])
+    with pytest.raises(TypeError, match="which it cannot hold"):
+        tensor += 1j
+    assert tensor.tolist() == [1.0, 2.0]
+    for symbol in BITWISE:
+        with pytest.raises(TypeError):
+            symbol(opyard.tensor([1, 2]), 1j)
+
+
+def test_tensors_of_complex_numbers_are_made():
+    made = opyard.tensor([[1, 2.5], [3j, True]])
+    assert made.dtype is opyard.complex64
+    assert made.tolist() == [[1 + 0j, 2.5 + 0j], [3j, 1 + 0j]]
+    assert opyard.tensor(1 + 2j).item() == 1 + 2j
+    assert opyard.tensor([np.complex64(1j), np.clongdouble(2j)]).tolist() == [1j, 2j]
+    wide = opyard.tensor([0.1 + 0.2j], dtype=opyard.complex128)
+    assert wide.tolist() == [0.1 + 0.2j]
+    for dtype in (opyard.float32, opyard.int64, opyard.bool, opyard.bfloat16):
+        with pytest.raises(ValueError, match=r"data\[1\] is 2j and does not fit in .* imaginary"):
+            opyard.tensor([1, 2j], dtype=dtype)
+
+
+def test_operators_take_a_complex_number_for_a_tensor():
+    add = opyard.ops.aten.add.Tensor
+    assert add(opyard.tensor([1.0, 2.0]), 1j).tolist() == [1 + 1j, 2 + 1j]
+    assert opyard.where(opyard.tensor([True, False]), opyard.tensor(2.0), 1j).tolist() == [2, 1j]
 
 
 # in place ---------------------------------------------------------------------------------
@@ -281,7 +338,7 @@ def test_read_only_memory_is_not_written():
 
 # what does not fit ------------------------------------------------------------------------
 
-STRANGERS = ["text", None, object(), [1, 2, 3], {}, 1j, Decimal(1), Fraction(1, 2)]
+STRANGERS = ["text", None, object(), [1, 2, 3], {}, Decimal(1), Fraction(1, 2)]
 
 
 # A fraction makes itself a float in powers, on either side.

@@ -53,9 +53,10 @@ PyMethodDef tensor_functions[] = {
     {"tensor", method(construct), METH_VARARGS | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False)\n--\n\n"
      "A new tensor with a copy of `data`: a number, nested sequences of numbers, a Tensor, or an "
-     "object with the buffer protocol or __dlpack__. Without `dtype`, sequences of bool, int and "
-     "float give "
-     "bool, int64 and float32. As `dtype`, Python's float, int and bool are float64, int64 and "
+     "object with the buffer protocol or __dlpack__. Without `dtype`, sequences of bool, int, "
+     "float "
+     "and complex give bool, int64, float32 and complex64. As `dtype`, Python's float, int and "
+     "bool are float64, int64 and "
      "bool. "
      "`device` is 'cpu' or 'meta'. With `requires_grad` it is a leaf that gets a gradient. Raises "
      "TypeError for what is no number and for a gradient of ints, ValueError for ragged "

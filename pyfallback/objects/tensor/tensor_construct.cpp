@@ -43,7 +43,7 @@ class Reader {
 
   IntSpan sizes() const { return sizes_; }
 
-  // bool, int64 or float32: the first that holds every kind of number that came.
+  // bool, int64, float32 or complex64: the first that holds every kind of number that came.
   DType dtype() const {
     if (numbers_.empty()) return DType::Float32;
     switch (std::max_element(numbers_.begin(), numbers_.end(), [](Number a, Number b) {
@@ -55,6 +55,8 @@ class Reader {
         return DType::Int64;
       case Number::Kind::Float:
         return DType::Float32;
+      case Number::Kind::Complex:
+        return DType::ComplexFloat;
     }
     return DType::Float32;
   }
@@ -75,8 +77,9 @@ class Reader {
 
  private:
   [[noreturn]] void refuse(PyObject* data) const {
-    fail(ErrorKind::BadArgument, "tensor: " + place() + " is a " + Py_TYPE(data)->tp_name +
-                                     "; accepted are bool, int, float and sequences of them");
+    fail(ErrorKind::BadArgument,
+         "tensor: " + place() + " is a " + Py_TYPE(data)->tp_name +
+             "; accepted are bool, int, float, complex and sequences of them");
   }
 
   void read_level(PyObject* data) {
@@ -142,6 +145,9 @@ class Reader {
     if (PyBool_Check(data)) return Number::of_bool(data == Py_True);
     if (PyFloat_Check(data)) return Number::of_float(PyFloat_AS_DOUBLE(data));
     if (PyLong_Check(data)) return integer(data);
+    if (PyComplex_Check(data)) {
+      return Number::of_complex(PyComplex_RealAsDouble(data), PyComplex_ImagAsDouble(data));
+    }
     if (is_number(data)) return find_number(plain_number(data).get());
     if (is_tensor(runtime_, data) && tensor_unchecked(data).dim() == 0) {
       return find_number(only_element(data, "tensor").get());
@@ -173,8 +179,11 @@ class Reader {
   }
 
   static std::string to_text_of(Number number) {
-    if (number.kind != Number::Kind::Float) return std::to_string(number.integer);
-    const Owned text = checked(PyObject_Repr(checked(PyFloat_FromDouble(number.real)).get()));
+    if (number.kind < Number::Kind::Float) return std::to_string(number.integer);
+    const Owned object = checked(number.kind == Number::Kind::Float
+                                     ? PyFloat_FromDouble(number.real)
+                                     : PyComplex_FromDoubles(number.real, number.imaginary));
+    const Owned text = checked(PyObject_Repr(object.get()));
     return std::string(require_text(text.get(), "a number's repr"));
   }
 

@@ -1,9 +1,9 @@
 // objects/tensor/tensor_number.cpp: arithmetic: each symbol is a call of one aten operator.
 //
-// [Operands] The other operand is a Tensor, a number (bool, int, float, a scalar of NumPy), or an
-// array of another library on either side, which becomes a Tensor on its memory: so is the result.
-// Bytes are no array here. For anything else the answer is NotImplemented, and Python asks the
-// other operand.
+// [Operands] The other operand is a Tensor, a number (bool, int, float, complex, a scalar of
+// NumPy), or an array of another library on either side, which becomes a Tensor on its memory: so
+// is the result. Bytes are no array here. For anything else the answer is NotImplemented, and
+// Python asks the other operand.
 //
 // [Reflected] A number on the left meets a tensor on the right:
 //   + * & | ^   the operands change places
@@ -27,29 +27,41 @@ namespace opyard::python {
 namespace {
 
 // Scalars of NumPy that are no Python numbers. Told by their names, since NumPy may not be there:
-// its complex numbers, dates and texts, too, would give themselves out as floats.
-bool is_numpy_scalar(PyObject* object) noexcept {
+// its dates and texts, too, would give themselves out as floats.
+bool is_numpy_scalar(PyObject* object, std::initializer_list<std::string_view> kinds) noexcept {
   constexpr std::string_view kPrefix = "numpy.";
   std::string_view name = Py_TYPE(object)->tp_name;
   if (!name.starts_with(kPrefix)) return false;
   name.remove_prefix(kPrefix.size());
-  for (const std::string_view kind : {"bool", "int", "uint", "float", "long", "ulong"}) {
+  for (const std::string_view kind : kinds) {
     if (name.starts_with(kind)) return true;
   }
   return false;
 }
 
-}  // namespace
-
-bool is_number(PyObject* object) noexcept {
-  return PyLong_Check(object) || PyFloat_Check(object) || is_numpy_scalar(object);
+bool is_plain_number(PyObject* object) noexcept {
+  return PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object);
 }
 
-// The widest float of NumPy is the one whose item() is no Python number.
+}  // namespace
+
+bool is_complex_number(PyObject* object) noexcept {
+  return PyComplex_Check(object) || is_numpy_scalar(object, {"complex", "clong"});
+}
+
+bool is_number(PyObject* object) noexcept {
+  return is_plain_number(object) || is_complex_number(object) ||
+         is_numpy_scalar(object, {"bool", "int", "uint", "float", "long", "ulong"});
+}
+
+// The widest numbers of NumPy are those whose item() is no Python number.
 Owned plain_number(PyObject* number) {
-  if (PyLong_Check(number) || PyFloat_Check(number)) return Owned::share(number);
+  if (is_plain_number(number)) return Owned::share(number);
   Owned plain = checked(PyObject_CallMethod(number, "item", nullptr));
-  if (PyLong_Check(plain.get()) || PyFloat_Check(plain.get())) return plain;
+  if (is_plain_number(plain.get())) return plain;
+  if (is_complex_number(number)) {
+    return checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), number));
+  }
   return checked(PyNumber_Float(number));
 }
 
@@ -73,6 +85,9 @@ namespace {
 Number number_from(PyObject* plain, AtenName op) {
   if (PyBool_Check(plain)) return Number::of_bool(plain == Py_True);
   if (PyFloat_Check(plain)) return Number::of_float(PyFloat_AS_DOUBLE(plain));
+  if (PyComplex_Check(plain)) {
+    return Number::of_complex(PyComplex_RealAsDouble(plain), PyComplex_ImagAsDouble(plain));
+  }
   if (const std::optional<std::int64_t> value = find_int64(plain)) return Number::of_int(*value);
   fail(ErrorKind::BadArgument, std::string("aten::") + name_of(op) +
                                    ": argument 'self' at position 0 is the int " + shown(plain) +
@@ -80,8 +95,13 @@ Number number_from(PyObject* plain, AtenName op) {
 }
 
 // The dtype in which a number meets tensors of `other`: the tensor's own, unless the number is
-// of a higher category (bool, int, float). Narrow types give way to the ones that hold any number.
+// of a higher category (bool, int, float, complex). Narrow types give way to the ones that hold
+// any number.
 DType dtype_beside(Number::Kind number, DType other) {
+  if (number == Number::Kind::Complex) {
+    const bool is_wide = other == DType::Float64 || other == DType::ComplexDouble;
+    return is_wide ? DType::ComplexDouble : DType::ComplexFloat;
+  }
   if (other == DType::Float64 || is_complex(other)) return DType::Float64;
   if (is_floating_point(other) || number == Number::Kind::Float) return DType::Float32;
   return other == DType::Bool && number == Number::Kind::Bool ? DType::Bool : DType::Int64;
@@ -136,7 +156,10 @@ PyObject* binary(PyObject* a, PyObject* b) {
 // a <symbol> b for operators on bits: the operands may change places, and floats have no bits.
 template <AtenName Name>
 PyObject* bitwise(PyObject* a, PyObject* b) {
-  if (PyFloat_Check(a) || PyFloat_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  const auto has_no_bits = [](PyObject* operand) {
+    return PyFloat_Check(operand) || is_complex_number(operand);
+  };
+  if (has_no_bits(a) || has_no_bits(b)) Py_RETURN_NOTIMPLEMENTED;
   return binary<Name, Reflect::Swap>(a, b);
 }
 

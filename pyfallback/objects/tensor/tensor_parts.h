@@ -51,7 +51,7 @@ PyObject* as_subclass(PyObject* self, PyObject* cls);
 
 // Whether arithmetic takes the object as a number: tensor_number.cpp [Operands].
 bool is_number(PyObject* object) noexcept;
-// Such a number as a bool, int or float of Python. Throws PythonErrorSet.
+// Such a number as a bool, int, float or complex of Python. Throws PythonErrorSet.
 Owned plain_number(PyObject* number);
 // Such a number as a tensor without dimensions that promotes beside `other` as the number would.
 Owned number_beside(Runtime& runtime, PyObject* number, const Tensor& other);

@@ -65,8 +65,10 @@ std::string store(T value, void* element) {
   return {};
 }
 
+bool is_written_with_point(Number number) noexcept { return number.kind >= Number::Kind::Float; }
+
 double as_double(Number number) noexcept {
-  return number.kind == Number::Kind::Float ? number.real : double(number.integer);
+  return is_written_with_point(number) ? number.real : double(number.integer);
 }
 
 template <typename T>
@@ -75,7 +77,7 @@ std::string store_integer(Number number, DType dtype, void* element) {
   constexpr std::int64_t kHighest = std::numeric_limits<T>::max();
   std::int64_t value = number.integer;
   bool fits = true;
-  if (number.kind == Number::Kind::Float) {
+  if (is_written_with_point(number)) {
     const double cut = std::trunc(number.real);
     fits = cut >= -0x1p63 && cut < 0x1p63;  // false for NaN
     value = fits ? std::int64_t(cut) : 0;
@@ -89,11 +91,16 @@ std::string store_integer(Number number, DType dtype, void* element) {
 
 // int64 goes to float32 in one rounding, not through double.
 float as_float(Number number) noexcept {
-  return number.kind == Number::Kind::Float ? float(number.real) : float(number.integer);
+  return is_written_with_point(number) ? float(number.real) : float(number.integer);
 }
 
 template <typename T>
 std::string store_as(Number number, DType dtype, void* element) {
+  constexpr bool kIsComplex =
+      std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+  if (!kIsComplex && number.kind == Number::Kind::Complex) {
+    return std::string("does not fit in ") + name_of(dtype) + ", which has no imaginary part";
+  }
   if constexpr (std::is_same_v<T, bool>) {
     return store(std::uint8_t(as_double(number) != 0 ? 1 : 0), element);
   } else if constexpr (std::is_integral_v<T>) {
@@ -102,8 +109,12 @@ std::string store_as(Number number, DType dtype, void* element) {
     return store(narrow_to_half(as_double(number)), element);
   } else if constexpr (std::is_same_v<T, BFloat16>) {
     return store(narrow_to_bfloat(as_double(number)), element);
-  } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
-    return store(T(as_float(number)), element);
+  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+    return store(T(as_float(number), float(number.imaginary)), element);
+  } else if constexpr (kIsComplex) {
+    return store(T(as_double(number), number.imaginary), element);
+  } else if constexpr (std::is_same_v<T, float>) {
+    return store(as_float(number), element);
   } else {
     return store(T(as_double(number)), element);
   }
@@ -149,6 +160,13 @@ Number Number::of_float(double value) noexcept {
   Number number;
   number.kind = Kind::Float;
   number.real = value;
+  return number;
+}
+Number Number::of_complex(double real, double imaginary) noexcept {
+  Number number;
+  number.kind = Kind::Complex;
+  number.real = real;
+  number.imaginary = imaginary;
   return number;
 }
 

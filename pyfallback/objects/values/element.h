@@ -23,22 +23,25 @@ Owned to_number(DType dtype, const void* element);
 // The same as a value.
 Value to_number_value(DType dtype, const void* element);
 
-// A number on its way into elements, whatever wrote it: bool, int or float.
+// A number on its way into elements, whatever wrote it: bool, int, float or complex.
 struct Number {
-  enum class Kind : std::uint8_t { Bool, Int, Float };
+  enum class Kind : std::uint8_t { Bool, Int, Float, Complex };
   Kind kind = Kind::Int;
   union {
     std::int64_t integer = 0;  // also 0 or 1 for Bool
-    double real;
+    double real;               // of Float and Complex
   };
+  double imaginary = 0;
 
   static Number of_bool(bool value) noexcept;
   static Number of_int(std::int64_t value) noexcept;
   static Number of_float(double value) noexcept;
+  static Number of_complex(double real, double imaginary) noexcept;
 };
 
 // Why a number cannot be an element of this dtype, as the end of a sentence ("does not fit …"),
-// or "" if it was stored. Floats are cut towards zero for integers; not-zero is True.
+// or "" if it was stored. Floats are cut towards zero for integers; not-zero is True; complex
+// numbers fit in complex dtypes only.
 std::string store_number(DType dtype, Number number, void* element);
 
 }  // namespace opyard::python

@@ -13,7 +13,7 @@ from .._core.ops import ops
 from . import dtypes
 from .symbolic import SymInt
 
-_Number = bool | int | float
+_Number = bool | int | float | complex
 _Array = Any  # a Tensor, or an array of another library
 _Sizes = int | SymInt | Sequence[int | SymInt]
 
@@ -34,7 +34,7 @@ def _made(factory: Callable[..., Any], *arguments: Any, **options: Any) -> _C.Te
 
 
 def _as_tensor(value: Any) -> Any:
-    return _C.tensor(value) if isinstance(value, (bool, int, float)) else value
+    return _C.tensor(value) if isinstance(value, (bool, int, float, complex)) else value
 
 
 def zeros(*size: _Sizes, **options: Any) -> _C.Tensor:
