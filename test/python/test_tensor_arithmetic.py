@@ -280,6 +280,7 @@ def test_tensors_of_complex_numbers_are_made():
     assert made.tolist() == [[1 + 0j, 2.5 + 0j], [3j, 1 + 0j]]
     assert opyard.tensor(1 + 2j).item() == 1 + 2j
     assert opyard.tensor([np.complex64(1j), np.clongdouble(2j)]).tolist() == [1j, 2j]
+    assert opyard.tensor([1, opyard.tensor(2j)]).tolist() == [1 + 0j, 2j]
     wide = opyard.tensor([0.1 + 0.2j], dtype=opyard.complex128)
     assert wide.tolist() == [0.1 + 0.2j]
     for dtype in (opyard.float32, opyard.int64, opyard.bool, opyard.bfloat16):
