@@ -202,7 +202,7 @@ def _take_back(made: Recording) -> list[Exception]:
     """See [Failing]. Gives what failed."""
     failed = made.take_back()
     # Libraries that others would go on with.
-    for module, attribute in (("shortcuts", "_kept"), ("py_impl", "_own_libraries")):
+    for module, attribute in (("shortcuts", "_standing"), ("py_impl", "_own_libraries")):
         kept: dict = getattr(sys.modules.get(f"opyard._library.{module}"), attribute, {})
         ended = {id(getattr(each, "__self__", None)) for each in made}
         for key in [key for key, value in kept.items() if id(value) in ended]:
