@@ -106,6 +106,42 @@ def test_normalisations_are_by_their_dimensions():
     )
 
 
+def test_batch_norm_that_writes_nothing_gives_running_moments_back():
+    x, w, b = random(4, 6, 5), random(6), random(6)
+    image, weight, bias = (opyard.from_numpy(a) for a in (x, w, b))
+    for training in (True, False):
+        passed, written = [
+            [opyard.from_numpy(np.zeros(6) + 0.5), opyard.from_numpy(np.ones(6))] for _ in range(2)
+        ]
+        result = aten._native_batch_norm_legit_functional(
+            image, weight, bias, *passed, training, 0.1, 1e-5
+        )
+        expected = aten.native_batch_norm(image, weight, bias, *written, training, 0.1, 1e-5)
+        assert [a.tolist() for a in result[:3]] == [a.tolist() for a in expected]
+        assert [a.tolist() for a in result[3:]] == [a.tolist() for a in written]
+        assert passed[0].tolist() == [0.5] * 6 and passed[1].tolist() == [1.0] * 6
+
+
+def test_lstm_cell_is_its_formula():
+    x, h, c = random(3, 4), random(3, 2), random(3, 2)
+    w_ih, w_hh, b_ih, b_hh = random(8, 4), random(8, 2), random(8), random(8)
+    tensors = [opyard.from_numpy(a) for a in (x, h, c, w_ih, w_hh, b_ih, b_hh)]
+
+    def cell_of(gates):
+        kept, forgotten, new, out = np.split(gates, 4, axis=1)
+        sigmoid = lambda a: 1 / (1 + np.exp(-a))  # noqa: E731
+        cell = sigmoid(forgotten) * c + sigmoid(kept) * np.tanh(new)
+        return sigmoid(out) * np.tanh(cell), cell
+
+    hx = tensors[1:3]
+    result = aten.lstm_cell(tensors[0], hx, *tensors[3:])
+    for ours, wanted in zip(result, cell_of(x @ w_ih.T + b_ih + h @ w_hh.T + b_hh), strict=True):
+        close(ours, wanted)
+    result = aten.lstm_cell(tensors[0], hx, *tensors[3:5])
+    for ours, wanted in zip(result, cell_of(x @ w_ih.T + h @ w_hh.T), strict=True):
+        close(ours, wanted)
+
+
 def test_running_moments_get_no_history():
     x = here(4, 3).requires_grad_()
     running = opyard.zeros(3, dtype=opyard.float64), opyard.ones(3, dtype=opyard.float64)
@@ -242,6 +278,10 @@ CASES = [
         lambda x, w, b: aten.batch_norm(x, w, b, None, None, True, 0.1, 1e-5, False),
         [(3, 2, 2), (2,), (2,)],
     ),
+    (
+        lambda x, h, c, w, v, b: sum(aten.lstm_cell(x, [h, c], w, v, b, b)),
+        [(2, 3), (2, 1), (2, 1), (4, 3), (4, 1), (4,)],
+    ),
     (lambda w: aten.embedding(w, CLASSES) * w.sum(), [(3, 2)]),
     (lambda x: aten.cross_entropy_loss(x, CLASSES, None, 1, -100, 0.1), [(3, 3)]),
     (lambda x: aten.nll_loss(x, CLASSES), [(3, 3)]),
@@ -262,6 +302,16 @@ def test_X31_gradients_are_what_differences_say(case):
     assert autograd.gradgradcheck(fn, [leaf(*shape) for shape in shapes])
 
 
+def cell(h=None, c=None, w=None, v=None, b=None):
+    return aten.lstm_cell(
+        here(2, 3),
+        [here(2, 1) if h is None else h, here(2, 1) if c is None else c],
+        here(4, 3) if w is None else w,
+        here(4, 1) if v is None else v,
+        b,
+    )
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -272,6 +322,11 @@ def test_X31_gradients_are_what_differences_say(case):
         (lambda: aten.group_norm(here(2, 3), 2), "it must divide the number of channels, 3"),
         (lambda: aten.nll_loss(here(2, 3), opyard.tensor([1])), "an int64 target with"),
         (lambda: aten.randint(3, 3, [2]), "low must be the smaller one"),
+        (lambda: cell(w=here(3, 3)), "w_ih is .*; its sizes must be 4 and 3"),
+        (lambda: cell(v=here(4, 2)), "w_hh is .*; its sizes must be 4 and 1"),
+        (lambda: cell(h=here(1, 1)), "the output is .*; its sizes must be 2 and 1"),
+        (lambda: cell(c=here(2)), "the cell is .*; each must have two dimensions"),
+        (lambda: cell(b=here(3)), "b_ih is .*; its size must be 4"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(call, message):

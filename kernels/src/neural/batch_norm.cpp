@@ -106,6 +106,16 @@ Three no_training(const Tensor& input, const MaybeTensor& weight, const MaybeTen
                   double eps) {
   return native_batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps);
 }
+// The running moments are given back, those that were passed are not written.
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> functional(
+    const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
+    const Tensor& running_mean, const Tensor& running_var, bool training, double momentum,
+    double eps) {
+  const Tensor new_mean = clone(running_mean), new_var = clone(running_var);
+  const auto [out, save_mean, save_invstd] =
+      native_batch_norm(input, weight, bias, new_mean, new_var, training, momentum, eps);
+  return {out, save_mean, save_invstd, new_mean, new_var};
+}
 Tensor batch_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
                   const MaybeTensor& running_mean, const MaybeTensor& running_var, bool training,
                   double momentum, double eps, bool /*cudnn_enabled*/) {
@@ -192,6 +202,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
        "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor "
        "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+       "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+       "running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, "
+       "Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
        "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? "
        "running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, "
        "float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
@@ -204,6 +217,7 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.impl("_native_batch_norm_legit", &legit);
   m.impl("_native_batch_norm_legit.no_stats", &no_stats);
   m.impl("_native_batch_norm_legit_no_training", &no_training);
+  m.impl("_native_batch_norm_legit_functional", &functional);
   m.impl("native_batch_norm_backward", &native_batch_norm_backward);
   m.impl("batch_norm", &batch_norm);
   m.impl("instance_norm", &instance_norm);
