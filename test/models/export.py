@@ -1,10 +1,11 @@
 """Writes the .pt2 files of this folder, where PyTorch is. test_exported_blocks.py runs them where
 it is not.
 
-python export.py
+python export.py [name ...]
 """
 
 import re
+import sys
 from pathlib import Path
 
 import torch
@@ -75,6 +76,13 @@ class Twice(torch.nn.Module):
         return x.reshape(-1, 2)[:, 0] + y
 
 
+class IntAndSize(torch.nn.Module):
+    """An int that is passed, and a size that is twice it."""
+
+    def forward(self, x, k):
+        return x + torch.zeros(k * 2)
+
+
 def programs():
     n = Dim("n", min=2, max=9)
     x = torch.tensor([1.0, 2.0, 3.0])
@@ -83,11 +91,16 @@ def programs():
     yield "while", While(), (torch.tensor(3), x), None
     yield "no_grad", NoGrad(), (x,), None
     yield "item", Item(), (x, torch.tensor(4)), None
+    sizes = ({0: Dim.DYNAMIC}, Dim.DYNAMIC)
+    yield "int_and_size", IntAndSize(), (torch.ones(6), 3), sizes
     yield "twice", Twice(), (torch.ones(6), torch.ones(3)), ({0: 2 * n}, {0: n})
 
 
 def main():
+    wanted = sys.argv[1:]
     for name, module, inputs, sizes in programs():
+        if wanted and name not in wanted:
+            continue
         program = torch.export.export(module, inputs, dynamic_shapes=sizes)
         for module in program.graph_module.modules():
             for node in module.graph.nodes:  # file names without the folders of this machine

@@ -4,6 +4,8 @@ The archives are of test/models/export.py.
 """
 
 import json
+import re
+import struct
 import zipfile
 from pathlib import Path
 
@@ -186,3 +188,161 @@ def test_X32_a_model_with_blocks_does_not_call_what_is_not_allowed(tmp_path):
         np.testing.assert_allclose(
             jit.load(path, allowed=["blocks_test::mul"])(array(1, 2, 3)).numpy(),
             np.sin(array(1, 2, 3) * WEIGHT), rtol=1e-6)  # fmt: skip
+
+
+# ---- sizes that are computed from others
+
+
+def doubled(size):
+    """One input whose size is an expression, as a program's text has it."""
+
+    def change(graph):
+        graph["tensor_values"]["x"]["sizes"][0] = {"as_expr": {"expr_str": size}}
+
+    return change
+
+
+N = "Symbol('s17', positive=True, integer=True)"
+
+
+def ones(*sizes):
+    return np.ones(sizes, np.float32)
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_X32_a_size_that_is_computed_from_others_is_checked(tmp_path, saved):
+    model = load("twice")
+    if saved:
+        jit.save(model, tmp_path / "twice")
+        model = jit.load(tmp_path / "twice")
+    assert model(ones(6), ones(3)).tolist() == [2.0] * 3
+    for x, y, said in [
+        (7, 3, r"input %x: size 7 of dimension 0; .* for 2\*s17, which is 6 by the other sizes"),
+        (8, 3, "which is 6 by the other sizes"),
+        (20, 10, "input %y: size 10 of dimension 0 is out of the range .* 2 to 9"),
+        (2, 1, "input %y: size 1 of dimension 0 is out of the range"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            model(ones(x), ones(y))
+
+
+def test_X32_a_size_that_only_an_expression_says_is_solved_and_checked(tmp_path):
+    def change(graph):  # the sum takes x alone
+        doubled(f"Mul(Integer(2), {N})")(graph)
+        graph["tensor_values"]["y"]["sizes"][0] = {"as_int": 1}
+
+    model = jit.load(changed(tmp_path, "twice", change))
+    assert model(ones(6), ones(1)).tolist() == [2.0] * 3
+    for x, said in [
+        (7, r"size 7 of dimension 0; .* for 2\*s17, which no s17 makes 7"),
+        (20, r"size 20 of dimension 0, which is 2\*s17 with s17 = 10, is out of .* 2 to 9"),
+        (2, "with s17 = 1, is out of the range that the model was exported for, 2 to 9"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            model(ones(x), ones(1))
+
+
+def test_X32_an_int_that_is_passed_is_checked_and_says_sizes(tmp_path):
+    model = load("int_and_size")
+    jit.save(model, tmp_path / "saved")
+    for each in (model, jit.load(tmp_path / "saved")):
+        assert each(ones(6), 3).tolist() == [1.0] * 6
+        with pytest.raises(ValueError, match="which is 8 by the other sizes"):
+            each(ones(6), 4)
+        with pytest.raises(ValueError, match="input %k: 0 is out of the range"):
+            each(ones(0), 0)
+        with pytest.raises(TypeError, match="input %k must be of type int"):
+            each(ones(6), 1.5)
+
+
+@pytest.mark.parametrize(
+    ("size", "takes", "refuses", "text"),
+    [
+        (f"Add({N}, Integer(3))", 6, 5, r"s17 \+ 3"),
+        (f"Add(Mul(Integer(-1), {N}), Integer(9))", 6, 7, r"\(-1\*s17\) \+ 9"),
+        (f"FloorDiv(Add({N}, Integer(9)), Integer(2))", 6, 7, r"\(s17 \+ 9\)//2"),
+        (f"FloorDiv(Integer(-9), Mul(Integer(-1), {N}))", 3, 2, r"-9//\(-1\*s17\)"),
+        (f"PythonMod(Integer(-1), {N})", 2, 1, r"-1%s17"),
+        (f"Max({N}, Integer(8))", 8, 3, r"max\(s17, 8\)"),
+        (f"Min({N}, Integer(8))", 3, 8, r"min\(s17, 8\)"),
+        (f"Pow({N}, Integer(2))", 9, 6, r"s17\*s17"),
+    ],
+)
+def test_X32_each_function_of_sizes_is_computed(tmp_path, size, takes, refuses, text):
+    model = jit.load(changed(tmp_path, "twice", doubled(size)))
+    jit.save(model, tmp_path / "saved")
+    for each in (model, jit.load(tmp_path / "saved")):
+        # What is right by the check alone fails later, in the reshape or the sum, or not at all.
+        try:
+            each(ones(takes), ones(3))
+        except ValueError as error:
+            assert "was exported for" not in str(error), error
+        with pytest.raises(ValueError, match=f"exported for {text}, which is {takes} by"):
+            each(ones(refuses), ones(3))
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (f"Mod({N}, Integer(0))", "which is no number by the other sizes"),
+        (f"FloorDiv({N}, Integer(0))", "which is no number by the other sizes"),
+        (f"Mul({N}, Integer({2**62}))", "which is no number by the other sizes"),
+        (f"Add({N}, Integer({2**63 - 1}))", "which is no number by the other sizes"),
+        ("FloorDiv(Symbol('u0'), Integer(2))", "cannot be checked: no input says what u0 is"),
+        ("Mul(Symbol('u0'), Symbol('u0'))", "cannot be checked: no input says what u0 is"),
+        (f"Mul({N}, Add(Symbol('u0'), Symbol('u1')))", "cannot be checked: no input says what"),
+        ("Mul(Symbol('u0'), Integer(0))", "cannot be checked: no input says what u0 is"),
+        (f"Add(Mul(Integer(-1), Symbol('u0')), Integer({-(2**63)}))", "which no u0 makes 6"),
+    ],
+)
+def test_X32_an_expression_without_a_value_is_an_error_of_the_call(tmp_path, size, said):
+    model = jit.load(changed(tmp_path, "twice", doubled(size)))
+    with pytest.raises(ValueError, match=said):
+        model(ones(6), ones(3))
+
+
+@pytest.mark.parametrize(
+    ("size", "error", "said"),
+    [
+        ("", ValueError, "is no expression of sizes"),
+        ("Integer(x)", ValueError, "is no expression of sizes"),
+        (f"Integer({2**63})", ValueError, "is no expression of sizes"),
+        ("Integer(2", ValueError, "is no expression of sizes"),
+        ("Symbol(n)", ValueError, "is no expression of sizes"),
+        ("Integer(2) and more", ValueError, 'is no expression of sizes, from " and more"'),
+        ("Add(Integer(2)", ValueError, "is no expression of sizes"),
+        ("Add(Integer(2);)", ValueError, "is no expression of sizes"),
+        ("Add(Integer(2))", ValueError, "add of 1 sizes"),
+        ("FloorDiv(Integer(2), Integer(2), Integer(2))", ValueError, "floordiv of 3 sizes"),
+        ("Mul(" * 100_000, ValueError, "is no expression of sizes"),
+        ("__import__('os')", NotImplementedError, r'computed by "__import__", which is not read'),
+        (f"Pow({N}, Integer(17))", NotImplementedError, "exponents from 2 to 16"),
+        (f"Pow(Pow({N}, Integer(16)), Integer(16))", NotImplementedError, "those of one size"),
+    ],
+)
+def test_X32_texts_that_are_no_expressions_are_refused(tmp_path, size, error, said):
+    with pytest.raises(error, match="size 0 of input %x") as raised:
+        jit.load(changed(tmp_path, "twice", doubled(size)))
+    assert re.search(said, str(raised.value)), raised.value
+
+
+def test_X32_saved_expressions_that_are_none_are_refused(tmp_path):
+    path = tmp_path / "saved"
+    jit.save(load("twice"), path)
+    whole = path.read_bytes()
+    (length,) = struct.unpack("<Q", whole[:8])
+    header = json.loads(whole[8 : 8 + length])
+    for size, said in [
+        ([], "is no expression"),
+        (["pow", "n", 2], 'computed by "pow", which does not exist'),
+        (["mul", "n"], "mul of 1 sizes"),
+        (["mod", 1, 2, 3], "mod of 3 sizes"),
+        ([1, 2], "is a number, and a string is taken"),
+    ]:
+        description = json.loads(header["__metadata__"]["opyard.model"])
+        description["inputs"][0]["sizes"] = [size]
+        text = {**header["__metadata__"], "opyard.model": json.dumps(description)}
+        bad = json.dumps({**header, "__metadata__": text}).encode()
+        path.write_bytes(struct.pack("<Q", len(bad)) + bad + whole[8 + length :])
+        with pytest.raises(ValueError, match=said):
+            jit.load(path)

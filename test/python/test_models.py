@@ -4,8 +4,10 @@ The archive is examples/exported/model.pt2; what is bad is made of it. Where PyT
 networks that are written here are exported and compared.
 """
 
+import gzip
 import json
 import math
+import os
 import struct
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from conftest import build_folder
 
 import opyard
 from opyard import jit
@@ -20,7 +23,8 @@ from opyard import jit
 np = pytest.importorskip("numpy")
 
 TESTS = Path(__file__).resolve().parent.parent
-MODEL = TESTS.parent / "examples" / "exported" / "model.pt2"
+EXAMPLES = TESTS.parent / "examples"
+MODEL = EXAMPLES / "exported" / "model.pt2"
 FORMAT_1 = TESTS / "models" / "format_1.safetensors"
 PROGRAM = "model/models/model.json"
 X = np.array([[1.0, 2.0, 3.0, 4.0], [0.5, -0.5, 0.25, 1.0]], np.float32)
@@ -57,6 +61,52 @@ def test_X32_the_example_trains_and_saves_without_pytorch():
         [sys.executable, MODEL.parent / "run.py"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0 and "saved and loaded: True" in done.stdout, done.stderr
+
+
+def digits():
+    with gzip.open(EXAMPLES / "data" / "digits.csv.gz", "rt") as file:
+        rows = np.loadtxt(file, delimiter=",", dtype=np.float32)
+    return np.ascontiguousarray(rows[:, :64]) / np.float32(16), rows[:, 64].astype(np.int64)
+
+
+def plain_environment():
+    """Nothing of Python's, and of the loader's what sanitizers need."""
+    kept = ("PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS")
+    return {name: os.environ[name] for name in kept if name in os.environ}
+
+
+def test_X32_a_program_of_cpp_trains_what_was_exported_without_python(tmp_path):
+    images, labels = digits()
+    np.save(tmp_path / "images.npy", images)
+    np.save(tmp_path / "labels.npy", labels)
+    source = EXAMPLES / "train_exported" / "model.pt2"
+    program = build_folder() / "test" / "python" / "train_exported"
+    command = [program, build_folder() / "kernels" / "opyard_kernels.so", source]
+    command += [tmp_path / "images.npy", tmp_path / "labels.npy", tmp_path / "trained", "8"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=plain_environment()
+    )
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    losses = [float(line.split()[-1]) for line in done.stdout.splitlines() if "loss" in line]
+    accuracy = float(done.stdout.split()[-1])
+    assert len(losses) == 8 and losses[-1] < 0.3 < losses[0] and accuracy > 0.9, done.stdout
+    trained = jit.load(tmp_path / "trained")
+    assert (trained(images).argmax(1).numpy() == labels).mean() == pytest.approx(accuracy, abs=1e-3)
+    # The same steps by eager autograd: one function of a whole graph gives the same gradients.
+    model = jit.load(source)
+    parameters = [parameter.requires_grad_() for parameter in model.parameters()]
+    for begin in range(0, len(labels) - 63, 64):
+        batch = slice(begin, begin + 64)
+        loss = opyard.ops.aten.nll_loss(model(images[batch]), opyard.from_numpy(labels[batch]))
+        loss.backward()
+        with opyard.autograd.no_grad():
+            for parameter in parameters:
+                parameter.sub_(parameter.grad * 0.5)
+                parameter.grad = None
+    once = subprocess.run([*command[:-2], tmp_path / "once", "1"], check=False, capture_output=True)
+    assert once.returncode == 0, once.stderr
+    for ours, theirs in zip(parameters, jit.load(tmp_path / "once").parameters(), strict=True):
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_X32_what_is_passed_is_checked_before_anything_runs():
@@ -263,6 +313,89 @@ def test_X32_compressed_paths_that_leave_and_double_entries_are_refused(tmp_path
         jit.load(path)
 
 
+def directory_of(archive_bytes):
+    """Where the entries of the archive's directory begin, by name."""
+    at, places = struct.unpack("<I", archive_bytes[-6:-2])[0], {}
+    while archive_bytes[at : at + 4] == b"PK\x01\x02":
+        lengths = struct.unpack("<3H", archive_bytes[at + 28 : at + 34])
+        places[archive_bytes[at + 46 : at + 46 + lengths[0]].decode()] = at
+        at += 46 + sum(lengths)
+    return places
+
+
+ENTRY = "model/data/weights/weight_0"
+OTHER = "model/data/weights/weight_1"
+
+
+def field(offset, form, value):
+    """A change of one number in an entry of the archive's directory."""
+    return lambda whole, at: struct.pack_into(form, whole, at + offset, value)
+
+
+def at_the_place_of_another(whole, at):
+    place = directory_of(bytes(whole))[OTHER]
+    whole[at + 42 : at + 46] = whole[place + 42 : place + 46]
+
+
+def another_name_in_front(whole, at):
+    (local,) = struct.unpack_from("<I", whole, at + 42)
+    whole[local + 30 : local + 31] = b"X"
+
+
+def overlapping(whole, at):
+    """The entry begins earlier than it does: its bytes run into the next one's."""
+    (size,) = struct.unpack_from("<I", whole, at + 24)
+    struct.pack_into("<II", whole, at + 20, size + 400, size + 400)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        (field(8, "<H", 1), NotImplementedError, "entry .*weight_0 is encrypted"),
+        (field(24, "<I", 2**32 - 1), NotImplementedError, "weight_0 lies above 4 GB"),
+        (field(42, "<I", 2**32 - 1), NotImplementedError, "weight_0 lies above 4 GB"),
+        (field(20, "<I", 5), ValueError, "weight_0 has 128 bytes, and 5 in the archive"),
+        (field(42, "<I", 3), ValueError, "weight_0 is not where the directory says"),
+        (field(42, "<I", 2**31), ValueError, "is cut: the archive's directory leaves the file"),
+        (field(28, "<H", 2**16 - 1), ValueError, "is cut: an entry of the archive leaves the file"),
+        (field(16, "<I", 7), ValueError, "weight_0 has another checksum"),
+        (at_the_place_of_another, ValueError, "weight_0 has another name at its place"),
+        (another_name_in_front, ValueError, "weight_0 has another name at its place"),
+        (overlapping, ValueError, "entries of the archive overlap at byte"),
+    ],
+)
+def test_X32_entries_that_are_not_what_the_directory_says_are_refused(
+    tmp_path, change, error, said
+):
+    whole = bytearray(MODEL.read_bytes())
+    change(whole, directory_of(bytes(whole))[ENTRY])
+    path = tmp_path / "changed.pt2"
+    path.write_bytes(whole)
+    with pytest.raises(error, match=said) as raised:
+        jit.load(path)
+    assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("offset", "form", "value", "error", "said"),
+    [
+        (10, "<H", 2**16 - 1, NotImplementedError, "above 4 GB, or of 65,535 entries"),
+        (16, "<I", 2**32 - 1, NotImplementedError, "above 4 GB, or of 65,535 entries"),
+        (16, "<I", 2**31, ValueError, "the archive's directory leaves the file"),
+        (10, "<H", 200, ValueError, "the archive's directory has 200 entries, and "),
+    ],
+)
+def test_X32_directories_of_archives_that_are_not_there_are_refused(
+    tmp_path, offset, form, value, error, said
+):
+    whole = bytearray(MODEL.read_bytes())
+    struct.pack_into(form, whole, len(whole) - 22 + offset, value)
+    path = tmp_path / "changed.pt2"
+    path.write_bytes(whole)
+    with pytest.raises(error, match=said):
+        jit.load(path)
+
+
 def test_X32_a_cut_or_changed_archive_is_refused(tmp_path):
     whole = MODEL.read_bytes()
     path = tmp_path / "cut.pt2"
@@ -308,7 +441,7 @@ def test_bad_files_of_our_own_form(tmp_path):
     (length,) = struct.unpack("<Q", whole[:8])
     header, data = json.loads(whole[8 : 8 + length]), whole[8 + length :]
     for change, error, said in [
-        (set_in("__metadata__", "opyard.format", "2"), NotImplementedError, 'format "2", and'),
+        (set_in("__metadata__", "opyard.format", "3"), NotImplementedError, 'format "3", and'),
         (set_in("__metadata__", "opyard.graph", "graph("), ValueError, "expected a value"),
         (set_in("__metadata__", "opyard.model", "{}"), ValueError, 'has no "state"'),
         (set_in("__metadata__", "opyard.graph", "graph():\n  return ()"), ValueError, "0 inputs"),

@@ -1,24 +1,21 @@
-// files/exported_checks.cpp: see exported_checks.h; sizes are numbers or expressions of symbols.
+// files/exported_checks.cpp: see exported_checks.h; sizes are numbers or expressions of names.
 #include "files/exported_checks.h"
 
 #include <cstdint>
 
+#include <fmt/format.h>
+
 #include "files/exported.h"
+#include "files/sizes.h"
 
 namespace opyard::jit {
 namespace {
 
-InputCheck::Size read_size(const Json& size, const std::string& what) {
+SizeExpression read_size(const Json& size, const std::string& what) {
   require_object(size, what);
   if (const Json* const number = find_member(size, "as_int")) return require_int(*number, what);
   const Json& expression = require_member(size, "as_expr", what);
-  const std::string& text = require_text(require_member(expression, "expr_str", what), what);
-  // Others, such as twice a size, are checked by the operators.
-  constexpr std::string_view kSymbol = "Symbol('";
-  if (!text.starts_with(kSymbol)) return {};
-  const std::size_t end = text.find('\'', kSymbol.size());
-  if (end == text.npos) return {};
-  return text.substr(kSymbol.size(), end - kSymbol.size());
+  return parse_size(require_text(require_member(expression, "expr_str", what), what), what);
 }
 
 }  // namespace
@@ -29,9 +26,16 @@ InputCheck read_input_check(const Json& graph, const std::string& name, const st
   InputCheck check = {
       name, require_exported_dtype(require_member(meta, "dtype", what), what), {}, {}};
   for (const Json& size : require_array(require_member(meta, "sizes", what), what)) {
-    check.sizes.push_back(read_size(size, what));
+    check.sizes.emplace_back(
+        read_size(size, fmt::format("{}: size {} of input %{}", what, check.sizes.size(), name)));
   }
   return check;
+}
+
+InputCheck read_int_check(const Json& graph, const std::string& name, const std::string& what) {
+  const Json& all = require_member(graph, "sym_int_values", what);
+  const Json& value = require_member(all, name.c_str(), what);
+  return {name, {}, {read_size(value, what + ": input %" + name)}, {}};
 }
 
 std::map<std::string, std::pair<std::int64_t, std::int64_t>> read_ranges(const Json& program,

@@ -12,6 +12,8 @@ namespace opyard::jit {
 
 // What the tensor of this name has to be, from the graph's "tensor_values".
 InputCheck read_input_check(const Json& graph, const std::string& name, const std::string& what);
+// What the int of this name has to be, from the graph's "sym_int_values".
+InputCheck read_int_check(const Json& graph, const std::string& name, const std::string& what);
 
 // The ranges of sizes, by name.
 std::map<std::string, std::pair<std::int64_t, std::int64_t>> read_ranges(const Json& program,

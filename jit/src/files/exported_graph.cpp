@@ -89,7 +89,7 @@ class Converter {
       } else if (form == "as_sym_int") {
         const std::string& name = text(*argument, "as_name");
         values_.define(name, graph_->add_input({}, base_type(TypeKind::Int)));
-        model_.inputs.push_back({name, {}, {}, {}});
+        model_.inputs.push_back(read_int_check(graph_json_, name, what_));
       } else {
         add_fixed_input("", member(*value, "arg"));
       }

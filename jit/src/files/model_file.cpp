@@ -1,4 +1,4 @@
-// files/model_file.cpp: see [Format 1]; what is written is read again before it is said to be saved.
+// files/model_file.cpp: see [Formats]; what is written is read again before it is said to be saved.
 #include "files/model_file.h"
 
 #include <cctype>
@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "files/json.h"
+#include "files/sizes.h"
 #include "opyard/base/error.h"
 #include "opyard/jit/parse.h"
 #include "opyard/jit/print.h"
@@ -18,7 +19,8 @@ namespace {
 constexpr const char* kFormatKey = "opyard.format";
 constexpr const char* kGraphKey = "opyard.graph";
 constexpr const char* kModelKey = "opyard.model";
-constexpr const char* kFormat = "1";
+constexpr const char* kFormat = "2";
+constexpr const char* kFirstFormat = "1";
 
 std::string constant_name(std::size_t index) { return fmt::format("opyard.constant.{}", index); }
 
@@ -56,12 +58,6 @@ std::vector<Tensor> constants_of(const Graph& graph) {
   return all;
 }
 
-Json size_json(const InputCheck::Size& size) {
-  if (const auto* const number = std::get_if<std::int64_t>(&size)) return *number;
-  if (const auto* const name = std::get_if<std::string>(&size)) return *name;
-  return Json();
-}
-
 std::string description_of(const Model& model, std::size_t constants) {
   Json state = Json::array();
   for (const StateTensor& each : model.state) {
@@ -73,7 +69,8 @@ std::string description_of(const Model& model, std::size_t constants) {
   Json inputs = Json::array();
   for (const InputCheck& check : model.inputs) {
     Json sizes = Json::array();
-    for (const InputCheck::Size& size : check.sizes) sizes.push_back(size_json(size));
+    for (const std::optional<SizeExpression>& size : check.sizes)
+      sizes.push_back(size ? size_json(*size) : Json());
     inputs.push_back(Json{{"name", check.name},
                           {"dtype", check.dtype ? Json(name_of(*check.dtype)) : Json()},
                           {"sizes", std::move(sizes)},
@@ -121,13 +118,8 @@ InputCheck read_check(const Json& json, const std::string& what) {
                  fmt::format("{} has the dtype {}, which does not exist here", what, dtype.dump()));
   }
   for (const Json& size : require_array(require_member(json, "sizes", what), what)) {
-    if (size.is_null()) {
-      check.sizes.emplace_back();
-    } else if (size.is_string()) {
-      check.sizes.emplace_back(size.get<std::string>());
-    } else {
-      check.sizes.emplace_back(require_int(size, what));
-    }
+    check.sizes.emplace_back();
+    if (!size.is_null()) check.sizes.back() = read_size_json(size, what);
   }
   check.constant = require_text(require_member(json, "constant", what), what);
   if (!check.constant.empty()) parse_json(check.constant, what);
@@ -159,9 +151,10 @@ Model load_saved_model(const std::string& path, const ModelOptions& options) {
   const TensorFile file = load_tensors(path);
   const std::string& format = metadata_of(file, kFormatKey, path);
   OPYARD_CHECK(
-      format == kFormat, Unsupported,
-      fmt::format("{} is a model of format {}, and format {} is read; a newer Opyard reads it",
-                  path, Json(format).dump(), kFormat));
+      format == kFormat || format == kFirstFormat, Unsupported,
+      fmt::format("{} is a model of format {}, and formats {} and {} are read; a newer Opyard "
+                  "reads it",
+                  path, Json(format).dump(), kFirstFormat, kFormat));
   const std::string what = path + ": opyard.model";
   const Json description = parse_json(metadata_of(file, kModelKey, path), what);
   Model model;

@@ -1,13 +1,16 @@
 // files/model_file.h: models in our own form: a safetensors file with the graph's text as metadata.
 //
-// [Format 1]
+// [Formats] What is written is format 2:
 //   tensors    the state by name, and "opyard.constant.N", the value of the Nth <Tensor> in
 //              the text
-//   metadata   opyard.format   "1"; a change of the form is another number
+//   metadata   opyard.format   "2"; a change of the form is another number
 //              opyard.graph    the text
 //              opyard.model    JSON: {"state": [[name, is_parameter], …], "constants": N,
 //                              "inputs": [{"name", "dtype", "sizes", "constant"}, …],
 //                              "ranges": {name: [least, most]}, "input_tree", "output_tree"}
+//
+// A size is a number, a name, an expression of both, ["mul", 2, "n"], or null if nothing is known
+// of it. In format 1 expressions were null, and ints had no size.
 //
 // Depends on: jit/files/model.h.
 #pragma once

@@ -17,7 +17,8 @@
 // Threads: as with Graph; several threads may run one model that has its code, if no buffer of it
 // is written.
 //
-// Depends on: jit/code.h, jit/interpreter_state.h, jit/files/safetensors.h.
+// Depends on: jit/code.h, jit/interpreter_state.h, jit/files/safetensors.h,
+// jit/files/size_expression.h.
 #pragma once
 
 #include <map>
@@ -25,11 +26,11 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "opyard/jit/code.h"
 #include "opyard/jit/files/safetensors.h"
+#include "opyard/jit/files/size_expression.h"
 #include "opyard/jit/interpreter_state.h"
 
 namespace opyard::jit {
@@ -40,13 +41,12 @@ struct StateTensor {
   bool is_parameter = false;  // else a buffer or a constant
 };
 
-// What one input has to be. A size is a number, the name of a size that several inputs share, or
-// unknown.
+// What one input has to be.
 struct InputCheck {
-  using Size = std::variant<std::monostate, std::int64_t, std::string>;
   std::string name;
   std::optional<DType> dtype;  // nothing: no tensor
-  std::vector<Size> sizes;
+  // Nothing is known of a size without a value. An int has one, for itself.
+  std::vector<std::optional<SizeExpression>> sizes;
   std::string constant;  // of no tensor, as JSON: what the model was exported with
 };
 
