@@ -168,17 +168,22 @@ void FormulaFunction::give(const FormulaCode& code, std::size_t output, Value va
     for (std::size_t at = 0; at < position; ++at) first += counts_[at];
     count = counts_[position];
   }
-  if (value.is_tensor()) {
+  const bool wants_list = formulas_->tensors[position].is_list;
+  if (value.is_none()) return;
+  if (value.is_tensor() && !wants_list) {
     out[first] = value.take_tensor();
-  } else if (value.is_list()) {
-    const auto& items = value.items_unchecked();
-    OPYARD_CHECK(items.size() == count, BadReturn,
-                 name() + ": the formula \"" + code.text + "\" gave a list of " +
-                     std::to_string(items.size()) + " gradients for " + std::to_string(count) +
-                     " tensors");
-    for (std::size_t j = 0; j < count; ++j) {
-      if (items[j].is_tensor()) out[first + j] = items[j].to_tensor();
-    }
+    return;
+  }
+  OPYARD_CHECK(wants_list && value.is_list(), BadReturn,
+               name() + ": the formula \"" + code.text + "\" gave " + repr(value) + ", and " +
+                   (wants_list ? "a list of gradients" : "a Tensor or None") + " is wanted");
+  const auto& items = value.items_unchecked();
+  OPYARD_CHECK(items.size() == count, BadReturn,
+               name() + ": the formula \"" + code.text + "\" gave a list of " +
+                   std::to_string(items.size()) + " gradients for " + std::to_string(count) +
+                   " tensors");
+  for (std::size_t j = 0; j < count; ++j) {
+    if (items[j].is_tensor()) out[first + j] = items[j].to_tensor();
   }
 }
 

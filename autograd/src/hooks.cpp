@@ -70,10 +70,10 @@ bool Hooks::remove(std::uint64_t number) noexcept {
   return true;
 }
 
-void Hooks::move_input(std::uint32_t input, Hooks& to, std::uint32_t to_input) {
+void Hooks::move_retaining(std::uint32_t input, Hooks& to, std::uint32_t to_input) {
   const std::lock_guard lock(gradients_lock());
   for (auto hook = hooks_.begin(); hook != hooks_.end();) {
-    if (hook->of_tensor == nullptr || hook->input != input) {
+    if (!hook->retains || hook->input != input) {
       ++hook;
       continue;
     }

@@ -21,9 +21,9 @@
 #include "objects.h"
 #include "opyard/autograd.h"
 #include "opyard/autograd/handle.h"
+#include "opyard/autograd/write.h"
 #include "record_plain.h"
 #include "tell.h"
-#include "write_function.h"
 
 namespace opyard::autograd {
 namespace {
@@ -95,42 +95,7 @@ class Versions {
 
 // 3. Gradients are on.
 void check_write(const Operator& op, const Tensor& tensor, bool any_needs) {
-  if (!tensor.defined()) return;
-  const TensorState* const state = find_state(tensor);
-  const bool needs = requires_gradient(tensor);
-  if (needs && is_leaf(tensor)) {
-    refuse_write(op,
-                 "a leaf Variable that requires grad is being used in an in-place operation. Write "
-                 "under no_grad, as an optimiser does, or write to a clone()");
-  }
-  if (state != nullptr && state->base != nullptr && state->base->is_leaf) {
-    refuse_write(op,
-                 "a view of a leaf Variable that requires grad is being used in an in-place "
-                 "operation. Write under no_grad, or write to a clone()");
-  }
-  if (tensor.impl()->has_mark(TensorImpl::kMadeWithoutGradients)) {
-    refuse_write(
-        op,
-        "a view that was made under no_grad, of a tensor with a history, is being modified "
-        "in place with gradients on. Make the view with gradients on, or write under "
-        "no_grad, or detach it");
-  }
-  if (!needs && !any_needs) return;
-  if (tensor.impl()->has_mark(TensorImpl::kInference)) {
-    refuse_write(op,
-                 "an inference tensor is being modified in place with gradients on; it was made "
-                 "under inference_mode and takes no part in gradients: clone() it first");
-  }
-  const IntSpan sizes = tensor.impl()->own_sizes();
-  const IntSpan strides = tensor.impl()->own_strides();
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] > 1 && strides[i] == 0) {
-      refuse_write(
-          op,
-          "an expanded tensor, of which several elements are one place in memory, is being "
-          "written with gradients on; clone() it first");
-    }
-  }
+  if (const char* const why = write_refusal(tensor, any_needs)) refuse_write(op, why);
 }
 
 // 2.

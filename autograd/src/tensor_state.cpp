@@ -73,7 +73,7 @@ void refresh(const Tensor& tensor) {
   state->required.store(false, std::memory_order_relaxed);
   state->storage_generation = generation;
   if (former && former.function->find_hooks() != nullptr) {
-    former.function->hooks().move_input(former.input, state->history.function->hooks(), 0);
+    former.function->hooks().move_retaining(former.input, state->history.function->hooks(), 0);
   }
 }
 
@@ -113,8 +113,8 @@ bool is_leaf(const Tensor& tensor) { return !history_of(tensor); }
 void set_history(const Tensor& result, Edge history) {
   TensorState& state = require_state(result);
   if (state.history && state.history.function->find_hooks() != nullptr) {
-    state.history.function->hooks().move_input(state.history.input, history.function->hooks(),
-                                               history.input);
+    state.history.function->hooks().move_retaining(state.history.input, history.function->hooks(),
+                                                   history.input);
   }
   state.history = std::move(history);
   if (const StorageState* const storage = find_storage_state(result)) {

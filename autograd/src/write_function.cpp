@@ -1,5 +1,5 @@
-// autograd/write_function.cpp: recorded writes.
-#include "write_function.h"
+// autograd/write_function.cpp: which writes are refused, and recording the others.
+#include "opyard/autograd/write.h"
 
 #include "calls.h"
 
@@ -80,6 +80,39 @@ StorageState& require_storage_state(const Tensor& tensor) {
 }
 
 }  // namespace
+
+const char* write_refusal(const Tensor& tensor, bool any_needs) {
+  if (!tensor.defined()) return nullptr;
+  const TensorState* const state = find_state(tensor);
+  const bool needs = requires_gradient(tensor);
+  if (needs && is_leaf(tensor)) {
+    return "a leaf Variable that requires grad is being used in an in-place operation. Write under "
+           "no_grad, as an optimiser does, or write to a clone()";
+  }
+  if (state != nullptr && state->base != nullptr && state->base->is_leaf) {
+    return "a view of a leaf Variable that requires grad is being used in an in-place operation. "
+           "Write under no_grad, or write to a clone()";
+  }
+  if (tensor.impl()->has_mark(TensorImpl::kMadeWithoutGradients)) {
+    return "a view that was made under no_grad, of a tensor with a history, is being modified in "
+           "place with gradients on. Make the view with gradients on, or write under no_grad, or "
+           "detach it";
+  }
+  if (!needs && !any_needs) return nullptr;
+  if (tensor.impl()->has_mark(TensorImpl::kInference)) {
+    return "an inference tensor is being modified in place with gradients on; it was made under "
+           "inference_mode and takes no part in gradients: clone() it first";
+  }
+  const IntSpan sizes = tensor.impl()->own_sizes();
+  const IntSpan strides = tensor.impl()->own_strides();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > 1 && strides[i] == 0) {
+      return "an expanded tensor, of which several elements are one place in memory, is being "
+             "written with gradients on; clone() it first";
+    }
+  }
+  return nullptr;
+}
 
 bool begin_write(const Tensor& written) {
   if (is_alone(written)) return false;

@@ -2,6 +2,7 @@
 #include "gradients/gradients.h"
 
 #include "bind/classes.h"
+#include "opyard/autograd/write.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "runtime/clear.h"
@@ -177,6 +178,24 @@ py::object give_history(const py::object& tensor, const SharedFunction& function
     return Py_NewRef(Py_None);
   });
 }
+// Before forward's inputs are asked for their histories: one of them was written in place.
+py::object begin_write_of(const py::object& tensor, const std::string& who) {
+  return guarded_call([&] {
+    const Tensor& written = tensor_of(tensor);
+    if (const char* const why = write_refusal(written, true)) {
+      fail(ErrorKind::BadValue, who + ": " + why);
+    }
+    begin_write(written);
+    return Py_NewRef(Py_None);
+  });
+}
+py::object give_written(const py::object& tensor, const SharedFunction& function) {
+  return guarded_call([&] {
+    const Tensor& written = tensor_of(tensor);
+    record_write(written, function.function, function.function->add_input(Expected(written)));
+    return Py_NewRef(Py_None);
+  });
+}
 py::object add_input_without_tensor(const SharedFunction& function) {
   return guarded_call([&] {
     function.function->add_input();
@@ -323,6 +342,8 @@ void add_functions(py::module_& module) {
   module.def("save", &save, py::arg("tensor"), py::arg("is_result") = false, py::arg("input") = 0);
   module.def("make_function", &make_python_function);
   module.def("set_history", &give_history);
+  module.def("begin_write", &begin_write_of);
+  module.def("record_write", &give_written);
   module.def("skip_output", &add_input_without_tensor);
   module.def("differentiate", &differentiate);
   module.def("check_formulas", &check, py::arg("op"));

@@ -219,7 +219,8 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   });
   if (!detail::passes(recorder, may_need)) return nullptr;
   keys = detail::below_layer(keys);
-  const Record& record = op_.follow(keys);
+  const Record& below = op_.record(keys);
+  const Record& record = below.role == RecordRole::Kernel ? below : op_.follow(keys);
   if (record.call_as != CallAs::Guarded && names == nullptr) {
     if (__builtin_expect(record.signature != signature_, 0)) learn(record);
     if (cpp_call_ == nullptr) return nullptr;

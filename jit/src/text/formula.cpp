@@ -41,6 +41,19 @@ void add_name(FormulaNames& names, const std::string& name, const TypePtr& type,
   names.meanings.push_back(meaning);
 }
 
+// A gradient is a tensor, a list of them for an argument that is a list, or None.
+void check_types(const Graph& graph) {
+  for (const Value* const value : graph.outputs()) {
+    const Type& type = *value->type();
+    if (carries_keys(type) || type.kind() == TypeKind::None || type.kind() == TypeKind::Any) {
+      continue;
+    }
+    fail(ErrorKind::BadGraph,
+         fmt::format("the formula gives a value of type {}, and a gradient is a Tensor or None",
+                     to_string(type)));
+  }
+}
+
 }  // namespace
 
 FormulaNames formula_names(const Schema& schema) {
@@ -92,6 +105,7 @@ ParsedFormula parse_formula(const Operator& op, const Formula& formula, const Fo
            fmt::format("the formula gives {} values for {} arguments",
                        parsed.graph->outputs().size(), parsed.arguments.size()));
     }
+    check_types(*parsed.graph);
   } catch (const Error& error) {
     throw error.with_context(fmt::format("in {}: {}", where(op, formula), formula.text));
   }

@@ -104,6 +104,11 @@ Tensor masked(const Tensor& a, const Tensor& mask, const Scalar& value) {
       operator_of<Tensor(const Tensor&, const Tensor&, const Scalar&)>("aten::masked_fill.Scalar");
   return op.call(a, mask, value);
 }
+Tensor root(const Tensor& a, double order) {
+  const Tensor none = equals(a, 0);
+  const Tensor some = masked(a, none, 1);
+  return masked(order == 2 ? sqrt(some) : pow(some, 1 / order), none, 0);
+}
 Tensor clamp(const Tensor& a, const MaybeScalar& min, const MaybeScalar& max) {
   static const auto op =
       operator_of<Tensor(const Tensor&, const MaybeScalar&, const MaybeScalar&)>("aten::clamp");

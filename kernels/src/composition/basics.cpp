@@ -42,15 +42,15 @@ Tensor var_correction(const Tensor& self, MaybeDims dim, const std::optional<Sca
   return var("aten::var.correction", self, dim, correction ? correction->to_double() : 1, keepdim);
 }
 Tensor std_all(const Tensor& self, bool unbiased) {
-  return sqrt(var("aten::std", self, std::nullopt, unbiased ? 1 : 0, false));
+  return root(var("aten::std", self, std::nullopt, unbiased ? 1 : 0, false), 2);
 }
 Tensor std_dim(const Tensor& self, MaybeDims dim, bool unbiased, bool keepdim) {
-  return sqrt(var("aten::std.dim", self, dim, unbiased ? 1 : 0, keepdim));
+  return root(var("aten::std.dim", self, dim, unbiased ? 1 : 0, keepdim), 2);
 }
 Tensor std_correction(const Tensor& self, MaybeDims dim, const std::optional<Scalar>& correction,
                       bool keepdim) {
   const double number = correction ? correction->to_double() : 1;
-  return sqrt(var("aten::std.correction", self, dim, number, keepdim));
+  return root(var("aten::std.correction", self, dim, number, keepdim), 2);
 }
 
 // Along one dimension after another, the last first.

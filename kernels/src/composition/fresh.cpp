@@ -104,15 +104,12 @@ Tensor vector_norm(const char* op, const Tensor& self, double ord, MaybeDims dim
            {op, ": self is ", x, "; a float is needed, to which aten::to.dtype converts"});
   }
   if (self.dim() == 0) return ord == 0 ? to(differs(x, 0), x.dtype()) : abs(x);
-  if (ord == 2) {
-    // The root has no slope at 0, where the gradient is 0.
-    const Tensor squares = sum(x * x, dims, keepdim), none = equals(squares, 0);
-    return masked(sqrt(masked(squares, none, 1)), none, 0);
-  }
+  if (ord == 2) return root(sum(x * x, dims, keepdim), 2);
   if (std::isinf(ord)) return extremes(ord > 0, abs(x), dims, keepdim);
   if (ord == 0) return sum(to(differs(x, 0), x.dtype()), dims, keepdim);
   if (ord == 1) return sum(abs(x), dims, keepdim);
-  return pow(sum(pow(abs(x), ord), dims, keepdim), 1 / ord);
+  const Tensor total = sum(pow(abs(x), ord), dims, keepdim);
+  return ord > 0 ? root(total, ord) : pow(total, 1 / ord);
 }
 Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, MaybeDims dim, bool keepdim,
                           MaybeDType dtype) {

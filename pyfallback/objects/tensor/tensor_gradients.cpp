@@ -80,6 +80,7 @@ OPYARD_METHOD(requires_grad_)
 OPYARD_METHOD(backward)
 OPYARD_METHOD(retain_grad)
 OPYARD_METHOD(register_hook)
+OPYARD_METHOD(register_post_accumulate_grad_hook)
 #undef OPYARD_METHOD
 
 }  // namespace opyard::python

@@ -385,6 +385,10 @@ PyMethodDef tensor_methods[] = {
     {"register_hook", method(tensor_register_hook), METH_VARARGS | METH_KEYWORDS,
      "register_hook($self, hook)\n--\n\nCalls hook(gradient) whenever this tensor's gradient was "
      "computed; a Tensor that it returns takes its place. Gives a handle with remove()."},
+    {"register_post_accumulate_grad_hook", method(tensor_register_post_accumulate_grad_hook),
+     METH_VARARGS | METH_KEYWORDS,
+     "register_post_accumulate_grad_hook($self, hook)\n--\n\nCalls hook(tensor) whenever a "
+     "gradient was added to the attribute grad of this leaf. Gives a handle with remove()."},
     {"is_inference", is_inference_tensor, METH_NOARGS,
      "is_inference($self)\n--\n\nWhether it was made under opyard.autograd.inference_mode()."},
     {nullptr, nullptr, 0, nullptr}};

@@ -84,6 +84,8 @@ PyObject* tensor_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
 PyObject* tensor_backward(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* tensor_retain_grad(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* tensor_register_hook(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* tensor_register_post_accumulate_grad_hook(PyObject* self, PyObject* args,
+                                                    PyObject* kwargs);
 
 // tensor_methods.cpp: methods that are not operators. Ends in nulls.
 extern PyMethodDef tensor_methods[];

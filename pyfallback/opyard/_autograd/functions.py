@@ -15,6 +15,7 @@ y = Square.apply(x)
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -133,9 +134,13 @@ def _same(tensor: object, among: tuple) -> bool:
     return any(tensor is one for one in among)
 
 
+def _is_differentiable(tensor: "_C.Tensor") -> bool:
+    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
+
+
 def like_of(output: object) -> "Callable | None":
-    """What makes zeros like an output of floating point numbers; None for any other."""
-    if not isinstance(output, _C.Tensor) or not output.dtype.is_floating_point:
+    """What makes zeros like an output that can have a gradient; None for any other."""
+    if not isinstance(output, _C.Tensor) or not _is_differentiable(output):
         return None
     shape, dtype, device = list(output.shape), output.dtype, output.device
 
@@ -217,31 +222,39 @@ class Function(metaclass=_FunctionMeta):
     def backward(*args: Any, **kwargs: Any) -> Any:
         """backward(ctx, *gradients): a gradient, or None, for each argument of forward."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom "
-            "autograd.Function to use it with backward mode AD."
+            "the Function has no backward: write backward(ctx, *gradients), which gives a gradient "
+            "or None for each argument of forward"
         )
 
     @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """Runs forward, and records that backward takes its gradients back."""
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Runs forward, and records that backward takes its gradients back.
+
+        Backward gives a gradient, or None, for each positional argument and then for each keyword.
+        """
         ctx = FunctionCtx()
-        needs = tuple(isinstance(arg, _C.Tensor) and arg.requires_grad for arg in args)
+        setup = getattr(cls, "setup_context", None)
+        if setup is not None:  # it gets the defaults, too
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        given = (*args, *kwargs.values()) if kwargs else args
+        needs = tuple(isinstance(arg, _C.Tensor) and arg.requires_grad for arg in given)
         ctx.needs_input_grad = needs
         former = _gradients.gradient_mode()
         records = former == 0 and any(needs)
         _gradients.set_gradient_mode(former | 1)
         try:
-            setup = getattr(cls, "setup_context", None)
             if setup is None:
-                results = cls.forward(ctx, *args)
+                results = cls.forward(ctx, *args, **kwargs)
             else:
-                results = cls.forward(*args)
-                setup(ctx, args, results)
+                results = cls.forward(*args, **kwargs)
+                setup(ctx, given, results)
         finally:
             _gradients.set_gradient_mode(former)
         if not records:
             return results
-        return _record(cls, ctx, args, results)
+        return _record(cls, ctx, given, results)
 
 
 def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) -> Any:
@@ -257,11 +270,8 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
             raise RuntimeError(
                 f"{cls.__name__}: an input that was marked dirty has to be returned by forward"
             )
-        if one.requires_grad and one.is_leaf:
-            raise RuntimeError(
-                f"{cls.__name__}: a leaf Variable that requires grad is being used in an in-place "
-                "operation."
-            )
+        if _is_differentiable(one):
+            _gradients.begin_write(one, cls.__name__)
     name = cls._backward_name
     backward = _Backward(cls.backward, ctx, places, len(args), name)
     function = _gradients.make_function(name, [args[i] for i in places], backward)
@@ -270,16 +280,18 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
         if not isinstance(output, _C.Tensor):
             _gradients.skip_output(function)
             continue
-        if _same(output, ctx._non_differentiable) or not output.dtype.is_floating_point:
+        if _same(output, ctx._non_differentiable) or not _is_differentiable(output):
             _gradients.skip_output(function)
             continue
-        if _same(output, args) and not _same(output, ctx._dirty):
-            output = outputs[number] = _gradients.detached(output)
-        elif output.requires_grad and not _same(output, ctx._dirty):
+        is_written = _same(output, ctx._dirty)
+        if not is_written and (_same(output, args) or output.requires_grad):
             output = outputs[number] = _gradients.detached(output)
         backward._likes[number] = like_of(output)
         output.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it `ctx`
-        _gradients.set_history(output, function)
+        if is_written:
+            _gradients.record_write(output, function)
+        else:
+            _gradients.set_history(output, function)
     ctx._keep(outputs)
     return tuple(outputs) if isinstance(results, tuple) else outputs[0]
 

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _C, _gradients
+from .._core import ops as _ops
 from .functions import Node
+from .modes import enable_grad
 from .runs import backward as _backward
 
 
@@ -85,11 +87,33 @@ def _register_hook(tensor: "_C.Tensor", hook: Callable) -> RemovableHandle:
     return RemovableHandle(*_gradients.add_tensor_hook(tensor, hook))
 
 
+def _register_post_accumulate_grad_hook(
+    tensor: "_C.Tensor", hook: Callable[["_C.Tensor"], None]
+) -> RemovableHandle:
+    if not callable(hook):
+        raise TypeError(f"a hook is a function, not an object of {type(hook).__name__}")
+    if not (tensor.is_leaf and tensor.requires_grad):
+        raise ValueError(
+            "register_post_accumulate_grad_hook: the tensor is no leaf that requires a gradient, "
+            "and none is accumulated for it; see retain_grad() and register_hook()"
+        )
+    tensor.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it the hook
+    with enable_grad():
+        view = _ops.ops.aten.alias(tensor)
+    ((function, _),) = _gradients.grad_fn(view).next_functions
+
+    def told(_: tuple, __: tuple) -> None:
+        hook(tensor)
+
+    return RemovableHandle(function, function._register_hook(told))
+
+
 _METHODS = {
     "requires_grad_": _requires_grad_,
     "backward": _run_backward,
     "retain_grad": _retain_grad,
     "register_hook": _register_hook,
+    "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
 }
 
 

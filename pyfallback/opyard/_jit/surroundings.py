@@ -16,7 +16,13 @@ from .._nn.module import Module
 _PACKAGE = __name__.split(".")[0]
 _OUTSIDE = ("breakpoint", "eval", "exec", "input", "open", "print")  # of builtins
 _CHANGING = ("random", "secrets", "time", "uuid")  # modules whose functions give something else
-_METHODS = ("backward", "register_hook", "requires_grad_", "retain_grad")
+_METHODS = (
+    "backward",
+    "register_hook",
+    "register_post_accumulate_grad_hook",
+    "requires_grad_",
+    "retain_grad",
+)
 
 
 class Surroundings:

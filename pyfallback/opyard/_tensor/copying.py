@@ -7,7 +7,9 @@
 An instance of a subclass stays one, made by Tensor.make_subclass(), not by its __new__ or
 __init__; its attributes are those of __getstate__() if the class has that, else __dict__ and
 __slots__. Tensors that share memory no longer do after deepcopy and pickle. Memory that is
-read-only stays so where an unpickled tensor uses the bytes of the pickle.
+read-only stays so where an unpickled tensor uses the bytes of the pickle. A leaf that requires a
+gradient does so afterwards, too, without the gradient that it has; what has a history is refused by
+deepcopy, and is pickled without it.
 """
 
 import copyreg
@@ -54,8 +56,15 @@ def _instance(cls: type, tensor: Tensor) -> Tensor:
     return tensor if cls is Tensor else Tensor.make_subclass(cls, tensor)
 
 
+def _is_required(tensor: Tensor) -> bool:
+    """Whether it is a leaf that requires a gradient."""
+    return tensor.requires_grad and tensor.is_leaf
+
+
 def copy(tensor: Tensor) -> Tensor:
     made = _instance(type(tensor), tensor._alias())
+    if _is_required(tensor):
+        made.requires_grad_()
     _set_attributes(made, _attributes(tensor))
     return made
 
@@ -91,16 +100,27 @@ def deepcopy(tensor: Tensor, memo: dict) -> Tensor:
     known = memo.get(id(tensor), _MISSING)
     if known is not _MISSING:
         return known
+    if not tensor.is_leaf:
+        raise ValueError(
+            "deepcopy: the tensor has a history of gradients, which a copy would not have; copy "
+            "tensor.detach(), or call clone(), through which gradients flow"
+        )
     if _is_wrapper(tensor):
         made = memo[id(tensor)] = _cloned(tensor)
     else:
         made = memo[id(tensor)] = _instance(type(tensor), tensor._duplicate())
+        if tensor.requires_grad:
+            made.requires_grad_()
     _set_attributes(made, deepcopy(_attributes(tensor), memo))
     return made
 
 
-def rebuild(cls: type, dtype: _C.dtype, shape: tuple[int, ...], data: Any) -> Tensor:
+def rebuild(
+    cls: type, dtype: _C.dtype, shape: tuple[int, ...], data: Any, requires_grad: bool = False
+) -> Tensor:
     """A tensor on the bytes of a pickle; without any if there is no data."""
+    if requires_grad:
+        return rebuild(cls, dtype, shape, data).requires_grad_()
     if data is None:
         return _instance(cls, _C.empty_meta(dtype, shape))
     if not isinstance(dtype, _C.dtype):
@@ -128,4 +148,6 @@ def reduce(tensor: Tensor, protocol: int) -> "str | tuple[Any, ...]":
             view = memoryview(data)
             data = bytes(view) if view.readonly else bytearray(view)
     made_of = (type(tensor), tensor.dtype, tensor.shape, data)
+    if _is_required(tensor):
+        made_of = (*made_of, True)
     return rebuild, made_of, _attributes(tensor)

@@ -47,8 +47,9 @@ class OPYARD_API Hooks {
   void retain(std::uint32_t input, OfTensor keep);
   // Whether there was such a hook.
   bool remove(std::uint64_t number) noexcept;
-  // Takes those of an input to another function, as when a tensor is written in place.
-  void move_input(std::uint32_t input, Hooks& to, std::uint32_t to_input);
+  // Takes what keeps the gradient of an input to another function, as when a tensor is written in
+  // place. Hooks stay: they see the gradient of what the tensor was when they were added.
+  void move_retaining(std::uint32_t input, Hooks& to, std::uint32_t to_input);
 
   std::vector<Held> held() const;
 

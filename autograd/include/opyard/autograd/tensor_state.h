@@ -109,7 +109,8 @@ inline bool requires_gradient(const Tensor& tensor) noexcept {
 }
 OPYARD_API bool is_leaf(const Tensor& tensor);
 
-// The result of a recorded call. A tensor that has a history already keeps its hooks.
+// The result of a recorded call. What keeps the gradient of a tensor that has a
+// history already keeps that of the new one.
 OPYARD_API void set_history(const Tensor& result, Edge history);
 // Where the gradient of a tensor is kept; made if it is missing.
 OPYARD_API Accumulate& require_accumulate(const Tensor& tensor);
