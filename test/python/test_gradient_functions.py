@@ -204,3 +204,9 @@ def test_the_gradient_of_a_deviation_of_equal_numbers_is_zero():
         x = leaf(1.0, 1.0)
         of(x).backward()
         assert x.grad.tolist() == [0, 0]
+
+
+def test_the_gradient_of_a_gather_by_int32():
+    x = leaf([1.0, 2.0], [3.0, 4.0])
+    aten.gather(x, 1, opyard.tensor([[0, 0], [1, 1]], dtype=opyard.int32)).sum().backward()
+    assert x.grad.tolist() == [[2, 0], [0, 2]]

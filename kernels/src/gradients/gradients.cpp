@@ -218,11 +218,14 @@ Tensor index_backward(const Tensor& values, IntSpan size, const Indices& indices
   put.call(result, indices, values, true);
   return result;
 }
-Tensor index_select_backward(const Tensor& values, IntSpan size, std::int64_t dim,
-                             const Tensor& index) {
+Tensor as_int64(const Tensor& index) {
   static const auto to_int64 =
       operator_of<Tensor(const Tensor&, DType, bool, bool, std::optional<MemoryFormat>)>(
           "aten::to.dtype");
+  return to_int64.call(index, DType::Int64, false, false, std::nullopt);
+}
+Tensor index_select_backward(const Tensor& values, IntSpan size, std::int64_t dim,
+                             const Tensor& index) {
   if (size.empty())
     return view(
         sum_over(view(values, std::array{values.numel()}), std::array{std::int64_t{0}}, false),
@@ -230,8 +233,7 @@ Tensor index_select_backward(const Tensor& values, IntSpan size, std::int64_t di
   const auto at =
       std::size_t(wrap_dim("aten::index_select_backward", dim, std::int64_t(size.size())));
   Indices indices(at + 1);
-  indices[at] = view(to_int64.call(index, DType::Int64, false, false, std::nullopt),
-                     std::array{index.numel()});
+  indices[at] = view(as_int64(index), std::array{index.numel()});
   return index_backward(values, size, indices);
 }
 
@@ -276,7 +278,7 @@ Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, con
   constexpr const char* kOp = "opyard::gather_backward";
   const Tensor result = zeros_of(size, values.dtype());
   const Tensor from = row_major(kOp, values);
-  const Tensor where = row_major(kOp, index);
+  const Tensor where = row_major(kOp, as_int64(index));
   const auto at = std::size_t(wrap_dim(kOp, dim, std::int64_t(size.size())));
   DimVector strides(result.strides());
   const std::int64_t step = strides.empty() ? 0 : strides[at];
