@@ -233,12 +233,13 @@ stage 1():
     return thrown.text;
   };
   EXPECT_EQ(refused(opyard::Value(make_counted<FutureObject>())),
-            "it holds a future; wait for it first, which cannot be saved\nsaving %a, stage 1");
+            "it cannot be saved: it holds a future, which has to be waited for first\nsaving %a, "
+            "stage 1");
   opyard::Value list = opyard::Value::list({});
   auto& items = const_cast<std::vector<opyard::Value>&>(list.to_list());
   items.push_back(list);
   EXPECT_EQ(refused(list),
-            "it holds a container that holds itself, which cannot be saved\nsaving %a, stage 1");
+            "it cannot be saved: it holds a container that holds itself\nsaving %a, stage 1");
   items.clear();
 }
 

@@ -126,6 +126,26 @@ def test_what_cannot_be_pickled_says_so(protocol):
             pickle.dumps(each, protocol)
 
 
+def test_H27_one_is_not_said_as_several():
+    state = jit.InterpreterState(jit.compile(jit.parse_ir("graph(%x):\n  return (%x)\n")))
+    with pytest.raises(TypeError, match=r"^stage 0 takes 1 input \(%x\), but 0 were given$"):
+        state.run_one_stage()
+    state.run_one_stage(t(1))
+    with pytest.raises(ValueError, match="^the only stage of this state has run$"):
+        state.run_one_stage(t(1))
+    none = jit.compile(jit.parse_ir("graph():\n  return ()\n"))
+    with pytest.raises(TypeError, match="^stage 0 takes 0 inputs, but 1 was given$"):
+        none(t(1))
+
+
+def test_H5_a_node_that_was_destroyed_says_so_if_asked_for_its_output():
+    graph = jit.parse_ir("graph(%x):\n  %y = aten::neg(%x)\n  return (%x)\n")
+    node = next(iter(graph.nodes()))
+    node.destroy()
+    with pytest.raises(ValueError, match="^the 'aten::neg' node was destroyed, and has no output$"):
+        node.output()
+
+
 def test_H27_a_state_past_its_end_and_inside_a_stage_says_so():
     state = jit.InterpreterState(jit.compile(jit.parse_ir(TWO_STAGES)))
     state.run_one_stage(t(2), t(3))

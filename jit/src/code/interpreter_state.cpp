@@ -67,7 +67,9 @@ void InterpreterState::take_inputs(std::span<const opyard::Value> inputs) {
                            "before",
                            stage_));
   OPYARD_CHECK(stage_ < data.stages.size(), BadGraph,
-               fmt::format("all {} stages of this state have run", data.stages.size()));
+               data.stages.size() == 1
+                   ? std::string("the only stage of this state has run")
+                   : fmt::format("all {} stages of this state have run", data.stages.size()));
   check_inputs(data, stage_, inputs);
   const Stage& stage = data.stages[stage_];
   for (std::size_t i = 0; i < inputs.size(); ++i) {

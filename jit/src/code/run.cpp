@@ -62,8 +62,11 @@ class RegisterFile {
     names += names.empty() ? "%" : ", %";
     names += input.value->printed_name();
   }
-  fail(ErrorKind::BadArgument, fmt::format("stage {} takes {} inputs ({}), but {} were given",
-                                           stage, code.stages[stage].inputs.size(), names, given));
+  const std::size_t count = code.stages[stage].inputs.size();
+  fail(ErrorKind::BadArgument,
+       fmt::format("stage {} takes {} input{}{}, but {} {} given", stage, count,
+                   count == 1 ? "" : "s", count == 0 ? "" : fmt::format(" ({})", names), given,
+                   given == 1 ? "was" : "were"));
 }
 
 [[noreturn]] OPYARD_COLD void refuse_input(std::size_t stage, std::size_t position,

@@ -83,14 +83,14 @@ class Writer {
 
  private:
   [[noreturn]] static void refuse(std::string_view what) {
-    fail(ErrorKind::Unsupported, fmt::format("it holds {}, which cannot be saved", what));
+    fail(ErrorKind::Unsupported, fmt::format("it cannot be saved: it holds {}", what));
   }
   static std::string describe(const opyard::Value& value) {
     switch (value.kind()) {
       case Kind::PyObject:
         return fmt::format("a Python object, {}", opyard::to_string(value));
       case Kind::Future:
-        return "a future; wait for it first";
+        return "a future, which has to be waited for first";
       default:
         return fmt::format("a value of kind {}", name_of(value.kind()));
     }

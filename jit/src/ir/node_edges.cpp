@@ -84,9 +84,11 @@ Value* Node::input() const {
   return inputs_[0];
 }
 Value* Node::output() const {
-  OPYARD_CHECK(
-      outputs_.size() == 1, BadValue,
-      fmt::format("a '{}' node has {} outputs; say which", kind_.qual_string(), outputs_.size()));
+  OPYARD_CHECK(outputs_.size() == 1, BadValue,
+               destroyed_ ? fmt::format("the '{}' node was destroyed, and has no output",
+                                        kind_.qual_string())
+                          : fmt::format("a '{}' node has {} outputs; say which",
+                                        kind_.qual_string(), outputs_.size()));
   return outputs_[0];
 }
 bool Node::has_uses() const noexcept {
