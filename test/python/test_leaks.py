@@ -414,6 +414,8 @@ def layer_of(name):
     if name in ("Conv2d", "BatchNorm2d"):
         made = nn.Conv2d(1, 2, 2) if name == "Conv2d" else nn.BatchNorm2d(1)
         return made, opyard.ones(2, 1, 3, 3)
+    if "Pool" in name:
+        return getattr(nn, name)(2), opyard.ones(2, 1, *[3] * int(name[-2]))
     if name == "Embedding":
         return nn.Embedding(4, 2, padding_idx=0), None
     if name == "LayerNorm":

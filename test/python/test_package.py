@@ -78,9 +78,12 @@ PUBLIC = {
         empty_cache stats
     """,
     "opyard.nn": """
-        BCEWithLogitsLoss BatchNorm2d Conv2d CrossEntropyLoss Dropout ELU Embedding Flatten
-        GELU Identity L1Loss LayerNorm LeakyReLU Linear LogSoftmax MSELoss Module ModuleList
-        MultiheadAttention NLLLoss Parameter ReLU Sequential SiLU Sigmoid Softmax Tanh
+        AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d
+        AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d BCEWithLogitsLoss
+        BatchNorm2d Conv2d CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity
+        L1Loss LayerNorm LeakyReLU Linear LogSoftmax MSELoss MaxPool1d MaxPool2d MaxPool3d
+        Module ModuleList MultiheadAttention NLLLoss Parameter ReLU Sequential SiLU Sigmoid
+        Softmax Tanh
     """,
     "opyard.optim": """
         Adam AdamW Optimizer SGD

@@ -21,10 +21,17 @@ def at_least(layer: str, least: int, **sizes: int) -> None:
 
 
 def pair(layer: str, name: str, size: Sizes, least: int = 1) -> list[int]:
-    """Two sizes, of rows and columns; one int stands for both. Raises TypeError, ValueError."""
-    sizes = list(size) if isinstance(size, Sequence) and not isinstance(size, str) else [size] * 2
-    if len(sizes) != 2:
-        raise ValueError(f"{layer}: {name} is one int or two, not {sizes}")
+    """Two sizes, of rows and columns; one int is both. Raises TypeError, ValueError."""
+    return several(layer, name, size, 2, least)
+
+
+def several(layer: str, name: str, size: Sizes, count: int, least: int = 1) -> list[int]:
+    """One to three sizes; one int is all of them. Raises TypeError, ValueError."""
+    is_list = isinstance(size, Sequence) and not isinstance(size, str)
+    sizes = list(size) if is_list else [size] * count
+    if len(sizes) != count:
+        accepted = "one int" + ("", " or two", " or three")[count - 1]
+        raise ValueError(f"{layer}: {name} is {accepted}, not {sizes}")
     for each in sizes:
         at_least(layer, least, **{name: each})
     return [operator.index(each) for each in sizes]

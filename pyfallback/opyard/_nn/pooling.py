@@ -1,0 +1,226 @@
+"""Pooling: the largest element or the mean of each window of x [n, channels, ...], or without n.
+
+The names end in how many dimensions windows have. Windows are of one size, kernel_size, or they are
+adaptive: as many as output_size says, which cover x evenly.
+"""
+
+from collections.abc import Sequence
+
+from .. import _C
+from .._core.ops import ops
+from .module import Module
+from .sizes import Sizes, at_least, several
+
+OutputSizes = int | None | Sequence[int | None]
+
+
+class _Pool(Module):
+    """Windows of one size. Sizes are one int, or one for each dimension of a window."""
+
+    _dims = 0
+
+    def _set_windows(self, kernel_size: Sizes, stride: Sizes | None, padding: Sizes) -> None:
+        self.kernel_size = self._sizes("kernel_size", kernel_size)
+        self.stride = self.kernel_size if stride is None else self._sizes("stride", stride)
+        self.padding = self._sizes("padding", padding, least=0)
+
+    def _sizes(self, name: str, size: Sizes, least: int = 1) -> list[int]:
+        return several(type(self).__name__, name, size, self._dims, least)
+
+    def extra_repr(self) -> str:
+        own = f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+        return own + (f", ceil_mode={self.ceil_mode}" if self.ceil_mode else "")
+
+
+class _MaxPool(_Pool):
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self._set_windows(kernel_size, stride, padding)
+        self.dilation = self._sizes("dilation", dilation)
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+
+    def forward(self, x: _C.Tensor) -> "_C.Tensor | tuple[_C.Tensor, _C.Tensor]":
+        name = f"max_pool{self._dims}d" + ("_with_indices" if self.return_indices else "")
+        windows = self.kernel_size, self.stride, self.padding, self.dilation
+        return getattr(ops.aten, name)(x, *windows, self.ceil_mode)
+
+    def extra_repr(self) -> str:
+        usual = all(each == 1 for each in self.dilation)
+        return super().extra_repr() + ("" if usual else f", dilation={self.dilation}")
+
+
+class MaxPool1d(_MaxPool):
+    """The largest element of each window of x [n, channels, places], or of one without n."""
+
+    _dims = 1
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of each window of x [n, channels, rows, columns], or of one without n.
+
+    stride is kernel_size if it is None. With return_indices it gives also where each element was.
+    """
+
+    _dims = 2
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of each window of x [n, channels, planes, rows, columns]."""
+
+    _dims = 3
+
+
+class _AvgPool(_Pool):
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._set_windows(kernel_size, stride, padding)
+        if divisor_override is not None:
+            at_least(type(self).__name__, 1, divisor_override=divisor_override)
+        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        pool = getattr(ops.aten, f"avg_pool{self._dims}d")
+        divisor = () if self._dims == 1 else (self.divisor_override,)
+        windows = self.kernel_size, self.stride, self.padding
+        return pool(x, *windows, self.ceil_mode, self.count_include_pad, *divisor)
+
+    def extra_repr(self) -> str:
+        own = super().extra_repr() + ("" if self.count_include_pad else ", count_include_pad=False")
+        divisor = self.divisor_override
+        return own if divisor is None else own + f", divisor_override={divisor}"
+
+
+class AvgPool1d(_AvgPool):
+    """The mean of each window of x [n, channels, places], or of one without n."""
+
+    _dims = 1
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of each window of x [n, channels, rows, columns], or of one without n.
+
+    stride is kernel_size if it is None. Sums are divided by divisor_override if it is given, else
+    by the size of a window, of which count_include_pad=False takes the padding off.
+    """
+
+    _dims = 2
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of each window of x [n, channels, planes, rows, columns], or of one without n."""
+
+    _dims = 3
+
+
+class _Adaptive(Module):
+    """Windows that cover x evenly. A size that is None is the size that x has."""
+
+    _dims = 0
+
+    def _set_output_size(self, output_size: OutputSizes) -> None:
+        given = output_size
+        sizes = list(given) if isinstance(given, (list, tuple)) else [given] * self._dims
+        numbers = [0 if size is None else size for size in sizes]
+        numbers = several(type(self).__name__, "output_size", numbers, self._dims, least=0)
+        pairs = zip(sizes, numbers, strict=True)
+        self.output_size = [None if size is None else number for size, number in pairs]
+
+    def _pool(self, x: _C.Tensor, name: str) -> "_C.Tensor | tuple[_C.Tensor, _C.Tensor]":
+        sizes = self.output_size
+        if None in sizes:  # of an x with too few dimensions the operator says what is wrong
+            own = x.shape[-self._dims :] if x.ndim > self._dims else [1] * self._dims
+            sizes = [own[dim] if size is None else size for dim, size in enumerate(sizes)]
+        return getattr(ops.aten, f"adaptive_{name}_pool{self._dims}d")(x, sizes)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class _AdaptiveAvgPool(_Adaptive):
+    def __init__(self, output_size: OutputSizes) -> None:
+        super().__init__()
+        self._set_output_size(output_size)
+
+    def forward(self, x: _C.Tensor) -> _C.Tensor:
+        return self._pool(x, "avg")
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """The means of output_size windows that cover x [n, channels, places] evenly."""
+
+    _dims = 1
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """The means of output_size windows that cover x [n, channels, rows, columns] evenly.
+
+    output_size is one number, or two, of rows and columns; None is the size that x has.
+    """
+
+    _dims = 2
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """The means of output_size windows that cover x [n, channels, planes, rows, columns] evenly."""
+
+    _dims = 3
+
+
+class _AdaptiveMaxPool(_Adaptive):
+    def __init__(self, output_size: OutputSizes, return_indices: bool = False) -> None:
+        super().__init__()
+        self._set_output_size(output_size)
+        self.return_indices = return_indices
+
+    def forward(self, x: _C.Tensor) -> "_C.Tensor | tuple[_C.Tensor, _C.Tensor]":
+        both = self._pool(x, "max")
+        return both if self.return_indices else both[0]
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """The largest elements of output_size windows that cover x [n, channels, places] evenly."""
+
+    _dims = 1
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """The largest elements of output_size windows that cover x [n, channels, rows, columns].
+
+    output_size is one number, or two, of rows and columns; None is the size that x has. With
+    return_indices it gives also where each element was.
+    """
+
+    _dims = 2
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """The largest elements of output_size windows that cover x [n, channels, planes, ...]."""
+
+    _dims = 3
