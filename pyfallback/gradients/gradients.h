@@ -10,7 +10,7 @@
 // Depends on: opyard/python.h, opyard/autograd.h.
 #pragma once
 
-#include "bind/pybind11.h"
+#include "bind/extension.h"
 
 #include <string>
 #include <utility>
@@ -23,8 +23,8 @@ namespace opyard::gradients {
 
 namespace py = pybind11;
 
-// The table of the interpreter that this thread is in. Raises what importing opyard raises.
-const PythonTable& table();
+using python::table;
+using python::take_result;
 
 // A reference that may be dropped on any thread.
 class Held final : public autograd::HeldObject {
@@ -57,11 +57,6 @@ struct SharedFunction {
   bool operator==(const SharedFunction& other) const noexcept { return function == other.function; }
 };
 
-// What a call of Python gave, or the exception that it left.
-inline py::object take_result(PyObject* result) {
-  if (result == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(result);
-}
 // A body that may throw an Error.
 template <typename Body>
 py::object guarded_call(Body&& body) {

@@ -13,7 +13,7 @@
 // Depends on: opyard/python.h, jit/graph.h.
 #pragma once
 
-#include "bind/pybind11.h"
+#include "bind/extension.h"
 
 #include <functional>
 #include <memory>
@@ -30,8 +30,8 @@ namespace opyard::graphs {
 
 namespace py = pybind11;
 
-// The table of the interpreter that this thread is in. Raises what importing opyard raises.
-const PythonTable& table();
+using python::table;
+using python::take_result;
 
 // A graph, and something in its memory. See [Life].
 template <typename T>
@@ -112,12 +112,6 @@ template <typename T>
 T& require_argument(const py::object& object, const char* what) {
   if (py::isinstance<T>(object)) return object.cast<T&>();
   throw py::type_error(std::string(what) + ", not " + Py_TYPE(object.ptr())->tp_name);
-}
-
-// What a call of Python gave, or the exception that it left.
-inline py::object take_result(PyObject* result) {
-  if (result == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(result);
 }
 
 // Each adds its classes and functions to the module.

@@ -1,0 +1,56 @@
+// bind/extension.h: what an extension module of pybind11 beside _C needs: the table of _C for the
+// interpreter that this thread is in, and how errors of C++ and results of Python pass between both.
+//
+// Threads: everything here is called with the GIL held.
+//
+// Depends on: opyard/python.h.
+#pragma once
+
+#include "bind/pybind11.h"
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "opyard/base/error.h"
+#include "opyard/python.h"
+
+namespace opyard::python {
+
+namespace py = pybind11;
+
+// The table of the interpreter that this thread is in. Raises what importing opyard raises.
+// Interpreters are told apart by their numbers, which are never given out again, as addresses are.
+inline const PythonTable& table() {
+  thread_local std::int64_t interpreter = -1;
+  thread_local const PythonTable* known = nullptr;
+  const std::int64_t current = PyInterpreterState_GetID(PyInterpreterState_Get());
+  if (current != interpreter) {
+    const PythonTable* const found = import_python_table();
+    if (found == nullptr) throw py::error_already_set();
+    known = found;
+    interpreter = current;
+  }
+  return *known;
+}
+
+// What a call of Python gave, or the exception that it left.
+inline py::object take_result(PyObject* result) {
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+// Errors of C++ become the exceptions of Python that _C makes of them. First of all in a module:
+// another version of Opyard is refused here, once.
+inline void use_table_of_errors() {
+  py::register_local_exception_translator([](std::exception_ptr exception) {
+    try {
+      std::rethrow_exception(std::move(exception));
+    } catch (const Error& error) {
+      table().raise(&table(), &error);
+    }
+  });
+  table();
+}
+
+}  // namespace opyard::python
