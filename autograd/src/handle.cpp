@@ -1,7 +1,7 @@
 // autograd/handle.cpp: making handles, and running backward from them.
 //
 // Which inputs require a gradient is in the node's attribute "requires_grad", an integer each, so
-// that a graph's text shows it.
+// that a graph's text shows it. So are [Through]'s two.
 #include "opyard/autograd/handle.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,9 @@
 #include <mutex>
 #include <utility>
 
+#include "calls.h"
 #include "opyard/autograd.h"
+#include "opyard/jit/differentiate.h"
 #include "opyard/jit/symbol.h"
 
 namespace opyard::autograd {
@@ -18,6 +20,15 @@ namespace {
 
 const jit::Symbol& flags_name() {
   static const jit::Symbol name = jit::Symbol::attr("requires_grad");
+  return name;
+}
+
+const jit::Symbol& through_name() {
+  static const jit::Symbol name = jit::Symbol::attr("reaches_through");
+  return name;
+}
+const jit::Symbol& zeros_name() {
+  static const jit::Symbol name = jit::Symbol::attr("gives_zeros");
   return name;
 }
 
@@ -132,19 +143,20 @@ class Eval final : public jit::Operation {
   std::string name() const override { return "Eval"; }
 
  private:
-  static const Handle& handle_of(std::span<const Value> inputs) {
+  static CountedPtr<const Handle> handle_of(std::span<const Value> inputs) {
     const Value& last = inputs.empty() ? Value() : inputs.back();
     const auto* const handle =
         last.is_object() ? dynamic_cast<const Handle*>(&last.to_object()) : nullptr;
     OPYARD_CHECK(handle != nullptr, BadArgument,
                  "prim::Eval takes gradients and, last, a handle, which it was not given");
-    return *handle;
+    return CountedPtr<const Handle>::share(handle);
   }
 
   // Appends the gradients, and the handle or None.
   static void evaluate(std::span<const Value> inputs, const jit::Node* node,
                        std::vector<Value>& outputs) {
-    const Handle& handle = handle_of(inputs);
+    const CountedPtr<const Handle> known = handle_of(inputs);
+    const Handle& handle = *known;
     const std::size_t count = inputs.size() - 1;
     OPYARD_CHECK(count == handle.outputs().size(), BadArgument,
                  fmt::format("prim::Eval was given {} gradients, for a call with {} outputs", count,
@@ -163,16 +175,25 @@ class Eval final : public jit::Operation {
     Run run;
     run.keep_graph = true;
     run.create_graph = true;
-    for (std::uint32_t i = 0; i < handle.inputs()->input_count(); ++i) {
-      run.inputs.push_back({handle.inputs(), i});
+    for (const Handle* one = &handle; one != nullptr; one = one->below().get()) {
+      for (std::uint32_t i = 0; i < one->inputs()->input_count(); ++i) {
+        run.inputs.push_back({one->inputs(), i});
+      }
     }
     Gradients gradients;
     {
       const CallMode mode(true);
       gradients = execute(std::move(roots), run);
     }
-    for (const Tensor& gradient : gradients) outputs.push_back(builder.add_output(Value(gradient)));
-    outputs.push_back(builder.take());
+    const bool gives_zeros = node != nullptr && node->has_attribute(zeros_name());
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i].defined() && gives_zeros) {
+        gradients[i] = calls::zeros(run.inputs[i].function->input(run.inputs[i].input));
+      }
+      outputs.push_back(builder.add_output(Value(gradients[i])));
+    }
+    const bool through = node != nullptr && node->has_attribute(through_name());
+    outputs.push_back(builder.take(through ? known : CountedPtr<const Handle>()));
   }
 };
 
@@ -187,6 +208,31 @@ const jit::Operation& require_operation(const jit::Node& node) {
       !gives_handle(node), BadValue,
       fmt::format("{} gives a handle already, as its last output", node.kind().qual_string()));
   return *operation;
+}
+
+// The values that an Eval of this node's handle gives gradients for.
+std::vector<jit::Value*> reached_by(const jit::Node& node) {
+  std::vector<jit::Value*> reached;
+  for (const jit::Node* one = &node; one != nullptr;) {
+    Flags flags(*one);
+    for (jit::Value* const input : one->inputs()) {
+      if (flags.next(*input)) reached.push_back(input);
+    }
+    one = one->has_attribute(through_name()) ? one->inputs().back()->node() : nullptr;
+  }
+  return reached;
+}
+
+// What passes::differentiate() asks for.
+jit::Value* add_handle_of_stage(jit::Node& node, const std::vector<bool>& requires_gradient) {
+  if (node.kind() == jit::prim::Eval) node.i_(through_name(), 1);
+  return add_handle(node, requires_gradient);
+}
+jit::Node* create_eval_of_stage(jit::Graph& graph, std::span<jit::Value* const> gradients,
+                                jit::Value* handle) {
+  jit::Node* const eval = create_eval(graph, gradients, handle);
+  eval->i_(zeros_name(), 1);
+  return eval;
 }
 
 std::size_t count_tensors(const jit::Node& node) {
@@ -228,9 +274,9 @@ Value HandleBuilder::add_output(const Value& output) {
   return Value(detached(output.tensor_unchecked()));
 }
 
-Value HandleBuilder::take() {
+Value HandleBuilder::take(CountedPtr<const Handle> below) {
   if (!dummy_) return {};
-  return Value(make_counted<Handle>(dummy_, std::move(outputs_)));
+  return Value(make_counted<Handle>(dummy_, std::move(outputs_), std::move(below)));
 }
 
 void join_graphs() {
@@ -238,6 +284,9 @@ void join_graphs() {
   std::call_once(once, [] {
     register_class<Handle>(jit::kHandleClass);
     jit::set_operation(jit::prim::Eval, make_counted<Eval>());
+    static constexpr jit::HandleNodes functions = {&add_handle_of_stage, &reached_by,
+                                                   &create_eval_of_stage};
+    jit::set_handle_nodes(functions);
   });
 }
 
@@ -270,12 +319,9 @@ jit::Node* create_eval(jit::Graph& graph, std::span<jit::Value* const> gradients
   OPYARD_CHECK(gradients.size() + 1 == call.outputs().size(), BadValue,
                fmt::format("create_eval: {} gradients were given for a call with {} outputs",
                            gradients.size(), call.outputs().size() - 1));
-  Flags flags(call);
-  std::size_t outputs = 0;
-  for (const jit::Value* const input : call.inputs()) outputs += flags.next(*input) ? 1 : 0;
   std::vector<jit::Value*> inputs(gradients.begin(), gradients.end());
   inputs.push_back(handle);
-  return graph.create(jit::prim::Eval, inputs, outputs);
+  return graph.create(jit::prim::Eval, inputs, reached_by(call).size());
 }
 
 }  // namespace opyard::autograd

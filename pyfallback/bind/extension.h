@@ -1,5 +1,5 @@
 // bind/extension.h: what an extension module of pybind11 beside _C needs: the table of _C for the
-// interpreter that this thread is in, and how errors of C++ and results of Python pass between both.
+// interpreter that this thread is in, and how errors of C++ and results of Python pass.
 //
 // Threads: everything here is called with the GIL held.
 //

@@ -28,6 +28,7 @@ SharedNode create_eval_of(const SharedGraph& graph, const std::vector<SharedValu
 void add_handles(py::module_& module) {
   module.def("add_handle", &add_handle_to);
   module.def("create_eval", &create_eval_of);
+  module.def("join_graphs", &autograd::join_graphs);
 }
 
 }  // namespace opyard::gradients

@@ -114,6 +114,11 @@ T& require_argument(const py::object& object, const char* what) {
   throw py::type_error(std::string(what) + ", not " + Py_TYPE(object.ptr())->tp_name);
 }
 
+// A prim::PythonOp in no block yet; the calling string is for as many inputs and scalars.
+jit::Node* make_python_op(jit::Graph& graph, const py::object& function, const std::string& name,
+                          std::span<jit::Value* const> inputs, const std::string& calling,
+                          const py::list& scalars, std::size_t outputs);
+
 // Each adds its classes and functions to the module.
 void add_structure(py::module_& module);
 void add_attributes(py::class_<SharedNode>& node);

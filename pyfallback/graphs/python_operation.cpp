@@ -145,19 +145,11 @@ SharedNode create_python_op(SharedGraph& graph, const py::object& function, cons
                             const std::vector<SharedValue>& inputs, const std::string& calling,
                             const py::list& scalars, std::size_t outputs) {
   check_calling(name, calling, scalars.size(), inputs.size());
-  const PythonTable& known = table();
-  std::vector<Held> kept;
-  for (const py::handle scalar : scalars) kept.emplace_back(known, scalar.ptr());
   std::vector<jit::Value*> items;
   for (const SharedValue& input : inputs) items.push_back(input.item);
-  jit::Node* const node = graph.graph->create(jit::prim::PythonOp, items, outputs);
-  node->s_(jit::attr::name, name);
-  node->s_(jit::attr::cconv, calling);
-  node->ival_(jit::Symbol::attr("scalar_args"), scalar_texts(scalars));
   graph.has_functions = true;
-  node->set_payload(
-      make_counted<PythonOperation>(known, function.ptr(), name, calling, std::move(kept)));
-  return share(graph.graph, node);
+  return share(graph.graph,
+               make_python_op(*graph.graph, function, name, items, calling, scalars, outputs));
 }
 
 // visit(operation) for those that belong to this graph alone, until it gives another number than 0.
@@ -180,6 +172,21 @@ int each_function(const jit::Block& block, const Visit& visit) {
 }
 
 }  // namespace
+
+jit::Node* make_python_op(jit::Graph& graph, const py::object& function, const std::string& name,
+                          std::span<jit::Value* const> inputs, const std::string& calling,
+                          const py::list& scalars, std::size_t outputs) {
+  const PythonTable& known = table();
+  std::vector<Held> kept;
+  for (const py::handle scalar : scalars) kept.emplace_back(known, scalar.ptr());
+  jit::Node* const node = graph.create(jit::prim::PythonOp, inputs, outputs);
+  node->s_(jit::attr::name, name);
+  node->s_(jit::attr::cconv, calling);
+  node->ival_(jit::Symbol::attr("scalar_args"), scalar_texts(scalars));
+  node->set_payload(
+      make_counted<PythonOperation>(known, function.ptr(), name, calling, std::move(kept)));
+  return node;
+}
 
 bool holds_functions(const jit::Graph& graph) {
   return each_function(*graph.block(), [](const PythonOperation&) { return 1; }) != 0;

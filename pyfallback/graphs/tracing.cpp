@@ -9,7 +9,9 @@
 
 #include <memory>
 
+#include "opyard/jit/symbol.h"
 #include "opyard/jit/trace.h"
+#include "runtime/clear.h"
 
 namespace opyard::graphs {
 namespace {
@@ -73,6 +75,12 @@ void add_inputs(jit::Trace& trace, const PythonTable& known, const py::list& ten
   }
 }
 
+SharedGraph finished(jit::Trace& trace) {
+  SharedGraph graph{trace.finish()};
+  graph.has_functions = holds_functions(*graph.graph);
+  return graph;
+}
+
 // `function` takes nothing and gives a list of Tensors, which are the outputs.
 SharedGraph trace(const py::object& function, const py::list& tensors,
                   const std::vector<std::string>& names, bool parts) {
@@ -87,7 +95,7 @@ SharedGraph trace(const py::object& function, const py::list& tensors,
   for (const py::handle output : outputs) {
     trace.register_output(require_tensor(known, output.ptr()));
   }
-  return {trace.finish()};
+  return finished(trace);
 }
 
 // As trace(), but what cannot be recorded is no error: gives what `function` gave, the graph or
@@ -119,7 +127,7 @@ py::tuple observe(const py::object& function, const py::list& tensors,
   }
   const std::string why = trace.failure();
   if (!why.empty()) return py::make_tuple(result, py::none(), why);
-  return py::make_tuple(result, SharedGraph{trace.finish()}, py::none());
+  return py::make_tuple(result, finished(trace), py::none());
 }
 
 // Whether the trace of this thread observes; then `why` says why there is no graph, if not empty.
@@ -144,6 +152,60 @@ void add_made(const py::object& tensor) {
   }
 }
 
+// Tensors of a function's result: of one, or of a tuple of them.
+std::vector<Tensor> tensors_of(const PythonTable& known, const std::string& name,
+                               const py::object& result) {
+  const py::tuple items =
+      py::isinstance<py::tuple>(result) ? py::tuple(result) : py::make_tuple(result);
+  std::vector<Tensor> tensors;
+  for (const py::handle item : items) {
+    const Tensor* const tensor = known.unwrap_tensor(&known, item.ptr());
+    if (tensor == nullptr) {
+      // The TypeError does not know what the object was a result of.
+      if (!python::clear_if(PyExc_TypeError)) throw py::error_already_set();
+      fail(ErrorKind::Unsupported, name + ": gives " + Py_TYPE(item.ptr())->tp_name +
+                                       "; a function of a graph gives Tensors, or a tuple of them");
+    }
+    tensors.push_back(*tensor);
+  }
+  return tensors;
+}
+
+// Calls a function of Python, and records the call as a prim::PythonOp. The calling string has a
+// letter for each argument; `requires_grad` has an item for each Tensor among them.
+py::object call_function(const py::object& function, const std::string& name,
+                         const py::tuple& arguments, const std::string& calling,
+                         const std::vector<std::int64_t>& requires_grad) {
+  const PythonTable& known = table();
+  jit::Trace* const trace = jit::recording_trace();
+  if (trace == nullptr) return function(*arguments);
+  std::vector<Tensor> tensors;
+  py::list scalars;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (calling.at(i) == 't') {
+      tensors.push_back(require_tensor(known, py::object(arguments[i]).ptr()));
+    } else {
+      scalars.append(arguments[i]);
+    }
+  }
+  py::object result;
+  trace->call({.name = name,
+               .inputs = tensors,
+               .create =
+                   [&](jit::Graph& graph, std::span<jit::Value* const> inputs) {
+                     jit::Node* const node =
+                         make_python_op(graph, function, name, inputs, calling, scalars, 0);
+                     node->is_(jit::Symbol::attr("requires_grad"), requires_grad);
+                     return node;
+                   },
+               .run =
+                   [&] {
+                     result = function(*arguments);
+                     return tensors_of(known, name, result);
+                   }});
+  return result;
+}
+
 py::object user_frame_or_none() {
   const py::object frame = user_frame();
   return frame ? frame : py::object(py::none());
@@ -160,6 +222,9 @@ void add_tracing(py::module_& module) {
   module.def("is_computed", &is_computed, py::arg("tensor"));
   module.def("add_made", &add_made, py::arg("tensor"));
   module.def("user_frame", &user_frame_or_none);
+  module.def("is_recording", [] { return jit::recording_trace() != nullptr; });
+  module.def("call_function", &call_function, py::arg("function"), py::arg("name"),
+             py::arg("arguments"), py::arg("calling"), py::arg("requires_grad"));
   module.def("is_tracing", [] { return jit::current_trace() != nullptr; });
 }
 

@@ -576,7 +576,7 @@ def test_what_has_no_formula_runs_as_it_is(library):
             return grad * 2 * ctx.saved_tensors[0]
 
     why, y = why_not(lambda x: Square.apply(x) * 1, leaf([3.0]))
-    assert "gradients are not recorded" in why
+    assert "Square: an autograd.Function is no operator" in why
     y.sum().backward()
     library.derivative("cube", {"x": "grad * 3 * x * x"})
     made = compiled(lambda x: cube(x) * 2)

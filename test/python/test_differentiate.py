@@ -225,15 +225,6 @@ def test_what_cannot_be_differentiated_is_named():
         jit.passes.differentiate(graph, ["x"])
 
 
-def test_a_function_of_python_in_a_graph_is_refused():
-    graph = jit.Graph()
-    x = graph.add_input("x")
-    node = graph.append_node(jit.create_python_op(graph, lambda x: x * 2, [x]))
-    graph.register_output(node.outputs()[0])
-    with pytest.raises(NotImplementedError, match="functions of Python and C"):
-        jit.passes.differentiate(graph, ["x"])
-
-
 def test_operators_of_users_bring_their_formulas(library):
     library.define("cube(Tensor x) -> Tensor")
     library.impl("cube", lambda x: x * x * x, "CPU")

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/formula.h"
+#include "opyard/jit/operation.h"
 #include "opyard/schema/relations.h"
 #include "passes/callee.h"
 
@@ -29,6 +31,8 @@ namespace opyard::jit {
 namespace {
 
 using detail::describe_node;
+
+constinit std::atomic<const HandleNodes*> handle_nodes{nullptr};
 
 [[noreturn]] OPYARD_COLD void refuse(const Node& node, std::string_view why) {
   fail(ErrorKind::Unsupported, fmt::format("differentiate(): {} {}", describe_node(node), why));
@@ -110,7 +114,11 @@ class Differentiation {
       }
     }
     if (wrt_.empty()) fail(ErrorKind::BadValue, "differentiate(): wrt is empty");
-    detail::each_node(graph_.block(), [](const Node* node) {
+    const Symbol writes = Symbol::attr("writes");  // of a traced function: see jit/trace.h
+    detail::each_node(graph_.block(), [&](const Node* node) {
+      if (node->find_attribute(writes) != nullptr) {
+        refuse(*node, "writes a tensor that it takes in place, which a formula may read");
+      }
       const auto callee = detail::find_callee(*node);
       if (!callee) return;
       for (const Argument& argument : callee->schema().arguments) {
@@ -140,14 +148,15 @@ class Differentiation {
       for (const Value* const output : node.outputs()) flows_[output] = Flow::Needs;
       return;
     }
+    if (operation_of(node) != nullptr) return find_flow_of_function(node);
     const auto callee = detail::find_callee(node);
     if (!callee || callee->op == nullptr) {
       for (const Value* const output : node.outputs()) {
         if (carries_keys(*output->type())) {
           refuse(node, callee ? "takes a part of what a gradient flows through; take it by an "
                                 "operator, or unpack the list"
-                              : "has no formula as text: a gradient cannot flow through functions "
-                                "of Python and C++, blocks and tuples here");
+                              : "has no formula as text: a gradient cannot flow through blocks and "
+                                "tuples here");
         }
       }
       return;
@@ -156,6 +165,18 @@ class Differentiation {
     if (flow == Flow::Unknown && first_unknown_ == nullptr) first_unknown_ = &node;
     for (const Value* const output : node.outputs()) {
       if (carries_keys(*output->type()) && !is_integral(*output->type())) flows_[output] = flow;
+    }
+  }
+  // The handle of a call is reached by the gradients of what runs from it: see [Functions] in
+  // jit/differentiate.h.
+  void find_flow_of_function(const Node& node) {
+    if (handle_nodes.load(std::memory_order_acquire) == nullptr) {
+      refuse(node,
+             "is a function, and has no formula as text; load opyard.autograd, or call "
+             "autograd::join_graphs(), which records what functions do");
+    }
+    for (const Value* const output : node.outputs()) {
+      if (!is_integral(*output->type())) flows_[output] = Flow::Needs;
     }
   }
   // A block sees all values above it.
@@ -262,8 +283,9 @@ class Differentiation {
   }
 
   // 3.
-  void run_backward(const Node& node) {
+  void run_backward(Node& node) {
     if (node.kind() == prim::ListConstruct) return run_list_construct(node);
+    if (operation_of(node) != nullptr) return run_function(node);
     if (node.kind() == prim::ListUnpack) {
       std::vector<Value*> items;
       for (Value* const output : node.outputs()) items.push_back(gradient_of(output));
@@ -339,6 +361,43 @@ class Differentiation {
            std::ranges::none_of(node.outputs(), differs);
   }
 
+  void run_function(Node& node) {
+    const HandleNodes& handles = *handle_nodes.load(std::memory_order_acquire);
+    Value* handle = node.outputs().empty() ? nullptr : node.outputs().back();
+    if (handle == nullptr || !handle->is_handle()) {
+      std::vector<bool> wanted;
+      for (const Value* const input : node.inputs()) {
+        if (is_tensor(*input->type())) wanted.push_back(flow_of(input) != Flow::None);
+      }
+      handle = handles.add_handle(node, wanted);
+    }
+    std::vector<Value*> gradients;
+    for (Value* const output : node.outputs()) {
+      if (output == handle) break;
+      const auto found = gradients_.find(output);
+      gradients.push_back(found != gradients_.end()
+                              ? found->second
+                              : graph_.append_node(graph_.create(prim::Undefined))->output());
+    }
+    const std::vector<Value*> reached = handles.reached(node);
+    for (Value* const input : node.inputs()) {
+      if (flow_of(input) == Flow::None || !is_tensor(*input->type()) ||
+          std::ranges::find(reached, input) != reached.end()) {
+        continue;
+      }
+      refuse(node, fmt::format("gives a handle already, which leaves %{} out: a gradient is wanted "
+                               "for it",
+                               input->printed_name()));
+    }
+    Node* const eval = graph_.append_node(handles.create_eval(graph_, gradients, handle));
+    eval->set_source_range(node.source_range());
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      if (flow_of(reached[i]) == Flow::None) continue;
+      eval->outputs()[i]->set_type(reached[i]->type());
+      add(reached[i], eval->outputs()[i]);
+    }
+  }
+
   void run_list_construct(const Node& node) {
     Value* const list = gradient_of(node.output());
     Node* const unpack = graph_.append_node(
@@ -394,6 +453,10 @@ class Differentiation {
 };
 
 }  // namespace
+
+void set_handle_nodes(const HandleNodes& functions) noexcept {
+  handle_nodes.store(&functions, std::memory_order_release);
+}
 
 passes::Differentiated passes::differentiate(Graph& graph, std::span<Value* const> wrt,
                                              bool allow_unused) {

@@ -115,6 +115,10 @@ std::pair<const std::byte*, const std::byte*> reach_of(const Tensor& tensor) {
   return {start, start + impl.storage()->bytes()};
 }
 
+std::uint32_t version_of(const Tensor& tensor) {
+  return tensor.impl()->storage()->shared_version();
+}
+
 }  // namespace
 
 void TraceData::learn(const Tensor& tensor, Value* value) {
@@ -217,6 +221,15 @@ void Trace::give_up(std::string why) {
   if (data_->failure.empty()) data_->failure = std::move(why);
 }
 
+void TraceData::check_modes(const std::string& name) const {
+  if (thread_modes().size() <= modes) return;
+  fail(ErrorKind::Unsupported,
+       fmt::format("{}: was called in a mode that the traced function enters; a graph holds "
+                   "operators, and no modes. Enter the mode around the trace, and around the runs "
+                   "of the graph",
+                   name));
+}
+
 void TraceData::check_may_call(const Operator& op) const {
   const Schema& schema = op.schema();
   if (schema.variadic_arguments || schema.variadic_results) {
@@ -224,14 +237,7 @@ void TraceData::check_may_call(const Operator& op) const {
          fmt::format("{}: cannot be traced, since its schema leaves open what it takes or gives",
                      to_string(op.name())));
   }
-  if (thread_modes().size() > modes) {
-    fail(ErrorKind::Unsupported,
-         fmt::format(
-             "{}: was called in a mode that the traced function enters; a graph holds "
-             "operators, and no modes. Enter the mode around the trace, and around the runs of "
-             "the graph",
-             to_string(op.name())));
-  }
+  check_modes(to_string(op.name()));
   if (!options.observes) return;
   if (gradient_mode() != gradients) {
     fail(
@@ -277,6 +283,36 @@ void Trace::call(const Operator& op, DispatchKeySet keys, Stack& stack) {
   }
 }
 
+std::vector<Tensor> Trace::call(const FunctionCall& function) {
+  if (!data_->failure.empty()) return function.run();
+  data_->check_modes(function.name);
+  std::vector<Value*> inputs;
+  std::vector<std::uint32_t> versions;
+  for (const Tensor& input : function.inputs) {
+    inputs.push_back(data_->value_of(input));
+    versions.push_back(version_of(input));
+  }
+  Begun begun(function.create(*data_->graph, inputs));
+  std::vector<Tensor> outputs;
+  {
+    const ExcludeDispatchKeyGuard quiet(DispatchKey::Tracer);
+    outputs = function.run();
+  }
+  std::vector<std::int64_t> written;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (version_of(function.inputs[i]) != versions[i]) written.push_back(std::int64_t(i));
+  }
+  Node* const node = data_->append(begun.keep());
+  if (!written.empty()) node->is_(Symbol::attr("writes"), std::move(written));
+  for (const Tensor& output : outputs) {
+    Value* const value = node->add_output();
+    if (!output.defined()) continue;
+    value->set_type(type_of_tensor(output));
+    data_->learn(output, value);
+  }
+  return outputs;
+}
+
 TraceGuard::TraceGuard(Trace& trace) {
   check_may_record(trace, *trace.data_);
   begin_recording();
@@ -294,6 +330,11 @@ TraceGuard::~TraceGuard() {
 }
 
 Trace* current_trace() noexcept { return current; }
+Trace* recording_trace() noexcept {
+  if (current == nullptr || !current->failure().empty()) return nullptr;
+  const LocalKeys keys = local_keys();
+  return (keys.include - keys.exclude).has(DispatchKey::Tracer) ? current : nullptr;
+}
 
 GraphPtr trace(const std::function<std::vector<Tensor>(std::span<const Tensor>)>& function,
                std::span<const Tensor> inputs, TraceOptions options) {

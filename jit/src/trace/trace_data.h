@@ -47,8 +47,9 @@ struct TraceData {
   void take_results(Node* node, const Schema& schema, std::span<const opyard::Value> results);
   void drop_unused_constants();
 
-  // trace.cpp. Raises Unsupported.
+  // trace.cpp. Both raise Unsupported.
   void check_may_call(const Operator& op) const;
+  void check_modes(const std::string& name) const;
 
   Node* append(Node* node);
 

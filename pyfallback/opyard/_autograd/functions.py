@@ -16,6 +16,7 @@ y = Square.apply(x)
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -232,6 +233,11 @@ class Function(metaclass=_FunctionMeta):
 
         Backward gives a gradient, or None, for each positional argument and then for each keyword.
         """
+        graphs = sys.modules.get("opyard._graphs")  # a trace has loaded it
+        if graphs is not None and graphs.is_recording():
+            recorded = _apply_traced(graphs, cls, args, kwargs)
+            if recorded is not None:
+                return recorded
         ctx = FunctionCtx()
         setup = getattr(cls, "setup_context", None)
         if setup is not None:  # it gets the defaults, too
@@ -255,6 +261,47 @@ class Function(metaclass=_FunctionMeta):
         if not records:
             return results
         return _record(cls, ctx, given, results)
+
+
+class _ApplyByName:
+    """apply() with arguments by name, as a graph calls it: with all of them by position."""
+
+    def __init__(self, cls: "type[Function]", names: "tuple[str, ...]") -> None:
+        self._cls = cls
+        self._names = names
+
+    def __call__(self, *given: Any) -> Any:
+        count = len(given) - len(self._names)
+        return self._cls.apply(*given[:count], **dict(zip(self._names, given[count:], strict=True)))
+
+
+def _apply_traced(graphs: Any, cls: "type[Function]", args: tuple, kwargs: dict) -> Any:
+    """The results of apply(), which is one node of the graph that a trace records; None if the
+    trace takes no functions. Raises NotImplementedError for what a graph cannot hold."""
+    name = cls.__name__
+    reason = f"{name}: an autograd.Function is no operator, and has no formula as text"
+    if graphs.give_up(reason):  # of compile(): it runs eagerly, and says why
+        return None
+    given = (*args, *kwargs.values())
+    for number, item in enumerate(given):
+        if not isinstance(item, _C.Tensor) and _holds_tensor(item):
+            raise NotImplementedError(
+                f"{name}: argument {number} is of type {type(item).__name__} and holds tensors, "
+                "which a graph would keep as they are; a function of a graph takes Tensors one by "
+                "one"
+            )
+    calling = "".join("t" if isinstance(item, _C.Tensor) else "s" for item in given)
+    needs = [int(item.requires_grad) for item in given if isinstance(item, _C.Tensor)]
+    function = _ApplyByName(cls, tuple(kwargs)) if kwargs else cls.apply
+    return graphs.call_function(function, name, given, calling, needs)
+
+
+def _holds_tensor(item: object) -> bool:
+    if isinstance(item, dict):
+        return any(_holds_tensor(one) for one in item.values())
+    if isinstance(item, (list, tuple, set, frozenset)):
+        return any(_holds_tensor(one) for one in item)
+    return isinstance(item, _C.Tensor) or _C.tensor_for(item) is not None
 
 
 def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) -> Any:

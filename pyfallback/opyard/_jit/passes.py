@@ -122,10 +122,13 @@ def differentiate(
     Gradients get the sizes and the dtype of their tensors. Dtypes are known from the types of
     values, as trace() gives them; one that is not is taken to be that of the others in its call.
 
+    A function of Python or C++, which has no formula, gives a handle from now on, and the stage has
+    a prim::Eval that runs backward from it: see autograd.add_handle(). What flows through it has no
+    history of outside the graph then.
+
     Raises ValueError for a `wrt` that is no Tensor among the inputs, or that no output is computed
-    from, and NotImplementedError, naming the node, for what has no formula as text: functions of
-    Python and C++, blocks, tuples, operators without one; and for a graph that writes in place. The
-    graph is as it was then.
+    from, and NotImplementedError, naming the node, for what has no formula as text: blocks, tuples,
+    operators without one; and for a graph that writes in place. The graph is as it was then.
     """
     if not isinstance(graph, _graphs.Graph):
         raise TypeError(
@@ -140,8 +143,13 @@ def differentiate(
             raise ValueError(f"differentiate(): {one!r} is no value of the graph")
         values.append(value)
     _ops.load_aten()
-    for kind in set(_kinds(graph)):
+    kinds = set(_kinds(graph))
+    for kind in kinds:
         _ops.load_for(kind)
+    if kinds & {"prim::PythonOp", "prim::CppOp", "prim::Eval"}:
+        from .. import _gradients
+
+        _gradients.join_graphs()
     _graphs.differentiate(graph, values)
 
 

@@ -20,6 +20,12 @@
 // to. It keeps the graph, since other handles may lead to the same functions, and records what it
 // does, so that it can give a handle itself.
 //
+// [Through] What an Eval gives comes of its gradients, and of the inputs of the call that its
+// handle is of. passes::differentiate() makes it reach both: with the attribute "reaches_through"
+// the handle of an Eval leads to these inputs, too, and an Eval from it gives their gradients last.
+// What nothing leads to is zeros then, by the attribute "gives_zeros", since formulas go on from
+// it.
+//
 // Depends on: autograd/function.h, jit/operation.h, value/object.h.
 #pragma once
 
@@ -35,17 +41,20 @@ namespace opyard::autograd {
 
 class OPYARD_API Handle final : public Object {
  public:
-  Handle(FunctionPtr inputs, std::vector<Edge> outputs)
-      : inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+  Handle(FunctionPtr inputs, std::vector<Edge> outputs, CountedPtr<const Handle> below = {})
+      : inputs_(std::move(inputs)), outputs_(std::move(outputs)), below_(std::move(below)) {}
 
   // The dummy function; its inputs are the gradients of the call's inputs.
   const FunctionPtr& inputs() const noexcept { return inputs_; }
   // By output of the call; without a function for one that has no gradient.
   std::span<const Edge> outputs() const noexcept { return outputs_; }
+  // Of an Eval that reaches through: the handle that it ran from; else null.
+  const CountedPtr<const Handle>& below() const noexcept { return below_; }
 
  private:
   const FunctionPtr inputs_;
   const std::vector<Edge> outputs_;
+  const CountedPtr<const Handle> below_;
 };
 
 // Makes the handle of one call: its inputs and outputs pass through it.
@@ -59,7 +68,7 @@ class OPYARD_API HandleBuilder {
   opyard::Value add_input(const opyard::Value& input, bool requires_gradient);
   opyard::Value add_output(const opyard::Value& output);
   // The handle; None if none is made.
-  opyard::Value take();
+  opyard::Value take(CountedPtr<const Handle> below = {});
 
  private:
   const FunctionPtr dummy_;  // null if no handle is made

@@ -21,9 +21,15 @@
 //
 //   BadValue      a value of `wrt` is no Tensor among the graph's inputs, or is given twice
 //   BadGraph      no output comes of `wrt`; a value of it reaches no output; a formula is wrong
-//   Unsupported   a gradient would flow through what has no formula as text: a function of Python
-//                 or C++, a block, a tuple, an operator without one; or the graph writes a tensor
-//                 in place, which may be one that a formula reads
+//   Unsupported   a gradient would flow through what has no formula as text: a block, a tuple, an
+//                 operator without one; or the graph writes a tensor in place, which may be one
+//                 that a formula reads
+//
+// [Functions] A gradient goes back through a node with a function of its own, a prim::PythonOp or a
+// prim::CppOp, by a handle that the node then gives, and a prim::Eval that runs backward from it
+// (jit/operation.h, [Handles]). The layer that records what functions do makes both: until it is
+// there, such nodes are refused. From then on the node gives its outputs without any history of
+// outside the graph.
 //
 // Depends on: jit/graph.h.
 #pragma once
@@ -47,3 +53,21 @@ OPYARD_API Differentiated differentiate(Graph& graph, std::span<Value* const> wr
                                         bool allow_unused = false);
 
 }  // namespace opyard::jit::passes
+
+namespace opyard::jit {
+
+// See [Functions].
+struct HandleNodes {
+  // The node gives a handle, as its last output, by which gradients reach these of the tensors
+  // among its inputs, and for a node that runs from a handle itself, what that one reaches.
+  Value* (*add_handle)(Node& node, const std::vector<bool>& requires_gradient);
+  // The values that an Eval of the node's handle gives gradients for, in order.
+  std::vector<Value*> (*reached)(const Node& node);
+  // A node, in no block yet, which takes a gradient for each output of the node but the handle, and
+  // gives one for each value that is reached: zeros if nothing leads to it.
+  Node* (*create_eval)(Graph& graph, std::span<Value* const> gradients, Value* handle);
+};
+// From now on in this process. The functions have to last as long.
+OPYARD_API void set_handle_nodes(const HandleNodes& functions) noexcept;
+
+}  // namespace opyard::jit

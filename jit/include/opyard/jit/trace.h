@@ -26,6 +26,10 @@
 // A call that gives numbers has them recorded as outputs that nothing uses; whoever uses such a
 // number uses a constant. What a layer above the trace does between two calls is not in the graph.
 //
+// [Functions] A function that is no operator, such as one with a backward of its own, is a node
+// that runs it anew. What it calls is not recorded by itself. If it writes into what it takes, the
+// node says so by the attribute "writes", which numbers these inputs.
+//
 // Threads: a trace is of one thread. A call that a traced program makes on another thread with this
 // one's context raises Unsupported.
 //
@@ -91,6 +95,16 @@ class OPYARD_API Trace {
   // Records a call, makes it, and replaces the arguments by the results.
   void call(const Operator& op, DispatchKeySet keys, Stack& stack);
 
+  // Records a call of a function that is no operator as one node: see [Functions].
+  struct FunctionCall {
+    std::string name;                // for messages
+    std::span<const Tensor> inputs;  // what the function takes of the graph
+    // The node, without outputs and in no block yet.
+    std::function<Node*(Graph& graph, std::span<Value* const> inputs)> create;
+    std::function<std::vector<Tensor>()> run;
+  };
+  std::vector<Tensor> call(const FunctionCall& function);
+
  private:
   friend class TraceGuard;
   const std::unique_ptr<TraceData> data_;
@@ -111,6 +125,8 @@ class OPYARD_API TraceGuard {
 
 // The trace that records this thread's calls, or null: also in what a recorded call calls.
 OPYARD_API Trace* current_trace() noexcept;
+// The same, but null in what a recorded call calls, and when the trace has given up.
+OPYARD_API Trace* recording_trace() noexcept;
 
 // Calls a function with these tensors and gives the graph of what it called. Raises what it throws.
 OPYARD_API GraphPtr
