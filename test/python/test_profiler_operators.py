@@ -120,6 +120,72 @@ def test_X4_X22_call_next_at_the_last_kernel_of_a_key_goes_on_to_the_next_key(op
     assert last == ("Kernel", name, "CPU")
 
 
+def test_X22_a_kernel_that_was_kept_and_is_called_by_its_override_is_inside_the_call(ops):
+    x = opyard.tensor([1.0])
+    name = f"{NS}::inner"
+    kept = dispatch.computed_kernel(name, "CPU")
+    with override(name, "CPU", lambda x: kept(x)), profile(with_stack=False) as prof:
+        ops.inner(x)
+    assert facts(prof) == [
+        ("Operator", name, "AutogradCPU"),
+        ("Kernel", name, "CPU"),
+        ("Kernel", name, "CPU"),
+    ]
+    (row,) = (row for row in prof.key_averages() if row.key == name)
+    assert row.count == 1
+    with override(f"{NS}::outer", "CPU", lambda x, n=2: kept(x)), profile(with_stack=False) as prof:
+        kept(x)
+        ops.outer(x)
+    assert facts(prof) == [
+        ("Operator", name, "CPU"),
+        ("Operator", f"{NS}::outer", "CPU"),
+        ("Operator", name, "CPU"),
+    ], "of a call by others it is the first kernel"
+
+
+class PassOn(dispatch.DispatchMode):
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        return op(*args, **(kwargs or {}))
+
+
+def test_X15_pytorch_195746_an_operator_under_a_mode_is_counted_once(ops):
+    """pytorch/pytorch#195746: with a dispatch mode on, each operator was counted twice."""
+    x = opyard.tensor([1.0])
+    with profile(with_stack=False) as plain:
+        opyard.ops.aten.neg(x)
+        ops.inner(x)
+    with PassOn(), profile(with_stack=False) as prof:
+        opyard.ops.aten.neg(x)
+        ops.inner(x)
+    assert {row.key: row.count for row in prof.key_averages()} == {
+        row.key: row.count for row in plain.key_averages()
+    }
+
+
+def test_X15_kineto_159256_threads_that_began_before_are_recorded(ops):
+    """pytorch/kineto#159256: only the thread that started the profile was recorded."""
+    x = opyard.tensor([1.0])
+    begin, threads = threading.Barrier(4), []
+
+    def call():
+        begin.wait()
+        ops.inner(x)
+
+    for _ in range(3):
+        threads.append(threading.Thread(target=call))
+        threads[-1].start()
+    with profile() as prof:
+        begin.wait()
+        ops.inner(x)
+        for thread in threads:
+            thread.join()
+    here = {threading.get_native_id(), *(thread.native_id for thread in threads)}
+    calls = [event for event in operators_of(prof) if event.kind == "Operator"]
+    assert {event.start_tid for event in calls} == here and len(calls) == 4
+    functions = {event.start_tid for event in prof.events() if event.kind == "Python"}
+    assert functions >= here
+
+
 def test_X15_operators_of_all_threads_are_recorded(ops):
     x = opyard.tensor([1.0])
     with profile(with_stack=False) as prof:

@@ -96,26 +96,46 @@ struct Watchers {
 };
 constinit Watchers watchers;
 
-// How many watched kernels this thread is inside of, and the depth of calls in the innermost. A
-// kernel that calls raises the depth; one that redispatches does not.
+// How many watched kernels this thread is inside of, and the innermost: its operator, and below it
+// whether it is a handler, and the depth of calls. A kernel that calls raises the depth; one that
+// redispatches does not, nor is what a handler calls of its own operator another call of it.
 struct Position {
-  std::uint64_t depth;
+  std::uint64_t innermost;
   std::uint32_t nesting;
 };
 constinit thread_local Position position{};
 
+constexpr int kLowBits = 16;
+constexpr std::uint64_t kHandler = std::uint64_t{1} << (kLowBits - 1);
+
+std::uint64_t kernel_here(const Operator& op, DispatchKeySet keys) noexcept {
+  const bool handles = runtime_index(keys) == runtime_index(DispatchKeySet(DispatchKey::Python));
+  return std::uint64_t(reinterpret_cast<std::uintptr_t>(&op)) << kLowBits |
+         (detail::local_block.call_depth & (kHandler - 1)) | (handles ? kHandler : 0);
+}
+// Whether a kernel that begins was passed the call by the innermost one.
+bool is_passed_on(std::uint64_t innermost, std::uint64_t kernel) noexcept {
+  const std::uint64_t differs = innermost ^ kernel;
+  return differs >> kLowBits == 0 &&
+         ((differs & (kHandler - 1)) == 0 || (innermost & kHandler) != 0);
+}
+bool is_inside(const Operator& op) noexcept {
+  return position.innermost >> kLowBits ==
+         std::uint64_t(reinterpret_cast<std::uintptr_t>(&op)) << kLowBits >> kLowBits;
+}
+
 // What is called at this depth, within, is a redispatch of the innermost kernel.
 class PassingOn {
  public:
-  explicit PassingOn(bool passes_on)
-      : outer_depth_(std::exchange(position.depth,
-                                   passes_on ? detail::local_block.call_depth : position.depth)) {}
+  PassingOn(const Operator& op, DispatchKeySet keys, bool passes_on) : outer_(position.innermost) {
+    if (passes_on) position.innermost = kernel_here(op, keys);
+  }
   PassingOn(const PassingOn&) = delete;
   PassingOn& operator=(const PassingOn&) = delete;
-  ~PassingOn() { position.depth = outer_depth_; }
+  ~PassingOn() { position.innermost = outer_; }
 
  private:
-  const std::uint64_t outer_depth_;
+  const std::uint64_t outer_;
 };
 
 // Tells the watchers of a record that no slot leads to, for as long as it runs.
@@ -123,7 +143,7 @@ class CoveredCall {
  public:
   CoveredCall(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack,
               bool passed_on)
-      : outer_depth_(std::exchange(position.depth, detail::local_block.call_depth)),
+      : outer_(std::exchange(position.innermost, kernel_here(op, keys))),
         told_(watchers.on.load(std::memory_order_acquire)),
         kernel_{op, keys, record, passed_on, true, ++position.nesting, nullptr} {
     const auto arguments = stack.top(std::min(op.schema().arguments.size(), stack.size()));
@@ -133,12 +153,12 @@ class CoveredCall {
   CoveredCall& operator=(const CoveredCall&) = delete;
   ~CoveredCall() {
     watchers.tell(told_, [&](Watcher& watcher) { watcher.on_exit(kernel_); });
-    position.depth = outer_depth_;
+    position.innermost = outer_;
     --position.nesting;
   }
 
  private:
-  const std::uint64_t outer_depth_;
+  const std::uint64_t outer_;
   const std::uint8_t told_;
   const WatchedKernel kernel_;
 };
@@ -201,10 +221,10 @@ void ObservedCall::begin_watching(std::span<const Value> arguments) noexcept {
   } else {
     note_ = &behind.notes[slot];
   }
-  const std::uint64_t depth = local_block.call_depth;
+  const std::uint64_t kernel_of_call = kernel_here(op_, keys_);
   Position& here = position;
-  redispatch_ = here.nesting > 0 && here.depth == depth;
-  outer_depth_ = std::exchange(here.depth, depth);
+  redispatch_ = is_passed_on(here.innermost, kernel_of_call);
+  outer_depth_ = std::exchange(here.innermost, kernel_of_call);
   ++here.nesting;
   told_ = watchers.on.load(std::memory_order_acquire);
   if (told_ == 0) return;
@@ -225,7 +245,7 @@ ObservedCall::~ObservedCall() {
     const WatchedKernel told = kernel();
     watchers.tell(told_, [&](Watcher& watcher) { watcher.on_exit(told); });
   }
-  position.depth = outer_depth_;
+  position.innermost = outer_depth_;
   --position.nesting;
 }
 
@@ -245,8 +265,10 @@ const Record& watch_record() {
 void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, Stack& stack,
                  bool passed_on) {
   if (watchers.on.load(std::memory_order_relaxed) == 0) return op.run_boxed(record, keys, stack);
+  // A kernel that calls one of its own operator which it has kept passes the call on to it.
+  passed_on |= is_inside(op);
   if (record.role == RecordRole::Watch) {  // it tells of itself
-    const PassingOn passing(passed_on);
+    const PassingOn passing(op, keys, passed_on);
     return op.run_boxed(record, keys, stack);
   }
   const CoveredCall watched(op, record, keys, stack, passed_on);
