@@ -20,31 +20,69 @@ namespace {
 
 using Kind = Source::Kind;
 
-// 1. Which tensors need a gradient; `refused`: one must not, for which the long way has the text.
-std::uint64_t needing(const Plan& plan, std::span<const Value> arguments, bool& refused) {
-  std::uint64_t needs = 0;
-  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    const Value& value = arguments[plan.tensors[i].argument];
-    if (!value.is_tensor() || !value.tensor_unchecked().defined()) continue;
-    const Tensor& tensor = value.tensor_unchecked();
-    refused = refused || tensor.impl()->has_mark(TensorImpl::kInference);
-    if (requires_gradient(tensor) && is_differentiable(tensor)) needs |= std::uint64_t{1} << i;
+// The tensors of a call, in the order of Plan::tensors. What is not noted is left as it is, so that a
+// call pays for the tensors that it has and not for those that it could have.
+struct Tensors {
+  struct Target {
+    Function* function;  // null if the edge has to be asked for
+    std::uint32_t input;
+  };
+  static constexpr std::size_t kMost = 64;  // see Plan::is_plain
+
+  std::uint64_t needing = 0;       // which of them need a gradient
+  bool refused = false;            // one must not, for which the long way has the text
+  const TensorImpl* impls[kMost];  // compared, never followed after the call
+  Target targets[kMost];           // of those that need a gradient: what their edges lead to
+
+  // 1.
+  Tensors(const Plan& plan, std::span<const Value> arguments) {
+    std::size_t i = 0;
+    for (const auto& tensor : plan.tensors) note(i++, arguments[tensor.argument]);
   }
-  return needs;
-}
+
+ private:
+  void note(std::size_t i, const Value& value) {
+    const TensorImpl* const impl =
+        value.is_tensor() ? value.tensor_unchecked().impl().get() : nullptr;
+    impls[i] = impl;
+    if (impl == nullptr) return;
+    refused = refused || impl->has_mark(TensorImpl::kInference);
+    if (!is_floating_point(impl->dtype()) && !is_complex(impl->dtype())) return;
+    targets[i] = {};
+    if (impl->storage()->gradient_state()) {
+      if (!requires_gradient(value.tensor_unchecked())) return;
+    } else {
+      const auto* const state = static_cast<const TensorState*>(impl->gradient_state().get());
+      if (state == nullptr) return;
+      if (Function* const function = state->history.function.get()) {
+        targets[i] = {function, state->history.input};
+      } else if (state->required.load(std::memory_order_relaxed)) {
+        targets[i].function = state->accumulate.get();
+      } else {
+        return;
+      }
+    }
+    needing |= std::uint64_t{1} << i;
+  }
+};
 
 class PlainCall {
  public:
-  PlainCall(const Plan& plan, const Needs& needs, std::span<const Value> arguments)
+  PlainCall(const Plan& plan, const Needs& needs, const Tensors& tensors,
+            std::span<const Value> arguments)
       : plan_(plan),
         needs_(needs),
+        tensors_(tensors),
         owner_(make_counted<FormulaFunction>(plan.formulas, needs.codes)),
         function_(owner_.get()) {
     for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-      const Value& value = arguments[plan.tensors[i].argument];
-      const bool has_edge = (needs.edges >> i & 1) != 0;
-      function_->add_edge(has_edge ? edge_of(value.tensor_unchecked()) : Edge());
-      impls_.push_back(value.is_tensor() ? value.tensor_unchecked().impl().get() : nullptr);
+      if ((needs.edges >> i & 1) == 0) {
+        function_->add_edge();
+      } else if (const Tensors::Target& target = tensors.targets[i]; target.function != nullptr) {
+        function_->add_edge(FunctionPtr::share(target.function), target.input);
+      } else {
+        function_->add_edge(edge_of(arguments[plan.tensors[i].argument].tensor_unchecked()));
+      }
     }
     for (const std::uint32_t source : needs.before) {
       const Source& from = plan.formulas->sources[source];
@@ -94,6 +132,11 @@ class PlainCall {
     }
   }
 
+  bool is_argument(const TensorImpl* result) const noexcept {
+    const TensorImpl* const* const end = tensors_.impls + plan_.tensors.size();
+    return std::find(tensors_.impls, end, result) != end;
+  }
+
   void add_result(std::size_t position, Value& value) {
     const Tensor& result = value.tensor_unchecked();
     if (!result.defined()) {
@@ -104,8 +147,7 @@ class PlainCall {
     if (!is_differentiable(result)) return;
     // An argument that is handed through has the history that it has. Nobody else owns a fresh
     // result.
-    if (!result.impl()->is_unshared() &&
-        std::ranges::find(impls_, result.impl().get()) != impls_.end()) {
+    if (!result.impl()->is_unshared() && is_argument(result.impl().get())) {
       return;
     }
     const bool is_view = plan_.view_of[position] != kNone;
@@ -120,11 +162,11 @@ class PlainCall {
 
   const Plan& plan_;
   const Needs& needs_;
+  const Tensors& tensors_;
   CountedPtr<FormulaFunction> owner_;  // empty once the last result has it
   FormulaFunction* const function_;
-  Few<const TensorImpl*, 4> impls_;  // compared, never followed
-  Few<Sizes, 2> sizes_;              // of the arguments that Needs::after asks
-  Few<Tensor, 1> viewed_;            // by result
+  Few<Sizes, 2> sizes_;    // of the arguments that Needs::after asks
+  Few<Tensor, 1> viewed_;  // by result
 };
 
 }  // namespace
@@ -142,12 +184,11 @@ void note_base(const Tensor& view, const Tensor& of) {
 
 Recorded record_plain(const Plan& plan, const Operator& op, DispatchKeySet keys, Stack& stack) {
   const std::span<const Value> arguments = stack.top(op.schema().arguments.size());
-  bool refused = false;
-  const std::uint64_t tensors = needing(plan, arguments, refused);
-  if (tensors == 0) return Recorded::NotNeeded;
-  const Needs& needs = plan.needs(tensors);
-  if (refused || !needs.is_plain) return Recorded::NotPlain;
-  PlainCall call(plan, needs, arguments);
+  const Tensors tensors(plan, arguments);
+  if (tensors.needing == 0) return Recorded::NotNeeded;
+  const Needs& needs = plan.needs(tensors.needing);
+  if (tensors.refused || !needs.is_plain) return Recorded::NotPlain;
+  PlainCall call(plan, needs, tensors, arguments);
   tell_of_call(call.function());
   {
     const ExcludeDispatchKeyGuard below(kAutogradKeys);

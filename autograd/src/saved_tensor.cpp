@@ -60,8 +60,6 @@ Tensor saved_apart(const Tensor& tensor) {
 SavedTensor::SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_result) {
   if (!tensor.defined()) return;
   Storage& storage = *tensor.impl()->storage();
-  // A tensor that a class defines, or has symbolic sizes, is kept as the object that it is.
-  const bool as_it_is = tensor.impl()->policies() != 0 || tensor.keys().has(DispatchKey::Python);
   if (storage.is_borrowed()) {
     const GradientModeGuard off(GradientMode::NoGradients);
     tensor_ = calls::clone(tensor);
@@ -69,22 +67,24 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_r
     return;
   }
   version_ = storage.shared_version();
-  if (!is_result) {
-    const TensorState* const state = find_state(tensor);
-    const bool has_history =
-        find_storage_state(tensor) != nullptr || (state != nullptr && state->history);
-    if (!has_history && !storage.gradient_state()) {  // it leads to no function: as it is
-      tensor_ = tensor;
-      return;
-    }
-    history_ = edge_of(tensor);
-    if (!history_ || history_.function->sequence() == kLastSequence) {
-      history_ = {};
-      tensor_ = tensor;
-      return;
-    }
+  if (!is_result && leads_to_no_function(tensor, storage)) {
+    tensor_ = tensor;
+    return;
   }
+  // A tensor that a class defines, or has symbolic sizes, is kept as the object that it is.
+  const bool as_it_is = tensor.impl()->policies() != 0 || tensor.keys().has(DispatchKey::Python);
   tensor_ = as_it_is ? tensor : on(storage.second(), tensor);
+}
+
+bool SavedTensor::leads_to_no_function(const Tensor& tensor, const Storage& storage) {
+  if (!storage.gradient_state()) {
+    const TensorState* const state = find_state(tensor);
+    if (state == nullptr || !state->history) return true;
+  }
+  history_ = edge_of(tensor);
+  if (history_ && history_.function->sequence() != kLastSequence) return false;
+  history_ = {};
+  return true;
 }
 
 const Tensor* SavedTensor::look(const Function& of) const {

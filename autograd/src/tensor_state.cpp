@@ -111,6 +111,12 @@ Edge edge_of_otherwise(const Tensor& tensor) {
 bool is_leaf(const Tensor& tensor) { return !history_of(tensor); }
 
 void set_history(const Tensor& result, Edge history) {
+  if (!find_state(result) && !result.impl()->storage()->gradient_state()) {
+    auto fresh = make_counted<TensorState>();
+    fresh->history = std::move(history);
+    result.impl()->gradient_state().set(std::move(fresh));
+    return;
+  }
   TensorState& state = require_state(result);
   if (state.history && state.history.function->find_hooks() != nullptr) {
     state.history.function->hooks().move_retaining(state.history.input, history.function->hooks(),

@@ -86,6 +86,10 @@ class OPYARD_API Function : public Counted {
 
   // Only while it is being made.
   void add_edge(Edge edge) { edges_.emplace_back(std::move(edge)); }
+  void add_edge() { edges_.emplace_back(); }  // no gradient is wanted there
+  void add_edge(FunctionPtr function, std::uint32_t input) {
+    edges_.emplace_back(std::move(function), input);
+  }
   std::uint32_t add_input();  // of what is no tensor, or has no gradient
   std::uint32_t add_input(Expected input) {
     inputs_.emplace_back(std::move(input));

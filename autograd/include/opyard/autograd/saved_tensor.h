@@ -27,6 +27,9 @@ class OPYARD_API SavedTensor {
   const Tensor* look(const Function& of) const;
 
  private:
+  // Of an argument; else its history is noted.
+  bool leads_to_no_function(const Tensor& tensor, const Storage& storage);
+
   Tensor tensor_;
   Edge history_;  // of an argument
   std::uint32_t version_ = 0;
