@@ -18,10 +18,20 @@ This page is written by `tools/operators_page.py` from the built package. `help(
 and `opyard.ops.aten.sum.__doc__` say the same at a prompt. An operator that is missing here is one
 that `opyard.ops.aten` does not have; see [coming from PyTorch](from_pytorch.md).
 """
+REASONS = {  # why an operator has no gradients that takes a tensor and gives one
+    "gives bools": "all any eq ge gt isfinite isinf isnan isneginf isposinf le logical_and "
+    "logical_not logical_or logical_xor lt ne signbit",
+    "gives integers": "argmax argmin nonzero",
+    "integers and bools alone": "bitwise_and bitwise_not bitwise_or bitwise_xor",
+    "not written yet, backward() raises": "digamma digamma_ scatter",
+}
+NONE = {name: reason for reason, names in REASONS.items() for name in names.split()}
 COMPOSITE = ("ImplicitAutograd", "ExplicitAutograd", "ExplicitAutogradNonFunctional")
 OPERATORS = """\
 Backends are those with a kernel of the operator; a composite operator runs wherever what it
-calls does, and has its gradients. A formula gives the gradients of an operator that has one.
+calls does, and has its gradients. A formula gives the gradients of an operator that has one. Where
+there are none, it says why not; backward() raises where it comes to an operator that has none and
+whose result could have some.
 """
 OF_FORMULAS = """\
 These are not PyTorch's. Formulas of derivatives find them without a namespace, after the operator's
@@ -30,7 +40,8 @@ own and aten: `sum_to(grad, self)`. They may change from one release to the next
 ANSWERS = """\
 Where NumPy is installed, and SciPy for special functions, these are computed by them on the
 CPU if no kernel of the package does it, which then is listed above; see [arrays](arrays.md). They
-are methods of Tensor, too, and have no gradients.
+are methods of Tensor, too. They have no gradients, since they are computed outside of the package,
+from arrays alone: no formula is registered for any of them, and backward() through one raises.
 """
 
 
@@ -45,11 +56,42 @@ def backends(name: str) -> str:
 
 
 def gradients(op: object) -> str:
-    """Whether it has a formula; a composite operator has the gradients of what it calls."""
+    """What gives its gradients; where nothing does, why not."""
     from opyard.autograd import formulas
 
-    given = formulas(op)
-    return "formula" if given else ""
+    schema = str(op._schema).partition("::")[2]
+    name = schema.partition("(")[0]
+    arguments, _, results = schema.rpartition(" -> ")
+    packet, _, overload = name.partition(".")
+    if given := formulas(op):
+        if all(text.strip() == "None" for _, text in given):
+            return "none: its result does not change with small changes of its arguments"
+        return "formula"
+    if packet.endswith("_") and (functional := functional_form(op, overload)) is not None:
+        return f"formula of `{functional}`"
+    if "!) out" in arguments:
+        return "none: writes `out`"
+    if "Tensor" not in results:
+        return "none: gives no tensor"
+    if "Tensor" not in arguments:
+        return "none: takes no tensor"
+    if packet in NONE:
+        return "none: " + NONE[packet]
+    if backends(op.name()) == "composite":
+        return "of what it calls"
+    raise LookupError(f"{name} has no gradients: say in NONE why not, or give it a formula")
+
+
+def functional_form(op: object, overload: str) -> str | None:
+    """The name of the operator whose formula an in-place form uses."""
+    import opyard
+    from opyard.autograd import formulas
+
+    space, _, rest = op.name().partition("::")
+    name = rest.partition(".")[0].removesuffix("_")
+    packet = getattr(getattr(opyard.ops, space), name, None)
+    form = packet and getattr(packet, overload or "default", None)
+    return name + (f".{overload}" if overload else "") if form and formulas(form) else None
 
 
 def of_ours() -> "dict[str, object]":

@@ -10,6 +10,8 @@
 
 namespace opyard::autograd::calls {
 
+// Whether the plugin is loaded.
+bool are_there();
 Tensor add(const Tensor& a, const Tensor& b);
 void add_in_place(Tensor& a, const Tensor& b);
 Tensor clone(const Tensor& tensor);

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 
+#include "calls.h"
 #include "names.h"
 #include "opyard/jit/constant.h"
 #include "opyard/jit/formula.h"
@@ -155,6 +156,23 @@ bool Source::operator==(const Source& other) const {
   return true;
 }
 
+namespace {
+
+// A name that is unknown may be one of the operators that are not there yet.
+jit::ParsedFormula parse(const Operator& op, const Formula& formula,
+                         const jit::FormulaNames& names) {
+  try {
+    return jit::parse_formula(op, formula, names);
+  } catch (const Error& error) {
+    if (calls::are_there()) throw;
+    throw error.with_context(
+        "the operators of aten are in the plugin opyard_kernels, which is not loaded: load it, as "
+        "the first use of opyard.ops.aten does, or load_library() in C++");
+  }
+}
+
+}  // namespace
+
 FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
     : code_of(op.schema().arguments.size(), kNoFormula), name(backward_name(op)) {
   const Schema& schema = op.schema();
@@ -165,7 +183,7 @@ FormulaSet::FormulaSet(const Operator& op, const Derivative& derivative)
     }
   }
   for (const Formula& formula : derivative.formulas) {
-    jit::ParsedFormula parsed = jit::parse_formula(op, formula, names);
+    jit::ParsedFormula parsed = parse(op, formula, names);
     if (!parsed.graph) {
       for (const std::size_t argument : parsed.arguments) code_of[argument] = kNoGradient;
       continue;

@@ -10,14 +10,20 @@
 namespace opyard::autograd {
 namespace {
 
+// The alias sets of a result, or of the tensors in its list.
+const std::vector<std::string>& sets_of(const AliasInfo& alias) {
+  const bool of_items = alias.before.empty() && !alias.contained.empty();
+  return of_items ? alias.contained.front().before : alias.before;
+}
+
 // The argument with which a result shares memory, or kNone.
 int sharing_argument(const Schema& schema, const Argument& result) {
-  if (!result.alias || result.alias->before.empty()) return kNone;
+  if (!result.alias || sets_of(*result.alias).empty()) return kNone;
   for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
     const Argument& argument = schema.arguments[i];
     if (!argument.alias || argument.is_write()) continue;
     for (const std::string& set : argument.alias->before) {
-      const auto& sets = result.alias->before;
+      const auto& sets = sets_of(*result.alias);
       if (std::find(sets.begin(), sets.end(), set) != sets.end()) return int(i);
     }
   }

@@ -20,8 +20,8 @@ namespace {
 
 using Kind = Source::Kind;
 
-// The tensors of a call, in the order of Plan::tensors. What is not noted is left as it is, so that a
-// call pays for the tensors that it has and not for those that it could have.
+// The tensors of a call, in the order of Plan::tensors. What is not noted is not set at all, so
+// that a call pays for the tensors that it has, and not for those that it could have.
 struct Tensors {
   struct Target {
     Function* function;  // null if the edge has to be asked for

@@ -103,14 +103,23 @@ void run_below(const Operator& op, DispatchKeySet keys, Stack& stack) {
   op.redispatch_boxed(keys - kAutogradKeys, stack);
 }
 
+void note_unrecorded_view(const Value& value) {
+  if (!value.is_tensor() || !value.tensor_unchecked().defined()) return;
+  const TensorImpl& impl = *value.tensor_unchecked().impl();
+  if (impl.is_unshared() && !impl.gradient_state()) {
+    const_cast<TensorImpl&>(impl).set_marks(
+        std::uint8_t(impl.marks() | TensorImpl::kMadeWithoutGradients));
+  }
+}
+
 void note_unrecorded_views(const Plan& plan, bool had_history, std::span<const Value> results) {
   if (!plan.is_view || !had_history) return;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (plan.view_of[i] == kNone || !results[i].is_tensor()) continue;
-    const TensorImpl& impl = *results[i].tensor_unchecked().impl();
-    if (impl.is_unshared() && !impl.gradient_state()) {
-      const_cast<TensorImpl&>(impl).set_marks(
-          std::uint8_t(impl.marks() | TensorImpl::kMadeWithoutGradients));
+    if (plan.view_of[i] == kNone) continue;
+    if (results[i].is_list()) {
+      for (const Value& item : results[i].items_unchecked()) note_unrecorded_view(item);
+    } else {
+      note_unrecorded_view(results[i]);
     }
   }
 }
@@ -339,6 +348,9 @@ class Recording {
     for (Value& item : items) {
       if (!item.is_tensor()) continue;
       add_result(position, item);
+      if (TensorState* const state = find_state(item.tensor_unchecked())) {
+        if (state->base != nullptr) state->base->is_of_several = true;
+      }
       any = true;
     }
     if (any) list = Value::list(std::move(items));

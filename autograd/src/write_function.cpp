@@ -93,6 +93,12 @@ const char* write_refusal(const Tensor& tensor, bool any_needs) {
     return "a view of a leaf Variable that requires grad is being used in an in-place operation. "
            "Write under no_grad, or write to a clone()";
   }
+  if (state != nullptr && state->base != nullptr && state->base->is_of_several) {
+    return "a view is being modified in place, and it is the output of a function that returns "
+           "multiple views, such as unbind or split. Write under no_grad, write to a clone(), or "
+           "make "
+           "the view alone, by select() or narrow()";
+  }
   if (tensor.impl()->has_mark(TensorImpl::kMadeWithoutGradients)) {
     return "a view that was made under no_grad, of a tensor with a history, is being modified in "
            "place with gradients on. Make the view with gradients on, or write under no_grad, or "

@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <thread>
 
 #include "aten.h"
 #include "opyard/autograd.h"
+#include "opyard/keys/local.h"
 #include "opyard/library.h"
 #include "opyard/value/list.h"
 
@@ -85,6 +88,45 @@ TEST_F(Autograd, G17_the_depth_of_a_run_ends_with_it) {
   EXPECT_EQ(autograd::run_depth(), 0);
   run(false);
   EXPECT_EQ(depths, (std::vector<int>{1, 1, 1}));
+}
+
+// Runs inside each other: where each was, how deep, and with which keys.
+TEST_F(Autograd, G17_a_run_sixty_deep_goes_on_on_a_fresh_thread_with_the_context) {
+  constexpr DispatchKeySet kLayer{DispatchKey::Tracer};
+  std::vector<std::thread::id> threads;
+  std::vector<int> depths;
+  bool with_keys = true;
+  std::function<void(int)> run = [&](int more) {
+    const Tensor x = vector_of({1});
+    require_gradient(x);
+    auto function = autograd::make_function("Deeper", {&x, 1}, [&, more](autograd::Gradients g) {
+      threads.push_back(std::this_thread::get_id());
+      depths.push_back(autograd::run_depth());
+      with_keys = with_keys && local_keys().exclude.has(DispatchKey::Tracer);
+      OPYARD_CHECK(more != 1, BadValue, "planted at the end");
+      run(more - 1);
+      return g;
+    });
+    const Tensor y = vector_of({1});
+    autograd::set_history(y, {function, function->add_input(autograd::Expected(y))});
+    backward(y);
+  };
+  const ExcludeDispatchKeyGuard layer(kLayer);
+  EXPECT_THROW(run(130), Error) << "an error comes out of the threads";
+  ASSERT_EQ(threads.size(), 130u);
+  const std::vector<std::size_t> changes = [&] {
+    std::vector<std::size_t> at;
+    for (std::size_t i = 1; i < threads.size(); ++i) {
+      if (threads[i] != threads[i - 1]) at.push_back(i);
+    }
+    return at;
+  }();
+  EXPECT_EQ(threads[0], std::this_thread::get_id());
+  EXPECT_EQ(changes, (std::vector<std::size_t>{60, 120}));
+  EXPECT_EQ(depths[59], 60);
+  EXPECT_EQ(depths[60], 1);
+  EXPECT_TRUE(with_keys);
+  EXPECT_EQ(autograd::run_depth(), 0);
 }
 
 TEST_F(Autograd, G17_a_chain_of_a_million_functions_runs_and_ends_without_recursion) {

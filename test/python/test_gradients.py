@@ -848,6 +848,44 @@ def test_a_write_of_plain_values_to_a_view_made_without_gradients_is_refused():
     assert h.tolist() == [0, 4]
 
 
+def test_G2_what_is_made_like_a_tensor_needs_no_gradient():
+    x = leaf([[1.0, 2.0]])
+    aten = opyard.ops.aten
+    made = [aten.new_zeros(x, [2]), aten.new_ones(x, [2]), aten.new_full(x, [2], 3.0)]
+    made += [aten.new_empty(x, [2]), aten.new_empty_strided(x, [2], [1]), aten.zeros_like(x)]
+    assert not any(one.requires_grad for one in made)
+    assert made[0].add_(1).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        lambda x: opyard.ops.aten.unbind(x),
+        lambda x: opyard.ops.aten.split(x, 1),
+        lambda x: opyard.ops.aten.split(x, [1, 2]),
+        lambda x: opyard.ops.aten.split_with_sizes(x, [1, 2]),
+        lambda x: opyard.ops.aten.chunk(x, 2),
+    ],
+    ids=["unbind", "split", "split.sizes", "split_with_sizes", "chunk"],
+)
+def test_F32_one_of_several_views_is_not_written_with_gradients_on(parts):
+    x = leaf([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    y = x * 1
+    for view in (parts(y)[0], opyard.ops.aten.alias(parts(y)[0])):
+        with pytest.raises(ValueError, match="a function that returns multiple views"):
+            view.mul_(2)
+    assert y._version == 0
+    with autograd.no_grad():
+        parts(y)[0].mul_(1)
+        unrecorded = parts(y)[0]
+    with pytest.raises(ValueError, match="made under no_grad"):
+        unrecorded.mul_(2)
+    assert type(parts(y)[0].grad_fn.name()) is str
+    (parts(y)[-1] * 3).sum().backward()
+    assert x.grad[0].sum().item() == 0
+    assert x.grad[2].tolist() == [3, 3]
+
+
 def test_G11_a_detached_tensor_and_its_views_have_a_history_of_their_own():
     x = leaf([3.0])
     whole = leaf([1.0, 2.0, 4.0]) * 1

@@ -30,6 +30,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("div.Tensor", {{"self", "sum_to(grad / other, self)"},
                               {"other", "sum_to(-grad * ((self / other) / other), other)"}});
   m.derivative("div.Scalar", {{"self", "grad / other"}});
+  m.derivative("div.Tensor_mode",
+               {{"self", "sum_to(unless_rounded(grad / other, rounding_mode), self)"},
+                {"other",
+                 "sum_to(unless_rounded(-grad * ((self / other) / other), rounding_mode), "
+                 "other)"}});
+  m.derivative("div.Scalar_mode", {{"self", "unless_rounded(grad / other, rounding_mode)"}});
   m.derivative("floor_divide", {{"self", "None"}, {"other", "None"}});  // steps: zero in between
   m.derivative("floor_divide.Scalar", {{"self", "None"}});
   m.derivative("remainder.Tensor", {{"self", "sum_to(grad, self)"},
@@ -130,6 +136,12 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
                {{"self", "gather_backward(grad, sizes(self), dim, index)"}, {"index", "None"}});
   m.derivative("cat", {{"tensors", "split_extents(grad, extents(tensors, dim), dim)"}});
 
+  // Several views by one call: recorded as that call, so that writes to them are refused.
+  m.derivative("unbind.int", {{"self", "stack(grad, dim)"}});
+  for (const char* name : {"split.Tensor", "split.sizes", "split_with_sizes", "chunk"}) {
+    m.derivative(name, {{"self", "cat(grad, dim)"}});
+  }
+
   // Copies, and what writes.
   m.derivative("clone", {{"self", "grad"}});
   m.derivative("_to_copy", {{"self", "grad"}});
@@ -142,6 +154,9 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.derivative("zeros_like", {{"self", "None"}});
   m.derivative("ones_like", {{"self", "None"}});
   m.derivative("full_like", {{"self", "None"}});
+  for (const char* made : {"new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros"}) {
+    m.derivative(made, {{"self", "None"}});
+  }
 }
 
 }  // namespace opyard::kernels

@@ -394,6 +394,11 @@ Tensor index_put_backward(const Tensor& grad, const Indices& indices, bool accum
                               Scalar(std::int64_t{0})));
 }
 
+// What was rounded is made of steps, and has the slope zero between them.
+Tensor unless_rounded(const Tensor& self, std::optional<std::string_view> rounding_mode) {
+  return rounding_mode ? zeros_of(self.sizes(), self.dtype()) : self;
+}
+
 Ints extents(const std::vector<Tensor>& tensors, std::int64_t dim) {
   Ints all;
   for (const Tensor& tensor : tensors) {
@@ -461,6 +466,7 @@ OPYARD_LIBRARY_FRAGMENT(opyard, m) {
   m.def("permute_back(Tensor self, int[] dims) -> Tensor", &permute_back);
   m.def("index_put_backward(Tensor grad, Tensor?[] indices, bool accumulate) -> Tensor",
         &index_put_backward);
+  m.def("unless_rounded(Tensor(a) self, str? rounding_mode) -> Tensor(a)", &unless_rounded);
   m.def("split_extents(Tensor self, int[] extents, int dim) -> Tensor[]", &split_extents);
   m.def("narrow_backward(Tensor values, int[] size, int dim, int start, int length) -> Tensor");
   m.def("index_backward(Tensor values, int[] size, Tensor?[] indices) -> Tensor");

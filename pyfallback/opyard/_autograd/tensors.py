@@ -119,3 +119,6 @@ _METHODS = {
 
 def call(name: str, tensor: "_C.Tensor", *args: Any, **kwargs: Any) -> Any:
     return _METHODS[name](tensor, *args, **kwargs)
+
+
+_ops.load_aten()  # formulas name operators of aten

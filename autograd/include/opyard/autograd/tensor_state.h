@@ -42,6 +42,7 @@ struct Base {
   Edge history;
   Geometry geometry;
   bool is_leaf = false;
+  bool is_of_several = false;  // the view, or one that it was made of, is one of a list of views
 };
 
 class OPYARD_API TensorState final : public Counted {
