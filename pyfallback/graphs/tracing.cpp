@@ -189,20 +189,26 @@ py::object call_function(const py::object& function, const std::string& name,
     }
   }
   py::object result;
-  trace->call({.name = name,
-               .inputs = tensors,
-               .create =
-                   [&](jit::Graph& graph, std::span<jit::Value* const> inputs) {
-                     jit::Node* const node =
-                         make_python_op(graph, function, name, inputs, calling, scalars, 0);
-                     node->is_(jit::Symbol::attr("requires_grad"), requires_grad);
-                     return node;
-                   },
-               .run =
-                   [&] {
-                     result = function(*arguments);
-                     return tensors_of(known, name, result);
-                   }});
+  try {
+    trace->call({.name = name,
+                 .inputs = tensors,
+                 .create =
+                     [&](jit::Graph& graph, std::span<jit::Value* const> inputs) {
+                       jit::Node* const node =
+                           make_python_op(graph, function, name, inputs, calling, scalars, 0);
+                       node->is_(jit::Symbol::attr("requires_grad"), requires_grad);
+                       return node;
+                     },
+                 .run =
+                     [&] {
+                       result = function(*arguments);
+                       return tensors_of(known, name, result);
+                     }});
+  } catch (const Error& error) {
+    if (!trace->observes() || error.kind() != ErrorKind::Unsupported) throw;
+    trace->give_up(error.what());
+    if (!result) result = function(*arguments);
+  }
   return result;
 }
 

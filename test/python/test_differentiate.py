@@ -192,20 +192,6 @@ def test_what_cannot_be_differentiated_is_named():
         NotImplementedError,
         r"aten::argmax .* has no formula for 'self'; give it one with derivative",
     )
-    refused(
-        body(
-            "%t : bool = prim::Constant[value=1]()",
-            "%y : Tensor = prim::If(%t)",
-            "  block0():",
-            "    %a : Tensor = aten::exp(%x)",
-            "    -> (%a)",
-            "  block1():",
-            "    -> (%w)",
-        ),
-        ["x"],
-        NotImplementedError,
-        "prim::If .* uses in its block what a gradient flows through",
-    )
     refused(  # the way from w leads to an output; that from x is lost in two that have no formula
         body(
             "%i : int = prim::Constant[value=-1]()",

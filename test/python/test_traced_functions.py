@@ -144,13 +144,40 @@ def test_H17_an_exception_of_forward_comes_out_as_it_is():
         jit.trace(Fails.apply, t(1))
 
 
-def test_compile_runs_a_function_eagerly_and_says_why():
-    compiled = jit.compile(lambda x: Square.apply(x) + 1)
-    x = t(3).requires_grad_()
-    with pytest.warns(jit.CompileWarning, match="Square: an autograd.Function is no operator"):
-        compiled(x).sum().backward()
-    assert x.grad.tolist() == [60]
-    assert "Square" in str(compiled.explain())
+def test_compile_takes_functions_with_their_backward():
+    def f(x, y):
+        product, total = Scaled.apply(2, Square.apply(x), y)
+        return (product * total).sum()
+
+    compiled = jit.compile(f)
+    for _ in range(3):
+        x, y = t(3, 4).requires_grad_(), t(1, 2).requires_grad_()
+        eager = autograd.grad(f(x, y), [x, y])
+        ours = autograd.grad(compiled(x, y), [x, y])
+        assert [one.tolist() for one in ours] == [one.tolist() for one in eager]
+        assert compiled(x.detach(), y.detach()).tolist() == f(x, y).tolist()
+    assert "a graph of" in str(compiled.explain())
+
+
+def test_compile_runs_eagerly_what_no_graph_can_hold_and_says_why():
+    class Counts(autograd.Function):
+        @staticmethod
+        def forward(ctx, tensors, factor):
+            return tensors[0] * factor, factor
+
+    compiled = jit.compile(lambda x: Counts.apply([x], 3)[0])
+    with pytest.warns(jit.CompileWarning, match="Counts: argument 0 is of type list"):
+        assert compiled(t(2)).tolist() == [6]
+    assert compiled(t(3)).tolist() == [9]
+
+    class Numbers(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, 7
+
+    compiled = jit.compile(lambda x: Numbers.apply(x)[0])
+    with pytest.warns(jit.CompileWarning, match="Numbers: gives int"):
+        assert compiled(t(2)).tolist() == [4]
 
 
 def stages_of(function, *inputs, count=2):
@@ -267,3 +294,106 @@ def test_a_traced_function_dies_with_its_graph():
     del traced, Local
     gc.collect()
     assert gone() is None
+
+
+BRANCH = """
+graph(%x : Tensor, %w : Tensor, %flag : bool):
+  %p : Tensor = aten::mul(%x, %w)
+  %y : Tensor = prim::If(%flag)
+    block0():
+      %a : Tensor = aten::mul(%p, %x)
+      -> (%a)
+    block1():
+      %b : Tensor = aten::sin(%p)
+      -> (%b)
+  %s : Tensor = aten::mul(%y, %w)
+  return (%s)
+"""
+LOOP = """
+graph(%x : Tensor, %n : int):
+  %true : bool = prim::Constant[value=1]()
+  %y : Tensor = prim::Loop(%n, %true, %x)
+    block0(%i : int, %z : Tensor):
+      %m : Tensor = aten::mul(%z, %x)
+      -> (%true, %m)
+  return (%y)
+"""
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_H16_a_branch_is_differentiated_by_a_handle(flag):
+    graph = jit.parse_ir(BRANCH)
+    jit.passes.differentiate(graph, ["x", "w"])
+    jit.passes.differentiate(graph, ["x", "w"])
+    graph.lint()
+    assert "prim::CppOp" in kinds(graph)
+    x, w = t(2, 3).requires_grad_(), t(5, 7).requires_grad_()
+    y = (x * w * x if flag else (x * w).sin()) * w
+    first = autograd.grad(y, [x, w], t(1, 1), create_graph=True)
+    second = autograd.grad(first, [x, w], [t(1, 1), t(1, 1)])
+    state = jit.InterpreterState(jit.compile(graph))
+    assert state.run_one_stage(x.detach(), w.detach(), flag).tolist() == y.tolist()
+    assert [g.tolist() for g in state.run_one_stage(t(1, 1))] == [g.tolist() for g in first]
+    found = state.run_one_stage(t(1, 1), t(1, 1))
+    for ours, engine in zip(found, second, strict=True):
+        np.testing.assert_allclose(ours.numpy(), engine.numpy(), rtol=1e-14)
+
+
+def test_H16_a_loop_is_differentiated_by_a_handle():
+    graph = jit.parse_ir(LOOP)
+    jit.passes.differentiate(graph, ["x"])
+    state = jit.InterpreterState(jit.compile(graph))
+    assert state.run_one_stage(t(2, 3), 3).tolist() == [2**4, 3**4]
+    assert state.run_one_stage(t(1, 1)).tolist() == [4 * 2**3, 4 * 3**3]
+
+
+def test_H16_a_graph_that_cannot_be_compiled_is_as_it_was():
+    text = """
+graph(%x : Tensor, %flag : bool):
+  %y : Tensor = prim::If(%flag)
+    block0():
+      %a : Tensor = aten::no_such_operator(%x)
+      -> (%a)
+    block1():
+      -> (%x)
+  return (%y)
+"""
+    graph = jit.parse_ir(text)
+    before = str(graph)
+    with pytest.raises((RuntimeError, ValueError), match="no_such_operator"):
+        jit.passes.differentiate(graph, ["x"])
+    assert str(graph) == before
+
+
+def test_H16_an_operator_whose_derivative_is_code():
+    name = "traced_functions::cubed"
+
+    @opyard.library.custom_op(name, mutates_args=())
+    def cubed(x: opyard.Tensor) -> opyard.Tensor:
+        return x * x * x
+
+    cubed.register_autograd(
+        lambda ctx, grad: grad * 3 * ctx.saved_tensors[0] * ctx.saved_tensors[0],
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]),
+    )
+    traced = jit.trace(lambda x: cubed(x).sum(), t(2, 3), stages=3)
+    state = jit.InterpreterState(jit.compile(traced.staged))
+    state.run_one_stage(t(2, 3))
+    assert state.run_one_stage(opyard.tensor(1.0, dtype=opyard.float64)).tolist() == [12, 27]
+    assert state.run_one_stage(t(1, 1)).tolist() == [12, 18]
+
+
+def test_a_list_into_a_block_is_refused():
+    graph = jit.parse_ir("""
+graph(%x : Tensor, %flag : bool):
+  %l : Tensor[] = prim::ListConstruct(%x, %x)
+  %y : Tensor = prim::If(%flag)
+    block0():
+      %a : Tensor = aten::stack(%l)
+      -> (%a)
+    block1():
+      -> (%x)
+  return (%y)
+""")
+    with pytest.raises(NotImplementedError, match=r"takes %l of type Tensor\[\]"):
+        jit.passes.differentiate(graph, ["x"])

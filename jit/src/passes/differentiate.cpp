@@ -26,6 +26,7 @@
 #include "opyard/jit/operation.h"
 #include "opyard/schema/relations.h"
 #include "passes/callee.h"
+#include "passes/outline.h"
 
 namespace opyard::jit {
 namespace {
@@ -64,9 +65,9 @@ class Differentiation {
   passes::Differentiated run() {
     check();
     for (const Value* const value : wrt_) flows_[value] = Flow::Needs;
-    std::vector<Node*> nodes;
-    for (Node* const node : graph_.nodes()) {
-      nodes.push_back(node);
+    std::vector<Node*> nodes(graph_.nodes().begin(), graph_.nodes().end());
+    for (Node*& node : nodes) {
+      if (has_no_text(*node)) node = detail::outline(*node);
       find_flow(*node);
     }
     begin_stage();
@@ -142,7 +143,6 @@ class Differentiation {
 
   // 1.
   void find_flow(const Node& node) {
-    for (const Block* const block : node.blocks()) refuse_uses_in(node, *block);
     if (!comes_of_wrt(node)) return;
     if (node.kind() == prim::ListConstruct || node.kind() == prim::ListUnpack) {
       for (const Value* const output : node.outputs()) flows_[output] = Flow::Needs;
@@ -155,8 +155,8 @@ class Differentiation {
         if (carries_keys(*output->type())) {
           refuse(node, callee ? "takes a part of what a gradient flows through; take it by an "
                                 "operator, or unpack the list"
-                              : "has no formula as text: a gradient cannot flow through blocks and "
-                                "tuples here");
+                              : "has no formula as text: a gradient cannot flow through tuples "
+                                "here");
         }
       }
       return;
@@ -179,23 +179,33 @@ class Differentiation {
       if (!is_integral(*output->type())) flows_[output] = Flow::Needs;
     }
   }
+  // Whether a gradient flows through it whose way back is no text: it becomes a function.
+  bool has_no_text(const Node& node) const {
+    if (operation_of(node) != nullptr) return false;
+    if (!node.blocks().empty()) return comes_of_wrt(node) || uses_in_blocks(node);
+    if (!comes_of_wrt(node)) return false;
+    const auto callee = detail::find_callee(node);
+    if (!callee || callee->op == nullptr) return false;
+    const CountedPtr<const Derivative> derivative = inspect::derivative(callee->op->name());
+    return derivative && derivative->formulas.empty();
+  }
   // A block sees all values above it.
-  void refuse_uses_in(const Node& outer, const Block& block) const {
-    for (const Node* const node : block.nodes()) {
-      if (comes_of_wrt(*node)) refuse(outer, "uses in its block what a gradient flows through");
-      for (const Block* const inner : node->blocks()) refuse_uses_in(outer, *inner);
-    }
-    for (const Value* const output : block.outputs()) {
-      if (flow_of(output) != Flow::None) {
-        refuse(outer, "uses in its block what a gradient flows through");
+  bool uses_in_blocks(const Node& outer) const {
+    for (const Block* const block : outer.blocks()) {
+      for (const Node* const node : block->nodes()) {
+        if (comes_of_wrt(*node) || uses_in_blocks(*node)) return true;
+      }
+      for (const Value* const output : block->outputs()) {
+        if (flow_of(output) != Flow::None) return true;
       }
     }
+    return false;
   }
 
   Flow flow_through(const Node& node, const Operator& op) const {
     if (op.name().name == "aten::detach") return Flow::None;  // as the recorder knows it
     const CountedPtr<const Derivative> derivative = inspect::derivative(op.name());
-    if (!derivative || derivative->formulas.empty()) return Flow::Unknown;
+    if (!derivative) return Flow::Unknown;
     const auto& arguments = op.schema().arguments;
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       if (arguments[i].name != "dtype" || node.input(i)->node()->kind() != prim::Constant) continue;
@@ -317,11 +327,8 @@ class Differentiation {
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (flow_of(node.input(i)) != Flow::None && !has_formula[i]) {
         refuse(node,
-               derivative && derivative->formulas.empty()
-                   ? "has a derivative in code and none as text"
-                   : fmt::format("has no formula for '{}'; give it one with derivative(\"{}\", "
-                                 "...)",
-                                 op.schema().arguments[i].name, op.name().base_name()));
+               fmt::format("has no formula for '{}'; give it one with derivative(\"{}\", ...)",
+                           op.schema().arguments[i].name, op.name().base_name()));
       }
       if (found[i] == nullptr || flow_of(node.input(i)) == Flow::None) continue;
       add(node.input(i), fitted(node, op, node.input(i), found[i]));
@@ -367,7 +374,14 @@ class Differentiation {
     if (handle == nullptr || !handle->is_handle()) {
       std::vector<bool> wanted;
       for (const Value* const input : node.inputs()) {
-        if (is_tensor(*input->type())) wanted.push_back(flow_of(input) != Flow::None);
+        const bool flows = flow_of(input) != Flow::None;
+        if (input->type()->kind() == TypeKind::Tensor) {
+          wanted.push_back(flows);
+        } else if (flows && !input->is_handle()) {
+          refuse(node, fmt::format("takes %{} of type {}, by which a gradient cannot flow into a "
+                                   "function; give it the Tensors",
+                                   input->printed_name(), type_text(*input->type())));
+        }
       }
       handle = handles.add_handle(node, wanted);
     }
@@ -381,7 +395,7 @@ class Differentiation {
     }
     const std::vector<Value*> reached = handles.reached(node);
     for (Value* const input : node.inputs()) {
-      if (flow_of(input) == Flow::None || !is_tensor(*input->type()) ||
+      if (flow_of(input) == Flow::None || input->is_handle() ||
           std::ranges::find(reached, input) != reached.end()) {
         continue;
       }

@@ -276,20 +276,20 @@ class _ApplyByName:
 
 
 def _apply_traced(graphs: Any, cls: "type[Function]", args: tuple, kwargs: dict) -> Any:
-    """The results of apply(), which is one node of the graph that a trace records; None if the
-    trace takes no functions. Raises NotImplementedError for what a graph cannot hold."""
+    """The results of apply(), which is one node of the graph that a trace records; None if there
+    will be none, as compile() takes it. Raises NotImplementedError for what a graph cannot hold."""
     name = cls.__name__
-    reason = f"{name}: an autograd.Function is no operator, and has no formula as text"
-    if graphs.give_up(reason):  # of compile(): it runs eagerly, and says why
-        return None
     given = (*args, *kwargs.values())
     for number, item in enumerate(given):
         if not isinstance(item, _C.Tensor) and _holds_tensor(item):
-            raise NotImplementedError(
+            why = (
                 f"{name}: argument {number} is of type {type(item).__name__} and holds tensors, "
                 "which a graph would keep as they are; a function of a graph takes Tensors one by "
                 "one"
             )
+            if graphs.give_up(why):
+                return None
+            raise NotImplementedError(why)
     calling = "".join("t" if isinstance(item, _C.Tensor) else "s" for item in given)
     needs = [int(item.requires_grad) for item in given if isinstance(item, _C.Tensor)]
     function = _ApplyByName(cls, tuple(kwargs)) if kwargs else cls.apply

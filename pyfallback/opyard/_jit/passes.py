@@ -123,12 +123,13 @@ def differentiate(
     values, as trace() gives them; one that is not is taken to be that of the others in its call.
 
     A function of Python or C++, which has no formula, gives a handle from now on, and the stage has
-    a prim::Eval that runs backward from it: see autograd.add_handle(). What flows through it has no
-    history of outside the graph then.
+    a prim::Eval that runs backward from it: see autograd.add_handle(). Blocks, and operators whose
+    derivative is code, become such functions. What flows through them has no history of outside the
+    graph then.
 
     Raises ValueError for a `wrt` that is no Tensor among the inputs, or that no output is computed
-    from, and NotImplementedError, naming the node, for what has no formula as text: blocks, tuples,
-    operators without one; and for a graph that writes in place. The graph is as it was then.
+    from, and NotImplementedError, naming the node, for tuples, operators without a derivative, and
+    a graph that writes in place. The graph is as it was then.
     """
     if not isinstance(graph, _graphs.Graph):
         raise TypeError(
@@ -146,10 +147,9 @@ def differentiate(
     kinds = set(_kinds(graph))
     for kind in kinds:
         _ops.load_for(kind)
-    if kinds & {"prim::PythonOp", "prim::CppOp", "prim::Eval"}:
-        from .. import _gradients
+    from .. import _gradients
 
-        _gradients.join_graphs()
+    _gradients.join_graphs()
     _graphs.differentiate(graph, values)
 
 

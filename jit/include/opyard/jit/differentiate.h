@@ -21,13 +21,14 @@
 //
 //   BadValue      a value of `wrt` is no Tensor among the graph's inputs, or is given twice
 //   BadGraph      no output comes of `wrt`; a value of it reaches no output; a formula is wrong
-//   Unsupported   a gradient would flow through what has no formula as text: a block, a tuple, an
-//                 operator without one; or the graph writes a tensor in place, which may be one
-//                 that a formula reads
+//   Unsupported   a gradient would flow through what has no derivative: a tuple, an operator
+//                 without one; or the graph writes a tensor in place, which may be one that a
+//                 formula reads
 //
 // [Functions] A gradient goes back through a node with a function of its own, a prim::PythonOp or a
 // prim::CppOp, by a handle that the node then gives, and a prim::Eval that runs backward from it
-// (jit/operation.h, [Handles]). The layer that records what functions do makes both: until it is
+// (jit/operation.h, [Handles]). A node with blocks, and an operator whose derivative is code,
+// become such functions first. The layer that records what functions do makes both: until it is
 // there, such nodes are refused. From then on the node gives its outputs without any history of
 // outside the graph.
 //

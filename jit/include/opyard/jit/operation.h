@@ -44,6 +44,9 @@ using CppFunction =
     std::function<void(std::span<const opyard::Value>, std::vector<opyard::Value>&)>;
 OPYARD_API CountedPtr<Operation> cpp_operation(std::string name, CppFunction function);
 
+// Runs a graph of one stage, which is compiled here. Raises what compile() raises.
+OPYARD_API CountedPtr<Operation> graph_operation(std::string name, GraphPtr graph);
+
 // What nodes of this kind do that have no operation of their own, from now on in this process. The
 // first one stays.
 OPYARD_API void set_operation(Symbol kind, CountedPtr<const Operation> operation);
