@@ -140,6 +140,12 @@ bool read(Ready ready, PyObject* object, void* to) {
     case Ready::Number:
       if (PyBool_Check(object)) return read(Ready::Bool, object, to);
       if (PyFloat_CheckExact(object)) return read(Ready::Float, object, to);
+      return read(Ready::Int, object, to);
+    case Ready::OptionalInt:
+      if (object == Py_None) {
+        new (to) Value();
+        return true;
+      }
       [[fallthrough]];
     case Ready::Int: {
       if (!PyLong_CheckExact(object)) return false;

@@ -18,6 +18,7 @@ enum class Ready : std::uint8_t {
   Tensor,          // a Tensor
   OptionalTensor,  // a Tensor, or None
   Int,             // exactly an int, of 64 bits
+  OptionalInt,     // Int, or None
   Float,           // exactly a float
   Bool,            // True or False
   Str,             // exactly a str

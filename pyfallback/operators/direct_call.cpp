@@ -46,7 +46,15 @@ Ready ready_for(const Type& type) {
     case TypeKind::Scalar:
       return Ready::Number;
     case TypeKind::Optional:
-      return type.element().kind() == TypeKind::Tensor ? Ready::OptionalTensor : Ready::Never;
+      switch (type.element().kind()) {
+        case TypeKind::Tensor:
+          return Ready::OptionalTensor;
+        case TypeKind::Int:
+        case TypeKind::SymInt:
+          return Ready::OptionalInt;
+        default:
+          return Ready::Never;
+      }
     default:
       return Ready::Never;
   }
@@ -69,6 +77,8 @@ bool is_small_int(PyObject* object) noexcept {
   switch (ready) {
     case Ready::Int:
       return is_small_int(object);
+    case Ready::OptionalInt:
+      return object == Py_None || is_small_int(object);
     case Ready::Float:
       return PyFloat_CheckExact(object);
     case Ready::Bool:

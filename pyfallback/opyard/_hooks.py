@@ -90,6 +90,7 @@ _LATE = {
     "reduce": ("._tensor.copying", "reduce"),
     "layout_number": ("._core.layout", "layout_number"),
     "get_item": ("._tensor.indexing", "get_item"),
+    "get_part": ("._tensor.indexing", "get_part"),
     "answered_names": ("._numpy.loading", "names"),
     "load_answers_for": ("._numpy.loading", "load_for"),
     "load_packages_for": ("._plugins.packages", "load_for"),

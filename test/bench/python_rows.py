@@ -225,6 +225,37 @@ class Sides:
             Statement("op(x)", {"op": self.ops.aten.detach.default, "x": x}),
         )
 
+    def small_add(self) -> tuple[Statement, Statement]:
+        names = {name: self.opyard.tensor([1.0]) for name in "xy"}
+        return Statement("add(x, y)", {"add": self.ops.aten.add.Tensor, **names}), Statement(
+            "x + y", names
+        )
+
+    def _method(self, name: str) -> tuple[Statement, Statement]:
+        x = self.opyard.tensor([1.0])
+        op = getattr(self.ops.aten, name).default
+        return Statement("op(x)", {"op": op, "x": x}), Statement(f"x.{name}()", {"x": x})
+
+    def small_method(self) -> tuple[Statement, Statement]:
+        return self._method("relu")
+
+    def small_alias(self) -> tuple[Statement, Statement]:
+        return self._method("alias")
+
+    def _indexed(self, text: str) -> tuple[Statement, Statement]:
+        m = self.opyard.tensor([[1.0, 2.0], [3.0, 4.0]])
+        select = {"select": self.ops.aten.select.int, "m": m}
+        return Statement("select(m, 0, 1)", select), Statement(text, {"m": m})
+
+    def small_select(self) -> tuple[Statement, Statement]:
+        return self._indexed("m[0, 1]")
+
+    def small_column(self) -> tuple[Statement, Statement]:
+        return self._indexed("m[:, 1]")
+
+    def small_slice(self) -> tuple[Statement, Statement]:
+        return self._indexed("m[1:]")
+
     def python_from_cpp(self) -> tuple[Statement, Statement]:
         floor = {"repeat": self.floors.repeat, "f": pass_on, "x": self.wrapper}
         ours = {"repeat": self.ops.opyard_bench.repeat.default, "x": self.tensor}
@@ -254,6 +285,12 @@ ROWS: dict[str, Callable] = {
     "subclass": Sides.subclass,
     "mode": Sides.mode,
     "detach": Sides.detach,
+    "small_add": Sides.small_add,
+    "small_method": Sides.small_method,
+    "small_alias": Sides.small_alias,
+    "small_select": Sides.small_select,
+    "small_column": Sides.small_column,
+    "small_slice": Sides.small_slice,
 }
 
 

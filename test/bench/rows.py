@@ -103,6 +103,12 @@ PYTHON = [
     Row("subclass", "6", "handler of a subclass", RATIO, 1.5),
     Row("mode", "6", "handler of a mode", RATIO, 2.0),
     Row("detach", "6", "detach of a subclass, by its handler", INFORMATION),
+    Row("small_add", "10", "x + y on one element, from Python", ABSOLUTE, 120.0),
+    Row("small_method", "10", "  x.relu(), over the operator alone", DIFFERENCE, 15.0),
+    Row("small_alias", "10", "  x.alias(), over the operator alone", DIFFERENCE, 15.0),
+    Row("small_select", "10", "  m[0, 1]", ABSOLUTE, 300.0),
+    Row("small_column", "10", "  m[:, 1]", ABSOLUTE, 400.0),
+    Row("small_slice", "10", "  m[1:]", INFORMATION),
 ]
 
 # Of two interpreters on two cores: twice the calls in so many times the time of one interpreter is

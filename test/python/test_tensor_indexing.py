@@ -173,6 +173,9 @@ class Names(opyard.dispatch.DispatchMode):
             ["aten::slice.Tensor", "aten::select.int", "aten::slice.Tensor"],
         ),
         ((slice(None), slice(None)), ["aten::alias"]),
+        ((slice(0, 100), slice(None, None, 1)), ["aten::alias"]),
+        (slice(1, None), ["aten::slice.Tensor"]),
+        (-1, ["aten::select.int"]),
         ((), ["aten::alias"]),
     ],
     ids=text,
@@ -181,6 +184,48 @@ def test_modes_see_an_operator_for_each_int_and_slice(tensor, index, names):
     with Names() as seen:
         tensor[index]
     assert seen.names == names
+
+
+class Wrapped(opyard.Tensor):
+    """What a mode answers with: no plain tensor."""
+
+
+class Wrapping(opyard.dispatch.DispatchMode):
+    def __opyard_dispatch__(self, op, types, args=(), kwargs=None):
+        return opyard.Tensor.make_subclass(Wrapped, op(*args, **(kwargs or {})))
+
+
+def test_what_a_mode_answers_is_indexed_on(tensor, array):
+    with Wrapping():
+        part = tensor[1, 1:3, 0]
+    assert type(part) is Wrapped
+    same(part, array[1, 1:3, 0])
+
+
+def test_ints_and_slices_mean_the_same_with_and_without_python(tensor):
+    from opyard._tensor import indexing
+
+    rng = random.Random(20)
+
+    def item():
+        if rng.random() < 0.4:
+            return rng.randrange(-2, 2)
+        bounds = [rng.choice([None, *range(-5, 6), 2**62, -(2**62)]) for _ in range(2)]
+        return slice(*bounds, rng.choice([None, 1, 2, 3, 2**62]))
+
+    for _ in range(300):
+        index = tuple(item() for _ in range(rng.randrange(4)))
+        index = index[0] if len(index) == 1 else index
+        straight, by_module = tensor[index], indexing.get_item(tensor, index)
+        assert straight.shape == by_module.shape
+        assert straight.strides == by_module.strides
+        assert straight.storage_offset() == by_module.storage_offset()
+
+
+def test_a_gradient_flows_through_ints_and_slices():
+    x = opyard.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    (x[1, 1:] * 2).sum().backward()
+    assert x.grad.tolist() == [[0, 0, 0], [0, 2, 2]]
 
 
 def test_ints_are_taken_before_indices_that_are_tensors(tensor, array):

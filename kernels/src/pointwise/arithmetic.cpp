@@ -16,6 +16,7 @@ namespace {
 Computation scaled(const Elementwise& call, const Loops& plain, const Loops& scaled,
                    const Scalar& alpha) {
   const DType dtype = call.common();
+  if (alpha.is_integral() && alpha.to_int() == 1) return {call.choose(plain, dtype), dtype, dtype};
   if (category_of(dtype_for(alpha)) > std::max(1, category_of(dtype)) ||
       (alpha.is_bool() && dtype != DType::Bool)) {
     refuse(ErrorKind::BadArgument,

@@ -219,7 +219,51 @@ Tensor Elementwise::empty_result(DType dtype) const {
   return empty_with_strides(all, strides, dtype, device());
 }
 
+// Whether the tensors are what the loop takes as they lie, and the result is like each of them.
+bool Elementwise::are_alike(const Computation& computation) const {
+  const Tensor* const first = inputs_[0].tensor;
+  if (first == nullptr || is_carried(computation.computed)) return false;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Input& input = inputs_[i];
+    if (input.role == Role::Mask) return false;
+    if (input.role == Role::Number) continue;
+    const Tensor& tensor = *input.tensor;
+    if (tensor.dtype() != computation.computed || is_meta(tensor) || !tensor.is_contiguous()) {
+      return false;
+    }
+    if (i > 0 && !std::ranges::equal(tensor.sizes(), first->sizes())) return false;
+  }
+  return first->numel() < kReleasingElements;
+}
+
+// Of inputs that are_alike(). What comes before the loop is most of the work of a small call, so
+// nothing is asked here that are_alike() has answered: bench row small_add.
+Tensor Elementwise::run_alike(const Computation& computation) const {
+  const Tensor& first = *inputs_[0].tensor;
+  std::array<std::byte*, Walk::kMostOperands> data;
+  std::array<std::int64_t, Walk::kMostOperands> steps;
+  std::array<Number, kMostInputs> numbers;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Input& input = inputs_[i];
+    if (input.role == Role::Number) {
+      numbers[i] = number_in(op_, input.name, *input.number, computation.computed);
+      data[i + 1] = numbers[i].bytes;
+      steps[i + 1] = 0;
+    } else {
+      data[i + 1] = bytes_of(*input.tensor);
+      steps[i + 1] = std::int64_t(item_size(computation.computed));
+    }
+  }
+  Tensor result = Tensor::empty(first.sizes(), computation.result);
+  data[0] = bytes_of(result);
+  steps[0] = std::int64_t(item_size(computation.result));
+  const std::int64_t count = result.numel();
+  if (count > 0) computation.loop(data.data(), steps.data(), count, &computation.context);
+  return result;
+}
+
 Tensor Elementwise::run(const Computation& computation) const {
+  if (are_alike(computation)) return run_alike(computation);
   Tensor result = empty_result(computation.result);
   compute(result, computation, false);
   return result;

@@ -84,6 +84,8 @@ class Elementwise {
                        bool shares_memory) const;
   void compute_with(const opyard::Tensor& result, const Computation& computation, Loop loop,
                     const void* context, bool shares_memory) const;
+  bool are_alike(const Computation& computation) const;
+  opyard::Tensor run_alike(const Computation& computation) const;
   bool compute_plainly(const opyard::Tensor& result, const Computation& computation, Loop loop,
                        const void* context, bool shares_memory) const;
   opyard::Tensor empty_result(DType dtype) const;

@@ -17,7 +17,7 @@ constexpr const char* kNames[] = {
 #undef OPYARD_ATEN_NAME
 };
 
-constexpr std::size_t kMostArguments = 3;
+constexpr std::size_t kMostArguments = 5;
 
 OPYARD_COLD PyObject* look_up(Runtime& runtime, AtenName name) {
   const char* const text = name_of(name);

@@ -1,7 +1,8 @@
 // objects/tensor/tensor_container.cpp: length, t[index], t[index] = value, iteration.
 //
 // What an index means is decided in opyard/_tensor/indexing.py, which the package hands over as
-// hooks get_item(tensor, index) and set_item(tensor, index, value).
+// hooks get_item(tensor, index) and set_item(tensor, index, value). The commonest indices are
+// worked off in tensor_views.cpp instead.
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "runtime/types.h"
@@ -28,6 +29,7 @@ Py_ssize_t length(PyObject* self) {
 
 PyObject* get_item(PyObject* self, PyObject* index) {
   return enter_from_python([&] {
+    if (Owned view = find_item_by_views(self, index)) return view.release();
     PyObject* const get = require_hook(runtime_of_tensor(self), "get_item");
     return PyObject_CallFunctionObjArgs(get, self, index, nullptr);
   });

@@ -119,9 +119,7 @@ PyObject* duplicate_tensor(PyObject* self, PyObject*) {
 PyObject* untagged_alias(PyObject* self, PyObject*) {
   return enter_from_python([&] {
     Runtime& runtime = here();
-    const Owned packet = find_aten(runtime, to_text("alias").get());
-    OPYARD_CHECK(bool(packet), NotFound, "alias: the operators of aten were not found");
-    Owned result = checked(in_python([&] { return PyObject_CallOneArg(packet.get(), self); }));
+    Owned result = call_aten(runtime, AtenName::alias, {self});
     if (Py_TYPE(result.get()) != runtime.tensor_type) return result.release();
     const Tensor& tensor = tensor_unchecked(result.get());
     if (tensor.impl()->gradient_state()) return result.release();  // another one has no history

@@ -26,6 +26,10 @@ TypeSlots buffer_slots();     // tensor_buffer.cpp: the buffer protocol
 
 TypeSlots life_slots();  // tensor_life.cpp: attributes, deallocation, garbage collection
 
+// tensor_views.cpp: t[index] by the same operators as opyard/_tensor/indexing.py calls, where the
+// index has only ints and slices of plain ints; null for any other index or tensor.
+Owned find_item_by_views(PyObject* self, PyObject* index);
+
 // tensor_life.cpp: the finaliser of Tensor and of every subclass, and the attribute __dict__.
 void finalize_tensor(PyObject* self);
 // A wrapper of a tensor that no interpreter has seen, which any of them may still wrap.

@@ -12,6 +12,9 @@ An index is one item or a tuple of items, worked off from the first dimension on
 
 The first four give views; bool and integer tensors and lists give copies, by aten.index. Ints
 are taken first, as views, even between indices that are tensors.
+
+Where an index has only ints and slices of plain ints, objects/tensor/tensor_views.cpp calls the
+same operators without coming here; what is changed here is changed there.
 """
 
 import operator
@@ -33,7 +36,7 @@ def get_item(tensor: "_C.Tensor", index: object) -> "_C.Tensor":
         view = _slice(tensor, 0, index)
         return ops.aten.alias(tensor) if view is tensor else view
     if type(index) is tuple and _only_ints_and_slices(tensor, index):
-        view = _part(tensor, index)
+        view = get_part(tensor, index)
         return ops.aten.alias(tensor) if view is tensor else view
     view, places = _view(tensor, index)
     if places:
@@ -42,7 +45,7 @@ def get_item(tensor: "_C.Tensor", index: object) -> "_C.Tensor":
 
 
 def _only_ints_and_slices(tensor: "_C.Tensor", index: tuple) -> bool:
-    """Whether _part() takes the index: neither bools nor more items than dimensions."""
+    """Whether get_part() takes the index: neither bools nor more items than dimensions."""
     for item in index:
         kind = type(item)
         if kind is not int and kind is not slice:
@@ -50,9 +53,12 @@ def _only_ints_and_slices(tensor: "_C.Tensor", index: tuple) -> bool:
     return len(index) <= tensor.ndim
 
 
-def _part(tensor: "_C.Tensor", index: "tuple[int | slice, ...]") -> "_C.Tensor":
-    """What _view() gives for ints and slices alone, by the same operators in the same order."""
-    view, dim = tensor, 0
+def get_part(tensor: "_C.Tensor", index: "tuple[int | slice, ...]", dim: int = 0) -> "_C.Tensor":
+    """What _view() gives for ints and slices alone, by the same operators in the same order.
+
+    The first item is for the dimension `dim`.
+    """
+    view = tensor
     for item in index:
         if type(item) is slice:
             view = _slice(view, dim, item)
