@@ -118,3 +118,13 @@ def show_instances(
     describe: Callable[[Any], str] | None,
     /,
 ) -> None: ...
+def begin_observer(
+    on_enter: Callable[..., object] | None,
+    on_exit: Callable[..., object] | None,
+    inputs: bool,
+    outputs: bool,
+    probability: float,
+    /,
+) -> object: ...
+def set_observer(handle: object, on: bool, /) -> None: ...
+def end_observer(handle: object, /) -> None: ...

@@ -12,6 +12,7 @@ module; naming it does. In a notebook, `%load_ext opyard.profiler` adds the cell
 from ._profile.classes import show_instances
 from ._profile.events import RecordScope
 from ._profile.flight import flight_recorder
+from ._profile.observe import observe
 from ._profile.schedule import ProfilerAction, schedule
 from ._profile.session import (
     ProfilerActivity,
@@ -26,6 +27,7 @@ __all__ = [
     "ProfilerActivity",
     "RecordScope",
     "flight_recorder",
+    "observe",
     "profile",
     "record_function",
     "schedule",

@@ -18,6 +18,7 @@
 #include "opyard/profiler/stream.h"
 #include "tracer/border.h"
 #include "tracer/collections.h"
+#include "tracer/observers.h"
 #include "tracer/programs.h"
 #include "tracer/text.h"
 #include "tracer/trace_object.h"
@@ -405,6 +406,7 @@ int execute(PyObject* module) {
     state->tracer = std::make_unique<Tracer>();
     state->tracer->codes.prepare();
     state->tracer->callables.hide(functions);
+    if (PyModule_AddFunctions(module, observer_functions) < 0) throw PythonErrorSet();
     state->tracer->on_collection = checked_new(PyCFunction_New(&collection_callback, nullptr));
     state->tracer->hooks = make_hooks(module, *state->tracer);
     state->trace_type = make_trace_type(module);

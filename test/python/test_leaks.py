@@ -328,6 +328,13 @@ def in_ring():
         return ring.dump()
 
 
+def observed():
+    told = []
+    with opyard.profiler.observe(lambda *what: what, lambda *what: told.append(what), outputs=True):
+        ops.op(X)
+    return told
+
+
 def profiled():
     with opyard.profiler.profile() as prof, opyard.profiler.record_function("part"):
         ops.op(X)
@@ -799,6 +806,7 @@ SCENARIOS = {
     "profiler.ProfilerActivity": lambda: opyard.profiler.ProfilerActivity.CPU,
     "profiler.RecordScope": lambda: opyard.profiler.RecordScope(1),
     "profiler.flight_recorder": in_ring,
+    "profiler.observe": observed,
     "profiler.watch_future": lambda: opyard.profiler.watch_future(opyard.futures.Future(), "f"),
     "profiler.show_instances": lambda: opyard.profiler.show_instances,
     "profiler.tensorboard_trace_handler": lambda: opyard.profiler.tensorboard_trace_handler,

@@ -64,8 +64,8 @@ PUBLIC = {
         parse_expression parse_ir parse_ir_with_names passes save times trace
     """,
     "opyard.profiler": """
-        ProfilerAction ProfilerActivity RecordScope flight_recorder profile record_function schedule
-        show_instances tensorboard_trace_handler watch_future
+        ProfilerAction ProfilerActivity RecordScope flight_recorder observe profile record_function
+        schedule show_instances tensorboard_trace_handler watch_future
     """,
     "opyard.library": """
         CFunction CustomOpDef EffectType Library OpCheckError c_prototype custom_op define

@@ -1,0 +1,84 @@
+"""Functions that are told of the operator calls of a thread, as they happen."""
+
+from __future__ import annotations
+
+from .. import _tracer
+
+TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any
+
+    from .. import _C
+
+    _Enter = Callable[[_C.OpOverload, _C.DispatchKeySet, tuple[Any, ...] | None], object]
+    _Exit = Callable[[_C.OpOverload, Any, bool, tuple[Any, ...] | None], object]
+
+
+class observe:
+    """Tells functions of each operator call of this thread, for a `with` block.
+
+    on_enter(operator, keys, arguments) is called before the kernels of a call, and what it returns
+    is the context of on_exit(operator, context, failed, results) after them. `arguments` is None
+    without `inputs`, and `results` is None without `outputs` and where the call failed. With a
+    `probability` so many of the calls are told of, drawn at random.
+
+    Redispatches are part of a call. What the functions call themselves is not told of; what they
+    raise goes to sys.unraisablehook, and the call goes on. Blocks nest: the outermost is told
+    first. disable() and enable() act within the block. Other threads have observers of their own; a
+    profile records all threads.
+    """
+
+    def __init__(
+        self,
+        on_enter: _Enter | None = None,
+        on_exit: _Exit | None = None,
+        *,
+        inputs: bool = False,
+        outputs: bool = False,
+        probability: float = 1.0,
+    ) -> None:
+        for name, function in (("on_enter", on_enter), ("on_exit", on_exit)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} is a callable, not a {type(function).__name__}")
+        if not 0 <= probability <= 1:
+            raise ValueError(f"Invalid sampling probability {probability!r}; it is between 0 and 1")
+        self._options = (on_enter, on_exit, inputs, outputs, probability)
+        self._handle: object = None
+
+    def start(self) -> None:
+        """Begins on this thread."""
+        if self._handle is not None:
+            raise RuntimeError("the observer is on already; it ends before it begins again")
+        self._handle = _tracer.begin_observer(*self._options)
+
+    def stop(self) -> None:
+        """Ends, on the thread that began it, and after all that began later."""
+        _tracer.end_observer(self._require())
+        self._handle = None
+
+    def disable(self) -> None:
+        """Is told of nothing until enable()."""
+        _tracer.set_observer(self._require(), False)
+
+    def enable(self) -> None:
+        _tracer.set_observer(self._require(), True)
+
+    def _require(self) -> object:
+        if self._handle is None:
+            raise RuntimeError("the observer is not on; start it first")
+        return self._handle
+
+    def __enter__(self) -> observe:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._handle is not None:
+            self.stop()

@@ -1,0 +1,237 @@
+// tracer/observers.cpp: functions of Python that are told of the operator calls of a thread.
+//
+// [Life] An observer belongs to the thread that begins it, and is in the chain of its guards until
+// it ends. A call that is on its way holds pointers into that chain, so an observer that was told
+// of a call's begin cannot end before it was told of its end. One whose thread has ended is never
+// freed: no one else may touch the chain.
+#include "tracer/observers.h"
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "opyard/base/error.h"
+#include "opyard/observe/observer.h"
+#include "opyard/python.h"
+#include "opyard/registry/operator.h"
+#include "opyard/value/stack.h"
+#include "runtime/traced_python.h"
+#include "tracer/border.h"
+
+namespace opyard::python {
+namespace {
+
+constexpr const char* kHandle = "opyard.observer";
+
+struct ObserverOptions {
+  PyObject* on_enter = nullptr;  // borrowed; None for none
+  PyObject* on_exit = nullptr;
+  int inputs = 0;
+  int outputs = 0;
+  double probability = 1;
+};
+
+class PythonObserver final : public Observer {
+ public:
+  PythonObserver(const PythonTable& table, const ObserverOptions& options)
+      : table_(table), options_(options) {
+    Py_INCREF(options.on_enter);
+    Py_INCREF(options.on_exit);
+  }
+  ~PythonObserver() override {
+    Py_DECREF(options_.on_enter);
+    Py_DECREF(options_.on_exit);
+  }
+  PythonObserver(const PythonObserver&) = delete;
+  PythonObserver& operator=(const PythonObserver&) = delete;
+
+  bool wants_values() const noexcept override {
+    return on && (options_.inputs != 0 || options_.outputs != 0);
+  }
+
+  void on_enter(const Operator& op, DispatchKeySet keys, const Stack* arguments) noexcept override {
+    try {
+      contexts_.push_back(nullptr);
+    } catch (const std::bad_alloc&) {
+      ++untold_;
+      return;
+    }
+    if (!on || !is_drawn()) return;
+    in_python([&] { contexts_.back() = enter(op, keys, arguments); });
+  }
+
+  void on_exit(const Operator& op, bool threw, const Stack* results) noexcept override {
+    if (untold_ != 0) {
+      --untold_;
+      return;
+    }
+    if (contexts_.empty()) return;  // of a call that began before
+    if (PyObject* const context = contexts_.back()) {
+      in_python([&] {
+        exit(op, context, threw, results);
+        Py_DECREF(context);
+      });
+    }
+    contexts_.pop_back();
+  }
+
+  // Whether a call that it was told of has not ended.
+  bool is_inside() const noexcept { return !contexts_.empty() || untold_ != 0; }
+
+  bool on = true;
+
+ private:
+  // What on_enter gave, None without one.
+  PyObject* enter(const Operator& op, DispatchKeySet keys, const Stack* arguments) {
+    if (options_.on_enter == Py_None) return Py_NewRef(Py_None);
+    PyObject* const op_object = to_object(table_, op);
+    PyObject* const keys_object = table_.wrap_keys(&table_, keys.raw());
+    PyObject* const values = options_.inputs != 0 && arguments != nullptr
+                                 ? tuple_of(op.schema().arguments, *arguments)
+                                 : Py_NewRef(Py_None);
+    PyObject* const context =
+        PyObject_CallFunctionObjArgs(options_.on_enter, op_object, keys_object, values, nullptr);
+    Py_DECREF(op_object);
+    Py_XDECREF(keys_object);
+    Py_DECREF(values);
+    if (context != nullptr) return context;
+    PyErr_WriteUnraisable(options_.on_enter);
+    return Py_NewRef(Py_None);
+  }
+
+  void exit(const Operator& op, PyObject* context, bool threw, const Stack* results) {
+    if (options_.on_exit == Py_None) return;
+    PyObject* const op_object = to_object(table_, op);
+    PyObject* const values = options_.outputs != 0 && results != nullptr
+                                 ? tuple_of(op.schema().results, *results)
+                                 : Py_NewRef(Py_None);
+    PyObject* const result = PyObject_CallFunctionObjArgs(
+        options_.on_exit, op_object, context, threw ? Py_True : Py_False, values, nullptr);
+    Py_DECREF(op_object);
+    Py_DECREF(values);
+    if (result == nullptr) PyErr_WriteUnraisable(options_.on_exit);
+    Py_XDECREF(result);
+  }
+
+  template <typename Arguments>
+  PyObject* tuple_of(const Arguments& arguments, const Stack& stack) const {
+    // A stack lends its values for change only; these are read.
+    const auto values = const_cast<Stack&>(stack).top(arguments.size());
+    PyObject* const tuple = require_object(table_, PyTuple_New(Py_ssize_t(values.size())));
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      PyObject* const object = table_.from_value(&table_, &*arguments[n].type, &values[n]);
+      if (object == nullptr) {
+        Py_DECREF(tuple);
+        throw_python_exception(table_);
+      }
+      PyTuple_SET_ITEM(tuple, Py_ssize_t(n), object);
+    }
+    return tuple;
+  }
+
+  // With the GIL, and with the exception kept that is on its way. Nothing if Python has ended, or
+  // if this thread is in another interpreter.
+  template <typename Body>
+  void in_python(const Body& body) noexcept {
+    try {
+      const HoldPython python(table_);
+      PyObject* const former = take_exception();
+      try {
+        body();
+      } catch (const Error& error) {
+        table_.raise(&table_, &error);
+        PyErr_WriteUnraisable(nullptr);
+      }
+      if (former != nullptr) restore_exception(former);
+    } catch (const Error&) {
+    }
+  }
+
+  // xorshift64*: https://doi.org/10.18637/jss.v008.i14
+  bool is_drawn() noexcept {
+    if (options_.probability >= 1) return true;
+    random_ ^= random_ >> 12;
+    random_ ^= random_ << 25;
+    random_ ^= random_ >> 27;
+    const std::uint64_t number = random_ * 0x2545F4914F6CDD1Dull;
+    return double(number >> 11) * 0x1p-53 < options_.probability;
+  }
+
+  const PythonTable& table_;
+  const ObserverOptions options_;
+  std::vector<PyObject*>
+      contexts_;              // of each call inside; null for one that Python was not told of
+  std::uint64_t untold_ = 0;  // calls inside for which there was no memory
+  std::uint64_t random_ = 0x9E3779B97F4A7C15ull;
+};
+
+struct Installed {
+  Installed(const PythonTable& table, const ObserverOptions& options)
+      : observer(table, options), guard(observer) {}
+  PythonObserver observer;
+  const ObserverGuard guard;
+  const std::thread::id thread = std::this_thread::get_id();
+};
+
+Installed& installed_of(PyObject* handle) {
+  auto* const found = static_cast<Installed*>(PyCapsule_GetPointer(handle, kHandle));
+  if (found == nullptr) throw PythonErrorSet();
+  OPYARD_CHECK(found->thread == std::this_thread::get_id(), Unsupported,
+               "an observer belongs to the thread that began it, and this is another one");
+  return *found;
+}
+
+PyObject* begin_observer(PyObject*, PyObject* args) {
+  return enter_tracer([&]() -> PyObject* {
+    ObserverOptions options;
+    if (PyArg_ParseTuple(args, "OOppd", &options.on_enter, &options.on_exit, &options.inputs,
+                         &options.outputs, &options.probability) == 0) {
+      throw PythonErrorSet();
+    }
+    const PythonTable* const table = import_python_table();
+    if (table == nullptr) throw PythonErrorSet();
+    auto installed = std::make_unique<Installed>(*table, options);
+    PyObject* const handle = checked_new(PyCapsule_New(installed.get(), kHandle, nullptr));
+    static_cast<void>(installed.release());
+    return handle;
+  });
+}
+
+PyObject* set_observer(PyObject*, PyObject* args) {
+  return enter_tracer([&]() -> PyObject* {
+    PyObject* handle = nullptr;
+    int on = 0;
+    if (PyArg_ParseTuple(args, "Op", &handle, &on) == 0) throw PythonErrorSet();
+    installed_of(handle).observer.on = on != 0;
+    Py_RETURN_NONE;
+  });
+}
+
+// See [Life].
+PyObject* end_observer(PyObject*, PyObject* handle) {
+  return enter_tracer([&]() -> PyObject* {
+    Installed& installed = installed_of(handle);
+    OPYARD_CHECK(!installed.observer.is_inside(), Unsupported,
+                 "an observer cannot end within a call that it was told of; end it afterwards, or "
+                 "disable() it");
+    OPYARD_CHECK(ObserverGuard::innermost() == &installed.guard, Unsupported,
+                 "observers end in the opposite order of their beginning, and one that began later "
+                 "is still there");
+    delete &installed;
+    Py_RETURN_NONE;
+  });
+}
+
+}  // namespace
+
+PyMethodDef observer_functions[] = {
+    {"begin_observer", begin_observer, METH_VARARGS,
+     "begin_observer(on_enter, on_exit, inputs, outputs, probability) -> handle"},
+    {"set_observer", set_observer, METH_VARARGS, "set_observer(handle, on)"},
+    {"end_observer", end_observer, METH_O, "end_observer(handle)"},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace opyard::python

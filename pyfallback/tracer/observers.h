@@ -1,0 +1,14 @@
+// tracer/observers.h: functions of Python that are told of the operator calls of a thread.
+//
+// Depends on: runtime/python.h.
+#pragma once
+
+#include "runtime/python.h"
+
+namespace opyard::python {
+
+// begin_observer(on_enter, on_exit, inputs, outputs, probability) -> handle
+// set_observer(handle, on), end_observer(handle)
+extern PyMethodDef observer_functions[];
+
+}  // namespace opyard::python
