@@ -160,6 +160,13 @@ def test_digamma_and_lgamma_have_their_known_values():
     np.testing.assert_allclose(aten.lgamma(x).numpy(), [math.lgamma(v) for v in x.tolist()])
 
 
+def test_trigamma_has_its_known_values():
+    x = opyard.tensor([1.0, 0.5, 10.0, -0.5, 0.0, -3.0], dtype=opyard.float64)
+    pi = math.pi**2
+    expected = [pi / 6, pi / 2, 0.10516633568168575, pi / 2 + 4, math.inf, math.inf]
+    np.testing.assert_allclose(opyard.ops.opyard.trigamma(x).numpy(), expected, rtol=1e-14)
+
+
 def test_forms_write_and_refuse_what_does_not_fit():
     x = opyard.tensor([0.5, -0.25])
     out = opyard.zeros(2)
@@ -217,12 +224,14 @@ def t(values):
 SMALL, ABOVE_ONE = [[0.3, -0.7, 0.6], [0.9, 0.2, -0.4]], [[1.3, 2.2]]
 
 
-@pytest.mark.parametrize("name", sorted([*FLOATS, *ACTIVATIONS, "lgamma", "frac", "square"]))
+@pytest.mark.parametrize(
+    "name", sorted([*FLOATS, *ACTIVATIONS, "digamma", "lgamma", "frac", "square"])
+)
 def test_X31_gradients_are_what_differences_say(name):
-    above = name in ("acosh", "rsqrt", "log10", "log2", "log1p", "lgamma")
+    above = name in ("acosh", "rsqrt", "log10", "log2", "log1p", "digamma", "lgamma")
     x = t(ABOVE_ONE if above else SMALL)
     assert autograd.gradcheck(getattr(aten, name), [x])
-    if name != "lgamma":  # digamma has no gradient
+    if name != "digamma":  # trigamma has no gradient
         assert autograd.gradgradcheck(getattr(aten, name), [x])
 
 

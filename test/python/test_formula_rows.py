@@ -131,7 +131,7 @@ def rows_of_all_files():
         for fn, shapes in file.CASES:
             yield fn, [file.leaf(*shape) for shape in shapes]
     pointwise = test_aten_pointwise
-    for name in [*pointwise.FLOATS, *pointwise.ACTIVATIONS, "lgamma", "frac", "square"]:
+    for name in [*pointwise.FLOATS, *pointwise.ACTIVATIONS, "digamma", "lgamma", "frac", "square"]:
         yield getattr(aten, name), [t(pointwise.ABOVE_ONE)]
     for name in [*pointwise.PAIRS, "xlogy"]:
         yield getattr(aten, name), [t(pointwise.SMALL), t([1.1, 0.8, 1.7])]
