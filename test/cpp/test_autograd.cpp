@@ -90,6 +90,19 @@ TEST_F(Autograd, G17_the_depth_of_a_run_ends_with_it) {
   EXPECT_EQ(depths, (std::vector<int>{1, 1, 1}));
 }
 
+TEST_F(Autograd, G12_a_run_that_is_recorded_keeps_the_graph) {
+  const Tensor x = vector_of({3});
+  require_gradient(x);
+  const Tensor y = mul(x, mul(x, x));
+  autograd::BackwardOptions options;
+  options.create_graph = true;
+  const autograd::Gradients first = autograd::grad({&y, 1}, {&x, 1}, {}, options);
+  EXPECT_EQ(values_of(first[0]), std::vector<float>{27});
+  const autograd::Gradients second = autograd::grad({&first[0], 1}, {&x, 1}, {}, options);
+  EXPECT_EQ(values_of(second[0]), std::vector<float>{18});
+  EXPECT_NO_THROW(backward(y)) << "neither run freed what the graph saved";
+}
+
 // Runs inside each other: where each was, how deep, and with which keys.
 TEST_F(Autograd, G17_a_run_sixty_deep_goes_on_on_a_fresh_thread_with_the_context) {
   constexpr DispatchKeySet kLayer{DispatchKey::Tracer};

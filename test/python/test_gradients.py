@@ -784,6 +784,81 @@ def test_G20_a_thousand_steps_leave_nothing():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1024
 
 
+def test_F32_an_argument_that_is_written_and_read_is_saved_as_it_was():
+    with contextlib.closing(Library("written_and_read", "DEF")) as lib:
+        lib.define("scale_(Tensor(a!) self, Tensor by) -> Tensor(a!)")
+        lib.impl("scale_", lambda self, by: self.mul_(by), "CPU")
+        lib.derivative("scale_", {"self": "grad * by", "by": "None"})
+        x = leaf([2.0, 3.0])
+        y = x * 1
+        opyard.ops.written_and_read.scale_(y, y)
+        y.sum().backward()
+        assert x.grad.tolist() == [2, 3]
+
+
+def test_F21_an_argument_without_a_formula_raises_beside_one_that_has_one():
+    with contextlib.closing(Library("half_known", "DEF")) as lib:
+        lib.define("both(Tensor a, Tensor b) -> Tensor")
+        lib.impl("both", lambda a, b: a + b, "CPU")
+        lib.derivative("both", {"a": "grad"})
+        known, unknown = leaf([1.0]), leaf([2.0])
+        result = opyard.ops.half_known.both(known, unknown)
+        with pytest.raises(NotImplementedError, match="no autograd formula for its argument 'b'"):
+            result.backward()
+        opyard.ops.half_known.both(known, unknown.detach()).backward()
+        assert known.grad.tolist() == [1]
+
+
+def test_F32_a_formula_of_a_list_gives_a_list():
+    with contextlib.closing(Library("of_lists", "DEF")) as lib:
+        lib.define("total(Tensor[] xs) -> Tensor")
+        lib.impl("total", lambda xs: xs[0] + xs[1], "CPU")
+        lib.derivative("total", {"xs": "grad"})
+        result = opyard.ops.of_lists.total([leaf([1.0]), leaf([2.0])])
+        with pytest.raises(RuntimeError, match="a list of gradients is wanted"):
+            result.backward()
+
+
+def test_G15_a_hook_that_came_first_is_seen_by_what_is_retained():
+    x = leaf([1.0])
+    y = x * 3
+    y.register_hook(lambda gradient: gradient * 2)
+    y.retain_grad()
+    y.backward()
+    assert y.grad.tolist() == [2]
+    assert x.grad.tolist() == [6]
+
+
+def test_F32_a_history_of_memory_does_not_own_the_memory():
+    class Mark:
+        pass
+
+    class Marked(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark = Mark()
+            marks.append(weakref.ref(ctx.mark))
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    marks = []
+
+    def written():
+        buffer = opyard.zeros(3)
+        buffer[0] = Marked.apply(leaf(2.0))
+        buffer.relu_()  # saves its result
+        buffer.mul_(buffer)  # saves what is on the memory that it is a history of
+        buffer[1:].mul_(buffer[:2] + 1)
+        assert marks[-1]() is not None
+
+    for _ in range(3):
+        written()
+    assert [mark() for mark in marks] == [None] * 3
+
+
 def test_F19_an_output_that_was_not_used_gives_zeros():
     with contextlib.closing(Library("unused", "DEF")) as lib:
         lib.define("both(Tensor x) -> (Tensor, Tensor)")
