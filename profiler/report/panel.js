@@ -28,8 +28,9 @@ class Panel {
   makeTabs() {
     const { profile } = this.view;
     const hasMemory = profile.memory.length > 0;
+    const eventCost = profile.quality["event cost ns"];
     const rowsOf = (...kinds) => profile.rows.filter((row) => kinds.includes(profile.kinds[row[0]][0]));
-    const table = (rows) => () => this.content.replaceChildren(makeTable(callColumns(hasMemory), rows, (row) => this.find(row[1])));
+    const table = (rows) => () => this.content.replaceChildren(makeTable(callColumns(hasMemory, eventCost), rows, (row) => this.find(row[1])));
     const tabs = new Map([["Selected", () => this.showSelected()], ["Functions", table(profile.rows)], ["Flame graph", () => this.flame.show(this.content)]]);
     const operators = rowsOf("Operator", "Kernel");
     if (operators.length > 0) tabs.set("Operators", table(operators));
@@ -79,7 +80,7 @@ class Panel {
     if (bar) this.showBar(bar);
     else if (range) {
       const heading = element("h2", `${timeText(range[1] - range[0])} from ${timeText(range[0])} on`);
-      const columns = callColumns(false);
+      const columns = callColumns(false, this.view.profile.quality["event cost ns"]);
       this.content.replaceChildren(heading, makeTable(columns, sumOfRange(this.view.profile, range), (row) => this.find(row[1])));
     } else {
       this.content.replaceChildren(element("p", "Click on a bar, or drag on the ruler to select a stretch of time.", { class: "faint" }));
@@ -157,7 +158,7 @@ class Panel {
       { title: "Held at the end", of: (memory) => memory.bytes.at(-1), text: bytesText },
     ], profile.memory, (memory) => this.view.show(peak(memory)[1] - profile.end / 100, peak(memory)[1] + profile.end / 100));
     const rows = profile.rows.filter((row) => row[7] !== 0 || row[6] !== 0);
-    const columns = callColumns(true).map((column) => ({ ...column, sorted: column.title === "Own memory" }));
+    const columns = callColumns(true, profile.quality["event cost ns"]).map((column) => ({ ...column, sorted: column.title === "Own memory" }));
     this.content.replaceChildren(devices, element("p", "What took memory and did not give it back, counted from the start of the profile:", { class: "faint" }),
       makeTable(columns, rows, (row) => this.find(row[1])));
   }

@@ -72,7 +72,8 @@ function makeTable(columns, rows, onRow) {
 }
 
 // Of rows as the head of the data has them: [kind, label, calls, total, own, longest, memory, own memory].
-function callColumns(hasMemory) {
+// `eventCost` is what storing one event takes, in nanoseconds, and a call is two.
+function callColumns(hasMemory, eventCost) {
   const columns = [
     { title: "Name", of: (row) => row[1] },
     { title: "Calls", of: (row) => row[2], text: numberText },
@@ -80,6 +81,7 @@ function callColumns(hasMemory) {
     { title: "Total time", of: (row) => row[3], text: timeText, share: true },
     { title: "Total each", of: (row) => row[3] / row[2], text: timeText },
     { title: "Longest", of: (row) => row[5], text: timeText },
+    { title: "Profiler's part", of: (row) => 2 * row[2] * eventCost, text: timeText },
   ];
   if (hasMemory) {
     columns.push({ title: "Own memory", of: (row) => row[7], text: bytesText });

@@ -333,6 +333,12 @@ def test_a_table_sorts_and_leads_to_its_bars(shown):
     most = shown.run("Math.max(...profile.rows.map(row => row[2])).toLocaleString('en')")
     assert shown.run("document.querySelector('tbody tr').cells[1].textContent") == most
     name = shown.run("document.querySelector('tbody tr').cells[0].textContent")
+    cells = shown.run("[...document.querySelector('tbody tr').cells].map(one => one.textContent)")
+    headings = shown.run("[...document.querySelectorAll('th')].map(one => one.textContent)")
+    cost = shown.run(
+        f"timeText(2 * {int(most.replace(',', ''))} * profile.quality['event cost ns'])"
+    )
+    assert cells[headings.index("Profiler's part")] == cost
     shown.run("document.querySelector('tbody tr').click()")
     assert shown.run("profile.labelOf(view.bar.track, view.bar.bar)") == name
 

@@ -15,6 +15,7 @@ import pytest
 from profiler_traces import assert_nested, load_chrome
 
 import opyard
+from opyard._profile.averages import format_time
 from opyard.profiler import ProfilerActivity, profile, record_function, schedule, show_instances
 
 
@@ -260,3 +261,13 @@ def test_X16_a_row_says_how_much_of_it_is_the_profiler_s():
     cost = prof.data_quality()["event cost ns"]
     assert cost > 0
     assert row.profiler_time_total == pytest.approx(100 * 2 * cost / 1000)
+    lines = prof.key_averages().table().splitlines()
+    ours = sum(row.profiler_time_total for row in prof.key_averages())
+    assert lines[-2] == f"Stored events took at least: {format_time(ours)}"
+    x = opyard.tensor([1.0])
+    with profile(with_stack=False) as prof:
+        for _ in range(10):
+            opyard.ops.aten.neg(x)
+    (key,) = prof.dispatch_keys()
+    assert key.profiler_time_total == pytest.approx(10 * 2 * cost / 1000)
+    assert format_time(key.profiler_time_total) in prof.dispatch_keys().table()
