@@ -70,6 +70,7 @@ _LATE = {
     "packet_doc": ("._core.signatures", "packet_doc"),
     "packet_signature": ("._core.signatures", "packet_signature"),
     "signature": ("._core.signatures", "signature"),
+    "find_dtype": ("._tensor.dtypes", "find"),
     "require_dtype": ("._tensor.dtypes", "require"),
     "method": ("._tensor.methods", "find"),
     "dir_tensor": ("._tensor.methods", "names"),

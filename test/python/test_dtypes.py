@@ -179,3 +179,25 @@ def test_gradients_of_complex_tensors_are_refused():
     with pytest.raises(NotImplementedError, match="formulas are for real numbers"):
         (x * x).backward(opyard.tensor(np.array([1j], np.complex64)))
     assert x.grad is None
+
+
+@pytest.mark.parametrize(
+    ("named", "dtype"),
+    [
+        (np.float64, opyard.float64),
+        (np.dtype("int32"), opyard.int32),
+        (np.bool_, opyard.bool),
+        (float, opyard.float64),
+        (complex, opyard.complex128),
+    ],
+)
+def test_operators_take_dtypes_by_other_names(named, dtype):
+    x = opyard.tensor([0.0, 1.0])
+    assert x.to(named).dtype is dtype
+    assert aten.zeros([2], dtype=named).dtype is dtype
+
+
+@pytest.mark.parametrize("named", [dict, np.dtype("S3"), np.dtype(">f4"), "float64"])
+def test_what_names_no_dtype_is_refused(named):
+    with pytest.raises(TypeError, match="'ScalarType.?' for argument 'dtype'"):
+        aten.zeros([2], dtype=named)

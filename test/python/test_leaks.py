@@ -398,6 +398,10 @@ def differentiated():
     opyard.ops.aten.exp(buffer)[0].sum().backward()
     with a.no_grad(), a.enable_grad(), a.inference_mode():
         a.is_grad_enabled()
+    with opyard.no_grad(), opyard.enable_grad(), opyard.inference_mode():
+        opyard.is_grad_enabled()
+    with opyard.set_grad_enabled(False):
+        pass
     fails(ValueError, y.backward)
 
 
@@ -791,6 +795,11 @@ SCENARIOS = {
     "jit.parse_ir refused": lambda: fails(ValueError, opyard.jit.parse_ir, "graph("),
     # autograd
     **{f"autograd.{name}": differentiated for name in opyard.autograd.__all__},
+    **{
+        f"opyard.{name}": differentiated
+        for name in ("enable_grad", "inference_mode", "is_grad_enabled", "no_grad")
+    },
+    "opyard.set_grad_enabled": differentiated,
     "autograd.backward refused": lambda: fails(ValueError, opyard.autograd.backward, X),
     # modules
     **{f"nn.{name}": lambda name=name: in_layers(name) for name in opyard.nn.__all__},

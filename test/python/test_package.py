@@ -17,10 +17,11 @@ import opyard
 PUBLIC = {
     "opyard": """
         Layout SymBool SymFloat SymInt Tag Tensor __version__ arange autocast autograd
-        bfloat16 capture_context cat complex128 complex64 device dispatch dtype empty eye
-        float16 float32 float64 from_dlpack from_numpy full futures get_num_threads
-        gpu_trace int16 int32 int64 int8 jit library load load_library loaded_libraries
-        manual_seed memory nn ones ops optim profiler rand randn register_error save schema
+        bfloat16 capture_context cat complex128 complex64 device dispatch dtype empty
+        enable_grad eye float16 float32 float64 from_dlpack from_numpy full futures
+        get_num_threads gpu_trace inference_mode int16 int32 int64 int8 is_grad_enabled jit
+        library load load_library loaded_libraries manual_seed memory nn no_grad ones ops
+        optim profiler rand randn register_error save schema set_grad_enabled
         set_num_threads set_warn_always stack tensor testing uint8 unload_library where
         zeros
     """,

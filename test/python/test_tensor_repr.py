@@ -117,3 +117,13 @@ def test_notes_that_do_not_fit_get_a_line():
 def test_memory_that_cannot_be_read_is_not_shown():
     meta = opyard.ops.aten.empty([2, 3], dtype=opyard.int64, device="meta")
     assert repr(meta) == "tensor(..., shape=(2, 3), device='meta')"
+
+
+def test_gradients_are_named():
+    x = opyard.tensor([1.0, 2.0], requires_grad=True)
+    assert repr(x) == "tensor([1., 2.], requires_grad=True)"
+    assert repr(x * 2) == "tensor([2., 4.], grad_fn=<MulBackward>)"
+    assert repr((x * 2).detach()) == "tensor([2., 4.])"
+    assert repr(opyard.zeros(0, requires_grad=True)) == "tensor([], requires_grad=True)"
+    on_meta = opyard.zeros(2, device="meta", requires_grad=True)
+    assert repr(on_meta) == "tensor(..., shape=(2,), device='meta', requires_grad=True)"

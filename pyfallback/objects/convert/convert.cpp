@@ -17,6 +17,7 @@
 #include "objects/values/value_protocol.h"
 #include "runtime/clear.h"
 #include "runtime/errors.h"
+#include "runtime/types.h"
 
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/schema/parse.h"
@@ -185,10 +186,21 @@ bool to_device(Runtime& runtime, PyObject* object, Value& value) {
   return true;
 }
 
+// What NumPy calls a dtype, and classes of numbers, as the factories take them.
+OPYARD_COLD bool to_dtype_by_name(Runtime& runtime, PyObject* object, Value& value) {
+  const Owned dtype = checked(PyObject_CallOneArg(require_hook(runtime, "find_dtype"), object));
+  if (!is_dtype(runtime, dtype.get())) return false;
+  value = std::int64_t(reinterpret_cast<DTypeObject*>(dtype.get())->dtype);
+  return true;
+}
+
 bool to_dtype(Runtime& runtime, PyObject* object, Value& value) {
   if (is_dtype(runtime, object)) {
     value = std::int64_t(reinterpret_cast<DTypeObject*>(object)->dtype);
     return true;
+  }
+  if (PyType_Check(object) || std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.")) {
+    return to_dtype_by_name(runtime, object, value);
   }
   if (!PyLong_Check(object) || PyBool_Check(object)) return false;
   const std::int64_t number = int_of(object);

@@ -10,7 +10,7 @@ _CLASSES = {float: _C.float64, int: _C.int64, bool: _C.bool, complex: _C.complex
 
 def require(named: Any) -> "_C.dtype":
     """The dtype that is meant, which is named otherwise. Raises TypeError if there is none."""
-    found = _find(named)
+    found = find(named)
     if found is None:
         raise TypeError(
             f"dtype is {named!r}; accepted are dtypes such as opyard.float32, those of NumPy in "
@@ -19,8 +19,8 @@ def require(named: Any) -> "_C.dtype":
     return found
 
 
-def _find(named: Any) -> "_C.dtype | None":
-    """NumPy is asked only if it is imported."""
+def find(named: Any) -> "_C.dtype | None":
+    """The same, or None. NumPy is asked only if it is imported."""
     if isinstance(named, type) and named in _CLASSES:
         return _CLASSES[named]
     numpy: Any = sys.modules.get("numpy")

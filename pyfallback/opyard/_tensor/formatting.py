@@ -7,7 +7,8 @@
 
 All numbers of a tensor are written alike: floats with as many decimals as the longest needs, four
 at most, or all with an exponent. The dtype is named where opyard.tensor() would choose another
-one, the device if it is not the cpu. An instance of a subclass begins with its class's name.
+one, the device if it is not the cpu, and `requires_grad=True` or the function that gave it where a
+gradient is recorded. An instance of a subclass begins with its class's name.
 """
 
 import math
@@ -31,6 +32,7 @@ def format_tensor(tensor: "_C.Tensor") -> str:
     if wraps or tensor.device.type != "cpu" or (tensor.data_ptr() == 0 and tensor.numel() != 0):
         if tensor.device.type != "cpu" or not wraps:
             notes.append(f"device='{tensor.device}'")
+        notes += _gradient_note(tensor)
         return head + ", ".join(["...", f"shape={tensor.shape}", *notes]) + ")"
     if tensor.numel() == 0:
         shown = "[]"
@@ -42,7 +44,14 @@ def format_tensor(tensor: "_C.Tensor") -> str:
         edge = EDGE if tensor.numel() > THRESHOLD else max(tensor.shape, default=0)
         values = tensor._edges(edge)
         shown = _write(values, _chooser(tensor.dtype)(list(_leaves(values))), len(head))
-    return _with_notes(head, shown, notes) + ")"
+    return _with_notes(head, shown, notes + _gradient_note(tensor)) + ")"
+
+
+def _gradient_note(tensor: "_C.Tensor") -> list[str]:
+    if not tensor.requires_grad:
+        return []
+    function = tensor.grad_fn
+    return ["requires_grad=True" if function is None else f"grad_fn=<{function.name()}>"]
 
 
 def _is_wrapper(tensor: "_C.Tensor") -> bool:
