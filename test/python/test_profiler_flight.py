@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from processes import run
+from processes import run, volume
 from profiler_traces import assert_nested, load_chrome
 
 from opyard.profiler import flight_recorder, profile, record_function
@@ -270,3 +270,42 @@ def test_X19_what_a_start_runs_cannot_start_another(monkeypatch):
         leaf(1)
     assert "this thread is just starting or stopping" in said[0]
     assert named(prof, "): leaf")
+
+
+FORKED = """
+import os, random, sys, threading, time
+from opyard.profiler import flight_recorder
+
+def leaf():
+    return len([])
+
+done = False
+def busy():
+    while not done:
+        leaf()
+
+threads = [threading.Thread(target=busy) for _ in range(3)]
+with flight_recorder(bytes=1 << 20) as recorder:
+    for thread in threads:
+        thread.start()
+    drawn = random.Random(3)
+    for number in range(int(sys.argv[1])):
+        until = time.monotonic() + drawn.random() / 200
+        while time.monotonic() < until:
+            leaf()
+        child = os.fork()
+        if child == 0:
+            leaf()
+            names = [event.name for event in recorder.dump().events()]
+            os._exit(0 if any(name.endswith("): leaf") for name in names) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, number
+    assert recorder.dump().data_quality()["broken"] == 0
+    done = True
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_X19_a_program_forks_at_any_moment_with_a_recorder_on():
+    ended = run(FORKED, volume(40), limit=120)
+    assert (ended.code, ended.stdout) == (0, ""), ended.stderr
