@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar, final
 
 from ._core._array_types import ForeignArray as _ForeignArray
 from ._core._array_types import NumPyDType as _NumPyDType
+from ._core._tensor_methods import TensorMethods as _TensorMethods
 from ._core.layout import Layout
 
 _Key = int | str
@@ -130,7 +131,7 @@ class TensorMeta(type):
 
     def __getattr__(self, name: str) -> Any: ...
 
-class Tensor(metaclass=TensorMeta):
+class Tensor(_TensorMethods, metaclass=TensorMeta):
     """An array of elements of one type, on one device.
 
     Methods that are not listed here are aten operators.

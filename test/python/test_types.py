@@ -25,6 +25,17 @@ def test_every_dispatch_key_is_known_to_type_checkers():
     assert [(name.strip(), int(number)) for name, number in members] == _C.dispatch_keys()
 
 
+def test_methods_of_tensor_have_the_results_of_their_operators():
+    tool = PACKAGE.parent / "tools" / "method_stubs.py"
+    done = subprocess.run(
+        [sys.executable, tool, "--check"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, "run tools/python tools/method_stubs.py\n" + done.stderr
+
+
 def test_a_program_is_clean_under_mypy_strict(tmp_path):
     pytest.importorskip("mypy", reason="mypy is not installed")
     done = subprocess.run(

@@ -114,3 +114,12 @@ class Cube(Function):
 
 cubed: opyard.Tensor = Cube.apply(opyard.ones(2))
 counts: opyard.Tensor = opyard.zeros(2, dtype=int)
+
+
+def spread(x: opyard.Tensor) -> opyard.Tensor:
+    largest, _ = x.sort()
+    return (x - x.mean()).square().sum().sqrt() * largest.numel()
+
+
+def halves(x: opyard.Tensor) -> list[opyard.Tensor]:
+    return x.double().chunk(2)
