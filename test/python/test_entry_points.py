@@ -888,3 +888,19 @@ def test_listing_and_overriding_what_there_is_goes_on_without_a_package_that_fai
         assert "g" in dir(ops(ns))
     with pytest.warns(RuntimeWarning), opyard.library.override(f"{ns}::*", "CPU", lambda x: x):
         assert ops(ns).g(x) is x
+
+
+def test_threads_that_look_for_packages_at_once_do_not_see_each_other(monkeypatch):
+    """importlib.invalidate_caches() raises KeyError where another thread takes an entry away."""
+    from opyard._plugins import packages
+
+    asked = []
+
+    def invalidate_caches():
+        asked.append(1)
+        if len(asked) < 3:
+            raise KeyError("/a/folder")
+
+    monkeypatch.setattr("importlib.invalidate_caches", invalidate_caches)
+    packages._invalidate_caches()
+    assert len(asked) == 3

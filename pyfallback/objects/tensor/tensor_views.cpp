@@ -5,10 +5,11 @@
 // order, through the dispatcher: modes, classes, gradients and traces see no difference. Whatever
 // else an index or a tensor may be is left to that module: t[index] goes there whole, or from the
 // item on before which an answer came that is no plain tensor.
+#include "objects/tensor/aten.h"
+
 #include <algorithm>
 #include <span>
 
-#include "objects/tensor/aten.h"
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
 #include "objects/values/integer.h"

@@ -278,12 +278,23 @@ def _look() -> "dict[str, list[_EntryPoint]]":
     return _found
 
 
-def _find() -> "dict[str, list[_EntryPoint]]":
+def _invalidate_caches() -> None:
+    """importlib.invalidate_caches(), which raises KeyError where another thread, doing the same,
+    takes an entry away before it: there is one less each time."""
     import importlib
+
+    while True:
+        try:
+            return importlib.invalidate_caches()
+        except KeyError:
+            continue
+
+
+def _find() -> "dict[str, list[_EntryPoint]]":
     from importlib.metadata import MetadataPathFinder, entry_points
 
     # What they keep of folders goes by their times, too. CPython 3.10 has no class method there.
-    importlib.invalidate_caches()
+    _invalidate_caches()
     MetadataPathFinder().invalidate_caches()
     found: dict[str, list[_EntryPoint]] = {}
     for point in sorted(set(entry_points(group=_GROUP)), key=lambda p: (p.name, p.value)):
