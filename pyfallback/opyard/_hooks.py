@@ -49,6 +49,7 @@ Three are asked by `_core/ops.py`, which is below the rooms that have the answer
 
 from ._core import hooks
 from ._core import ops as _ops
+from ._core.forking import import_late
 
 TYPE_CHECKING = False  # as in _ops
 if TYPE_CHECKING:
@@ -105,11 +106,10 @@ _LATE = {
 
 
 def _late(name: str) -> "Callable":
-    def ask(*args: object, **kwargs: object) -> object:
-        from importlib import import_module
+    module, attribute = _LATE[name]
 
-        module, attribute = _LATE[name]
-        hooks[name] = getattr(import_module(module, __package__), attribute)
+    def ask(*args: object, **kwargs: object) -> object:
+        hooks[name] = getattr(import_late(module, __package__), attribute)
         return hooks[name](*args, **kwargs)
 
     return ask

@@ -167,9 +167,9 @@ def __getattr__(name: str) -> object:
     module = _LATE.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    from ._core.forking import import_late
 
-    return getattr(import_module(module, __package__), name)
+    return getattr(import_late(module, __package__), name)
 
 
 def __dir__() -> list[str]:

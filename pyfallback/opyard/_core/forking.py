@@ -33,7 +33,7 @@ def while_loading(load: "Callable[[], Result]") -> "Result":
     # First this, then a look at who forks; a fork does it the other way round.
     _loading[me] = depth + 1
     try:
-        while depth == 0 and _forking - {me}:
+        while depth == 0 and _forking - {me} and me not in _importing():
             del _loading[me]
             sleep(_PAUSE)
             _loading[me] = 1
@@ -45,16 +45,28 @@ def while_loading(load: "Callable[[], Result]") -> "Result":
             _loading[me] = depth
 
 
-def _is_imported_elsewhere(me: int) -> bool:
-    """Whether another thread imports a module of this package, or is about to.
+def import_late(module: str, package: "str | None") -> object:
+    """importlib.import_module(module, package), while which no other thread of Python forks.
+
+    For what is imported at its first use: importlib may then be imported itself.
+    """
+
+    def load() -> object:
+        from importlib import import_module
+
+        return import_module(module, package)
+
+    return while_loading(load)
+
+
+def _importing() -> "set[int]":
+    """The threads that import a module of this package, or are about to.
 
     Python keeps a lock for each module that is being imported, also before that is in sys.modules.
+    A load in the middle of an import waits for no fork, since that fork waits for the import.
     """
-    for name, find_lock in list(_module_locks.items()):
-        lock = find_lock() if name.startswith("opyard.") else None
-        if lock is not None and lock.owner not in (None, me):
-            return True
-    return False
+    locks = [find() for name, find in list(_module_locks.items()) if name.startswith("opyard.")]
+    return {lock.owner for lock in locks if lock is not None and lock.owner is not None}
 
 
 def _before() -> None:
@@ -63,7 +75,7 @@ def _before() -> None:
     latest = monotonic() + _LONGEST_WAIT
     while monotonic() < latest:
         others = [thread for thread in list(_loading) if thread != me]
-        if not others and not _is_imported_elsewhere(me):
+        if not others and not _importing() - {me}:
             return
         sleep(_PAUSE)
 
