@@ -45,22 +45,28 @@ function prepare(canvas, width, height) {
   return context;
 }
 
+// As much of a text as has room, with a mark where something is left out; "" if too little would be left.
+function fitText(context, text, room) {
+  let width = context.measureText(text).width;
+  if (width <= room) return text;
+  for (let length = text.length; length > 1 && width > room; ) {
+    length = Math.min(length - 1, Math.floor((length * room) / width));
+    text = `${text.slice(0, Math.max(length - 1, 0))}…`;
+    width = context.measureText(text).width;
+  }
+  return text.length > 1 && width <= room ? text : "";
+}
+
 // The last part of "folder/file.py(3): name" says most, so the first goes first.
 function drawLabel(context, label, x, y, width) {
-  if (width < 16) return;
-  const most = Math.floor(width / 5.4);
-  let text = label;
-  if (text.length > most) {
-    const colon = text.lastIndexOf("): ");
-    text = colon > 0 ? text.slice(colon + 3) : text;
-  }
-  if (text.length > most) text = most > 2 ? `${text.slice(0, most - 1)}…` : "";
-  context.save();
-  context.beginPath();
-  context.rect(x, y - 10, width - 2, 20);
-  context.clip();
-  context.fillText(text, x + 3, y);
-  context.restore();
+  const room = width - 5;
+  if (room < 11) return;
+  // No letter takes less than 2 pixels, so a longer text need not be measured whole.
+  const most = Math.ceil(room / 2);
+  const colon = label.lastIndexOf("): ");
+  const isLong = label.length > most || context.measureText(label).width > room;
+  const text = isLong && colon > 0 ? label.slice(colon + 3) : label;
+  context.fillText(fitText(context, text.slice(0, most + 1), room), x + 3, y);
 }
 
 // Steps of 1, 2 and 5 that are at least `least` apart.

@@ -125,7 +125,9 @@ class Timeline {
         context.fillRect(left, y + kRow - 3, right - left - 0.5, 2);
       }
       if (right - left > 16) {
-        context.fillStyle = this.paint.bar_text;
+        const isFaint = isDimmed && !isFound;
+        context.globalAlpha = isFaint ? 0.6 : 1;
+        context.fillStyle = isFaint ? this.paint.text : this.paint.bar_text;
         drawLabel(context, view.profile.labelOf(track, bar), Math.max(left, 0), y + kRow / 2, right - Math.max(left, 0));
       }
       if (bar === selected) this.frame(context, left, y, right - left);
@@ -178,7 +180,8 @@ class Timeline {
     context.fillStyle = this.paint.faint;
     this.eachStep((x, time) => {
       context.fillRect(Math.round(x), 0, 1, kRuler);
-      context.fillText(timeText(time).replace(/\.0+ | (?=ns)/, " ").replace(/(\.\d*?)0+ /, "$1 "), x + 4, kRuler / 2);
+      const text = timeText(time).replace(/\.0+ | (?=ns)/, " ").replace(/(\.\d*?)0+ /, "$1 ");
+      if (x + 4 + context.measureText(text).width <= this.width) context.fillText(text, x + 4, kRuler / 2);
     });
   }
   drawRange(context, height) {

@@ -22,7 +22,8 @@ class Chromium:
     """One page of a browser; a context manager."""
 
     def __init__(self, width=1200, height=800):
-        self._folder = tempfile.TemporaryDirectory()
+        # A process of the browser's may still write there when the first one has ended.
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self._size = f"{width},{height}"
         self._number = 0
         self.errors = []  # exceptions that no one caught, and what the console called an error
@@ -61,8 +62,8 @@ class Chromium:
         return self
 
     def __exit__(self, *exception):
+        self.send("Browser.close", session=None)
         self._to.close()
-        self._process.terminate()
         self._process.wait()
         self._from.close()
         self._folder.cleanup()

@@ -157,12 +157,14 @@ class _Frame:
 
 
 _WIDTH, _ROW, _LEAST = 1200, 18, 0.5  # pixels
+_STYLE = "<style>g rect { stroke: #aab; stroke-width: 0.4px }</style>"
+_LEGEND = "red: takes longer than before; blue: takes less; as wide as the longer of the two"
 
 
 def _colour(frame: _Frame, scale: float) -> str:
     """Red for what takes longer than before, blue for what takes less."""
     strength = min(1.0, abs(frame.after - frame.before) / scale) if scale else 0.0
-    other = round(255 - 165 * strength)
+    other = round(255 - 135 * strength)
     return (
         f"rgb(255,{other},{other})" if frame.after >= frame.before else f"rgb({other},{other},255)"
     )
@@ -194,16 +196,22 @@ def flame_graph(after: Times, before: Times) -> str:
         for inner in frame.inner.values():
             pending.append((inner, left, level + 1))
             left += width_of(inner) / whole * _WIDTH
-    height = (depth + 1) * _ROW
+    height = (depth + 2) * _ROW
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-        f'font-family="monospace" font-size="11">\n' + "\n".join(boxes) + "\n</svg>\n"
+        f'font-family="monospace" font-size="11">\n{_STYLE}\n'
+        '<rect width="100%" height="100%" fill="white"/>\n'
+        + "\n".join(boxes)
+        + f'\n<text x="3" y="{height - 5}">{_LEGEND}</text>\n</svg>\n'
     )
 
 
 def _box(frame: _Frame, left: float, level: int, width: float, scale: float) -> str:
     says = f"{frame.name}: {format_time(frame.after)}, before {format_time(frame.before)}"
-    label = cut(frame.name, int(width / 7)) if width > 28 else ""
+    letters = int(width / 7)
+    # The last part of "folder/file.py(3): name" says most.
+    name = frame.name if len(frame.name) <= letters else frame.name.rpartition("): ")[2]
+    label = cut(name, letters) if width > 28 else ""
     return (
         f'<g><title>{html.escape(says)}</title><rect x="{left:.2f}" y="{level * _ROW}" '
         f'width="{width:.2f}" height="{_ROW - 1}" fill="{_colour(frame, scale)}"/>'
