@@ -240,7 +240,10 @@ Trace replay(const Recording& recording) {
     name_track(recording, stream.native_id, stream.handle, track);
     std::uint64_t events = 0;
     for (const Slice& slice : stream.slices) events += slice.end - slice.begin;
-    track.spans.reserve(events / 2);
+    // A span is two events, but for those that were open at the start or are at the end: one span
+    // too many would make the vector allocate twice what it holds.
+    const std::uint64_t cut = 256 + (has_stack ? recording.start_stacks[stack].keys.size() : 0);
+    track.spans.reserve(events / 2 + std::min(events, cut));
     ThreadReplay thread(track, trace.quality, recording.is_ring);
     if (recording.is_ring) {
       const StartStack none;
