@@ -53,14 +53,17 @@ void while_threads_write(const Body& body) {
   const Registration op = define("ring::f(Tensor x) -> Tensor");
   const Registration kernel = implement("ring::f", DispatchKey::CPU, echo("cpu"));
   std::atomic<bool> is_over{false};
-  on_threads(kWriters + 2, [&](int thread) {
+  std::atomic<int> writing{0};
+  on_threads(kWriters + 1, [&](int thread) {
     if (thread == 0) {
+      while (writing.load() < kWriters) std::this_thread::yield();
       body();
       is_over.store(true);
       return;
     }
     for (std::uint32_t key = 1; !is_over.load(); ++key) {
       range(key % 100 + 1, 8);
+      if (key == 1) writing.fetch_add(1);
       EXPECT_EQ(who_ran("ring::f", {DispatchKey::CPU}), "cpu");
       if (thread == 1) std::thread([] { range(1, 3); }).join();
     }
