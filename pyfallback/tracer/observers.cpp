@@ -2,10 +2,14 @@
 //
 // [Life] An observer belongs to the thread that begins it, and is in the chain of its guards until
 // it ends. A call that is on its way holds pointers into that chain, so an observer that was told
-// of a call's begin cannot end before it was told of its end. One whose thread has ended is never
-// freed: no one else may touch the chain.
+// of a call's begin cannot end before it was told of its end.
+//
+// [End of a thread] CPython clears the dict of a thread's state on that thread, so a capsule there
+// ends what the thread began and did not end, and warns. Its handles lose their name, by which
+// other threads see that it has ended. At the end of the process all stays as it is.
 #include "tracer/observers.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -25,6 +29,8 @@ namespace opyard::python {
 namespace {
 
 constexpr const char* kHandle = "opyard.observer";
+constexpr const char* kEndedHandle = "opyard.observer, ended";
+constexpr const char* kThread = "opyard.observers of a thread";
 
 struct ObserverOptions {
   PyObject* on_enter = nullptr;  // borrowed; None for none
@@ -168,15 +174,74 @@ class PythonObserver final : public Observer {
   std::uint64_t random_ = 0x9E3779B97F4A7C15ull;
 };
 
+struct ObserversOfThread;
+
 struct Installed {
   Installed(const PythonTable& table, const ObserverOptions& options)
       : observer(table, options), guard(observer) {}
   PythonObserver observer;
   const ObserverGuard guard;
   const std::thread::id thread = std::this_thread::get_id();
+  ObserversOfThread* list = nullptr;
+  PyObject* handle = nullptr;
 };
 
+struct ObserversOfThread {
+  const std::thread::id thread = std::this_thread::get_id();
+  std::vector<Installed*> observers;  // the innermost last
+};
+
+bool may_end(const Installed& installed) {
+  return !installed.observer.is_inside() && ObserverGuard::innermost() == &installed.guard;
+}
+
+void end(Installed* installed) {
+  if (installed->list != nullptr) std::erase(installed->list->observers, installed);
+  PyObject* const handle = installed->handle;
+  static_cast<void>(PyCapsule_SetName(handle, kEndedHandle));
+  delete installed;
+  Py_DECREF(handle);
+}
+
+// See [End of a thread].
+void end_thread(PyObject* capsule) {
+  auto* const list = static_cast<ObserversOfThread*>(PyCapsule_GetPointer(capsule, kThread));
+  if (is_finalizing() || list->thread != std::this_thread::get_id()) return;
+  PyObject* const former = take_exception();
+  bool has_ended_any = false;
+  while (!list->observers.empty() && may_end(*list->observers.back())) {
+    end(list->observers.back());
+    has_ended_any = true;
+  }
+  for (Installed* const left : list->observers) left->list = nullptr;
+  delete list;
+  constexpr const char* kText =
+      "an observer was not stopped on the thread that began it, and ended with that thread; use "
+      "`with observe(...)`, or call stop() there";
+  if (has_ended_any && PyErr_WarnEx(PyExc_RuntimeWarning, kText, 1) != 0) {
+    PyErr_WriteUnraisable(nullptr);
+  }
+  if (former != nullptr) restore_exception(former);
+}
+
+ObserversOfThread& observers_of_thread() {
+  PyObject* const dict = PyThreadState_GetDict();  // borrowed
+  OPYARD_CHECK(dict != nullptr, Unsupported, "this thread has no place to keep an observer");
+  if (PyObject* const known = PyDict_GetItemString(dict, kThread)) {
+    return *static_cast<ObserversOfThread*>(PyCapsule_GetPointer(known, kThread));
+  }
+  auto list = std::make_unique<ObserversOfThread>();
+  PyObject* const capsule = checked_new(PyCapsule_New(list.get(), kThread, nullptr));
+  const int failed = PyDict_SetItemString(dict, kThread, capsule);
+  if (failed == 0) static_cast<void>(PyCapsule_SetDestructor(capsule, end_thread));
+  Py_DECREF(capsule);
+  if (failed != 0) throw PythonErrorSet();
+  return *list.release();
+}
+
 Installed& installed_of(PyObject* handle) {
+  OPYARD_CHECK(PyCapsule_IsValid(handle, kEndedHandle) == 0, Unsupported,
+               "the observer has ended with the thread that began it");
   auto* const found = static_cast<Installed*>(PyCapsule_GetPointer(handle, kHandle));
   if (found == nullptr) throw PythonErrorSet();
   OPYARD_CHECK(found->thread == std::this_thread::get_id(), Unsupported,
@@ -193,10 +258,13 @@ PyObject* begin_observer(PyObject*, PyObject* args) {
     }
     const PythonTable* const table = import_python_table();
     if (table == nullptr) throw PythonErrorSet();
+    ObserversOfThread& list = observers_of_thread();
+    list.observers.reserve(list.observers.size() + 1);
     auto installed = std::make_unique<Installed>(*table, options);
-    PyObject* const handle = checked_new(PyCapsule_New(installed.get(), kHandle, nullptr));
-    static_cast<void>(installed.release());
-    return handle;
+    installed->handle = checked_new(PyCapsule_New(installed.get(), kHandle, nullptr));
+    installed->list = &list;
+    list.observers.push_back(installed.get());
+    return Py_NewRef(installed.release()->handle);
   });
 }
 
@@ -220,7 +288,7 @@ PyObject* end_observer(PyObject*, PyObject* handle) {
     OPYARD_CHECK(ObserverGuard::innermost() == &installed.guard, Unsupported,
                  "observers end in the opposite order of their beginning, and one that began later "
                  "is still there");
-    delete &installed;
+    end(&installed);
     Py_RETURN_NONE;
   });
 }

@@ -6,6 +6,7 @@ Suspect pyfallback/tracer/observers.cpp, then dispatcher/src/registry/observed_c
 import gc
 import sys
 import threading
+import time
 import weakref
 
 import pytest
@@ -167,6 +168,62 @@ def test_I35_an_observer_is_a_matter_of_one_thread(x):
         thread.join()
     assert told == []
     assert errors == ["an observer belongs to the thread that began it, and this is another one"]
+
+
+def test_an_observer_that_is_never_stopped_ends_with_its_thread_and_says_so(x, recwarn):
+    told, kept = Told(), []
+
+    def elsewhere():
+        outer = observe(told.enter)
+        outer.start()
+        with observe():
+            pass
+        inner = observe()
+        inner.start()
+        aten.neg(x)
+        kept.append(weakref.ref(told))
+        kept.append(outer)
+
+    recwarn.clear()
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    deadline = time.monotonic() + 10
+    while len(recwarn) == 0 and time.monotonic() < deadline:
+        time.sleep(0.001)  # the thread clears its state after join()
+    [said] = recwarn
+    assert said.category is RuntimeWarning
+    assert str(said.message).startswith("an observer was not stopped on the thread that began it")
+    assert len(told) == 1
+    _, outer = kept
+    for action in (outer.stop, outer.disable, outer.enable):
+        with pytest.raises(RuntimeError, match="has ended with the thread that began it"):
+            action()
+    for _ in range(3):
+        with observe():
+            pass
+
+
+def test_what_an_observer_of_a_thread_that_ended_had_is_freed(x, recwarn):
+    class Function:
+        def __call__(self, *what):
+            return None
+
+    function = Function()
+    kept = weakref.ref(function)
+
+    def elsewhere(function):
+        observe(function).start()
+        aten.neg(x)
+
+    thread = threading.Thread(target=elsewhere, args=(function,))
+    thread.start()
+    del function
+    thread.join()
+    deadline = time.monotonic() + 10
+    while kept() is not None and time.monotonic() < deadline:
+        time.sleep(0.001)  # the thread clears its state after join()
+    assert kept() is None
 
 
 def test_observers_end_in_the_opposite_order_and_not_within_a_call(x):
