@@ -10,10 +10,10 @@ module; naming it does. In a notebook, `%load_ext opyard.profiler` adds the cell
 """
 
 from ._profile.classes import show_instances
-from ._profile.events import RecordScope
 from ._profile.flight import flight_recorder
 from ._profile.observe import observe
 from ._profile.schedule import ProfilerAction, schedule
+from ._profile.scopes import RecordScope
 from ._profile.session import (
     ProfilerActivity,
     profile,

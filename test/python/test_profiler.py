@@ -12,6 +12,7 @@ import warnings
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import run
 from profiler_traces import assert_nested, load_chrome, spans_of
 
 import opyard.profiler
@@ -589,3 +590,17 @@ def test_nothing_is_left_after_a_profile():
     assert sys.getprofile() is None
     if sys.version_info >= (3, 12):
         assert [sys.monitoring.get_tool(n) for n in range(6)] == [None] * 6
+
+
+def test_the_profiler_is_imported_without_what_reads_its_results():
+    ended = run(
+        """
+        import opyard, sys
+        before = set(sys.modules)
+        import opyard.profiler
+        print(sorted((sys.modules.keys() - before) & {
+            "json", "re", "typing", "threading", "warnings", "opyard._profile.events",
+            "opyard._profile.averages", "opyard._profile.exports", "opyard._profile.compare"}))
+        """
+    )
+    assert ended.stdout == "[]\n", ended

@@ -5,25 +5,16 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from .averages import line_of_caller
+from .scopes import RecordScope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
 _FLAGS = ((1, "began before the profile"), (2, "was open at its end"), (4, "its end was lost"))
-
-
-class RecordScope(IntEnum):
-    """For whom a span was recorded, with PyTorch's names and numbers."""
-
-    FUNCTION = 0  # a call
-    BACKWARD_FUNCTION = 1  # a function of gradients that a backward runs
-    TORCHSCRIPT_FUNCTION = 2  # an instruction of a graph
-    USER_SCOPE = 7  # a range of the program's own, or a step
 
 
 _SCOPES = {

@@ -1,0 +1,12 @@
+"""For whom a span was recorded; apart from events, which need more modules than a profile does."""
+
+from enum import IntEnum
+
+
+class RecordScope(IntEnum):
+    """For whom a span was recorded, with PyTorch's names and numbers."""
+
+    FUNCTION = 0  # a call
+    BACKWARD_FUNCTION = 1  # a function of gradients that a backward runs
+    TORCHSCRIPT_FUNCTION = 2  # an instruction of a graph
+    USER_SCOPE = 7  # a range of the program's own, or a step
