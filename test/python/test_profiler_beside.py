@@ -259,6 +259,38 @@ def test_a_trace_function_sees_the_lines_as_without_a_profile():
     assert recorded(prof) == 2
 
 
+@pytest.mark.parametrize("first", ["coverage", "profile"])
+def test_coverage_and_a_profile_see_the_same_as_alone(first, tmp_path):
+    coverage = pytest.importorskip("coverage")
+
+    def lines_of(run):
+        measure = coverage.Coverage(data_file=None, config_file=False, include=[__file__])
+        run(measure)
+        return sorted(measure.get_data().lines(__file__) or ())
+
+    def alone(measure):
+        with measure.collect():
+            work(2)
+
+    profiles = []
+
+    def together(measure):
+        if first == "coverage":
+            with measure.collect(), profile() as prof:
+                work(2)
+        else:
+            with profile() as prof, measure.collect():
+                work(2)
+        profiles.append(prof)
+
+    expected = lines_of(alone)
+    during = lines_of(together)
+    inside = range(work.__code__.co_firstlineno, max(n for *_, n in work.__code__.co_lines()) + 1)
+    assert set(expected) <= set(during) and set(expected) & set(inside)
+    assert set(during) & set(inside) == set(expected) & set(inside)
+    assert recorded(profiles[0], "): work") == 1
+
+
 ON_AT_EXIT = """
 import cProfile, sys, threading, time
 from opyard.profiler import profile
