@@ -1,6 +1,6 @@
 """Protects fake kernels that say "n rows": symbolic sizes in factories on meta, and views of them.
 
-Suspect kernels/src/creation/meta.cpp, kernels/src/common/symbolic.cpp.
+Suspect kernels/src/creation/meta.cpp, kernels/src/common/symbolic.cpp, symbolic_results.cpp.
 """
 
 import math
@@ -60,7 +60,66 @@ MADE = {
     "chunk": lambda n: aten.empty([n, 6], device="meta").chunk(2, 1)[0],
     "movedim": lambda n: aten.empty([3, n], device="meta").movedim(0, 1),
     "alias": lambda n: aten.alias(aten.empty([n, 3], device="meta")),
+    "rand": lambda n: aten.rand([n, 3], device="meta"),
+    "randn": lambda n: aten.randn(n, 3, device="meta", dtype=opyard.float64),
+    "randint": lambda n: aten.randint(9, [n, 3], device="meta"),
+    "randint.low": lambda n: aten.randint(2, 9, [n, 3], device="meta"),
+    "randperm": lambda n: aten.randperm(n, device="meta").unsqueeze(1).expand(-1, 3),
+    "rand_like": lambda n: aten.rand_like(rows(n)),
+    "randn_like": lambda n: aten.randn_like(rows(n)),
+    "bernoulli": lambda n: aten.bernoulli(rows(n), 0.5),
+    "eye": lambda n: aten.eye(n, 3, device="meta"),
+    "square eye": lambda n: aten.eye(n, device="meta") @ rows(n),
+    "as_strided": lambda n: aten.as_strided(aten.empty([90], device="meta"), [n, 3], [3, 1], 2),
+    "as_strided from n": lambda n: aten.as_strided(rows(n), [n, 3], [1, 1], n),
+    "diagonal": lambda n: aten.diagonal(aten.empty([n, 4, 3], device="meta"), 1).t(),
+    "expand_as": lambda n: aten.empty([1, 3], device="meta").expand_as(rows(n)),
+    "view_as": lambda n: aten.empty([n, 3, 1], device="meta").view_as(rows(n)),
+    "reshape_as": lambda n: aten.empty([n, 3, 1], device="meta").reshape_as(rows(n)),
+    "clone": lambda n: rows(n).clone(),
+    "contiguous": lambda n: rows(n).contiguous(),
+    "to": lambda n: rows(n).to(opyard.int64),
+    "add a number": lambda n: rows(n) + 1,
+    "add": lambda n: rows(n) + rows(n),
+    "broadcast": lambda n: rows(n) * aten.empty([3], device="meta", dtype=opyard.float64),
+    "broadcast to n": lambda n: aten.empty([1, 3], device="meta") * rows(n),
+    "compare": lambda n: rows(n) > 0,
+    "exp": lambda n: rows(n).exp(),
+    "where": lambda n: aten.where(rows(n) > 0, rows(n), rows(n)),
+    "in place": lambda n: rows(n).add_(1).fill_(2).zero_().copy_(rows(n)),
+    "tril": lambda n: aten.tril(rows(n)),
+    "triu": lambda n: aten.triu(rows(n), 1),
+    "sum": lambda n: aten.empty([n, 2, 3], device="meta").sum(1),
+    "sum and keep": lambda n: aten.empty([n, 2, 3], device="meta").sum([1], True)[:, 0],
+    "mean": lambda n: aten.empty([2, n, 3], device="meta").mean(0),
+    "amax": lambda n: aten.empty([n, 2, 3], device="meta").amax(1),
+    "max": lambda n: aten.max(aten.empty([n, 2, 3], device="meta"), 1)[1],
+    "argmin": lambda n: aten.empty([n, 2, 3], device="meta").argmin(1),
+    "any": lambda n: aten.any(aten.empty([n, 2, 3], device="meta"), 1),
+    "mm": lambda n: rows(n).mm(aten.empty([3, 3], device="meta")),
+    "addmm": lambda n: aten.addmm(
+        aten.empty([3], device="meta"), rows(n), aten.empty([3, 3], device="meta")
+    ),
+    "mv": lambda n: aten.empty([n, 5], device="meta").mv(aten.empty([5], device="meta"))[:, None]
+    * aten.empty([3], device="meta"),
+    "matmul": lambda n: rows(n) @ aten.empty([3, 3], device="meta"),
+    "matmul by n": lambda n: aten.matmul(rows(n), aten.empty([n, 3], device="meta")),
+    "matmul of a batch": lambda n: (aten.empty([2, n, 5], device="meta") @ fives())[1],
+    "matmul of batches": lambda n: (aten.empty([n, 1, 5], device="meta") @ fives()[None])[:, 0],
+    "matmul of n batches": lambda n: (aten.empty([5], device="meta") @ fives().expand(n, 5, 3)),
+    "bmm": lambda n: (aten.empty([2, n, 5], device="meta").bmm(fives().expand(2, 5, 3)))[0],
+    "linear": lambda n: aten.linear(
+        rows(n), aten.empty([3, 3], device="meta"), aten.empty([3], device="meta")
+    ),
 }
+
+
+def rows(n):
+    return aten.empty([n, 3], device="meta")
+
+
+def fives():
+    return aten.empty([5, 3], device="meta")
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -141,6 +200,36 @@ def test_what_cannot_be_told_is_refused_by_its_operator(define, library, ns):
         refused(lambda: made[::-1], "step -1")
         refused(lambda: aten.slice(made, 0, n, None, 0), "^aten::slice.Tensor: step is 0")
         refused(lambda: aten.rand([n]), r"got SymInt u\d+, a number that is not", TypeError)
+        four = aten.empty([4], device="meta")
+        refused(lambda: made + four, "^aten::add.Tensor: self is .* and other is float32.4.;")
+        refused(lambda: made.add_(four), "^aten::add_.Tensor: self is ")
+        refused(lambda: made.copy_(four), "^aten::copy_: self is .* and src is ")
+        refused(lambda: made.mm(made.new_empty([4, 2])), "^aten::mm: self is ")
+        refused(lambda: made @ four, "^aten::matmul: self is ")
+        refused(lambda: made.new_empty([2, n, 3]) @ made.new_empty([3, 3, 2]), "^aten::matmul: ")
+        refused(lambda: aten.addmm(four, made, made.new_empty([3, 2])), "^aten::addmm: self is ")
+        refused(lambda: aten.as_strided(made, [n], []), "^aten::as_strided: there are 1 sizes and")
+        integers = {"dtype": opyard.int64, "device": "meta"}
+        refused(lambda: aten.rand([n], **integers), "^aten::rand: ", NotImplementedError)
+        return made
+
+    in_fake(define, library, ns, body)
+
+
+def test_a_result_without_the_size_that_is_not_known_is_plain(define, library, ns):
+    def body(n):
+        made = rows(n)
+        assert (
+            made.sum(0).shape
+            == made.t().mm(made)[0].shape
+            == (*aten.dot(made[0], made[1]).shape, 3)
+        )
+        assert made.sum().shape == aten.norm(made).shape == made.max().shape == ()
+        assert (made + 1).strides == (3, 1) and (made * made.t().t()).strides == (3, 1)
+        # The known size is the result's.
+        assert (made + aten.empty([7, 3], device="meta")).shape == (7, 3)
+        assert (aten.empty([7, 3], device="meta") + made).shape == (7, 3)
+        assert str(aten.diagonal(made, -2).shape[0]).endswith("+ -2) max 0) min 3)")
         return made
 
     in_fake(define, library, ns, body)

@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "common/symbolic_results.h"
 #include "common/walk.h"
 #include "loops/element.h"
 #include "loops/half.h"
@@ -140,17 +141,20 @@ void copy_elements(const char* op, const Tensor& written, const Tensor& source) 
 }
 
 Tensor row_major_copy(const char* op, const Tensor& source) {
+  if (has_symbolic_sizes(source)) return symbolic_like(op, source, source.dtype());
   Tensor copy = empty_beside(source, source.sizes(), source.dtype());
   copy_elements(op, copy, source);
   return copy;
 }
 
 Tensor row_major(const char* op, const Tensor& source) {
-  return source.is_contiguous() ? source : row_major_copy(op, source);
+  return !has_symbolic_sizes(source) && source.is_contiguous() ? source
+                                                               : row_major_copy(op, source);
 }
 
 Tensor converted(const char* op, const Tensor& source, DType dtype) {
   if (source.dtype() == dtype) return source;
+  if (has_symbolic_sizes(source)) return symbolic_like(op, source, dtype);
   Tensor copy = empty_beside(source, source.sizes(), dtype);
   copy_elements(op, copy, source);
   return copy;

@@ -1,6 +1,8 @@
 // kernels/common/order.cpp: sorting dimensions by the strides of several tensors.
 #include "common/order.h"
 
+#include "common/symbolic_results.h"
+
 #include <array>
 #include <cstdlib>
 #include <utility>
@@ -66,11 +68,12 @@ DimVector ordered_strides(IntSpan sizes, std::span<const Tensor* const> inputs) 
 }
 
 bool is_row_major_in(const Tensor& like, std::optional<MemoryFormat> format) {
-  return format == MemoryFormat::Contiguous || like.is_contiguous();
+  return format == MemoryFormat::Contiguous || has_symbolic_sizes(like) || like.is_contiguous();
 }
 
 Tensor empty_in_format(const Tensor& like, std::optional<MemoryFormat> format, DType dtype,
                        Device device) {
+  if (has_symbolic_sizes(like)) return symbolic_like("aten::empty_like", like, dtype);
   if (is_row_major_in(like, format)) return Tensor::empty(like.sizes(), dtype, device);
   const std::array<const Tensor*, 1> inputs = {&like};
   return empty_with_strides(like.sizes(), ordered_strides(like.sizes(), inputs), dtype, device);

@@ -24,7 +24,7 @@ Tensor empty_on_meta(const char* op, const std::vector<SymInt>& sizes, DType dty
 Tensor symbolic_view(const Tensor& self, std::vector<SymInt> sizes, std::vector<SymInt> strides,
                      SymInt offset);
 
-// aten::view, aten::expand, aten::slice.Tensor, aten::narrow, aten::select.int for plain numbers:
+// aten::view, expand, slice.Tensor, narrow, select.int and as_strided for plain numbers:
 // reshape.cpp, view.cpp, slice.cpp.
 Tensor view_with_sizes(const Tensor& self, IntSpan size);
 Tensor expand_to_sizes(const Tensor& self, IntSpan size);
@@ -33,6 +33,8 @@ Tensor slice_with_bounds(const Tensor& self, std::int64_t dim, std::optional<std
 Tensor narrow_to_part(const Tensor& self, std::int64_t dim, std::int64_t start,
                       std::int64_t length);
 Tensor select_place(const Tensor& self, std::int64_t dim, std::int64_t index);
+Tensor restrided(const Tensor& self, IntSpan size, IntSpan stride,
+                 std::optional<std::int64_t> storage_offset);
 
 // The number of elements in a dimension of self, of which another size may be symbolic. Raises
 // BadValue, naming the operator, if this one is.

@@ -5,6 +5,7 @@
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
+#include "common/symbolic.h"
 
 namespace opyard::kernels {
 namespace {
@@ -163,6 +164,10 @@ Tensor triangle(const char* op, const Tensor& self, std::int64_t diagonal, bool 
   require_defined(op, "self", self);
   if (self.dim() < 2) {
     refuse(ErrorKind::BadShape, {op, ": self is ", self, "; at least two dimensions are needed"});
+  }
+  if (has_symbolic_sizes(self)) {  // which elements are kept does not show on meta
+    const std::array<std::int64_t, 2> one = {1, 1};
+    return masked(self, Tensor::empty(one, DType::Bool, self.device()), 0);
   }
   const Tensor rows = unsqueeze(arange(self, self.size(-2)), 1);
   const Tensor distance = unsqueeze(arange(self, self.size(-1)), 0) - rows;

@@ -8,6 +8,7 @@
 #include "common/copy.h"
 #include "common/kernels_block.h"
 #include "common/order.h"
+#include "common/symbolic_results.h"
 #include "common/walk.h"
 #include "common/write.h"
 
@@ -97,7 +98,7 @@ Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
 Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
   require_defined("aten::contiguous", "self", self);
   require_row_major("aten::contiguous", memory_format);
-  if (self.is_contiguous()) return self;
+  if (!has_symbolic_sizes(self) && self.is_contiguous()) return self;
   static const auto op =
       require_operator("aten::clone").typed<Tensor(const Tensor&, std::optional<MemoryFormat>)>();
   return op.call(self, MemoryFormat::Contiguous);
@@ -107,6 +108,15 @@ Tensor& copy_in_place(Tensor& self, const Tensor& src, bool /*non_blocking*/) {
   constexpr const char* kOp = "aten::copy_";
   require_writable(kOp, "self", self);
   require_cpu(kOp, "src", src);
+  if (has_symbolic_sizes(self) || has_symbolic_sizes(src)) {
+    const std::array<const Tensor*, 2> both = {&self, &src};
+    const std::array<const char*, 2> names = {"self", "src"};
+    OPYARD_REQUIRE(is_meta(self), Unsupported, kOp, ": src is ", src,
+                   " on meta, which has no elements to copy; copy from a tensor that has some");
+    static_cast<void>(symbolic_broadcast(kOp, both, names));  // refuses sizes that do not fit
+    self.mutable_raw();
+    return self;
+  }
   const std::optional<DimVector> sizes = find_broadcast(self.sizes(), src.sizes());
   if (!sizes || *sizes != DimVector(self.sizes())) {
     refuse(ErrorKind::BadShape, {kOp, ": src is ", src, " and self is ", self,

@@ -13,7 +13,6 @@
 
 #include "common/copy.h"
 #include "common/dtypes.h"
-#include "common/kernels_block.h"
 
 namespace opyard::kernels {
 namespace {
@@ -143,9 +142,6 @@ OPYARD_LIBRARY_IMPL(aten, CPU, m) {
   m.impl("zeros", &zeros);
   m.impl("ones", &ones);
   m.impl("full", &full);
-}
-
-OPYARD_KERNELS(m) {
   m.impl("eye", &eye);
   m.impl("eye.m", &eye_m);
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "common/dtypes.h"
+#include "common/numbers.h"
 #include "common/order.h"
 #include "common/symbolic.h"
 
@@ -46,6 +47,16 @@ class Arguments {
   const Schema& schema_;
   const std::span<Value> values_;
 };
+
+bool any_symbolic(const std::vector<SymInt>& sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](const SymInt& s) { return s.is_symbolic(); });
+}
+
+DimVector plain_ints(const std::vector<SymInt>& sizes) {
+  DimVector numbers;
+  for (const SymInt& size : sizes) numbers.push_back(size.expect_int());
+  return numbers;
+}
 
 void refuse_what_meta_has_not(const Operator& op, const Arguments& given) {
   const std::string name = to_string(op.name());
@@ -106,6 +117,35 @@ void empty_strided(const Operator& op, DispatchKeySet, Stack& stack) {
   given.give(stack, made);
 }
 
+void eye(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  refuse_what_meta_has_not(op, given);
+  const SymInt rows = given.at("n").to_sym_int();
+  const SymInt columns = given.has("m") ? given.at("m").to_sym_int() : rows;
+  given.give(stack,
+             empty_on_meta("aten::eye", {rows, columns}, given.dtype().value_or(kDefaultFloat)));
+}
+
+// rand, randn, randint, randperm. They are compositions; only what no composition can take is made
+// here, before a backend is chosen.
+void random(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  const Value& device = given.at("device");
+  const Backend backend = device.is_none() ? Backend::CPU : device.to_device().backend;
+  const bool has_sizes = given.has("size");
+  std::vector<SymInt> sizes =
+      has_sizes ? given.ints("size") : std::vector{given.at("n").to_sym_int()};
+  if (backend != Backend::Meta || !any_symbolic(sizes)) {
+    return op.redispatch_boxed(DispatchKeySet(instance_of(DispatchKey::Dense, backend)), stack);
+  }
+  const bool is_float = has_sizes && !given.has("high");
+  const Tensor made =
+      empty_on_meta(to_string(op.name()).c_str(), sizes,
+                    given.dtype().value_or(is_float ? kDefaultFloat : DType::Int64));
+  if (is_float) require_floats(to_string(op.name()).c_str(), "dtype", made);
+  given.give(stack, made);
+}
+
 // new_empty and its like: the operator without self, called with self's dtype and device.
 void fresh(const Operator& op, DispatchKeySet, Stack& stack) {
   const Arguments given(op, stack);
@@ -125,14 +165,22 @@ void fresh(const Operator& op, DispatchKeySet, Stack& stack) {
   given.give(stack, values.pop().to_tensor());
 }
 
-bool any_symbolic(const std::vector<SymInt>& sizes) {
-  return std::any_of(sizes.begin(), sizes.end(), [](const SymInt& s) { return s.is_symbolic(); });
-}
-
-DimVector plain_ints(const std::vector<SymInt>& sizes) {
-  DimVector numbers;
-  for (const SymInt& size : sizes) numbers.push_back(size.expect_int());
-  return numbers;
+void as_strided(const Operator& op, DispatchKeySet, Stack& stack) {
+  const Arguments given(op, stack);
+  const Tensor self = given.at("self").to_tensor();
+  require_defined("aten::as_strided", "self", self);
+  std::vector<SymInt> sizes = given.ints("size"), strides = given.ints("stride");
+  auto offset = given.at("storage_offset").to_optional<SymInt>();
+  if (!any_symbolic(sizes) && !any_symbolic(strides) && !(offset && offset->is_symbolic()) &&
+      !has_symbolic_sizes(self)) {
+    return given.give(stack,
+                      restrided(self, plain_ints(sizes), plain_ints(strides),
+                                offset ? std::optional(offset->expect_int()) : std::nullopt));
+  }
+  OPYARD_REQUIRE(sizes.size() == strides.size(), BadShape, "aten::as_strided: there are ",
+                 sizes.size(), " sizes and ", strides.size(), " strides; give as many of each");
+  given.give(stack, symbolic_view(self, std::move(sizes), std::move(strides),
+                                  offset ? *std::move(offset) : sym_storage_offset(self)));
 }
 
 // Of a symbolic tensor as if it were row-major: comparing strides would decide what is not known.
@@ -239,11 +287,19 @@ OPYARD_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("empty_strided", &empty_strided);
   for (const char* name : {"new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided"})
     m.impl(name, &fresh);
+  m.impl("eye", &eye);
+  m.impl("eye.m", &eye);
+  m.impl("as_strided", &as_strided);
   m.impl("view", &view);
   m.impl("expand", &expand);
   m.impl("select.int", &select);
   m.impl("narrow", &narrow);
   m.impl("slice.Tensor", &slice);
+}
+
+OPYARD_LIBRARY_IMPL(aten, BackendSelect, m) {
+  for (const char* name : {"rand", "randn", "randint", "randint.low", "randperm"})
+    m.impl(name, &random);
 }
 
 }  // namespace opyard::kernels

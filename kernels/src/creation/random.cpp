@@ -14,6 +14,7 @@
 #include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/symbolic_results.h"
 
 namespace opyard::kernels {
 
@@ -161,10 +162,16 @@ Tensor randperm(std::int64_t n, MaybeDType dtype, MaybeLayout layout, MaybeDevic
   }
   return ops::to(order, dtype.value_or(DType::Int64));
 }
+Tensor symbolic_noise(const char* op, const Tensor& self, MaybeDType dtype) {
+  const Tensor result = symbolic_like(op, self, dtype.value_or(self.dtype()));
+  require_floats(op, "self", result);
+  return result;
+}
 Tensor rand_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, MaybeDevice device,
                  MaybeBool pin_memory, MaybeFormat memory_format) {
   require_defined("aten::rand_like", "self", self);
   require_row_major("aten::rand_like", memory_format);
+  if (has_symbolic_sizes(self)) return symbolic_noise("aten::rand_like", self, dtype);
   return rand(self.sizes(), dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
               pin_memory);
 }
@@ -172,6 +179,7 @@ Tensor randn_like(const Tensor& self, MaybeDType dtype, MaybeLayout layout, Mayb
                   MaybeBool pin_memory, MaybeFormat memory_format) {
   require_defined("aten::randn_like", "self", self);
   require_row_major("aten::randn_like", memory_format);
+  if (has_symbolic_sizes(self)) return symbolic_noise("aten::randn_like", self, dtype);
   return randn(self.sizes(), dtype.value_or(self.dtype()), layout, device.value_or(self.device()),
                pin_memory);
 }
@@ -191,6 +199,7 @@ using namespace ops;
 
 Tensor noise_like(const Tensor& self) {
   const DType dtype = is_floating_point(self.dtype()) ? self.dtype() : kDefaultFloat;
+  if (has_symbolic_sizes(self)) return symbolic_noise("aten::rand_like", self, dtype);
   return rand(self.sizes(), dtype, std::nullopt, self.device(), std::nullopt);
 }
 Tensor bernoulli_of(const Tensor& self, const MaybeGenerator& generator) {

@@ -8,7 +8,7 @@
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
-#include "common/symbolic.h"
+#include "common/symbolic_results.h"
 
 namespace opyard::kernels {
 namespace {
@@ -134,6 +134,7 @@ Tensor diagonal(const Tensor& self, std::int64_t offset, std::int64_t dim1, std:
     refuse(ErrorKind::BadShape, {kOp, ": self is ", self, ", dim1 is ", dim1, " and dim2 is ", dim2,
                                  "; two different dimensions are needed"});
   }
+  if (has_symbolic_sizes(self)) return symbolic_diagonal(self, offset, a, b);
   const std::int64_t rows = self.sizes()[a], columns = self.sizes()[b];
   std::int64_t length = 0;
   if (offset >= 0 ? offset < columns : offset > -rows) {
@@ -203,15 +204,18 @@ Tensor movedim_int(const Tensor& self, std::int64_t source, std::int64_t destina
 
 Tensor expand_as(const Tensor& self, const Tensor& other) {
   require_defined("aten::expand_as", "other", other);
+  if (has_symbolic_sizes(other)) return call_expand(self, sym_sizes_of(other));
   return ops::expand(self, other.sizes());
 }
 Tensor view_as(const Tensor& self, const Tensor& other) {
   static const auto view = require_operator("aten::view").typed<Tensor(const Tensor&, IntSpan)>();
   require_defined("aten::view_as", "other", other);
+  if (has_symbolic_sizes(other)) return call_view(self, sym_sizes_of(other));
   return view.call(self, other.sizes());
 }
 Tensor reshape_as(const Tensor& self, const Tensor& other) {
   require_defined("aten::reshape_as", "other", other);
+  if (has_symbolic_sizes(other)) return call_view(self, sym_sizes_of(other));
   return ops::reshape(self, other.sizes());
 }
 Tensor unflatten(const Tensor& self, std::int64_t dim, IntSpan sizes) {

@@ -156,8 +156,10 @@ Tensor detach(const Tensor& self) {
   return result;
 }
 
-Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride,
-                  std::optional<std::int64_t> storage_offset) {
+}  // namespace
+
+Tensor restrided(const Tensor& self, IntSpan size, IntSpan stride,
+                 std::optional<std::int64_t> storage_offset) {
   require_defined("aten::as_strided", "self", self);
   try {
     return self.as_strided(size, stride, storage_offset.value_or(self.storage_offset()));
@@ -165,8 +167,6 @@ Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride,
     throw Error(error.kind(), text_of({"aten::as_strided: ", error.what()}), error.carried());
   }
 }
-
-}  // namespace
 
 OPYARD_LIBRARY_FRAGMENT(aten, m) {
   m.def("t(Tensor(a) self) -> Tensor(a)");
@@ -193,7 +193,7 @@ OPYARD_LIBRARY_IMPL(aten, CompositeExplicitAutograd, m) {
   m.impl("unsqueeze", &unsqueeze);
   m.impl("alias", &alias);
   m.impl("detach", &detach);
-  m.impl("as_strided", &as_strided);
+  m.impl("as_strided", &restrided);
 }
 
 }  // namespace opyard::kernels

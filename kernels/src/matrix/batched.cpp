@@ -12,6 +12,7 @@
 #include "common/numbers.h"
 #include "common/ops.h"
 #include "common/releasing.h"
+#include "common/symbolic_results.h"
 #include "matrix/multiply.h"
 
 namespace opyard::kernels {
@@ -45,6 +46,22 @@ void multiply_batches(const Tensor& result, const Tensor& a, const Tensor& b) {
   });
 }
 
+[[noreturn]] OPYARD_COLD void refuse_batches(const char* op, const Tensor& self,
+                                             const Tensor& mat2) {
+  refuse(ErrorKind::BadShape,
+         {op, ": self is ", self, " and mat2 is ", mat2,
+          "; two batches of as many matrices are needed, where the first ones have as many "
+          "columns as the second ones have rows"});
+}
+
+Tensor multiply_symbolic(const char* op, const Tensor& self, const Tensor& mat2) {
+  const SymIntSpan a = sym_sizes(self), b = sym_sizes(mat2);
+  if (a.size() != 3 || b.size() != 3 || !may_be_equal(a[0], b[0]) || !may_be_equal(a[2], b[1])) {
+    refuse_batches(op, self, mat2);
+  }
+  return empty_on_meta(op, {a[0].is_symbolic() ? b[0] : a[0], a[1], b[2]}, self.dtype());
+}
+
 Tensor multiply(const Tensor& self, const Tensor& mat2) {
   constexpr const char* kOp = "aten::bmm";
   require_cpu(kOp, "self", self);
@@ -55,12 +72,12 @@ Tensor multiply(const Tensor& self, const Tensor& mat2) {
     return converted(kOp, product, self.dtype());
   }
   require_numbers(kOp, "self", self);
+  if (has_symbolic_sizes(self) || has_symbolic_sizes(mat2)) {
+    return multiply_symbolic(kOp, self, mat2);
+  }
   if (self.dim() != 3 || mat2.dim() != 3 || self.sizes()[0] != mat2.sizes()[0] ||
       self.sizes()[2] != mat2.sizes()[1]) {
-    refuse(ErrorKind::BadShape,
-           {kOp, ": self is ", self, " and mat2 is ", mat2,
-            "; two batches of as many matrices are needed, where the first ones have as many "
-            "columns as the second ones have rows"});
+    refuse_batches(kOp, self, mat2);
   }
   const std::array sizes = {self.sizes()[0], self.sizes()[1], mat2.sizes()[2]};
   Tensor result = empty_beside(self, sizes, self.dtype());

@@ -10,6 +10,7 @@
 #include "common/dtypes.h"
 #include "common/kernels_block.h"
 #include "common/releasing.h"
+#include "common/symbolic_results.h"
 #include "common/walk.h"
 #include "common/write.h"
 #include "loops/element.h"
@@ -31,6 +32,14 @@ struct Factors {
   refuse(kind, {f.op, ": ", f.name_a, " is ", f.a, " and ", f.name_b, " is ", f.b, "; ", why});
 }
 
+bool is_symbolic(const Factors& f) { return has_symbolic_sizes(f.a) || has_symbolic_sizes(f.b); }
+
+// Whether the last size of one is the first of the other.
+bool fit_together(const Factors& f) {
+  if (is_symbolic(f)) return may_be_equal(sym_sizes(f.a).back(), sym_sizes(f.b).front());
+  return f.a.sizes().back() == f.b.sizes().front();
+}
+
 void require_factors(const Factors& f, std::int64_t dims_a, std::int64_t dims_b,
                      const char* shapes) {
   require_cpu(f.op, f.name_a, f.a);
@@ -42,7 +51,7 @@ void require_factors(const Factors& f, std::int64_t dims_a, std::int64_t dims_b,
   if (f.a.dtype() == DType::Bool) {
     refuse_factors(f, ErrorKind::Unsupported, "accepted are integers, floats and complex numbers");
   }
-  if (f.a.dim() != dims_a || f.b.dim() != dims_b || f.a.sizes().back() != f.b.sizes().front()) {
+  if (f.a.dim() != dims_a || f.b.dim() != dims_b || !fit_together(f)) {
     refuse_factors(f, ErrorKind::BadShape, shapes);
   }
 }
@@ -157,6 +166,7 @@ constexpr const char* kTwoMatrices =
 Tensor mm(const Tensor& self, const Tensor& mat2) {
   const Factors f{"aten::mm", "self", self, "mat2", mat2};
   require_factors(f, 2, 2, kTwoMatrices);
+  if (is_symbolic(f)) return symbolic_product(f.op, self, mat2);
   return multiply_matrices(f, std::array{self.sizes()[0], mat2.sizes()[1]});
 }
 
@@ -216,6 +226,13 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
   const Factors f{"aten::addmm", "mat1", mat1, "mat2", mat2};
   require_factors(f, 2, 2, kTwoMatrices);
   require_dtype(f.op, "self", self, mat1.dtype());
+  if (is_symbolic(f) || has_symbolic_sizes(self)) {
+    const Tensor product = symbolic_product(f.op, mat1, mat2);
+    const auto joined = find_symbolic_broadcast(sym_sizes(product), sym_sizes(self));
+    OPYARD_REQUIRE(joined && joined->size() == 2, BadShape, f.op, ": self is ", self,
+                   " and the product is ", product, "; self must broadcast to that");
+    return empty_on_meta(f.op, *joined, self.dtype());
+  }
   const DimVector sizes = {mat1.sizes()[0], mat2.sizes()[1]};
   const std::optional<DimVector> joined = find_broadcast(sizes, self.sizes());
   if (!joined || *joined != sizes) {
@@ -261,12 +278,14 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
   const Factors f{"aten::mv", "self", self, "vec", vec};
   require_factors(f, 2, 1,
                   "a matrix and a vector of as many elements as it has columns are needed");
+  if (is_symbolic(f)) return symbolic_product(f.op, self, vec);
   return multiply_matrices(f, std::array{self.sizes()[0]});
 }
 
 Tensor dot(const Tensor& self, const Tensor& tensor) {
   const Factors f{"aten::dot", "self", self, "tensor", tensor};
   require_factors(f, 1, 1, "two vectors of one length are needed");
+  if (is_symbolic(f)) return symbolic_product(f.op, self, tensor);
   return multiply_matrices(f, {});
 }
 

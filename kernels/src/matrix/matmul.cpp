@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/define.h"
 #include "common/ops.h"
+#include "common/symbolic_results.h"
 #include "common/walk.h"
 
 namespace opyard::kernels {
@@ -63,6 +64,45 @@ Tensor multiply_batches(const char* op, const Tensor& self, const Tensor& other)
   return ops::reshape(product, sizes);
 }
 
+// ---- sizes that are not known: see symbolic_results.h [Unknown sizes] ----
+
+bool any_is_symbolic(const Tensor& self, const Tensor& other) {
+  return has_symbolic_sizes(self) || has_symbolic_sizes(other);
+}
+
+Tensor symbolic_batch(const Tensor& self, const std::vector<SymInt>& lead) {
+  const SymIntSpan sizes = sym_sizes(self);
+  const SymInt rows = sizes[sizes.size() - 2], columns = sizes.back();
+  std::vector<SymInt> spread(lead);
+  spread.push_back(rows);
+  spread.push_back(columns);
+  SymInt count(1);
+  for (const SymInt& size : lead) count = count * size;
+  return call_view(ops::contiguous(call_expand(self, std::move(spread))), {count, rows, columns});
+}
+
+Tensor multiply_symbolic_batches(const char* op, const Tensor& self, const Tensor& other) {
+  const Tensor left = self.dim() == 1 ? ops::unsqueeze(self, 0) : self;
+  const Tensor right = other.dim() == 1 ? ops::unsqueeze(other, 1) : other;
+  const SymIntSpan a = sym_sizes(left), b = sym_sizes(right);
+  const auto lead = find_symbolic_broadcast(a.first(a.size() - 2), b.first(b.size() - 2));
+  OPYARD_REQUIRE(lead.has_value(), BadShape, op, ": self is ", self, " and other is ", other,
+                 "; the sizes before the last two must be equal or 1, counted from the last");
+  const Tensor product = ops::bmm(symbolic_batch(left, *lead), symbolic_batch(right, *lead));
+  std::vector<SymInt> sizes(*lead);
+  if (self.dim() > 1) sizes.push_back(a[a.size() - 2]);
+  if (other.dim() > 1) sizes.push_back(b.back());
+  return call_view(product, std::move(sizes));
+}
+
+// Whether the last size of self is the one of other that it meets.
+bool fit_together(const Tensor& self, const Tensor& other) {
+  const std::size_t met = other.dim() == 1 ? 0 : std::size_t(other.dim() - 2);
+  if (any_is_symbolic(self, other))
+    return may_be_equal(sym_sizes(self).back(), sym_sizes(other)[met]);
+  return self.sizes().back() == other.sizes()[met];
+}
+
 Tensor matmul(const Tensor& self, const Tensor& other) {
   constexpr const char* kOp = "aten::matmul";
   require_defined(kOp, "self", self);
@@ -73,15 +113,18 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
                                  "; both need at least one dimension, and aten::mul.Tensor "
                                  "multiplies by a number"});
   }
-  if (self.sizes().back() != other.sizes()[std::size_t(right == 1 ? 0 : right - 2)]) {
+  if (!fit_together(self, other)) {
     refuse(ErrorKind::BadShape,
            {kOp, ": self is ", self, " and other is ", other,
             right <= 2 ? "; the last size of self must be the first size of other"
                        : "; the last size of self must be the last but one of other"});
   }
+  const bool symbolic = any_is_symbolic(self, other);
+  if (symbolic && (left > 2 || right > 2)) return multiply_symbolic_batches(kOp, self, other);
   if (right > 2) return multiply_batches(kOp, self, other);
   if (left == 1) {
     if (right == 1) return dot(self, other);
+    if (symbolic) return ops::squeeze(ops::mm(ops::unsqueeze(self, 0), other), 0);
     return ops::reshape(ops::mm(ops::unsqueeze(self, 0), other), std::array{other.sizes()[1]});
   }
   if (left == 2) return right == 1 ? mv(self, other) : ops::mm(self, other);
@@ -101,14 +144,15 @@ Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Ten
   require_defined(kOp, "weight", weight);
   const bool is_matrix = weight.dim() == 2;
   if (input.dim() == 0 || weight.dim() < 1 || weight.dim() > 2 ||
-      input.sizes().back() != weight.sizes().back()) {
+      !may_be_equal(sym_sizes(input).back(), sym_sizes(weight).back())) {
     refuse(ErrorKind::BadShape,
            {kOp, ": input is ", input, " and weight is ", weight,
             "; a weight of one or two dimensions is needed whose last size is input's"});
   }
   const Tensor factor = is_matrix ? ops::transpose(weight, 0, 1) : weight;
   if (!bias) return ops::matmul(input, factor);
-  if (!is_matrix || input.dim() == 1 || bias->dim() != 1) return ops::matmul(input, factor) + *bias;
+  if (!is_matrix || input.dim() == 1 || bias->dim() != 1 || any_is_symbolic(input, weight))
+    return ops::matmul(input, factor) + *bias;
   if (input.dim() == 2) return addmm(*bias, input, factor);
   DimVector sizes(input.sizes());
   sizes[sizes.size() - 1] = weight.sizes()[0];

@@ -8,6 +8,7 @@
 #include "common/copy.h"
 #include "common/order.h"
 #include "common/releasing.h"
+#include "common/symbolic_results.h"
 #include "common/write.h"
 
 namespace opyard::kernels {
@@ -203,11 +204,33 @@ void Elementwise::compute_with(const Tensor& result, const Computation& computat
   walk.run_by_many(loop, context);
 }
 
+bool Elementwise::is_symbolic() const {
+  return std::any_of(inputs_.begin(), inputs_.begin() + std::ptrdiff_t(count_), [](const Input& i) {
+    return i.tensor != nullptr && has_symbolic_sizes(*i.tensor);
+  });
+}
+
+// See symbolic_results.h [Unknown sizes].
+Tensor Elementwise::symbolic_result(DType dtype) const {
+  SmallVector<const Tensor*, 4> tensors;
+  SmallVector<const char*, 4> names;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (inputs_[i].tensor == nullptr) continue;
+    tensors.push_back(inputs_[i].tensor);
+    names.push_back(inputs_[i].name);
+  }
+  return empty_on_meta(op_,
+                       symbolic_broadcast(op_, std::span(tensors.begin(), tensors.size()),
+                                          std::span(names.begin(), names.size())),
+                       dtype);
+}
+
 // See order.h [Order].
 Tensor Elementwise::empty_result(DType dtype) const {
   std::array<const Tensor*, kMostInputs> tensors{};
   std::size_t count = 0;
   bool is_row_major = true;
+  if (is_symbolic()) return symbolic_result(dtype);
   for (std::size_t i = 0; i < count_; ++i) {
     if (inputs_[i].tensor == nullptr) continue;
     tensors[count++] = inputs_[i].tensor;
@@ -273,6 +296,11 @@ Tensor& Elementwise::run_into(const char* name, Tensor& written,
                               const Computation& computation) const {
   require_writable(op_, name, written);
   require_storable(op_, name, written, computation.result);
+  if (is_symbolic() || has_symbolic_sizes(written)) {
+    static_cast<void>(symbolic_result(computation.result));  // refuses sizes that do not fit
+    written.mutable_raw();
+    return written;
+  }
   require_result_sizes(op_, name, written, sizes());
   if (written.dtype() == computation.result) {
     // Numbers that do not fit must be refused before the version says that something changed.

@@ -84,6 +84,8 @@ class Elementwise {
                        bool shares_memory) const;
   void compute_with(const opyard::Tensor& result, const Computation& computation, Loop loop,
                     const void* context, bool shares_memory) const;
+  bool is_symbolic() const;
+  opyard::Tensor symbolic_result(DType dtype) const;
   bool are_alike(const Computation& computation) const;
   opyard::Tensor run_alike(const Computation& computation) const;
   bool compute_plainly(const opyard::Tensor& result, const Computation& computation, Loop loop,

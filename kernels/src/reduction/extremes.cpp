@@ -9,6 +9,7 @@
 #include "common/copy.h"
 #include "common/dtypes.h"
 #include "common/kernels_block.h"
+#include "common/symbolic_results.h"
 #include "reduction/rows.h"
 
 namespace opyard::kernels {
@@ -22,6 +23,10 @@ struct Wanted {
 std::tuple<Tensor, Tensor> extreme(const char* op, bool largest, const Tensor& given,
                                    const SmallVector<bool, 8>& reduced, bool keepdim,
                                    Wanted wanted) {
+  if (has_symbolic_sizes(given)) {
+    return {symbolic_reduction(op, given, reduced, keepdim, given.dtype()),
+            symbolic_reduction(op, given, reduced, keepdim, DType::Int64)};
+  }
   const Tensor self = converted(op, given, carrier_of(given.dtype()));
   const Reduction reduction(op, self, reduced, keepdim);
   require_elements(op, largest ? "largest" : "smallest", given, reduction);

@@ -11,6 +11,7 @@
 #include "common/dtypes.h"
 #include "common/kernels_block.h"
 #include "common/releasing.h"
+#include "common/symbolic_results.h"
 #include "loops/sums.h"
 #include "reduction/rows.h"
 
@@ -114,6 +115,7 @@ Tensor sum_as(const char* op, const Tensor& self, std::optional<IntSpan> dims, b
     refuse(ErrorKind::Unsupported,
            {op, ": dtype is bool; accepted are integers, floats and complex numbers"});
   }
+  if (has_symbolic_sizes(self)) return symbolic_reduction(op, self, reduced, keepdim, dtype);
   if (is_complex(dtype)) {
     reduced.resize(std::size_t(self.dim()), false);
     reduced.push_back(false);

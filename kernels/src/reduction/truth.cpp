@@ -9,6 +9,7 @@
 #include "common/copy.h"
 #include "common/dtypes.h"
 #include "common/kernels_block.h"
+#include "common/symbolic_results.h"
 #include "common/walk.h"
 #include "reduction/rows.h"
 
@@ -30,6 +31,10 @@ Tensor truth(const char* op, const Tensor& given, std::optional<std::int64_t> di
   const bool is_plain = carrier_of(given.dtype()) == given.dtype() && !is_complex(given.dtype());
   const Tensor self = is_plain ? given : converted(op, given, DType::Bool);
   const IntSpan dims = dim ? IntSpan(&*dim, 1) : IntSpan();
+  if (has_symbolic_sizes(self)) {
+    const DType dtype = given.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool;
+    return symbolic_reduction(op, self, reduced_dims(op, dims, self), keepdim, dtype);
+  }
   const Reduction reduction(op, self, reduced_dims(op, dims, self), keepdim);
   Tensor result = empty_beside(self, reduction.result_sizes(), DType::Bool);
   if (!is_meta(self)) {
