@@ -5,6 +5,7 @@
 
 #include "objects/values/key_set.h"
 #include "operators/explanation.h"
+#include "operators/symbolic_refusal.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/next.h"
 #include "opyard/registry/registry.h"
@@ -46,9 +47,14 @@ PyObject* call_through_stack(Runtime& runtime, const CallPlan& plan, PyObject* c
   return enter_from_python([&] {
     Runtime& runtime = runtime_of_overload(self);
     const CallPlan& plan = plan_of(self);
-    if (PyObject* const result = plan.direct().try_call(runtime, self, args, flags, names))
-      return result;
-    return call_through_stack(runtime, plan, args, PyVectorcall_NARGS(flags), names);
+    const Py_ssize_t count = PyVectorcall_NARGS(flags);
+    try {
+      if (PyObject* const result = plan.direct().try_call(runtime, self, args, flags, names))
+        return result;
+      return call_through_stack(runtime, plan, args, count, names);
+    } catch (const Error& error) {
+      rethrow_named(plan.op(), error, args, count, names);
+    }
   });
 }
 

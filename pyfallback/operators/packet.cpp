@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "operators/overload.h"
+#include "operators/symbolic_refusal.h"
 #include "opyard/detail/base/small_vector.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
@@ -181,10 +182,26 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
   return plan_of(overload.get()).call(runtime, stack, arrays);
 }
 
+// Looks again which overload the arguments led to: calls that succeed need not hold it.
+[[noreturn]] OPYARD_COLD void refuse_symbolic(PyObject* self, const Error& error,
+                                              PyObject* const* args, Py_ssize_t count,
+                                              PyObject* names) {
+  if (!is_symbolic_refusal(error)) throw;
+  ForeignArguments arrays(args, count, names);
+  CallStack stack;
+  MadeOfNumbers made;
+  const Owned overload = choose(self, args, count, names, stack, arrays, made);
+  rethrow_named(plan_of(overload.get()).op(), error, args, count, names);
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObject* names) {
   return enter_from_python([&] {
-    if (PyObject* const result = try_first(self, args, flags, names)) return result;
-    return call_through_stack(self, args, PyVectorcall_NARGS(flags), names);
+    try {
+      if (PyObject* const result = try_first(self, args, flags, names)) return result;
+      return call_through_stack(self, args, PyVectorcall_NARGS(flags), names);
+    } catch (const Error& error) {
+      refuse_symbolic(self, error, args, PyVectorcall_NARGS(flags), names);
+    }
   });
 }
 

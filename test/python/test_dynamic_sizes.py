@@ -4,6 +4,7 @@ Suspect kernels/src/creation/meta.cpp, kernels/src/common/symbolic.cpp, symbolic
 """
 
 import math
+import re
 
 import pytest
 
@@ -212,6 +213,53 @@ def test_what_cannot_be_told_is_refused_by_its_operator(define, library, ns):
         integers = {"dtype": opyard.int64, "device": "meta"}
         refused(lambda: aten.rand([n], **integers), "^aten::rand: ", NotImplementedError)
         return made
+
+    in_fake(define, library, ns, body)
+
+
+def test_a_kernel_that_takes_known_sizes_is_named_with_its_argument(define, library, ns):
+    def refused(call, kind, words):
+        with pytest.raises(kind) as raised:
+            call()
+        assert words in re.sub(r"u\d+", "n", str(raised.value))
+
+    inner = define("inner(Tensor x, SymInt[] sizes, SymInt k=0) -> Tensor")
+    outer = define("outer(Tensor x) -> Tensor", CompositeImplicitAutograd=lambda x: x.flip([0]))
+    of_kernel = ", and the kernel of this call takes "
+    sizes = f"{of_kernel}sizes that are known: Cannot call sizes on a tensor with symbolic"
+
+    def body(n):
+        x, places = rows(n), aten.empty([n], device="meta", dtype=opyard.int64)
+        refused(
+            lambda: x.flip([0]), ValueError, "aten::flip: self is float32[n, 3] on meta" + sizes
+        )
+        refused(
+            lambda: aten.cat([aten.empty([2, 3], device="meta"), x]),
+            ValueError,
+            "aten::cat: tensors[1] is float32[n, 3] on meta" + sizes,
+        )
+        refused(
+            lambda: aten.index_select.default(aten.empty([9], device="meta"), dim=0, index=places),
+            ValueError,
+            "aten::index_select: index is int64[n] on meta" + of_kernel,
+        )
+        refused(lambda: aten.repeat(x, 2, 1), ValueError, "aten::repeat: self is float32[n, 3]")
+        # What a kernel in Python calls is named, not what called it.
+        refused(lambda: outer(x), ValueError, "aten::flip: self is float32[n, 3]")
+        number = f" is a SymInt{of_kernel}an int: expected Int but got SymInt n"
+        refused(lambda: aten.triu(x, n), TypeError, "aten::triu: diagonal" + number)
+        refused(
+            lambda: aten.triu.default(x, diagonal=n), TypeError, "aten::triu: diagonal" + number
+        )
+        refused(lambda: aten.zeros([2, n]), TypeError, "aten::zeros: size[1]" + number)
+        refused(lambda: aten.zeros(2, n), TypeError, "aten::zeros: size" + number)
+        # The error of a Python kernel goes through as it is.
+        library.impl("inner", lambda x, sizes, k=0: failing(), "Meta")
+        refused(lambda: inner(x, [n], n), ValueError, "Cannot call it mine")
+        return x
+
+    def failing():
+        raise ValueError("Cannot call it mine")
 
     in_fake(define, library, ns, body)
 

@@ -1,0 +1,117 @@
+// operators/symbolic_refusal.cpp: finding the argument, and the words.
+#include "operators/symbolic_refusal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "objects/tensor/tensor.h"
+#include "objects/values/symbolic.h"
+#include "opyard/value/sym_tensor.h"
+
+namespace opyard::python {
+namespace {
+
+// The texts of Value::to_int() and of refuse_symbolic().
+constexpr std::string_view kNumber = "expected Int but got SymInt ";
+constexpr std::string_view kTensor = " on a tensor with symbolic shapes/strides";
+
+bool has_symbolic_number(const Runtime& runtime, PyObject* given) {
+  return is_symbolic(runtime, given, SymKind::Int);
+}
+bool has_symbolic_sizes(const Runtime& runtime, PyObject* given) {
+  return is_tensor(runtime, given) && tensor_unchecked(given).defined() &&
+         tensor_unchecked(given).impl()->has_policy(TensorImpl::kSymbolic);
+}
+
+struct Found {
+  std::string argument;
+  PyObject* given = nullptr;  // borrowed
+};
+
+// The first argument, or item of one, for which `is_it` is true.
+template <typename IsIt>
+Found find(const Operator& op, PyObject* const* args, Py_ssize_t count, PyObject* names,
+           const IsIt& is_it) {
+  const auto look = [&](std::string_view name, PyObject* given) -> Found {
+    if (is_it(given)) return {std::string(name), given};
+    if (!PyList_Check(given) && !PyTuple_Check(given)) return {};
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); ++i) {
+      PyObject* const item = PySequence_Fast_GET_ITEM(given, i);
+      if (is_it(item)) return {fmt::format("{}[{}]", name, i), item};
+    }
+    return {};
+  };
+  const auto& arguments = op.schema().arguments;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    // Sizes may be spread over the rest of the places: zeros(2, n).
+    std::size_t at = std::min(std::size_t(i), arguments.size() - 1);
+    while (at > 0 && arguments[at].keyword_only) --at;
+    if (Found found = look(arguments[at].name, args[i]); found.given != nullptr) return found;
+  }
+  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    const char* const name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+    if (name == nullptr) throw PythonErrorSet();
+    if (Found found = look(name, args[count + i]); found.given != nullptr) return found;
+  }
+  return {};
+}
+
+std::string describe_symbolic(const Tensor& tensor) {
+  std::string sizes;
+  for (const SymInt& size : sym_sizes(tensor)) {
+    sizes += sizes.empty() ? to_string(size) : ", " + to_string(size);
+  }
+  return fmt::format("{}[{}] on {}", name_of(tensor.dtype()), sizes, to_string(tensor.device()));
+}
+
+bool is_about_number(const Error& error) noexcept {
+  return error.kind() == ErrorKind::BadArgument &&
+         std::string_view(error.what()).starts_with(kNumber);
+}
+bool is_about_tensor(const Error& error) noexcept {
+  const std::string_view text = error.what();
+  return error.kind() == ErrorKind::BadValue && text.starts_with("Cannot call ") &&
+         text.ends_with(kTensor);
+}
+
+}  // namespace
+
+bool is_symbolic_refusal(const Error& error) noexcept {
+  return is_about_number(error) || is_about_tensor(error);
+}
+
+void rethrow_named(const Operator& op, const Error& error, PyObject* const* args, Py_ssize_t count,
+                   PyObject* names) {
+  const std::string_view text = error.what();
+  const std::string name = to_string(op.name());
+  const Runtime* const runtime = find_runtime();
+  if (runtime == nullptr || op.schema().arguments.empty()) throw;
+  if (is_about_number(error)) {
+    const Found found = find(op, args, count, names,
+                             [&](PyObject* given) { return has_symbolic_number(*runtime, given); });
+    if (found.given == nullptr) fail(error.kind(), fmt::format("{}: {}", name, text));
+    fail(error.kind(),
+         fmt::format("{}: {} is a SymInt, and the kernel of this call takes an int: {}", name,
+                     found.argument, text));
+  }
+  if (is_about_tensor(error)) {
+    constexpr const char* kAdvice =
+        "Known sizes are needed; in a fake kernel, make the result by empty(), or put the call "
+        "into "
+        "an operator of its own with register_fake().";
+    const Found found = find(op, args, count, names,
+                             [&](PyObject* given) { return has_symbolic_sizes(*runtime, given); });
+    if (found.given == nullptr) {
+      fail(error.kind(), fmt::format("{}: {}, in what it calls. {}", name, text, kAdvice));
+    }
+    fail(error.kind(),
+         fmt::format("{}: {} is {}, and the kernel of this call takes sizes that are known: {}. {}",
+                     name, found.argument, describe_symbolic(tensor_unchecked(found.given)), text,
+                     kAdvice));
+  }
+  throw;
+}
+
+}  // namespace opyard::python
