@@ -160,6 +160,71 @@ def test_embedding_takes_rows_and_their_gradients_add():
         aten.embedding(table, opyard.tensor([4]))
 
 
+def bags_by_hand(w, rows, offsets, mode, padding, weights):
+    """Bag by bag: what embedding_bag gives, in NumPy."""
+    ends = [*offsets[1:], len(rows)]
+    made = np.zeros((len(offsets), w.shape[1]))
+    for bag, (begin, end) in enumerate(zip(offsets, ends, strict=True)):
+        places = [i for i in range(begin, end) if rows[i] != padding]
+        if places:
+            lines = w[rows[places]] * weights[places][:, None]
+            made[bag] = [lines.sum(0), lines.mean(0), lines.max(0)][mode]
+    return made
+
+
+@pytest.mark.parametrize("dtype", [opyard.int64, opyard.int32])
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("padding", [-1, 2])
+def test_bags_of_rows_are_added_up_averaged_or_compared(dtype, mode, padding):
+    rows, offsets = np.array([3, 2, 2, 0, 4, 2, 1]), [0, 3, 3, 5, 6]
+    w, weights = random(5, 3), random(7) if mode == 0 else np.ones(7)
+    numbers = opyard.tensor(rows, dtype=dtype), opyard.tensor(offsets, dtype=dtype)
+    given = opyard.tensor(weights) if mode == 0 else None
+    bags, each, sizes, largest = aten._embedding_bag(
+        opyard.tensor(w), *numbers, False, mode, False, given, False, padding
+    )
+    close(bags, bags_by_hand(w, rows, offsets, mode, padding, weights))
+    assert each.dtype == sizes.dtype == largest.dtype == dtype
+    assert each.tolist() == [0, 0, 0, 2, 2, 3, 4]
+    if mode > 0:
+        assert sizes.tolist() == ([1, 0, 2, 0, 1] if padding == 2 else [3, 0, 2, 1, 1])
+    if mode == 2:
+        assert largest.tolist()[1] == [0, 0, 0]
+        assert set(largest.tolist()[2]) <= {0, 4}
+    ended = opyard.tensor([*offsets, 7], dtype=dtype)
+    again = aten.embedding_bag(
+        opyard.tensor(w), numbers[0], ended, False, mode, False, given, True, padding % 5
+    )
+    wanted = bags_by_hand(w, rows, offsets, mode, padding % 5, weights)
+    close(again[0], wanted)
+
+
+def test_a_frequent_row_gets_the_mean_of_its_gradients_where_that_is_asked_for():
+    table = opyard.zeros((4, 2)).requires_grad_()
+    rows, offsets = opyard.tensor([1, 3, 1, 0]), opyard.tensor([0, 3])
+    aten.embedding_bag(table, rows, offsets, True)[0].sum().backward()
+    assert table.grad.tolist() == [[1, 1], [1, 1], [0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0, 1], [1]), "offsets is 1 at \\[0\\]; the first bag begins at 0"),
+        (([0, 1], [0, 2, 1]), "offsets is 1 at \\[2\\]; no offset is less than"),
+        (([0, 1], [0, 3]), "no offset is more than the number of indices"),
+        (([0, 1], [0, 1], False, 0, False, None, True), "the last is the number of indices"),
+        (([0, 1], [0], False, 3), "mode is 3; accepted are 0 \\(sum\\)"),
+        (([0, 1], [0], False, 1, True), "sparse is True"),
+        (([0, 5], [0]), "5 at \\[1\\], out of range"),
+        (([[0, 1]], [0]), "indices is int64\\[1, 2\\]"),
+    ],
+)
+def test_bags_that_cannot_be_are_refused(arguments, message):
+    rows, offsets, *rest = arguments
+    with pytest.raises((ValueError, IndexError, NotImplementedError), match=message):
+        aten.embedding_bag(here(5, 3), opyard.tensor(rows), opyard.tensor(offsets), *rest)
+
+
 @given(smoothing=st.sampled_from([0.0, 0.3]), reduction=st.integers(0, 2), weighted=st.booleans())
 @settings(max_examples=20, deadline=None)
 def test_cross_entropy_is_the_likelihood_of_the_classes(smoothing, reduction, weighted):
@@ -263,6 +328,7 @@ def leaf(*shape):
 
 
 CLASSES = opyard.tensor([1, 0, 2])
+BAGS = opyard.tensor([0, 2])
 CASES = [
     (lambda x: aten.max_pool2d(x, 2, 1, 1), [(1, 2, 3, 4)]),
     (lambda x: aten.max_pool3d(x, 2), [(1, 2, 3, 2)]),
@@ -283,6 +349,12 @@ CASES = [
         [(2, 3), (2, 1), (2, 1), (4, 3), (4, 1), (4,)],
     ),
     (lambda w: aten.embedding(w, CLASSES) * w.sum(), [(3, 2)]),
+    (
+        lambda w, s: aten.embedding_bag(w, CLASSES, BAGS, False, 0, False, s)[0] * w.sum(),
+        [(3, 2), (3,)],
+    ),
+    (lambda w: aten.embedding_bag(w, CLASSES, BAGS, True, 1)[0] * w.sum(), [(3, 2)]),
+    (lambda w: aten.embedding_bag(w, CLASSES, BAGS, False, 2)[0] * w.sum(), [(3, 2)]),
     (lambda x: aten.cross_entropy_loss(x, CLASSES, None, 1, -100, 0.1), [(3, 3)]),
     (lambda x: aten.nll_loss(x, CLASSES), [(3, 3)]),
     (lambda x, y: aten.mse_loss(x, y), [(2, 3), (2, 3)]),
