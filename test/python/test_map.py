@@ -3,6 +3,7 @@
 Suspect the page; a file that moved moves there too.
 """
 
+import ast
 import re
 from pathlib import Path
 
@@ -27,11 +28,25 @@ def test_every_file_that_a_page_names_exists(page):
 
 def test_the_journeys_and_the_changes_are_there():
     journeys = (ROOT / PAGES[0]).read_text("utf-8")
-    assert re.findall(r"^## (\d)\.", journeys, re.MULTILINE) == list("12345678")
+    numbers = re.findall(r"^## (\d+)\.", journeys, re.MULTILINE)
+    assert numbers == [str(number + 1) for number in range(10)]
     for part in journeys.split("\n## ")[1:]:
         assert len(re.findall(r"`\w+/[\w./]+`", part)) >= 4, part.split("\n")[0]
     rows = re.findall(r"^\| .* \| `\w+/.*` \|$", (ROOT / PAGES[1]).read_text("utf-8"), re.MULTILINE)
     assert len(rows) >= 20
+
+
+def test_every_room_is_on_the_page_of_layers_in_its_order():
+    """The lists that the linter checks, as the page draws them."""
+    lists = {}
+    for node in ast.parse((ROOT / "tools" / "lint.py").read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
+            lists[node.targets[0].id] = ast.literal_eval(node.value)
+    page = " ".join((ROOT / PAGES[1]).read_text("utf-8").split())
+    for name in ("ROOMS", "PACKAGE_ROOMS"):
+        assert " → ".join(f"`{room}`" for room in lists[name]) in page
+    layers = re.findall(r"^\| `(\w+)/` \|", (ROOT / PAGES[1]).read_text("utf-8"), re.MULTILINE)
+    assert layers == lists["LAYERS"]
 
 
 def test_the_readme_leads_to_both_on_its_first_screen():
