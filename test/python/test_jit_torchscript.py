@@ -5,6 +5,7 @@ jit/src/ir/builtins*.cpp for a function that is not there.
 """
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -36,17 +37,40 @@ def compare(given, wanted):
         assert len(given) == len(wanted)
         for one, other in zip(given, wanted, strict=True):
             compare(one, other)
+    elif isinstance(wanted, float):
+        assert type(given) is float
+        assert given == wanted or math.isclose(given, wanted, rel_tol=1e-14)
     else:
         assert type(given) is type(wanted)
         assert given == wanted
 
 
+def tensor_of(said):
+    return numpy.array(said["values"], dtype=said["dtype"]).reshape(said["sizes"])
+
+
+def constants_of(block):
+    """The tensors of more than one element, which a text does not hold when it is printed."""
+    for node in block.nodes():
+        if node.kind == "prim::Constant" and "value" in node.attribute_names():
+            if isinstance(node["value"], opyard.Tensor) and node["value"].numel() != 1:
+                yield node["value"]
+        for inner in node.blocks():
+            yield from constants_of(inner)
+
+
 @pytest.mark.parametrize("name", CORPUS)
 def test_H10_H13_texts_that_pytorch_printed_run_unchanged(name):
-    graph = jit.parse_ir("\n".join(CORPUS[name]["text"]) + "\n")
-    compare(graph(*map(opyard.from_numpy, inputs())), CORPUS[name]["result"])
-    assert str(jit.parse_ir(str(graph))) == str(graph)
-    compare(graph.copy()(*map(opyard.from_numpy, inputs())), CORPUS[name]["result"])
+    elided = [opyard.from_numpy(tensor_of(each)) for each in CORPUS[name].get("tensors", ())]
+    graph = jit.parse_ir("\n".join(CORPUS[name]["text"]) + "\n", tensors=elided)
+    module = [None] if name.startswith("frozen") else []
+    arguments = [*module, *map(opyard.from_numpy, inputs())]
+    compare(graph(*arguments), CORPUS[name]["result"])
+    again = jit.parse_ir(str(graph), tensors=constants_of(graph))
+    assert str(again) == str(graph)
+    for same in (again, graph.copy()):
+        arguments = [*module, *map(opyard.from_numpy, inputs())]
+        compare(same(*arguments), CORPUS[name]["result"])
 
 
 FROZEN = """graph(%self : __torch__.torch.nn.modules.container.___torch_mangle_4.Net,
@@ -72,3 +96,155 @@ def test_H13_a_module_that_nothing_uses_is_passed_as_none():
 def test_H14_a_module_that_is_used_is_refused_and_says_what_to_do():
     with pytest.raises(ValueError, match=r"%w = prim::GetAttr.*:3:3.*torch\.jit\.freeze"):
         jit.compile(jit.parse_ir(NOT_FROZEN))
+
+
+@pytest.mark.parametrize(
+    "printed, numbers",
+    [
+        (" 0  2 [ CPULongType{2} ]", [0, 2]),
+        ("1e-05 *  1.0000  2.0000 [ CPUFloatType{2} ]", [1e-05, 2e-05]),
+        ("(1,.,.) =   1  2  (2,.,.) =   3  4 [ CPULongType{2,1,2} ]", [[[1, 2]], [[3, 4]]]),
+        ("Columns 1 to 2-1.5  2.5  Columns 3 to 4 3.5 -4.5 [ CPUFloatType{1,4} ]",
+         [[-1.5, 2.5, 3.5, -4.5]]),
+        (" 1  0 [ CPUBoolType{2} ]", [True, False]),
+        ("[ CPUFloatType{0} ]", []),
+    ],
+)  # fmt: skip
+def test_H13_a_tensor_that_is_printed_with_its_numbers_is_read(printed, numbers):
+    graph = jit.parse_ir(f"graph():\n  %t = prim::Constant[value={printed}]()\n  return (%t)\n")
+    given = graph()
+    wanted = opyard.tensor(numbers)
+    assert (given.dtype, given.tolist()) == (wanted.dtype, wanted.tolist())
+
+
+@pytest.mark.parametrize(
+    "printed, message",
+    [
+        ("1  2 [ CPULongType{3} ]", "2 numbers are no tensor of these sizes"),
+        ("1  2 [ CPULongType{1000000000000} ]", "2 numbers are no tensor of these sizes"),
+        ("1.5  2 [ CPULongType{2} ]", "an element of int64 is an integer"),
+        ("1  2 [ CPUComplexFloatType{2} ]", "cannot be written as numbers"),
+        ("1  2 [ CPUStrangeType{2} ]", "cannot be written as numbers"),
+        ("1  2", "expected a number but found"),
+        ("1  2  x [ CPULongType{2} ]", "expected a number but found 'x'"),
+    ],
+)
+def test_H14_a_printed_tensor_that_is_none_shows_where(printed, message):
+    with pytest.raises(ValueError, match=message) as error:
+        jit.parse_ir(f"graph():\n  %t = prim::Constant[value={printed}]()\n  return (%t)\n")
+    assert str(error.value).startswith("2:")
+
+
+def test_H14_what_torchscript_prints_of_python_s_objects_is_refused_by_name():
+    text = """graph(%x : Tensor):
+  %f : Function = prim::Constant[name="twice"]()
+  %y : Tensor = prim::CallFunction(%f, %x)
+  return (%y)
+"""
+    with pytest.raises(ValueError, match=r"%y = prim::CallFunction.*:3:3.*inline it before"):
+        jit.compile(jit.parse_ir(text))
+
+
+CONSTANT = "  %{0} : {1} = prim::Constant[value={2}]()\n".format
+
+
+@pytest.mark.parametrize(
+    "call, arguments, error, message",
+    [
+        ("aten::__range_length", [("int", 0), ("int", 9), ("int", 0)], ValueError, "step"),
+        ("aten::__lshift__", [("int", 1), ("int", -1)], ValueError, "below zero"),
+        ("aten::factorial", [("int", -1)], ValueError, "no factorial of -1"),
+        ("aten::chr", [("int", 0xD800)], ValueError, "code of no letter"),
+        ("aten::ord", [("str", '"ab"')], ValueError, "one letter, not 2"),
+        ("aten::Int", [("str", '"1x"')], ValueError, '"1x" is no int'),
+        ("aten::Float", [("str", '""')], ValueError, '"" is no float'),
+        ("aten::format", [("str", '"{} {}"'), ("int", 1)], ValueError, "more places than the 1"),
+        ("aten::replace", [("str", '"a"'), ("str", '""'), ("str", '"b"')], ValueError, "at least"),
+        ("aten::split", [("str", '"a"'), ("str", '""')], ValueError, "at least one letter"),
+        ("aten::__getitem__", [("str", '"ab"'), ("int", 2)], IndexError, "for a text of 2"),
+        ("aten::remove", [("int[]", "[1, 2]"), ("int", 3)], ValueError, "3 is not in the list"),
+        ("aten::Delete", [("int[]", "[1]"), ("int", 1)], IndexError, "for a list of 1"),
+        ("prim::max", [("int[]", "[]")], ValueError, "empty list"),
+        ("aten::sort", [("Tensor[]", "[{1}, {2}]")], TypeError, "cannot be ordered"),
+        ("aten::pop", [("Dict(int, int)", "{1: 2}"), ("int", 3)], IndexError, "no key 3"),
+    ],
+)
+def test_functions_of_numbers_texts_lists_and_dicts_refuse_with_the_node(
+    call, arguments, error, message
+):
+    gives = {"aten::Delete": "", "aten::remove": "", "aten::sort": "", "aten::split": "str[]",
+             "aten::Float": "float", "aten::Int": "int", "aten::ord": "int", "aten::pop": "int",
+             "aten::__range_length": "int", "aten::__lshift__": "int", "aten::factorial": "int",
+             "prim::max": "int"}.get(call, "str")  # fmt: skip
+    body = "".join(CONSTANT(f"a{i}", kind, what) for i, (kind, what) in enumerate(arguments))
+    names = ", ".join(f"%a{i}" for i in range(len(arguments)))
+    target = f"%r : {gives} = " if gives else ""
+    graph = jit.parse_ir(f"graph():\n{body}  {target}{call}({names})\n  return ()\n")
+    with pytest.raises(error, match=message) as caught:
+        graph()
+    assert call in str(caught.value).splitlines()[-1]
+
+
+def test_a_text_cannot_be_made_long_in_one_step():
+    text = """graph(%n : int):
+  %a : str = prim::Constant[value="aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]()
+  %one : str = prim::Constant[value="a"]()
+  %go : bool = prim::Constant[value=1]()
+  %long : str = prim::Loop(%n, %go, %a)
+    block0(%i : int, %t : str):
+      %more : str = aten::replace(%t, %one, %t)
+      -> (%go, %more)
+  return (%long)
+"""
+    graph = jit.parse_ir(text)
+    assert len(graph(1)) == 32 * 32
+    with pytest.raises(ValueError, match="more than 67108864 bytes would be made"):
+        graph(5)
+
+
+def test_T18_a_stranger_prints_only_where_it_is_allowed(capfd):
+    text = (
+        'graph():\n  %t : str = prim::Constant[value="seen"]()\n  = prim::Print(%t)\n  return ()\n'
+    )
+    with pytest.raises(ValueError, match="prim::Print, which is not among the operators"):
+        jit.compile(jit.parse_ir(text, untrusted=True))
+    jit.parse_ir(text)()
+    assert capfd.readouterr().out == "seen\n"
+    state = jit.InterpreterState(
+        jit.compile(jit.parse_ir(text, untrusted=True, allowed=["prim::Print"]))
+    )
+    state.set_budget(steps=9)
+    state.run_one_stage()
+    assert capfd.readouterr().out == "seen\n"
+
+
+def test_a_warning_of_a_graph_is_a_warning():
+    text = """graph():
+  %t : str = prim::Constant[value="mind this"]()
+  %two : int = prim::Constant[value=2]()
+   = aten::warn[warn_id=0](%t, %two)
+  return ()
+"""
+    graph = jit.parse_ir(text)
+    with pytest.warns(UserWarning, match="mind this"):
+        graph()
+    assert not jit.passes.eliminate_dead_code(graph)
+
+
+def test_passes_keep_what_is_written_in_what_a_dict_holds():
+    text = """graph(%x : Tensor):
+  %k : str = prim::Constant[value="a"]()
+  %zero : int = prim::Constant[value=0]()
+  %none : NoneType = prim::Constant()
+  %y : Tensor = aten::clone(%x, %none)
+  %d : Dict(str, Tensor) = prim::DictConstruct(%k, %y)
+  %pairs : (str, Tensor)[] = aten::items(%d)
+  %pair : (str, Tensor) = aten::__getitem__(%pairs, %zero)
+  %name : str, %t : Tensor = prim::TupleUnpack(%pair)
+  %w : Tensor = aten::zero_(%t)
+  return (%y)
+"""
+    graph = jit.parse_ir(text)
+    jit.passes.eliminate_dead_code(graph)
+    jit.passes.eliminate_common_subexpressions(graph)
+    assert graph(opyard.tensor([1.0, 2.0])).tolist() == [0, 0]

@@ -19,7 +19,64 @@ bool can_change(const Type& type) {
                      [](const TypePtr& element) { return can_change(*element); });
 }
 
+// What a prim::isinstance does. None is taken for a Tensor, and is none.
+class TypeQuestion final : public Operation {
+ public:
+  explicit TypeQuestion(std::vector<TypePtr> types) : types_(std::move(types)) {}
+  void run(std::span<const opyard::Value> inputs,
+           std::vector<opyard::Value>& outputs) const override {
+    const opyard::Value& given = inputs[0];
+    outputs.emplace_back(std::any_of(types_.begin(), types_.end(), [&](const TypePtr& type) {
+      return type->kind() == TypeKind::Tensor ? given.is_tensor() : accepts(*type, given);
+    }));
+  }
+  std::string name() const override { return "prim::isinstance"; }
+
+ private:
+  const std::vector<TypePtr> types_;
+};
+
 }  // namespace
+
+std::optional<opyard::Value> find_placeholder(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::Tensor:
+      return opyard::Value(Tensor());
+    case TypeKind::Int:
+    case TypeKind::Scalar:
+    case TypeKind::ScalarType:
+    case TypeKind::Layout:
+    case TypeKind::MemoryFormat:
+      return opyard::Value(std::int64_t{0});
+    case TypeKind::Float:
+      return opyard::Value(0.0);
+    case TypeKind::Bool:
+      return opyard::Value(false);
+    case TypeKind::Str:
+      return opyard::Value(std::string_view());
+    case TypeKind::Device:
+      return opyard::Value(Device{});
+    case TypeKind::None:
+    case TypeKind::Optional:
+    case TypeKind::Any:
+      return opyard::Value();
+    case TypeKind::List:
+      return opyard::Value::list({});
+    case TypeKind::Dict:
+      return opyard::Value::dict({});
+    case TypeKind::Tuple: {
+      std::vector<opyard::Value> items;
+      for (const TypePtr& element : type.elements()) {
+        std::optional<opyard::Value> item = find_placeholder(*element);
+        if (!item) return std::nullopt;
+        items.push_back(*std::move(item));
+      }
+      return opyard::Value::tuple(std::move(items));
+    }
+    default:
+      return std::nullopt;
+  }
+}
 
 void Builder::emit_call(Opcode opcode, const Node* node, CallSite site,
                         std::span<const Argument> defaults) {
@@ -79,6 +136,9 @@ void Builder::emit(const Node* node) {
     constants_[node->output()] = new_constant(opyard::Value(Tensor()));
     return;
   }
+  if (kind == detail::rare_names().uninitialized) {
+    return emit_shared(node, *find_placeholder(*node->output()->type()));
+  }
   if (kind == prim::fork) return emit_fork(node);
   if (kind == prim::FusionGroup) {
     const auto group = make_fused_group(*node, code_of_subgraph(node));
@@ -103,6 +163,10 @@ void Builder::emit(const Node* node) {
   if (kind == prim::unchecked_cast) {
     emit_simple(Opcode::CheckType, node, node->output()->type().get());
     return;
+  }
+  if (kind == detail::rare_names().isinstance) {
+    const auto question = make_counted<TypeQuestion>(node->tys(detail::rare_names().types));
+    return emit_call(Opcode::CallOperation, node, {.operation = question.get(), .group = question});
   }
   if (kind == prim::RaiseException) {
     const std::uint32_t text = use(node, 0);
@@ -165,9 +229,11 @@ bool Builder::is_only_read(const Value* value) const {
   });
 }
 
-void Builder::emit_constant(const Node* node) {
+void Builder::emit_constant(const Node* node) { emit_shared(node, constant_value(*node)); }
+
+void Builder::emit_shared(const Node* node, opyard::Value held) {
   const Value* const value = node->output();
-  const std::uint32_t constant = new_constant(constant_value(*node));
+  const std::uint32_t constant = new_constant(std::move(held));
   if (!can_change(*value->type()) || is_only_read(value)) {
     constants_[value] = constant;
     return;

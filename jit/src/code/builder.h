@@ -64,6 +64,8 @@ class Builder {
   // Only operators that neither write it nor give it back see a constant itself.
   bool is_only_read(const Value* value) const;
   void emit_constant(const Node* node);
+  // A value of the code, of which each run gets a copy if someone could change it.
+  void emit_shared(const Node* node, opyard::Value held);
 
   // Control flow.
   void emit_block(const Block* block);

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "code/code_data.h"
+#include "ir/builtins.h"
 #include "ir/node_rules.h"
 #include "opyard/jit/constant.h"
 #include "opyard/schema/relations.h"
@@ -66,6 +67,8 @@ class Check {
       require_counts(node, 0, 1);
       return require_output(node, 0, base_type(TypeKind::Tensor));
     }
+    if (kind == detail::rare_names().uninitialized) return uninitialized(node);
+    if (kind == detail::rare_names().isinstance) return type_question(node);
     if (kind == prim::fork) return fork(node);
     if (kind == prim::FusionGroup) return fusion_group(node);
     if (detail::is_wait(*node)) return wait(node);
@@ -95,6 +98,21 @@ class Check {
     const Type& type = *node->output()->type();
     if (accepts(type, value)) return;
     refuse_node(*node, fmt::format("holds {}, which is no {}", repr(value), type_text(type)));
+  }
+
+  void uninitialized(const Node* node) {
+    require_counts(node, 0, 1);
+    if (find_placeholder(*node->output()->type())) return;
+    refuse_node(*node, "is of a type of which no value can stand in for it");
+  }
+
+  void type_question(const Node* node) {
+    require_counts(node, 1, 1);
+    require_output(node, 0, base_type(TypeKind::Bool));
+    const Attribute* const types = node->find_attribute(detail::rare_names().types);
+    if (types == nullptr || types->kind() != AttributeKind::tys) {
+      refuse_node(*node, "has no types to ask for, which are the attribute 'types'");
+    }
   }
 
   // Neither is counted by the budget of a run.
@@ -235,7 +253,7 @@ class Check {
     require_input(node, 0, TypeKind::Str);
   }
 
-  // A built-in function of a tensor may call an operator.
+  // A built-in function of a tensor may call an operator, and others print.
   void require_allowed(const Node* node, const Callee& callee) {
     const Schema& schema = callee.schema();
     const auto has_tensor = [](const std::vector<Argument>& list) {
@@ -243,8 +261,8 @@ class Check {
         return argument.type->kind() == TypeKind::Tensor;
       });
     };
-    const bool plain =
-        callee.builtin != nullptr && !has_tensor(schema.arguments) && !has_tensor(schema.results);
+    const bool plain = callee.builtin != nullptr && !has_tensor(schema.arguments) &&
+                       !has_tensor(schema.results) && !detail::has_effects(*callee.builtin);
     if (plain || node->graph().allows(schema.name.name, schema.name.overload)) return;
     refuse_node(*node, fmt::format("calls {}, which is not among the operators that this graph may "
                                    "call",
@@ -266,6 +284,11 @@ class Check {
     }
     const auto known = calls_.find(key);
     if (known != calls_.end()) return known->second;
+    if (node->kind().qual_string() == "prim::CallFunction") {
+      refuse_node(*node,
+                  "calls a function that the text does not have; inline it before it is printed "
+                  "(torch._C._jit_pass_inline), in the graphs of forks too");
+    }
     Call call{resolve(*node), {}, {}};
     for (const Value* const input : node->inputs()) call.inputs.push_back(input->type());
     call.results = result_types(call.callee.schema(), call.inputs);
@@ -274,7 +297,8 @@ class Check {
 
   void call(const Node* node) {
     if (!node->blocks().empty()) refuse_node(*node, "has blocks; 'prim::If' and 'prim::Loop' have");
-    if (!node->attributes().empty()) {
+    // TorchScript numbers its warnings.
+    if (!node->attributes().empty() && node->kind().qual_string() != "aten::warn") {
       if (node->kind().qual_string() == "prim::GetAttr") {
         refuse_node(*node,
                     "takes something out of a module, of which a graph knows nothing; freeze the "
@@ -288,7 +312,12 @@ class Check {
     }
     const auto& [callee, inputs, results] = find_call(node);
     require_allowed(node, callee);
-    if (callee.schema().variadic_arguments || callee.schema().variadic_results) {
+    if (callee.builtin != nullptr && node->inputs().size() > kMostBuiltinArguments) {
+      refuse_node(*node, fmt::format("takes {} inputs; at most {} are accepted",
+                                     node->inputs().size(), kMostBuiltinArguments));
+    }
+    const bool is_open = callee.schema().variadic_arguments || callee.schema().variadic_results;
+    if (is_open && callee.op != nullptr) {
       refuse_node(*node, "calls an operator whose number of arguments or results is open");
     }
     if (results.size() != node->outputs().size()) {

@@ -15,6 +15,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -145,6 +146,9 @@ Callees check_types(const Graph& graph);
 
 // disassemble.cpp: what the four operands are, by the letters of instructions.def.
 const char* letters_of(Opcode opcode);
+// build_nodes.cpp: what stands in for a value that a prim::Uninitialized promises is never read.
+// Nothing for a type that has no value of its own, as a Future.
+std::optional<opyard::Value> find_placeholder(const Type& type);
 // instructions.cpp
 InstructionFunction function_of(Opcode opcode);
 // operator_calls.cpp: a short call has the operator as its context, and its operands in place.

@@ -12,9 +12,6 @@
 namespace opyard::jit {
 namespace {
 
-// More arguments than a schema may have.
-constexpr std::size_t kMostArguments = 256;
-
 const CallSite& site_of(const Instruction* instruction) {
   return *static_cast<const CallSite*>(instruction->context);
 }
@@ -33,13 +30,15 @@ void drop_last_uses(const std::uint32_t* operands, std::uint32_t count, const Fr
 const Instruction* run_CallBuiltin(const Instruction* instruction, Frame& frame) {
   const CallSite& site = site_of(instruction);
   const std::uint32_t* const operands = operands_of(instruction, frame);
-  const Register* arguments[kMostArguments];
+  const Register* arguments[kMostBuiltinArguments + 1];
   for (std::uint32_t i = 0; i < site.inputs; ++i) arguments[i] = &frame.read(operands[i]);
-  Register result;
-  site.builtin->run(arguments, &result);
+  arguments[site.inputs] = nullptr;
+  Register results[kMostBuiltinResults];
+  site.builtin->run(arguments, results);
   drop_last_uses(operands, site.inputs, frame);
-  if (site.outputs == 1 && operands[site.inputs] != kNoRegister) {
-    frame.write(operands[site.inputs]) = std::move(result);
+  for (std::uint32_t i = 0; i < site.outputs; ++i) {
+    const std::uint32_t target = operands[site.inputs + i];
+    if (target != kNoRegister) frame.write(target) = std::move(results[i]);
   }
   return instruction + 1;
 }

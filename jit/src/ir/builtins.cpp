@@ -60,6 +60,10 @@ std::span<const Builtin* const> find_builtins(std::string_view name) {
   return found->second;
 }
 
+bool has_effects(const Builtin& builtin) noexcept {
+  return builtin.run == &print_values || builtin.run == &warn_of_text;
+}
+
 void refuse_zero() { fail(ErrorKind::BadValue, "division by zero"); }
 void refuse_float(double number) {
   fail(ErrorKind::BadValue, fmt::format("{} cannot be an int", float_text(number)));

@@ -3,6 +3,7 @@
 // Depends on: ir/builtins.def, schema/schema.h.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -10,9 +11,12 @@
 
 namespace opyard::jit {
 
-// Reads its arguments in place and writes its result, if the schema has one. What it throws has
-// changed nothing.
+// Reads its arguments in place and writes its results, as many as the schema has. What it throws
+// has changed nothing. If the schema leaves the number of arguments open, null is behind the last.
 using BuiltinFunction = void (*)(const opyard::Value* const* arguments, opyard::Value* result);
+
+inline constexpr std::size_t kMostBuiltinArguments = 256;
+inline constexpr std::size_t kMostBuiltinResults = 2;
 
 struct Builtin {
   Schema schema;
@@ -21,6 +25,9 @@ struct Builtin {
 };
 
 namespace detail {
+
+// Whether calls of it have effects beyond what the schema says of its arguments: it prints.
+bool has_effects(const Builtin& builtin) noexcept;
 
 // Those of a name such as "aten::add", in order; none for an unknown one.
 std::span<const Builtin* const> find_builtins(std::string_view name);

@@ -146,6 +146,12 @@ bool is_wait(const Node& node) {
          node.inputs()[0]->type()->kind() == TypeKind::Future;
 }
 
+const RareNames& rare_names() {
+  static const RareNames names{Symbol::from_qual_string("prim::Uninitialized"),
+                               Symbol::from_qual_string("prim::isinstance"), Symbol::attr("types")};
+  return names;
+}
+
 std::string describe_node(const Node& node) {
   std::string text;
   for (const Value* const output : node.outputs()) {

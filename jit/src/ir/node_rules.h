@@ -17,6 +17,14 @@ std::string describe_node(const Node& node);
 // The graph that a node of its kind runs, in its attribute 'Subgraph'; null if it has none.
 const Graph* find_subgraph(const Node& node);
 
+// Names that only texts of others have.
+struct RareNames {
+  Symbol uninitialized;  // a value that is never read, where control flow wants one
+  Symbol isinstance;     // whether its input is of one of the types in the attribute `types`
+  Symbol types;
+};
+const RareNames& rare_names();
+
 // Whether it is an aten::wait for a future.
 bool is_wait(const Node& node);
 

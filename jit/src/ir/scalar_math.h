@@ -61,6 +61,16 @@ inline std::int64_t int_power(std::int64_t base, std::int64_t exponent) {
   }
   return power;
 }
+std::int64_t greatest_divisor(std::int64_t a, std::int64_t b);
+std::int64_t factorial_of(std::int64_t a);
+std::int64_t shifted_left(std::int64_t a, std::int64_t by);
+std::int64_t shifted_right(std::int64_t a, std::int64_t by);
+double times_power_of_two(double a, std::int64_t exponent);
+double log_gamma(double a);
+inline double degrees_of(double radians) { return radians * (180 / M_PI); }
+inline double radians_of(double degrees) { return degrees * (M_PI / 180); }
+// A half goes to the even neighbour.
+inline double rounded_to_even(double a) { return std::nearbyint(a); }
 inline std::int64_t to_int(double number) {
   if (__builtin_expect(!(number >= -9223372036854775808.0 && number < 9223372036854775808.0), 0)) {
     refuse_float(number);

@@ -111,7 +111,8 @@ class AliasBuilder {
     const Symbol kind = node->kind();
     if (operation_of(*node) != nullptr) return unknown(node);
     if (kind == prim::Constant) return constant(node);
-    if (kind == prim::Undefined) return;
+    if (kind == prim::Undefined || kind == detail::rare_names().uninitialized) return;
+    if (kind == detail::rare_names().isinstance) return;
     if (kind == prim::FusionGroup && detail::is_fused(*node)) return;  // gives new tensors
     if (kind == prim::If) return branch(node);
     if (kind == prim::Loop) return loop(node);
@@ -203,9 +204,18 @@ class AliasBuilder {
     return common == kNone ? kOutside : common;
   }
 
+  // What is in the tuples of a list is not what join_contents() sees.
+  static bool gives_pairs(const Node* node, const Callee& callee) {
+    if (callee.builtin == nullptr || callee.builtin->run != &detail::dict_items) return false;
+    const auto& elements = node->inputs()[0]->type()->elements();
+    return std::any_of(elements.begin(), elements.end(),
+                       [](const TypePtr& type) { return Aliases::has_memory(*type); });
+  }
+
   void call(const Node* node, const Callee& callee) {
     const Schema& schema = callee.schema();
-    if (schema.variadic_arguments || schema.variadic_results) return unknown(node);
+    const bool is_open = schema.variadic_arguments || schema.variadic_results;
+    if ((is_open && callee.op != nullptr) || gives_pairs(node, callee)) return unknown(node);
     Bound bound;
     const std::uint32_t wildcard = callee.builtin != nullptr ? join_contents(node) : kOutside;
     const auto visit = [&](const Value* value, const Argument& argument) {
@@ -217,7 +227,7 @@ class AliasBuilder {
         join(set, kOutside);
       }
     };
-    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+    for (std::size_t i = 0; i < std::min(node->inputs().size(), schema.arguments.size()); ++i) {
       visit(node->inputs()[i], schema.arguments[i]);
     }
     for (std::size_t i = 0; i < node->outputs().size(); ++i) {

@@ -34,13 +34,15 @@ std::optional<opyard::Value> fold(const Node* node) {
     arguments.push_back(*std::move(known));
   }
   const std::optional<Callee> callee = detail::find_callee(*node);
-  if (!callee || callee->builtin == nullptr) return std::nullopt;
+  if (!callee || callee->builtin == nullptr || detail::has_effects(*callee->builtin))
+    return std::nullopt;
   const std::vector<Argument>& declared = callee->schema().arguments;
   for (std::size_t i = arguments.size(); i < declared.size(); ++i) {
     arguments.push_back(*declared[i].default_value);
   }
   std::vector<const opyard::Value*> pointers;
   for (const opyard::Value& argument : arguments) pointers.push_back(&argument);
+  pointers.push_back(nullptr);
   opyard::Value result;
   try {
     callee->builtin->run(pointers.data(), &result);

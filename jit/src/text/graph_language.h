@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "opyard/detail/text/cursor.h"
 #include "opyard/jit/attribute.h"
@@ -48,5 +49,20 @@ struct ConstantContext {
 AttributeValue parse_attribute(Cursor& cursor, const ConstantContext& context);
 opyard::Value parse_literal_value(Cursor& cursor, const ConstantContext& context,
                                   std::size_t depth = 1);
+
+// An int, a float or a complex number, with its sign.
+opyard::Value parse_number(Cursor& cursor);
+
+// parse_tensor.cpp: {1}, of the element type and number of dimensions that the output says, if it
+// says them.
+Tensor tensor_of(Cursor& cursor, Span span, const opyard::Value& number, const Type* type);
+// A tensor that is printed with its numbers: whether it begins here, or goes on behind a number
+// that was read, and the tensor, with the numbers that were read already. `begin` is where it is.
+bool is_printed_tensor(const Cursor& cursor);
+bool is_printed_tensor_behind_number(const Cursor& cursor);
+Tensor parse_printed_tensor(Cursor& cursor, const Type* type, std::size_t begin,
+                            std::vector<double> numbers);
+// Whether it is a word of one, and not the name of a graph.
+bool begins_printed_tensor(const Token& token);
 
 }  // namespace opyard::jit::detail

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "ir/node_rules.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/jit/resolve.h"
 #include "text/graph_language.h"
@@ -141,6 +142,7 @@ class Parser {
   // it may name are names that are known, and operators that exist.
   Symbol symbol_of(const std::string& text, Span span) const {
     if (!options_.untrusted) return Symbol::from_qual_string(text);
+    rare_names();  // known from here on
     const Symbol known = Symbol::find(text);
     if (known.defined()) return known;
     if (!text.starts_with("attr::") && is_known_operator(text)) {

@@ -9,69 +9,9 @@
 #include "text/graph_language.h"
 
 namespace opyard::jit::detail {
-namespace {
 
 using opyard::detail::read_integer;
 using opyard::detail::read_real;
-
-template <typename T>
-Tensor one_element(DType dtype, T number) {
-  Tensor tensor = Tensor::empty({}, dtype);
-  void* const at = tensor.mutable_raw();
-  switch (dtype) {
-    case DType::Bool:
-      *static_cast<bool*>(at) = number != 0;
-      break;
-    case DType::UInt8:
-      *static_cast<std::uint8_t*>(at) = std::uint8_t(number);
-      break;
-    case DType::Int8:
-      *static_cast<std::int8_t*>(at) = std::int8_t(number);
-      break;
-    case DType::Int16:
-      *static_cast<std::int16_t*>(at) = std::int16_t(number);
-      break;
-    case DType::Int32:
-      *static_cast<std::int32_t*>(at) = std::int32_t(number);
-      break;
-    case DType::Int64:
-      *static_cast<std::int64_t*>(at) = std::int64_t(number);
-      break;
-    case DType::Float64:
-      *static_cast<double*>(at) = double(number);
-      break;
-    default:
-      *static_cast<float*>(at) = float(number);
-  }
-  return tensor;
-}
-
-bool holds_one(DType dtype) {
-  return dtype != DType::Half && dtype != DType::BFloat16 && !is_complex(dtype);
-}
-
-// {1}: of the element type and number of dimensions that the output says, if it says them.
-Tensor tensor_of(Cursor& cursor, Span span, const opyard::Value& number, const Type* type) {
-  const TensorShape* const shape = type == nullptr ? nullptr : find_shape(*type);
-  DType dtype = number.is_double() ? DType::Float32 : number.is_bool() ? DType::Bool : DType::Int64;
-  if (shape != nullptr && shape->dtype) dtype = *shape->dtype;
-  if (!holds_one(dtype)) {
-    cursor.fail_at(span,
-                   fmt::format("a tensor of {} cannot be written as a number", name_of(dtype)));
-  }
-  if (number.is_double() && !is_floating_point(dtype)) {
-    cursor.fail_at(span, fmt::format("an element of {} is an integer", name_of(dtype)));
-  }
-  Tensor tensor = number.is_double() ? one_element(dtype, number.to_double())
-                  : number.is_bool() ? one_element(dtype, number.to_bool() ? 1 : 0)
-                                     : one_element(dtype, number.to_int());
-  if (shape != nullptr && shape->sizes && !shape->sizes->empty() &&
-      std::all_of(shape->sizes->begin(), shape->sizes->end(),
-                  [](std::int64_t size) { return size == 1; })) {
-    return tensor.as_strided(*shape->sizes, *shape->sizes, 0);
-  }
-  return tensor;
-}
 
 opyard::Value parse_number(Cursor& cursor) {
   const std::size_t begin = cursor.peek().offset;
@@ -100,6 +40,8 @@ opyard::Value parse_number(Cursor& cursor) {
   if (!real || !imaginary) cursor.fail_at(span, "this number is too large for a float");
   return opyard::Value(std::complex<double>(*real, *imaginary));
 }
+
+namespace {
 
 opyard::Value parse_text(Cursor& cursor) {
   const Token token = cursor.take();
@@ -155,6 +97,23 @@ opyard::Value parse_items(Cursor& cursor, const ConstantContext& context, std::s
   return tuple ? opyard::Value::tuple(std::move(items)) : opyard::Value::list(std::move(items));
 }
 
+// "annotate(List[int], [])": the empty list, whose type the output says.
+opyard::Value parse_annotated(Cursor& cursor, const ConstantContext& context, std::size_t depth) {
+  cursor.take();
+  cursor.expect("(");
+  std::size_t open = 0;
+  while (open > 0 || !cursor.peek().is(",")) {
+    if (cursor.peek().kind == TokenKind::End) cursor.fail_expected("','");
+    const Token token = cursor.take();
+    if (token.is("[")) ++open;
+    if (token.is("]") && open > 0) --open;
+  }
+  cursor.take();
+  opyard::Value value = parse_literal_value(cursor, context, depth + 1);
+  cursor.expect_close(")");
+  return value;
+}
+
 bool all_are(const std::vector<opyard::Value>& items, std::initializer_list<Kind> kinds) {
   return std::all_of(items.begin(), items.end(), [&](const opyard::Value& item) {
     return std::find(kinds.begin(), kinds.end(), item.kind()) != kinds.end();
@@ -192,6 +151,7 @@ opyard::Value parse_literal_value(Cursor& cursor, const ConstantContext& context
   if (cursor.take_if_name("True")) return opyard::Value(true);
   if (cursor.take_if_name("False")) return opyard::Value(false);
   if (cursor.take_if_name("None")) return {};
+  if (token.is_name("annotate")) return parse_annotated(cursor, context, depth);
   if (token.kind == TokenKind::Name && !token.is_name("inf") && !token.is_name("nan")) {
     cursor.fail_expected("a literal");
   }
@@ -205,7 +165,13 @@ AttributeValue parse_attribute(Cursor& cursor, const ConstantContext& context) {
     parse_list(cursor, "[", "]", [&] { types.push_back(parse_type(cursor)); });
     return types;
   }
+  const std::size_t begin = cursor.peek().offset;
+  if (is_printed_tensor(cursor)) return parse_printed_tensor(cursor, context.type, begin, {});
   const opyard::Value value = parse_literal_value(cursor, context);
+  if ((value.is_int() || value.is_double()) && is_printed_tensor_behind_number(cursor)) {
+    const double first = value.is_int() ? double(value.to_int()) : value.to_double();
+    return parse_printed_tensor(cursor, context.type, begin, {first});
+  }
   switch (value.kind()) {
     case Kind::Int:
       return value.to_int();

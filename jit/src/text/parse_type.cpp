@@ -108,7 +108,10 @@ TypePtr parse_compound(Cursor& cursor, TypeKind kind, std::size_t depth) {
   const Span begin = cursor.peek().span();
   if (kind != TypeKind::Tuple) cursor.take();
   std::vector<TypePtr> elements;
-  parse_list(cursor, "(", ")", [&] { elements.push_back(parse_type(cursor, depth + 1)); });
+  // PyTorch writes Future[Tensor] as well.
+  const bool square = kind != TypeKind::Tuple && cursor.peek().is("[");
+  parse_list(cursor, square ? "[" : "(", square ? "]" : ")",
+             [&] { elements.push_back(parse_type(cursor, depth + 1)); });
   const std::size_t wanted = kind == TypeKind::Dict ? 2 : 1;
   const bool right = kind == TypeKind::Tuple   ? !elements.empty()
                      : kind == TypeKind::Union ? elements.size() >= 2
@@ -121,6 +124,21 @@ TypePtr parse_compound(Cursor& cursor, TypeKind kind, std::size_t depth) {
   } catch (const Error& error) {
     cursor.fail_at({begin.begin, cursor.last_end()}, error.what());
   }
+}
+
+// "NamedTuple(values : Tensor, indices : Tensor)": a tuple, whose items have no names here.
+TypePtr parse_named_tuple(Cursor& cursor, std::size_t depth) {
+  const Token first = cursor.take();
+  std::vector<TypePtr> elements;
+  parse_list(cursor, "(", ")", [&] {
+    cursor.expect_name("the name of an item");
+    cursor.expect(":");
+    elements.push_back(parse_type(cursor, depth + 1));
+  });
+  if (elements.empty()) {
+    cursor.fail_at({first.offset, cursor.last_end()}, "a named tuple without items");
+  }
+  return compound_type(TypeKind::Tuple, std::move(elements));
 }
 
 // "__torch__.Net": a module. A graph knows nothing of modules; what is printed of a frozen one
@@ -137,7 +155,9 @@ TypePtr parse_simple(Cursor& cursor, std::size_t depth) {
   if (first.kind != TokenKind::Name) cursor.fail_expected("a type");
   if (const auto kind = find_compound(first.text)) return parse_compound(cursor, *kind, depth);
   if (first.text == "Tensor") return parse_tensor(cursor, std::nullopt);
-  if (first.text == "__torch__") return parse_module(cursor);
+  if (first.text == "NamedTuple") return parse_named_tuple(cursor, depth);
+  // A function is a constant that nothing uses behind inlining.
+  if (first.text == "__torch__" || first.text == "Function") return parse_module(cursor);
   if (const auto dtype = find_element_name(first.text)) return parse_tensor(cursor, dtype);
   const TypePtr base = find_base(first.text);
   if (base == nullptr) {

@@ -36,7 +36,7 @@ bool Subgraphs::parse_attribute(Cursor& cursor, Node* node, Symbol attribute) {
   const auto is_word = [](const Token& token) {
     return token.kind == TokenKind::Name && !begins_type(token) && token.text != "True" &&
            token.text != "False" && token.text != "None" && token.text != "inf" &&
-           token.text != "nan";
+           token.text != "nan" && token.text != "annotate" && !begins_printed_tensor(token);
   };
   Span span;
   if (is_word(cursor.peek())) {
