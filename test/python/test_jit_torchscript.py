@@ -202,6 +202,26 @@ def test_a_text_cannot_be_made_long_in_one_step():
         graph(5)
 
 
+@pytest.mark.parametrize("call, gives", [("str", "str"), ("list", "str[]"), ("split", "str[]")])
+def test_a_value_cannot_be_made_a_long_text_or_many_texts_in_one_step(call, gives):
+    space = ", %space" if call == "split" else ""
+    given = "%many" if call == "str" else "%long"
+    text = f"""graph(%n : int, %t : str, %copies : int):
+  %one : str = prim::Constant[value="a"]()
+  %space : str = prim::Constant[value=" "]()
+  %long : str = aten::replace(%t, %one, %t)
+  %list : str[] = prim::ListConstruct(%long)
+  %many : str[] = aten::mul(%list, %copies)
+  %made : {gives} = aten::{call}({given}{space})
+  %size : int = aten::len(%made)
+  return (%size)
+"""
+    graph = jit.parse_ir(text)
+    assert graph(1, "a ", 2) == (10 if call == "str" else 3)
+    with pytest.raises(ValueError, match="would be made"):
+        graph(1, "a " * 1100, 40)
+
+
 def test_T18_a_stranger_prints_only_where_it_is_allowed(capfd):
     text = (
         'graph():\n  %t : str = prim::Constant[value="seen"]()\n  = prim::Print(%t)\n  return ()\n'

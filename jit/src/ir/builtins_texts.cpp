@@ -3,8 +3,8 @@
 // A place in a text counts letters, not bytes. Upper and lower case, digits and letters are ASCII's
 // alone. `end=-1` of a search is the end of the text, which is TorchScript's default.
 //
-// [Long results] A join or a replacement can make much out of little in one step, so that no budget
-// of a run would see it before it is there; so it refuses to.
+// [Long results] A join, a replacement, or a list of the letters can make much out of little in one
+// step, which the budget of a run sees only when it is done; so there are limits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +14,13 @@
 #include "ir/builtins.h"
 #include "ir/builtins_common.h"
 #include "opyard/base/warning.h"
+#include "opyard/detail/value/dict_object.h"
 
 namespace opyard::jit::detail {
 namespace {
 
 constexpr std::size_t kLongestText = std::size_t{64} << 20;  // see [Long results]
+constexpr std::size_t kMostParts = std::size_t{1} << 20;
 
 std::string_view text_at(const opyard::Value* const* arguments, std::size_t index) {
   return arguments[index]->to_string_view();
@@ -98,6 +100,42 @@ void require_length(std::size_t bytes) {
                fmt::format("a text of more than {} bytes would be made", kLongestText));
 }
 
+void add_part(std::vector<opyard::Value>& parts, std::string_view part) {
+  OPYARD_CHECK(parts.size() < kMostParts, BadValue,
+               fmt::format("a list of more than {} texts would be made", kMostParts));
+  parts.emplace_back(part);
+}
+
+// The bytes of all texts in it, as often as they are printed; what is printed of a value that is
+// nested deeper, or has more items, is "..." (value/text.cpp).
+void count_texts(const opyard::Value& value, std::size_t depth, std::size_t& items,
+                 std::size_t& bytes) {
+  if (value.kind() == Kind::String) {
+    bytes += value.to_string_view().size();
+    return require_length(bytes);
+  }
+  if (depth > 64) return;
+  const auto count = [&](const opyard::Value& item) {
+    if (++items <= kMostParts) count_texts(item, depth + 1, items, bytes);
+  };
+  if (value.is_list() || value.is_tuple()) {
+    for (const opyard::Value& item : value.items_unchecked()) count(item);
+  } else if (value.is_dict()) {
+    const DictObject& dict = value.to_dict();
+    for (std::size_t at = dict.next(0); at != DictObject::kEnd; at = dict.next(at + 1)) {
+      count(dict.key_at(at));
+      count(dict.value_at(at));
+    }
+  }
+}
+
+std::string printed(const opyard::Value& value) {
+  std::size_t items = 0;
+  std::size_t bytes = 0;
+  count_texts(value, 0, items, bytes);
+  return opyard::to_string(value);
+}
+
 }  // namespace
 
 void text_length(const opyard::Value* const* arguments, opyard::Value* result) {
@@ -143,7 +181,7 @@ void letters_of_text(const opyard::Value* const* arguments, opyard::Value* resul
   const std::string_view text = text_at(arguments, 0);
   const std::vector<std::size_t> starts = letters_in(text);
   std::vector<opyard::Value> items;
-  for (std::size_t i = 0; i + 1 < starts.size(); ++i) items.emplace_back(letter(text, starts, i));
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i) add_part(items, letter(text, starts, i));
   *result = opyard::Value::list(std::move(items));
 }
 
@@ -158,14 +196,14 @@ void filled_text(const opyard::Value* const* arguments, opyard::Value* result) {
     OPYARD_CHECK(arguments[next] != nullptr, BadValue,
                  fmt::format("the text {} has more places than the {} values that were given",
                              repr(*arguments[0]), next - 1));
-    text += opyard::to_string(*arguments[next]);
+    text += printed(*arguments[next]);
     rest.remove_prefix(at + 2);
     require_length(text.size());
   }
   *result = made(text);
 }
 void text_of_value(const opyard::Value* const* arguments, opyard::Value* result) {
-  *result = made(opyard::to_string(*arguments[0]));
+  *result = made(printed(*arguments[0]));
 }
 void int_of_text(const opyard::Value* const* arguments, opyard::Value* result) {
   std::string_view text = stripped(text_at(arguments, 0), " \n\t\r\f\v", true, true);
@@ -279,7 +317,7 @@ void split_text(const opyard::Value* const* arguments, opyard::Value* result) {
     constexpr std::string_view kSpace = " \n\t\r\f\v";
     for (rest = stripped(rest, kSpace, true, false); !rest.empty();) {
       const std::size_t end = left == 0 ? std::string_view::npos : rest.find_first_of(kSpace);
-      parts.emplace_back(left == 0 ? stripped(rest, kSpace, false, true) : rest.substr(0, end));
+      add_part(parts, left == 0 ? stripped(rest, kSpace, false, true) : rest.substr(0, end));
       if (end == std::string_view::npos) break;
       rest = stripped(rest.substr(end), kSpace, true, false);
       --left;
@@ -289,7 +327,7 @@ void split_text(const opyard::Value* const* arguments, opyard::Value* result) {
     OPYARD_CHECK(!separator.empty(), BadValue, "split() takes a separator of at least one letter");
     for (;; --left) {
       const std::size_t end = left == 0 ? std::string_view::npos : rest.find(separator);
-      parts.emplace_back(rest.substr(0, end));
+      add_part(parts, rest.substr(0, end));
       if (end == std::string_view::npos) break;
       rest.remove_prefix(end + separator.size());
     }
@@ -324,7 +362,8 @@ void print_values(const opyard::Value* const* arguments, opyard::Value*) {
   std::string line;
   for (std::size_t i = 0; arguments[i] != nullptr; ++i) {
     if (i > 0) line += ' ';
-    line += opyard::to_string(*arguments[i]);
+    line += printed(*arguments[i]);
+    require_length(line.size());
   }
   line += '\n';
   std::fwrite(line.data(), 1, line.size(), stdout);

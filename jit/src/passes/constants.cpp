@@ -34,8 +34,8 @@ std::optional<opyard::Value> fold(const Node* node) {
     arguments.push_back(*std::move(known));
   }
   const std::optional<Callee> callee = detail::find_callee(*node);
-  if (!callee || callee->builtin == nullptr || detail::has_effects(*callee->builtin))
-    return std::nullopt;
+  if (!callee || callee->builtin == nullptr) return std::nullopt;
+  if (detail::has_effects(*callee->builtin)) return std::nullopt;
   const std::vector<Argument>& declared = callee->schema().arguments;
   for (std::size_t i = arguments.size(); i < declared.size(); ++i) {
     arguments.push_back(*declared[i].default_value);
@@ -43,12 +43,13 @@ std::optional<opyard::Value> fold(const Node* node) {
   std::vector<const opyard::Value*> pointers;
   for (const opyard::Value& argument : arguments) pointers.push_back(&argument);
   pointers.push_back(nullptr);
-  opyard::Value result;
+  opyard::Value results[kMostBuiltinResults];  // the graph is not checked yet: it may give two
   try {
-    callee->builtin->run(pointers.data(), &result);
+    callee->builtin->run(pointers.data(), results);
   } catch (const Error&) {
     return std::nullopt;
   }
+  opyard::Value& result = results[0];
   // An int constant of another type is read as that type, see constant.h.
   const TypePtr& type = node->output()->type();
   const Type& plain = type->kind() == TypeKind::Optional ? type->element() : *type;
@@ -57,7 +58,7 @@ std::optional<opyard::Value> fold(const Node* node) {
   const bool is_long =
       result.kind() == Kind::String && result.to_string_view().size() > kLongestText;
   if (is_long) return std::nullopt;
-  return result;
+  return std::move(result);
 }
 
 // The branch that is always taken becomes nodes of the block around it.
