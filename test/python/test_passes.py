@@ -65,6 +65,26 @@ def test_a_python_function_and_a_random_operator_stay():
     )
 
 
+@pytest.mark.parametrize("trips", [-3, 0, 1, 7, 8, 9, 16, 23])
+def test_H18_a_loop_in_rounds_makes_the_same_trips(trips):
+    """What a trip sees of its number, and what it hands on, twice carried and swapped."""
+    text = (
+        "graph(%x : int, %y : int, %n : int):\n"
+        "  %go : bool = prim::Constant[value=1]()\n"
+        "  %three : int = prim::Constant[value=3]()\n"
+        "  %a : int, %b : int = prim::Loop(%n, %go, %x, %y)\n"
+        "    block0(%i : int, %u : int, %v : int):\n"
+        "      %p : int = aten::mul(%u, %three)\n"
+        "      %q : int = aten::add(%p, %i)\n"
+        "      -> (%go, %v, %q)\n"
+        "  return (%a, %b)"
+    )
+    plain, rounds = jit.parse_ir(text), jit.parse_ir(text)
+    assert passes.unroll_loops(rounds) and not passes.unroll_loops(rounds)
+    assert str(rounds).count("prim::Loop") == 2
+    assert jit.compile(rounds)(2, 5, trips) == jit.compile(plain)(2, 5, trips)
+
+
 def test_a_code_of_before_is_stale():
     graph = jit.parse_ir("graph(%x : Tensor):\n  %y : Tensor = aten::neg(%x)\n  return (%x)")
     code = jit.compile(graph)

@@ -67,7 +67,10 @@ def peephole(graph: "_graphs.Graph") -> bool:
 
 
 def unroll_loops(graph: "_graphs.Graph") -> bool:
-    """Writes out loops of up to 64 trips whose number is known, of at most 1,024 nodes each."""
+    """Writes out loops of up to 64 trips whose number is known, of at most 1,024 nodes each.
+
+    Small loops of an int of trips that is not known make eight at a time.
+    """
     return _run(graph, "unroll_loops")
 
 
