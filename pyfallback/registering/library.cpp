@@ -176,6 +176,7 @@ Kernel make_kernel(LibraryObject& library, PyObject* function, int wants, Result
 constexpr int kWarns = 0;  // where another library's kernel would be covered
 constexpr int kMeant = 1;
 constexpr int kRefused = 2;
+constexpr int kOnlyAsked = 3;  // refused likewise; else nothing is registered
 
 // impl(name, function or None for fallthrough, key, wants, covering, location, rule="")
 PyObject* implement(PyObject* self, PyObject* args) {
@@ -195,7 +196,9 @@ PyObject* implement(PyObject* self, PyObject* args) {
     const ResultRule result_rule = parse_rule(rule);
     const auto library = library_of(self);
     library->set_source_location(location);
-    const ExclusiveKernels exclusive(covering == kRefused);
+    const ExclusiveKernels exclusive(covering == kOnlyAsked ? Exclusive::OnlyAsked
+                                     : covering == kRefused ? Exclusive::Yes
+                                                            : Exclusive::No);
     library->implement({name, std::size_t(name_size)}, parse_key(key),
                        make_kernel(object_of(self), function, wants, result_rule),
                        covering == kMeant);

@@ -276,6 +276,14 @@ TEST(Registry, AnExclusiveKernelCoversNoneOfAnotherOwner) {
   EXPECT_EQ(who_ran("t::strict_one", {K::CPU}), "first");
   const Registration again = add("again", &one);
   EXPECT_EQ(who_ran("t::strict_one", {K::CPU}), "again");
+  const auto ask = [](const char* owner) {
+    const ExclusiveKernels only_asked(Exclusive::OnlyAsked);
+    return registry().implement({"t::strict_one", ""}, K::CPU, echo("asked"), "", owner);
+  };
+  const std::string before = dump("t::strict_one");
+  EXPECT_EQ(thrown_by([&] { ask(&other); }).kind, ErrorKind::BadRegistration);
+  EXPECT_FALSE(ask(&one));
+  EXPECT_EQ(dump("t::strict_one"), before);
   EXPECT_TRUE(warnings.texts().empty());
   inspect::check_invariants();
 }

@@ -4,11 +4,14 @@ what a failed call leaves: nothing. And autocast.
 Suspect opyard/_library/shortcuts.py, opyard/_dispatch/autocast.py, opyard/_library/fake.py.
 """
 
+import functools
 import gc
+import sys
 import threading
 import warnings
 
 import pytest
+from processes import volume
 
 import opyard
 from opyard import Tensor, _bind, ops
@@ -187,6 +190,47 @@ def test_F9_an_exclusive_kernel_covers_none_of_another_library(op, ns, library, 
     )
     assert "an exclusive kernel covers none" in text
     assert dump(op) == before and op(x).tolist() == (x * 3).tolist()
+
+
+def test_F9_exclusive_kernels_come_at_all_keys_or_at_none(op, ns, library, kept, x):
+    """Also where it is the second of its own kernels that another library covers."""
+    impl(f"{ns}::f", ["cpu", "cuda"], lambda x: x * 2, exclusive=True)
+    library.impl("f", lambda x: x * 9, "CUDA", allow_override=True)
+    before = dump(op)
+    for types in (["cpu", "cuda"], ["Meta", "cuda"], ["cpu", "xla", "cuda"]):
+        text = message_of(RuntimeError, impl, f"{ns}::f", types, lambda x: x * 3, exclusive=True)
+        assert f"{ns}::f has a kernel at CUDA of another library, registered at {__file__}" in text
+        assert dump(op) == before
+    assert op(x).tolist() == (x * 2).tolist()
+
+
+def test_F9_of_threads_that_register_exclusively_at_many_keys_one_succeeds(op, ns, request):
+    request.addfinalizer(functools.partial(sys.setswitchinterval, sys.getswitchinterval()))
+    sys.setswitchinterval(1e-6)  # so that they meet in the middle of it
+    types = ["cpu", "cuda", "xla", "Lazy"]
+    start = threading.Barrier(4)
+
+    def register(lib, order):
+        start.wait()
+        try:
+            impl(f"{ns}::f", order, lambda x: x, lib=lib, exclusive=True)
+        except RuntimeError as error:
+            assert "an exclusive kernel covers none" in str(error)
+
+    for _ in range(volume(50)):
+        libraries = [Library(ns, "FRAGMENT") for _ in range(4)]
+        threads = [
+            threading.Thread(target=register, args=(lib, types if number % 2 else types[::-1]))
+            for number, lib in enumerate(libraries)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        counts = sorted(len(lib.kernels) for lib in libraries)
+        assert counts in ([0, 0, 0, 0], [0, 0, 0, 4])  # each may have met a trial of another
+        for lib in libraries:
+            lib.close()
 
 
 def both_kernels(op):

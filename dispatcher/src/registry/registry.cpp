@@ -116,7 +116,7 @@ std::string describe_override(const OperatorEntry& entry, DispatchKey key, const
       former.provenance.str(), fresh.provenance.str());
 }
 
-constinit thread_local bool exclusive = false;  // see registry/exclusive.h
+constinit thread_local Exclusive exclusive = Exclusive::No;  // see registry/exclusive.h
 
 [[noreturn]] OPYARD_COLD void refuse_to_cover(const OperatorEntry& entry, DispatchKey key,
                                               const Record& former) {
@@ -334,8 +334,8 @@ void Registry::set_missing_kernel_reporter(const Operator& op,
   std::swap(found->second->reporter, reporter);
 }
 
-ExclusiveKernels::ExclusiveKernels(bool on) noexcept
-    : outer_(std::exchange(exclusive, exclusive || on)) {}
+ExclusiveKernels::ExclusiveKernels(Exclusive how) noexcept
+    : outer_(std::exchange(exclusive, std::max(exclusive, how))) {}
 ExclusiveKernels::~ExclusiveKernels() { exclusive = outer_; }
 
 Registration Registry::implement(OperatorName name, std::optional<DispatchKey> at, Kernel kernel,
@@ -365,12 +365,13 @@ Registration Registry::implement(OperatorName name, std::optional<DispatchKey> a
       return meet(*kernel.record, *record);
     });
     if (below != stack.rend() && !in_place && !is_own(*below) && !override) {
-      if (exclusive) refuse_to_cover(*entry, key, *below->record);
+      if (exclusive != Exclusive::No) refuse_to_cover(*entry, key, *below->record);
       // Once for each depth of the stack: a third library is told, too, and one that comes and goes
       // is not told again.
       const auto told = std::size_t(std::count(entry->warned.begin(), entry->warned.end(), key));
       if (stack.size() > told) warning = describe_override(*entry, key, *below->record, *record);
     }
+    if (exclusive == Exclusive::OnlyAsked) return registration;
     if (entry->op != nullptr && record->interpreter != nullptr && state_->common.several()) {
       InterpreterTable::require(*entry->op, *record->interpreter);
     }

@@ -89,7 +89,8 @@ def _refuse_meta_kernel(name: str) -> None:
 
 
 # What impl() of `_C` does if another library's kernel would be covered.
-_WARNS, _MEANT, _REFUSED = range(3)
+# The last one registers nothing, and raises what _REFUSED would.
+_WARNS, _MEANT, _REFUSED, _ONLY_ASKED = range(4)
 
 
 def _name_in(ns: str, schema: str) -> str:
@@ -337,6 +338,12 @@ class Library:
             covering = _MEANT  # it replaces its own kernel, without a warning
         target.impl(op_name, function, key, wants, covering, _provenance())
         self._note_kernel(name, key, target)
+
+    def _require_on_top(self, name: str, fn: Callable[..., Any], key: str) -> None:
+        """Raises RuntimeError if another library's kernel covers this library's own."""
+        target = self._target()
+        if target is self._library:
+            target.impl(name, _function(fn), key, 0, _ONLY_ASKED, _provenance())
 
     def _note_kernel(self, name: str, key: str, target: Any) -> None:
         if self._is_made_again:

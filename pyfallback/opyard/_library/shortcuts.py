@@ -191,7 +191,8 @@ def _implement(
         lib = standing_library(op.namespace)
     if len(keys) == 1:
         return lib.impl(op, fn, keys[0], exclusive=exclusive)
-    # All or nothing: what is refused, and warned of, is so here, if it can be taken back.
+    # All or nothing: what is refused, and warned of, is so here, if it can be taken back. While the
+    # trial has its kernels, no exclusive one of another library comes in between.
     if "Meta" in keys:
         _refuse_meta_kernel(op.name())
     trial = Library(lib.ns, "IMPL" if lib.kind == "IMPL" else "FRAGMENT", lib.dispatch_key)
@@ -199,11 +200,18 @@ def _implement(
         for key in keys:
             # The library's own kernels are replaced, of which no one is warned.
             own = (op.name(), key) in lib._implemented
-            trial.impl(op, fn, key, allow_override=own, exclusive=exclusive and not own)
+            if own and exclusive:
+                lib._require_on_top(op.name(), fn, key)
+            else:
+                trial.impl(op, fn, key, allow_override=own, exclusive=exclusive)
+        if exclusive:
+            for key in keys:
+                lib.impl(op, fn, key, allow_override=True)
     finally:
         trial._destroy()
-    for key in keys:
-        lib.impl(op, fn, key, allow_override=not exclusive, exclusive=exclusive)
+    if not exclusive:
+        for key in keys:
+            lib.impl(op, fn, key, allow_override=True)
 
 
 @overload

@@ -6,7 +6,8 @@
 // While such an object lives, a kernel that this thread registers is refused if it would go on top
 // of the active kernel of another owner, where else it would with a warning: BadRegistration, which
 // names that one. The registry looks while it holds its lock, so that of two threads that register
-// so at once one succeeds. An owner's own kernel is replaced as ever.
+// so at once one succeeds. An owner's own kernel is replaced as ever. With Exclusive::OnlyAsked
+// nothing is registered: what would be refused raises, and other calls do nothing.
 //
 // Depends on: base/export.h.
 #pragma once
@@ -15,15 +16,17 @@
 
 namespace opyard {
 
+enum class Exclusive : unsigned char { No, Yes, OnlyAsked };
+
 class OPYARD_API ExclusiveKernels {
  public:
-  explicit ExclusiveKernels(bool on = true) noexcept;
+  explicit ExclusiveKernels(Exclusive how = Exclusive::Yes) noexcept;
   ExclusiveKernels(const ExclusiveKernels&) = delete;
   ExclusiveKernels& operator=(const ExclusiveKernels&) = delete;
   ~ExclusiveKernels();
 
  private:
-  const bool outer_;
+  const Exclusive outer_;
 };
 
 }  // namespace opyard
