@@ -295,8 +295,9 @@ std::string CallPlan::explain(const ArgumentMismatch& mismatch, PyObject* names)
                            op_.declaration());
       }
       return fmt::format(
-          "{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}",
-          op_.name().name, positional_, mismatch.position, op_.declaration());
+          "{}() takes {} positional argument(s) but {} was/were given.  Declaration: {}{}",
+          op_.name().name, positional_, mismatch.position, op_.declaration(),
+          advice_for_count(std::ptrdiff_t(mismatch.position)));
     case ArgumentMismatch::Kind::Missing:
       return fmt::format("{}() is missing value for argument '{}'. Declaration: {}{}",
                          op_.name().name, parameters_[mismatch.position].argument->name,
@@ -323,14 +324,26 @@ std::string CallPlan::explain_value(const ArgumentMismatch& mismatch) const {
       mismatch.details[0] == '\0' ? "" : "\nCast error details: ", mismatch.details);
 }
 
+// What to do with more arguments than are taken by position.
+std::string CallPlan::advice_for_count(std::ptrdiff_t given) const {
+  if (ends_in_ints_) {
+    return fmt::format("\nGive '{}' as a list of ints, or int by int.",
+                       parameters_[std::size_t(positional_ - 1)].argument->name);
+  }
+  std::string named;
+  for (std::size_t i = std::size_t(positional_); i < parameters_.size(); ++i) {
+    named += (named.empty() ? "" : ", ") + parameters_[i].argument->name;
+  }
+  if (!named.empty()) return fmt::format("\nGive the others by name: {}.", named);
+  const std::ptrdiff_t more = given - positional_;
+  return more == 1 ? "\nLeave the last one out." : fmt::format("\nLeave the last {} out.", more);
+}
+
 // NumPy's names for what has another one here; empty for others.
 std::string CallPlan::advice_for_name(std::string_view name) const {
   static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"axis", "dim"},
-      {"axes", "dims"},
-      {"keepdims", "keepdim"},
-      {"newshape", "shape"},
-      {"x", "self"}};
+      {"axis", "dim"},         {"axes", "dims"},      {"axes", "dim"},
+      {"keepdims", "keepdim"}, {"newshape", "shape"}, {"x", "self"}};
   for (const auto& [theirs, ours] : kNames) {
     if (name != theirs) continue;
     for (const Parameter& parameter : parameters_) {

@@ -5,7 +5,7 @@
 
 #include "objects/values/key_set.h"
 #include "operators/explanation.h"
-#include "operators/symbolic_refusal.h"
+#include "operators/named_refusal.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/next.h"
 #include "opyard/registry/registry.h"

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "operators/named_refusal.h"
 #include "operators/overload.h"
-#include "operators/symbolic_refusal.h"
 #include "opyard/detail/base/small_vector.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
@@ -183,10 +183,10 @@ PyObject* try_first(PyObject* self, PyObject* const* args, std::size_t flags, Py
 }
 
 // Looks again which overload the arguments led to: calls that succeed need not hold it.
-[[noreturn]] OPYARD_COLD void refuse_symbolic(PyObject* self, const Error& error,
-                                              PyObject* const* args, Py_ssize_t count,
-                                              PyObject* names) {
-  if (!is_symbolic_refusal(error)) throw;
+[[noreturn]] OPYARD_COLD void refuse_named(PyObject* self, const Error& error,
+                                           PyObject* const* args, Py_ssize_t count,
+                                           PyObject* names) {
+  if (!is_unnamed_refusal(error)) throw;
   ForeignArguments arrays(args, count, names);
   CallStack stack;
   MadeOfNumbers made;
@@ -200,7 +200,7 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
       if (PyObject* const result = try_first(self, args, flags, names)) return result;
       return call_through_stack(self, args, PyVectorcall_NARGS(flags), names);
     } catch (const Error& error) {
-      refuse_symbolic(self, error, args, PyVectorcall_NARGS(flags), names);
+      refuse_named(self, error, args, PyVectorcall_NARGS(flags), names);
     }
   });
 }

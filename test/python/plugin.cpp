@@ -17,6 +17,7 @@
 #include "opyard/interpreter/error_class.h"
 #include "opyard/interpreter/gil.h"
 #include "opyard/library.h"
+#include "opyard/tensor/accessor.h"
 #include "opyard/value/future.h"
 #include "opyard/value/list.h"
 
@@ -173,6 +174,11 @@ void ignore(const Tensor&) {}
 void drop_kept() { kept = Tensor(); }
 Tensor view(const Tensor& x) { return x.alias(); }
 std::vector<Tensor> list_of(const Tensor& x) { return {x, x.alias()}; }
+double first_of_all(const std::vector<Tensor>& x, const Tensor& y) {
+  double sum = opyard::accessor<const double, 1>(y)[0];
+  for (const Tensor& each : x) sum += each.data<double>()[0];
+  return sum;
+}
 bool is_read_only(const Tensor& x) { return x.impl()->storage()->read_only(); }
 // Although the schema does not say so.
 void write_to(const Tensor& x) { *static_cast<char*>(x.mutable_raw()) = 1; }
@@ -409,6 +415,7 @@ OPYARD_LIBRARY(test_plugin, m) {
   m.def("any_read_only_to_worker(Tensor[] x) -> bool");
   m.impl("any_read_only_to_worker", cpu, opyard::releases_gil(&any_read_only_to_worker));
   m.def("list_of(Tensor(a) x) -> Tensor(a)[]", &list_of);
+  m.def("first_of_all(Tensor[] x, Tensor y) -> float", &first_of_all);
   m.def("is_read_only(Tensor x) -> bool", &is_read_only);
   m.def("write(Tensor x) -> ()", &write_to);
   m.def("read_in_background(Tensor x) -> ()", &read_in_background);

@@ -49,8 +49,45 @@ def test_C29a_the_declaration_is_the_printed_schema(foo, ns):
 def test_C29b_too_many_positional_arguments(foo, x):
     assert message_of(TypeError, foo, x, 1, 2.0, "s") == (
         f"{foo.qualified_name}() takes 3 positional argument(s) but 4 was/were given.  "
-        f"Declaration: {foo.default.declaration}"
+        f"Declaration: {foo.default.declaration}\nGive the others by name: s."
     )
+
+
+def test_C29b_what_to_do_is_said_in_the_next_line(x):
+    def last_line(call, *args):
+        with pytest.raises(TypeError) as raised:
+            call(*args)
+        return str(raised.value).splitlines()[-1]
+
+    aten = opyard.ops.aten
+    assert last_line(aten.reshape, x, 2, "2") == "Give 'shape' as a list of ints, or int by int."
+    assert last_line(aten.add.Tensor, x, x, 2) == "Give the others by name: alpha."
+    assert last_line(aten.sin.default, x, 2) == "Leave the last one out."
+    assert last_line(aten.sin.default, x, 2, 3) == "Leave the last 2 out."
+
+
+def test_elements_read_as_another_dtype_are_refused_with_operator_and_argument(plugin):
+    """The kernel in C++ that reads them knows neither."""
+    double, whole = opyard.tensor([1.5]), opyard.tensor([1, 2])
+    assert double.dtype == opyard.float32
+    double = double.double()
+    takes = (
+        "test_plugin::first_of_all: {0} is {1}, and the kernel of this call takes float64. Give "
+        "{0}.to(float64), or let the kernel take every dtype by dispatch_dtypes()"
+    )
+    op = plugin.first_of_all
+    assert op([double], double) == 3.0
+    for call in (op, op.default):
+        assert message_of(TypeError, call, [double], whole) == takes.format("y", "int64[2]")
+        assert message_of(TypeError, call, [double, whole], double) == takes.format(
+            "x[1]", "int64[2]"
+        )
+        with pytest.raises(TypeError) as raised:
+            call([double], y=whole)
+        assert str(raised.value) == takes.format("y", "int64[2]")
+    numpy = pytest.importorskip("numpy")
+    array = numpy.arange(3, dtype=numpy.int32)
+    assert message_of(TypeError, op, [double], array) == takes.format("y", "int32[3]")
 
 
 def test_C29c_unknown_keyword(foo, x):

@@ -199,6 +199,10 @@ def test_what_cannot_be_told_is_refused_by_its_operator(define, library, ns):
         refused(lambda: made[:, -4], "dimension 1 of self, whose size is 3", IndexError)
         refused(lambda: made.narrow(1, 2, 2), "^aten::narrow: start 2 and length 2", IndexError)
         refused(lambda: made[::-1], "step -1")
+        refused(
+            lambda: len(made), r"a tensor of u\d+ rows is not possible, .*; x.shape\[0\] gives it$"
+        )
+        assert len(made.new_empty([2, n])) == 2
         refused(lambda: aten.slice(made, 0, n, None, 0), "^aten::slice.Tensor: step is 0")
         refused(lambda: aten.rand([n]), r"got SymInt u\d+, a number that is not", TypeError)
         four = aten.empty([4], device="meta")

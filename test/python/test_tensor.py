@@ -408,7 +408,9 @@ def test_tolist_stops_before_the_stack_does():
 def test_memory_that_python_cannot_read_is_named():
     meta = opyard.ops.aten.empty([2], device="meta")
     for read in (meta.tolist, meta[0].item, meta.numpy):
-        with pytest.raises(NotImplementedError, match="on device 'meta', whose memory"):
+        with pytest.raises(
+            NotImplementedError, match="'meta', whose memory .*; it has no elements$"
+        ):
             read()
 
 

@@ -35,9 +35,9 @@ namespace detail {
 void require_element_type(const Tensor& x, DType dtype) {
   if (x.dtype() != dtype) {
     fail(ErrorKind::BadArgument,
-         fmt::format("the elements of {} were asked for as {}; dispatch_dtypes() "
-                     "chooses a kernel by dtype",
-                     describe(x), name_of(dtype)));
+         fmt::format("the elements of {} were asked for as {}; give x.to({}), or choose a kernel "
+                     "by dispatch_dtypes()",
+                     describe(x), name_of(dtype), name_of(dtype)));
   }
 }
 

@@ -5,17 +5,25 @@
 // worked off in tensor_views.cpp instead.
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"
+#include "opyard/value/sym_tensor.h"
 #include "runtime/types.h"
 
 namespace opyard::python {
 namespace {
 
-// Raises BadArgument for a tensor without dimensions.
+// Raises BadArgument for a tensor without dimensions, BadValue for a length that is symbolic.
 std::int64_t require_length(const Tensor& tensor, const char* what) {
   if (tensor.dim() == 0) {
     fail(ErrorKind::BadArgument, std::string(what) +
                                      " a tensor without dimensions is not "
                                      "possible; item() gives its number");
+  }
+  if (tensor.impl()->has_policy(TensorImpl::kSymbolic)) {
+    const SymInt size = sym_sizes(tensor)[0];
+    if (const auto known = size.maybe_as_int()) return *known;
+    fail(ErrorKind::BadValue, std::string(what) + " a tensor of " + to_string(size) +
+                                  " rows is not possible, since the number is not known here; "
+                                  "x.shape[0] gives it");
   }
   return tensor.sizes()[0];
 }

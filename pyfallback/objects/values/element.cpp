@@ -174,8 +174,9 @@ const std::byte* require_readable(const Tensor& tensor, const char* what) {
   if (!tensor.device().is_cpu()) {
     fail(ErrorKind::Unsupported,
          std::string(what) + ": the tensor " + describe(tensor) + " is on device '" +
-             to_string(tensor.device()) +
-             "', whose memory Python cannot read; copy it to the cpu first");
+             to_string(tensor.device()) + "', whose memory Python cannot read; " +
+             (tensor.device().backend == Backend::Meta ? "it has no elements"
+                                                       : "copy it to the cpu first"));
   }
   const void* const data = tensor.raw();
   if (data == nullptr && tensor.numel() != 0) {

@@ -1,8 +1,9 @@
-// operators/symbolic_refusal.h: which argument of a call was symbolic where a kernel takes what is
-// known.
+// operators/named_refusal.h: the operator and the argument that an error from inside a kernel is
+// about.
 //
-// A kernel that reads a symbolic number as an int, or asks a tensor for sizes that are symbolic,
-// fails deep inside, where no one knows of operators and arguments. A call from Python says both.
+// A kernel that reads a symbolic number as an int, asks a tensor for sizes that are symbolic, or
+// reads elements as those of another dtype, fails deep inside, where no one knows of operators and
+// arguments. A call from Python says both.
 //
 // Depends on: runtime/errors.h, registry/operator.h.
 #pragma once
@@ -13,8 +14,8 @@
 
 namespace opyard::python {
 
-// Whether a call failed for that.
-bool is_symbolic_refusal(const Error& error) noexcept;
+// Whether a call failed for one of these.
+bool is_unnamed_refusal(const Error& error) noexcept;
 // Throws the error of a call, which is being handled, again: with the operator and the argument if
 // it is one of these.
 [[noreturn]] OPYARD_COLD void rethrow_named(const Operator& op, const Error& error,

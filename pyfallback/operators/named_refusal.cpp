@@ -1,20 +1,24 @@
-// operators/symbolic_refusal.cpp: finding the argument, and the words.
-#include "operators/symbolic_refusal.h"
+// operators/named_refusal.cpp: finding the argument, and the words.
+#include "operators/named_refusal.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "objects/arrays/foreign_array.h"
 #include "objects/tensor/tensor.h"
 #include "objects/values/symbolic.h"
 #include "opyard/value/sym_tensor.h"
+#include "runtime/clear.h"
 
 namespace opyard::python {
 namespace {
 
-// The texts of Value::to_int() and of refuse_symbolic().
+// The texts of Value::to_int(), of refuse_symbolic() and of Tensor::refuse_dtype().
 constexpr std::string_view kNumber = "expected Int but got SymInt ";
 constexpr std::string_view kTensor = " on a tensor with symbolic shapes/strides";
+constexpr std::string_view kElements = "the elements of ";
+constexpr std::string_view kAskedFor = " were asked for as ";
 
 bool has_symbolic_number(const Runtime& runtime, PyObject* given) {
   return is_symbolic(runtime, given, SymKind::Int);
@@ -22,6 +26,18 @@ bool has_symbolic_number(const Runtime& runtime, PyObject* given) {
 bool has_symbolic_sizes(const Runtime& runtime, PyObject* given) {
   return is_tensor(runtime, given) && tensor_unchecked(given).defined() &&
          tensor_unchecked(given).impl()->has_policy(TensorImpl::kSymbolic);
+}
+
+// What a refusal calls a tensor, or an array that became one; empty for anything else.
+std::string described(Runtime& runtime, PyObject* given) {
+  if (is_tensor(runtime, given)) return describe(tensor_unchecked(given));
+  try {
+    Value tensor;
+    if (to_foreign_tensor(runtime, given, nullptr, tensor)) return describe(tensor.to_tensor());
+  } catch (...) {
+    clear_or_report(PyExc_Exception);  // it was taken a moment ago; the call's error is told
+  }
+  return {};
 }
 
 struct Found {
@@ -76,18 +92,41 @@ bool is_about_tensor(const Error& error) noexcept {
          text.ends_with(kTensor);
 }
 
+bool is_about_elements(const Error& error) noexcept {
+  const std::string_view text = error.what();
+  return error.kind() == ErrorKind::BadArgument && text.starts_with(kElements) &&
+         text.find(kAskedFor) != text.npos;
+}
+
+[[noreturn]] void refuse_elements(Runtime& runtime, const Operator& op, const Error& error,
+                                  PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  const std::string_view text = error.what();
+  const std::size_t asked = text.find(kAskedFor);
+  const std::string came(text.substr(kElements.size(), asked - kElements.size()));
+  std::string_view wanted = text.substr(asked + kAskedFor.size());
+  wanted = wanted.substr(0, wanted.find(';'));
+  const Found found = find(op, args, count, names,
+                           [&](PyObject* given) { return described(runtime, given) == came; });
+  if (found.given == nullptr) fail(error.kind(), fmt::format("{}: {}", to_string(op.name()), text));
+  fail(error.kind(),
+       fmt::format("{}: {} is {}, and the kernel of this call takes {}. Give {}.to({}), or let the "
+                   "kernel take every dtype by dispatch_dtypes()",
+                   to_string(op.name()), found.argument, came, wanted, found.argument, wanted));
+}
+
 }  // namespace
 
-bool is_symbolic_refusal(const Error& error) noexcept {
-  return is_about_number(error) || is_about_tensor(error);
+bool is_unnamed_refusal(const Error& error) noexcept {
+  return is_about_number(error) || is_about_tensor(error) || is_about_elements(error);
 }
 
 void rethrow_named(const Operator& op, const Error& error, PyObject* const* args, Py_ssize_t count,
                    PyObject* names) {
   const std::string_view text = error.what();
   const std::string name = to_string(op.name());
-  const Runtime* const runtime = find_runtime();
+  Runtime* const runtime = find_runtime();
   if (runtime == nullptr || op.schema().arguments.empty()) throw;
+  if (is_about_elements(error)) refuse_elements(*runtime, op, error, args, count, names);
   if (is_about_number(error)) {
     const Found found = find(op, args, count, names,
                              [&](PyObject* given) { return has_symbolic_number(*runtime, given); });
