@@ -7,8 +7,9 @@ objects/convert/convert.cpp.
 import collections
 import dataclasses
 import enum
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+import pathlib
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import pytest
 
@@ -36,6 +37,10 @@ class Window(NamedTuple):
     size: int
     step: float = 1.0
     side: Side = Side.LEFT
+
+
+class Shape(TypedDict):
+    size: int
 
 
 @dataclasses.dataclass
@@ -77,7 +82,7 @@ def test_X7_an_enum_passes_by_name(made, x):
     with pytest.raises(ValueError) as refused:
         f(x, "UP")
     assert str(refused.value) == (
-        "argument 'option' is 'UP', which is no Side; accepted are 'LEFT', 'RIGHT'"
+        f"{f.op.name()}: argument 'option' is 'UP', which is no Side; accepted are 'LEFT', 'RIGHT'"
     )
 
 
@@ -87,7 +92,13 @@ def test_X7_an_enum_passes_by_name(made, x):
         (Word, Word.NO, Word.NO), (Word, "y", Word.YES), (Level, 3, Level.HIGH),
         (Side | None, None, None), (Side | None, Side.LEFT, Side.LEFT),
         (list[Side], [Side.LEFT, "RIGHT"], [Side.LEFT, Side.RIGHT]),
-        (Literal["a", "b"], "b", "b"), (Literal[1, 2], 2, 2), (Literal[True], True, True),
+        (Literal["a", "b"], "b", "b"),
+        (Literal["a", None], None, None), (Literal["a", None], "a", "a"),
+        (dict[Side, int], {"LEFT": 1}, {Side.LEFT: 1}),
+        (dict[str, Side], {"a": "LEFT"}, {"a": Side.LEFT}),
+        (Literal[1, 2], 2, 2), (Literal[True], True, True),
+        (tuple[int, ...], (1, 2), (1, 2)), (tuple[str, ...], ["a"], ("a",)),
+        (tuple[Side, ...] | None, ("LEFT", Side.RIGHT), (Side.LEFT, Side.RIGHT)),
         (Window, Window(3, 2.0), Window(3, 2.0)),
         (Window, (3, 2.0, "RIGHT"), Window(3, 2.0, Side.RIGHT)),
     ],
@@ -111,7 +122,9 @@ def test_X7_dicts_nested_lists_texts_unions_and_defaults_pass(made, x):
 
 
 def test_X7_what_a_literal_does_not_name_is_refused(made, x):
-    with pytest.raises(ValueError, match=r"argument 'option' is 'c'; accepted are 'a', 'b'"):
+    with pytest.raises(
+        ValueError, match=r"^\w+::f: argument 'option' is 'c'; accepted are 'a', 'b'"
+    ):
         made(Literal["a", "b"])(x, "c")
     with pytest.raises(ValueError, match=r"all str, all int or all bool"):
         infer_schema(made_with(Literal["a", 1]), mutates_args=())
@@ -134,12 +147,33 @@ def made_with(annotation):
         (bytes, "say Any, which passes bytes as they are, or a Tensor of uint8"),
         (Callable[[int], int], "say Any, which passes a function as it is"),
         (set[int], "for a set, say list[T]"),
+        (Iterable[int], "say Sequence[T] or list[T]"),
+        (collections.OrderedDict, "say dict[K, V]"),
+        (pathlib.Path, "for a path, say str"),
+        (Shape, "for a TypedDict, say dict[str, T]"),
+        (slice, "say Any, which passes any object as it is"),
+        (None, "leave the parameter out, or say X | None"),
+        (dict, "say of what, as in dict[str, int]"),
     ],
 )
 def test_X7_what_no_schema_has_is_refused_with_what_to_write(annotation, advice):
     with pytest.raises(ValueError, match="parameter 'option' has the type") as refused:
         infer_schema(made_with(annotation), mutates_args=())
     assert f"({advice})" in str(refused.value)
+
+
+def test_X7_numbers_and_dtypes_of_numpy_are_refused_with_what_to_write():
+    numpy = pytest.importorskip("numpy")
+    for kind, said in (
+        (numpy.float32, "float"),
+        (numpy.int64, "int"),
+        (numpy.bool_, "bool"),
+        (numpy.complex64, "complex"),
+    ):
+        with pytest.raises(ValueError, match=rf"\(for a number of NumPy, say {said}\)"):
+            infer_schema(made_with(kind), mutates_args=())
+    with pytest.raises(ValueError, match=r"\(say opyard\.dtype, for which a caller may give"):
+        infer_schema(made_with(numpy.dtype), mutates_args=())
 
 
 def test_X7_an_array_of_numpy_is_a_tensor_on_the_same_memory(ns, x):
@@ -201,6 +235,16 @@ def test_C26_tags_declare_the_results():
     )
     with pytest.raises(ValueError, match=r"infer_schema: add has the tag Tag\.inplace, so "):
         infer_schema(add, mutates_args=["out"], tags=opyard.Tag.inplace)
+
+
+def test_arrays_in_tuples_of_any_length_are_of_the_annotated_class(made, x):
+    np = pytest.importorskip("numpy")
+    arrays = made(tuple[np.ndarray, ...])
+    for given in ((np.ones(2), x), [x], ()):
+        arrays(x, given)
+        assert type(seen[-1]) is tuple and len(seen[-1]) == len(given)
+        assert {type(each) for each in seen[-1]} <= {np.ndarray}
+    assert seen[1][0].tolist() == x.tolist()
 
 
 def test_arrays_in_tuples_and_dicts_are_of_the_annotated_class(ns):

@@ -65,6 +65,8 @@ TYPES = {
     Dict[str, int]: "Dict(str, SymInt)",  # noqa: UP006
     Mapping[int, str]: "Dict(SymInt, str)",
     tuple[int, str]: "(SymInt, str)",
+    tuple[Tensor, ...]: "Tensor[]",
+    dict[str, tuple[int, ...]] | None: "Dict(str, SymInt[])?",
     Tuple[Tensor, Tensor]: "(Tensor, Tensor)",  # noqa: UP006
     Future: "Future(Any)",
     Annotated[int, "a note"]: "SymInt",
@@ -212,6 +214,9 @@ def test_C25_methods_and_callable_objects():
 def test_C25_numbers_of_aliases_are_places_of_parameters():
     def function(a: int, b: Tensor, c: Tensor) -> None: ...
 
+    def each(xs: tuple[Tensor, ...]) -> None: ...
+
+    assert infer_schema(each, mutates_args=["xs"]) == "(Tensor(a0!)[] xs) -> ()"
     text = infer_schema(function, mutates_args=["c", "b"])
     assert text == "(SymInt a, Tensor(a1!) b, Tensor(a2!) c) -> ()"
 
@@ -229,7 +234,7 @@ def named(**xs: Tensor) -> None: ...
 def bare(x, y: int) -> None: ...
 def odd(x: bytes) -> None: ...
 def which(x: list) -> None: ...
-def long(x: tuple[int, ...]) -> None: ...
+def long(x: Tensor) -> list[tuple[int, ...]]: ...
 def alone(x: tuple[int]) -> None: ...
 def default(x: Any = object) -> None: ...
 def half(x: str = "a\ud800") -> None: ...
@@ -257,9 +262,9 @@ REFUSED = {
     "a list of what": (which, (),
         "parameter 'x' has the type list, which no schema type stands for (say of what, as in "
         f"list[int]); {ACCEPTED}"),
-    "a tuple of any length": (long, (),
-        "parameter 'x' has the type tuple[int, ...], which no schema type stands for (for a tuple "
-        f"of any length, say list[T]); {ACCEPTED}"),
+    "a result of any length": (long, (),
+        "the result has the type list[tuple[int, ...]], which no schema type stands for (for a "
+        f"tuple of any length, say list[T]); {ACCEPTED}, and tuples of them for several results"),
     "a tuple of one": (alone, (),
         "parameter 'x' has the type tuple[int], which no schema type stands for (for a tuple of "
         f"one, say its element's type, or list[T]); {ACCEPTED}"),

@@ -7,6 +7,7 @@ and yet for another class in Python:
     Literal["a", "b"]             str (or int, bool); other values are refused
     an Enum                       str: a member's name. With str or int among its bases, its value
     a NamedTuple                  a tuple of its fields
+    tuple[T, ...]                 a list of T
 
 The function of an operator that custom_op() makes gets the annotated class back, by `adapted`.
 """
@@ -16,6 +17,8 @@ import dataclasses
 import enum
 import functools
 import inspect
+import numbers
+import os
 import sys
 import types
 import typing
@@ -30,6 +33,23 @@ _ARRAYS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("torch", "Tensor"): lambda tensor: sys.modules["torch"].from_dlpack(tensor),
 }
 _Converter = Callable[[Any], Any]
+# What to write in place of classes that no schema has.
+_INSTEAD = [
+    ((set, frozenset), "for a set, say list[T]"),
+    (
+        (collections.abc.Iterable, collections.abc.Iterator, collections.abc.Collection),
+        "say Sequence[T] or list[T]",
+    ),
+    ((collections.OrderedDict, collections.defaultdict), "say dict[K, V]"),
+    ((type(None),), "leave the parameter out, or say X | None"),
+]
+# NumPy's scalars are registered as what they are.
+_NUMBERS = {
+    numbers.Integral: "int",
+    numbers.Real: "float",
+    numbers.Complex: "complex",
+    bool: "bool",
+}
 
 
 def array_maker(annotation: Any) -> "_Converter | None":
@@ -73,9 +93,20 @@ def advice(annotation: Any) -> str:
         return "say Any, which passes bytes as they are, or a Tensor of uint8"
     if origin is collections.abc.Callable:
         return "say Any, which passes a function as it is"
-    if origin in (set, frozenset):
-        return "for a set, say list[T]"
-    return ""
+    for classes, instead in _INSTEAD:
+        if origin in classes:
+            return instead
+    if isinstance(origin, type) and issubclass(origin, os.PathLike):
+        return "for a path, say str"
+    if getattr(origin, "__module__", "") == "numpy" and isinstance(origin, type):
+        for kind, name in _NUMBERS.items():
+            if issubclass(origin, kind) or origin.__name__.startswith(name):
+                return f"for a number of NumPy, say {name}"
+    if typing.is_typeddict(annotation):
+        return "for a TypedDict, say dict[str, T]"
+    if getattr(sys.modules.get("numpy"), "dtype", None) is origin:
+        return "say opyard.dtype, for which a caller may give NumPy's"
+    return "say Any, which passes any object as it is" if isinstance(origin, type) else ""
 
 
 # From what a schema has to what a function wants --------------------------------------------
@@ -86,7 +117,7 @@ def _literal(values: tuple, name: str) -> _Converter:
         if any(value == each and type(value) is type(each) for each in values):
             return value
         accepted = ", ".join(map(repr, values))
-        raise ValueError(f"argument '{name}' is {value!r}; accepted are {accepted}")
+        raise ValueError(f"{name} is {value!r}; accepted are {accepted}")
 
     return check
 
@@ -103,8 +134,7 @@ def _member(cls: Any, name: str) -> _Converter:
             given = (each.value if issubclass(cls, (str, int)) else each.name for each in cls)
             accepted = ", ".join(map(repr, given))
             raise ValueError(
-                f"argument '{name}' is {value!r}, which is no {cls.__name__}; accepted are "
-                f"{accepted}"
+                f"{name} is {value!r}, which is no {cls.__name__}; accepted are {accepted}"
             ) from None
 
     return member
@@ -114,8 +144,11 @@ def _each(make: _Converter) -> _Converter:
     return lambda values: [make(each) for each in values]
 
 
-def _each_value(make: _Converter) -> _Converter:
-    return lambda values: {key: make(value) for key, value in values.items()}
+def _each_item(key_of: "_Converter | None", value_of: "_Converter | None") -> _Converter:
+    return lambda values: {
+        (key if key_of is None else key_of(key)): (value if value_of is None else value_of(value))
+        for key, value in values.items()
+    }
 
 
 def _fields(cls: Any, makers: "list[_Converter | None]") -> _Converter:
@@ -153,17 +186,20 @@ def _converter(annotation: Any, name: str) -> "_Converter | None":
         make = _converter(parts[0], name)
         return make and _each(make)
     if origin in (dict, collections.abc.Mapping) and len(parts) == 2:
-        make = _converter(parts[1], name)
-        return make and _each_value(make)
-    if origin is tuple and Ellipsis not in parts:
+        makers = [_converter(part, name) for part in parts]
+        return _each_item(*makers) if any(makers) else None
+    if origin is tuple and Ellipsis in parts:
+        make = _converter(parts[0], name)
+        return tuple if make is None else lambda values: tuple(map(make, values))
+    if origin is tuple:
         makers = [_converter(part, name) for part in parts]
         return _fields(_as_tuple, makers) if any(makers) else None
     return None
 
 
-def adapted(function: Callable) -> Callable:
-    """The function as a kernel: one that wants classes of its own gets them; others are as they
-    were.
+def adapted(op: str, function: Callable) -> Callable:
+    """The function as a kernel of `op`: one that wants classes of its own gets them; others are as
+    they were.
     """
     from .infer_schema import _hinted
 
@@ -175,7 +211,8 @@ def adapted(function: Callable) -> Callable:
     makers = {
         name: make
         for name in signature.parameters
-        if name in hints and (make := _converter(hints[name], name)) is not None
+        if name in hints
+        and (make := _converter(hints[name], f"{op}: argument '{name}'")) is not None
     }
     if not makers:
         return function

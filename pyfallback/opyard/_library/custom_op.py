@@ -122,7 +122,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
 
     def _put_kernel(self, device: "str | None", fn: Callable) -> None:
         key = "CompositeExplicitAutograd" if device is None else device_key(device)
-        self._put(key, adapted(fn), rule=self._rule)
+        self._put(key, adapted(self._name, fn), rule=self._rule)
 
     def _device_argument(self) -> int:
         """The position of the argument that says the device. Raises ValueError if it is wanted

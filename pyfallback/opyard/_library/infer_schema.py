@@ -67,9 +67,11 @@ def _union(parts: tuple, alias: str) -> str:
 def _literal_type(values: tuple) -> str:
     """The type of Literal[values], which are of one type."""
     kinds = {type(value) for value in values}
+    optional = "?" if _NONE in kinds else ""
+    kinds.discard(_NONE)
     if len(kinds) == 1 and kinds <= {str, int, bool}:
-        return _PLAIN[kinds.pop()]
-    raise _Unsupported("the values of a Literal are all str, all int or all bool")
+        return _PLAIN[kinds.pop()] + optional
+    raise _Unsupported("the values of a Literal are all str, all int or all bool, besides None")
 
 
 def _type(annotation: Any, alias: str = "") -> str:
@@ -95,16 +97,25 @@ def _type(annotation: Any, alias: str = "") -> str:
     if origin in _DICTS and len(parts) == 2:
         return f"Dict({_type(parts[0])}, {_type(parts[1])})"
     if origin is tuple and parts:
-        if Ellipsis in parts:
-            raise _Unsupported("for a tuple of any length, say list[T]")
+        if len(parts) == 2 and parts[1] is Ellipsis:
+            return _type(parts[0], alias) + "[]"
         if len(parts) == 1:
             raise _Unsupported("for a tuple of one, say its element's type, or list[T]")
         return "(" + ", ".join(map(_type, parts)) + ")"
     if (origin or annotation) is Future:
         return f"Future({_type(parts[0])})" if parts else "Future(Any)"
     if annotation in _LISTS or annotation in _DICTS or annotation is tuple:
-        raise _Unsupported("say of what, as in list[int]")
+        said = "dict[str, int]" if annotation in _DICTS else "list[int]"
+        raise _Unsupported("say of what, as in " + said)
     raise _Unsupported(advice(annotation))
+
+
+def _has_any_length(annotation: Any) -> bool:
+    """Whether there is a tuple[T, ...] in it."""
+    annotation = _plain(annotation)
+    parts = typing.get_args(annotation)
+    is_one = typing.get_origin(annotation) is tuple and Ellipsis in parts
+    return is_one or any(map(_has_any_length, parts))
 
 
 def _has_tensor(annotation: Any) -> bool:
@@ -224,6 +235,8 @@ class _Inference:
         if annotation in (None, _NONE):
             return "()"
         try:
+            if _has_any_length(annotation):
+                raise _Unsupported("for a tuple of any length, say list[T]")
             return _type(annotation)
         except _Unsupported as why:
             reason = f" ({why})" if str(why) else ""
@@ -264,7 +277,8 @@ def infer_schema(
 
     `mutates_args` names the parameters whose tensors the function writes to, or is "unknown", which
     stands for all tensors. With `op_name` the text begins with it. int stands for SymInt,
-    numbers.Number for Scalar, X | None for X?, list[X] for X[]; keyword-only parameters follow "*".
+    numbers.Number for Scalar, X | None for X?, list[X] for X[], and so does tuple[X, ...] of a
+    parameter; keyword-only parameters follow "*".
     The arrays of NumPy and PyTorch stand for Tensor, Literal and Enum for str or int, a NamedTuple
     for a tuple. With Tag.inplace or Tag.out among `tags` the results are those that are written to,
     as custom_op() says.
