@@ -15,7 +15,7 @@ CancelledError is that of concurrent.futures; a wait that takes too long raises 
 """
 
 from collections.abc import Generator, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._C import Future, collect_all, collect_any
 
@@ -32,6 +32,8 @@ __all__ = [
     "wait_all",
 ]
 
+_T = TypeVar("_T")
+
 
 def __getattr__(name: str) -> object:
     # The module that has it takes long to import, and few need it.
@@ -46,7 +48,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
 
 
-def wait_all(futures: "Iterable[Future]", timeout: "float | None" = None) -> "list[Any]":
+def wait_all(futures: "Iterable[Future[_T]]", timeout: "float | None" = None) -> "list[_T]":
     """Waits for all of them, and gives their results in the order of the futures.
 
     The first exception is raised as soon as it is there. Raises TimeoutError.
@@ -54,7 +56,7 @@ def wait_all(futures: "Iterable[Future]", timeout: "float | None" = None) -> "li
     return [future.value() for future in collect_all(list(futures)).wait(timeout)]
 
 
-def from_concurrent(future: "concurrent.futures.Future") -> Future:
+def from_concurrent(future: "concurrent.futures.Future[_T]") -> "Future[_T]":
     """A Future that is completed as a future of concurrent.futures is.
 
     If it is cancelled first, it cancels that one, which may be running already.

@@ -77,23 +77,77 @@ def test_dir_and_help_of_a_module_have_all_of_its_names(module):
         assert name in text or name == "__version__"  # which help calls VERSION
 
 
-MODULES = ["autograd", "dispatch", "futures", "jit", "library", "profiler", "schema", "testing"]
+MODULES = [
+    *(
+        "autograd",
+        "dispatch",
+        "futures",
+        "gpu_trace",
+        "jit",
+        "jit.passes",
+        "library",
+        "memory",
+        "nn",
+    ),
+    *("optim", "profiler", "schema", "testing"),
+]
+
+
+def module_called(name):
+    return opyard.jit.passes if name == "jit.passes" else importlib.import_module(f"opyard.{name}")
+
+
+def is_of_python(member):
+    """Whether Python has it from a class that Opyard only derives from, such as str."""
+    return getattr(member, "__objclass__", None) in (int, str, BaseException)
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_every_function_and_method_has_a_signature_and_dir_shows_only_public_names(module):
-    found = importlib.import_module(f"opyard.{module}")
+def test_every_function_and_method_has_help_and_a_signature_and_dir_shows_only_public_names(module):
+    found = module_called(module)
     assert {name for name in dir(found) if not name.startswith("_")} == set(found.__all__)
     for name in found.__all__:
         member = getattr(found, name)
         if inspect.ismodule(member):
             continue
+        assert name in helped(member)
         if not isinstance(member, type):
-            inspect.signature(member)
+            if callable(member):
+                assert inspect.getdoc(member), name
+                inspect.signature(member)
             continue
-        for attribute, value in vars(member).items():
-            if not attribute.startswith("_") and callable(value):
-                inspect.signature(getattr(member, attribute))
+        assert inspect.getdoc(member), name
+        if not issubclass(member, Exception):  # which Python itself cannot say
+            has_signature_or_refuses(member)
+        for attribute in dir(member):
+            value = getattr(member, attribute)
+            if attribute.startswith("_") or not callable(value) or is_of_python(value):
+                continue
+            if attribute == "maketrans" or isinstance(value, type):
+                continue
+            assert inspect.getdoc(value), f"{name}.{attribute}"
+            inspect.signature(value)
+
+
+def has_signature_or_refuses(cls):
+    """A class has a signature, or it says when it is called that it makes no objects."""
+    try:
+        inspect.signature(cls)
+    except ValueError:
+        with pytest.raises(TypeError, match="cannot create|is not called|are not made"):
+            cls()
+
+
+def test_what_the_package_itself_offers_has_help_and_signatures():
+    for name in opyard.__all__:
+        member = getattr(opyard, name)
+        if callable(member):
+            assert name.rpartition(".")[2] in helped(member)
+            assert inspect.getdoc(member), name
+            if isinstance(member, type):
+                has_signature_or_refuses(member)
+            else:
+                inspect.signature(member)
 
 
 def test_signatures_have_names_and_defaults():

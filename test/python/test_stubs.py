@@ -15,7 +15,7 @@ UNLISTED = {
     "__getattribute__", "__reduce__", "__reduce_ex__", "__copy__", "__deepcopy__",
     "__array_ufunc__", "__vectorcalloffset__", "__weaklistoffset__", "__getstate__",
     "__setstate__", "__delitem__", "__rsub__", "__rand__", "__ror__", "__rxor__", "__buffer__",
-    "__release_buffer__",
+    "__release_buffer__", "__annotations__",  # the last one where inspect looked for it
 }  # fmt: skip
 
 

@@ -1,11 +1,13 @@
 """A program as a user writes it, which mypy --strict must take as it is."""
 
 import numpy as np
+import numpy.typing as npt
 
 import opyard
-from opyard.autograd import Function, FunctionCtx
+from opyard import jit
+from opyard.autograd import Function, FunctionCtx, grad
 from opyard.dispatch import DispatchKey, DispatchKeySet, DispatchMode, explain, what_if
-from opyard.futures import Future
+from opyard.futures import Future, wait_all
 from opyard.library import (
     Library,
     custom_op,
@@ -123,3 +125,42 @@ def spread(x: opyard.Tensor) -> opyard.Tensor:
 
 def halves(x: opyard.Tensor) -> list[opyard.Tensor]:
     return x.double().chunk(2)
+
+
+class Scaled(Function):
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: opyard.Tensor, by: float) -> opyard.Tensor:
+        ctx.by = by
+        return x * by
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, grad: opyard.Tensor) -> "tuple[opyard.Tensor, None]":
+        return grad * ctx.by, None
+
+
+leaf = opyard.ones(2, requires_grad=True)
+(slope,) = grad(Scaled.apply(leaf, 3.0).sum(), leaf)
+steep: opyard.Tensor = slope * 2
+(maybe,) = grad(leaf.sum(), [leaf], allow_unused=True)
+unused: bool = maybe is None
+numbers: "list[int]" = wait_all([future])
+
+builder = jit.GraphBuilder()
+left, right = builder.input("left"), builder.input("right")
+builder.output(left * right + 1, 3 - left, -left, left**2 / right, left @ right, left >= right)
+
+
+def joined(parts: "list[opyard.Tensor]", is_stacked: bool) -> opyard.Tensor:
+    return opyard.stack(parts) if is_stacked else opyard.cat(parts, dim=1)
+
+
+def chosen(x: opyard.Tensor) -> opyard.Tensor:
+    return opyard.where(x == 1j, x, 0.0)
+
+
+def as_float32(x: opyard.Tensor) -> "npt.NDArray[np.float32]":
+    return x.numpy().astype(np.float32)
+
+
+def count(x: opyard.Tensor) -> "tuple[int, ...]":
+    return x.size() + x.stride()

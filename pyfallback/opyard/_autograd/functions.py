@@ -18,7 +18,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _C, _gradients
 from .._core import ops as _ops
@@ -85,6 +85,11 @@ class FunctionCtx:
         self._dirty: tuple = ()
         self._non_differentiable: tuple = ()
         self._function: _gradients.Function | None = None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def save_for_backward(self, *tensors: "_C.Tensor | None") -> None:
         """Keeps tensors; whether they were written since is found in `saved_tensors`."""

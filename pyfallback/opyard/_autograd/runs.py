@@ -1,7 +1,7 @@
 """backward() and grad(): runs of the engine."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from .. import _C, _gradients
 from .._core import ops as _ops
@@ -48,6 +48,30 @@ def backward(
     )
 
 
+@overload
+def grad(
+    outputs: "_C.Tensor | Sequence[_C.Tensor]",
+    inputs: "_C.Tensor | Sequence[_C.Tensor]",
+    grad_outputs: "_C.Tensor | Sequence[_C.Tensor | None] | None" = None,
+    retain_graph: "bool | None" = None,
+    create_graph: bool = False,
+    allow_unused: "Literal[False] | None" = None,
+    *,
+    materialize_grads: bool = False,
+    keep_graph: "bool | None" = None,
+) -> "tuple[_C.Tensor, ...]": ...
+@overload
+def grad(
+    outputs: "_C.Tensor | Sequence[_C.Tensor]",
+    inputs: "_C.Tensor | Sequence[_C.Tensor]",
+    grad_outputs: "_C.Tensor | Sequence[_C.Tensor | None] | None" = None,
+    retain_graph: "bool | None" = None,
+    create_graph: bool = False,
+    allow_unused: "bool | None" = None,
+    *,
+    materialize_grads: bool = False,
+    keep_graph: "bool | None" = None,
+) -> "tuple[_C.Tensor | None, ...]": ...
 def grad(
     outputs: "_C.Tensor | Sequence[_C.Tensor]",
     inputs: "_C.Tensor | Sequence[_C.Tensor]",

@@ -41,32 +41,48 @@ class Handle:
             raise AttributeError(name)
         return lambda *args: self._builder.call(f"aten::{name}", self, *args)
 
+    def __add__(self, other: object) -> Any:
+        return self._builder.call("aten::add", self, other)
 
-def _forward(name: str) -> Callable[[Handle, object], Any]:
-    return lambda self, other: self._builder.call(f"aten::{name}", self, other)
+    def __sub__(self, other: object) -> Any:
+        return self._builder.call("aten::sub", self, other)
 
+    def __mul__(self, other: object) -> Any:
+        return self._builder.call("aten::mul", self, other)
 
-def _backward(name: str) -> Callable[[Handle, object], Any]:
-    return lambda self, other: self._builder.call(f"aten::{name}", other, self)
+    def __truediv__(self, other: object) -> Any:
+        return self._builder.call("aten::div", self, other)
 
+    def __matmul__(self, other: object) -> Any:
+        return self._builder.call("aten::matmul", self, other)
 
-for _method, _name in {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "matmul": "matmul",
-    "pow": "pow",
-    "lt": "lt",
-    "le": "le",
-    "gt": "gt",
-    "ge": "ge",
-}.items():
-    setattr(Handle, f"__{_method}__", _forward(_name))
-for _method, _name in {"add": "add", "mul": "mul", "sub": "rsub"}.items():
+    def __pow__(self, other: object) -> Any:
+        return self._builder.call("aten::pow", self, other)
+
+    def __lt__(self, other: object) -> Any:
+        return self._builder.call("aten::lt", self, other)
+
+    def __le__(self, other: object) -> Any:
+        return self._builder.call("aten::le", self, other)
+
+    def __gt__(self, other: object) -> Any:
+        return self._builder.call("aten::gt", self, other)
+
+    def __ge__(self, other: object) -> Any:
+        return self._builder.call("aten::ge", self, other)
+
     # A number and a tensor: sums and products may change places, and rsub is the other difference.
-    setattr(Handle, f"__r{_method}__", _forward(_name))
-Handle.__neg__ = lambda self: self._builder.call("aten::neg", self)  # type: ignore[attr-defined]
+    def __radd__(self, other: object) -> Any:
+        return self._builder.call("aten::add", self, other)
+
+    def __rsub__(self, other: object) -> Any:
+        return self._builder.call("aten::rsub", self, other)
+
+    def __rmul__(self, other: object) -> Any:
+        return self._builder.call("aten::mul", self, other)
+
+    def __neg__(self) -> Any:
+        return self._builder.call("aten::neg", self)
 
 
 class GraphBuilder:

@@ -67,6 +67,7 @@ class Model:
 
     @property
     def input_names(self) -> list[str]:
+        """What its inputs are called, in order."""
         return self._model.input_names
 
     def __call__(self, *args: object, **kwargs: object) -> Any:

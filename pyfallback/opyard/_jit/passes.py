@@ -13,6 +13,26 @@ from collections.abc import Iterator, Sequence
 from .. import _graphs
 from .._core import ops as _ops
 
+__all__ = [
+    "canonicalize",
+    "differentiate",
+    "eliminate_common_subexpressions",
+    "eliminate_dead_code",
+    "find_matches",
+    "fuse",
+    "inline_forks",
+    "lower_tuples",
+    "peephole",
+    "pool_constants",
+    "propagate_constants",
+    "propagate_shapes",
+    "unroll_loops",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+
 
 def _kinds(part: "_graphs.Graph | _graphs.Block") -> Iterator[str]:
     for node in part.nodes():

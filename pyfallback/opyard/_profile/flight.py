@@ -63,6 +63,7 @@ class flight_recorder:
         self._hooks: Any = None
 
     def start(self) -> None:
+        """Begins to keep the latest events of all threads."""
         if self._on:
             raise RuntimeError("the flight recorder is on already")
         refresh_classes()

@@ -64,6 +64,7 @@ class observe:
         _tracer.set_observer(self._require(), False)
 
     def enable(self) -> None:
+        """Is told of calls again, after disable()."""
         _tracer.set_observer(self._require(), True)
 
     def _require(self) -> object:

@@ -152,6 +152,7 @@ class profile(Results):
     # is called in between that need not be.
 
     def start(self) -> None:
+        """Begins as a `with` block does; raises RuntimeError if it has begun."""
         if self._entered:
             raise RuntimeError("the profile has been started already; stop it first")
         refresh_classes()
@@ -161,6 +162,7 @@ class profile(Results):
         self._entered = True
 
     def stop(self) -> None:
+        """Ends it and makes the results; raises RuntimeError if it has not begun."""
         if not self._entered:
             raise RuntimeError("the profile has not been started; call start() before stop()")
         self._entered = False

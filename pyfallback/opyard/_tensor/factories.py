@@ -6,7 +6,7 @@ as names. With requires_grad=True the tensor is a leaf that gets a gradient.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from .. import _C
 from .._core.ops import ops
@@ -80,16 +80,28 @@ def randn(*size: _Sizes, **options: Any) -> _C.Tensor:
     return _made(ops.aten.randn, _listed(size), **options)
 
 
+@overload
+def cat(tensors: Sequence[_C.Tensor], dim: int = 0) -> _C.Tensor: ...
+@overload
+def cat(tensors: Sequence[_Array], dim: int = 0) -> Any: ...
 def cat(tensors: Sequence[_Array], dim: int = 0) -> Any:
     """Tensors one behind the other in a dimension. See opyard.ops.aten.cat."""
     return ops.aten.cat(tensors, dim)
 
 
+@overload
+def stack(tensors: Sequence[_C.Tensor], dim: int = 0) -> _C.Tensor: ...
+@overload
+def stack(tensors: Sequence[_Array], dim: int = 0) -> Any: ...
 def stack(tensors: Sequence[_Array], dim: int = 0) -> Any:
     """Tensors of one shape along a new dimension. See opyard.ops.aten.stack."""
     return ops.aten.stack(tensors, dim)
 
 
+@overload
+def where(condition: _C.Tensor, x: Any, y: Any) -> _C.Tensor: ...
+@overload
+def where(condition: _Array, x: Any, y: Any) -> Any: ...
 def where(condition: _Array, x: Any, y: Any) -> Any:
     """Elements of x where the condition holds, else of y; either may be a number."""
     return ops.aten.where(condition, _as_tensor(x), _as_tensor(y))
