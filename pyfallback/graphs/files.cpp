@@ -76,6 +76,16 @@ py::list state_of(const SharedModel& self) {
   return state;
 }
 
+// Flat, or None.
+py::object example_of(const SharedModel& self) {
+  if (!self.model.example) return py::none();
+  py::list values;
+  for (const opyard::Value& each : *self.model.example) {
+    values.append(take_result(to_object(table(), *jit::parse_type("Any"), each)));
+  }
+  return values;
+}
+
 SharedModel load_model(const std::string& path, bool untrusted,
                        const std::vector<std::string>& allowed) {
   return {jit::load_model(path, {.untrusted = untrusted, .allowed = allowed})};
@@ -109,6 +119,7 @@ void add_model(py::module_& module) {
                              [](const SharedModel& self) { return self.model.output_tree; })
       .def_property_readonly("input_names", &names_of_inputs)
       .def("state", &state_of)
+      .def("example", &example_of)
       .def("run", &run, py::arg("inputs"))
       .def(
           "save",

@@ -20,7 +20,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("model", help="a .pt2 file, or one of opyard.jit.save()")
     for name, what in (
-        ("input", "an input, in the model's order; give it once for each"),
+        (
+            "input",
+            "an input, in the model's order; give it once for each; without any, those that it was "
+            "exported with are taken",
+        ),
         ("output", "where an output goes, in the model's order"),
         ("check", "compare an output with this file; the status is 1 if one differs"),
     ):

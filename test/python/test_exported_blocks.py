@@ -29,11 +29,13 @@ def array(*numbers):
 
 
 def changed(tmp_path, name, change):
-    """The archive again, its program changed."""
+    """The archive again, its program changed, and without the example, which may not fit then."""
     path = tmp_path / f"{name}.pt2"
     with zipfile.ZipFile(MODELS / f"{name}.pt2") as old, zipfile.ZipFile(path, "w") as new:
         for entry in old.namelist():
             contents = old.read(entry)
+            if "/sample_inputs/" in entry:
+                continue
             if entry.endswith("model.json"):
                 program = json.loads(contents)
                 change(program["graph_module"]["graph"])

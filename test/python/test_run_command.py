@@ -64,6 +64,20 @@ def test_X32_a_model_runs_on_arrays_in_files(files, name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_X32_a_model_runs_on_what_it_was_exported_with(files, name):
+    done = run(name, MODEL, "--output", files / "scores.npy")
+    assert done.returncode == 0 and "output 0: float32[5, 3] in " in done.stdout, done.stderr
+    model = opyard.jit.load(MODEL)
+    args, kwargs = model.example_inputs
+    np.testing.assert_array_equal(
+        np.load(files / "scores.npy"), model(*args, **kwargs)["scores"].numpy()
+    )
+    opyard.jit.save(model, files / "saved")  # which has none
+    done = run(name, files / "saved")
+    assert done.returncode == 2 and "takes 2 inputs, and 0 files are given" in done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_X32_what_is_not_as_expected_is_said_and_is_status_1(files, name):
     scores = np.load(files / "scores.npy")
     scores[1, 2] += 0.5

@@ -1,10 +1,12 @@
 // files/exported.cpp: the archive of torch.export.save(): versions, weights, and the program in it.
 #include "files/exported.h"
 
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "files/exported_example.h"
 #include "files/file_dtypes.h"
 #include "opyard/base/error.h"
 
@@ -67,15 +69,19 @@ class Weights {
     require_object(require_member(config_, "config", what_), what_);
   }
 
-  std::optional<Tensor> find(const std::string& name) const {
+  // One tensor for names that share all of one: it is trained as one then.
+  std::optional<Tensor> find(const std::string& name) {
     const Json* const config = find_member(config_, "config");
     const Json* const found = config == nullptr ? nullptr : find_member(*config, name.c_str());
     if (found == nullptr) return std::nullopt;
     const std::string what = archive_.file()->path() + ": weight \"" + name + '"';
     OPYARD_CHECK(!require_bool(require_member(*found, "use_pickle", what), what), Unsupported,
                  fmt::format("{} is pickled, and pickles are not read; {}", what, kExportAgain));
-    return read(require_text(require_member(*found, "path_name", what), what),
-                require_member(*found, "tensor_meta", what), what);
+    const std::string& path = require_text(require_member(*found, "path_name", what), what);
+    const Json& meta = require_member(*found, "tensor_meta", what);
+    Tensor& tensor = tensors_[path + '\n' + meta.dump()];
+    if (!tensor.defined()) tensor = read(path, meta, what);
+    return tensor;
   }
 
  private:
@@ -101,6 +107,7 @@ class Weights {
   const std::string folder_;
   std::string what_;
   Json config_;
+  std::map<std::string, Tensor> tensors_;  // by their entry and what is said of them
 };
 
 void check_versions(const ZipArchive& archive, const std::string& folder, const Json& program,
@@ -150,8 +157,8 @@ Model load_exported(CountedPtr<MappedFile> file, const ModelOptions& options) {
   const Json program = parse_json(archive.text(name), what);
   check_versions(archive, folder, program, what);
   Model model = convert_program(program, what);
-  const Weights weights(archive, folder + "data/weights/", "model_weights_config.json");
-  const Weights constants(archive, folder + "data/constants/", "model_constants_config.json");
+  Weights weights(archive, folder + "data/weights/", "model_weights_config.json");
+  Weights constants(archive, folder + "data/constants/", "model_constants_config.json");
   for (StateTensor& each : model.state) {
     std::optional<Tensor> tensor = weights.find(each.name);
     if (!tensor) tensor = constants.find(each.name);
@@ -160,6 +167,8 @@ Model load_exported(CountedPtr<MappedFile> file, const ModelOptions& options) {
         fmt::format("{}: the archive has no weight \"{}\"", archive.file()->path(), each.name));
     each.tensor = *tensor;
   }
+  const std::string stem = name.substr(name.rfind('/') + 1, name.rfind('.') - name.rfind('/') - 1);
+  model.example = read_example(archive, folder + "data/sample_inputs/" + stem + ".pt", model);
   if (options.untrusted) {
     std::vector<std::string> names = options.allowed;
     collect_aten(*model.graph->block(), names);

@@ -1,8 +1,11 @@
 // files/exported_nodes.cpp: calls of operators and of functions on sizes, and what they give.
 #include "files/exported_nodes.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "files/exported.h"
 #include "files/exported_names.h"
 #include "opyard/base/error.h"
 #include "opyard/jit/resolve.h"
@@ -43,7 +46,9 @@ bool is_number(const std::string& kind) {
 }  // namespace
 
 void NodeConverter::convert_nodes(const Json& graph, ExportedValues& values) {
+  const Json* const outer = std::exchange(tensors_, find_member(graph, "tensor_values"));
   for (const Json& node : require_array(member(graph, "nodes"), what_)) convert_node(node, values);
+  tensors_ = outer;
 }
 
 void NodeConverter::convert_node(const Json& node, ExportedValues& values) {
@@ -96,19 +101,47 @@ void NodeConverter::convert_known(const std::string& target, const Json& node,
   }
 }
 
-// PyTorch passes a number where a tensor is wanted as a tensor that takes no part in promotion;
-// that is what the overload for a Scalar does.
+// See [Numbers].
 OperatorName NodeConverter::overload_for_numbers(OperatorName name, const Json& node) const {
-  if (name.overload != "Tensor") return name;
+  if (name.overload != "Tensor" && name.overload != "Tensor_mode") return name;
   const Schema& schema = find_schema(name);
   for (const Json& input : require_array(member(node, "inputs"), what_)) {
     const auto at = schema.find_argument(text(input, "name"));
-    if (at && is_number(kind_and_value(member(input, "arg"), what_).first) &&
-        schema.arguments[*at].type->kind() == TypeKind::Tensor) {
-      name.overload = "Scalar";
+    if (at && *at > 0 && is_number_for_tensor(member(input, "arg"), *schema.arguments[*at].type)) {
+      name.overload = name.overload == "Tensor" ? "Scalar" : "Scalar_mode";
+      break;
     }
   }
   return name;
+}
+
+bool NodeConverter::is_number_for_tensor(const Json& argument, const Type& wanted) const {
+  return wanted.kind() == TypeKind::Tensor && is_number(kind_and_value(argument, what_).first);
+}
+
+// See [Numbers].
+Value* NodeConverter::tensor_of_number(const Json& argument, const Json& node,
+                                       ExportedValues& values) {
+  Value* const number = values.argument(argument, *base_type(TypeKind::Any));
+  opyard::Value dtype;
+  if (number->type()->kind() == TypeKind::Float) {
+    const std::optional<DType> given = dtype_of_result(node);
+    dtype = std::int64_t(given && is_floating_point(*given) ? *given : DType::Float32);
+  }
+  return insert("aten::tensor",
+                {number, graph_.insert_constant(dtype), graph_.insert_constant(opyard::Value()),
+                 graph_.insert_constant(opyard::Value(false))});
+}
+
+// Of the first one, as the program says.
+std::optional<DType> NodeConverter::dtype_of_result(const Json& node) const {
+  const Json& outputs = require_array(member(node, "outputs"), what_);
+  if (outputs.empty() || tensors_ == nullptr) return std::nullopt;
+  const Json* const tensor = find_member(outputs[0], "as_tensor");
+  if (tensor == nullptr) return std::nullopt;
+  const Json* const known = find_member(*tensors_, text(*tensor, "name").c_str());
+  if (known == nullptr) return std::nullopt;
+  return require_exported_dtype(member(*known, "dtype"), what_);
 }
 
 // In the schema's order, with the defaults of what is not given.
@@ -124,7 +157,9 @@ std::vector<Value*> NodeConverter::arguments_of(const Schema& schema, const Json
   std::vector<Value*> inputs;
   for (const Argument& argument : schema.arguments) {
     const auto found = given.find(argument.name);
-    if (found != given.end()) {
+    if (found != given.end() && is_number_for_tensor(*found->second, *argument.type)) {
+      inputs.push_back(tensor_of_number(*found->second, node, values));
+    } else if (found != given.end()) {
       inputs.push_back(values.argument(*found->second, *argument.type));
     } else {
       OPYARD_CHECK(
@@ -142,8 +177,10 @@ void NodeConverter::convert_call(const OperatorName& said, const Json& json,
   const OperatorName name = overload_for_numbers(said, json);
   const Schema& schema = find_schema(name);
   const std::vector<Value*> inputs = arguments_of(schema, json, values);
-  Node* const node =
-      graph_.create(Symbol::from_qual_string(name.name), inputs, schema.results.size());
+  // See [Views].
+  const std::string& called =
+      name.name == "aten::view" && name.overload.empty() ? "aten::reshape" : name.name;
+  Node* const node = graph_.create(Symbol::from_qual_string(called), inputs, schema.results.size());
   if (!name.overload.empty()) node->set_overload(Symbol::attr(name.overload));
   node->set_source_range(place);
   for (std::size_t i = 0; i < schema.results.size(); ++i) {
@@ -199,9 +236,12 @@ void NodeConverter::define_outputs(std::span<Value* const> given, const Json& js
   }
 }
 
-// An operator may give any number, item() does; the program says which kind this one is.
+// An operator may give any number, item() does; the program says which kind this one is. A power of
+// ints is a float here.
 Value* NodeConverter::number_of(Value* given, const std::string& kind) {
-  if (given->type()->kind() != TypeKind::Scalar) return given;
+  const TypeKind type = given->type()->kind();
+  const bool is_power = type == TypeKind::Float && kind == "as_sym_int";
+  if (type != TypeKind::Scalar && !is_power) return given;
   OPYARD_CHECK(kind != "as_sym_bool", Unsupported, "gives a number that is a bool");
   return insert(kind == "as_sym_int" ? "aten::Int" : "aten::Float", {given});
 }

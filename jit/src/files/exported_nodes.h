@@ -7,9 +7,18 @@
 // before the loop, and at the end of its body. What runs without gradients becomes nodes among the
 // others, on detached inputs. The graphs in a node name their own values and see no others.
 //
+// [Numbers] PyTorch passes a number where a tensor is wanted as a tensor that takes no part in
+// promotion. That is what the overload for a Scalar does. A number in front of the tensors becomes
+// a tensor without dimensions, of the dtype of the result if it is a float.
+//
+// [Views] PyTorch leaves a contiguous() out where the tensor was contiguous there, and what is
+// contiguous there may not be here. So aten::view becomes aten::reshape, which is the same view
+// where there can be one, and a copy else.
+//
 // Depends on: files/exported_arguments.h, files/exported_refusals.h.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +47,9 @@ class NodeConverter {
 
   // Calls of operators and of functions on sizes.
   OperatorName overload_for_numbers(OperatorName name, const Json& node) const;
+  bool is_number_for_tensor(const Json& argument, const Type& wanted) const;
+  Value* tensor_of_number(const Json& argument, const Json& node, ExportedValues& values);
+  std::optional<DType> dtype_of_result(const Json& node) const;
   std::vector<Value*> arguments_of(const Schema& schema, const Json& node, ExportedValues& values);
   void convert_call(const OperatorName& said, const Json& node, const SourceRange& place,
                     ExportedValues& values);
@@ -78,6 +90,7 @@ class NodeConverter {
   Graph& graph_;
   const std::string what_;
   Refusals refusals_;
+  const Json* tensors_ = nullptr;  // what the program says of the tensors of the innermost graph
 };
 
 }  // namespace opyard::jit

@@ -19,7 +19,7 @@ Json converted(const Json& node, const std::string& what) {
   for (const Json& child : children) items.push_back(converted(child, what));
   if (name == "builtins.tuple") return Json{{"tuple", std::move(items)}};
   if (name == "builtins.list") return Json{{"list", std::move(items)}};
-  OPYARD_CHECK(name == "builtins.dict", Unsupported,
+  OPYARD_CHECK(name == "builtins.dict" || name == "collections.OrderedDict", Unsupported,
                fmt::format("{} has a container of type {}; tuples, lists and dicts are taken", what,
                            type.dump()));
   const Json keys = parse_json(require_text(require_member(node, "context", what), what), what);

@@ -20,21 +20,22 @@ struct FileDType {
   DType dtype;
   std::string_view safetensors;
   std::string_view npy;
-  std::int64_t exported;  // the number in programs of torch.export
+  std::int64_t exported;     // the number in programs of torch.export
+  std::string_view storage;  // the class of the memory, in pickles of torch.save()
 };
 inline constexpr std::array kFileDTypes = {
-    FileDType{DType::Bool, "BOOL", "|b1", 12},
-    FileDType{DType::UInt8, "U8", "|u1", 1},
-    FileDType{DType::Int8, "I8", "|i1", 2},
-    FileDType{DType::Int16, "I16", "<i2", 3},
-    FileDType{DType::Int32, "I32", "<i4", 4},
-    FileDType{DType::Int64, "I64", "<i8", 5},
-    FileDType{DType::Half, "F16", "<f2", 6},
-    FileDType{DType::BFloat16, "BF16", "", 13},
-    FileDType{DType::Float32, "F32", "<f4", 7},
-    FileDType{DType::Float64, "F64", "<f8", 8},
-    FileDType{DType::ComplexFloat, "C64", "<c8", 10},
-    FileDType{DType::ComplexDouble, "", "<c16", 11},
+    FileDType{DType::Bool, "BOOL", "|b1", 12, "BoolStorage"},
+    FileDType{DType::UInt8, "U8", "|u1", 1, "ByteStorage"},
+    FileDType{DType::Int8, "I8", "|i1", 2, "CharStorage"},
+    FileDType{DType::Int16, "I16", "<i2", 3, "ShortStorage"},
+    FileDType{DType::Int32, "I32", "<i4", 4, "IntStorage"},
+    FileDType{DType::Int64, "I64", "<i8", 5, "LongStorage"},
+    FileDType{DType::Half, "F16", "<f2", 6, "HalfStorage"},
+    FileDType{DType::BFloat16, "BF16", "", 13, "BFloat16Storage"},
+    FileDType{DType::Float32, "F32", "<f4", 7, "FloatStorage"},
+    FileDType{DType::Float64, "F64", "<f8", 8, "DoubleStorage"},
+    FileDType{DType::ComplexFloat, "C64", "<c8", 10, "ComplexFloatStorage"},
+    FileDType{DType::ComplexDouble, "", "<c16", 11, "ComplexDoubleStorage"},
 };
 
 // It counts: to GCC with -fsanitize=undefined, the address of a row is no constant.

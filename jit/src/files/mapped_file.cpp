@@ -77,8 +77,18 @@ CountedPtr<MappedFile> MappedFile::open(const std::string& path) {
   return mapped;
 }
 
+CountedPtr<MappedFile> MappedFile::part(CountedPtr<MappedFile> whole, std::size_t offset,
+                                        std::size_t bytes, std::string path) {
+  OPYARD_ASSERT(offset <= whole->size_ && bytes <= whole->size_ - offset);
+  CountedPtr<MappedFile> part = CountedPtr<MappedFile>::steal(new MappedFile(std::move(path)));
+  part->data_ = whole->data_ + offset;
+  part->size_ = bytes;
+  part->whole_ = std::move(whole);
+  return part;
+}
+
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(data_, size_);
+  if (data_ != nullptr && whole_ == nullptr) ::munmap(data_, size_);
 }
 
 Tensor MappedFile::tensor_at(std::size_t offset, std::size_t bytes, DType dtype, IntSpan sizes) {

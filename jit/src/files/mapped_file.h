@@ -24,6 +24,11 @@ class MappedFile final : public Counted {
   // be read.
   static CountedPtr<MappedFile> open(const std::string& path);
 
+  // Some of a file's bytes as a file of its own, which keeps the whole; the caller has checked that
+  // they are in it.
+  static CountedPtr<MappedFile> part(CountedPtr<MappedFile> whole, std::size_t offset,
+                                     std::size_t bytes, std::string path);
+
   const std::string& path() const noexcept { return path_; }
   std::string_view bytes() const noexcept { return {data_, size_}; }
 
@@ -40,6 +45,7 @@ class MappedFile final : public Counted {
   ~MappedFile() override;
 
   const std::string path_;
+  CountedPtr<MappedFile> whole_;  // null: the map is its own
   char* data_ = nullptr;
   std::size_t size_ = 0;
 };

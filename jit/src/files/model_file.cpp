@@ -1,8 +1,11 @@
 // files/model_file.cpp: see [Formats]; what is written is read again before it is said to be saved.
 #include "files/model_file.h"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -19,8 +22,7 @@ namespace {
 constexpr const char* kFormatKey = "opyard.format";
 constexpr const char* kGraphKey = "opyard.graph";
 constexpr const char* kModelKey = "opyard.model";
-constexpr const char* kFormat = "2";
-constexpr const char* kFirstFormat = "1";
+constexpr std::array<std::string_view, 3> kFormats = {"1", "2", "3"};  // the last one is written
 
 std::string constant_name(std::size_t index) { return fmt::format("opyard.constant.{}", index); }
 
@@ -58,13 +60,21 @@ std::vector<Tensor> constants_of(const Graph& graph) {
   return all;
 }
 
+// The first of the state with this tensor, itself not later than `each`.
+const StateTensor& first_with(const Model& model, const StateTensor& each) {
+  return *std::ranges::find_if(
+      model.state, [&](const StateTensor& one) { return one.tensor.impl() == each.tensor.impl(); });
+}
+
 std::string description_of(const Model& model, std::size_t constants) {
   Json state = Json::array();
   for (const StateTensor& each : model.state) {
-    Json pair = Json::array();
-    pair.push_back(each.name);
-    pair.push_back(each.is_parameter);
-    state.push_back(std::move(pair));
+    const StateTensor& first = first_with(model, each);
+    Json said = Json::array();
+    said.push_back(each.name);
+    said.push_back(each.is_parameter);
+    said.push_back(&first == &each ? Json() : Json(first.name));
+    state.push_back(std::move(said));
   }
   Json inputs = Json::array();
   for (const InputCheck& check : model.inputs) {
@@ -126,12 +136,34 @@ InputCheck read_check(const Json& json, const std::string& what) {
   return check;
 }
 
-void read_description(const Json& json, Model& model, const std::string& what) {
-  for (const Json& pair : require_array(require_member(json, "state", what), what)) {
-    OPYARD_CHECK(require_array(pair, what).size() == 2, BadValue,
-                 fmt::format("{}: no name and kind", what));
-    model.state.push_back({require_text(pair[0], what), {}, require_bool(pair[1], what)});
+using Tensors = std::map<std::string, Tensor>;
+
+const Tensor& require_tensor(const Tensors& tensors, const std::string& name,
+                             const std::string& path) {
+  const auto found = tensors.find(name);
+  OPYARD_CHECK(found != tensors.end(), BadValue,
+               fmt::format("{} has no tensor \"{}\"", path, name));
+  return found->second;
+}
+
+// Gives `tensors` those names, too, whose tensor is that of another one.
+void read_state(const Json& json, Model& model, Tensors& tensors, const std::string& path,
+                const std::string& what) {
+  for (const Json& said : require_array(json, what)) {
+    const std::size_t members = require_array(said, what).size();
+    OPYARD_CHECK(members == 2 || members == 3, BadValue, fmt::format("{}: no name and kind", what));
+    const std::string& name = require_text(said[0], what);
+    if (members == 3 && !said[2].is_null()) {
+      const Tensor same = require_tensor(tensors, require_text(said[2], what), path);
+      OPYARD_CHECK(
+          tensors.emplace(name, same).second, BadValue,
+          fmt::format("{}: \"{}\" is the tensor of another name, and has its own", what, name));
+    }
+    model.state.push_back({name, require_tensor(tensors, name, path), require_bool(said[1], what)});
   }
+}
+
+void read_description(const Json& json, Model& model, const std::string& what) {
   for (const Json& each : require_array(require_member(json, "inputs", what), what)) {
     model.inputs.push_back(read_check(each, what));
   }
@@ -150,29 +182,22 @@ void read_description(const Json& json, Model& model, const std::string& what) {
 Model load_saved_model(const std::string& path, const ModelOptions& options) {
   const TensorFile file = load_tensors(path);
   const std::string& format = metadata_of(file, kFormatKey, path);
-  OPYARD_CHECK(
-      format == kFormat || format == kFirstFormat, Unsupported,
-      fmt::format("{} is a model of format {}, and formats {} and {} are read; a newer Opyard "
-                  "reads it",
-                  path, Json(format).dump(), kFirstFormat, kFormat));
+  OPYARD_CHECK(std::ranges::find(kFormats, format) != kFormats.end(), Unsupported,
+               fmt::format("{} is a model of format {}, and formats {} to {} are read; a newer "
+                           "Opyard reads it",
+                           path, Json(format).dump(), kFormats.front(), kFormats.back()));
   const std::string what = path + ": opyard.model";
   const Json description = parse_json(metadata_of(file, kModelKey, path), what);
   Model model;
-  read_description(description, model, what);
-  std::map<std::string, Tensor> tensors;
+  Tensors tensors;
   for (const NamedTensor& each : file.tensors) tensors.emplace(each.name, each.tensor);
-  const auto take = [&](const std::string& name) {
-    const auto found = tensors.find(name);
-    OPYARD_CHECK(found != tensors.end(), BadValue,
-                 fmt::format("{} has no tensor \"{}\"", path, name));
-    return found->second;
-  };
-  for (StateTensor& each : model.state) each.tensor = take(each.name);
+  read_state(require_member(description, "state", what), model, tensors, path, what);
+  read_description(description, model, what);
   ParseOptions parsing;
   parsing.source = path;
   const std::int64_t constants = require_int(require_member(description, "constants", what), what);
   for (std::int64_t i = 0; i < constants; ++i)
-    parsing.tensors.push_back(take(constant_name(std::size_t(i))));
+    parsing.tensors.push_back(require_tensor(tensors, constant_name(std::size_t(i)), path));
   const std::string& text = metadata_of(file, kGraphKey, path);
   parsing.untrusted = options.untrusted;
   if (options.untrusted) {
@@ -194,7 +219,9 @@ void save_model(const Model& model, const std::string& path) {
   const std::string text = to_string(*model.graph);
   const std::vector<Tensor> constants = constants_of(*model.graph);
   std::vector<NamedTensor> tensors;
-  for (const StateTensor& each : model.state) tensors.push_back({each.name, each.tensor});
+  for (const StateTensor& each : model.state) {
+    if (&first_with(model, each) == &each) tensors.push_back({each.name, each.tensor});
+  }
   for (std::size_t i = 0; i < constants.size(); ++i)
     tensors.push_back({constant_name(i), constants[i]});
   ParseOptions parsing;
@@ -209,7 +236,7 @@ void save_model(const Model& model, const std::string& path) {
       "save_model: the graph has what its text does not say, such as functions of other layers, "
       "or tensors in attributes that are no constants");
   save_tensors(path, tensors,
-               {{kFormatKey, kFormat},
+               {{kFormatKey, std::string(kFormats.back())},
                 {kGraphKey, text},
                 {kModelKey, description_of(model, constants.size())}});
 }

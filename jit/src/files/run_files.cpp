@@ -53,6 +53,7 @@ opyard::Value constant_of(const std::string& json) {
 }
 
 std::vector<opyard::Value> read_inputs(const RunRequest& request, const Model& model) {
+  if (request.inputs.empty() && model.example) return *model.example;
   const auto all = model.graph->inputs().subspan(model.state.size());
   std::vector<opyard::Value> values;
   std::size_t next = 0;

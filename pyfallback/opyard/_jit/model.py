@@ -90,15 +90,31 @@ class Model:
             return _build(self._output_tree, iter(outputs))
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
+    @property
+    def example_inputs(self) -> tuple[tuple, dict[str, Any]] | None:
+        """What the program was exported with: model(*args, **kwargs) takes it.
+
+        None for a file of our own, and for an example that has anything but tensors, tuples, lists,
+        dicts, numbers, texts and None.
+        """
+        flat = self._model.example()
+        if flat is None or self._input_tree is None:
+            return None
+        args, kwargs = _build(self._input_tree, iter(flat))  # type: ignore[misc]
+        return args, kwargs
+
     def state_dict(self) -> dict[str, Tensor]:
         """Parameters, buffers and constants by name: the model's own tensors, not copies."""
         return {name: tensor for name, tensor, _ in self._state}
 
     def parameters(self) -> list[Tensor]:
-        """What can be trained: requires_grad_() on them, and a loss that is computed from the
-        model's outputs gives them gradients by backward().
+        """What can be trained, each once even if it has several names.
+
+        After requires_grad_() on them, a loss that is computed from the model's outputs gives them
+        gradients by backward().
         """
-        return [tensor for _, tensor, is_parameter in self._state if is_parameter]
+        found = {id(tensor): tensor for _, tensor, is_parameter in self._state if is_parameter}
+        return list(found.values())
 
     def __repr__(self) -> str:
         inputs = ", ".join(self.input_names)

@@ -12,7 +12,8 @@
 //
 // [Strangers] A file is a stranger's unless it is said to be trusted: its graph may call operators
 // of `aten`, and those in `allowed`, and each run has a budget. Nothing in a file is ever run or
-// unpickled while it is read.
+// unpickled while it is read: the example inputs in an archive are decoded by a reader that looks
+// up and calls nothing.
 //
 // Threads: as with Graph; several threads may run one model that has its code, if no buffer of it
 // is written.
@@ -59,6 +60,9 @@ struct Model {
   // {"tuple": […]}, {"list": […]}, {"dict": [[key, …], …]}.
   std::string input_tree;
   std::string output_tree;
+  // What the program was exported with, flat; it fits `inputs`. Nothing in a file of ours, and if
+  // it has anything but tensors, containers, numbers, texts and None.
+  std::optional<std::vector<opyard::Value>> example = {};
   CodePtr code = {};  // null in a model that a program made: its first run compiles it
 };
 

@@ -6,7 +6,8 @@
 //   report.times                             a table, if it was asked for
 //
 // Inputs and outputs are in the model's order, flat. An input that the model was exported with as a
-// constant is not given: it is what it was. A size or number is an array without dimensions.
+// constant is not given: it is what it was. If no input is named, those are taken that the model
+// was exported with, if its file has them. A size or number is an array without dimensions.
 //
 // Depends on: jit/files/model.h.
 #pragma once

@@ -1,0 +1,73 @@
+// files/exported_example.cpp: a decoded example, flattened as the model's inputs are nested.
+#include "files/exported_example.h"
+
+#include <fmt/format.h>
+
+#include "files/json.h"
+#include "files/pickle.h"
+#include "opyard/base/error.h"
+
+namespace opyard::jit {
+namespace {
+
+using Kind = PickleItem::Kind;
+
+const PickleItem* find_item(const PickleItem& dict, const Json& key) {
+  const PickleItem* found = nullptr;
+  for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    const opyard::Value& name = dict.items[i]->value;
+    const bool is_it =
+        key.is_string()
+            ? name.is_string() && name.to_string_view() == key.get_ref<const std::string&>()
+            : key.is_number_integer() && name.is_int() && name.to_int() == key.get<std::int64_t>();
+    if (is_it) found = dict.items[i + 1];  // the last one counts
+  }
+  return found;
+}
+
+// Along the tree, whose nesting is bounded; false for an item that is nested in another way.
+bool flatten(const Json& tree, const PickleItem& item, std::vector<opyard::Value>& flat) {
+  if (tree.is_null()) {
+    if (item.kind != Kind::Plain) return false;
+    flat.push_back(item.value);
+    return true;
+  }
+  const std::string& kind = tree.begin().key();
+  const Json& parts = tree.begin().value();
+  const Kind wanted = kind == "dict" ? Kind::Dict : kind == "list" ? Kind::List : Kind::Tuple;
+  const std::size_t count = wanted == Kind::Dict ? item.items.size() / 2 : item.items.size();
+  if (item.kind != wanted || count != parts.size()) return false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const PickleItem* const part =
+        wanted == Kind::Dict ? find_item(item, parts[i][0]) : item.items[i];
+    const Json& inner = wanted == Kind::Dict ? parts[i][1] : parts[i];
+    if (part == nullptr || !flatten(inner, *part, flat)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<opyard::Value>> read_example(const ZipArchive& archive,
+                                                       const std::string& entry,
+                                                       const Model& model) {
+  if (archive.find(entry) == nullptr || model.input_tree.empty()) return std::nullopt;
+  const ZipEntry& place = archive.require(entry);
+  const std::string what = archive.file()->path() + ": " + entry;
+  std::vector<opyard::Value> flat;
+  try {
+    const Pickle pickle(MappedFile::part(archive.file(), place.offset, place.bytes, what));
+    const PickleItem& top = pickle.top();
+    if (top.kind == Kind::Plain && top.value.is_none()) return std::nullopt;
+    OPYARD_CHECK(flatten(parse_json(model.input_tree, what), top, flat), BadValue,
+                 fmt::format("{} is nested in another way than the program's inputs", what));
+    check_inputs(model, flat);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Unsupported) return std::nullopt;
+    if (error.kind() == ErrorKind::BadValue) throw;
+    fail(ErrorKind::BadValue, fmt::format("{} does not fit the program: {}", what, error.what()));
+  }
+  return flat;
+}
+
+}  // namespace opyard::jit
