@@ -28,7 +28,7 @@ BUILD = ROOT / "build/fuzz"
 CORPORA = ROOT / "test/fuzz/corpus"
 CONTROL_SECONDS = 300
 DICTIONARY = {"planted": "schema", "round_trip": "schema"}
-LONGEST_INPUT = 4096
+LONGEST_INPUT = 5120
 LONGEST_KEPT = 256
 
 ENVIRONMENT = {

@@ -88,6 +88,16 @@ TEST(FuzzCorpus, EveryCorpusHasAnEntry) {
   }
 }
 
+// Else the fuzzers of files would look behind no refusal.
+TEST(FuzzCorpus, FilesOfModelsAreRead) {
+  for (const Entry& entry : kEntries) {
+    if (entry.run != &exported && entry.run != &saved) continue;
+    std::size_t read = 0;
+    for (const auto& [name, bytes] : corpus_of(entry.name)) read += entry.run(bytes) ? 1 : 0;
+    EXPECT_GE(read, 4U) << "of the corpus of " << entry.name;
+  }
+}
+
 // Else the fuzzers would find the planted defect without looking for it.
 TEST(FuzzCorpus, NoInputShowsThePlantedDefect) {
   for (const auto& [name, bytes] : corpus_of("round_trip")) {
