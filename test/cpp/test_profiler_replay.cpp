@@ -1,4 +1,6 @@
 // test/cpp/test_profiler_replay.cpp: spans from any events at all, against a model, with a clock of the test's own.
+//
+// The file is one piece since recordings, rings and sessions take the same short forms and clock.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -316,6 +318,125 @@ TEST_F(Replay, X16_AnyEventsNestAndAreCountedAsTheModelCounts) {
     EXPECT_EQ(trace.quality.clamped, model.clamped);
     EXPECT_EQ(trace.quality.open_after, model.open.size());
     EXPECT_EQ(trace.quality.events, std::uint64_t(length));
+  }
+}
+
+// Rings. The stack that is live when a ring is copied.
+StartStack live_here(std::vector<std::uint32_t> keys) {
+  StartStack stack = open_here(std::move(keys));
+  stack.kinds.assign(stack.keys.size(), SpanKind::Python);
+  return stack;
+}
+void python(std::uint32_t key, bool is_exit = false) {
+  ++test_time;
+  record(is_exit ? exit_of(SpanKind::Python) : enter_of(SpanKind::Python), key);
+}
+Trace replay_of_ring(Window& window, std::vector<std::uint32_t> live, std::uint32_t cut = 0) {
+  Recording recording = window.end();
+  recording.is_ring = true;
+  recording.start_stacks = {live_here(std::move(live))};
+  for (StreamRecording& stream : recording.streams) {
+    for (Slice& slice : stream.slices) {  // of one block, or of two if one was full
+      const std::uint32_t here = std::min(cut, slice.end - slice.begin);
+      slice.begin += here;
+      cut -= here;
+    }
+  }
+  return replay(recording);
+}
+// Key and the parent's key of each span of the first track.
+std::string kin_of(const Trace& trace) {
+  std::string text;
+  for (const Span& span : trace.tracks.at(0).spans) {
+    text += std::to_string(span.key);
+    if (span.parent != kNoSpan) {
+      text += "<" + std::to_string(trace.tracks[0].spans[span.parent].key);
+    }
+    text += " ";
+  }
+  return text;
+}
+
+TEST_F(Replay, X19_ARingThatIsCutAnywhereHasEverySpanThatEndedLater) {
+  std::mt19937 random(19);
+  for (int round = 0; round < 300; ++round) {
+    Window window;
+    struct Model {
+      std::uint32_t key, parent, begin, end;
+    };
+    std::vector<Model> spans;
+    std::vector<std::uint32_t> open;  // by number
+    const auto length = std::uint32_t(1 + random() % 60);
+    for (std::uint32_t n = 0; n < length; ++n) {
+      if (open.empty() || random() % 2 == 0) {
+        const auto key = std::uint32_t(spans.size() + 1);
+        spans.push_back({key, open.empty() ? 0 : spans[open.back()].key, n, length});
+        open.push_back(key - 1);
+        python(key);
+      } else {
+        spans[open.back()].end = n;
+        python(spans[open.back()].key, true);
+        open.pop_back();
+      }
+    }
+    std::vector<std::uint32_t> live;
+    for (const std::uint32_t number : open) live.push_back(spans[number].key);
+    const auto cut = std::uint32_t(random() % length);
+    std::string wanted;
+    for (const Model& span : spans) {
+      if (span.end < cut) continue;
+      wanted += std::to_string(span.key);
+      if (span.parent != 0) wanted += "<" + std::to_string(span.parent);
+      wanted += " ";
+    }
+    const Trace trace = replay_of_ring(window, live, cut);
+    expect_nested(trace);
+    EXPECT_EQ(kin_of(trace), wanted);
+    EXPECT_EQ(trace.quality.dropped_exits, 0u);
+    EXPECT_EQ(trace.quality.clamped, 0u);
+  }
+}
+
+// As where a profile that leaves calls of C out ends within one.
+TEST_F(Replay, X19_AnExitInARingWhoseEntryWasNotToldLeavesOpenWhatIsOpen) {
+  Window window;
+  python(2);
+  exit(9);
+  python(3);
+  python(3, true);
+  const Trace trace = replay_of_ring(window, {1, 2});
+  EXPECT_EQ(kin_of(trace), "1 2<1 3<2 ");
+  EXPECT_EQ(trace.quality.dropped_exits, 1u);
+  EXPECT_EQ(trace.quality.open_after, 2u);
+}
+
+TEST_F(Replay, X19_InARingThatLostExitsTheLiveStackSaysWhatIsOpen) {
+  Window window;
+  python(2);  // whose exit was lost, and then its caller ends
+  python(5, true);
+  python(3);
+  const Trace trace = replay_of_ring(window, {1, 3});
+  EXPECT_EQ(kin_of(trace), "1 5<1 2<5 3<1 ");
+  EXPECT_EQ(trace.quality.clamped, 1u);
+}
+
+TEST_F(Replay, X19_AnyEventsOfARingNest) {
+  std::mt19937 random(53);
+  for (int round = 0; round < 300; ++round) {
+    Window window;
+    const auto length = std::uint32_t(1 + random() % 100);
+    for (std::uint32_t n = 0; n < length; ++n) {
+      const auto key = std::uint32_t(1 + random() % 6);
+      const auto kind = SpanKind(random() % 3);
+      test_time += random() % 3;
+      record(random() % 2 == 0 ? enter_of(kind) : exit_of(kind), key);
+    }
+    std::vector<std::uint32_t> live;
+    while (random() % 4 != 0) live.push_back(std::uint32_t(1 + random() % 6));
+    const auto cut = std::uint32_t(random() % length);
+    const Trace trace = replay_of_ring(window, live, cut);
+    expect_nested(trace);
+    EXPECT_EQ(trace.quality.events, length - cut);
   }
 }
 

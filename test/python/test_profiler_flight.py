@@ -145,6 +145,55 @@ def test_X19_a_profile_comes_and_goes_beside_it():
     assert sys.getprofile() is None
 
 
+def test_X19_a_call_of_c_that_began_in_a_profile_without_them_changes_nothing_around_it():
+    """Before CPython 3.12 its end is told of, and the recorder was not told of its begin."""
+    begin, lock, done = threading.Event(), threading.Lock(), threading.Event()
+
+    def run():
+        begin.wait()
+        lock.acquire()
+        leaf(1)
+        done.set()
+        lock.acquire()
+
+    thread = threading.Thread(target=run)
+    lock.acquire()
+    with flight_recorder() as recorder:
+        thread.start()
+        with profile(c_calls=False):
+            begin.set()
+            time.sleep(0.05)
+        lock.release()
+        done.wait()
+        time.sleep(0.05)
+        results = recorder.dump()
+    lock.release()
+    thread.join()
+    (call,) = [e for e in named(results, "): leaf") if e.start_tid == thread.native_id]
+    assert call.parent.cuts == ["was open at its end"]
+    names = [event.name.rsplit(": ")[-1] for event in lineage(call)]
+    assert names[-4:] == ["run", "run", "_bootstrap_inner", "_bootstrap"]
+
+
+def lineage(event):
+    while event is not None:
+        yield event
+        event = event.parent
+
+
+def test_X19_what_was_recorded_before_it_is_none_of_its():
+    """No one recorded in between, so ends may be missing."""
+    ended = record_function("ended between both")
+    with profile():
+        ended.__enter__()
+    ended.__exit__(None, None, None)
+    with flight_recorder() as recorder:
+        leaf(1)
+        results = recorder.dump()
+    assert named(results, "): leaf")
+    assert not named(results, "ended between both")
+
+
 def test_X19_a_second_recorder_is_refused():
     with flight_recorder() as recorder:
         with pytest.raises(RuntimeError, match="a process has one at a time"):

@@ -154,7 +154,8 @@ class Recorder {
       part.native_id = stream->native_id_;
       part.handle = stream->handle_;
       part.lost = stream->lost_.load(std::memory_order_relaxed);
-      take(*stream, stream->first_, 0, part);
+      const auto [block, event] = first_since(*stream, ring_begin_.ticks);
+      take(*stream, block, event, part);
       recording.streams.push_back(std::move(part));
     }
   }
@@ -267,6 +268,18 @@ class Recorder {
     }
     const TickConverter converter(first_pair_, end);
     return {begin, std::uint64_t(converter.monotonic_ns(begin))};
+  }
+
+  // Where the first event is that is not before that time. What is before a ring is of a profile
+  // that has ended: between both no one recorded, so its exits may be missing.
+  static std::pair<Block*, std::uint32_t> first_since(const Stream& stream, std::uint64_t ticks) {
+    Block* at = stream.first_;
+    if (at == nullptr) return {nullptr, 0};
+    while (at->next != nullptr && at->next->pair.ticks <= ticks) at = at->next;
+    const std::uint32_t end = at == stream.last_ ? position(stream) : at->used;
+    std::uint32_t event = 0;
+    while (event < end && at->events[event].ticks < ticks) event += 1 + at->events[event].payload;
+    return {at, event};
   }
 
   static void take(Stream& stream, Block* from, std::uint32_t event, StreamRecording& part) {

@@ -1,4 +1,10 @@
 // profiler/trace/ring_stack.cpp: the stack at the begin of a ring's recording.
+//
+// [Unknown exits] An exit whose entry is not in the ring is mostly of what was open before, and
+// then nothing else is open: what is inside ended earlier. If something is, either the exit's entry
+// was not recorded, as where a profile without calls of C ends within one, or exits were lost. The
+// stack that is live now decides: if what is open by the events is the inner part of it, exits that
+// come between are ignored.
 #include "trace/ring_stack.h"
 
 #include <algorithm>
@@ -12,10 +18,25 @@ struct Entry {
   std::uint32_t key;
 };
 
+bool is_of_python(SpanKind kind) {
+  return kind == SpanKind::Python || kind == SpanKind::Module || kind == SpanKind::Optimizer;
+}
+
 // As replay.cpp pairs enters and exits, but for exits of what was open before.
 struct Stacks {
+  const bool ignores;  // exits that are unknown while something is open; see [Unknown exits]
   std::vector<Entry> open;
   std::vector<Entry> left;  // of what was open before, innermost first
+
+  Stacks(const std::vector<Slice>& slices, bool ignores_unknown) : ignores(ignores_unknown) {
+    for (const Slice& slice : slices) {
+      for (std::uint32_t n = slice.begin; n < slice.end; ++n) {
+        const Event& event = slice.block->events[n];
+        read(event);
+        n += event.payload;
+      }
+    }
+  }
 
   void read(const Event& event) {
     if (is_mark(event.kind)) return;
@@ -24,30 +45,29 @@ struct Stacks {
     const auto found = std::find_if(open.rbegin(), open.rend(), [&](const Entry& at) {
       return at.kind == entry.kind && at.key == entry.key;
     });
-    if (found == open.rend()) {
+    if (found != open.rend()) {
+      open.erase(std::prev(found.base()), open.end());
+    } else if (open.empty() || !ignores) {
       open.clear();  // what is inside lost its exit
       left.push_back(entry);
-    } else {
-      open.erase(std::prev(found.base()), open.end());
     }
   }
-};
 
-bool is_of_python(SpanKind kind) {
-  return kind == SpanKind::Python || kind == SpanKind::Module || kind == SpanKind::Optimizer;
-}
+  bool is_inner_part_of(const StartStack& live) const {
+    std::size_t n = live.keys.size();
+    for (auto at = open.rbegin(); at != open.rend(); ++at) {
+      if (!is_of_python(at->kind)) continue;
+      if (n-- == 0 || live.keys[n] != at->key || live.kinds[n] != at->kind) return false;
+    }
+    return true;
+  }
+};
 
 }  // namespace
 
 StartStack stack_of_ring(const StartStack& live, const std::vector<Slice>& slices) {
-  Stacks stacks;
-  for (const Slice& slice : slices) {
-    for (std::uint32_t n = slice.begin; n < slice.end; ++n) {
-      const Event& event = slice.block->events[n];
-      stacks.read(event);
-      n += event.payload;
-    }
-  }
+  const Stacks ignoring(slices, true);
+  const Stacks stacks = ignoring.is_inner_part_of(live) ? ignoring : Stacks(slices, false);
   const auto entered =
       std::size_t(std::count_if(stacks.open.begin(), stacks.open.end(),
                                 [](const Entry& at) { return is_of_python(at.kind); }));

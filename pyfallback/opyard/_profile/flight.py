@@ -69,13 +69,14 @@ class flight_recorder:
         refresh_classes()
         if self._path is not None:
             self._listen()
+        _on.append(self)
         try:
             _tracer.start_ring(self._options, *self._bounds)
         except BaseException:
+            _on.remove(self)
             self._forget()
             raise
         self._on = True
-        _on.append(self)
 
     def stop(self) -> None:
         """Ends it; what it has kept is lost."""
