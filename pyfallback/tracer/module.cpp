@@ -90,6 +90,8 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
   tracer->set_within = tracer->unseen = 0;
   prepare_hooks(*tracer);
   try {
+    if (tracer->collections)
+      watch_collections(tracer->on_collection);  // its import is not recorded
     add_start_stacks(*tracer, window, true);
     tracer->active = true;
     start_hooks(*tracer);
@@ -97,11 +99,11 @@ void start_python(profiler::Window& window, const profiler::SessionOptions& opti
     PyObject* const exception = take_exception();
     tracer->active = false;
     stop_hooks(*tracer);
+    if (tracer->collections) forget_collections(tracer->on_collection);
     tracer->at_entry.forget(tracer->codes);
     if (exception != nullptr) restore_exception(exception);
     throw;
   }
-  if (tracer->collections) watch_collections(tracer->on_collection);
   recording_tracer = tracer;
 }
 
@@ -308,14 +310,17 @@ PyObject* hide(PyObject* module, PyObject* code) {
   });
 }
 
+std::uint32_t key_of_text(PyObject* text, const char* kind) {
+  profiler::Name name;
+  name.text = text_of(text);
+  name.kind = kind;
+  return profiler::add_name(std::move(name));
+}
+
 // annotation(text) -> key
 PyObject* annotation(PyObject*, PyObject* text) {
-  return enter_tracer([&]() -> PyObject* {
-    profiler::Name name;
-    name.text = text_of(text);
-    name.kind = "annotation";
-    return PyLong_FromUnsignedLong(profiler::add_name(std::move(name)));
-  });
+  return enter_tracer(
+      [&]() -> PyObject* { return PyLong_FromUnsignedLong(key_of_text(text, "annotation")); });
 }
 
 // show_instances(code, label, is_optimizer, describe)
@@ -332,6 +337,48 @@ PyObject* show_instances(PyObject* module, PyObject* args) {
     Tracer& tracer = *state_of(module).tracer;
     tracer.codes.set_flag(code, is_optimizer != 0 ? CodeFlag::Optimizer : CodeFlag::Module);
     tracer.instances.show(tracer.codes.require(code).key(), text_of(label), describe);
+    Py_RETURN_NONE;
+  });
+}
+
+// begin_range(name, arguments or None, key) -> the key, for exit() and the next time. While nothing
+// records, it is the one that came: a name that is used once is not kept for ever then.
+PyObject* begin_range(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count == 3 && !profiler::Session::is_active()) return Py_NewRef(args[2]);
+  return enter_tracer([&]() -> PyObject* {
+    if (count != 3) {
+      PyErr_Format(PyExc_TypeError, "begin_range() takes a name, arguments and a key, not %zd",
+                   count);
+      throw PythonErrorSet();
+    }
+    unsigned long key = PyLong_AsUnsignedLong(args[2]);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    const bool is_known = key != 0;
+    if (!is_known) key = key_of_text(args[0], "annotation");
+    const auto enter = profiler::enter_of(profiler::SpanKind::Annotation);
+    if (args[1] == Py_None) {
+      profiler::record(enter, std::uint32_t(key));
+    } else if (profiler::Stream* const stream = profiler::Stream::current(); stream != nullptr) {
+      const profiler::Payload behind{key_of_text(args[1], "arguments"), 0};
+      stream->append(enter, std::uint32_t(key), 0, &behind, 1);
+    }
+    return is_known ? Py_NewRef(args[2]) : PyLong_FromUnsignedLong(key);
+  });
+}
+
+// end_range(name, key), with the key that begin_range() gave. A range that began before a recording
+// has a name in it, too.
+PyObject* end_range(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count == 2 && !profiler::Session::is_active()) Py_RETURN_NONE;
+  return enter_tracer([&]() -> PyObject* {
+    if (count != 2) {
+      PyErr_Format(PyExc_TypeError, "end_range() takes a name and a key, not %zd", count);
+      throw PythonErrorSet();
+    }
+    unsigned long key = PyLong_AsUnsignedLong(args[1]);
+    if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
+    if (key == 0) key = key_of_text(args[0], "annotation");
+    profiler::record(profiler::exit_of(profiler::SpanKind::Annotation), std::uint32_t(key));
     Py_RETURN_NONE;
   });
 }
@@ -374,6 +421,11 @@ PyObject* end_future(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// Of the calling convention METH_FASTCALL, as PyMethodDef keeps it.
+PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
 PyMethodDef functions[] = {
     {"start", start, METH_VARARGS, "start(python, c_calls, …): begins a profile"},
     {"start_in", start_in, METH_VARARGS, "start_in(options, folder, program)"},
@@ -390,6 +442,8 @@ PyMethodDef functions[] = {
     {"renew", renew, METH_NOARGS, "renew()"},
     {"hide", hide, METH_O, "hide(code)"},
     {"annotation", annotation, METH_O, "annotation(text) -> key"},
+    {"begin_range", fast(begin_range), METH_FASTCALL, "begin_range(name, arguments, key) -> key"},
+    {"end_range", fast(end_range), METH_FASTCALL, "end_range(name, key)"},
     {"enter", enter_range, METH_O, "enter(key)"},
     {"exit", exit_range, METH_O, "exit(key)"},
     {"enter_step", enter_step, METH_O, "enter_step(key)"},

@@ -344,7 +344,7 @@ PyObject* span(PyObject* self, PyObject* args) {
     if (PyArg_ParseTuple(args, "nn", &track, &index) == 0) throw PythonErrorSet();
     const profiler::Span& found = span_of(track_of(self, track), index);
     const std::string& label = labels_of(self).label(found);
-    return Py_BuildValue("ss#LLnIII", profiler::info_of(found.kind).name, label.data(),
+    return Py_BuildValue("ss#LLnIIIN", profiler::info_of(found.kind).name, label.data(),
                          Py_ssize_t(label.size()), static_cast<long long>(found.start),
                          static_cast<long long>(found.end), number_or_minus_one(found.parent),
                          unsigned(found.flags), unsigned(found.key), unsigned(found.detail),

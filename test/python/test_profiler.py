@@ -3,6 +3,8 @@
 import gc
 import gzip
 import json
+import os
+import socket
 import sys
 import threading
 import time
@@ -334,6 +336,24 @@ def test_I44_each_cycle_is_handed_over_at_its_end():
     assert rows["ProfilerStep*"] == 2
 
 
+def test_I43_a_schedule_may_give_the_actions_of_pytorch_by_their_names():
+    from enum import Enum
+
+    theirs = Enum("ProfilerAction", ["NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE"], start=0)
+    plan = schedule(wait=1, warmup=1, active=2, repeat=1)
+    seen = []
+    with profile(
+        schedule=lambda n: theirs[plan(n).name], on_trace_ready=lambda p: seen.append(p.step_num)
+    ) as prof:
+        for n in range(6):
+            work(n)
+            prof.step()
+    assert seen == [4]
+    assert len(named(prof, "): leaf")) == 2 + 3
+    with pytest.raises(TypeError, match="gives a ProfilerAction for each step, not 2 for step 0"):
+        profile(schedule=lambda n: 2).start()
+
+
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
@@ -440,6 +460,48 @@ def test_record_function_is_a_decorator():
     assert len(named(prof, "wrapped")) == 1
 
 
+def test_I36_a_range_has_arguments(tmp_path):
+    with profile() as prof:
+        for n in range(2):
+            with record_function("batch", f'number "{n}"'):
+                work(1)
+        with record_function("batch"):
+            pass
+    batches = named(prof, "batch")
+    told = [batch.extra_fields for batch in batches]
+    assert told == [{"args": 'number "0"'}, {"args": 'number "1"'}, {}]
+    (row,) = [row for row in prof.key_averages() if row.key == "batch"]
+    assert row.count == 3
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    events = load_chrome(tmp_path / "trace.json")["traceEvents"]
+    told = [event["args"].get("args") for event in events if event["name"] == "batch"]
+    assert told == ['number "0"', 'number "1"', None]
+    for wrong in ([3], ["name", 3], [None]):
+        with pytest.raises(TypeError, match="of a range (is|are) a str"):
+            record_function(*wrong)
+
+
+def test_names_of_ranges_are_kept_only_while_something_records():
+    first = _tracer.annotation("before all of them")
+    for n in range(100):
+        with record_function(f"not recorded {n}", f"argument {n}"):
+            pass
+    assert _tracer.annotation("after all of them") == first + 1
+    with profile() as prof:
+        with record_function("recorded"):
+            pass
+    assert named(prof, "recorded")
+
+
+def test_a_range_that_began_before_a_recorder_has_its_name():
+    begun = record_function("begun before")
+    begun.__enter__()
+    with opyard.profiler.flight_recorder() as recorder:
+        begun.__exit__(None, None, None)
+        (event,) = named(recorder.dump(), "begun before")
+    assert event.cuts == ["began before the profile"]
+
+
 def test_I46_events_are_a_tree():
     with profile() as prof:
         with record_function("outer"):
@@ -500,6 +562,24 @@ def test_I16_another_instance_at_the_same_place_is_another():
     assert len({e.name for e in prof.events() if e.kind == "Module"}) == 20
 
 
+@pytest.mark.parametrize(
+    "said", ["no JSON", "[1]", '{"a": NaN}', "", 3, None], ids=lambda said: repr(said)
+)
+def test_X17_what_describes_an_instance_leaves_the_trace_valid(tmp_path, said):
+    class Layer:
+        def __call__(self):
+            return 1
+
+    opyard.profiler.show_instances(Layer, describe=lambda layer: said)
+    with profile() as prof:
+        Layer()()
+    (event,) = [event for event in prof.events() if event.kind == "Module"]
+    assert event.extra_fields == {"cls_name": f"{__name__}.{Layer.__qualname__}"}
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    assert "NaN" not in (tmp_path / "trace.json").read_text("utf-8")
+    load_chrome(tmp_path / "trace.json")
+
+
 def test_collections_of_garbage_are_in_the_trace():
     with profile() as prof:
         gc.collect()
@@ -547,6 +627,23 @@ def test_I49_the_tensorboard_handler_writes_a_file_a_cycle(tmp_path):
     files = sorted((tmp_path / "new").iterdir())
     assert len(files) == 2
     assert all(f.name.startswith("worker.") and f.name.endswith(".pt.trace.json") for f in files)
+
+
+def test_I49_the_tensorboard_handler_names_the_process_and_says_if_it_cannot_write(tmp_path):
+    handler = opyard.profiler.tensorboard_trace_handler(dir_name=tmp_path, use_gzip=True)
+    with profile(on_trace_ready=handler):
+        work()
+    (file,) = tmp_path.iterdir()
+    worker, time_ns, *rest = file.name.rsplit(".", 5)
+    assert worker == f"{socket.gethostname()}_{os.getpid()}"
+    assert int(time_ns) > 1e18
+    assert rest == ["pt", "trace", "json", "gz"]
+    with gzip.open(file, "rt", encoding="utf-8") as text:
+        assert json.load(text)["traceEvents"]
+    prof = profile(on_trace_ready=opyard.profiler.tensorboard_trace_handler(file / "within"))
+    with pytest.raises(OSError, match="within"), prof:
+        work()
+    assert named(prof, "): leaf")  # and what was recorded is there all the same
 
 
 def test_a_notebook_shows_the_table():

@@ -1,7 +1,9 @@
 """python -m opyard.profiler: a program behaves as without it, and its trace is written."""
 
+import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -68,6 +70,7 @@ PROGRAMS = {
         class Mine: pass
         print(type(pickle.loads(pickle.dumps(Mine()))) is Mine)
     """,
+    "globals": "print(sorted((name, type(value)) for name, value in globals().items()))",
     "folder": "import os; os.chdir('/'); print(os.getcwd())",
     "os._exit": "import os; print('x', flush=True); os._exit(3)",
     "subprocess": """
@@ -106,6 +109,41 @@ def test_a_script_does_what_it_does_without_a_profile(folder, name):
         assert name != "threads" or any("late" in one for one in names)
 
 
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_a_folder_and_an_archive_run_by_what_is_main_in_them(folder, is_archive):
+    app = folder / "app"
+    app.mkdir()
+    (app / "inside.py").write_text("def helper(): return __name__\n")
+    (app / "__main__.py").write_text(
+        "import sys, inside; print(__name__, __file__, __package__, sys.argv, sys.path[0])\n"
+        "print(sorted(globals())); inside.helper()\n"
+    )
+    if is_archive:
+        app = shutil.make_archive(str(folder / "packed"), "zip", app)
+    arguments = [os.path.basename(app), "-x"]
+    bare = run(folder, *arguments, profiled=False)
+    assert bare[0] == 0 and "__main__" in bare[1]
+    assert run(folder, *arguments, profiled=["-o", "x.json"]) == bare
+    assert "inside.py(1): helper" in (folder / "x.json").read_text()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="CPython 3.11 brought -P")
+def test_a_safe_path_stays_safe(folder):
+    (folder / "inner").mkdir()
+    (folder / "inner" / "program.py").write_text("import sys; print(sys.path)")
+    said = [
+        subprocess.run(
+            [sys.executable, "-P", *profiler, "inner/program.py"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
+        for profiler in ([], ["-m", "opyard.profiler", "-o", "x.json"])
+    ]
+    assert said[0].returncode == 0 and "inner" not in said[0].stdout
+    assert said[1].stdout == said[0].stdout, said[1]
+
+
 def test_a_module_does_what_it_does_without_a_profile(folder):
     package = folder / "package"
     package.mkdir()
@@ -113,9 +151,11 @@ def test_a_module_does_what_it_does_without_a_profile(folder):
     (package / "__main__.py").write_text(
         "import sys; from . import other; print(sys.argv[1:], __name__, __package__); other.fail()"
     )
+    (package / "names.py").write_text("print(sorted(globals()))")
     (package / "other.py").write_text("def fail():\n    raise ValueError('in a module')\n")
     for arguments in (
         ["-m", "package", "-x"],
+        ["-m", "package.names"],
         ["-m", "package.nothing"],
         ["-m", "json.tool", "-h"],
     ):
@@ -162,10 +202,18 @@ def test_options_of_the_command_reach_the_profile(folder):
         (["nowhere.py"], "can't open file"),
         (["diff", "nowhere", "here"], "No such file"),
         (["diff", "wrong.json", "wrong.json"], "is no trace in Chrome's format"),
+        (["diff", "other.json", "other.json"], "is no trace in Chrome's format: KeyError('ts')"),
+        (["diff", "text.txt", "text.txt"], "is no trace in Chrome's format, nor one of collapsed"),
+        (["diff", "bytes.pb", "bytes.pb"], "is no trace in Chrome's format, nor one of collapsed"),
+        (["diff", "cut.json.gz", "cut.json.gz"], "cut.json.gz is damaged"),
     ],
 )
 def test_a_command_that_makes_no_sense_is_refused(folder, arguments, says):
     (folder / "wrong.json").write_text("{}")
+    (folder / "other.json").write_text('[{"ph": "X", "name": "a"}]')
+    (folder / "text.txt").write_text("[1] This is a text.\n")
+    (folder / "bytes.pb").write_bytes(bytes(range(256)))
+    (folder / "cut.json.gz").write_bytes(gzip.compress(b"{}" * 10_000)[:-20])
     code, _, err = run(folder, *arguments)
     assert code != 0
     assert says in err
@@ -184,6 +232,21 @@ def test_two_traces_are_compared(folder):
     assert row[3].startswith("+")
     assert row[4:] == ["2", "1"]
     assert "time.sleep" in (folder / "diff.svg").read_text()
+
+
+def test_traces_of_others_and_stacks_are_compared(folder):
+    slices = [{"ph": "X", "name": "run", "ts": "0", "dur": 9}, {"ph": "X", "name": "in", "ts": 1}]
+    (folder / "list.json").write_text(json.dumps(slices))
+    (folder / "object.json").write_text(json.dumps({"traceEvents": slices[:1]}, indent=2))
+    (folder / "perf.folded").write_text("[unknown];\u00e9 2000\n\n", "utf-8")
+    (folder / "more.folded").write_text("[unknown];\u00e9 5000\n[unknown] 1\n", "utf-8")
+    code, out, err = run(folder, "diff", "list.json", "object.json")
+    assert (code, err) == (0, "")
+    rows = {line.split()[0]: line.split()[-2:] for line in out.splitlines()[3:-1]}
+    assert rows == {"run": ["1", "1"], "in": ["1", "0"]}
+    code, out, err = run(folder, "diff", "more.folded", "perf.folded")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[3].split()[:4] == ["\u00e9", "5.000us", "2.000us", "+3.000us"]
 
 
 def traced(path):
@@ -438,7 +501,9 @@ def test_traces_are_compared_an_event_at_a_time(folder):
         assert [times.calls[key] for key in times.calls if key.endswith("): leaf")] == [30_000]
         document = json.load(open("long.json"))
         json.dump(document, open("other.json", "w"), indent=1)  # as others write it
-        assert read_times("other.json").own == times.own
+        def stacks(node):
+            return node.name, node.own, [stacks(inner) for inner in node.inner.values()]
+        assert stacks(read_times("other.json").root) == stacks(times.root)
         with open("cut.json", "w") as cut:
             cut.write(open("long.json").read()[:-200].rpartition("\\n")[0] + "\\n")
         try:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import pstats
+import sys
 import threading
 from collections import Counter
 
@@ -172,6 +173,16 @@ def test_X21_a_perfetto_trace_says_what_the_names_do_not(tmp_path):
     assert any(what == "cut" and text == "began before the profile" for _, what, text in notes)
 
 
+def test_I36_a_perfetto_trace_has_the_arguments_of_ranges(tmp_path):
+    with profile(with_stack=False) as prof:
+        for text in ("one", "two", "one"):
+            with record_function("batch", text):
+                pass
+    prof.export(tmp_path / "trace.pftrace")
+    notes = PerfettoReader((tmp_path / "trace.pftrace").read_bytes()).notes
+    assert notes == [("batch", "args", text) for text in ("one", "two", "one")]
+
+
 def test_X21_a_slice_takes_few_bytes_in_perfetto(tmp_path):
     with profile() as prof:
         for n in range(5000):
@@ -283,6 +294,26 @@ def test_a_format_that_does_not_exist_is_refused(recorded, tmp_path):
     with pytest.raises(ValueError, match="'otlp' is no format of a trace"):
         recorded.export(tmp_path / "trace.json", "otlp")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_difference_takes_stacks_of_any_depth(tmp_path):
+    """Deeper than Python may call itself."""
+
+    def down(n):
+        return n and down(n - 1)
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(6000)
+    try:
+        with profile(c_calls=False) as prof:
+            down(4000)
+    finally:
+        sys.setrecursionlimit(limit)
+    difference = prof.diff(prof)
+    difference.flame_graph(tmp_path / "diff.svg")
+    assert (tmp_path / "diff.svg").read_text("utf-8").count("): down: ") > 3000
+    (row,) = [line for line in difference.splitlines() if "): down " in line]
+    assert row.split()[-2:] == ["4001", "4001"]
 
 
 def test_a_difference_has_a_flame_graph(tmp_path):

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import types
+from enum import Enum
 
 import pytest
 from profiler_traces import assert_nested, load_chrome
@@ -168,6 +169,13 @@ def test_I41_a_profile_has_the_parameters_and_methods_of_torchs():
         profile(with_flops=True, acc_events=True, experimental_config=object())
     with pytest.raises(TypeError, match="members of opyard.profiler.ProfilerActivity"):
         profile(activities=["CPU"])
+    with pytest.warns(UserWarning, match="arguments: activities=CUDA$"):
+        profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])
+    theirs = Enum("ProfilerActivity", ["CPU", "XPU"])
+    with pytest.warns(UserWarning, match="arguments: activities=XPU, with_flops$"):
+        with profile(activities=theirs, with_flops=True) as prof:
+            leaf(1)
+    assert len(named(prof, "): leaf")) == 1
     with profile(activities=[]) as nothing:
         leaf(1)
     assert len(nothing.events()) == 0

@@ -158,6 +158,11 @@ class Writer {
       out_ += ", ";
     }
     if (!name.extra.empty()) out_ += "\"more\": " + name.extra + ", ";
+    if (const std::string& arguments = labels_.arguments(track, span); !arguments.empty()) {
+      out_ += "\"args\": ";
+      append_quoted(out_, arguments);
+      out_ += ", ";
+    }
     if (is_operator(span.kind) && span.payload != kNoSpan) {
       const ShapeTexts texts = read_shapes(track.words_of(span.payload));
       out_ += "\"Input Dims\": " + texts.sizes + ", \"Input type\": " + texts.types + ", ";

@@ -243,6 +243,9 @@ class Writer {
     if (const std::string& more = labels_.name(span.key).extra; !more.empty()) {
       refer_to_text(event, interned, "more", more);
     }
+    if (const std::string& arguments = labels_.arguments(track, span); !arguments.empty()) {
+      refer_to_text(event, interned, "args", arguments);
+    }
     if (is_operator(span.kind) && span.payload != kNoSpan) {
       const ShapeTexts texts = read_shapes(track.words_of(span.payload));
       refer_to_text(event, interned, "Input Dims", texts.sizes);

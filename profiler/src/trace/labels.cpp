@@ -45,6 +45,12 @@ Labels::Entry& Labels::entry(std::uint32_t key) {
   return found;
 }
 
+const std::string& Labels::arguments(const Track& track, const Span& span) {
+  static const std::string none;
+  if (span.kind != SpanKind::Annotation || span.payload == kNoSpan) return none;
+  return entry(std::uint32_t(track.words_of(span.payload)[0].first)).name.text;
+}
+
 void Labels::number_instances(const Trace& trace) {
   std::map<std::string, int> next;
   in_order_of_start(

@@ -91,6 +91,20 @@ def refresh_classes() -> None:
         _known.add(module)
 
 
+def _only_objects(describe: Callable[[Any], str]) -> Callable[[Any], str]:
+    """Exports have the text as it is, so it has to be JSON of the kind that others read."""
+
+    def said(instance: Any) -> str:
+        import json
+
+        facts = json.loads(describe(instance))
+        if not isinstance(facts, dict):
+            raise TypeError("what describes an instance is a JSON object")
+        return json.dumps(facts, allow_nan=False)
+
+    return said
+
+
 def show_instances(
     cls: type,
     method: str = "__call__",
@@ -101,7 +115,8 @@ def show_instances(
     """Shows calls of a method by instance: "Layer: Dense_0", numbered per class.
 
     Subclasses are included as long as they do not override the method. `describe` is called once
-    for an instance, at its first call, and returns what the exports show of it, as JSON.
+    for an instance, at its first call, and returns what the exports show of it, as a JSON object;
+    if it raises or returns anything else, nothing more is shown.
     """
     function = getattr(cls, method)
     code = getattr(function, "__code__", None)
@@ -110,4 +125,5 @@ def show_instances(
             f"show_instances() takes a method that is written in Python; {cls.__name__}.{method} "
             f"is {type(function).__name__}"
         )
-    _tracer.show_instances(code, label or cls.__name__, False, describe)
+    said = None if describe is None else _only_objects(describe)
+    _tracer.show_instances(code, label or cls.__name__, False, said)

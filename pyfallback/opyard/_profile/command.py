@@ -13,6 +13,7 @@ import atexit
 import io
 import os
 import sys
+from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -183,8 +184,20 @@ def _hide_our_frames() -> None:
 def _new_main() -> ModuleType:
     main = ModuleType("__main__")
     main.__dict__["__builtins__"] = sys.modules["builtins"]
+    main.__dict__["__annotations__"] = {}
     sys.modules["__main__"] = main
     return main
+
+
+def _holds_modules(path: str) -> bool:
+    """Whether it is a folder or an archive, which Python runs by the __main__ inside."""
+    for hook in sys.path_hooks:
+        try:
+            hook(path)
+        except ImportError:
+            continue
+        return True
+    return False
 
 
 def _compile(script: str) -> CodeType:
@@ -197,24 +210,30 @@ def _compile(script: str) -> CodeType:
 
 
 def _run_script(run: _Run, script: str) -> None:
-    sys.path[0] = os.path.dirname(os.path.realpath(script))
+    if _holds_modules(script):
+        sys.path[0] = os.path.join(os.getcwd(), script)  # as Python names it
+        return _run_module(run, "__main__", alter_argv=False)
+    # As an interpreter without us: `-P` and `-I` keep the folder of the script out.
+    if getattr(sys.flags, "safe_path", bool(sys.flags.isolated)) is False:
+        sys.path[0] = os.path.dirname(os.path.realpath(script))
     script = os.path.abspath(script)  # as Python names it
     main = _new_main()
     main.__file__ = script
     main.__dict__["__cached__"] = None
+    main.__loader__ = SourceFileLoader("__main__", script)
     code = _compile(script)
     run.following.begin()
     with run.profile:
         exec(code, main.__dict__)
 
 
-def _run_module(run: _Run, module: str) -> None:
+def _run_module(run: _Run, module: str, *, alter_argv: bool = True) -> None:
     import runpy
 
     _new_main()
     run.following.begin()
     with run.profile:
-        runpy._run_module_as_main(module)  # type: ignore[attr-defined]
+        runpy._run_module_as_main(module, alter_argv)  # type: ignore[attr-defined]
 
 
 def main(given: list[str]) -> None:

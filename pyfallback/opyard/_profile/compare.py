@@ -6,7 +6,9 @@ import gzip
 import html
 import json
 import os
+import re
 import sys
+import zlib
 from typing import TYPE_CHECKING
 
 from .averages import cut, format_time, lines_of_table
@@ -15,27 +17,45 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import IO, Any
 
-Stack = tuple[str, ...]
+
+class Node:
+    """A stack: its innermost name, its own time in microseconds, and what it called."""
+
+    __slots__ = ("inner", "name", "own")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.own = 0.0
+        self.inner: dict[str, Node] = {}
+
+    def called(self, name: str) -> Node:
+        found = self.inner.get(name)
+        if found is None:
+            found = self.inner[name] = Node(name)
+        return found
 
 
 class Times:
-    """How often each thing was called, and the own time of each stack, in microseconds."""
+    """How often each thing was called, and the own time of each stack, in microseconds.
+
+    Stacks are a tree, since they may be as deep as a program's.
+    """
 
     def __init__(self) -> None:
         self.calls: dict[str, int] = {}
-        self.own: dict[Stack, float] = {}
+        self.root = Node("all")
 
-    def add_call(self, stack: Stack, own: float) -> None:
-        self.calls[stack[-1]] = self.calls.get(stack[-1], 0) + 1
-        self.add_time(stack, own)
-
-    def add_time(self, stack: Stack, own: float) -> None:
-        self.own[stack] = self.own.get(stack, 0.0) + own
+    def add_call(self, stack: Node, own: float) -> None:
+        self.calls[stack.name] = self.calls.get(stack.name, 0) + 1
+        stack.own += own
 
     def by_name(self) -> dict[str, float]:
         names: dict[str, float] = {}
-        for stack, own in self.own.items():
-            names[stack[-1]] = names.get(stack[-1], 0.0) + own
+        pending = [*self.root.inner.values()]
+        while pending:
+            node = pending.pop()
+            names[node.name] = names.get(node.name, 0.0) + node.own
+            pending += node.inner.values()
         return names
 
 
@@ -48,7 +68,8 @@ def _add_chrome(times: Times, events: Iterable[dict[str, Any]]) -> None:
     for event in events:
         if event.get("ph") == "X" and event.get("cat") not in ("asyncio", "future"):
             slices = threads.setdefault((event.get("pid"), event.get("tid")), [])
-            slices.append((event["ts"], -event["dur"], sys.intern(str(event["name"]))))
+            start, duration = float(event["ts"]), float(event.get("dur", 0))
+            slices.append((start, -duration, sys.intern(str(event["name"]))))
     for slices in threads.values():
         # Those that are equal in time keep their order: the sort is stable.
         slices.sort(key=lambda one: one[:2])
@@ -56,23 +77,35 @@ def _add_chrome(times: Times, events: Iterable[dict[str, Any]]) -> None:
 
 
 def _add_slices(times: Times, slices: list[Slice]) -> None:
-    open_ones: list[tuple[float, Stack]] = []  # end, stack
+    open_ones: list[tuple[float, Node]] = []  # end, stack
     for start, minus_duration, name in slices:
         while open_ones and open_ones[-1][0] <= start and minus_duration < 0:
             open_ones.pop()
-        outer = open_ones[-1][1] if open_ones else ()
-        stack = (*outer, name)
+        outer = open_ones[-1][1] if open_ones else times.root
+        stack = outer.called(name)
         times.add_call(stack, -minus_duration)
-        if outer:
-            times.add_time(outer, minus_duration)
+        if open_ones:
+            outer.own += minus_duration
         open_ones.append((start - minus_duration, stack))
 
 
-def _add_stacks(times: Times, lines: Iterable[str]) -> None:
+def _add_stacks(times: Times, lines: Iterable[str], path: str) -> None:
     for line in lines:
-        stack, _, own = line.rstrip("\n").rpartition(" ")
-        if stack:
-            times.add_time(tuple(stack.split(";")), int(own) / 1000)
+        if line.isspace():
+            continue
+        names, _, own = line.rstrip("\n").rpartition(" ")
+        if not names or not own.isdecimal():
+            raise ValueError(_NO_TRACE.format(path=path))
+        stack = times.root
+        for name in names.split(";"):
+            stack = stack.called(name)
+        stack.own += int(own) / 1000
+
+
+_NO_TRACE = (
+    "{path} is no trace in Chrome's format, nor one of collapsed stacks: two of either can be "
+    "compared"
+)
 
 
 def _events_of(file: IO[str], path: str) -> Iterator[dict[str, Any]]:
@@ -85,36 +118,43 @@ def _events_of(file: IO[str], path: str) -> Iterator[dict[str, Any]]:
             yield json.loads(line.rstrip(",\n"))
         raise ValueError(f"{path} has no end: whoever wrote it did not finish")
     document = json.loads(head + begin + file.read())
-    if "traceEvents" not in document:
-        raise ValueError(
-            f"{path} is no trace in Chrome's format: two of these can be compared, and two files "
-            "with collapsed stacks"
-        )
-    yield from document["traceEvents"]
+    events = document.get("traceEvents") if isinstance(document, dict) else document
+    if not isinstance(events, list):
+        raise ValueError(_NO_TRACE.format(path=path))
+    yield from events
 
 
 def read_times(path: str) -> Times:
     """Of a file with Chrome's JSON or with collapsed stacks."""
     times = Times()
-    with gzip.open(path, "rt") if path.endswith(".gz") else open(path, encoding="utf-8") as file:
-        begins_object = file.read(1) == "{"
-        file.seek(0)
-        if begins_object:
-            _add_chrome(times, _events_of(file, path))
-        else:
-            _add_stacks(times, file)
+    open_text = gzip.open if path.endswith(".gz") else open
+    with open_text(path, "rt", encoding="utf-8") as file:
+        try:
+            # A frame of a stack may be called "[unknown]".
+            is_json = re.match(r'\s*(\{\s*["}]|\[\s*[{\]])', file.read(256))
+            file.seek(0)
+            if is_json:
+                _add_chrome(times, _events_of(file, path))
+            else:
+                _add_stacks(times, file, path)
+        except UnicodeDecodeError:
+            raise ValueError(_NO_TRACE.format(path=path)) from None
+        except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
+            raise ValueError(f"{path} is no trace in Chrome's format: {error!r}") from None
+        except (EOFError, zlib.error) as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
     return times
 
 
 def times_of(trace: Any) -> Times:
     """Of a profile of this process."""
     times = Times()
-    stacks: list[Stack] = []
+    stacks: list[Node] = []
     for parent, label, count, own in trace.call_tree():
-        stacks.append((*stacks[parent], label) if stacks else ())
+        stacks.append(stacks[parent].called(label) if stacks else times.root)
         if count:
             times.calls[label] = times.calls.get(label, 0) + count
-            times.add_time(stacks[-1], own / 1000)
+            stacks[-1].own += own / 1000
     return times
 
 
@@ -141,19 +181,31 @@ def table_of(after: Times, before: Times) -> str:
 
 
 class _Frame:
-    """A place in the tree of both."""
+    """A place in the tree of both. Its times, in microseconds, are with what is inside."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.inner: dict[str, _Frame] = {}
-        self.after = self.before = 0.0  # microseconds, with what is inside
+    __slots__ = ("after", "before", "inner", "name", "width")
 
-    def add(self, stack: Stack, after: float, before: float) -> None:
-        at = self
-        at.after, at.before = at.after + after, at.before + before
-        for name in stack:
-            at = at.inner.setdefault(name, _Frame(name))
-            at.after, at.before = at.after + after, at.before + before
+    def __init__(self, name: str, after: float, before: float) -> None:
+        self.name, self.after, self.before = name, max(after, 0.0), max(before, 0.0)
+        self.inner: list[_Frame] = []
+        self.width = 0.0
+
+
+def _tree_of(after: Times, before: Times) -> _Frame:
+    nothing = Node("")
+    root = _Frame("all", 0.0, 0.0)
+    frames = [(root, after.root, before.root)]
+    for frame, here, there in frames:  # which grows meanwhile: a parent is before its children
+        for name in {**here.inner, **there.inner}:
+            one, other = here.inner.get(name, nothing), there.inner.get(name, nothing)
+            frame.inner.append(_Frame(name, one.own, other.own))
+            frames.append((frame.inner[-1], one, other))
+    for frame, _, _ in reversed(frames):
+        frame.after += sum(inner.after for inner in frame.inner)
+        frame.before += sum(inner.before for inner in frame.inner)
+        inside = sum(inner.width for inner in frame.inner)
+        frame.width = max(frame.after, frame.before, inside)
+    return root
 
 
 _WIDTH, _ROW, _LEAST = 1200, 18, 0.5  # pixels
@@ -172,30 +224,22 @@ def _colour(frame: _Frame, scale: float) -> str:
 
 def flame_graph(after: Times, before: Times) -> str:
     """One SVG picture: widths are the larger of both times, colours the difference."""
-    root = _Frame("all")
-    for stack, own in after.own.items():
-        root.add(stack, max(own, 0.0), 0.0)
-    for stack, own in before.own.items():
-        root.add(stack, 0.0, max(own, 0.0))
-
-    def width_of(frame: _Frame) -> float:
-        return max(frame.after, frame.before, sum(map(width_of, frame.inner.values())))
-
-    whole = width_of(root) or 1.0
-    scale = max((abs(f.after - f.before) for f in root.inner.values()), default=0.0)
+    root = _tree_of(after, before)
+    whole = root.width or 1.0
+    scale = max((abs(f.after - f.before) for f in root.inner), default=0.0)
     boxes: list[str] = []
     depth = 0
     pending = [(root, 0.0, 0)]
     while pending:
         frame, left, level = pending.pop()
-        width = width_of(frame) / whole * _WIDTH
+        width = frame.width / whole * _WIDTH
         if width < _LEAST:
             continue
         depth = max(depth, level)
         boxes.append(_box(frame, left, level, width, scale))
-        for inner in frame.inner.values():
+        for inner in frame.inner:
             pending.append((inner, left, level + 1))
-            left += width_of(inner) / whole * _WIDTH
+            left += inner.width / whole * _WIDTH
     height = (depth + 2) * _ROW
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -131,6 +132,9 @@ class Event:
             }
         elif kind == "instance":
             fields = {"cls_name": qualified}
+        elif self.kind == "Annotation" and self._row[8] is not None:
+            key = int.from_bytes(self._row[8][:8], sys.byteorder)
+            fields = {"args": self._track._trace.name(key)[0]}
         if extra:
             fields.update(json.loads(extra))
         return fields

@@ -75,6 +75,16 @@ def schedule(
     return action_of
 
 
+def member_of(action: object, step: int) -> ProfilerAction:
+    """Of what a schedule gave: a member of PyTorch's goes by its name."""
+    found = ProfilerAction.__members__.get(getattr(action, "name", ""))
+    if found is None:
+        raise TypeError(
+            f"a schedule gives a ProfilerAction for each step, not {action!r} for step {step}"
+        )
+    return found
+
+
 def always(_step: int) -> ProfilerAction:
     """Without a schedule everything is recorded."""
     return ProfilerAction.RECORD

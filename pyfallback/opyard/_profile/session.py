@@ -10,7 +10,7 @@ from enum import Enum
 from .. import _tracer
 from .classes import refresh_classes
 from .results import Results, name_threads, prefixes
-from .schedule import ENDINGS, TRANSITIONS, ProfilerAction, always
+from .schedule import ENDINGS, TRANSITIONS, ProfilerAction, always, member_of
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest
 if TYPE_CHECKING:
@@ -22,9 +22,18 @@ if TYPE_CHECKING:
 
 
 class ProfilerActivity(Enum):
-    """What can be recorded."""
+    """What can be recorded. CUDA is for programs that name it, and does nothing."""
 
     CPU = 0
+    CUDA = 2
+
+
+def _read_activities(given: Iterable[object] | None) -> tuple[bool, list[str]]:
+    """Whether the CPU is among them, and what does nothing. PyTorch's go by their names."""
+    names = ["CPU"] if given is None else [getattr(one, "name", None) for one in given]
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("activities are members of opyard.profiler.ProfilerActivity")
+    return "CPU" in names, [f"activities={name}" for name in names if name != "CPU"]
 
 
 # Parameters of torch.profiler.profile that do nothing here; giving one is warned of.
@@ -109,17 +118,14 @@ class profile(Results):
         unknown = others.keys() - _WITHOUT_MEANING
         if unknown:
             raise TypeError(f"profile() got unexpected arguments: {', '.join(sorted(unknown))}")
-        given = sorted(name for name, value in others.items() if value)
+        cpu, given = _read_activities(activities)
+        given += sorted(name for name, value in others.items() if value)
         if given:
             import warnings
 
             warnings.warn(
                 f"profile() does nothing for these arguments: {', '.join(given)}", stacklevel=2
             )
-        wanted = set(ProfilerActivity) if activities is None else set(activities)
-        if not wanted <= set(ProfilerActivity):
-            raise TypeError("activities are members of opyard.profiler.ProfilerActivity")
-        cpu = ProfilerActivity.CPU in wanted
         # As _tracer.start() takes them.
         self._options = (
             with_stack and cpu,
@@ -156,7 +162,7 @@ class profile(Results):
         if self._entered:
             raise RuntimeError("the profile has been started already; stop it first")
         refresh_classes()
-        self.current_action = self._schedule(self.step_num)
+        self.current_action = self._require_action()
         if self.current_action is not ProfilerAction.NONE:
             self._begin()
         self._entered = True
@@ -176,7 +182,7 @@ class profile(Results):
             raise RuntimeError("step() belongs inside a profile; start it first")
         before = self.current_action
         self.step_num += 1
-        self.current_action = self._schedule(self.step_num)
+        self.current_action = self._require_action()
         what = TRANSITIONS[before._value_, self.current_action._value_]
         if not what and self._recording:
             _tracer.exit_step(self._step_key)
@@ -204,6 +210,10 @@ class profile(Results):
     ) -> None:
         if self._entered:
             self.stop()
+
+    def _require_action(self) -> ProfilerAction:
+        action = self._schedule(self.step_num)
+        return action if type(action) is ProfilerAction else member_of(action, self.step_num)
 
     def _do(self, what: tuple[str, ...]) -> None:
         if what and what[0] != "start":
@@ -275,20 +285,27 @@ os.register_at_fork(after_in_child=_end_without_thread)
 
 
 class record_function:
-    """A named range in the trace, as a context manager or a decorator."""
+    """A named range in the trace, as a context manager or a decorator.
 
-    __slots__ = ("_key", "name")
+    `args` is a text that the trace shows with it. Ranges of one name are one row of the tables.
+    """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._key = _tracer.annotation(name)
+    __slots__ = ("_key", "args", "name")
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a range is a str, not {type(name).__name__}")
+        if args is not None and not isinstance(args, str):
+            raise TypeError(f"the args of a range are a str or None, not {type(args).__name__}")
+        self.name, self.args = name, args
+        self._key = 0  # of the name, once something has been recorded of it
 
     def __enter__(self) -> record_function:
-        _tracer.enter(self._key)
+        self._key = _tracer.begin_range(self.name, self.args, self._key)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _tracer.exit(self._key)
+        _tracer.end_range(self.name, self._key)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         from functools import wraps
@@ -317,17 +334,17 @@ def watch_future(future: _Future, name: str = "future") -> _Future:
 
 
 def tensorboard_trace_handler(
-    folder: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False
+    dir_name: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False
 ) -> Callable[[profile], None]:
-    """For on_trace_ready: writes each trace to a file of its own in the folder, which is made."""
+    """For on_trace_ready: writes each trace to a file of its own in a folder, which is made."""
     import socket
     import time
 
     def write(prof: profile) -> None:
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(dir_name, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
         name = f"{worker}.{time.time_ns()}.pt.trace.json" + (".gz" if use_gzip else "")
-        prof.export_chrome_trace(os.path.join(folder, name))
+        prof.export_chrome_trace(os.path.join(dir_name, name))
 
     return write
 
@@ -339,6 +356,7 @@ for _method in (
     profile.__enter__,
     profile.__exit__,
     profile._do,
+    profile._require_action,
     profile._begin,
     profile._enter_step,
     profile._end,

@@ -23,6 +23,8 @@ class OPYARD_API Labels {
   const std::string& label(const Span& span) { return label(span.key); }
   const std::string& label(std::uint32_t key);
   const Name& name(std::uint32_t key) { return entry(key).name; }
+  // What a range of the program's was given beside its name, or "".
+  const std::string& arguments(const Track& track, const Span& span);
   // Of an instance, -1 for others.
   int instance_number(std::uint32_t key) { return entry(key).instance; }
   std::string trimmed(const std::string& file) const;
