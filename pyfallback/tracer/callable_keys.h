@@ -28,6 +28,9 @@ namespace opyard::python {
 struct CallableKey {
   std::uint32_t key = 0;
   profiler::SpanKind kind = profiler::SpanKind::C;
+  // Whether it puts another profile function in a thread's place, or none: sys.setprofile, and what
+  // begins and ends a cProfile.
+  bool takes_place = false;
 };
 
 class CallableKeys {

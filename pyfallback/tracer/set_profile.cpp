@@ -25,7 +25,6 @@
 
 #include <algorithm>
 #include <new>
-#include <string_view>
 #include <vector>
 
 #include "opyard/profiler/stream.h"
@@ -110,9 +109,8 @@ PyType_Spec seat_spec = {"opyard._tracer.Seat", sizeof(Seat), 0,
 struct Hooks {
   PyTypeObject* seat_type = nullptr;
   const PyMethodDef* start_new_thread = nullptr;
-  const PyMethodDef* start_new = nullptr;    // its older name
-  const PyMethodDef* set_profile = nullptr;  // sys.setprofile
-  std::vector<std::uint64_t> seated;  // threads that had our function, by their state's number
+  const PyMethodDef* start_new = nullptr;  // its older name
+  std::vector<std::uint64_t> seated;       // threads that had our function, by their state's number
 
   bool was_seated(const PyThreadState* state) const {
     return std::find(seated.begin(), seated.end(), state->id) != seated.end();
@@ -176,25 +174,6 @@ bool is_thread_start(const Hooks& hooks, PyObject* callable) {
          (definition == hooks.start_new_thread || definition == hooks.start_new);
 }
 
-// A cProfile that begins or ends takes the place as sys.setprofile does.
-bool is_other_profiler(PyObject* callable, const PyMethodDef* definition) {
-  const std::string_view name = definition->ml_name;
-  if (name != "enable" && name != "disable") return false;
-  PyObject* const self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
-  if (self == nullptr) return false;
-  for (const PyTypeObject* type = Py_TYPE(self); type != nullptr; type = type->tp_base) {
-    if (std::string_view(type->tp_name) == "_lsprof.Profiler") return true;
-  }
-  return false;
-}
-
-// Whether a function in C is about to put another profile function in our place, or none.
-bool takes_place(const Hooks& hooks, PyObject* callable) {
-  const PyMethodDef* const definition = definition_of(callable);
-  if (definition == nullptr) return false;
-  return definition == hooks.set_profile || is_other_profiler(callable, definition);
-}
-
 // On the main thread, between two instructions.
 int renew_pending(void* tracer) {
   if (static_cast<Tracer*>(tracer)->active) renew_hooks(*static_cast<Tracer*>(tracer));
@@ -218,11 +197,7 @@ void record_frame(Tracer& tracer, PyFrameObject* frame, bool is_exit) noexcept {
   Py_DECREF(code);
 }
 
-void record_function(Tracer& tracer, PyFrameObject* frame, PyObject* callable,
-                     bool is_exit) noexcept {
-  if (is_exit && is_thread_start(*tracer.hooks, callable)) renew_hooks(tracer);
-  if (!tracer.c_calls || !PyCFunction_Check(callable)) return;
-  const CallableKey found = tracer.callables.function(callable);
+void record_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool is_exit) noexcept {
   if (__builtin_expect(tracer.looks_at_calls, 0)) {
     PyCodeObject* const code = PyFrame_GetCode(frame);
     tracer.record_call(found, reinterpret_cast<PyObject*>(code), frame, is_exit);
@@ -230,6 +205,24 @@ void record_function(Tracer& tracer, PyFrameObject* frame, PyObject* callable,
   } else if (found.key != 0) {
     record(is_exit ? exit_of(found.kind) : enter_of(found.kind), found.key);
   }
+}
+
+// Of a function in C. Whether it is about to take our place: then its end is not told, and comes
+// right behind its begin, so that it is not around what follows.
+bool record_function(Tracer& tracer, PyFrameObject* frame, PyObject* callable,
+                     bool is_exit) noexcept {
+  if (is_exit && is_thread_start(*tracer.hooks, callable)) renew_hooks(tracer);
+  if (!PyCFunction_Check(callable)) return false;
+  const CallableKey found = tracer.callables.function(callable);
+  if (__builtin_expect(found.takes_place, 0)) {
+    if (tracer.c_calls && !is_exit) {
+      record_call(tracer, frame, found, false);
+      record_call(tracer, frame, found, true);
+    }
+    return !is_exit;
+  }
+  if (tracer.c_calls) record_call(tracer, frame, found, is_exit);
+  return false;
 }
 
 // A function that raises loses its place, as it would without us, and we keep ours.
@@ -255,6 +248,7 @@ int call_other(Seat& seat, PyFrameObject* frame, int what, PyObject* argument) {
 int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument) {
   Seat& seat = *reinterpret_cast<Seat*>(self);
   Tracer& tracer = *seat.tracer;
+  bool takes_place = false;
   if (tracer.active) {
     switch (what) {
       case PyTrace_CALL:
@@ -264,7 +258,7 @@ int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument)
         record_frame(tracer, frame, true);
         break;
       case PyTrace_C_CALL:
-        record_function(tracer, frame, argument, false);
+        takes_place = record_function(tracer, frame, argument, false);
         break;
       case PyTrace_C_RETURN:
       case PyTrace_C_EXCEPTION:
@@ -274,7 +268,6 @@ int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument)
         break;
     }
   }
-  const bool sets = what == PyTrace_C_CALL && tracer.active && takes_place(*tracer.hooks, argument);
   int result = 0;
   if (__builtin_expect(seat.other != nullptr, 0)) {
     Py_INCREF(self);
@@ -282,7 +275,7 @@ int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument)
     Py_DECREF(self);
   }
   // Last: a function in Python that is called before would run what is pending too early.
-  if (__builtin_expect(sets, 0)) notice_replacement(tracer);
+  if (__builtin_expect(takes_place, 0)) notice_replacement(tracer);
   return result;
 }
 
@@ -306,8 +299,6 @@ Hooks* make_hooks(PyObject* module, Tracer&) {
   hooks->start_new_thread = definition_in(threads, "start_new_thread");
   hooks->start_new = definition_in(threads, "start_new");
   Py_DECREF(threads);
-  PyObject* const function = PySys_GetObject("setprofile");  // borrowed
-  if (function != nullptr) hooks->set_profile = definition_of(function);
   return hooks;
 }
 

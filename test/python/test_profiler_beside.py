@@ -94,6 +94,35 @@ def test_X18_a_cprofile_within_sees_its_calls_and_the_profile_all():
     assert prof.data_quality().get(REPLACED, 0) == (0 if MONITORING else 1)
 
 
+@pytest.mark.parametrize("options", [{}, {"exclude": "json"}, {"min_duration": 0.0}])
+def test_what_begins_another_profiler_is_not_around_what_follows(options):
+    """Before CPython 3.12 no profile function is told that it has returned."""
+    other = cProfile.Profile()
+
+    def program():
+        other.enable()
+        work(1)
+        other.disable()
+        sys.setprofile(None)
+        work(2)
+        with pytest.raises(TypeError):
+            sys.setprofile()
+        work(3)
+
+    with profile(**options) as prof:
+        program()
+    (call,) = [event for event in prof.events() if event.name.endswith("): program")]
+    inside = [event.name.rsplit(": ")[-1] for event in call.children]
+    kept = ("work", "sys.setprofile", "_lsprof.Profiler.enable", "_lsprof.Profiler.disable")
+    names = [name for name in inside if name in kept]
+    assert names == [
+        *("_lsprof.Profiler.enable", "work", "_lsprof.Profiler.disable"),
+        *("sys.setprofile", "work", "sys.setprofile", "work"),
+    ]
+    quality = prof.data_quality()
+    assert (quality["clamped"], quality["dropped exits"]) == (0, 0)
+
+
 def test_a_cprofile_that_outlives_the_profile_goes_on():
     other = cProfile.Profile()
     with profile():

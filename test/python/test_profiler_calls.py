@@ -2,10 +2,11 @@
 
 import gc
 import sys
+import threading
 
 import profiler_programs
 import pytest
-from profiler_traces import profile_calls, setprofile_calls
+from profiler_traces import profile_calls, sequence_of, setprofile_calls, spans_of
 
 import opyard.profiler
 
@@ -24,6 +25,34 @@ def test_I10_the_calls_are_those_of_setprofile(program):
     expected = setprofile_calls(program)
     assert len(expected) > 4
     assert profile_calls(program) == expected
+
+
+@pytest.mark.parametrize("program", profiler_programs.PROGRAMS, ids=lambda p: p.__name__)
+def test_I10_X15_the_calls_of_a_thread_are_those_of_its_setprofile(program):
+    program()
+    heard = []
+
+    def hear():
+        heard.extend(setprofile_calls(program))
+
+    thread = threading.Thread(target=hear)
+    thread.start()
+    thread.join()
+
+    def within_thread():
+        inner = threading.Thread(target=program)
+        inner.start()
+        inner.join()
+
+    with opyard.profiler.profile() as prof:
+        within_thread()
+    (spans,) = [
+        spans
+        for spans in spans_of(prof)
+        if any(span[1].endswith(f"): {program.__name__}") for span in spans)
+    ]
+    assert len(heard) > 4
+    assert sequence_of(spans, program) == heard
 
 
 def test_I20_each_resume_of_a_generator_is_a_call():
