@@ -2,19 +2,27 @@
 
 A program of its own: run.py starts it pinned, with the package on PYTHONPATH, and reads one line
 of JSON. Rows compare what a call takes longer while it is recorded: by the floor of floors.c, which
-stores a time and an address for each event, and by a profile.
+stores a time and an address for each event, by a profile, and by the profilers of others that are
+installed. Each side is the least of many short runs that take turns, so other work on the machine
+is left out of all of them.
 """
 
 import argparse
+import contextlib
+import cProfile
+import importlib.util
 import json
-import statistics
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from time import perf_counter_ns
 
 from python_rows import load_floors
 
-CALLS = 20_000
+CALLS = 2000
+
+Side = Callable[[], AbstractContextManager]
 
 
 def leaf() -> None:
@@ -38,58 +46,69 @@ def nanoseconds(body: Callable[[], None]) -> float:
     return (perf_counter_ns() - begin) / CALLS
 
 
-class Sides:
-    """How each body is run: not recorded, by the floor, by a profile."""
-
-    def __init__(self, folder: Path) -> None:
-        import opyard
-        import opyard.profiler
-
-        self.profile = opyard.profiler.profile
-        self.floors = load_floors(folder)
-        opyard.load_library(folder / "bench_operators.so")
-        self.opyard = opyard
-
-    def bare(self, body: Callable[[], None]) -> float:
-        return nanoseconds(body)
-
-    def floor(self, body: Callable[[], None]) -> float:
-        self.floors.record()
-        try:
-            return nanoseconds(body)
-        finally:
-            self.floors.forget()
-
-    def ours(self, body: Callable[[], None]) -> float:
-        with self.profile():
-            return nanoseconds(body)
-
-    def operators(self, body: Callable[[], None]) -> float:
-        with self.profile(with_stack=False):
-            return nanoseconds(body)
+def extra(body: Callable[[], None], sides: dict[str, Side], rounds: int) -> dict[str, float]:
+    """By side, what one call takes longer than without any."""
+    body()
+    all_sides = {"": contextlib.nullcontext, **sides}
+    least = dict.fromkeys(all_sides, float("inf"))
+    for _ in range(rounds):
+        for name, side in all_sides.items():
+            with side():
+                least[name] = min(least[name], nanoseconds(body))
+    return {name: least[name] - least[""] for name in sides}
 
 
-def extra(run: Callable, bare: Callable, body: Callable[[], None], rounds: int) -> float:
-    """What one call takes longer: the median over rounds in which both follow each other."""
-    return statistics.median(run(body) - bare(body) for _ in range(rounds))
+def sides_of_others() -> dict[str, Side]:
+    """Other profilers, as their users start them; those that are installed."""
+    sides: dict[str, Side] = {"cprofile": cProfile.Profile}
+    if importlib.util.find_spec("viztracer"):
+        from viztracer import VizTracer
+
+        sides["viztracer"] = lambda: VizTracer(verbose=0, output_file=os.devnull, log_async=False)
+    if importlib.util.find_spec("pyinstrument"):
+        from pyinstrument import Profiler
+
+        sides["pyinstrument"] = Profiler
+    if importlib.util.find_spec("torch"):
+        import torch.profiler
+
+        sides["torch"] = lambda: torch.profiler.profile(with_stack=True)
+    return sides
 
 
 def measure(folder: Path, rounds: int) -> dict[str, float]:
-    sides = Sides(folder)
+    import opyard
+    from opyard.profiler import profile
+
+    floors = load_floors(folder)
+
+    @contextlib.contextmanager
+    def floor() -> Iterator[None]:
+        floors.record()
+        try:
+            yield
+        finally:
+            floors.forget()
+
     figures = {}
+    others = sides_of_others()
     for key, body in (("profile_python", call_python), ("profile_c", call_c)):
-        body()
-        figures[f"{key}/floor"] = extra(sides.floor, sides.bare, body, rounds)
-        figures[f"{key}/ours"] = extra(sides.ours, sides.bare, body, rounds)
-    x = sides.opyard.tensor([1.0])
-    stored = sides.opyard.ops.opyard_bench.stored.default
+        for side, value in extra(body, {"floor": floor, "ours": profile}, 20 * rounds).items():
+            figures[f"{key}/{side}"] = value
+        for side, value in extra(body, others, rounds).items():
+            figures[f"{key}_{side}/ours"] = value
+            figures[f"{key}_{side}/floor"] = figures[f"{key}/floor"]
+
+    opyard.load_library(folder / "bench_operators.so")
+    x = opyard.tensor([1.0])
+    stored = opyard.ops.opyard_bench.stored.default
 
     def call_operator() -> None:
         for _ in range(CALLS):
             stored(x)
 
-    call_operator()
-    figures["profile_operator/ours"] = extra(sides.operators, sides.bare, call_operator, rounds)
+    sides: dict[str, Side] = {"ours": lambda: profile(with_stack=False)}
+    figures["profile_operator/ours"] = extra(call_operator, sides, 20 * rounds)["ours"]
     return figures
 
 

@@ -138,8 +138,16 @@ REGISTRATION = [
 # What a call takes longer while a profile records it, over the cheapest code that records at all.
 PROFILE = [
     Row("profile_python", "8", "Python call, recorded", RATIO, 1.15),
-    Row("profile_c", "8", "  call of a function in C, recorded", RATIO, 1.15),
-    Row("profile_operator", "8", "  operator with one kernel, from Python", ABSOLUTE, 60.0),
+    Row("profile_python_cprofile", "8", "  the same by cProfile", INFORMATION),
+    Row("profile_python_viztracer", "8", "  the same by viztracer", INFORMATION),
+    Row("profile_python_pyinstrument", "8", "  the same by pyinstrument", INFORMATION),
+    Row("profile_python_torch", "8", "  the same by torch.profiler, with_stack", INFORMATION),
+    Row("profile_c", "8", "call of a function in C, recorded", RATIO, 1.15),
+    Row("profile_c_cprofile", "8", "  the same by cProfile", INFORMATION),
+    Row("profile_c_viztracer", "8", "  the same by viztracer", INFORMATION),
+    Row("profile_c_pyinstrument", "8", "  the same by pyinstrument", INFORMATION),
+    Row("profile_c_torch", "8", "  the same by torch.profiler, with_stack", INFORMATION),
+    Row("profile_operator", "8", "operator with one kernel, from Python, recorded", ABSOLUTE, 60.0),
 ]
 
 # What gradients cost where none is needed, over a table in which none are recorded; recording a
