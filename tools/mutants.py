@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIST = "test/mutants.txt"
 LAYERS = ["dispatcher", "jit", "autograd", "kernels", "pyfallback", "profiler"]
 AT_LEAST = 90
-# What the build and the tests read. All that the build writes lies in the copy's own build/.
+# What the build and the tests read. All that the build writes is in the copy's own build/.
 COPIED = ["meson.build", "meson_options.txt", "pyproject.toml"]
 COPIED += [
     "autograd",

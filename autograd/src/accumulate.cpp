@@ -1,7 +1,7 @@
 // autograd/accumulate.cpp: adding up the gradient of a leaf.
 //
 // [Adding] The gradient is taken out, added to without the lock, and put back; a second thread that
-// comes meanwhile finds none, puts its own there, and who puts back adds that. So nothing is lost,
+// comes meanwhile finds none and puts its own there, and the first adds that. So nothing is lost,
 // and no lock is held while an operator runs.
 #include "opyard/autograd/accumulate.h"
 

@@ -67,8 +67,8 @@ Owned no_kwargs(Runtime& runtime) {
   return Owned::share(kept);
 }
 
-// Calls a handler as it lies on the type of a mode, or the function of a class's handler. A rule of
-// an operator is called with the receiver first, whatever it is. The caller keeps it alive.
+// Calls a handler as it is stored on the type of a mode, or the function of a class's handler. A
+// rule of an operator is called with the receiver first, whatever it is. The caller keeps it alive.
 [[gnu::aligned(64)]] Owned ask(HandlerCall& call, const Asked& asked, PyObject* function,
                                bool is_rule = false) {
   Runtime& runtime = call.runtime;
@@ -92,9 +92,9 @@ Owned no_kwargs(Runtime& runtime) {
 }
 
 // [Cache] What was found out about the handler of a class is kept in the class, as a tuple under a
-// name of ours: the attribute as it lies on the type, the function that is called with the class
-// first, and the tuple (class,). A subclass finds that of its superclass, and a changed class an
-// old one; both differ in one of the items, and then it is made anew.
+// name of ours: the attribute as it is stored on the type, the function that is called with the
+// class first, and the tuple (class,). A subclass finds that of its superclass, and a changed class
+// an old one; both differ in one of the items, and then it is made anew.
 enum CachedItem { kRaw, kFunction, kTypes };
 
 PyObject* cached_item(PyObject* kept, CachedItem item) { return PyTuple_GET_ITEM(kept, item); }

@@ -105,7 +105,7 @@ bool may_hold_more(const Value& value) noexcept {
   return !value.is_tensor() && is_heap(value.kind()) && value.kind() != Kind::String;
 }
 
-// Most calls: tensors and plain numbers, which are compared as they lie there.
+// Most calls: tensors and plain numbers, which are compared as they are.
 bool are_seen_to_be_fresh(std::span<const Value> arguments,
                           std::span<const Value> results) noexcept {
   for (std::size_t i = 0; i < results.size(); ++i) {

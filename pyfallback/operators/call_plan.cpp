@@ -269,7 +269,7 @@ bool CallPlan::bind_numbers(Runtime& runtime, PyObject* const* args, Py_ssize_t 
 }
 
 // A library counts storage offsets from where its own memory begins, which may be before the
-// array's first element; the tensor that stands for the array begins there.
+// array's first element; the tensor of the array begins there.
 void CallPlan::move_offset(Runtime& runtime, Stack& stack, const ForeignArguments& arrays) const {
   const std::span<Value> values = stack.top(parameters_.size());
   Value& offset = values[storage_offset_];

@@ -390,7 +390,7 @@ void DirectCall::each_argument(PyObject* const* args, std::size_t count, PyObjec
   }
 }
 
-// Whether no argument lies in the memory of a tensor.
+// Whether no argument is in the memory of a tensor.
 [[gnu::aligned(64)]] bool DirectCall::is_apart(PyObject* const* args, std::size_t count,
                                                PyObject* names, PyObject* result) const {
   const Storage& memory = memory_of(result);

@@ -162,7 +162,7 @@ bool close_runtime(Runtime& runtime) noexcept {
   }
   runtime.gate.close();
   // An interpreter that is left over ends while Python itself does, on another state than the one
-  // that ends it: whoever gives the GIL back then does not get it again.
+  // that ends it: a thread that gives the GIL back then does not get it again.
   if (!is_finalizing()) {
     const ReleaseGil release;
     runtime.gate.wait_until_quiet();

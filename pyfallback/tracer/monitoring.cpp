@@ -9,7 +9,7 @@
 // for it that must be ignored as the CALL was.
 //
 // [Tools] CPython has six numbers for tools. 4 and 3 belong to no one; 2 is the profiler's by
-// convention, but a cProfile of the user's needs that one and fails where it is taken. So it comes
+// convention, but a cProfile of the user's needs that one and fails if it is taken. So it comes
 // last.
 //
 // [DISABLE] is returned for code that a filter leaves out, which then costs next to nothing. From

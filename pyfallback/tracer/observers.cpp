@@ -124,7 +124,7 @@ class PythonObserver final : public Observer {
 
   template <typename Arguments>
   PyObject* tuple_of(const Arguments& arguments, const Stack& stack) const {
-    // A stack lends its values for change only; these are read.
+    // A stack gives its values to be changed only; these are read.
     const auto values = const_cast<Stack&>(stack).top(arguments.size());
     PyObject* const tuple = require_object(table_, PyTuple_New(Py_ssize_t(values.size())));
     for (std::size_t n = 0; n < values.size(); ++n) {

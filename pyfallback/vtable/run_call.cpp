@@ -1,6 +1,6 @@
 // vtable/run_call.cpp: arguments as they lie, a run, and its outputs as objects.
 //
-// A Tensor for an input that takes tensors is borrowed, as it lies in its wrapper: the caller's
+// A Tensor for an input that takes tensors is borrowed, as its wrapper holds it: the caller's
 // array keeps it. All else is converted. Values are on the C stack up to kFew.
 #include "vtable/run_call.h"
 

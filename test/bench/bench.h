@@ -18,7 +18,7 @@
 
 namespace opyard::bench {
 
-// So many copies of the measured statement stand in a loop, so that the loop is not measured.
+// So many copies of the measured statement are in a loop, so that the loop is not measured.
 inline constexpr int kCopies = 8;
 
 template <int... copy, typename Body>

@@ -1,4 +1,4 @@
-// test_alias.cpp: protects what alias keys stand for, key by key.
+// test_alias.cpp: protects what alias keys mean, key by key.
 #include "opyard/keys/alias.h"
 
 #include <gtest/gtest.h>

@@ -305,7 +305,7 @@ TEST(CClosure, WhatComesOverTheBorderIsChecked) {
   EXPECT_EQ(number, 5);
 }
 
-TEST(CClosure, MemoryThatWasLentCannotBeKept) {
+TEST(CClosure, MemoryThatWasBorrowedCannotBeKept) {
   Tensor kept;
   const InCxx keep("keep(Tensor x) -> int", [&](const Tensor& x) {
     kept = x;

@@ -66,7 +66,7 @@ TEST(CFunction, ParametersMayBeMoreThanRegisters) {
             Value(75. + 1000 * 98 + 4e6 + 7e7 + 1e9 + 9e10));
 }
 
-TEST(CFunction, TensorsAreLentAsTheyLie) {
+TEST(CFunction, TensorsAreBorrowedAsTheyAre) {
   const ServedByC sum("sum(Tensor x) -> float", "c_sum");
   const Tensor x = doubles({1, 2, 3, 4});
   EXPECT_EQ(sum.call(x)[0], Value(10.0));

@@ -136,7 +136,7 @@ TEST(ConcurrencyFuture, K11_CollectingWhileTheyAreCompleted) {
   }
 }
 
-// What a value is looked at for takes long where it is long, and the others come meanwhile.
+// Looking into a long value takes long, and the other threads come meanwhile.
 TEST(ConcurrencyFuture, K5_OneOfSeveralValuesIsTaken) {
   const Value large = Value::list(std::vector<Value>(20'000, Value::list({Value(1)})));
   for (int round = 0; round < 30; ++round) {

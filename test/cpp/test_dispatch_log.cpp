@@ -115,7 +115,7 @@ TEST_F(Trace, B45_ErrorsAndExplanationsAreTheSameWithIt) {
             }),
             " [call] op=[t::inner], key=[XLA]\n");
   EXPECT_EQ(with, without);
-  // After an error the next call stands at the left again.
+  // After an error the next call is at the left margin again.
   EXPECT_EQ(shown([&] { inner.call(tensor_with({K::CPU})); }),
             " [call] op=[t::inner], key=[CPU]\n");
 }

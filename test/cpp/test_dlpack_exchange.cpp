@@ -95,7 +95,7 @@ TEST(DLPackExchange, F57_ABorrowedStructLeadsIntoTheTensor) {
   EXPECT_EQ(thrown_by([&] { borrow_dlpack(Tensor(), borrowed); }).kind, ErrorKind::BadValue);
 }
 
-TEST(DLPackExchange, E9_ASymbolicTensorHasNoSizesToLend) {
+TEST(DLPackExchange, E9_ASymbolicTensorHasNoSizesToExport) {
   const Tensor tensor = Tensor::empty(Dims{2, 3});
   make_symbolic(tensor, {Reasoner::symbol("n", 5), 3}, {3, 1}, 0);
   DLTensor borrowed{};

@@ -1,5 +1,5 @@
 // test_exported_tensor.cpp: protects tensors on memory that is exported for a call: what they look like, that they are used again only
-// where nobody else has them, and that the exporter is asked for what it did not say.
+// if no one else has them, and that the exporter is asked for what it did not say.
 #include "opyard/detail/tensor/exported_tensor.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class ExportedTensorTest : public testing::Test {
   TestExporter exporter;
   ExportedTensor exported{exporter};
 };
-using LentTensors = ExportedTensorTest;
+using ExportedTensors = ExportedTensorTest;
 
 void count(void* calls) { ++*static_cast<int*>(calls); }
 
@@ -61,7 +61,7 @@ void expect_same(const Tensor& exported, const Tensor& taken) {
   EXPECT_EQ(exported.device(), taken.device());
 }
 
-TEST_F(LentTensors, F57_LooksAsAdoptedMemoryDoes) {
+TEST_F(ExportedTensors, F57_LooksAsAdoptedMemoryDoes) {
   for (const auto& [sizes, strides] :
        std::vector<std::pair<Dims, Dims>>{{{2, 3}, {3, 1}},
                                           {{2, 3}, {1, 2}},
@@ -80,7 +80,7 @@ TEST_F(LentTensors, F57_LooksAsAdoptedMemoryDoes) {
   }
 }
 
-TEST_F(LentTensors, F57_EveryElementTypeOfDLPackIsLentAsItIsTaken) {
+TEST_F(ExportedTensors, F57_EveryElementTypeOfDLPackIsExportedAsItIsTaken) {
   for (int code = 0; code < 12; ++code) {
     for (int bits : {0, 1, 4, 8, 16, 24, 32, 64, 128, 256 - 8}) {
       ForeignArray foreign;
@@ -99,14 +99,14 @@ TEST_F(LentTensors, F57_EveryElementTypeOfDLPackIsLentAsItIsTaken) {
   }
 }
 
-TEST_F(LentTensors, F57_WithoutStridesRowsFollowEachOther) {
+TEST_F(ExportedTensors, F57_WithoutStridesRowsFollowEachOther) {
   ASSERT_TRUE(export_array({2, 3, 4}, nullptr));
   EXPECT_EQ(exported.tensor().strides()[0], 12);
   EXPECT_EQ(exported.tensor().strides()[1], 4);
   EXPECT_TRUE(exported.tensor().is_contiguous());
 }
 
-TEST_F(LentTensors, F57_StridesInBytes) {
+TEST_F(ExportedTensors, F57_StridesInBytes) {
   const Dims strides = {24, 8};
   ASSERT_TRUE(export_array({2, 3}, &strides, DType::Float64, ExportedTensor::Unit::Bytes));
   EXPECT_EQ(exported.tensor().strides()[0], 3);
@@ -118,7 +118,7 @@ TEST_F(LentTensors, F57_StridesInBytes) {
   EXPECT_TRUE(exported.tensor().is_contiguous());
 }
 
-TEST_F(LentTensors, T3_WhatIsNotPlainIsNotLent) {
+TEST_F(ExportedTensors, T3_WhatIsNotPlainIsNotExported) {
   const Dims below = {-1}, far = {kMost / 2}, most = {kMost}, one = {1};
   EXPECT_FALSE(export_array({2}, &below));
   EXPECT_FALSE(export_array({0}, nullptr));
@@ -137,7 +137,7 @@ TEST_F(LentTensors, T3_WhatIsNotPlainIsNotLent) {
   EXPECT_EQ(exported.tensor().numel(), 2);
 }
 
-TEST_F(LentTensors, T3_StructsThatFromDLPackRefusesAreNotLent) {
+TEST_F(ExportedTensors, T3_StructsThatFromDLPackRefusesAreNotExported) {
   const auto is_borrowed = [&](auto&& spoil) {
     ForeignArray foreign;
     dlpack::DLTensor array = foreign.versioned.dl_tensor;
@@ -158,7 +158,7 @@ TEST_F(LentTensors, T3_StructsThatFromDLPackRefusesAreNotLent) {
   EXPECT_FALSE(is_borrowed([](auto& array) { array.dtype.lanes = 0; }));
 }
 
-TEST_F(LentTensors, P17_IsTakenBackWhereNobodyElseOwnsIt) {
+TEST_F(ExportedTensors, P17_EndsIfNoOneElseOwnsIt) {
   ASSERT_TRUE(export_array({2}, nullptr));
   {
     const Tensor other = shared();
@@ -177,13 +177,13 @@ TEST_F(LentTensors, P17_IsTakenBackWhereNobodyElseOwnsIt) {
   EXPECT_TRUE(exported.take_back());
 }
 
-TEST_F(LentTensors, P17_IsNotTakenBackWhereAWeakPointerCouldReachIt) {
+TEST_F(ExportedTensors, P17_DoesNotEndIfAWeakPointerCouldReachIt) {
   ASSERT_TRUE(export_array({2}, nullptr));
   const WeakPtr<TensorImpl> weak(shared().impl());
   EXPECT_FALSE(exported.take_back());
 }
 
-TEST_F(LentTensors, P17_WhatIsKeptGetsAnOwner) {
+TEST_F(ExportedTensors, P17_WhatIsKeptGetsAnOwner) {
   int calls = 0;
   ASSERT_TRUE(export_array({2}, nullptr));
   Tensor kept = shared();
@@ -199,7 +199,7 @@ TEST_F(LentTensors, P17_WhatIsKeptGetsAnOwner) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(LentTensors, P17_WhatIsReleasedAloneEndsAtOnce) {
+TEST_F(ExportedTensors, P17_WhatIsReleasedAloneEndsAtOnce) {
   int calls = 0;
   ASSERT_TRUE(export_array({2}, nullptr));
   exported.own(&calls, count);
@@ -207,7 +207,7 @@ TEST_F(LentTensors, P17_WhatIsReleasedAloneEndsAtOnce) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(LentTensors, P17_TheLenderIsAskedOnceAndOnlyWhereSomebodyWantsToKnow) {
+TEST_F(ExportedTensors, P17_TheExporterIsAskedOnceAndOnlyIfSomeoneWantsToKnow) {
   exporter.exported = &exported;
   const Dims sizes = {2};
   ASSERT_TRUE(exported.stand_for(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unresolved));
@@ -232,7 +232,7 @@ TEST_F(LentTensors, P17_TheLenderIsAskedOnceAndOnlyWhereSomebodyWantsToKnow) {
   EXPECT_EQ(exporter.asked, 2);
 }
 
-TEST_F(LentTensors, P17_ALenderThatRefusesIsHeard) {
+TEST_F(ExportedTensors, P17_AnExporterThatRefusesIsHeard) {
   const Dims sizes = {2};
   ASSERT_TRUE(exported.stand_for(memory, sizes, nullptr, DType::Float32, MemoryAccess::Unresolved));
   EXPECT_THROWN(static_cast<void>(exported.tensor().storage()->read_only()), BadValue,
@@ -241,7 +241,7 @@ TEST_F(LentTensors, P17_ALenderThatRefusesIsHeard) {
   EXPECT_TRUE(exported.take_back());
 }
 
-TEST_F(LentTensors, F57_TheNextArrayFindsNothingOfTheLastOne) {
+TEST_F(ExportedTensors, F57_TheNextArrayFindsNothingOfTheLastOne) {
   ASSERT_TRUE(export_array({2, 3}, nullptr));
   exported.tensor().set_keys(DispatchKeySet(DispatchKey::Meta));
   exported.tensor().set_policies(TensorImpl::kSymbolic);
@@ -252,7 +252,7 @@ TEST_F(LentTensors, F57_TheNextArrayFindsNothingOfTheLastOne) {
   EXPECT_EQ(exported.tensor().policies(), 0);
 }
 
-TEST_F(LentTensors, F57_MarksAreForgottenAndWhatIsKeptForGradientsIsNotHandedOn) {
+TEST_F(ExportedTensors, F57_MarksAreForgottenAndWhatIsKeptForGradientsIsNotHandedOn) {
   struct State : Counted {};
   ASSERT_TRUE(export_array({2}, nullptr));
   exported.tensor().detach();

@@ -1,4 +1,4 @@
-// test_gpu_trace.cpp: protects that work on a device goes on whoever watches it, and that the first one
+// test_gpu_trace.cpp: protects that work on a device goes on whatever watches it, and that the first one
 // who asks is told.
 #include "opyard/observe/gpu_trace.h"
 

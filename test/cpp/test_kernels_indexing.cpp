@@ -30,7 +30,7 @@ TEST(Index, ByPositionsInOneDimension) {
 TEST(Index, ByPositionsInSeveralDimensions) {
   EXPECT_EQ(index(matrix(), {i64({3}, {0, 1, 2}), i64({3}, {1, 0, 1})}), "float32[3] 2 3 6");
   EXPECT_EQ(index(matrix(), {i64({2, 1}, {0, 2}), i64({2}, {0, 1})}), "float32[2, 2] 1 2 5 6");
-  // Neighbours stand where they stood; others come first.
+  // Neighbours stay where they were; others come first.
   EXPECT_EQ(index(cube(), {Value(), i64({2}, {0, 2}), i64({2}, {3, 1})}), "int64[2, 2] 3 9 15 21");
   EXPECT_EQ(index(cube(), {i64({1}, {1}), Value(), i64({1}, {3})}), "int64[1, 3] 15 19 23");
 }

@@ -573,7 +573,7 @@ TEST(KernelTables, WhatComputesInNumbersTakesAllOfThem) {
 const std::set<std::string> kElements = {"_local_scalar_dense", "equal", "is_nonzero", "item",
                                          "to.device"};
 
-// A copy whose dimensions lie in reverse order, and one without elements.
+// A copy whose dimensions are in reverse order, and one without elements.
 Tensor turned(const Tensor& x) {
   DimVector sizes(x.sizes()), order;
   for (std::size_t i = sizes.size(); i-- > 0;) order.push_back(std::int64_t(i));
@@ -623,7 +623,7 @@ TEST(KernelTables, EveryOperatorGivesOnMetaWhatItGivesOnTheCpu) {
     if (is_in(kElements, name)) continue;
     const Operator& op = registry().require(name);
     for (const bool in_order : {true, false}) {
-      // view and the like refuse what lies in another order.
+      // view and the like refuse what is in another order.
       std::vector<Given> given = plain_call(op);
       if (!in_order) given = with_tensors(given, turned);
       const std::vector<Given> meta = with_tensors(given, on_meta);

@@ -331,7 +331,7 @@ const std::map<std::string, Case>& cases() {
       {"tensor/device of no backend", [](const S&) { parse_device("gpu"); }},
       {"tensor/device with a wrong index", [](const S&) { parse_device("cuda:x"); }},
 
-      // C functions. Others stand in test_c_function_errors.cpp.
+      // C functions. Others are in test_c_function_errors.cpp.
       {"c function/no signature",
        [](const Subjects&) {
          const Registration op = define("t::c(Tensor x, Scalar n) -> Tensor");

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What stands in the registry, as text.
+// What is registered, as text.
 std::string whole_registry() {
   inspect::check_invariants();
   std::string text;

@@ -1,6 +1,6 @@
 // test_resolution.cpp: protects the order in which a slot finds its kernel (B26).
 //
-// Each test registers kernels and reads the computed table, whose rules stand in brackets; what
+// Each test registers kernels and reads the computed table, whose rules are in brackets; what
 // a call then does is checked for the same keys.
 #include <gtest/gtest.h>
 

@@ -20,7 +20,7 @@ Kernel by_value() {
   return Kernel::from([](Tensor x) -> Tensor { return x; });
 }
 
-// What stands in the registry for an operator, as text.
+// What is registered for an operator, as text.
 std::string state_of(std::string_view name) {
   inspect::check_invariants();
   return dump(name) + dump_table(name);

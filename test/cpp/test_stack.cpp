@@ -83,7 +83,7 @@ TEST(Stack, AStackWithoutMemoryAllocatesWithTheFirstPush) {
   EXPECT_EQ(live_allocations().blocks, before.blocks);
 }
 
-TEST(Stack, LentTensorsStayLentWhenItGrows) {
+TEST(Stack, BorrowedTensorsStayBorrowedWhenItGrows) {
   const Tensor tensor = Tensor::empty(kTwo);
   {
     InlineStack<1> stack;
@@ -104,7 +104,7 @@ TEST(Stack, OwnedTensorsAreNotCountedAgainWhenItGrows) {
   EXPECT_EQ(owners(tensor), 1u);
 }
 
-TEST(Stack, PoppingALentTensorMakesAnOwner) {
+TEST(Stack, PoppingABorrowedTensorMakesAnOwner) {
   const Tensor tensor = Tensor::empty(kTwo);
   InlineStack<1> stack;
   stack.borrow(tensor);

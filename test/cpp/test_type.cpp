@@ -161,7 +161,7 @@ TEST(Type, AcceptsTheValuesThatAKernelCanTake) {
   }
 }
 
-TEST(Type, ALentTensorIsAccepted) {
+TEST(Type, ABorrowedTensorIsAccepted) {
   const Tensor tensor = Tensor::empty(kTwo);
   EXPECT_TRUE(accepts(*type_of("Tensor"), Value::borrow(tensor)));
 }

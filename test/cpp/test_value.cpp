@@ -97,7 +97,7 @@ TEST(Value, AssignmentToItselfChangesNothing) {
   EXPECT_EQ(owners(tensor), 2u);
 }
 
-TEST(Value, ALentTensorIsNotCounted) {
+TEST(Value, ABorrowedTensorIsNotCounted) {
   const Tensor tensor = two_floats();
   const std::uint32_t before = owners(tensor);
   {
@@ -111,7 +111,7 @@ TEST(Value, ALentTensorIsNotCounted) {
   EXPECT_EQ(owners(tensor), before);
 }
 
-TEST(Value, CopyingOrMovingALentTensorMakesAnOwner) {
+TEST(Value, CopyingOrMovingABorrowedTensorMakesAnOwner) {
   const Tensor tensor = two_floats();
   alignas(Value) std::byte memory[sizeof(Value)];
   auto* borrowed = new (memory) Value(Value::borrow(tensor));

@@ -31,7 +31,7 @@ TEST(WeakValue, D4_TheUndefinedTensorNeverExpires) {
   EXPECT_TRUE(weak.lock().is_tensor());
 }
 
-TEST(WeakValue, D4_ALentTensorIsWatchedAsAnyOther) {
+TEST(WeakValue, D4_ABorrowedTensorIsWatchedAsAnyOther) {
   const std::int64_t two[] = {2};
   Tensor tensor = Tensor::empty(two);
   const WeakValue weak{Value::borrow(tensor)};

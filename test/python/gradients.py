@@ -1,4 +1,4 @@
-"""A library of arrays with gradients, as PyTorch is one to who asks: for tests that run without it.
+"""A library of arrays with gradients, in the way of PyTorch, for tests that run without it.
 
 `library` is the module, in sys.modules as "gradients_of_tests", and Tensor its class: NumPy's
 arrays by __dlpack__, with requires_grad, is_conj() and is_neg(), views that are conjugated or

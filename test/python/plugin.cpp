@@ -27,7 +27,7 @@ using opyard::Operator;
 using opyard::Stack;
 using opyard::Tensor;
 
-// Runs it on a native thread that nobody waits for. The thread is born detached: glibc 2.36 reads
+// Runs it on a native thread that no one waits for. The thread is born detached: glibc 2.36 reads
 // the memory of one that ends while it is being detached.
 void in_background(std::function<void()> work) {
   auto* const kept = new std::function<void()>(std::move(work));
@@ -264,7 +264,7 @@ bool cancel_future(const Future<opyard::Value>& future) { return future.cancel()
 std::string error_of_future(const Future<opyard::Value>& future) {
   return future.object()->error_message().value_or("");
 }
-// Fails on a native thread, where nobody looks.
+// Fails on a native thread, whose error no one sees.
 void fail_unseen() {
   std::thread([] {
     const Future<std::int64_t> future;

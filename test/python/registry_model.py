@@ -89,7 +89,7 @@ BELOW_AUTOGRAD = {
 # Layers where Opyard itself asks others, who may not be there, or takes a note: then the call goes
 # on below.
 _ASKING = {"Python", "PythonDispatcher", "PythonTLSSnapshot", "Observe"}
-# Layers that pass every call on where nobody registered anything.
+# Layers that pass every call on if nothing is registered there.
 _TRANSPARENT = _AUTOGRAD_KEYS | (set(SINGLE) - _ASKING - {"Batched"})
 
 

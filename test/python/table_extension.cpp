@@ -40,7 +40,7 @@ PyObject* undefined(PyObject* module, PyObject*) {
   return called_from_python(table, [&] { return to_object(table, Tensor()); });
 }
 
-// value(type, object, untyped) -> the object of the value that an object stands for
+// value(type, object, untyped) -> the object of the value that an object means
 PyObject* value(PyObject* module, PyObject* args) {
   const PythonTable& table = table_of(module);
   return called_from_python(table, [&]() -> PyObject* {

@@ -549,7 +549,7 @@ def test_J12_python_h_comes_before_every_other_header():
     wrong = {
         str(path.relative_to(PYFALLBACK)): first
         for path in sources()
-        # What lies in embed/ finds Python's functions when it runs, and includes nothing of it.
+        # What is in embed/ finds Python's functions when it runs, and includes nothing of it.
         if path.parent.name != "embed" and "include" not in path.parts
         if named.search(path.read_text("utf-8")) and (first := first_include(path)) != "Python.h"
     }

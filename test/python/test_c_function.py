@@ -259,7 +259,7 @@ def test_many_threads_call_one_function(define, c_library):
     assert failures == []
 
 
-def test_tensors_are_lent_to_python_kernels(define):
+def test_tensors_are_borrowed_by_python_kernels(define):
     class DLTensor(ctypes.Structure):
         _fields_ = (
             ("data", ctypes.c_void_p),

@@ -252,7 +252,7 @@ def test_F12_what_fails_leaves_the_former_as_it_was(make, ns, x, monkeypatch):
     message_of(ValueError, make, twice, "g", tags=Tag.inplace)
     assert registry() == everything
 
-    # Not even where defining itself fails, after the former was taken back.
+    # Not even if defining itself fails, after the former was unregistered.
     real = Library._define_at
 
     def failing(self, place, schema, *args):

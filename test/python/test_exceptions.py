@@ -342,7 +342,7 @@ if HAS_BUFFER_CLASSES:
         "__buffer__ of an operand": lambda raiser: X == Buffer(raiser),
     }
 
-# Callbacks that nobody waits for: what they raise goes to sys.unraisablehook.
+# Callbacks that no one waits for: what they raise goes to sys.unraisablehook.
 
 
 def at_the_death_of_a_kernel(raiser):

@@ -233,7 +233,7 @@ def test_P17_an_array_that_is_read_first_is_not_written_later(define):
     assert b.tolist() == [1.0]
 
 
-def test_P17_an_array_that_is_lent_and_not_given_away(plugin, define):
+def test_P17_an_array_that_is_exported_and_not_given_away(plugin, define):
     a = arrays.Array([1.0, 2.0])
     a.fail, a.exports = BufferError("mine"), True
     plugin.ignore(a)  # who asks for nothing needs no owner
@@ -270,7 +270,7 @@ def test_P17_a_kept_array_that_is_not_given_away_is_kept_itself_and_read_only(pl
 
 
 @pytest.mark.parametrize("kind", [bytearray, lambda b: array.array("B", b)], ids=["bytes", "array"])
-def test_P17_a_buffer_cannot_move_while_it_is_lent_or_kept(plugin, define, kind):
+def test_P17_a_buffer_cannot_move_while_it_is_exported_or_kept(plugin, define, kind):
     data = kind(b"\x01\x02")
     seen = []
 
@@ -381,7 +381,7 @@ def geometry(a):
 
 
 @pytest.mark.parametrize("a", list(geometries()), ids=geometry)
-def test_F57_a_lent_array_looks_as_from_dlpack_makes_it(plugin, define, a):
+def test_F57_an_exported_array_looks_as_from_dlpack_makes_it(plugin, define, a):
     seen = []
 
     def kernel(x):

@@ -1,6 +1,6 @@
 """Protects fake kernels: when they run, what they may ask, who is refused.
 
-Suspect opyard/_library/fake.py, vtable/fake.cpp, dispatcher/src/registry/stubs.cpp.
+Suspect opyard/_library/fake.py, vtable/fake.cpp, dispatcher/src/registry/built_in_records.cpp.
 """
 
 import threading

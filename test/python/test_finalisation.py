@@ -327,7 +327,7 @@ def faults(program, code, stderr, ended):
     return wrong
 
 
-# They end while threads run that nobody waits for.
+# They end while threads run that no one waits for.
 WITH_DAEMONS = {
     "daemon thread calling operators",
     "daemon thread in kernels that released the GIL",

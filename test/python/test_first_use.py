@@ -16,7 +16,7 @@ USES = {
 }
 
 # A timer whose handler raises goes off in the middle of the first use, each time in a
-# process of its own forked from here, where nothing is loaded yet.
+# process of its own forked from here, with nothing loaded yet.
 PROGRAM = """
 import os, signal, sys, traceback
 import opyard

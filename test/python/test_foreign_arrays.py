@@ -361,7 +361,7 @@ def test_F57_buffers_are_tensors(data):
 def test_F57_an_array_is_no_list_of_its_rows():
     with pytest.raises(TypeError, match=r"Expected a value of type 'Tensor\[\]'"):
         aten.cat.default(np.zeros((2, 2)))
-    # Where the length is known one stands for all of them, as with numbers.
+    # If the length is known one is used for all of them, as with numbers.
     assert aten.sum(np.ones((2, 3)), [0]).tolist() == [2.0, 2.0, 2.0]
 
 
@@ -556,7 +556,7 @@ def test_F57_a_subclass_of_numpys_arrays_gives_plain_ones():
     assert aten.add_(a, 1) is a
 
 
-# what tensors cannot stand for ------------------------------------------------------------
+# what no tensor can represent -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [np.ma.MaskedArray, type("Own", (np.ma.MaskedArray,), {})])

@@ -483,7 +483,7 @@ def test_K5_a_Python_kernel_takes_and_gives_futures(define):
     assert op(future) is future
 
 
-# Errors that nobody saw -------------------------------------------------------------------
+# Errors that no one saw --------------------------------------------------------------------
 
 
 def test_X26_an_exception_that_nobody_saw_is_warned_of(collect):

@@ -111,7 +111,7 @@ def test_J10_a_c_function_is_marked_from_python(library):
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_J10_what_is_lent_is_known_before_the_gil_is_released(plugin, read_only):
+def test_J10_what_is_borrowed_is_known_before_the_gil_is_released(plugin, read_only):
     a = arrays.Array([1.0, 2.0], (2,), read_only)
     assert plugin.is_read_only_to_worker(a) is read_only
     assert plugin.any_read_only_to_worker([arrays.Array([1.0]), a]) is read_only

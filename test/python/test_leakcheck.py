@@ -22,7 +22,7 @@ class Sub(opyard.Tensor):
         return opyard.Tensor.make_subclass(cls, data)
 """
 
-# Program: a pattern of what stands on stderr.
+# Program: a pattern of what is printed on stderr.
 ROWS = {
     "nothing": ("opyard.ops.left.op(x)", ""),
     "a cycle": ("x.self = x; y = Sub(x); y.self = y", ""),

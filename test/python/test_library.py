@@ -391,7 +391,7 @@ def test_a_warning_that_is_an_error_leaves_nothing_behind(plugin, x):
             kernels.impl("unchanged", lambda x: None)
     assert plugin.unchanged(x) is x
     assert dump("test_plugin::unchanged") == before
-    # The place is not taken, and nobody counts as warned.
+    # The place is not taken, and no one counts as warned.
     other = Library("test_plugin", "IMPL", "CPU")
     with pytest.warns(UserWarning, match=OVERRIDING):
         other.impl("unchanged", lambda x: None)

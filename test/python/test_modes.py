@@ -488,7 +488,7 @@ def test_F53_a_thread_that_ends_inside_a_mode_lets_it_go():
     thread.start()
     thread.join()
     del mode, thread
-    # The system's thread ends a little after Python's; whoever comes next drops what it let go.
+    # The system's thread ends a little after Python's; the next thread drops what it let go.
     end = time.monotonic() + 10
     while dead() is not None and time.monotonic() < end:
         opyard.ops.aten.neg(opyard.tensor([1.0]))

@@ -351,7 +351,7 @@ def test_nothing_is_left_in_the_tables_after_a_profile(ops):
     assert dispatch.dump_table(f"{NS}::inner") == before
 
 
-def test_the_dispatch_trace_shows_the_same_within_a_profile(ops, capfd):
+def test_the_dispatch_log_shows_the_same_within_a_profile(ops, capfd):
     x = opyard.tensor([1.0])
     with profile(), dispatch.DispatchLog():
         ops.inner(x)

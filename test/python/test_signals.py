@@ -108,7 +108,7 @@ for number in range(int(sys.argv[2])):
     else:
         raise AssertionError("the interrupt did not come out")
     # With blocks of Python itself may be left between two of its own steps; what they change is the
-    # thread's, and is put back by whoever interrupts a thread at will.
+    # thread's, and is restored by code that interrupts a thread at will.
     opyard._C.exchange_modes([])
     opyard._C.set_local_keys(*keys)
     assert opyard.ops.aten.add(x, x).tolist() == [2.0, 4.0]

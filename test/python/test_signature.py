@@ -168,7 +168,7 @@ def test_F37_packets_have_the_signature_of_their_only_overload(library, ns):
     assert str(inspect.signature(f)) == "(*args, **kwargs)"
 
 
-# F35: made of other operators, and what stands where ----------------------------------------
+# F35: made of other operators, and where each part is ----------------------------------------
 
 
 def test_F35_decompose_calls_the_composite_kernel(library, define, x):

@@ -248,7 +248,7 @@ def test_a_value_without_an_object_in_python_raises(plugin):
 # Every dtype, every kind: rows that are made of the lists -----------------------------------
 
 DTYPES = [value for value in vars(opyard._C).values() if isinstance(value, opyard.dtype)]
-# What a tensor of one element stands for, by the kind of its element.
+# The number of a tensor with one element, by the kind of its element.
 WHOLE = ("uint8", "int8", "int16", "int32", "int64")
 NUMBERS = {
     **{name: ("int", 3) for name in WHOLE},

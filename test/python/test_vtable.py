@@ -30,7 +30,7 @@ def incref_and_decref(ask, x):
 
 
 def report_error_callback(ask, x):
-    # The wrapper stands in for the callback: that it cannot be called shows that it was.
+    # The wrapper is passed in place of the callback: that it cannot be called shows that it was.
     with pytest.raises(TypeError, match="'opyard.Tensor' object is not callable"):
         ask("report_error_callback", x)
 

@@ -181,7 +181,7 @@ const std::map<std::string, Row>& rows() {
   return all;
 }
 
-// The address of the sizes that C++ was given, and what lies there now: as many as were given last.
+// The address of the sizes that C++ was given, and what is there now: as many as were given last.
 std::size_t held_count = 0;
 std::int64_t hold_sizes(const Tensor& x) {
   const opyard::IntSpan sizes = x.impl()->object_link().tag()->sizes(*x.impl());

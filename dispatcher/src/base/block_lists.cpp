@@ -2,8 +2,8 @@
 //
 // [Lists] A list is one atomic pointer to its first block; the others follow in the blocks' own
 // first bytes. Its thread alone puts blocks in. To take one it takes the whole list by an exchange
-// and puts the rest back; who empties all lists takes the whole list, too. So no block is in two
-// hands, and no one waits.
+// and puts the rest back; a thread that empties all lists takes the whole list, too. So no block is
+// in two hands, and no one waits.
 //
 // [Bounds] Blocks up to 1 KiB are bounded by their number in a list, which only the thread writes;
 // larger ones by bytes of the thread and of the process, which those who empty lists change.

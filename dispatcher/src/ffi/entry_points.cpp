@@ -1,6 +1,6 @@
 // ffi/entry_points.cpp: C functions that wait for a meaning.
 //
-// A handler and its context are written before anybody knows the function's address, and again when
+// A handler and its context are written before anyone knows the function's address, and again when
 // no one may call it any more: so calls read them without a lock. Functions are taken in turn, so
 // that one which was given back stays without a meaning for as long as possible.
 #include "ffi/entry_points.h"

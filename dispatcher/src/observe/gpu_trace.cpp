@@ -10,7 +10,7 @@
 namespace opyard {
 namespace {
 
-// A warning that cannot be said is not said: this is called where nothing may fail.
+// A warning that cannot be given is dropped: callers cannot handle a failure.
 void say(Backend backend, const char* what) noexcept {
   try {
     warn_late(to_string(backend) + " trace hook execution failed: " + what);

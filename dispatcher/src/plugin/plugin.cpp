@@ -196,7 +196,7 @@ UnloadReport unload_and_report(const std::string& file) {
     throw;
   }
   while (!plugin->libraries.empty()) plugin->libraries.pop_back();
-  // Before the place is free: who waits to load it again defines its operators anew.
+  // Before the entry is free: a thread that waits to load it again defines its operators anew.
   try {
     Registry::instance().reclaim();
     report.in_use = inspect::retired_count();

@@ -227,8 +227,8 @@ bool add_names(const Schema& first, const Schema& second, bool of_first, std::si
   return true;
 }
 
-// Every argument of the first is one of the second, which has more: who leaves those out means the
-// first. A call that both take is then acceptable without those that are more.
+// Every argument of the first is one of the second, which has more: a call that leaves those out
+// means the first. A call that both take is then acceptable without those that are more.
 bool is_extended_by(const Schema& first, const Schema& second) {
   if (first.arguments.size() >= second.arguments.size()) return false;
   const std::size_t positional = positional_count(first);

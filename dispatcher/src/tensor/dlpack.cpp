@@ -187,7 +187,7 @@ Tensor take_over(Owned<Managed> owned, const DLTensor& array, bool read_only) {
 }
 
 // What an exported struct keeps alive. Nothing stops a consumer from writing to shape and strides,
-// so these are copies; up to five dimensions lie in place.
+// so these are copies; up to five dimensions are stored in place.
 template <typename Managed>
 struct Exported {
   Managed managed{};

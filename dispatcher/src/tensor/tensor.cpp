@@ -10,7 +10,7 @@
 namespace opyard {
 namespace {
 
-// A view is a plain tensor: the layers that stand for an object of Python do not pass to it.
+// A view is a plain tensor: it does not inherit the layers of an object of Python.
 DispatchKeySet keys_of_view(DispatchKeySet keys) {
   return keys - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot};
 }

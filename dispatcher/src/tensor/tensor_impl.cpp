@@ -154,7 +154,7 @@ void TensorImpl::operator delete(void* memory, std::size_t bytes) noexcept {
   spare_tensors.deallocate(memory, bytes);
 }
 
-// A tensor that owns its linked object is left to it: that object may be in somebody's hands, by
+// A tensor that owns its linked object is left to it: someone may hold that object, by
 // a weak reference. It buries the tensor when it dies. If the interpreter is gone the link's
 // decref does nothing, and both stay.
 void TensorImpl::end() const noexcept {

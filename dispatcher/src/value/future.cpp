@@ -12,9 +12,9 @@
 // completer looks for sleepers after it put kClosed there, both sequentially consistent: so either
 // the completer wakes it or it does not go to sleep.
 //
-// [Tasks] What a task completes (value/task.h) is found by the pool: who waits for it runs it, if
-// no one has begun. A thread of the pool that goes to sleep leaves its place to another. The lock
-// of an interpreter is released meanwhile: the task may need it.
+// [Tasks] The pool finds the task that completes a future (value/task.h): a thread that waits for
+// it runs it, if no one has begun. A thread of the pool that goes to sleep leaves its place to
+// another. The lock of an interpreter is released meanwhile: the task may need it.
 //
 // [Run] A thread that is running callbacks has a Run: the callbacks that are still to come, and the
 // one that is being run. Completing another future in a callback appends to it. A wait inside a

@@ -1,6 +1,6 @@
 // ir/name_table.cpp: finding, placing and taking away names.
 //
-// A name that finds its entry taken goes into the next free one; so whoever takes a name away moves
+// A name that finds its entry taken goes into the next free one; so removing a name moves
 // back those that had to go on because of it.
 #include "opyard/jit/name_table.h"
 

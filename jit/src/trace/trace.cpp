@@ -78,7 +78,7 @@ void check_may_record(const Trace& trace, const TraceData& data) {
                            "cannot trace another one, but it can call what was traced before");
 }
 
-// Whether what runs are calls of other operators, also where it is recorded for gradients.
+// Whether what runs are calls of other operators, also if it is recorded for gradients.
 bool is_composed(const Operator& op) {
   return inspect::has_kernel_at(op.name(), DispatchKey::CompositeImplicitAutograd) &&
          !inspect::has_kernel_at(op.name(), DispatchKey::CPU) && !inspect::derivative(op.name());

@@ -351,7 +351,7 @@ Tensor replace_strided(const Tensor& row, const Tensor& values, IntSpan size, In
   return result;
 }
 
-// `self` of as_strided() may lie in its storage in any way that shows no place twice.
+// `self` of as_strided() may have any strides that show no element of its storage twice.
 Tensor as_strided_backward(const Tensor& grad, IntSpan self_size, IntSpan self_stride,
                            std::int64_t self_offset, std::int64_t count, IntSpan size,
                            IntSpan stride, std::optional<std::int64_t> offset) {

@@ -102,7 +102,7 @@ void Reduction::run(const Rows& loops, void* context, bool by_many) const {
   without_gil_for(copy.numel(), [&] { each_row_of(data, item, steps, loops, context, by_many); });
 }
 
-// Work is cut between rows, so that who computes a row does not change it.
+// Work is cut between rows, so that a row is the same on every thread.
 void Reduction::each_row_of(const std::byte* data, std::int64_t step, const DimVector& steps,
                             const Rows& loops, void* context, bool by_many) const {
   const std::int64_t rows = count_elements(kept_sizes_);

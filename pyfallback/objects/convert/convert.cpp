@@ -214,7 +214,7 @@ bool is_sequence(const Runtime& runtime, PyObject* object) {
          !PyByteArray_Check(object) && !PyDict_Check(object) && !is_tensor(runtime, object);
 }
 
-// As to_value(), without asking the object what it stands for.
+// As to_value(), without asking the object for its value.
 bool convert_itself(Runtime& runtime, const Type& type, PyObject* object, Value& value,
                     ForeignArguments* arrays);
 

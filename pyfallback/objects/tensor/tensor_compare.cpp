@@ -1,4 +1,4 @@
-// objects/tensor/tensor_compare.cpp: comparison, hash, and what a tensor of one element stands for.
+// objects/tensor/tensor_compare.cpp: comparison, hash, and the number of a tensor with one element.
 //
 // Comparing is elementwise and gives a bool tensor. A tensor is hashed by identity all the same,
 // as one that changes in place must be.

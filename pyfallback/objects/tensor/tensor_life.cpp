@@ -34,7 +34,7 @@
 // has C++ owners are not shown to the collector, which then takes them for reached from outside, as
 // they are. Owners can only let go while it runs, since coming takes the GIL. What is in
 // __slots__ is shown. So are hooks and backward functions in Python that only this tensor keeps:
-// who gives a tensor one gives its wrapper a dictionary of attributes too, empty as a rule.
+// code that gives a tensor one gives its wrapper a dictionary of attributes too, empty as a rule.
 #include "objects/tensor/tensor.h"
 
 #include <new>
@@ -51,7 +51,7 @@ namespace {
 TensorObject& wrapper_of(PyObject* self) { return *reinterpret_cast<TensorObject*>(self); }
 PyObject* object_of(TensorObject& wrapper) { return reinterpret_cast<PyObject*>(&wrapper); }
 
-// What a wrapper has beside its tensor, before anybody has given it anything.
+// What a wrapper has beside its tensor, before anything has been set on it.
 void clear_parts(TensorObject& wrapper, Runtime& runtime) noexcept {
   wrapper.keeper = nullptr;
   wrapper.runtime = &runtime;

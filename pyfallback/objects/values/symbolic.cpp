@@ -154,7 +154,7 @@ class PythonNode final : public SymNode {
   const InterpreterObject node_;
 };
 
-// A node of Python's, or of C++'s, from what stands in for it in Python.
+// A node of Python's, or of C++'s, from its wrapper in Python.
 SymNodePtr to_node(Runtime& runtime, PyObject* object) {
   if (is_node_object(runtime, object)) return reinterpret_cast<NodeObject*>(object)->node;
   return make_counted<PythonNode>(runtime, object);

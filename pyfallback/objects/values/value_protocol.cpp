@@ -1,4 +1,4 @@
-// objects/values/value_protocol.cpp: asking an object for the value that it stands for.
+// objects/values/value_protocol.cpp: asking an object for the value that it means.
 #include "objects/values/value_protocol.h"
 
 #include "runtime/clear.h"
