@@ -6,10 +6,12 @@
 // how the result is cut among threads.
 //
 // A step multiplies kRows elements of a by two packets of b. 24 accumulators of AVX-512 leave room
-// for both; AVX2 and SSE have half as many registers.
+// for both; AVX2 and SSE have half as many registers. At an edge fewer rows, and one packet, are
+// multiplied by the same instructions.
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "loops/kinds.h"
 #include "loops/packet_loops.h"
@@ -45,12 +47,59 @@ Room<T> make_room(std::int64_t count) {
   return Room<T>(static_cast<T*>(::operator new(bytes, std::align_val_t(64))));
 }
 
+// Packets of 16 bytes, which every build has: a square of so many is turned in registers.
+template <typename T>
+using SquarePacket =
+    std::conditional_t<sizeof(T) == 4, Eigen::internal::Packet4f, Eigen::internal::Packet2d>;
+template <typename T>
+constexpr int kSide = 16 / sizeof(T);
+
+// A square: of kSide neighbours that are `stride` apart, kSide steps that lie next to each other.
+template <typename T, int width>
+void pack_square(T* to, const T* from, std::int64_t stride, T factor) {
+  using namespace Eigen::internal;
+  PacketBlock<SquarePacket<T>, kSide<T>> square;
+  const auto scale = packets::constant<SquarePacket<T>>(factor);
+  for (int i = 0; i < kSide<T>; ++i) {
+    square.packet[i] = pmul(scale, ploadu<SquarePacket<T>>(from + i * stride));
+  }
+  ptranspose(square);
+  for (int k = 0; k < kSide<T>; ++k) pstoreu(to + k * width, square.packet[k]);
+}
+
+// One group whose steps lie next to each other; `here` of its places are taken.
+template <typename T, int width>
+void pack_turned(T* to, const T* from, std::int64_t here, std::int64_t stride, std::int64_t depth,
+                 T factor) {
+  std::int64_t i = 0;
+  for (; i + kSide<T> <= here; i += kSide<T>) {
+    const T* const lines = from + i * stride;
+    std::int64_t k = 0;
+    for (; k + kSide<T> <= depth; k += kSide<T>) {
+      pack_square<T, width>(to + k * width + i, lines + k, stride, factor);
+    }
+    for (; k < depth; ++k) {
+      for (int j = 0; j < kSide<T>; ++j) to[k * width + i + j] = factor * lines[j * stride + k];
+    }
+  }
+  for (; i < width; ++i) {
+    for (std::int64_t k = 0; k < depth; ++k) {
+      to[k * width + i] = i < here ? factor * from[i * stride + k] : T(0);
+    }
+  }
+}
+
 // Groups of `width` neighbours of one direction, each with `depth` steps in the other one.
 template <typename T, int width>
 void pack(T* to, const T* from, std::int64_t count, std::int64_t stride, std::int64_t depth,
           std::int64_t step, T factor) {
   for (std::int64_t first = 0; first < count; first += width, from += width * stride) {
     const std::int64_t here = std::min<std::int64_t>(width, count - first);
+    if (step == 1 && stride != 1) {
+      pack_turned<T, width>(to, from, here, stride, depth, factor);
+      to += width * depth;
+      continue;
+    }
     if (here == width && stride == 1) {
       for (std::int64_t k = 0; k < depth; ++k, to += width) {
         const T* const line = from + k * step;
@@ -66,43 +115,64 @@ void pack(T* to, const T* from, std::int64_t count, std::int64_t stride, std::in
   }
 }
 
-// out += a * b for kRows rows and a strip of columns.
-template <typename T>
-void multiply_block(const T* a, const T* b, std::int64_t depth, T* out, std::int64_t out_stride) {
+// Adds a packet to `count` elements of memory, of a packet at most.
+template <typename Packet, typename T>
+void add_to(T* out, const Packet& sum, std::int64_t count) {
+  using namespace Eigen::internal;
+  if (count >= kWidth<T>) return pstoreu(out, padd(ploadu<Packet>(out), sum));
+  alignas(64) T here[kWidth<T>];
+  pstore(here, sum);
+  for (std::int64_t j = 0; j < count; ++j) out[j] += here[j];
+}
+
+// out += a * b for at most `most` rows and so many packets of columns, of which so many of both
+// are wanted.
+template <typename T, int most, int strip>
+void multiply_block(const T* a, const T* b, std::int64_t depth, T* out, std::int64_t out_stride,
+                    std::int64_t rows, std::int64_t columns) {
   using namespace Eigen::internal;
   using Packet = PacketOf<T>;
-  Packet sums[kRows][2];
-  for (int i = 0; i < kRows; ++i) sums[i][0] = sums[i][1] = packets::constant<Packet>(0);
+  Packet sums[most][strip];
+  for (int i = 0; i < most; ++i) {
+    for (int j = 0; j < strip; ++j) sums[i][j] = packets::constant<Packet>(0);
+  }
   for (std::int64_t k = 0; k < depth; ++k, a += kRows, b += kStrip<T>) {
-    const Packet left = pload<Packet>(b), right = pload<Packet>(b + kWidth<T>);
+    Packet line[strip];
+    for (int j = 0; j < strip; ++j) line[j] = pload<Packet>(b + j * kWidth<T>);
 #ifdef __clang__
 #pragma unroll
 #else
 #pragma GCC unroll 16
 #endif
-    for (int i = 0; i < kRows; ++i) {
+    for (int i = 0; i < most; ++i) {
       const Packet x = packets::constant<Packet>(a[i]);
-      sums[i][0] = pmadd(x, left, sums[i][0]);
-      sums[i][1] = pmadd(x, right, sums[i][1]);
+      for (int j = 0; j < strip; ++j) sums[i][j] = pmadd(x, line[j], sums[i][j]);
     }
   }
-  for (int i = 0; i < kRows; ++i, out += out_stride) {
-    pstoreu(out, padd(ploadu<Packet>(out), sums[i][0]));
-    pstoreu(out + kWidth<T>, padd(ploadu<Packet>(out + kWidth<T>), sums[i][1]));
+#ifdef __clang__
+#pragma unroll
+#else
+#pragma GCC unroll 16
+#endif
+  for (int i = 0; i < most; ++i, out += out_stride) {
+    if (i >= rows) break;
+    for (int j = 0; j < strip; ++j) {
+      add_to<Packet>(out + j * kWidth<T>, sums[i][j], columns - j * kWidth<T>);
+    }
   }
 }
 
-// The same at an edge, where fewer rows and columns are wanted.
-template <typename T>
-void multiply_edge(const T* a, const T* b, std::int64_t depth, T* out, std::int64_t out_stride,
+// The narrowest block that has the wanted rows.
+template <typename T, int strip>
+void multiply_rows(const T* a, const T* b, std::int64_t depth, T* out, std::int64_t out_stride,
                    std::int64_t rows, std::int64_t columns) {
-  alignas(64) T block[kRows * kStrip<T>] = {};
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) block[i * kStrip<T> + j] = out[i * out_stride + j];
-  }
-  multiply_block(a, b, depth, block, std::int64_t(kStrip<T>));
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) out[i * out_stride + j] = block[i * kStrip<T> + j];
+  constexpr int kThird = (kRows + 2) / 3;
+  if (rows <= kThird) {
+    multiply_block<T, kThird, strip>(a, b, depth, out, out_stride, rows, columns);
+  } else if (rows <= 2 * kThird) {
+    multiply_block<T, 2 * kThird, strip>(a, b, depth, out, out_stride, rows, columns);
+  } else {
+    multiply_block<T, kRows, strip>(a, b, depth, out, out_stride, rows, columns);
   }
 }
 
@@ -110,14 +180,15 @@ template <typename T>
 void multiply_panel(const T* a, const T* b, std::int64_t rows, std::int64_t columns,
                     std::int64_t depth, T* out, std::int64_t out_stride) {
   for (std::int64_t j = 0; j < columns; j += kStrip<T>, b += depth * kStrip<T>) {
+    const std::int64_t wide = std::min<std::int64_t>(kStrip<T>, columns - j);
     const T* left = a;
     for (std::int64_t i = 0; i < rows; i += kRows, left += depth * kRows) {
       T* const to = out + i * out_stride + j;
-      if (rows - i >= kRows && columns - j >= kStrip<T>) {
-        multiply_block(left, b, depth, to, out_stride);
+      const std::int64_t high = std::min<std::int64_t>(kRows, rows - i);
+      if (wide > kWidth<T>) {
+        multiply_rows<T, 2>(left, b, depth, to, out_stride, high, wide);
       } else {
-        multiply_edge(left, b, depth, to, out_stride, std::min<std::int64_t>(kRows, rows - i),
-                      std::min<std::int64_t>(kStrip<T>, columns - j));
+        multiply_rows<T, 1>(left, b, depth, to, out_stride, high, wide);
       }
     }
   }

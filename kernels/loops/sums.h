@@ -42,9 +42,22 @@ S join_lanes(S* lanes) {
   return lanes[0];
 }
 
+// What a block of at most 16 elements gives, of whose lanes the upper half has nothing.
+template <typename T>
+SumOf<T> sum_few(const T* row, std::int64_t length) {
+  using S = SumOf<T>;
+  S lanes[kSumLanes / 2] = {};
+  for (std::int64_t i = 0; i < length; ++i) lanes[i] += S(row[i]);
+  for (int width = kSumLanes / 4; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
+}
+
 template <typename T>
 SumOf<T> sum_block(const T* row, std::int64_t length) {
   using S = SumOf<T>;
+  if (length <= kSumLanes / 2) return sum_few(row, length);
   using Wide [[gnu::vector_size(64)]] = S;
   using Narrow [[gnu::vector_size(8 * sizeof(T))]] = T;
   Wide sums[4] = {};

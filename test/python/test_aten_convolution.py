@@ -110,6 +110,26 @@ def test_convolution_is_what_its_windows_give(case):
     np.testing.assert_allclose((back.numpy() * x).sum(), (expected * y).sum(), rtol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+def test_an_element_of_a_product_has_the_same_bits_in_a_part_of_it(dtype, turned):
+    """Blocks at an edge compute fewer rows and columns, by the same steps."""
+    random = np.random.default_rng(5)
+
+    def matrix(rows, columns, is_turned):
+        sizes = (columns, rows) if is_turned else (rows, columns)
+        made = opyard.from_numpy(random.standard_normal(sizes).astype(dtype))
+        return made.t() if is_turned else made
+
+    a, b = matrix(29, 37, turned[0]), matrix(37, 70, turned[1])
+    whole = a.mm(b).numpy()
+    np.testing.assert_allclose(whole, a.numpy() @ b.numpy(), rtol=1e-4, atol=1e-4)
+    for rows in (4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 24, 28):
+        for columns in (4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 69):
+            part = a[1 : rows + 1].mm(b[:, 1 : columns + 1]).numpy()
+            assert part.tobytes() == whole[1 : rows + 1, 1 : columns + 1].tobytes(), (rows, columns)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_convolution_has_the_same_bits_with_any_number_of_threads(threads):
     x, w = here(3, 16, 33, 29), here(24, 16, 3, 3)

@@ -431,6 +431,10 @@ class Differentiation {
       return known;
     };
     for (const Node* const one : formula.nodes()) {
+      if (is_gradient_by_one(node, one, names, map)) {
+        here[one->output()] = map(one->input(0));
+        continue;
+      }
       Node* const copy = graph_.append_node(graph_.create_copy(one, map));
       copy->set_stage(graph_.stage());
       copy->set_source_range(node.source_range());
@@ -442,6 +446,25 @@ class Differentiation {
     for (Value* const output : formula.outputs()) outputs.push_back(map(output));
     return outputs;
   }
+  // "grad * alpha" with an alpha of 1 has the bits of the gradient, if that is of real numbers.
+  template <typename Map>
+  static bool is_gradient_by_one(const Node& node, const Node* one, const FormulaNames& names,
+                                 const Map& map) {
+    if (one->kind().qual_string() != "aten::mul" || one->overload() != Symbol::attr("Scalar")) {
+      return false;
+    }
+    const auto input = [&](std::size_t i) -> std::optional<FormulaNames::Meaning> {
+      if (one->input(i)->node()->kind() != prim::Param) return std::nullopt;
+      return names.meanings[one->input(i)->offset()];
+    };
+    if (!input(0) || input(0)->kind != FormulaNames::Kind::Gradient) return false;
+    const std::optional<DType> dtype = dtype_of(node.outputs()[input(0)->index]);
+    if (!dtype || !is_floating_point(*dtype)) return false;
+    if (!input(1) || input(1)->kind != FormulaNames::Kind::Argument) return false;
+    const std::optional<opyard::Value> known = detail::known_value(map(one->input(1)));
+    return known && known->is_int() && known->to_int() == 1;
+  }
+
   Value* meaning_of(const Node& node, const Operator& op, FormulaNames::Meaning meaning) {
     switch (meaning.kind) {
       case FormulaNames::Kind::Gradient:
