@@ -55,6 +55,22 @@ def test_H16_the_next_stage_takes_gradients_of_outputs_and_gives_those_of_inputs
     assert gw.tolist() == [4, 90]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "alpha", "count"), [("Float", 1, 0), ("Float", 2, 1), ("ComplexFloat", 1, 1)]
+)
+def test_H16_a_gradient_of_real_numbers_is_not_multiplied_by_one(dtype, alpha, count):
+    """Of complex ones it is: inf * 1 is no inf there."""
+    of = f"{dtype}(2, strides=[1], requires_grad=0, device=cpu)"
+    graph = jit.parse_ir(
+        f"graph(%x : {of}, %y : {of}):\n"
+        f"  %alpha : int = prim::Constant[value={alpha}]()\n"
+        f"  %z : {of} = aten::add.Tensor(%x, %y, %alpha)\n"
+        "  return (%z)"
+    )
+    jit.passes.differentiate(graph, ["x", "y"])
+    assert str(graph).count("aten::mul") == count
+
+
 def test_H16_what_a_stage_needs_of_an_earlier_one_is_all_that_is_kept():
     graph = jit.parse_ir(
         """
