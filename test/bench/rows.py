@@ -13,6 +13,7 @@ same process. How they are compared is the row's `kind`:
 """
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 RATIO = "ratio"
 DIFFERENCE = "difference"
@@ -38,6 +39,12 @@ class Measured:
     floor: float
     ours: float
     peers: dict[str, float] = field(default_factory=dict)
+
+
+def has_avx512() -> bool:
+    """What PyTorch's products of matrices use then, and ours."""
+    cpu = Path("/proc/cpuinfo")
+    return cpu.exists() and " avx512f " in cpu.read_text()
 
 
 # Rows of the C++ program.
@@ -163,7 +170,18 @@ GRADIENTS = [
     Row("training_step", "9", "training step, two layers, batch 1", INFORMATION),
 ]
 
-ALL = CPP + PYTHON + GRADIENTS + PROFILE + INTERPRETERS + FOOTPRINT + REGISTRATION
+# Over PyTorch's eager mode, on one thread. The step is one of training the digits network; it is
+# also compared with ours that is not compiled.
+MODELS = [
+    Row("compiled_step_torch", "9", "compiled step, batch 64, over PyTorch's", RATIO, 1 / 2),
+    Row("compiled_step", "9", "  over ours that is not compiled", RATIO, 1 / 1.2),
+    Row("model_small", "7", "exported network of three layers, over PyTorch's", RATIO, 1 / 3),
+    Row("model_load", "7", "  load it from its file, and run it once", ABSOLUTE, 10.0, "ms"),
+    Row("model_resnet", "7", "  ResNet-18", RATIO, 2.0),
+    Row("model_block", "7", "  transformer block", RATIO, 1.4 if has_avx512() else 1.9),
+]
+
+ALL = CPP + PYTHON + GRADIENTS + MODELS + PROFILE + INTERPRETERS + FOOTPRINT + REGISTRATION
 
 
 def compared(row: Row, measured: Measured) -> float:

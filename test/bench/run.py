@@ -29,6 +29,7 @@ from rows import (
     ALL,
     DIFFERENCE,
     INFORMATION,
+    MODELS,
     RATIO,
     Measured,
     Row,
@@ -130,6 +131,31 @@ def measure_peer(peer: Peer, build: Path, rounds: int) -> dict[str, dict[str, fl
         raise SystemExit(f"{peer.script} ended with code {done.returncode}")
     answer = json.loads(done.stdout.splitlines()[-1])
     return {f"{peer.name} {answer['version'].partition('+')[0]}": answer["nanoseconds"]}
+
+
+def measure_models(
+    build: Path, rounds: int
+) -> tuple[dict[str, float], dict[str, str], dict[str, dict[str, float]]]:
+    """As measure_python(), over PyTorch's eager mode, and by name what its other modes take."""
+    python = python_with("torch", build)
+    if python is None:
+        why = "it needs PyTorch, which --torch installs"
+        return {}, {row.key: why for row in MODELS}, {}
+    done = subprocess.run(
+        [python, HERE / "model_rows.py", f"--rounds={rounds}"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(build / "pyfallback")},
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"model_rows.py ended with code {done.returncode}")
+    figures = json.loads(done.stdout.splitlines()[-1])
+    peers: dict[str, dict[str, float]] = {}
+    for name, value in figures.items():
+        row, _, side = name.partition("/")
+        if side not in ("ours", "floor"):
+            peers.setdefault(side, {})[row] = value
+    return figures, {}, peers
 
 
 def measure_interpreters(build: Path, rounds: int) -> tuple[dict[str, float], dict[str, str]]:
@@ -276,7 +302,9 @@ def main() -> int:
 
     if options.torch:
         install_peers(build)
-    of_peers: dict[str, dict[str, float]] = {}
+    of_models, without, of_peers = measure_models(build, 3 * options.repetitions)
+    figures |= of_models
+    missing |= without
     for peer in PEERS:
         of_peers |= measure_peer(peer, build, 40 * options.repetitions)
     paired = pair_up(figures, of_peers)
