@@ -348,3 +348,24 @@ def test_X32_saved_expressions_that_are_none_are_refused(tmp_path):
         path.write_bytes(struct.pack("<Q", len(bad)) + bad + whole[8 + length :])
         with pytest.raises(ValueError, match=said):
             jit.load(path)
+
+
+def test_X32_a_detach_in_place_is_taken_of_constants_alone(tmp_path):
+    def calls(name):
+        def change(graph):
+            (node,) = (one for one in graph["nodes"] if one["target"].endswith("sin.default"))
+            node["target"] = f"torch.ops.aten.{name}.default"
+
+        return lambda graph: [change(branch) for branch in inner(graph) if has_sin(branch)]
+
+    def inner(graph):
+        parts = [one["arg"] for node in graph["nodes"] for one in node["inputs"]]
+        return [part["as_graph"]["graph"] for part in parts if "as_graph" in part]
+
+    def has_sin(graph):
+        return any(node["target"].endswith("sin.default") for node in graph["nodes"])
+
+    model = jit.load(changed(tmp_path, "cond", calls("lift_fresh_copy")))
+    assert "aten::clone" in str(model.graph)
+    with pytest.raises(NotImplementedError, match="detach_.*no constant of forward"):
+        jit.load(changed(tmp_path, "cond", calls("detach_")))

@@ -175,3 +175,15 @@ def test_X32_a_network_is_trained_as_pytorch_trains_it(name, decomposed, tmp_pat
             close(value, after[key])
     with torch.no_grad(), opyard.autograd.no_grad():
         close(model(*arrays(inputs)), network(*inputs))
+
+
+@pytest.mark.parametrize("decomposed", [False, True], ids=["whole", "decomposed"])
+def test_X32_tensors_that_forward_makes_of_numbers_are_constants(decomposed):
+    class Scaled(nn.Module):
+        def forward(self, x):
+            return x * torch.tensor([1.0, 2.0, 3.0]) + torch.tensor(4)
+
+    x = torch.randn(2, 3)
+    program = torch.export.export(Scaled(), (x,))
+    model = jit.from_exported(program.run_decompositions() if decomposed else program)
+    close(model(x.numpy()), Scaled()(x))

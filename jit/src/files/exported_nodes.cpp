@@ -20,7 +20,13 @@ const Schema& find_schema(const OperatorName& name) {
   return op->schema();
 }
 
+constexpr const char* kLift = "torch.ops.aten.lift_fresh_copy.default";
+constexpr const char* kDetachInPlace = "torch.ops.aten.detach_.default";
+
+// See [Constants].
 OperatorName require_operator(const std::string& target) {
+  if (target == kLift) return {"aten::clone", ""};
+  if (target == kDetachInPlace) return {"aten::detach", ""};
   const std::optional<OperatorName> name = operator_name(target);
   OPYARD_CHECK(name.has_value(), Unsupported, "is no operator, and no function on sizes");
   return *name;
@@ -97,8 +103,19 @@ void NodeConverter::convert_known(const std::string& target, const Json& node,
   } else if (const char* const builtin = find_size_function(target)) {
     convert_size_function(builtin, node, place, values);
   } else if (!convert_control_flow(target, node, place, values)) {
-    convert_call(require_operator(target), node, place, values);
+    if (target == kDetachInPlace) require_constant(node, values);
+    const Value* const given = convert_call(require_operator(target), node, place, values);
+    if (target == kLift) lifted_.insert(given);
   }
+}
+
+// See [Constants].
+void NodeConverter::require_constant(const Json& node, ExportedValues& values) {
+  const Json& inputs = require_array(member(node, "inputs"), what_);
+  const bool is_constant =
+      !inputs.empty() &&
+      lifted_.contains(values.argument(member(inputs[0], "arg"), *base_type(TypeKind::Tensor)));
+  OPYARD_CHECK(is_constant, Unsupported, "detaches in place what is no constant of forward()");
 }
 
 // See [Numbers].
@@ -172,8 +189,9 @@ std::vector<Value*> NodeConverter::arguments_of(const Schema& schema, const Json
   return inputs;
 }
 
-void NodeConverter::convert_call(const OperatorName& said, const Json& json,
-                                 const SourceRange& place, ExportedValues& values) {
+// Gives the first result, if there is one.
+const Value* NodeConverter::convert_call(const OperatorName& said, const Json& json,
+                                         const SourceRange& place, ExportedValues& values) {
   const OperatorName name = overload_for_numbers(said, json);
   const Schema& schema = find_schema(name);
   const std::vector<Value*> inputs = arguments_of(schema, json, values);
@@ -189,6 +207,7 @@ void NodeConverter::convert_call(const OperatorName& said, const Json& json,
   graph_.insert_node(node);
   resolve(*node);
   define_outputs(node->outputs(), json, values);
+  return node->outputs().empty() ? nullptr : node->output(0);
 }
 
 void NodeConverter::convert_size_function(const char* builtin, const Json& json,

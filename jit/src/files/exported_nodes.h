@@ -11,6 +11,9 @@
 // promotion. That is what the overload for a Scalar does. A number in front of the tensors becomes
 // a tensor without dimensions, of the dtype of the result if it is a float.
 //
+// [Constants] torch.tensor() in forward() is exported as lift_fresh_copy(), a clone of a constant,
+// and detach_(), of which a clone of a constant has no need: detach() gives its result.
+//
 // [Views] PyTorch leaves a contiguous() out where the tensor was contiguous there, and what is
 // contiguous there may not be here. So aten::view becomes aten::reshape, which is the same view
 // where there can be one, and a copy else.
@@ -19,6 +22,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,8 +55,9 @@ class NodeConverter {
   Value* tensor_of_number(const Json& argument, const Json& node, ExportedValues& values);
   std::optional<DType> dtype_of_result(const Json& node) const;
   std::vector<Value*> arguments_of(const Schema& schema, const Json& node, ExportedValues& values);
-  void convert_call(const OperatorName& said, const Json& node, const SourceRange& place,
-                    ExportedValues& values);
+  const Value* convert_call(const OperatorName& said, const Json& node, const SourceRange& place,
+                            ExportedValues& values);
+  void require_constant(const Json& node, ExportedValues& values);
   void convert_size_function(const char* builtin, const Json& node, const SourceRange& place,
                              ExportedValues& values);
   void define_outputs(std::span<Value* const> given, const Json& node, ExportedValues& values);
@@ -90,6 +95,7 @@ class NodeConverter {
   Graph& graph_;
   const std::string what_;
   Refusals refusals_;
+  std::set<const Value*> lifted_;  // what lift_fresh_copy() gave
   const Json* tensors_ = nullptr;  // what the program says of the tensors of the innermost graph
 };
 
