@@ -6,10 +6,13 @@ opens or makes something. The first test is the one that shows that it does.
 
 import platform
 import sys
+from pathlib import Path
 
 import pytest
 from hostile_graphs import TEXTS
 from processes import run
+
+import opyard
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or platform.machine() != "x86_64",
@@ -104,3 +107,41 @@ def test_T18_no_text_of_a_stranger_touches_anything():
     # A stranger may use 64 times what he sends, see P1.
     longest = max(map(len, TEXTS.values()))
     assert int(memory.split()[1]) << 20 < max(64 * longest, 256 << 20)
+
+
+MODELS = """
+import sys
+import opyard
+from opyard import jit
+x = opyard.zeros(2, 4)
+scale = opyard.tensor([1.0])
+folder = sys.argv[1]
+
+def load():
+    return jit.load(folder + "/model.pt2"), jit.load(folder + "/saved")
+
+load()[0](x, {"scale": scale})  # all is loaded
+watch()
+models = load()
+print("read", flush=True)
+WATCH_RUNS
+watch()
+for model in models:
+    print(model(x, {"scale": scale})["scores"].shape, flush=True)
+"""
+
+
+def test_X32_T18_a_file_of_a_stranger_is_only_read_and_a_run_of_it_touches_nothing(tmp_path):
+    """Reading makes no file, socket or process; it opens files. A run does not even that."""
+    model = Path(__file__).resolve().parent.parent.parent / "examples/exported/model.pt2"
+    (tmp_path / "model.pt2").write_bytes(model.read_bytes())
+    opyard.jit.save(opyard.jit.load(model), tmp_path / "saved")
+    reads = WATCH.replace("[2, 257, 437, 85,", "[85, 83, 87, 82,")  # mkdir, unlink, rename
+    assert reads != WATCH
+    program = reads + MODELS.replace("WATCH_RUNS", WATCH)
+    ended = run(program.replace("sys.argv[1]", repr(str(tmp_path))), limit=60)
+    assert ended.code == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+    assert ended.stdout == "read\n(2, 3)\n(2, 3)\n"
+    opens = program.replace("for model in models", "open('/dev/null')\nfor model in models")
+    ended = run(opens.replace("sys.argv[1]", repr(str(tmp_path))), limit=60)
+    assert ended.stdout == "read\n" and ended.code == -31
