@@ -55,15 +55,19 @@ PyObject* holder_of(PyObject* callable) {
   return reinterpret_cast<PyObject*>(Py_TYPE(self));
 }
 
-bool takes_place(PyObject* callable) {
+CallEffect effect_of(PyObject* callable) {
   const auto* const object = reinterpret_cast<PyCFunctionObject*>(callable);
   const std::string_view name = object->m_ml->ml_name;
-  if (name == "setprofile") return text_of(object->m_module) == "sys";
-  if ((name != "enable" && name != "disable") || object->m_self == nullptr) return false;
-  for (const PyTypeObject* type = Py_TYPE(object->m_self); type != nullptr; type = type->tp_base) {
-    if (std::string_view(type->tp_name) == "_lsprof.Profiler") return true;
+  if (name == "setprofile" && text_of(object->m_module) == "sys") return CallEffect::TakesPlace;
+  if ((name == "start_new_thread" || name == "start_new") &&
+      text_of(object->m_module) == "_thread") {
+    return CallEffect::StartsThread;
   }
-  return false;
+  if ((name != "enable" && name != "disable") || object->m_self == nullptr) return CallEffect::None;
+  for (const PyTypeObject* type = Py_TYPE(object->m_self); type != nullptr; type = type->tp_base) {
+    if (std::string_view(type->tp_name) == "_lsprof.Profiler") return CallEffect::TakesPlace;
+  }
+  return CallEffect::None;
 }
 
 // The name of an object of a type of C that has one, such as a ufunc or a slot wrapper.
@@ -115,7 +119,7 @@ CallableKey CallableKeys::add(const void* what, const void* text, const void* ow
         is_hidden |= at == definition;
       }
       if (!is_hidden) found.key = key_of_name(name_of_function(callable));
-      found.takes_place = takes_place(callable);
+      found.effect = effect_of(callable);
     } else {
       const auto* const descriptor = reinterpret_cast<PyDescrObject*>(callable);
       found.key = key_of_name(class_name(descriptor->d_type) + "." + text_of(descriptor->d_name));

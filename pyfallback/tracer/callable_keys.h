@@ -24,13 +24,18 @@
 
 namespace opyard::python {
 
+// What a function does to whose profile function is in the place of a thread.
+enum class CallEffect : std::uint8_t {
+  None,
+  TakesPlace,   // puts another one there, or none: sys.setprofile, begin and end of a cProfile
+  StartsThread  // of _thread
+};
+
 // What a call is recorded as. Key 0: not at all.
 struct CallableKey {
   std::uint32_t key = 0;
   profiler::SpanKind kind = profiler::SpanKind::C;
-  // Whether it puts another profile function in a thread's place, or none: sys.setprofile, and what
-  // begins and ends a cProfile.
-  bool takes_place = false;
+  CallEffect effect = CallEffect::None;
 };
 
 class CallableKeys {

@@ -108,9 +108,7 @@ PyType_Spec seat_spec = {"opyard._tracer.Seat", sizeof(Seat), 0,
 
 struct Hooks {
   PyTypeObject* seat_type = nullptr;
-  const PyMethodDef* start_new_thread = nullptr;
-  const PyMethodDef* start_new = nullptr;  // its older name
-  std::vector<std::uint64_t> seated;       // threads that had our function, by their state's number
+  std::vector<std::uint64_t> seated;  // threads that had our function, by their state's number
 
   bool was_seated(const PyThreadState* state) const {
     return std::find(seated.begin(), seated.end(), state->id) != seated.end();
@@ -163,17 +161,6 @@ void each_state(const Visit& visit) {
   }
 }
 
-const PyMethodDef* definition_of(PyObject* callable) {
-  if (!PyCFunction_Check(callable)) return nullptr;
-  return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
-}
-
-bool is_thread_start(const Hooks& hooks, PyObject* callable) {
-  const PyMethodDef* const definition = definition_of(callable);
-  return definition != nullptr &&
-         (definition == hooks.start_new_thread || definition == hooks.start_new);
-}
-
 // On the main thread, between two instructions.
 int renew_pending(void* tracer) {
   if (static_cast<Tracer*>(tracer)->active) renew_hooks(*static_cast<Tracer*>(tracer));
@@ -198,7 +185,7 @@ void record_frame(Tracer& tracer, PyFrameObject* frame, bool is_exit) noexcept {
 }
 
 void record_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool is_exit) noexcept {
-  if (__builtin_expect(tracer.looks_at_calls, 0)) {
+  if (tracer.looks_at_calls) {
     PyCodeObject* const code = PyFrame_GetCode(frame);
     tracer.record_call(found, reinterpret_cast<PyObject*>(code), frame, is_exit);
     Py_DECREF(code);
@@ -207,21 +194,29 @@ void record_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool i
   }
 }
 
-// Of a function in C. Whether it is about to take our place: then its end is not told, and comes
-// right behind its begin, so that it is not around what follows.
-bool record_function(Tracer& tracer, PyFrameObject* frame, PyObject* callable,
-                     bool is_exit) noexcept {
-  if (is_exit && is_thread_start(*tracer.hooks, callable)) renew_hooks(tracer);
-  if (!PyCFunction_Check(callable)) return false;
-  const CallableKey found = tracer.callables.function(callable);
-  if (__builtin_expect(found.takes_place, 0)) {
-    if (tracer.c_calls && !is_exit) {
-      record_call(tracer, frame, found, false);
-      record_call(tracer, frame, found, true);
-    }
-    return !is_exit;
+// A call that has an effect on our place, or needs a look. Whether it is about to take our place:
+// then its end is not told, and comes right behind its begin, so that it is not around what follows.
+[[gnu::noinline]] bool record_rare(Tracer& tracer, PyFrameObject* frame, CallableKey found,
+                                   bool is_exit) noexcept {
+  const bool takes_place = found.effect == CallEffect::TakesPlace;
+  if (found.effect == CallEffect::StartsThread && is_exit) renew_hooks(tracer);
+  if (tracer.c_calls && !(takes_place && is_exit)) {
+    record_call(tracer, frame, found, is_exit);
+    if (takes_place) record_call(tracer, frame, found, true);
   }
-  if (tracer.c_calls) record_call(tracer, frame, found, is_exit);
+  return takes_place && !is_exit;
+}
+
+// Of a function in C. As record_rare() says.
+[[gnu::always_inline]] inline bool record_function(Tracer& tracer, PyFrameObject* frame,
+                                                   PyObject* callable, bool is_exit) noexcept {
+  if (__builtin_expect(!PyCFunction_Check(callable), 0)) return false;
+  const CallableKey found = tracer.callables.function(callable);
+  const bool is_plain = tracer.c_calls && !tracer.looks_at_calls;
+  if (__builtin_expect(found.effect != CallEffect::None || !is_plain || found.key == 0, 0)) {
+    return record_rare(tracer, frame, found, is_exit);
+  }
+  record(is_exit ? exit_of(SpanKind::C) : enter_of(SpanKind::C), found.key);
   return false;
 }
 
@@ -245,11 +240,27 @@ int call_other(Seat& seat, PyFrameObject* frame, int what, PyObject* argument) {
   return result;
 }
 
+// What comes behind the recording of an event if there is another function, or a call of one that
+// takes the place.
+[[gnu::noinline]] int go_on(Seat& seat, PyFrameObject* frame, int what, PyObject* argument,
+                            bool takes_place) {
+  Tracer& tracer = *seat.tracer;
+  int result = 0;
+  if (seat.other != nullptr) {
+    Py_INCREF(&seat);
+    result = call_other(seat, frame, what, argument);
+    Py_DECREF(&seat);
+  }
+  // Last: a function in Python that is called before would run what is pending too early.
+  if (takes_place) notice_replacement(tracer);
+  return result;
+}
+
 int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument) {
   Seat& seat = *reinterpret_cast<Seat*>(self);
   Tracer& tracer = *seat.tracer;
   bool takes_place = false;
-  if (tracer.active) {
+  if (__builtin_expect(tracer.active, 1)) {
     switch (what) {
       case PyTrace_CALL:
         record_frame(tracer, frame, false);
@@ -268,37 +279,18 @@ int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument)
         break;
     }
   }
-  int result = 0;
-  if (__builtin_expect(seat.other != nullptr, 0)) {
-    Py_INCREF(self);
-    result = call_other(seat, frame, what, argument);
-    Py_DECREF(self);
+  if (__builtin_expect(seat.other != nullptr || takes_place, 0)) {
+    return go_on(seat, frame, what, argument, takes_place);
   }
-  // Last: a function in Python that is called before would run what is pending too early.
-  if (__builtin_expect(takes_place, 0)) notice_replacement(tracer);
-  return result;
-}
-
-const PyMethodDef* definition_in(PyObject* module, const char* name) {
-  PyObject* const function = PyObject_GetAttrString(module, name);
-  if (function == nullptr) clear_or_report(PyExc_Exception);
-  const PyMethodDef* const definition = function == nullptr ? nullptr : definition_of(function);
-  Py_XDECREF(function);
-  return definition;
+  return 0;
 }
 
 }  // namespace
 
 Hooks* make_hooks(PyObject* module, Tracer&) {
   PyObject* const type = checked_new(PyType_FromModuleAndSpec(module, &seat_spec, nullptr));
-  PyObject* const threads = PyImport_ImportModule("_thread");
-  if (threads == nullptr) Py_DECREF(type);
-  checked_new(threads);
   auto* const hooks = new Hooks;
   hooks->seat_type = reinterpret_cast<PyTypeObject*>(type);
-  hooks->start_new_thread = definition_in(threads, "start_new_thread");
-  hooks->start_new = definition_in(threads, "start_new");
-  Py_DECREF(threads);
   return hooks;
 }
 
