@@ -195,7 +195,8 @@ void record_call(Tracer& tracer, PyFrameObject* frame, CallableKey found, bool i
 }
 
 // A call that has an effect on our place, or needs a look. Whether it is about to take our place:
-// then its end is not told, and comes right behind its begin, so that it is not around what follows.
+// then its end is not told, and comes right behind its begin, so that it is not around what
+// follows.
 [[gnu::noinline]] bool record_rare(Tracer& tracer, PyFrameObject* frame, CallableKey found,
                                    bool is_exit) noexcept {
   const bool takes_place = found.effect == CallEffect::TakesPlace;
