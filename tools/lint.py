@@ -376,18 +376,25 @@ def imports_of(path: Path, modules: dict[str, Path]) -> Iterator[tuple[int, Path
 
 
 def check_package() -> Iterator[str]:
-    """The rooms of the package point one way, also by what is imported late."""
+    """The rooms of the package point one way, and no modules import each other in a circle, also by
+    what is imported late.
+    """
     files = in_package(".py", ".pyi", ".in")
     modules = {}
     for path in files:
         parts = [part.split(".")[0] for part in path.relative_to(PACKAGE).parts]
         modules[".".join(["opyard", *parts]).removesuffix(".__init__")] = path
+    arrows: dict[str, set[str]] = {}
     for path in files:
         if path.suffix != ".py":
             continue
         for line, other in imports_of(path, modules):
+            arrows.setdefault(str(path), set()).add(str(other))
             if package_room(other) > package_room(path):
                 yield f"{path}:{line}: imports {other}, which is above it"
+    circle = circle_in(arrows)
+    if circle:
+        yield f"{circle[0]}: modules import each other in a circle: {' -> '.join(circle)}"
 
 
 def check_names() -> Iterator[str]:
@@ -441,7 +448,7 @@ def check_inner_headers() -> Iterator[str]:
 
 
 def check_listed() -> Iterator[str]:
-    """A source that no meson.build names is built by nobody."""
+    """A source that no meson.build names is not built."""
     builds = "\n".join(text_of(path) for path in listed("meson.build", "*/meson.build"))
     words = set(re.findall(r"'([^'\n]+)'", builds))
     # What a benchmark compiles by itself, against a library that need not be there.
@@ -456,7 +463,7 @@ def check_listed() -> Iterator[str]:
             continue
         wanted = path.stem.removeprefix("test_") if path.parts[0] == "test" else path.name
         if not any(word in (wanted, path.name) or word.endswith("/" + path.name) for word in words):
-            yield f"{path}: stands in no meson.build"
+            yield f"{path}: is in no meson.build"
 
 
 def check_cleared() -> Iterator[str]:

@@ -155,36 +155,36 @@ __all__ = [
 ]
 
 _LATE = {
-    "Layout": "_core.layout",
-    "SymBool": "_tensor.symbolic",
-    "SymFloat": "_tensor.symbolic",
-    "SymInt": "_tensor.symbolic",
-    "Tag": "_core.tags",
-    "arange": "_tensor.factories",
-    "autocast": "_dispatch.autocast",
-    "capture_context": "_dispatch.context",
-    "cat": "_tensor.factories",
-    "empty": "_tensor.factories",
-    "enable_grad": "_autograd.modes",
-    "eye": "_tensor.factories",
-    "full": "_tensor.factories",
-    "get_num_threads": "_core.threads",
-    "inference_mode": "_autograd.modes",
-    "is_grad_enabled": "_autograd.modes",
-    "load": "_jit.tensor_files",
-    "manual_seed": "_tensor.random",
-    "no_grad": "_autograd.modes",
-    "ones": "_tensor.factories",
-    "rand": "_tensor.factories",
-    "randn": "_tensor.factories",
-    "register_error": "_core.errors",
-    "save": "_jit.tensor_files",
-    "set_grad_enabled": "_autograd.modes",
-    "set_num_threads": "_core.threads",
-    "set_warn_always": "_core.errors",
-    "stack": "_tensor.factories",
-    "where": "_tensor.factories",
-    "zeros": "_tensor.factories",
+    "Layout": "opyard._core.layout",
+    "SymBool": "opyard._tensor.symbolic",
+    "SymFloat": "opyard._tensor.symbolic",
+    "SymInt": "opyard._tensor.symbolic",
+    "Tag": "opyard._core.tags",
+    "arange": "opyard._tensor.factories",
+    "autocast": "opyard._dispatch.autocast",
+    "capture_context": "opyard._dispatch.context",
+    "cat": "opyard._tensor.factories",
+    "empty": "opyard._tensor.factories",
+    "enable_grad": "opyard._autograd.modes",
+    "eye": "opyard._tensor.factories",
+    "full": "opyard._tensor.factories",
+    "get_num_threads": "opyard._core.threads",
+    "inference_mode": "opyard._autograd.modes",
+    "is_grad_enabled": "opyard._autograd.modes",
+    "load": "opyard._jit.tensor_files",
+    "manual_seed": "opyard._tensor.random",
+    "no_grad": "opyard._autograd.modes",
+    "ones": "opyard._tensor.factories",
+    "rand": "opyard._tensor.factories",
+    "randn": "opyard._tensor.factories",
+    "register_error": "opyard._core.errors",
+    "save": "opyard._jit.tensor_files",
+    "set_grad_enabled": "opyard._autograd.modes",
+    "set_num_threads": "opyard._core.threads",
+    "set_warn_always": "opyard._core.errors",
+    "stack": "opyard._tensor.factories",
+    "where": "opyard._tensor.factories",
+    "zeros": "opyard._tensor.factories",
 }
 _SUBMODULES = frozenset(
     {
@@ -209,16 +209,15 @@ def __getattr__(name: str) -> object:
     if name in _SUBMODULES:
         __import__(f"{__name__}.{name}")
         return _sys.modules[f"{__name__}.{name}"]
-    if name in _LATE:
-        module = f"{__name__}.{_LATE[name]}"
-        __import__(module)
-        return getattr(_sys.modules[module], name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._core import late
+
+    return late.attribute(globals(), _LATE, name)
 
 
 def __dir__() -> list[str]:
-    private = (name for name in globals() if name.startswith("_"))
-    return sorted({*__all__, "bool", *_SUBMODULES, *private})
+    from ._core import late
+
+    return sorted({*late.names(globals()), "bool", *_SUBMODULES})
 
 
 # Registered first, so it runs last: native threads are turned away once everything else that

@@ -49,7 +49,6 @@ Three are asked by `_core/ops.py`, which is below the rooms that have the answer
 
 from ._core import hooks
 from ._core import ops as _ops
-from ._core.forking import import_late
 
 TYPE_CHECKING = False  # as in _ops
 if TYPE_CHECKING:
@@ -57,51 +56,51 @@ if TYPE_CHECKING:
 
 # Where the answers lie that are imported when they are first asked for.
 _LATE = {
-    "DispatchKey": ("._core.keys", "DispatchKey"),
-    "Layout": ("._core.layout", "Layout"),
-    "SymBool": ("._tensor.symbolic", "SymBool"),
-    "SymFloat": ("._tensor.symbolic", "SymFloat"),
-    "SymInt": ("._tensor.symbolic", "SymInt"),
-    "schema": (".schema", "parse"),
-    "c_function": ("._library.c_function", "CFunction"),
-    "annotations": ("._core.signatures", "annotations"),
-    "decompose": ("._core.signatures", "decompose"),
-    "doc": ("._core.signatures", "doc"),
-    "has_kernel_for_any": ("._core.signatures", "has_kernel_for_any"),
-    "packet_doc": ("._core.signatures", "packet_doc"),
-    "packet_signature": ("._core.signatures", "packet_signature"),
-    "signature": ("._core.signatures", "signature"),
-    "find_dtype": ("._tensor.dtypes", "find"),
-    "require_dtype": ("._tensor.dtypes", "require"),
-    "method": ("._tensor.methods", "find"),
-    "dir_tensor": ("._tensor.methods", "names"),
-    "list_tensor": ("._tensor.methods", "listed"),
-    "array_tensor": ("._tensor.methods", "as_array"),
-    "answer_ufunc": ("._tensor.ufuncs", "answer"),
-    "defined_in_python": ("._library.library", "defined_in_python"),
-    "py_impl": ("._library.py_impl", "py_impl"),
-    "get_dispatch": ("._library.py_impl", "get_dispatch"),
-    "await_future": (".futures", "_await_future"),
-    "concurrent_future": (".futures", "_concurrent_future"),
+    "DispatchKey": ("opyard._core.keys", "DispatchKey"),
+    "Layout": ("opyard._core.layout", "Layout"),
+    "SymBool": ("opyard._tensor.symbolic", "SymBool"),
+    "SymFloat": ("opyard._tensor.symbolic", "SymFloat"),
+    "SymInt": ("opyard._tensor.symbolic", "SymInt"),
+    "schema": ("opyard.schema", "parse"),
+    "c_function": ("opyard._library.c_function", "CFunction"),
+    "annotations": ("opyard._core.signatures", "annotations"),
+    "decompose": ("opyard._core.signatures", "decompose"),
+    "doc": ("opyard._core.signatures", "doc"),
+    "has_kernel_for_any": ("opyard._core.signatures", "has_kernel_for_any"),
+    "packet_doc": ("opyard._core.signatures", "packet_doc"),
+    "packet_signature": ("opyard._core.signatures", "packet_signature"),
+    "signature": ("opyard._core.signatures", "signature"),
+    "find_dtype": ("opyard._tensor.dtypes", "find"),
+    "require_dtype": ("opyard._tensor.dtypes", "require"),
+    "method": ("opyard._tensor.methods", "find"),
+    "dir_tensor": ("opyard._tensor.methods", "names"),
+    "list_tensor": ("opyard._tensor.methods", "listed"),
+    "array_tensor": ("opyard._tensor.methods", "as_array"),
+    "answer_ufunc": ("opyard._tensor.ufuncs", "answer"),
+    "defined_in_python": ("opyard._library.library", "defined_in_python"),
+    "py_impl": ("opyard._library.py_impl", "py_impl"),
+    "get_dispatch": ("opyard._library.py_impl", "get_dispatch"),
+    "await_future": ("opyard.futures", "_await_future"),
+    "concurrent_future": ("opyard.futures", "_concurrent_future"),
     "cancelled_error": ("concurrent.futures", "CancelledError"),
-    "tag": ("._core.tags", "tag_of"),
-    "trace_gpu": (".gpu_trace", "_fire"),
-    "format_tensor": ("._tensor.formatting", "format_tensor"),
-    "copy": ("._tensor.copying", "copy"),
-    "deepcopy": ("._tensor.copying", "deepcopy"),
-    "reduce": ("._tensor.copying", "reduce"),
-    "layout_number": ("._core.layout", "layout_number"),
-    "get_item": ("._tensor.indexing", "get_item"),
-    "get_part": ("._tensor.indexing", "get_part"),
-    "answered_names": ("._numpy.loading", "names"),
-    "load_answers_for": ("._numpy.loading", "load_for"),
-    "load_packages_for": ("._plugins.packages", "load_for"),
-    "set_item": ("._tensor.indexing", "set_item"),
-    "get_gradient": ("._autograd.tensors", "get"),
-    "set_gradient": ("._autograd.tensors", "set_"),
-    "call_gradient": ("._autograd.tensors", "call"),
-    "trace_made": ("._jit.reads", "trace_made"),
-    "trace_read": ("._jit.reads", "trace_read"),
+    "tag": ("opyard._core.tags", "tag_of"),
+    "trace_gpu": ("opyard.gpu_trace", "_fire"),
+    "format_tensor": ("opyard._tensor.formatting", "format_tensor"),
+    "copy": ("opyard._tensor.copying", "copy"),
+    "deepcopy": ("opyard._tensor.copying", "deepcopy"),
+    "reduce": ("opyard._tensor.copying", "reduce"),
+    "layout_number": ("opyard._core.layout", "layout_number"),
+    "get_item": ("opyard._tensor.indexing", "get_item"),
+    "get_part": ("opyard._tensor.indexing", "get_part"),
+    "answered_names": ("opyard._numpy.loading", "names"),
+    "load_answers_for": ("opyard._numpy.loading", "load_for"),
+    "load_packages_for": ("opyard._plugins.packages", "load_for"),
+    "set_item": ("opyard._tensor.indexing", "set_item"),
+    "get_gradient": ("opyard._autograd.tensors", "get"),
+    "set_gradient": ("opyard._autograd.tensors", "set_"),
+    "call_gradient": ("opyard._autograd.tensors", "call"),
+    "trace_made": ("opyard._jit.reads", "trace_made"),
+    "trace_read": ("opyard._jit.reads", "trace_read"),
 }
 
 
@@ -109,7 +108,9 @@ def _late(name: str) -> "Callable":
     module, attribute = _LATE[name]
 
     def ask(*args: object, **kwargs: object) -> object:
-        hooks[name] = getattr(import_late(module, __package__), attribute)
+        from ._core.late import imported
+
+        hooks[name] = imported(module, attribute)
         return hooks[name](*args, **kwargs)
 
     return ask

@@ -12,7 +12,13 @@ backward is Python is a Function. See the guide on gradients.
 """
 
 from . import _gradients
-from ._autograd.functions import Function, FunctionCtx, Node, once_differentiable
+from ._autograd.functions import (
+    Function,
+    FunctionCtx,
+    Node,
+    RemovableHandle,
+    once_differentiable,
+)
 from ._autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from ._autograd.handles import add_handle, create_eval
 from ._autograd.modes import (
@@ -25,7 +31,7 @@ from ._autograd.modes import (
     set_grad_enabled,
 )
 from ._autograd.runs import backward, grad
-from ._autograd.tensors import RemovableHandle
+from ._core import late as _late
 from ._gradients import check_formulas, formulas, queue_callback
 
 __all__ = [
@@ -55,7 +61,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 _gradients.arm()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from . import _C
 from ._C import DispatchKeySet, disabled_dispatch
+from ._core import late as _late
 from ._core import ops as _ops
 from ._core.keys import DispatchKey, LayerGap, register_backend, register_layer, rename_backend
 from ._core.queries import (
@@ -146,34 +147,28 @@ __all__ = [
 
 
 _LATE = {
-    "Explanation": "._dispatch.explanation",
-    "History": "._dispatch.history",
-    "HigherOrderOperator": "._dispatch.higher_order",
-    "PythonDispatcher": "._dispatch.table_model",
-    "RegistryEvent": "._dispatch.history",
-    "TableChange": "._dispatch.what_if",
-    "WhatIf": "._dispatch.what_if",
-    "check_writes": "._library.check_writes",
-    "enable_python_dispatcher": "._library.py_impl",
-    "history": "._dispatch.history",
-    "no_python_dispatcher": "._library.py_impl",
-    "resolve_key": "._library.py_impl",
-    "what_if": "._dispatch.what_if",
+    "Explanation": "opyard._dispatch.explanation",
+    "History": "opyard._dispatch.history",
+    "HigherOrderOperator": "opyard._dispatch.higher_order",
+    "PythonDispatcher": "opyard._dispatch.table_model",
+    "RegistryEvent": "opyard._dispatch.history",
+    "TableChange": "opyard._dispatch.what_if",
+    "WhatIf": "opyard._dispatch.what_if",
+    "check_writes": "opyard._library.check_writes",
+    "enable_python_dispatcher": "opyard._library.py_impl",
+    "history": "opyard._dispatch.history",
+    "no_python_dispatcher": "opyard._library.py_impl",
+    "resolve_key": "opyard._library.py_impl",
+    "what_if": "opyard._dispatch.what_if",
 }
 
 
 def __getattr__(name: str) -> object:
-    """What takes long to import, or is seldom wanted, is in modules of its own."""
-    module = _LATE.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ._core.forking import import_late
-
-    return getattr(import_late(module, __package__), name)
+    return _late.attribute(globals(), _LATE, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 def keys_of(tensor: "_C.Tensor") -> DispatchKeySet:

@@ -18,6 +18,7 @@ from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._C import Future, collect_all, collect_any
+from ._core import late as _late
 
 if TYPE_CHECKING:
     import concurrent.futures
@@ -35,17 +36,16 @@ __all__ = [
 _T = TypeVar("_T")
 
 
-def __getattr__(name: str) -> object:
-    # The module that has it takes long to import, and few need it.
-    if name == "CancelledError":
-        from concurrent.futures import CancelledError
+# The module that has it takes long to import, and few need it.
+_LATE = {"CancelledError": "concurrent.futures"}
 
-        return CancelledError
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> object:
+    return _late.attribute(globals(), _LATE, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 def wait_all(futures: "Iterable[Future[_T]]", timeout: "float | None" = None) -> "list[_T]":

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Callable
 
 from . import _C
+from ._core import late as _late
 
 __all__ = [
     "CallbackRegistry",
@@ -34,7 +35,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 logger = logging.getLogger(__name__)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from . import _graphs
+from ._core import late as _late
 from ._core import ops as _ops
 from ._graphs import Block, Code, Graph, InterpreterState, Node, Value
 from ._jit import passes
@@ -64,7 +65,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 def _check_text(text: object) -> None:
@@ -175,12 +176,12 @@ def _described(value: object) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("CompiledFunction", "CompileWarning"):  # with the library of gradients
-        from ._jit import compiled
+# They need the library of gradients.
+_LATE = {"CompileWarning": "opyard._jit.compiled", "CompiledFunction": "opyard._jit.compiled"}
 
-        return getattr(compiled, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    return _late.attribute(globals(), _LATE, name)
 
 
 class StageLifetimes(NamedTuple):

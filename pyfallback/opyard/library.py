@@ -12,11 +12,11 @@ refers to that any more, and the registry is then as if it had never been. The k
 alive by its registration; a kernel that refers to its own Library keeps both for ever.
 """
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _C
+from ._core import late as _late
 from ._core.ops import load_library, loaded_libraries, unload_library
 from ._library.library import Library, fallthrough_kernel
 
@@ -78,40 +78,36 @@ _Named = str | _C.OpOverload | _C.OpOverloadPacket | _C.OpCaller
 
 # Imported when it is first named: it needs ctypes or inspect, or is seldom wanted.
 _LATE = {
-    "CFunction": "_library.c_function",
-    "CustomOpDef": "_library.custom_op",
-    "EffectType": "_library.shortcuts",
-    "OpCheckError": "_library.opcheck",
-    "c_prototype": "_library.c_function",
-    "custom_op": "_library.custom_op",
-    "define": "_library.shortcuts",
-    "effect_of": "_library.shortcuts",
-    "get_ctx": "_library.fake",
-    "impl": "_library.shortcuts",
-    "infer_schema": "_library.infer_schema",
-    "load_plugins": "_plugins.packages",
-    "opcheck": "_library.opcheck",
-    "override": "_library.override",
-    "register_autocast": "_library.shortcuts",
-    "register_autograd": "_library.shortcuts",
-    "register_effect": "_library.shortcuts",
-    "register_kernel": "_library.shortcuts",
-    "register_opyard_dispatch": "_library.py_impl",
-    "register_vmap": "_library.shortcuts",
-    "scoped_library": "_library.shortcuts",
+    "CFunction": "opyard._library.c_function",
+    "CustomOpDef": "opyard._library.custom_op",
+    "EffectType": "opyard._library.shortcuts",
+    "OpCheckError": "opyard._library.opcheck",
+    "c_prototype": "opyard._library.c_function",
+    "custom_op": "opyard._library.custom_op",
+    "define": "opyard._library.shortcuts",
+    "effect_of": "opyard._library.shortcuts",
+    "get_ctx": "opyard._library.fake",
+    "impl": "opyard._library.shortcuts",
+    "infer_schema": "opyard._library.infer_schema",
+    "load_plugins": "opyard._plugins.packages",
+    "opcheck": "opyard._library.opcheck",
+    "override": "opyard._library.override",
+    "register_autocast": "opyard._library.shortcuts",
+    "register_autograd": "opyard._library.shortcuts",
+    "register_effect": "opyard._library.shortcuts",
+    "register_kernel": "opyard._library.shortcuts",
+    "register_opyard_dispatch": "opyard._library.py_impl",
+    "register_vmap": "opyard._library.shortcuts",
+    "scoped_library": "opyard._library.shortcuts",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = f"{__package__}.{_LATE[name]}"
-    __import__(module)
-    return getattr(sys.modules[module], name)
+    return _late.attribute(globals(), _LATE, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 @overload

@@ -9,12 +9,13 @@ allocation fails, which is then tried again.
 """
 
 from ._bind import cached_memory, empty_cached_memory
+from ._core import late as _late
 
 __all__ = ["empty_cache", "stats"]
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 def empty_cache() -> int:

@@ -10,6 +10,7 @@ A class of your own derives from Module and defines forward(). Names, defaults a
 state are PyTorch's. See docs/guides/training.md.
 """
 
+from ._core import late as _late
 from ._nn.activations import ELU, GELU, LeakyReLU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh
 from ._nn.attention import MultiheadAttention
 from ._nn.containers import ModuleList, Sequential
@@ -80,4 +81,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())

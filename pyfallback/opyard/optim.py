@@ -7,6 +7,7 @@ for x, labels in batches:
     optimizer.step()
 """
 
+from ._core import late as _late
 from ._nn.adam import Adam, AdamW
 from ._nn.optimizer import Optimizer
 from ._nn.sgd import SGD
@@ -15,4 +16,4 @@ __all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())

@@ -9,6 +9,7 @@ It needs no tensors: any Python program can be profiled. `import opyard` does no
 module; naming it does. In a notebook, `%load_ext opyard.profiler` adds the cell magic %%profile.
 """
 
+from ._core import late as _late
 from ._profile.classes import show_instances
 from ._profile.flight import flight_recorder
 from ._profile.observe import observe
@@ -38,7 +39,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 def load_ipython_extension(ipython: object) -> None:

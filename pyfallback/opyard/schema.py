@@ -5,12 +5,13 @@ parse("demo::axpy(Tensor(a!) y, Tensor x, *, float alpha=1.0) -> Tensor(a!)")
 
 from . import _bind
 from ._bind import AliasInfo, Argument, Schema, Type
+from ._core import late as _late
 
 __all__ = ["AliasInfo", "Argument", "Schema", "Type", "parse"]
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 # A function of Python: pickle writes its name down, and for one of C++ it would write code to run.

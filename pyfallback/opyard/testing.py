@@ -11,13 +11,14 @@ FileCheck().check("aten::mul").check_next("return").run(str(graph))
 from typing import Any
 
 from . import _C
+from ._core import late as _late
 from .dispatch import DispatchMode
 
 __all__ = ["CallLog", "FileCheck", "LoggingMode", "LoggingTensor"]
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("_"))})
+    return _late.names(globals())
 
 
 class CallLog:

@@ -207,6 +207,17 @@ def test_an_import_that_points_upward_is_refused_also_a_late_one(lint, plant, te
     assert [fault for fault in faults if fault.startswith(BELOW) and "above it" in fault], faults
 
 
+def test_modules_of_a_room_in_a_circle_are_refused_also_by_late_imports(lint, plant):
+    plant("pyfallback/opyard/_core/planted_a.py", "from .planted_b import name\n")
+    plant(
+        "pyfallback/opyard/_core/planted_b.py",
+        "name = 1\ndef late():\n    from . import planted_a\n    return planted_a\n",
+    )
+    (fault,) = lint.check_package()
+    assert "modules import each other in a circle: " in fault
+    assert "_core/planted_a.py -> pyfallback/opyard/_core/planted_b.py -> " in fault
+
+
 def test_imports_downward_and_for_types_alone_are_none_of_its_business(lint, plant):
     plant(BELOW, "name = 1\n")
     plant(

@@ -24,6 +24,26 @@ from .. import _C, _gradients
 from .._core import ops as _ops
 
 
+class RemovableHandle:
+    """What takes a hook away again: remove(), or the end of a `with` statement."""
+
+    def __init__(self, function: "_gradients.Function", number: int) -> None:
+        self._function: _gradients.Function | None = function
+        self.id = number
+
+    def remove(self) -> None:
+        """Takes the hook away; once is enough, and it may be done by the hook."""
+        function, self._function = self._function, None
+        if function is not None:
+            function._remove_hook(self.id)
+
+    def __enter__(self) -> "RemovableHandle":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
 class Node:
     """A function of a graph of gradients, as tensor.grad_fn gives it."""
 
@@ -51,14 +71,10 @@ class Node:
 
     def register_prehook(self, hook: Callable) -> Any:
         """Calls hook(gradients) before it runs; a tuple that it returns takes their place."""
-        from .tensors import RemovableHandle
-
         return RemovableHandle(self._function, self._function._register_prehook(hook))
 
     def register_hook(self, hook: Callable) -> Any:
         """Calls hook(results, gradients) after it ran; a tuple that it gives replaces these."""
-        from .tensors import RemovableHandle
-
         return RemovableHandle(self._function, self._function._register_hook(hook))
 
     def __call__(self, *gradients: "_C.Tensor | None") -> Any:

@@ -6,29 +6,9 @@ from typing import Any
 
 from .. import _C, _gradients
 from .._core import ops as _ops
-from .functions import Node
+from .functions import Node, RemovableHandle
 from .modes import enable_grad
 from .runs import backward as _backward
-
-
-class RemovableHandle:
-    """What takes a hook away again: remove(), or the end of a `with` statement."""
-
-    def __init__(self, function: "_gradients.Function", number: int) -> None:
-        self._function: _gradients.Function | None = function
-        self.id = number
-
-    def remove(self) -> None:
-        """Takes the hook away; once is enough, and it may be done by the hook."""
-        function, self._function = self._function, None
-        if function is not None:
-            function._remove_hook(self.id)
-
-    def __enter__(self) -> "RemovableHandle":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
 
 
 def _retains_grad(tensor: "_C.Tensor") -> bool:

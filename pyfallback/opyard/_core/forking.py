@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 _LONGEST_WAIT = 10.0
 _PAUSE = 0.0005
 
-_loading: dict[int, int] = {}  # how deep each thread is inside of loads
+_by_thread: list[dict] = []
+
+
+def by_thread() -> dict:
+    """A dictionary whose keys are threads; a child keeps only the thread that forked."""
+    _by_thread.append({})
+    return _by_thread[-1]
+
+
+_loading: dict[int, int] = by_thread()  # how deep each thread is inside of loads
 _forking: set[int] = set()  # the threads that fork
 
 
@@ -30,7 +39,7 @@ def while_loading(load: "Callable[[], Result]") -> "Result":
     """Gives load(), while which no other thread of Python forks."""
     me = get_ident()
     depth = _loading.get(me, 0)
-    # First this, then a look at who forks; a fork does it the other way round.
+    # First this, then a look for forks; a fork does it the other way round.
     _loading[me] = depth + 1
     try:
         while depth == 0 and _forking - {me} and me not in _importing():
@@ -43,20 +52,6 @@ def while_loading(load: "Callable[[], Result]") -> "Result":
             _loading.pop(me, None)
         else:
             _loading[me] = depth
-
-
-def import_late(module: str, package: "str | None") -> object:
-    """importlib.import_module(module, package), while which no other thread of Python forks.
-
-    For what is imported at its first use: importlib may then be imported itself.
-    """
-
-    def load() -> object:
-        from importlib import import_module
-
-        return import_module(module, package)
-
-    return while_loading(load)
 
 
 def _importing() -> "set[int]":
@@ -85,11 +80,9 @@ def _after_in_parent() -> None:
 
 
 def _after_in_child() -> None:
-    from . import ops
-
     me = get_ident()
     _forking.clear()
-    for notes in (_loading, ops._recording):
+    for notes in _by_thread:
         for thread in list(notes):
             if thread != me:
                 notes.pop(thread, None)

@@ -20,7 +20,7 @@ from _thread import get_ident
 
 from .. import _C
 from . import hooks
-from .forking import while_loading
+from .forking import by_thread, while_loading
 
 TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _OURS = ("aten::", "opyard::", "prim::")
 _packets: dict = {}
 _aten_is_loaded = False
 # By thread that loads a plugin package: the notes of what it registers; see _plugins/trial.py.
-_recording: dict = {}
+_recording: dict = by_thread()
 
 
 def encoded_path(path: "str | bytes | os.PathLike") -> bytes:
@@ -66,12 +66,12 @@ def load_library(path: "str | bytes | os.PathLike") -> "Plugin":
         before = set(_bind.loaded_libraries())
         while_loading(lambda: _bind.load_library(encoded))
         for loaded in set(_bind.loaded_libraries()) - before:
-            note(Plugin(os.fsencode(loaded)).unload)
+            note(Plugin(os.fsencode(loaded), unload_library).unload)
     else:
         while_loading(lambda: _bind.load_library(encoded))
     if keys := sys.modules.get("opyard._core.keys"):
         keys.refresh_names()  # the library may have named some
-    return Plugin(encoded)
+    return Plugin(encoded, unload_library)
 
 
 def unload_library(path: "str | bytes | os.PathLike") -> "UnloadReport":

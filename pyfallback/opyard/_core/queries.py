@@ -148,7 +148,7 @@ class ComputedKernel:
     def __init__(self, op: "_C.OpOverload", key: DispatchKey) -> None:
         self.op = op
         self.key = key
-        # None for what is built in, which nobody unregisters: what is at the key is called.
+        # None for what is built in, which no one unregisters: what is at the key is called.
         self._place = op._place_at(key)
 
     def _call(self, keyset: Any, args: tuple, kwargs: dict) -> Any:

@@ -12,6 +12,10 @@ import os
 
 from .forking import while_loading
 
+TYPE_CHECKING = False  # as in typing, which this file does not need
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 class Survivor:
     """Something that is left of a plugin that was unloaded. Its code stays: all is safe to touch.
@@ -64,17 +68,16 @@ class UnloadReport(int):
 class Plugin:
     """A plugin that is loaded. It stays so when this object ends."""
 
-    __slots__ = ("path",)
+    __slots__ = ("_unload_library", "path")
 
-    def __init__(self, path: bytes) -> None:
+    def __init__(self, path: bytes, unload_library: "Callable[[str], UnloadReport]") -> None:
         # As the loader knows it: a name that is no file here is looked for by the system.
         self.path = os.fsdecode(os.path.realpath(path) if os.path.exists(path) else path)
+        self._unload_library = unload_library
 
     def unload(self) -> UnloadReport:
         """As unload_library(): takes back all that it registered. Raises LookupError after that."""
-        from .ops import unload_library
-
-        return unload_library(self.path)
+        return self._unload_library(self.path)
 
     def __repr__(self) -> str:
         return f"<Plugin {self.path!r}>"

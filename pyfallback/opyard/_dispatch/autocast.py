@@ -18,7 +18,7 @@ from .._core.keys import DispatchKey
 from .guards import ExcludeDispatchKeyGuard, _Guard, _joined, _without
 
 _KEYS = {"cpu": DispatchKey.AutocastCPU, "cuda": DispatchKey.AutocastCUDA}
-# float64 is left alone: who wants so many digits means it.
+# float64 is left alone: so many digits are chosen on purpose.
 _SMALL_FLOATS = (_C.float16, _C.bfloat16)
 _FLOATS = (*_SMALL_FLOATS, _C.float32)
 # What autocast(dtype=) says on this thread, by device type.

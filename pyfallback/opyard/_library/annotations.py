@@ -52,6 +52,27 @@ _NUMBERS = {
 }
 
 
+def bare(annotation: Any) -> Any:
+    """Without Annotated[...] and NewType."""
+    while True:
+        if typing.get_origin(annotation) is typing.Annotated:
+            annotation = typing.get_args(annotation)[0]
+        elif isinstance(annotation, typing.NewType) and hasattr(annotation, "__supertype__"):
+            annotation = annotation.__supertype__
+        else:
+            return annotation
+
+
+def annotated(function: Callable) -> Any:
+    """What carries the annotations."""
+    function = inspect.unwrap(function)
+    while isinstance(function, functools.partial):
+        function = inspect.unwrap(function.func)
+    if inspect.isroutine(function) or not callable(type(function)):
+        return function
+    return function if hasattr(function, "__annotations__") else type(function).__call__
+
+
 def array_maker(annotation: Any) -> "_Converter | None":
     """How an array of the annotated class is made of a Tensor; None for what is no such class."""
     cls = typing.get_origin(annotation) or annotation  # numpy.typing.NDArray[numpy.float32]
@@ -165,9 +186,7 @@ def _as_tuple(*values: Any) -> tuple:
 
 def _converter(annotation: Any, name: str) -> "_Converter | None":
     """What a value of a schema's type becomes before the function gets it; None for no change."""
-    from .infer_schema import _plain
-
-    annotation = _plain(annotation)
+    annotation = bare(annotation)
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     make: _Converter | None = None
     if (array := array_maker(annotation)) is not None:
@@ -201,11 +220,9 @@ def adapted(op: str, function: Callable) -> Callable:
     """The function as a kernel of `op`: one that wants classes of its own gets them; others are as
     they were.
     """
-    from .infer_schema import _hinted
-
     try:
         signature = inspect.signature(function)
-        hints = typing.get_type_hints(_hinted(function), include_extras=True)
+        hints = typing.get_type_hints(annotated(function), include_extras=True)
     except (TypeError, ValueError, NameError, AttributeError):
         return function  # without annotations that say something
     makers = {

@@ -10,9 +10,9 @@ definition that stays:
                   BackendSelect: for operators without tensor arguments, finds the kernel by device
                   AutocastCPU, AutocastCUDA: what register_autocast() adds
 
-[Again] Making an operator of the same name again, as running a cell of a notebook once more does,
-puts the new kernels on top of the old ones, exchanges the definition if it is another one, and then
-takes the old kernels back. What fails before leaves the old operator as it was.
+[Made anew] Making an operator of the same name again, as running a cell of a notebook once more
+does, puts the new kernels on top of the old ones, exchanges the definition if it is another one,
+and then takes the old kernels back. What fails before leaves the old operator as it was.
 """
 
 import functools
@@ -24,32 +24,15 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from .. import _C
 from .._core import ops as _ops
 from .annotations import adapted
-from .custom_schema import (
-    Contract,
-    documentation,
-    has_tensor,
-    require_name,
-    result_rule,
-    schema_text,
-    written_arguments,
-)
+from .contract import Contract, has_tensor, written_arguments
+from .custom_schema import documentation, require_name, result_rule, schema_text
+from .definitions import definition_named, definitions
 from .library import Library, _provenance
 from .shortcuts import device_key, namespace_of, require_callable, set_effect
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _F = TypeVar("_F", bound=Callable[..., Any])
-
-# The live ones, by name.
-definitions: "dict[str, CustomOpDef[..., Any]]" = {}
-
-
-def definition_named(name: str) -> "CustomOpDef":
-    """For pickles. Raises LookupError if there is none."""
-    found = definitions.get(name)
-    if found is None or not found._is_live():
-        raise LookupError(f"no operator {name} was made by custom_op(); is its module imported?")
-    return found
 
 
 class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
@@ -99,7 +82,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
     # Registering ---------------------------------------------------------------------------
 
     def _is_live(self) -> bool:
-        """Not when somebody else took it back, such as an entry point that failed."""
+        """Not if someone else unregistered it, such as an entry point that failed."""
         return self._kernels._end.alive and (
             self._definition is None or self._definition._end.alive
         )
@@ -323,7 +306,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         self._put("Meta", fake)
 
     def _define(self, devices: "list[str | None]") -> None:
-        """See [Again]."""
+        """See [Made anew]."""
         old = definitions.get(self._name)
         was_exchanged = False
         try:

@@ -13,6 +13,7 @@ from typing import Any
 from .. import _C
 from .._core.queries import provenance
 from .._tensor.symbolic import SymInt
+from .definitions import definition_of
 from .library import _outer_frame
 
 _running = threading.local()
@@ -178,7 +179,7 @@ def register_fake(
     allow_override: bool = False,
 ) -> Any:
     from .reload import site_in_run
-    from .shortcuts import definition_of, operator_for, require_callable, standing_library
+    from .shortcuts import operator_for, require_callable, standing_library
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         operator = operator_for("register_fake", op)

@@ -6,7 +6,6 @@ it is a schema. What has no place in one is refused with the function's name and
 
 import collections.abc
 import enum
-import functools
 import inspect
 import numbers
 import types
@@ -16,7 +15,17 @@ from typing import Any
 
 from .. import _C
 from .._C import Future
-from .annotations import advice, array_maker, enum_base, field_types, is_enum, is_named_tuple
+from .annotations import (
+    advice,
+    annotated,
+    array_maker,
+    bare,
+    enum_base,
+    field_types,
+    is_enum,
+    is_named_tuple,
+)
+from .contract import Contract
 
 _PLAIN = {
     _C.Tensor: "Tensor",
@@ -42,19 +51,8 @@ class _Unsupported(Exception):
     """An annotation without a type; the text says which part, or nothing for the whole."""
 
 
-def _plain(annotation: Any) -> Any:
-    """Without Annotated[...] and NewType."""
-    while True:
-        if typing.get_origin(annotation) is typing.Annotated:
-            annotation = typing.get_args(annotation)[0]
-        elif isinstance(annotation, typing.NewType) and hasattr(annotation, "__supertype__"):
-            annotation = annotation.__supertype__
-        else:
-            return annotation
-
-
 def _union(parts: tuple, alias: str) -> str:
-    rest = tuple(part for part in map(_plain, parts) if part is not _NONE)
+    rest = tuple(part for part in map(bare, parts) if part is not _NONE)
     if len(rest) == len(parts):
         if set(rest) <= _NUMBERS and {int, float} <= set(rest):
             return "Scalar"
@@ -76,7 +74,7 @@ def _literal_type(values: tuple) -> str:
 
 def _type(annotation: Any, alias: str = "") -> str:
     """The type's text. `alias` goes behind each Tensor in it: "(a0!)"."""
-    annotation = _plain(annotation)
+    annotation = bare(annotation)
     if isinstance(annotation, type) and annotation in _PLAIN:
         return _PLAIN[annotation] + (alias if annotation is _C.Tensor else "")
     if annotation is Any:
@@ -112,14 +110,14 @@ def _type(annotation: Any, alias: str = "") -> str:
 
 def _has_any_length(annotation: Any) -> bool:
     """Whether there is a tuple[T, ...] in it."""
-    annotation = _plain(annotation)
+    annotation = bare(annotation)
     parts = typing.get_args(annotation)
     is_one = typing.get_origin(annotation) is tuple and Ellipsis in parts
     return is_one or any(map(_has_any_length, parts))
 
 
 def _has_tensor(annotation: Any) -> bool:
-    annotation = _plain(annotation)
+    annotation = bare(annotation)
     if annotation is _C.Tensor or array_maker(annotation) is not None:
         return True
     return any(map(_has_tensor, typing.get_args(annotation)))
@@ -161,7 +159,7 @@ class _Inference:
         self.signature = inspect.signature(function)
         self.name = getattr(function, "__name__", type(function).__name__)
         try:
-            hints = typing.get_type_hints(_hinted(function), include_extras=True)
+            hints = typing.get_type_hints(annotated(function), include_extras=True)
         except NameError as error:
             self.refuse(
                 f"an annotation names {error.name!r}, which is not known where the function was "
@@ -231,7 +229,7 @@ class _Inference:
     def results(self) -> str:
         if "return" not in self.hints:
             self.refuse("the result must have a type annotation; None for no result")
-        annotation = _plain(self.hints["return"])
+        annotation = bare(self.hints["return"])
         if annotation in (None, _NONE):
             return "()"
         try:
@@ -251,16 +249,6 @@ _ACCEPTED = (
     "Tensor, int, float, bool, complex, str, numbers.Number, dtype, device, Any, numpy.ndarray, "
     "torch.Tensor, Literal, Enum, NamedTuple, and list, dict, tuple, Future and optional of them"
 )
-
-
-def _hinted(function: Callable) -> Any:
-    """What carries the annotations."""
-    function = inspect.unwrap(function)
-    while isinstance(function, functools.partial):
-        function = inspect.unwrap(function.func)
-    if inspect.isroutine(function) or not callable(type(function)):
-        return function
-    return function if hasattr(function, "__annotations__") else type(function).__call__
 
 
 def infer_schema(
@@ -303,7 +291,6 @@ def infer_schema(
     except ValueError as error:
         inference.refuse(f"{text} is no schema: {str(error).splitlines()[0]}")
     from .._core.tags import names_of
-    from .custom_schema import Contract
 
     contract = Contract(op_name or inference.name, names_of(tags), "infer_schema")
     text = contract.declare(parse, _NAMED + text).removeprefix(_NAMED)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, overload
 from .. import _C
 from .._core import ops as _ops
 from .._core.keys import DispatchKey, key_of, key_of_device
+from .definitions import definition_of
 from .library import Library, _outer_frame, _refuse_meta_kernel
 from .reload import site_in_run
 
@@ -47,14 +48,6 @@ def operator_for(function: str, op: object) -> "_C.OpOverload":
             "str such as 'ns::name', by an object of opyard.ops, or by what custom_op() gave"
         )
     return _ops.operator_of(op)
-
-
-def definition_of(op: "_C.OpOverload") -> Any:
-    """The CustomOpDef that an operator belongs to, or None."""
-    from .custom_op import definitions
-
-    found = definitions.get(op.name())
-    return found if found is not None and found.op is op and found._is_live() else None
 
 
 def require_callable(function: str, name: str, fn: object) -> None:
@@ -191,8 +184,8 @@ def _implement(
         lib = standing_library(op.namespace)
     if len(keys) == 1:
         return lib.impl(op, fn, keys[0], exclusive=exclusive)
-    # All or nothing: what is refused, and warned of, is so here, if it can be taken back. While the
-    # trial has its kernels, no exclusive one of another library comes in between.
+    # All or nothing: refusals and warnings come here, where everything can still be undone. While
+    # the trial has its kernels, no exclusive one of another library comes in between.
     if "Meta" in keys:
         _refuse_meta_kernel(op.name())
     trial = Library(lib.ns, "IMPL" if lib.kind == "IMPL" else "FRAGMENT", lib.dispatch_key)

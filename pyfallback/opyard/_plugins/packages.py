@@ -272,7 +272,7 @@ def _look() -> "dict[str, list[_EntryPoint]]":
     if state != _state:
         relied_on = () if _may_change_unseen(state) else state
         _found = _find()
-        _state = relied_on  # behind it: who reads this one reads that one
+        _state = relied_on  # after it: a reader of this one finds that one
     _looked_at_path = path
     _looked_at = now
     return _found

@@ -65,7 +65,7 @@ def _choose_format(parser: argparse.ArgumentParser, options: argparse.Namespace)
 
 
 def _make_folder(output: str | None) -> str:
-    """Beside the file that is asked for, so that whoever misses that finds this."""
+    """Beside the file that was asked for, where a user looks for that."""
     base = f"{output}.recording"
     if output is None:
         base = f"{os.environ.get('TMPDIR') or '/tmp'}/opyard-recording-{os.getpid()}"

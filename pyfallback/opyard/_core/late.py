@@ -1,0 +1,47 @@
+"""Names that are imported when they are first wanted; and dir() of the modules that have such.
+
+    _LATE = {"history": "opyard._dispatch.history"}
+
+    def __getattr__(name: str) -> object:
+        return late.attribute(globals(), _LATE, name)
+
+    def __dir__() -> list[str]:
+        return late.names(globals())
+
+Modules are named in full, so that tools/lint.py sees in which direction they are imported.
+"""
+
+import sys
+
+from .forking import while_loading
+
+TYPE_CHECKING = False  # as in typing, whose import would cost more than the rest of this file
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_missing = object()
+
+
+def imported(module: str, name: str) -> "Any":
+    """An attribute of a module, which is imported first; no other thread of Python forks then."""
+    found = getattr(sys.modules.get(module), name, _missing)
+    if found is _missing:
+        while_loading(lambda: __import__(module))
+        found = getattr(sys.modules[module], name)
+    return found
+
+
+def attribute(module: "dict[str, Any]", where: "Mapping[str, str]", name: str) -> "Any":
+    """What the __getattr__ of a module gives, once: the next look finds it in the module itself.
+    `where` says which module has the name.
+    """
+    if name not in where:
+        raise AttributeError(f"module {module['__name__']!r} has no attribute {name!r}")
+    found = module[name] = imported(where[name], name)
+    return found
+
+
+def names(module: "Mapping[str, Any]") -> list[str]:
+    """What dir() of a module shows: its public names, also those that no one has imported yet."""
+    return sorted({*module["__all__"], *(name for name in module if name.startswith("_"))})
