@@ -33,7 +33,7 @@ def leaks_of_ours(logs: Path) -> dict[str, int]:
     """Where memory was asked for that nothing leads to at the end of a process, and how often, as
     far as a line of this project is among the innermost frames. CPython leaves much behind at its
     end, which says nothing; what objects of ours still had then hangs below that, indirectly.
-    pybind11 leaves what it keeps for each interpreter to that one, whose end nobody tells it."""
+    pybind11 leaves what it keeps for each interpreter to that one, whose end no one tells it."""
     found: dict[str, int] = {}
     for log in logs.iterdir():
         for block in re.split(r"\n\n", log.read_text(errors="replace")):

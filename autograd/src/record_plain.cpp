@@ -145,7 +145,7 @@ class PlainCall {
     }
     const std::uint32_t input = function_->add_input(result);
     if (!is_differentiable(result)) return;
-    // An argument that is handed through has the history that it has. Nobody else owns a fresh
+    // An argument that is handed through has the history that it has. No one else owns a fresh
     // result.
     if (!result.impl()->is_unshared() && is_argument(result.impl().get())) {
       return;

@@ -30,7 +30,7 @@ void sum_of_piece(const std::byte* row, std::int64_t length, void* total) {
   std::memcpy(total, &sum, sizeof(sum));
 }
 
-// The running sums of a block of up to sixteen rows that lie side by side.
+// The running sums of a block of up to sixteen rows that are side by side.
 template <typename T, int width>
 void sum_blocks(const std::byte* first, std::int64_t length, std::int64_t step, SumOf<T>* totals) {
   using S = SumOf<T>;

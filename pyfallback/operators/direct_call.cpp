@@ -3,8 +3,8 @@
 // [Defaults] A function in Python must not see an argument that equals its default (see
 // kernels/call_arguments.h), so such a call goes through the stack, which leaves it out.
 //
-// [Places] What every call runs begins a cache line. Where such functions lie is otherwise up to
-// what is linked before them, and moves the bench rows python_names and subclass by a tenth.
+// [Places] What every call runs begins a cache line. Otherwise their addresses depend on what is
+// linked before them, which moves the bench rows python_names and subclass by a tenth.
 //
 // [C++ calls] C++ kernels are called without the stack, too: see operators/cpp_calls.cpp.
 #include "operators/direct_call.h"

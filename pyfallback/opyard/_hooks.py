@@ -54,7 +54,7 @@ TYPE_CHECKING = False  # as in _ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Where the answers lie that are imported when they are first asked for.
+# The modules of the answers that are imported when they are first asked for.
 _LATE = {
     "DispatchKey": ("opyard._core.keys", "DispatchKey"),
     "Layout": ("opyard._core.layout", "Layout"),

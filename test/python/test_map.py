@@ -36,6 +36,31 @@ def test_the_journeys_and_the_changes_are_there():
     assert len(rows) >= 20
 
 
+# A change of the table, and a text of the lines that have to be changed for it.
+LEADS_THERE = {
+    "how a default is filled in, how names are bound": "stack.push(*default_value)",
+    "the sentence of an error without a kernel": " has no kernel at {}, where this call goes.",
+    "the lines below it: each key, and why it was passed over": "  no kernel at {}",
+    "how a NumPy array becomes an argument": '"numpy.ndarray"',
+    "how `override()` stacks": "class override:",
+    "which kernels a sub-interpreter sees": "InterpreterTable::add(",
+    "how the text of a schema is parsed": "parse_default(cursor_",
+    "a new dtype": "OPYARD_DTYPE(",
+    "which calls skip the stack": "Ready::Never",
+    "how a plugin is loaded and unloaded": "unload_and_report(const std::string& file)",
+    "which rules a graph has to keep": "lint(",
+    "a new pass over graphs": "OPYARD_PASS(",
+}
+
+
+@pytest.mark.parametrize("change", LEADS_THERE)
+def test_the_first_file_of_a_row_has_the_lines_of_its_change(change):
+    table = (ROOT / PAGES[1]).read_text("utf-8")
+    (row,) = re.findall(rf"^\| {re.escape(change)}.* \| (.*) \|$", table, re.MULTILINE)
+    first = re.findall(r"`([^`]*)`", row)[0]
+    assert LEADS_THERE[change] in (ROOT / first).read_text("utf-8")
+
+
 def test_every_room_is_on_the_page_of_layers_in_its_order():
     """The lists that the linter checks, as the page draws them."""
     lists = {}

@@ -166,7 +166,7 @@ void ExportedTensor::own(void* context, Storage::Deleter deleter) noexcept {
   storage().deleter_ = deleter;
 }
 
-// Somebody has given the tensor an object, parts of its own, symbolic sizes or marks, and has
+// Someone has given the tensor an object, parts of its own, symbolic sizes or marks, and has
 // forgotten it. What is kept beside the tensor or its storage stays for good, and they with it.
 bool ExportedTensor::clean() noexcept {
   if (tensor_->cached_geometry_ || tensor_->gradient_state_ || storage().gradient_state_) {

@@ -26,7 +26,7 @@ ThreadModes& own_modes() {
 // Lets the include set follow the list. The list must have changed only by way of this.
 void follow(ThreadModes& ours) noexcept {
   if (!ours.list.empty()) {
-    // Somebody may have replaced the whole include set meanwhile.
+    // The whole include set may have been replaced meanwhile.
     const std::uint64_t missing =
         DispatchKeySet(DispatchKey::Python).raw() & ~detail::local_block.include;
     ours.added |= missing;

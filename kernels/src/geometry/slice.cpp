@@ -25,7 +25,7 @@ std::size_t require_dim(const char* op, const Tensor& self, std::int64_t dim) {
 Tensor part(const Tensor& self, std::size_t at, std::int64_t start, std::int64_t length,
             std::int64_t step) {
   DimVector sizes(self.sizes()), strides(self.strides());
-  // Nothing lies nowhere: it must not move past an end of the storage.
+  // A slice without elements: its offset must not move past an end of the storage.
   const std::int64_t skipped = self.numel() == 0 || length == 0 ? 0 : start * strides[at];
   sizes[at] = length;
   if (length > 1) strides[at] *= step;

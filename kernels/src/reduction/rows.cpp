@@ -5,7 +5,7 @@
 // single step if that is possible; if not, the input is copied with the reduced dimensions
 // innermost. Then there are two cases:
 //
-//   step is one element      the row is passed on where it lies
+//   step is one element      the row is passed on in place
 //   step is another          up to sixteen rows that are neighbours in memory are gathered
 //                            into a buffer together, since a cache line that is fetched for
 //                            one of them holds elements of the next; loops that can do so take

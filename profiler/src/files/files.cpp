@@ -4,7 +4,7 @@
 // stacks, and in the words behind the events that have some.
 //
 // [Clock] The processes of a machine share its clocks, so the rate comes from the two pairs of all
-// of them that lie furthest apart.
+// of them that are furthest apart.
 #include "opyard/profiler/files.h"
 
 #include <algorithm>

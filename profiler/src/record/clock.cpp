@@ -65,7 +65,7 @@ std::uint64_t read_slow_clock() noexcept {
   return clock_source == ClockSource::Test ? test_clock() : system_ns(CLOCK_MONOTONIC);
 }
 
-// The pair whose two counter readings lie closest together: an interrupt between them would be an
+// The pair whose two counter readings are closest together: an interrupt between them would be an
 // error of both.
 ClockPair read_clock_pair() noexcept {
   if (clock_source != ClockSource::Counter) {

@@ -51,7 +51,7 @@ std::size_t sequence_length(std::string_view text) {
   for (std::size_t n = 1; n < length; ++n) {
     if ((at(n) & 0xC0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates and what lies beyond Unicode differ in the second byte.
+  // Overlong forms, surrogates and what is beyond Unicode differ in the second byte.
   if (first == 0xE0 && at(1) < 0xA0) return 0;
   if (first == 0xED && at(1) >= 0xA0) return 0;
   if (first == 0xF0 && at(1) < 0x90) return 0;

@@ -2,7 +2,7 @@
 //
 // [Names] An event holds the key of a name that tells operator, dispatch key and the origin of the
 // kernel. A record may be freed while its events are kept, so the name is a copy. The word that the
-// registry keeps for each slot remembers the key: beside it lies a number of the record, so that a
+// registry keeps for each slot remembers the key: beside it is a number of the record, so that a
 // kernel that came later gets a name of its own.
 //
 // [Several interpreters] A slot in which interpreters see different records has no such word. Its

@@ -2,7 +2,7 @@
 //
 // [One pass] The events of a thread are in the order in which they happened, so a stack gives the
 // spans: an enter opens one, an exit closes it. An exit carries its enter's key and kind. If that
-// span is open, what lies above it lost its exit, and ends here; if it is not open, the exit is
+// span is open, what is above it lost its exit, and ends here; if it is not open, the exit is
 // dropped: its enter was before the window, or was lost. How many spans of a key are open is
 // counted, so that an exit of none is found without a search.
 //

@@ -1,6 +1,6 @@
 // objects/tensor/tensor_buffer.cpp: the buffer protocol: memoryview(t), and all who use it.
 //
-// A view's shape and strides lie in memory of its own. A tensor's geometry never changes and the
+// A view's shape and strides are in memory of its own. A tensor's geometry never changes and the
 // view holds the wrapper, so nothing has to be counted or locked while it is out.
 #include "objects/tensor/tensor_parts.h"
 #include "objects/tensor/traced_read.h"

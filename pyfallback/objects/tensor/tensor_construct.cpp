@@ -103,7 +103,7 @@ class Reader {
       read(item.get());
     }
     path_.pop_back();
-    if (count == 0) deepest_ = true;  // nothing lies below, so other branches end here too
+    if (count == 0) deepest_ = true;  // nothing is below, so other branches end here too
   }
 
   // Every level has the length of the first one at its depth.

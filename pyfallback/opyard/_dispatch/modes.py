@@ -22,7 +22,7 @@ _USER = 3  # the place in the stack of modes that have no fixed one
 
 
 class ModeKey(enum.IntEnum):
-    """The fixed places of a thread's stack of modes, outermost first; modes of users lie inside.
+    """The fixed places of a thread's stack of modes, outermost first; modes of users are inside.
 
     For programs that trace or imitate calls: each place holds one mode, and the modes of users
     see a call before these do, whichever was entered first.

@@ -14,7 +14,7 @@ any cell of the module, since there can be only one. At a prompt, where each lin
 with the same name, only that holds.
 
 Overrides are made again likewise, where the code makes one of the same name for the same operators
-and keys: that replaces the kernels of the former one where they lie. Those that a run does not
+and keys: that replaces the kernels of the former one in place. Those that a run does not
 make again are removed at its end.
 
 [Run] A run is one execution of the module's code, or of a cell. While it lasts, what is registered
