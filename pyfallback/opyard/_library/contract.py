@@ -121,6 +121,6 @@ class Contract:
             if argument.kwarg_only and has_tensor(argument.type):
                 raise NotImplementedError(
                     f"custom_op: {self.name} takes the tensor '{argument.name}' by keyword only, "
-                    "and autograd, which comes later, will count tensors by position. Take it by "
-                    "position; only what results are written to may be keyword-only, with Tag.out"
+                    "and a backward gives its gradients by position. Take it by position; only "
+                    "what results are written to may be keyword-only, with Tag.out"
                 )
