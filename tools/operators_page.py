@@ -164,7 +164,7 @@ def methods(packets: "dict[str, object]") -> list[str]:
     for name in sorted(name for name in dir(opyard.tensor(1.0)) if not name.startswith("_")):
         if name in answered:
             continue
-        if name in packets:
+        if name in packets and getattr(opyard.Tensor, name) is packets[name]:
             what = f"`aten.{name}`"
         else:
             text = getattr(opyard.Tensor, name).__doc__ or ""

@@ -318,10 +318,20 @@ std::string CallPlan::explain_value(const ArgumentMismatch& mismatch) const {
                                : fmt::format(" with a number outside of {}", mismatch.accepted);
   return fmt::format(
       "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'{}.\n"
-      "Position: {}\nValue: {}\nDeclaration: {}{}{}",
+      "Position: {}\nValue: {}\nDeclaration: {}{}{}{}",
       op_.name().name, to_string(*argument.type), argument.name, Py_TYPE(mismatch.given)->tp_name,
       past, mismatch.position, shown(mismatch.given), op_.declaration(),
-      mismatch.details[0] == '\0' ? "" : "\nCast error details: ", mismatch.details);
+      mismatch.details[0] == '\0' ? "" : "\nCast error details: ", mismatch.details,
+      advice_for_symbol(mismatch.given));
+}
+
+// What takes a number that is not known yet.
+std::string CallPlan::advice_for_symbol(PyObject* given) const {
+  const Runtime* const runtime = find_runtime();
+  if (runtime == nullptr || !is_symbolic(*runtime, given, SymKind::Int)) return {};
+  return fmt::format(
+      "\nOnly arguments of the types SymInt and SymInt[] take a SymInt{}.",
+      op_.name().name == "aten::arange" ? "; opyard.arange() takes one on meta" : "");
 }
 
 // What to do with more arguments than are taken by position.

@@ -103,6 +103,7 @@ class CallPlan {
   std::string explain_value(const ArgumentMismatch& mismatch) const;
   std::string explain_names(std::size_t count, PyObject* names) const;
   std::string advice_for_count(std::ptrdiff_t given) const;
+  std::string advice_for_symbol(PyObject* given) const;
   std::string advice_for_name(std::string_view name) const;
   std::string advice_for_names(PyObject* names) const;
 

@@ -165,3 +165,28 @@ def test_a_number_for_a_tensor_in_arithmetic(y):
 def test_names_of_numpy_are_answered_with_ours(y):
     with pytest.raises(TypeError, match="'axis' is called 'dim' here"):
         aten.sum(y, axis=0)
+
+
+def test_where_as_a_method_takes_the_condition_behind_the_tensor(y):
+    """As PyTorch's: the operator takes it first, and would take a tensor of bools for one."""
+    aten = opyard.ops.aten
+    x, condition = opyard.tensor([1.0, 2.0, 3.0]), opyard.tensor([True, False, True])
+    assert x.where(condition, -x).tolist() == [1.0, -2.0, 3.0]
+    assert x.where(condition, 0).tolist() == opyard.Tensor.where(x, x != 2, 0).tolist() == [1, 0, 3]
+    assert x.where(other=9.0, condition=condition).tolist() == [1.0, 9.0, 3.0]
+    bools = opyard.tensor([False, True, True])
+    assert bools.where(condition, ~bools).tolist() == [False, False, True]
+    assert aten.where(condition, bools, ~bools).tolist() == [False, False, True]
+    with pytest.raises(TypeError, match="condition"):
+        x.where(x, x)
+
+
+def test_a_tensor_says_what_its_elements_are():
+    kinds = {
+        opyard.float16: (True, False),
+        opyard.complex64: (False, True),
+        opyard.int8: (False,) * 2,
+    }
+    for dtype, expected in kinds.items():
+        x = opyard.empty(2, dtype=dtype)
+        assert (x.is_floating_point(), x.is_complex()) == expected

@@ -313,3 +313,52 @@ def test_an_operator_with_rows_that_elements_tell_passes_opcheck(define, library
     )
     results = opcheck(op, (opyard.tensor([1.0, -1.0]),))
     assert set(results.values()) == {"SUCCESS"}
+
+
+def test_a_range_to_a_number_that_is_not_known(define, library, ns):
+    seen = {}
+
+    def body(n):
+        name = str(n)
+        made = {
+            "end": opyard.arange(n, device="meta"),
+            "bounds": opyard.arange(2, n, device=opyard.device("meta")),
+            "step": opyard.arange(0, n, 3, device="meta", dtype=opyard.float32),
+            "down": opyard.arange(n, 0, -2, device="meta"),
+            "twice": opyard.arange(n + n, device="meta"),
+        }
+        for what, tensor in made.items():
+            assert tensor.device.type == "meta" and tensor.dim() == 1
+            seen[what] = (tensor.dtype, str(tensor.shape[0]).replace(name, "n"))
+        with pytest.raises(
+            TypeError, match=r"^arange: the bounds are 0.5, u\d+ and the step is 1; "
+        ):
+            opyard.arange(0.5, n, device="meta")
+        with pytest.raises(RuntimeError, match=r"asks for the value of u\d+, which depends on"):
+            opyard.arange(n)  # there are no elements without the number
+        with pytest.raises(TypeError) as raised:
+            aten.arange(n, device="meta")
+        assert "a SymInt; opyard.arange() takes one on meta." in str(raised.value)
+        with pytest.raises(TypeError, match="SymInt and SymInt.. take a SymInt.$"):
+            aten.full([2], n, device="meta")
+        return made["end"]
+
+    in_fake(define, library, ns, body)
+    whole = opyard.int64
+    assert seen == {
+        "end": (whole, "n"),
+        "bounds": (whole, "(n - 2)"),
+        "step": (opyard.float32, "neg(((0 - n) // 3))"),
+        "down": (whole, "neg(((n - 0) // -2))"),
+        "twice": (whole, "(n + n)"),
+    }
+
+
+@pytest.mark.parametrize("bounds", [(7,), (2, 7), (0, 7, 3), (7, 0, -2), (0, 6, 3), (6, 0, -3)])
+def test_the_length_of_a_range_is_that_of_its_elements(bounds):
+    """By numbers that are known, which symbolic ones compute with as with others."""
+    start, end, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    from opyard._tensor.factories import _range_without_elements
+
+    made = _range_without_elements(start, end, step, device="meta")
+    assert made.shape == opyard.arange(*bounds).shape

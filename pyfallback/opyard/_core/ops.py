@@ -188,8 +188,11 @@ def require_packet(name: str) -> "_C.OpOverloadPacket":
 
 
 def find_aten(name: str) -> "_C.OpOverloadPacket | None":
-    """The packet of "aten::<name>", else the method of Tensor that is made of others, else None."""
-    packet = getattr(ops.aten, name, None)
+    """The packet of "aten::<name>", else the method of Tensor that is made of others, else None.
+
+    `where` is such a method first: the operator's first argument is not the tensor.
+    """
+    packet = None if name == "where" else getattr(ops.aten, name, None)
     return hooks["method"](name) if packet is None else packet
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import _C
 from .._core.keys import DispatchKey
+from .._tensor import dtypes
 from .guards import ExcludeDispatchKeyGuard, _Guard, _joined, _without
 
 _KEYS = {"cpu": DispatchKey.AutocastCPU, "cuda": DispatchKey.AutocastCUDA}
@@ -23,6 +24,14 @@ _SMALL_FLOATS = (_C.float16, _C.bfloat16)
 _FLOATS = (*_SMALL_FLOATS, _C.float32)
 # What autocast(dtype=) says on this thread, by device type.
 _chosen = threading.local()
+
+
+def _require_dtype(what: str, named: Any) -> "_C.dtype":
+    """A dtype, also by NumPy's or by a class."""
+    found = named if isinstance(named, _C.dtype) else dtypes.find(named)
+    if found is None:
+        raise TypeError(f"{what} is a dtype, such as opyard.bfloat16, not {type(named).__name__}")
+    return found
 
 
 def autocast_key(device_type: str) -> DispatchKey:
@@ -47,10 +56,8 @@ class autocast(_Guard):
     ) -> None:
         super().__init__()
         self._key = _C.DispatchKeySet(autocast_key(device_type))
-        if dtype is not None and not isinstance(dtype, _C.dtype):
-            raise TypeError(
-                f"autocast: dtype is a dtype, such as opyard.bfloat16, not {type(dtype).__name__}"
-            )
+        if dtype is not None:
+            dtype = _require_dtype("autocast: dtype", dtype)
         if dtype is not None and dtype not in _FLOATS:
             raise ValueError(f"autocast casts to bfloat16, float16 or float32, not to {dtype}")
         self._device_type, self._dtype = device_type, dtype
@@ -82,11 +89,7 @@ class autocast(_Guard):
 
 def casting_kernel(op: "_C.OpOverload", device_type: str, dtype: "_C.dtype") -> Callable:
     """The kernel of one rule: casts, then calls the operator below the autocast layers."""
-    if not isinstance(dtype, _C.dtype):
-        raise TypeError(
-            f"register_autocast: what {op.name()} casts to is a dtype, such as opyard.bfloat16, "
-            f"not {type(dtype).__name__}"
-        )
+    dtype = _require_dtype(f"register_autocast: what {op.name()} casts to", dtype)
     for argument in op._schema.arguments:
         if argument.is_write:
             raise NotImplementedError(

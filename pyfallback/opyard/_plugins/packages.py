@@ -224,7 +224,9 @@ _looked_at_path: "list | None" = None
 _FRESH = 0.001
 # Times of folders are those of the system's last tick, up to ten milliseconds ago. A folder that
 # changes again in the same tick keeps its time, so what was found in one that has changed a moment
-# before is not relied on: it is looked for again.
+# before is not relied on: it is looked for again. That takes 1.2 ms a look beside ten packages, so
+# a thread that asks for names that are not there, again and again, spends these 50 ms on it; after
+# them a name that is not there costs 1.6 microseconds, as before.
 _TICK = 50_000_000  # nanoseconds
 _warned_of = ""
 

@@ -57,12 +57,33 @@ def full(size: _Sizes, fill_value: _Number, **options: Any) -> _C.Tensor:
     return _made(ops.aten.full, _listed((size,)), fill_value, **options)
 
 
-def arange(*range: _Number, **options: Any) -> _C.Tensor:
+def arange(*range: "_Number | SymInt", **options: Any) -> _C.Tensor:
     """arange(end), arange(start, end) or arange(start, end, step).
 
-    Options: dtype, device, requires_grad.
+    Options: dtype, device, requires_grad. Bounds that are not known are taken on meta.
     """
+    if any(isinstance(bound, SymInt) for bound in range):
+        if _C.device(options.get("device") or "cpu").type == "meta":
+            return _made(_range_without_elements, *range, **options)
+        range = tuple(int(bound) if isinstance(bound, SymInt) else bound for bound in range)
     return _made(ops.aten.arange, *range, **options)
+
+
+def _range_without_elements(start: Any, end: Any = None, step: Any = 1, **options: Any) -> Any:
+    """arange() on meta. aten's takes a Scalar, which is never symbolic."""
+    if end is None:
+        start, end = 0, start
+    whole = (int, SymInt)
+    if not (isinstance(start, whole) and isinstance(end, whole) and isinstance(step, whole)):
+        raise TypeError(
+            f"arange: the bounds are {start}, {end} and the step is {step}; beside a number that "
+            "is not known, accepted are ints"
+        )
+    if isinstance(step, int) and step == 1:
+        length = end if isinstance(start, int) and start == 0 else end - start
+    else:
+        length = -((start - end) // step)
+    return ops.aten.empty([length], **{"dtype": _C.int64, **options})
 
 
 def eye(n: int, m: "int | None" = None, **options: Any) -> _C.Tensor:

@@ -1,7 +1,8 @@
 """What Tensor offers beside its own methods: the operators of aten, and a few made of them.
 
 `_C` asks by the hooks `method`, `dir_tensor`, `list_tensor` and `array_tensor`. A method that is
-made here is found after aten's operators, so one that is registered under its name goes before it.
+made here is found after aten's operators, so one that is registered under its name goes before it;
+`where` is found before, since the operator's first argument is not the tensor.
 """
 
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 
 from .. import _C
 from .._core.ops import ops
+from . import factories
 
 _DTYPES = {
     "float": _C.float32,
@@ -45,10 +47,31 @@ def cpu(self: _C.Tensor) -> _C.Tensor:
     return ops.aten.to(self, "cpu")
 
 
+def is_floating_point(self: _C.Tensor) -> bool:
+    """Whether the elements are floats; complex numbers are none."""
+    return self.dtype.is_floating_point
+
+
+def is_complex(self: _C.Tensor) -> bool:
+    """Whether the elements are complex numbers."""
+    return self.dtype.is_complex
+
+
+def where(self: _C.Tensor, condition: Any, other: Any) -> _C.Tensor:
+    """The elements where the condition holds, else those of `other`, which may be a number.
+
+    The operator takes the condition first: opyard.where(condition, self, other).
+    """
+    return factories.where(condition, self, other)
+
+
 _METHODS: dict[str, Callable[..., Any]] = {
     **{name: _converting(name) for name in _DTYPES},
     "cpu": cpu,
+    "is_complex": is_complex,
+    "is_floating_point": is_floating_point,
     "nelement": nelement,
+    "where": where,
 }
 
 
