@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import opyard
 from opyard import autograd
 
-aten = opyard.ops.aten
+aten, inner = opyard.ops.aten, opyard.ops.opyard
 RANDOM = np.random.default_rng(5)
 
 
@@ -374,6 +374,9 @@ def test_X31_gradients_are_what_differences_say(case):
     assert autograd.gradgradcheck(fn, [leaf(*shape) for shape in shapes])
 
 
+PLACES = opyard.tensor([0, 1, 0])
+
+
 def cell(h=None, c=None, w=None, v=None, b=None):
     return aten.lstm_cell(
         here(2, 3),
@@ -389,7 +392,19 @@ def cell(h=None, c=None, w=None, v=None, b=None):
     [
         (lambda: aten.max_pool2d(here(1, 1, 3, 3), 4), "would have no elements"),
         (lambda: aten.max_pool2d(here(1, 1, 3, 3), 2, 1, 2), "at most half of it"),
-        (lambda: aten.avg_pool2d(here(1, 1, 3, 3), 0), "numbers of 1 and more"),
+        (lambda: aten.avg_pool2d(here(1, 1, 3, 3), 0), "numbers from 1 to 2147483647"),
+        (lambda: aten.max_pool2d(here(1, 1, 3, 3), 2, 2**62), "stride is .*; one or 2 numbers"),
+        (lambda: aten.conv2d(here(1, 1, 3, 3), here(1, 1, 1, 1), None, 2**62), "stride is"),
+        (lambda: aten.im2col(here(1, 3, 3), 2**62, 1, 0, 1), "the image is 3 by 3"),
+        (lambda: aten.adaptive_avg_pool1d(here(1, 4), []), "output_size is \\[\\]; one size"),
+        (lambda: aten.adaptive_max_pool1d(here(1, 4), [2, 2]), "output_size is .*; one size"),
+        (lambda: aten.adaptive_avg_pool2d(here(1, 3, 3), [2]), "output_size is .*; 2 sizes"),
+        (lambda: aten.adaptive_max_pool2d(here(1, 3, 3), [2]), "output_size is .*; 2 sizes"),
+        (lambda: aten.adaptive_max_pool3d(here(1, 3, 3, 3), [2]), "output_size is .*; 3 sizes"),
+        (lambda: inner.adaptive_as(here(1, 3, 3), [2], 2), "dims is 2 and sizes is"),
+        (lambda: inner.adaptive_as(here(1, 3, 3), [2, 2], 7), "dims is 7 and sizes is"),
+        (lambda: inner.max_pool_scatter(here(3), PLACES, [2], -1), "dims, which is -1"),
+        (lambda: inner.max_pool_scatter(here(3), PLACES, [2], 2), "dims, which is 2"),
         (lambda: aten.layer_norm(here(2, 3), [2]), "normalized_shape is \\[2\\]"),
         (lambda: aten.group_norm(here(2, 3), 2), "it must divide the number of channels, 3"),
         (lambda: aten.nll_loss(here(2, 3), opyard.tensor([1])), "an int64 target with"),
@@ -404,6 +419,12 @@ def cell(h=None, c=None, w=None, v=None, b=None):
 def test_what_does_not_fit_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_window_may_begin_far_outside_of_the_image():
+    image = here(1, 1, 1, 5)
+    far = [0, 2**29]
+    assert aten.max_pool2d(image, [1, 2**30], [1, 2**30], far).item() == aten.max(image).item()
 
 
 @given(size=st.integers(1, 6), out=st.integers(1, 9), aligned=st.booleans())

@@ -156,3 +156,9 @@ def test_X31_gradients_are_what_differences_say(case):
     fn, shapes = CASES[case]
     assert autograd.gradcheck(fn, [leaf(*shape) for shape in shapes])
     assert autograd.gradgradcheck(fn, [leaf(*shape) for shape in shapes])
+
+
+def test_of_a_single_number_the_largest_is_itself():
+    for k in (0, 1):
+        values, places = opyard.ops.aten.topk(opyard.tensor(3.0), k)
+        assert (values.tolist(), places.tolist()) == (3.0, 0)

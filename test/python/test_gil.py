@@ -267,6 +267,21 @@ RELEASE = [
     "index_put_(m, [some], m)",
     "arange(2_000_000)",
     "full([2_000_000], 1.5)",
+    "sort(m, 0)",
+    "topk(m, 700)",
+    "cumsum(m, 1)",
+    "prod(m, 1)",
+    "nonzero(mask)",
+    "scatter_add(m, 1, places, m)",
+    "scatter_reduce(m, 1, places, m, 'mean')",
+    "im2col(image, [3, 3], [1, 1], [0, 0], [1, 1])",
+    "col2im(columns, [500, 500], [3, 3], [1, 1], [0, 0], [1, 1])",
+    "rand([2_000_000])",
+    "randint(9, [2_000_000])",
+    "randperm(2_000_000)",
+    "combinations(line)",
+    "gather_backward(m, [1500, 1500], 1, places)",
+    "scatter_strided(m, 2_250_000, [1500, 1500], [0, 1], 0)",
 ]
 
 
@@ -281,9 +296,13 @@ def test_J10_operators_of_aten_release_the_gil_for_many_elements(call):
         "s": opyard.tensor(np.ones((300, 300), np.float32)),
         "mask": opyard.tensor(np.ones((size, size), bool)),
         "some": opyard.tensor(np.arange(size)),
+        "image": opyard.tensor(np.ones((1, 3, 500, 500), np.float32)),
+        "line": opyard.arange(2500),
         "places": opyard.tensor(np.zeros((size, size), np.int64)),
     }
-    work = eval(f"lambda: aten.{call}", names)
+    space = "opyard.ops.opyard" if "_backward(" in call or "_strided(" in call else "aten"
+    names["columns"] = opyard.ones([1, 27, 498 * 498])
+    work = eval(f"lambda: {space}.{call}", names)
     stop, ticks = threading.Event(), []
     switching = sys.getswitchinterval()
 
@@ -307,3 +326,39 @@ def test_J10_operators_of_aten_release_the_gil_for_many_elements(call):
         stop.set()
         thread.join()
     assert after > before
+
+
+def test_J10_what_another_thread_writes_meanwhile_is_refused_or_read_never_followed():
+    """Places that are checked and then read again would lead anywhere."""
+    count = 1 << 18
+    array = np.zeros(count, np.int64)
+    places, ones = opyard.from_numpy(array), opyard.ones(count)
+    aten, inner = opyard.ops.aten, opyard.ops.opyard
+    stop = threading.Event()
+
+    def write():
+        while not stop.is_set():
+            array[:] = 2**40
+            array[:] = 0
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    answered = refused = 0
+    try:
+        for call in (
+            lambda: aten.scatter_add(ones, 0, places, ones),
+            lambda: inner.gather_backward(ones, [count], 0, places),
+            lambda: aten.nonzero(places),
+            lambda: aten.sort(places),
+            lambda: aten.embedding_bag(ones.reshape([count, 1]), places, places),
+        ):
+            for _ in range(20):
+                try:
+                    call()
+                    answered += 1
+                except (IndexError, ValueError):
+                    refused += 1
+    finally:
+        stop.set()
+        thread.join()
+    assert answered + refused == 100 and answered and refused

@@ -129,8 +129,29 @@ Loop conversion_loop(DType to, DType from) {
   return nullptr;
 }
 
+namespace {
+// Raises Unsupported for a source without elements, BadShape for one that does not broadcast.
+void require_readable(const char* op, const Tensor& written, const Tensor& source) {
+  if (is_meta(source)) {
+    refuse(ErrorKind::Unsupported, {op, ": ", written, " is to be written with ", source,
+                                    ", which is on meta and has no elements"});
+  }
+  const IntSpan sizes = written.sizes(), given = source.sizes();
+  bool fits = given.size() <= sizes.size();
+  for (std::size_t i = 1; fits && i <= given.size(); ++i) {
+    const std::int64_t size = given[given.size() - i];
+    fits = size == 1 || size == sizes[sizes.size() - i];
+  }
+  if (!fits) {
+    refuse(ErrorKind::BadShape, {op, ": ", written, " is to be written with ", source,
+                                 "; counted from the last, sizes must be equal or 1"});
+  }
+}
+}  // namespace
+
 void copy_elements(const char* op, const Tensor& written, const Tensor& source) {
-  if (is_meta(written) || is_meta(source)) return;
+  if (is_meta(written)) return;
+  require_readable(op, written, source);
   const Loop loop = conversion_loop(written.dtype(), source.dtype());
   OPYARD_REQUIRE(loop != nullptr, Internal, op, ": no conversion from ", source.dtype(), " to ",
                  written.dtype());

@@ -10,7 +10,7 @@ namespace opyard::kernels {
 // Writes `source`, broadcast to the sizes of `written`, into it. The two do not overlap. All dtypes
 // are converted into each other (see copy.cpp [Conversion]). Leaves the version alone: it is for
 // tensors no one else has seen, and for kernels that have bumped it. On meta there is nothing to
-// do.
+// do. Raises BadShape for sizes that do not broadcast, Unsupported for a source on meta alone.
 void copy_elements(const char* op, const Tensor& written, const Tensor& source);
 
 // A new row-major tensor with the same elements, where the source is.

@@ -14,6 +14,7 @@
 #include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/releasing.h"
 #include "common/symbolic_results.h"
 
 namespace opyard::kernels {
@@ -95,7 +96,10 @@ Tensor filled(const char* op, Tensor result, const Of& of) {
   visit_floats(result, [&](auto sample) {
     using T = decltype(sample);
     T* const out = elements_of<T>(result);
-    for (std::int64_t i = 0; i < result.numel(); ++i) out[i] = of(numbers, i, T());
+    const std::int64_t count = result.numel();
+    without_gil_for(count, [&] {
+      for (std::int64_t i = 0; i < count; ++i) out[i] = of(numbers, i, T());
+    });
   });
   return result;
 }
@@ -138,9 +142,12 @@ Tensor randint_low(std::int64_t low, std::int64_t high, IntSpan size, MaybeDType
     const RandomNumbers numbers(whole.numel());
     auto* const out = elements_of<std::int64_t>(whole);
     const std::uint64_t range = std::uint64_t(high) - std::uint64_t(low);
-    for (std::int64_t i = 0; i < whole.numel(); ++i) {
-      out[i] = std::int64_t(std::uint64_t(low) + numbers.below(i, range));
-    }
+    const std::int64_t count = whole.numel();
+    without_gil_for(count, [&] {
+      for (std::int64_t i = 0; i < count; ++i) {
+        out[i] = std::int64_t(std::uint64_t(low) + numbers.below(i, range));
+      }
+    });
   }
   return ops::to(whole, dtype.value_or(DType::Int64));
 }
@@ -155,10 +162,12 @@ Tensor randperm(std::int64_t n, MaybeDType dtype, MaybeLayout layout, MaybeDevic
   if (!is_meta(order)) {
     const RandomNumbers numbers(n);
     auto* const out = elements_of<std::int64_t>(order);
-    std::iota(out, out + n, std::int64_t{0});
-    for (std::int64_t i = n; i > 1; --i) {
-      std::swap(out[i - 1], out[numbers.below(i - 1, std::uint64_t(i))]);
-    }
+    without_gil_for(n, [&] {
+      std::iota(out, out + n, std::int64_t{0});
+      for (std::int64_t i = n; i > 1; --i) {
+        std::swap(out[i - 1], out[numbers.below(i - 1, std::uint64_t(i))]);
+      }
+    });
   }
   return ops::to(order, dtype.value_or(DType::Int64));
 }

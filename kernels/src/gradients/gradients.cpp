@@ -12,6 +12,7 @@
 
 #include "common/check.h"
 #include "common/copy.h"
+#include "common/releasing.h"
 #include "reduction/rows.h"
 
 namespace opyard::kernels {
@@ -177,8 +178,9 @@ Tensor clamp_backward(const Tensor& grad, const Tensor& self, std::optional<Scal
   return result;
 }
 
-Tensor zeros_of(IntSpan sizes, DType dtype) {
-  Tensor zeros = Tensor::empty(sizes, dtype);
+// Of the dtype of a tensor, and where it is.
+Tensor zeros_of(IntSpan sizes, const Tensor& like) {
+  Tensor zeros = empty_beside(like, sizes, like.dtype());
   fill_elements(zeros, Number());
   return zeros;
 }
@@ -186,7 +188,7 @@ Tensor zeros_of(IntSpan sizes, DType dtype) {
 Tensor select_backward(const Tensor& values, IntSpan size, std::int64_t dim, std::int64_t index) {
   static const auto select =
       operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t)>("aten::select.int");
-  const Tensor result = zeros_of(size, values.dtype());
+  const Tensor result = zeros_of(size, values);
   copy_elements("aten::select_backward", select.call(result, dim, index), values);
   return result;
 }
@@ -196,7 +198,7 @@ Tensor slice_backward(const Tensor& values, IntSpan size, std::int64_t dim,
   static const auto slice =
       operator_of<Tensor(const Tensor&, std::int64_t, std::optional<std::int64_t>,
                          std::optional<std::int64_t>, std::int64_t)>("aten::slice.Tensor");
-  const Tensor result = zeros_of(size, values.dtype());
+  const Tensor result = zeros_of(size, values);
   copy_elements("aten::slice_backward", slice.call(result, dim, start, end, step), values);
   return result;
 }
@@ -204,7 +206,7 @@ Tensor narrow_backward(const Tensor& values, IntSpan size, std::int64_t dim, std
                        std::int64_t length) {
   static const auto narrow =
       operator_of<Tensor(const Tensor&, std::int64_t, std::int64_t, std::int64_t)>("aten::narrow");
-  const Tensor result = zeros_of(size, values.dtype());
+  const Tensor result = zeros_of(size, values);
   copy_elements("opyard::narrow_backward", narrow.call(result, dim, start, length), values);
   return result;
 }
@@ -214,7 +216,7 @@ using Indices = std::vector<std::optional<Tensor>>;
 Tensor index_backward(const Tensor& values, IntSpan size, const Indices& indices) {
   static const auto put =
       operator_of<Tensor&(Tensor&, const Indices&, const Tensor&, bool)>("aten::index_put_");
-  Tensor result = zeros_of(size, values.dtype());
+  Tensor result = zeros_of(size, values);
   put.call(result, indices, values, true);
   return result;
 }
@@ -274,25 +276,50 @@ void visit_floats(const char* op, const Tensor& tensor, const Add& add) {
   }
 }
 
+// Sizes or strides as of a tensor with at least one dimension.
+DimVector with_dim(IntSpan sizes) {
+  DimVector result(sizes);
+  if (result.empty()) result.push_back(1);
+  return result;
+}
 Tensor gather_backward(const Tensor& values, IntSpan size, std::int64_t dim, const Tensor& index) {
   constexpr const char* kOp = "opyard::gather_backward";
-  const Tensor result = zeros_of(size, values.dtype());
+  const Tensor result = zeros_of(size, values);
   const Tensor from = row_major(kOp, values);
   const Tensor where = row_major(kOp, as_int64(index));
   const auto at = std::size_t(wrap_dim(kOp, dim, std::int64_t(size.size())));
-  DimVector strides(result.strides());
-  const std::int64_t step = strides.empty() ? 0 : strides[at];
-  if (!strides.empty()) strides[at] = 0;
+  const DimVector into = with_dim(size), places = with_dim(where.sizes());
+  bool fits = places.size() == into.size() && std::ranges::equal(places, with_dim(from.sizes()));
+  for (std::size_t i = 0; fits && i < into.size(); ++i) fits = i == at || places[i] <= into[i];
+  if (!fits) {
+    refuse(ErrorKind::BadShape,
+           {kOp, ": values is ", values, ", index is ", index, " and size is ", size,
+            "; values and index need one shape, no larger than size but in dimension ", at});
+  }
+  if (is_meta(where)) return empty_beside(where, size, values.dtype());
+  if (is_meta(result) || where.numel() == 0) return result;
+  DimVector strides = with_dim(result.strides());
+  const std::int64_t step = std::exchange(strides[at], 0), most = into[at];
+  std::int64_t found = 0;
   visit_floats(kOp, values, [&](auto sample) {
     using T = decltype(sample);
-    ElementOffsets offsets(where.sizes(), strides, 0);
+    ElementOffsets offsets(places, strides, 0);
     T* const out = static_cast<T*>(result.impl()->data());
     const T* const in = from.data<T>();
     const auto* const positions = where.data<std::int64_t>();
-    for (std::int64_t i = 0; i < where.numel(); ++i, offsets.next()) {
-      out[offsets.offset() + positions[i] * step] += in[i];
-    }
+    const std::int64_t count = where.numel();
+    without_gil_for(count, [&] {
+      for (std::int64_t i = 0; i < count; ++i, offsets.next()) {
+        found = positions[i];  // once: another thread may write there
+        if (found < 0 || found >= most) return;
+        out[offsets.offset() + found * step] += in[i];
+      }
+    });
   });
+  if (found < 0 || found >= most) {
+    refuse(ErrorKind::BadIndex, {kOp, ": index contains ", found, "; accepted are 0 to ", most - 1,
+                                 ". If it was taken by gather(), it was changed since"});
+  }
   return result;
 }
 Tensor chosen_backward(const Tensor& grad, IntSpan size, std::int64_t dim, const Tensor& indices,
@@ -326,12 +353,16 @@ bool shows_each_place_once(IntSpan size, IntSpan stride) {
 Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, IntSpan stride,
                        std::int64_t offset) {
   constexpr const char* kOp = "opyard::scatter_strided";
-  const Tensor result = zeros_of(std::array{count}, values.dtype());
+  const Tensor result = zeros_of(std::array{count}, values);
   if (values.numel() == 0) return result;
   const Tensor there = result.as_strided(size, stride, offset);  // raises if it leaves the row
   if (shows_each_place_once(size, stride)) {
     copy_elements(kOp, there, values);  // of any dtype
     return result;
+  }
+  if (is_meta(result)) return result;
+  if (!std::ranges::equal(values.sizes(), size)) {
+    refuse(ErrorKind::BadShape, {kOp, ": values is ", values, " and size is ", size});
   }
   const Tensor from = row_major(kOp, values);
   visit_floats(kOp, values, [&](auto sample) {
@@ -339,7 +370,10 @@ Tensor scatter_strided(const Tensor& values, std::int64_t count, IntSpan size, I
     ElementOffsets offsets(size, stride, offset);
     T* const out = static_cast<T*>(result.impl()->data());
     const T* const in = from.data<T>();
-    for (std::int64_t i = 0; i < from.numel(); ++i, offsets.next()) out[offsets.offset()] += in[i];
+    const std::int64_t count = from.numel();
+    without_gil_for(count, [&] {
+      for (std::int64_t i = 0; i < count; ++i, offsets.next()) out[offsets.offset()] += in[i];
+    });
   });
   return result;
 }
@@ -396,7 +430,7 @@ Tensor index_put_backward(const Tensor& grad, const Indices& indices, bool accum
 
 // What was rounded is made of steps, and has the slope zero between them.
 Tensor unless_rounded(const Tensor& self, std::optional<std::string_view> rounding_mode) {
-  return rounding_mode ? zeros_of(self.sizes(), self.dtype()) : self;
+  return rounding_mode ? zeros_of(self.sizes(), self) : self;
 }
 
 Ints extents(const std::vector<Tensor>& tensors, std::int64_t dim) {
@@ -414,7 +448,7 @@ std::vector<Tensor> split_extents(const Tensor& self, IntSpan extents, std::int6
   std::int64_t start = 0;
   for (const std::int64_t extent : extents) {
     if (extent < 0) {
-      parts.push_back(zeros_of(std::array{std::int64_t{0}}, self.dtype()));
+      parts.push_back(zeros_of(std::array{std::int64_t{0}}, self));
       continue;
     }
     parts.push_back(narrow.call(self, dim, start, extent));

@@ -7,6 +7,7 @@
 #include "common/dtypes.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/releasing.h"
 #include "common/walk.h"
 
 namespace opyard::kernels {
@@ -23,26 +24,34 @@ Tensor nonzero(const Tensor& self) {
   visit_computed(self.dtype(), [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(from);
-    for (std::int64_t i = 0; i < all; ++i) count += in[i] != T(0) ? 1 : 0;
+    without_gil_for(all, [&] {
+      for (std::int64_t i = 0; i < all; ++i) count += in[i] != T(0) ? 1 : 0;
+    });
   });
   // Dimension after dimension in memory, as PyTorch's.
   const std::array sizes = {self.dim(), count};
   const Tensor found = Tensor::empty(sizes, DType::Int64);
+  const DimVector of_self(self.sizes());
+  std::int64_t at = 0;
   visit_computed(self.dtype(), [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(from);
     auto* const out = elements_of<std::int64_t>(found);
-    std::int64_t at = 0;
-    for (std::int64_t i = 0; i < all && at < count; ++i) {
-      if (in[i] == T(0)) continue;
-      std::int64_t rest = i;
-      for (std::int64_t d = self.dim(); d-- > 0;) {
-        out[d * count + at] = rest % self.sizes()[std::size_t(d)];
-        rest /= self.sizes()[std::size_t(d)];
+    without_gil_for(all, [&] {
+      for (std::int64_t i = 0; i < all && at < count; ++i) {
+        if (in[i] == T(0)) continue;
+        std::int64_t rest = i;
+        for (std::size_t d = of_self.size(); d-- > 0;) {
+          out[std::int64_t(d) * count + at] = rest % of_self[d];
+          rest /= of_self[d];
+        }
+        ++at;
       }
-      ++at;
-    }
+    });
   });
+  if (at < count) {  // while the GIL was released
+    refuse(ErrorKind::BadIndex, {kOp, ": self was changed by another thread while it was read"});
+  }
   const std::array turned = {count, self.dim()}, strides = {std::int64_t{1}, count};
   return found.as_strided(turned, strides, 0);
 }

@@ -13,6 +13,7 @@
 #include "common/define.h"
 #include "common/dtypes.h"
 #include "common/kernels_block.h"
+#include "common/releasing.h"
 #include "common/write.h"
 #include "indexing/take.h"
 #include "pointwise/loops.h"
@@ -95,20 +96,25 @@ struct Places {
     const auto* const positions = static_cast<const std::int64_t*>(index.impl()->data());
     const std::size_t dims = at.sizes().size();
     DimVector place(dims, 0);
-    for (std::int64_t i = 0; i < index.numel(); ++i) {
-      const std::int64_t found = positions[i];
-      if (found < 0 || found >= size) refuse_position(found, place, size);
-      std::int64_t target = found * step, source = 0;
-      for (std::size_t d = 0; d < dims; ++d) {
-        if (d != dim) target += place[d] * to.strides()[d];
-        source += place[d] * from.strides()[d];
+    const std::int64_t count = index.numel();
+    std::int64_t found = 0;
+    without_gil_for(count, [&] {
+      for (std::int64_t i = 0; i < count; ++i) {
+        found = positions[i];  // once: another thread may write there
+        if (found < 0 || found >= size) return;
+        std::int64_t target = found * step, source = 0;
+        for (std::size_t d = 0; d < dims; ++d) {
+          if (d != dim) target += place[d] * to.strides()[d];
+          source += place[d] * from.strides()[d];
+        }
+        visit(target, source);
+        for (std::size_t d = dims; d-- > 0;) {
+          if (++place[d] < at.sizes()[d]) break;
+          place[d] = 0;
+        }
       }
-      visit(target, source);
-      for (std::size_t d = dims; d-- > 0;) {
-        if (++place[d] < at.sizes()[d]) break;
-        place[d] = 0;
-      }
-    }
+    });
+    if (found < 0 || found >= size) refuse_position(found, place, size);
   }
   [[noreturn]] void refuse_position(std::int64_t found, const DimVector& place,
                                     std::int64_t size) const {
@@ -204,15 +210,17 @@ void take_mean(const Places& places, const Tensor& result, const Tensor& src, bo
   visit_computed(result.dtype(), [&](auto sample) {
     using T = decltype(sample);
     T* const out = static_cast<T*>(result.impl()->data());
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (counts[i] < 2) continue;
-      if constexpr (std::is_same_v<T, std::int64_t>) {
-        const std::int64_t rest = out[i] % counts[i];
-        out[i] = out[i] / counts[i] - (rest < 0 ? 1 : 0);
-      } else if constexpr (std::is_floating_point_v<T>) {
-        out[i] /= T(counts[i]);
+    without_gil_for(result.numel(), [&] {
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        if (counts[i] < 2) continue;
+        if constexpr (std::is_same_v<T, std::int64_t>) {
+          const std::int64_t rest = out[i] % counts[i];
+          out[i] = out[i] / counts[i] - (rest < 0 ? 1 : 0);
+        } else if constexpr (std::is_floating_point_v<T>) {
+          out[i] /= T(counts[i]);
+        }
       }
-    }
+    });
   });
 }
 

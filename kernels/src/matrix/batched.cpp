@@ -80,7 +80,7 @@ Tensor multiply(const Tensor& self, const Tensor& mat2) {
     refuse_batches(kOp, self, mat2);
   }
   const std::array sizes = {self.sizes()[0], self.sizes()[1], mat2.sizes()[2]};
-  Tensor result = empty_beside(self, sizes, self.dtype());
+  Tensor result = empty_beside(is_meta(mat2) ? mat2 : self, sizes, self.dtype());
   if (is_meta(result)) return result;
   fill_elements(result, Number());
   if (result.numel() == 0 || self.numel() == 0) return result;

@@ -113,11 +113,11 @@ Tensor avg_pool_backward(const Tensor& grad_output, const Tensor& self, IntSpan 
 
 Tensor adaptive2d(const Tensor& self, IntSpan output_size) {
   constexpr const char* kOp = "aten::_adaptive_avg_pool2d";
-  return averages(kOp, adaptive_windows(kOp, self, output_size), self, std::nullopt);
+  return averages(kOp, adaptive_windows(kOp, 2, self, output_size), self, std::nullopt);
 }
 Tensor adaptive3d(const Tensor& self, IntSpan output_size) {
   constexpr const char* kOp = "aten::_adaptive_avg_pool3d";
-  return averages(kOp, adaptive_windows(kOp, self, output_size), self, std::nullopt);
+  return averages(kOp, adaptive_windows(kOp, 3, self, output_size), self, std::nullopt);
 }
 template <int dims>
 Tensor adaptive_backward(const Tensor& grad_output, const Tensor& self) {
@@ -126,7 +126,7 @@ Tensor adaptive_backward(const Tensor& grad_output, const Tensor& self) {
   require_defined(kOp, "grad_output", grad_output);
   require_dims(kOp, "grad_output", grad_output, dims + 1, dims + 2);
   const PoolWindows windows =
-      adaptive_windows(kOp, self, grad_output.sizes().last(std::size_t(dims)));
+      adaptive_windows(kOp, dims, self, grad_output.sizes().last(std::size_t(dims)));
   return averages_backward(kOp, windows, grad_output, self, std::nullopt);
 }
 
@@ -162,6 +162,9 @@ Tensor adaptive_avg_pool1d(const Tensor& self, IntSpan output_size) {
   constexpr const char* kOp = "aten::adaptive_avg_pool1d";
   require_defined(kOp, "self", self);
   require_dims(kOp, "self", self, 2, 3);
+  if (output_size.size() != 1) {
+    refuse(ErrorKind::BadValue, {kOp, ": output_size is ", output_size, "; one size is needed"});
+  }
   const std::array sizes = {std::int64_t{1}, output_size[0]};
   return ops::squeeze(adaptive_avg_pool2d(ops::unsqueeze(self, -2), sizes), -2);
 }
@@ -209,6 +212,10 @@ OPYARD_LIBRARY_FRAGMENT(aten, m) {
 OPYARD_LIBRARY_FRAGMENT(opyard, m) {
   m.def("adaptive_as(Tensor self, int[] sizes, int dims) -> Tensor",
         [](const Tensor& self, IntSpan sizes, std::int64_t dims) {
+          if ((dims != 2 && dims != 3) || std::int64_t(sizes.size()) < dims) {
+            refuse(ErrorKind::BadValue, {"opyard::adaptive_as: dims is ", dims, " and sizes is ",
+                                         sizes, "; the last 2 or 3 of them are taken"});
+          }
           const IntSpan last = sizes.last(std::size_t(dims));
           return dims == 2 ? adaptive_avg_pool2d(self, last) : adaptive_avg_pool3d(self, last);
         });

@@ -8,6 +8,7 @@
 #include "common/kernels_block.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/releasing.h"
 #include "neural/windows.h"
 
 namespace opyard::kernels {
@@ -27,7 +28,7 @@ Windows windows_of(const Lists& lists, std::int64_t height, std::int64_t width) 
   for (const IntSpan& list : all) {
     fits = fits && (list.size() == 1 || list.size() == 2);
     for (const std::int64_t each : list) {
-      fits = fits && each >= (list.data() == lists.padding.data() ? 0 : 1);
+      fits = fits && each >= (list.data() == lists.padding.data() ? 0 : 1) && each <= 0x7FFF'FFFF;
     }
   }
   Windows w;
@@ -72,10 +73,14 @@ Tensor im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan
   visit_computed(images.dtype(), [&](auto sample) {
     using T = decltype(sample);
     const std::int64_t windows = count_of(w.count);
-    for (std::int64_t page = 0; page < pages; ++page) {
-      read_columns(w, elements_of<const T>(images) + page * channels * count_of(w.image), channels,
-                   0, windows, elements_of<T>(result) + page * depth * windows);
-    }
+    const T* const from = elements_of<const T>(images);
+    T* const to = elements_of<T>(result);
+    without_gil_for(result.numel(), [&] {
+      for (std::int64_t page = 0; page < pages; ++page) {
+        read_columns(w, from + page * channels * count_of(w.image), channels, 0, windows,
+                     to + page * depth * windows);
+      }
+    });
   });
   return result;
 }
@@ -106,12 +111,16 @@ Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntS
   const Tensor columns = row_major(kOp, self);
   visit_floats(columns, [&](auto sample) {
     using T = decltype(sample);
+    const T* const from = elements_of<const T>(columns);
     T* const to = elements_of<T>(result);
-    std::fill(to, to + result.numel(), T(0));
-    for (std::int64_t page = 0; page < pages; ++page) {
-      add_columns(w, elements_of<const T>(columns) + page * depth * windows, channels, 0, windows,
-                  to + page * channels * count_of(w.image));
-    }
+    const std::int64_t count = result.numel();
+    without_gil_for(columns.numel() + count, [&] {
+      std::fill(to, to + count, T(0));
+      for (std::int64_t page = 0; page < pages; ++page) {
+        add_columns(w, from + page * depth * windows, channels, 0, windows,
+                    to + page * channels * count_of(w.image));
+      }
+    });
   });
   return result;
 }

@@ -8,14 +8,17 @@ constexpr std::int64_t at_or_only(IntSpan list, std::size_t i) {
   return list.size() == 1 ? list[0] : list[i];
 }
 
+// So that no product of two leaves 64 bits.
+constexpr std::int64_t kMost = 0x7FFF'FFFF;
+
 void require_list(const ConvolutionLists& lists, const char* name, IntSpan list, std::size_t dims,
                   std::int64_t least) {
   bool fits = list.size() == dims || list.size() == 1;
-  for (const std::int64_t number : list) fits = fits && number >= least;
+  for (const std::int64_t number : list) fits = fits && number >= least && number <= kMost;
   if (!fits) {
     refuse(ErrorKind::BadValue,
-           {lists.op, ": ", name, " is ", list, "; one or ", std::int64_t(dims), " numbers of ",
-            least, " and more are needed"});
+           {lists.op, ": ", name, " is ", list, "; one or ", std::int64_t(dims), " numbers from ",
+            least, " to ", kMost, " are needed"});
   }
 }
 

@@ -6,6 +6,7 @@
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/releasing.h"
 
 namespace opyard::kernels {
 namespace {
@@ -61,12 +62,14 @@ Tensor pairs(const char* op, const Tensor& self, double p) {
                second = Tensor::empty(sizes, DType::Int64);
   std::int64_t* a = elements_of<std::int64_t>(first);
   std::int64_t* b = elements_of<std::int64_t>(second);
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (std::int64_t k = i + 1; k < count; ++k) {
-      *a++ = i;
-      *b++ = k;
+  without_gil_for(sizes[0], [&] {
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t k = i + 1; k < count; ++k) {
+        *a++ = i;
+        *b++ = k;
+      }
     }
-  }
+  });
   const auto rows = [&](const Tensor& places) {
     const bool meta = is_meta(self);
     return index_select(self, 0, meta ? empty_beside(self, sizes, DType::Int64) : places);

@@ -13,6 +13,7 @@
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/releasing.h"
 
 namespace opyard::kernels {
 namespace {
@@ -38,7 +39,9 @@ Tensor bag_of_each(const char* op, const Tensor& indices, const Tensor& offsets,
   const std::array sizes = {count};
   Tensor bags = empty_beside(indices, sizes, DType::Int64);
   if (is_meta(indices) || is_meta(offsets)) return bags;
-  const Tensor begins = as_int64(offsets);
+  // What was checked must not change, which another thread may do to the argument while the GIL is
+  // released.
+  const Tensor begins = count < kReleasingElements ? as_int64(offsets) : clone(as_int64(offsets));
   const std::int64_t* begin = elements_of<std::int64_t>(begins);
   const auto refuse_offset = [&](std::int64_t place, std::string_view wanted) {
     refuse(ErrorKind::BadValue, {op, ": offsets is ", begin[place], " at [", place, "]; ", wanted});
@@ -58,10 +61,12 @@ Tensor bag_of_each(const char* op, const Tensor& indices, const Tensor& offsets,
                                  "indices, and indices is ", indices});
   }
   std::int64_t* bag = elements_of<std::int64_t>(bags);
-  for (std::int64_t i = 0; i < given; ++i) {
-    const std::int64_t end = i + 1 < given ? begin[i + 1] : count;
-    std::fill(bag + begin[i], bag + end, i);
-  }
+  without_gil_for(count, [&] {
+    for (std::int64_t i = 0; i < given; ++i) {
+      const std::int64_t end = i + 1 < given ? begin[i + 1] : count;
+      std::fill(bag + begin[i], bag + end, i);
+    }
+  });
   return bags;
 }
 
@@ -114,17 +119,20 @@ Largest largest(const Tensor& values, const Tensor& rows, const Tensor& bags, st
     const std::int64_t* const row = elements_of<std::int64_t>(rows);
     const std::int64_t* const bag = elements_of<std::int64_t>(bags);
     const bool* const left_out = is_left_out.defined() ? elements_of<bool>(is_left_out) : nullptr;
-    for (std::int64_t i = 0; i < rows.numel(); ++i, value += width) {
-      if (left_out != nullptr && left_out[i]) continue;
-      bool& has_begun = begun[std::size_t(bag[i])];
-      for (std::int64_t c = 0; c < width; ++c) {
-        const std::int64_t place = bag[i] * width + c;
-        if (has_begun && !(value[c] > best[place])) continue;
-        best[place] = value[c];
-        best_row[place] = row[i];
+    const std::int64_t indices = rows.numel();
+    without_gil_for(from.numel(), [&] {
+      for (std::int64_t i = 0; i < indices; ++i, value += width) {
+        if (left_out != nullptr && left_out[i]) continue;
+        bool& has_begun = begun[std::size_t(bag[i])];
+        for (std::int64_t c = 0; c < width; ++c) {
+          const std::int64_t place = bag[i] * width + c;
+          if (has_begun && !(value[c] > best[place])) continue;
+          best[place] = value[c];
+          best_row[place] = row[i];
+        }
+        has_begun = true;
       }
-      has_begun = true;
-    }
+    });
   });
   return found;
 }

@@ -76,11 +76,11 @@ Two max_pool(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan pa
 }
 Two adaptive2d(const Tensor& self, IntSpan output_size) {
   constexpr const char* kOp = "aten::adaptive_max_pool2d";
-  return largest(kOp, adaptive_windows(kOp, self, output_size), self);
+  return largest(kOp, adaptive_windows(kOp, 2, self, output_size), self);
 }
 Two adaptive3d(const Tensor& self, IntSpan output_size) {
   constexpr const char* kOp = "aten::adaptive_max_pool3d";
-  return largest(kOp, adaptive_windows(kOp, self, output_size), self);
+  return largest(kOp, adaptive_windows(kOp, 3, self, output_size), self);
 }
 
 // The dimensions of images as one.
@@ -91,6 +91,13 @@ Tensor flat(const Tensor& x, std::int64_t dims) {
 }
 Tensor max_pool_scatter(const Tensor& grad, const Tensor& indices, IntSpan sizes,
                         std::int64_t dims) {
+  const std::int64_t least = std::min({grad.dim(), indices.dim(), std::int64_t(sizes.size())});
+  if (dims < 1 || dims > least) {
+    refuse(
+        ErrorKind::BadShape,
+        {"opyard::max_pool_scatter: grad is ", grad, ", indices is ", indices, " and sizes is ",
+         sizes, "; as many dimensions as dims, which is ", dims, ", and one at least are needed"});
+  }
   const Tensor image = flat(ops::zeros(grad, sizes), dims);
   return ops::reshape(ops::scatter_add(image, -1, flat(indices, dims), flat(grad, dims)), sizes);
 }
@@ -140,6 +147,10 @@ Two adaptive_max_pool1d(const Tensor& self, IntSpan output_size) {
   static const auto op = require_operator("aten::adaptive_max_pool2d").typed<Adaptive>();
   require_defined("aten::adaptive_max_pool1d", "self", self);
   require_dims("aten::adaptive_max_pool1d", "self", self, 2, 3);
+  if (output_size.size() != 1) {
+    refuse(ErrorKind::BadValue,
+           {"aten::adaptive_max_pool1d: output_size is ", output_size, "; one size is needed"});
+  }
   const Two both = op.call(ops::unsqueeze(self, -2), std::array{std::int64_t{1}, output_size[0]});
   return {ops::squeeze(std::get<0>(both), -2), ops::squeeze(std::get<1>(both), -2)};
 }

@@ -10,12 +10,15 @@ std::int64_t at_or_only(IntSpan list, std::int64_t i) {
   return list[list.size() == 1 ? 0 : std::size_t(i)];
 }
 
+// So that no product of two leaves 64 bits.
+constexpr std::int64_t kMost = 0x7FFF'FFFF;
+
 void require_list(const PoolLists& lists, const char* name, IntSpan list, std::int64_t least) {
   bool fits = list.size() == 1 || std::int64_t(list.size()) == lists.dims;
-  for (const std::int64_t number : list) fits = fits && number >= least;
+  for (const std::int64_t number : list) fits = fits && number >= least && number <= kMost;
   if (!fits) {
     refuse(ErrorKind::BadValue, {lists.op, ": ", name, " is ", list, "; one or ", lists.dims,
-                                 " numbers of ", least, " and more are needed"});
+                                 " numbers from ", least, " to ", kMost, " are needed"});
   }
 }
 
@@ -72,7 +75,7 @@ PoolWindows pool_windows(const PoolLists& lists, const Tensor& self) {
       std::int64_t start = o * stride - padding;
       const std::int64_t padded_end = std::min(start + reach, axis.size + padding);
       const std::int64_t padded = padded_end - start;
-      while (start < 0) start += axis.step;
+      if (start < 0) start += (axis.step - 1 - start) / axis.step * axis.step;
       axis.begin.push_back(start);
       axis.end.push_back(std::min(padded_end, axis.size));
       axis.counted.push_back(lists.count_include_pad ? padded : axis.end.back() - start);
@@ -82,8 +85,12 @@ PoolWindows pool_windows(const PoolLists& lists, const Tensor& self) {
   return windows;
 }
 
-PoolWindows adaptive_windows(const char* op, const Tensor& self, IntSpan output_size) {
-  const auto dims = std::int64_t(output_size.size());
+PoolWindows adaptive_windows(const char* op, std::int64_t dims, const Tensor& self,
+                             IntSpan output_size) {
+  if (std::int64_t(output_size.size()) != dims) {
+    refuse(ErrorKind::BadValue,
+           {op, ": output_size is ", output_size, "; ", dims, " sizes are needed"});
+  }
   PoolWindows windows = begin(op, self, dims);
   for (std::int64_t i = 0; i < dims; ++i) {
     PoolAxis& axis = windows.axes[std::size_t(3 - dims + i)];

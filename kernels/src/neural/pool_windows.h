@@ -44,7 +44,8 @@ struct PoolLists {
 // `self` is of any dtype, and has `dims` + 1 or + 2 dimensions. Raises BadShape, BadValue.
 PoolWindows pool_windows(const PoolLists& lists, const Tensor& self);
 // As many windows as `output_size` says, which cover the image; -1 keeps a size.
-PoolWindows adaptive_windows(const char* op, const Tensor& self, IntSpan output_size);
+PoolWindows adaptive_windows(const char* op, std::int64_t dims, const Tensor& self,
+                             IntSpan output_size);
 
 // Calls visit(page, window, box) for each; `box` calls a function with each place in the image.
 template <typename Visit>

@@ -9,6 +9,7 @@
 #include "common/define.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/releasing.h"
 
 namespace opyard::kernels {
 namespace {
@@ -29,7 +30,9 @@ Tensor listed(const Tensor& like, std::int64_t count, DType dtype, const Of& of)
   const std::array sizes = {count};
   const Tensor list = Tensor::empty(sizes, dtype);
   T* const out = elements_of<T>(list);
-  for (std::int64_t i = 0; i < count; ++i) out[i] = T(of(i));
+  without_gil_for(count, [&] {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = T(of(i));
+  });
   return is_meta(like) ? Tensor::empty(sizes, dtype, like.device()) : list;
 }
 

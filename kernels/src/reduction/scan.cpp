@@ -11,6 +11,7 @@
 #include "common/kernels_block.h"
 #include "common/numbers.h"
 #include "common/ops.h"
+#include "common/releasing.h"
 
 namespace opyard::kernels {
 namespace {
@@ -54,14 +55,16 @@ Tensor scan(const char* op, const Tensor& self, std::int64_t dim, MaybeDType dty
     using T = decltype(sample);
     const T* const in = elements_of<const T>(from);
     T* const out = elements_of<T>(result);
-    for (std::int64_t i = 0; i < line.outer * line.inner; ++i) {
-      std::int64_t at = i / line.inner * line.length * line.inner + i % line.inner;
-      Sum<T> total = product ? 1 : 0;
-      for (std::int64_t k = 0; k < line.length; ++k, at += line.inner) {
-        total = product ? total * Sum<T>(in[at]) : total + Sum<T>(in[at]);
-        out[at] = T(total);
+    without_gil_for(result.numel(), [&] {
+      for (std::int64_t i = 0; i < line.outer * line.inner; ++i) {
+        std::int64_t at = i / line.inner * line.length * line.inner + i % line.inner;
+        Sum<T> total = product ? 1 : 0;
+        for (std::int64_t k = 0; k < line.length; ++k, at += line.inner) {
+          total = product ? total * Sum<T>(in[at]) : total + Sum<T>(in[at]);
+          out[at] = T(total);
+        }
       }
-    }
+    });
   });
   return result;
 }
@@ -81,12 +84,14 @@ Tensor product_of(const char* op, const Tensor& self, const Line& line, IntSpan 
     using T = decltype(sample);
     const T* const in = elements_of<const T>(from);
     T* const out = elements_of<T>(result);
-    for (std::int64_t i = 0; i < line.outer * line.inner; ++i) {
-      std::int64_t at = i / line.inner * line.length * line.inner + i % line.inner;
-      Sum<T> total = 1;
-      for (std::int64_t k = 0; k < line.length; ++k, at += line.inner) total *= Sum<T>(in[at]);
-      out[i] = T(total);
-    }
+    without_gil_for(from.numel(), [&] {
+      for (std::int64_t i = 0; i < line.outer * line.inner; ++i) {
+        std::int64_t at = i / line.inner * line.length * line.inner + i % line.inner;
+        Sum<T> total = 1;
+        for (std::int64_t k = 0; k < line.length; ++k, at += line.inner) total *= Sum<T>(in[at]);
+        out[i] = T(total);
+      }
+    });
   });
   return result;
 }
@@ -145,7 +150,10 @@ bool has_zero(const Tensor& self) {
   return visit_floats(flat, [&](auto sample) {
     using T = decltype(sample);
     const T* const in = elements_of<const T>(flat);
-    return std::find(in, in + flat.numel(), T(0)) != in + flat.numel();
+    const T* const end = in + flat.numel();
+    bool found = false;
+    without_gil_for(flat.numel(), [&] { found = std::find(in, end, T(0)) != end; });
+    return found;
   });
 }
 // Of all elements if `dim` is None.

@@ -1,0 +1,89 @@
+"""test_operator_arguments.py: any arguments to every operator of aten and opyard.
+
+The calls are made by operator_fuzz.py, in a process of its own, as in test_argument_kinds.py. With
+the address sanitizer, what reads or writes beyond memory is found, too.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_argument_kinds import SEED, died
+
+import opyard
+
+aten, inner = opyard.ops.aten, opyard.ops.opyard
+PROGRAM = Path(__file__).with_name("operator_fuzz.py")
+CALLS = 6_000  # of each of the seeds
+
+
+def fuzz(tmp_path, seed, *plant):
+    file = tmp_path / "call"
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", PROGRAM, str(seed), str(CALLS), file, *plant],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    return done, file.read_bytes().rstrip(b"\0").decode() if file.exists() else ""
+
+
+@pytest.mark.parametrize("run", range(4))
+def test_any_argument_of_an_operator_is_answered_or_refused(tmp_path, run):
+    done, call = fuzz(tmp_path, SEED + run)
+    assert not died(done), f"{call}\n{done.stderr[-3000:]}"
+    found, answered = map(int, done.stdout.split())
+    assert found > 700 and answered > 300, done.stdout
+
+
+def test_an_operator_that_trusts_an_index_is_found(tmp_path):
+    done, call = fuzz(tmp_path, SEED, "plant")
+    assert died(done)
+    assert "fuzz_planted" in call, call
+
+
+def ones(*sizes, **options):
+    return aten.ones(list(sizes), **options)
+
+
+def on_meta(*sizes):
+    return aten.empty(list(sizes), device="meta")
+
+
+def at(*numbers):
+    return opyard.tensor(list(numbers), dtype=opyard.int64)
+
+
+# What the fuzz found, and what is like it.
+REFUSED = [
+    (lambda: inner.gather_backward(ones(3), [2], 0, at(0, 0, 2)), IndexError, "contains 2"),
+    (lambda: inner.gather_backward(ones(3), [2], 0, at(0, 0, -1)), IndexError, "contains -1"),
+    (lambda: inner.gather_backward(ones(3), [2], 0, at(0, 0)), ValueError, "need one shape"),
+    (lambda: inner.gather_backward(ones(3), [], 0, ones(2, 3)), ValueError, "need one shape"),
+    (lambda: inner.scatter_strided(ones(5), 4, [3], [0], 0), ValueError, "size is \\[3\\]"),
+    (lambda: aten.select_backward(ones(4), [2, 3], 0, 1), ValueError, "is to be written with"),
+    (lambda: aten.slice_backward(ones(5, 3), [2, 3], 0, 0, 2, 1), ValueError, "sizes must be"),
+    (lambda: inner.narrow_backward(ones(5, 3), [2, 3], 0, 0, 2), ValueError, "sizes must be"),
+    (lambda: aten.copy_(ones(2), on_meta(2)), NotImplementedError, "on meta"),
+    (lambda: aten.add.out(ones(2), on_meta(2), out=ones(2)), NotImplementedError, "on meta"),
+    (lambda: aten.matmul.out(ones(2, 2), on_meta(2, 2), out=ones(2, 2)), RuntimeError, "on meta"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(REFUSED)))
+def test_what_an_operator_would_follow_out_of_memory_is_refused(case):
+    call, kind, message = REFUSED[case]
+    with pytest.raises(kind, match=message):
+        call()
+
+
+@pytest.mark.parametrize("product", ["mm", "bmm", "matmul"])
+def test_a_product_with_a_factor_on_meta_is_there_too(product):
+    sizes = [1, 2, 2] if product == "bmm" else [2, 2]
+    op = getattr(aten, product)
+    for factors in ((ones(*sizes), on_meta(*sizes)), (on_meta(*sizes), ones(*sizes))):
+        result = op(*factors)
+        assert (list(result.shape), str(result.device)) == (sizes, "meta")
