@@ -1,12 +1,23 @@
 // bind/classes.cpp: what pybind11 leaves open in a class, closed.
 #include "bind/classes.h"
 
+#include <new>
 #include <string>
+
+#include "runtime/clear.h"
 
 namespace opyard::python {
 namespace {
 
 namespace py = pybind11;
+
+// pybind11 writes to what tp_alloc gave without a look at it. Only C++ calls this one.
+PyObject* allocate_or_throw(PyTypeObject* type, Py_ssize_t count) {
+  PyObject* const made = PyType_GenericAlloc(type, count);
+  if (made != nullptr) return made;
+  clear_or_report(PyExc_MemoryError);
+  throw std::bad_alloc();
+}
 
 PyObject* refuse_new_object(PyTypeObject* type, PyObject*, PyObject*) {
   PyErr_Format(PyExc_TypeError, "cannot create '%s' objects", type->tp_name);
@@ -16,7 +27,13 @@ PyObject* refuse_new_object(PyTypeObject* type, PyObject*, PyObject*) {
 PyObject* new_made_object(PyTypeObject* type, PyObject* args, PyObject* names) {
   PyTypeObject* of_cpp = type;  // it, or the class of ours that it is derived from
   while (of_cpp->tp_base->tp_new == new_made_object) of_cpp = of_cpp->tp_base;
-  PyObject* const made = of_cpp->tp_base->tp_new(type, args, names);
+  type->tp_alloc = allocate_or_throw;  // Python gives each class that is derived its own
+  PyObject* made = nullptr;
+  try {
+    made = of_cpp->tp_base->tp_new(type, args, names);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
   if (made == nullptr) return nullptr;
   PyObject* const self = PyTuple_Pack(1, made);
   PyObject* const self_and_args = self == nullptr ? nullptr : PySequence_Concat(self, args);
@@ -39,6 +56,7 @@ PyObject* new_made_object(PyTypeObject* type, PyObject* args, PyObject* names) {
 // even the __new__ of pybind11's base class, or of a subclass that calls it, gets by.
 void set_new(const py::object& type, newfunc function) {
   reinterpret_cast<PyTypeObject*>(type.ptr())->tp_new = function;
+  reinterpret_cast<PyTypeObject*>(type.ptr())->tp_alloc = allocate_or_throw;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include "opyard/base/error.h"
@@ -40,14 +41,17 @@ inline py::object take_result(PyObject* result) {
   return py::reinterpret_steal<py::object>(result);
 }
 
-// Errors of C++ become the exceptions of Python that _C makes of them. First of all in a module:
-// another version of Opyard is refused here, once.
+// Errors of C++ become the exceptions of Python that _C makes of them; and what pybind11 raises for
+// want of memory ("Could not allocate ...") stays MemoryError. First of all in a module: another
+// version of Opyard is refused here, once.
 inline void use_table_of_errors() {
   py::register_local_exception_translator([](std::exception_ptr exception) {
     try {
       std::rethrow_exception(std::move(exception));
     } catch (const Error& error) {
       table().raise(&table(), &error);
+    } catch (const std::runtime_error&) {
+      if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) throw;
     }
   });
   table();

@@ -1,4 +1,4 @@
-// bind/text.h: texts of C++ that name files, as Python's.
+// bind/text.h: texts of C++ that name files, as Python's, and the other way.
 //
 // A file's name need not be UTF-8, and pybind11's own conversion would raise. As in the messages of
 // errors, what is none is shown by its escapes.
@@ -26,6 +26,14 @@ inline pybind11::list show_texts(const std::vector<std::string>& texts) {
   pybind11::list shown;
   for (const std::string& text : texts) shown.append(show_text(text));
   return shown;
+}
+
+// The name of a file that Python has, in UTF-8, shown in the same way.
+inline std::string shown_file(const pybind11::object& name) {
+  PyObject* const bytes = PyUnicode_EncodeFSDefault(name.ptr());
+  if (bytes == nullptr) throw pybind11::error_already_set();
+  const auto kept = pybind11::reinterpret_steal<pybind11::bytes>(bytes);
+  return std::string(show_text(std::string(kept)));
 }
 
 }  // namespace opyard::python

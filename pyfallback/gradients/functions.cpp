@@ -35,20 +35,23 @@ class PythonFunction final : public Function {
   }
   std::string name() const override { return name_; }
   HeldObject* held_object() noexcept override { return &backward_; }
-  // What was saved is freed by the context, which belongs to the function in Python.
+  // What was saved is freed by the context, which belongs to the function in Python. No code of
+  // Python runs here: an interrupt would come out of it, and nothing can be raised.
   void release_saved() noexcept override {
     if (backward_.object() == nullptr) return;
     try {
       const PythonTable& known = backward_.table();
       const HoldPython python(known);
-      const py::object release = py::reinterpret_steal<py::object>(
-          PyObject_GetAttrString(backward_.get(), "release_saved"));
-      if (!release) {
-        if (!python::clear_if(PyExc_AttributeError)) PyErr_WriteUnraisable(backward_.get());
+      const py::object context =
+          py::reinterpret_steal<py::object>(PyObject_GetAttrString(backward_.get(), "_ctx"));
+      if (!context) {
+        python::clear_or_report(PyExc_AttributeError, backward_.get());
         return;
       }
-      const py::object done = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(release.ptr()));
-      if (!done) PyErr_WriteUnraisable(release.ptr());
+      if (PyObject_SetAttrString(context.ptr(), "_saved", Py_None) != 0 ||
+          PyObject_SetAttrString(backward_.get(), "_used", Py_True) != 0) {
+        PyErr_WriteUnraisable(backward_.get());
+      }
     } catch (const Error&) {
       // The interpreter has ended, and what was saved with it.
     }

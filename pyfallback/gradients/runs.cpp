@@ -8,7 +8,7 @@ namespace {
 
 using namespace autograd;  // NOLINT: this file is about it
 
-std::vector<Tensor> tensors_of(const PythonTable& known, const py::iterable& objects) {
+std::vector<Tensor> tensors_of(const PythonTable& known, const py::list& objects) {
   std::vector<Tensor> tensors;
   for (const py::handle each : objects) tensors.push_back(optional_tensor(known, each.ptr()));
   return tensors;
@@ -66,7 +66,8 @@ std::string python_call_site() {
 // The sets and mode that were before.
 py::tuple enter_inference(bool on) {
   const LocalKeys keys = local_keys();
-  const auto mode = int(gradient_mode());
+  py::tuple former =
+      py::make_tuple(int(gradient_mode()), keys.include.raw(), keys.exclude.raw());  // may raise
   if (on) {
     set_gradient_mode(GradientMode::Inference);
     set_local_keys({keys.include - DispatchKeySet(DispatchKey::ADInplaceOrView),
@@ -76,7 +77,7 @@ py::tuple enter_inference(bool on) {
     set_local_keys({keys.include | DispatchKeySet(DispatchKey::ADInplaceOrView),
                     keys.exclude - kAutogradKeys});
   }
-  return py::make_tuple(mode, keys.include.raw(), keys.exclude.raw());
+  return former;
 }
 void leave_inference(int mode, std::uint64_t include, std::uint64_t exclude) {
   set_local_keys(

@@ -13,7 +13,10 @@ namespace {
 void save_tensors(const std::string& path, const py::dict& tensors) {
   std::vector<jit::NamedTensor> named;
   for (const auto& [name, value] : tensors) {
-    const std::string text = name.cast<std::string>();
+    Py_ssize_t size = 0;
+    const char* const utf8 = PyUnicode_AsUTF8AndSize(name.ptr(), &size);
+    if (utf8 == nullptr) throw py::error_already_set();
+    const std::string text(utf8, std::size_t(size));
     const opyard::Value tensor = require_value(table(), *jit::parse_type("Tensor"), value.ptr(),
                                                ("save: the value of \"" + text + '"').c_str());
     named.push_back({text, tensor.tensor_unchecked()});

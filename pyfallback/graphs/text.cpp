@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "bind/text.h"
 #include "opyard/jit/expression.h"
 #include "opyard/jit/parse.h"
 
@@ -11,10 +12,10 @@ namespace {
 
 using Names = std::vector<std::pair<std::string, std::string>>;
 
-py::object parse(const std::string& text, const std::string& source, const py::list& tensors,
+py::object parse(const std::string& text, const py::str& source, const py::list& tensors,
                  bool with_names, bool untrusted, const std::vector<std::string>& allowed) {
   jit::ParseOptions options;
-  options.source = source;
+  options.source = python::shown_file(source);
   options.untrusted = untrusted;
   options.allowed = allowed;
   for (const py::handle tensor : tensors) {

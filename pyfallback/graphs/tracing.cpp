@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "bind/text.h"
 #include "opyard/jit/symbol.h"
 #include "opyard/jit/trace.h"
 #include "runtime/clear.h"
@@ -19,7 +20,7 @@ namespace {
 // The package's own folder, with the slash at its end.
 const std::string& own_folder() {
   static const std::string& folder = *new std::string([] {
-    const auto file = py::module_::import("opyard").attr("__file__").cast<std::string>();
+    const auto file = python::shown_file(py::module_::import("opyard").attr("__file__"));
     return file.substr(0, file.rfind('/') + 1);
   }());
   return folder;
@@ -32,7 +33,7 @@ py::object user_frame() {
     auto* const raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
     const auto code =
         py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
-    const auto file = code.attr("co_filename").cast<std::string>();
+    const auto file = python::shown_file(code.attr("co_filename"));
     if (!file.starts_with(own_folder())) return frame;
     frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
   }
@@ -48,7 +49,7 @@ class SourceRanges {
     auto* const raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
     const auto code =
         py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
-    const auto file = code.attr("co_filename").cast<std::string>();
+    const auto file = python::shown_file(code.attr("co_filename"));
     if (file_ == nullptr || *file_ != file) file_ = std::make_shared<const std::string>(file);
     return {file_, std::uint32_t(PyFrame_GetLineNumber(raw)), 0};
   }
@@ -62,7 +63,12 @@ jit::TraceOptions options_of(const PythonTable& known, bool parts) {
   // On the thread that traces, in its interpreter; a kernel of C++ may have let go of the GIL.
   options.where = [&known, ranges = std::make_shared<SourceRanges>()] {
     const HoldPython python(known);
-    return (*ranges)();
+    try {
+      return (*ranges)();
+    } catch (py::error_already_set& error) {
+      error.restore();
+      throw_python_exception(known);
+    }
   };
   options.parts = parts;
   return options;

@@ -54,10 +54,15 @@ ModuleState& state_of(PyObject* module) {
 
 constexpr const char* kCapsuleName = "opyard.tracer";
 
-// The tracer of the interpreter that this thread is in; null if it has none.
+// The tracer of the interpreter that this thread is in; null if it has none. Not by
+// PyDict_GetItemString(), which takes a want of memory for a missing name.
 Tracer* find_tracer() {
   PyObject* const kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject* const capsule = kept == nullptr ? nullptr : PyDict_GetItemString(kept, kCapsuleName);
+  if (kept == nullptr) return nullptr;
+  PyObject* const name = checked_new(PyUnicode_FromString(kCapsuleName));
+  PyObject* const capsule = PyDict_GetItemWithError(kept, name);
+  Py_DECREF(name);
+  if (capsule == nullptr && PyErr_Occurred() != nullptr) throw PythonErrorSet();
   return capsule == nullptr ? nullptr
                             : static_cast<Tracer*>(PyCapsule_GetPointer(capsule, kCapsuleName));
 }

@@ -61,13 +61,15 @@ profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* fr
 
 void add_start_stacks(Tracer& tracer, profiler::Window& window, bool begins) {
   const PauseCollector pause;  // its finalisers could let another thread change the list of states
-  PyObject* const ask = PySys_GetObject("_current_frames");
-  if (ask == nullptr) {
+  // Not by PySys_GetObject(), which takes a want of memory for a missing name.
+  const Held sys(checked_new(PyImport_ImportModule("sys")));
+  PyObject* const ask = PyObject_GetAttrString(sys.get(), "_current_frames");
+  if (ask == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
     PyErr_SetString(
         PyExc_RuntimeError,
         "sys._current_frames is gone, which a profile asks for the frames that are open");
-    throw PythonErrorSet();
   }
+  const Held held(checked_new(ask));
   const Held frames(checked_new(PyObject_CallNoArgs(ask)));
   PyInterpreterState* const interpreter = PyInterpreterState_Get();
   for (PyThreadState* state = PyInterpreterState_ThreadHead(interpreter); state != nullptr;

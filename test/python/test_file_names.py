@@ -149,3 +149,109 @@ def test_python_s_own_name_of_the_package_need_not_be_utf8(folder):
     program = "import opyard; print(opyard.ops.aten.neg(opyard.tensor([1.0])).tolist())"
     done = run("-c", program, cwd=folder, PYTHONPATH=os.fsdecode(folder))
     assert (done.returncode, done.stdout) == (0, b"[-1.0]\n"), done.stderr
+
+
+FILES = """
+import json, os, pickle, pstats, sys
+import opyard, opyard.profiler
+from opyard import jit, profiler
+
+here = os.path.dirname(os.path.abspath(__file__))
+x = opyard.tensor([1.0, 2.0])
+
+def raised(call, *errors):
+    try:
+        call()
+    except errors as error:
+        str(error).encode("utf-8")  # so that it can be printed
+        repr(error).encode("utf-8")
+        return str(error)
+    raise AssertionError("nothing was raised")
+
+# Tensors and models.
+def as_text(name):
+    return os.path.join(here, name)
+
+def as_bytes(name):
+    return os.fsencode(as_text(name))
+
+GRAPH = "graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)\\n"
+for as_path in as_text, as_bytes:
+    opyard.save({"x": x, "\\u00e9": x}, as_path("t.safetensors"))
+    assert opyard.load(as_path("t.safetensors"))["\\u00e9"].tolist() == [1.0, 2.0]
+    jit.save(jit.parse_ir(GRAPH), as_path("m.model"))
+    assert jit.load(as_path("m.model"))(x).tolist() == [-1.0, -2.0]
+    raised(lambda: opyard.load(as_path("missing")), LookupError)
+    raised(lambda: jit.load(as_path("missing")), LookupError)
+    raised(lambda: opyard.save({"x": x}, as_path("missing/t")), ValueError)
+    raised(lambda: jit.load(as_path("names.py")), ValueError)
+    raised(lambda: opyard.load(as_path("names.py")), ValueError)
+    raised(lambda: opyard.load(as_path("")), ValueError)
+raised(lambda: opyard.save({"\\udcff": x}, os.path.join(here, "t")), ValueError)
+
+# A graph knows where its text and its trace come from.
+def doubled(x):
+    return x + x
+traced = jit.trace(doubled, (x,))
+for text in (str(traced), repr(traced), str(jit.compile(traced))):
+    text.encode("utf-8")
+source = os.path.basename(here) + "/here"
+assert "here" in raised(lambda: jit.parse_ir("graph(%x):\\n  oops\\n", source=source), ValueError)
+
+# Profiles: of code in this folder, to files in it, and with names of all kinds.
+with profiler.profile(with_stack=True, profile_memory=True, record_shapes=True) as prof:
+    doubled(x)
+    with profiler.record_function("\\udcff and \\0 and \\n"):
+        doubled(x)
+str(prof.key_averages()).encode("utf-8")
+repr(prof.events()[0]).encode("utf-8")
+for ending in ("json", "json.gz", "perfetto-trace", "folded", "pstats", "html", "speedscope.json"):
+    prof.export(os.path.join(here, "profile." + ending))
+json.load(open(os.path.join(here, "profile.json"), encoding="utf-8"))
+open(os.path.join(here, "profile.html"), encoding="utf-8").read()
+pstats.Stats(os.path.join(here, "profile.pstats"))
+prof.export_memory_timeline(os.path.join(here, "memory.json"))
+raised(lambda: prof.export(os.path.join(here, "missing", "profile.json")), OSError)
+raised(lambda: prof.export(os.path.join(here, "profile")), ValueError)
+with profiler.flight_recorder() as recorder:
+    doubled(x)
+    recorder.dump(os.path.join(here, "flight.json"))
+json.load(open(os.path.join(here, "flight.json"), encoding="utf-8"))
+"""
+
+
+def test_files_of_tensors_models_and_profiles_may_have_such_names(folder):
+    program = folder + b"/names.py"
+    with open(program, "w") as file:
+        file.write(FILES)
+    done = run(program, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, b""), done.stderr.decode(errors="replace")
+
+
+def test_the_command_records_a_program_in_such_a_folder(folder):
+    with open(folder + b"/program.py", "w") as file:
+        file.write("import opyard\nprint(opyard.ops.aten.neg(opyard.tensor([1.0])).tolist())\n")
+    path = folder + b"/out.json"
+    done = run("-m", "opyard.profiler", "-o", path, folder + b"/program.py", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, b"[-1.0]\n"), done.stderr.decode(errors="replace")
+    assert os.path.getsize(path) > 100
+
+
+@pytest.mark.parametrize("name", ["a\0b", b"a\0b"])
+def test_a_name_with_a_zero_is_refused_and_not_cut(name, tmp_path, monkeypatch):
+    import opyard
+    import opyard.jit
+
+    monkeypatch.chdir(tmp_path)
+    x = opyard.tensor([1.0])
+    graph = opyard.jit.parse_ir("graph(%x):\n  return (%x)\n")
+    for call in (
+        lambda: opyard.save({"x": x}, name),
+        lambda: opyard.load(name),
+        lambda: opyard.jit.save(graph, name),
+        lambda: opyard.jit.load(name),
+        lambda: opyard.load_library(name),
+    ):
+        with pytest.raises((ValueError, OSError), match="zero byte"):
+            call()
+    assert os.listdir(tmp_path) == []

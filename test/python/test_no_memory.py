@@ -59,14 +59,47 @@ SCENARIOS = {
     "impl": ("made()._library.impl('nm::f', len, 'Meta', 0, True, 'x.py:1')", "gone()"),
     "key set": ("opyard.dispatch.DispatchKeySet(['CPU', 'Python'])", ""),
     "guard": ("in_guard()", "opyard._C.set_local_keys(*keys)"),
+    "item": ("x[0].item(), float(x[1]), bool(x[0]), list(x)", ""),
+    "set item": ("other.__setitem__(0, 5.0)", ""),
+    "several indices": ("matrix[0, 1:], matrix[None, ..., 0]", ""),
+    "a list of tensors": ("opyard.ops.aten.cat([x, x, array])", ""),
+    "several results": ("opyard.ops.aten.max(matrix, 1)", ""),
+    "an answer of NumPy": ("opyard.ops.aten.linalg_det(matrix)", ""),
+    "einsum": ("opyard.ops.aten.einsum('ij,jk->ik', [matrix, matrix])", ""),
+    "custom_op": ("custom(x)", ""),
+    "override": ("overridden()", "assert opyard.ops.nm.f(x) is x"),
+    "wrapper": ("opyard.Tensor.make_wrapper_subclass(Plain, (2, 3))", ""),
+    "subclass made": ("opyard.Tensor.make_subclass(Plain, x)", ""),
+    "recorded": ("(w * w).sum()", ""),
+    "backward": ("backward()", "w.grad = None"),
+    "grad of grad": ("grad_of_grad()", "assert w.grad is None"),
+    "hooks": ("hooked()", "w.grad = None"),
+    "a Function": ("Twice.apply(w).sum().backward()", "w.grad = None"),
+    "no_grad": ("without_gradients()", "assert opyard.autograd.is_grad_enabled()"),
+    "parse_ir": ("jit.parse_ir(TEXT)", ""),
+    "compile": ("jit.compile(graph)", ""),
+    "run": ("code(x)", ""),
+    "run of a Python kernel": ("python_code(x)", ""),
+    "state": ("run_state()", ""),
+    "text of a graph": ("str(graph), repr(code)", ""),
+    "copy of a graph": ("graph.copy(), list(graph.nodes())", ""),
+    "trace": ("jit.trace(lambda x: x + x, (x,))", "assert opyard.ops.aten.neg(x)[0].item() == -1"),
+    "builder": ("built()", ""),
+    "passes": ("jit.passes.eliminate_common_subexpressions(graph.copy())", ""),
+    "files": ("opyard.save({'x': x}, FILE), opyard.load(FILE)", ""),
+    # Python may lack the memory for the frame of __exit__().
+    "profile": ("profiled()", "_tracer.is_active() and _tracer.stop()"),
+    "record_function": ("scoped()", ""),
+    "layer": ("layer(matrix)", ""),
 }
 
 PROGRAM = """
-import copy, gc, sys
+import copy, gc, os, sys, tempfile
 import _testcapi
 import numpy as np
-import opyard, opyard.dispatch, opyard.futures, opyard.library, opyard.schema
-from opyard.library import Library
+import opyard, opyard.autograd, opyard.dispatch, opyard.futures, opyard.library, opyard.schema
+from opyard import _tracer, jit, nn, profiler
+from opyard.library import Library, custom_op, override
 
 lib = Library("nm", "FRAGMENT")
 lib.define("f(Tensor x) -> Tensor")
@@ -107,6 +140,84 @@ def future():
     then = done.then(lambda f: f.value())
     done.set_result(1)
     return then.value()
+
+matrix = opyard.tensor([[1.0, 2.0], [3.0, 4.0]])
+other = opyard.tensor([1.0, 2.0])
+layer = nn.Linear(2, 2)
+w = opyard.tensor([1.0, 2.0]).requires_grad_()
+FILE = os.path.join(tempfile.mkdtemp(), "file")
+
+@custom_op("nm::custom", mutates_args=())
+def custom(x: opyard.Tensor) -> opyard.Tensor:
+    return x.clone()
+
+class Plain(opyard.Tensor):
+    @classmethod
+    def __opyard_dispatch__(cls, op, types, args=(), kwargs=None):
+        return super().__opyard_dispatch__(op, types, args, kwargs)
+
+class Twice(opyard.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 2
+
+def overridden():
+    with override("nm::f", "CPU", lambda x: x):
+        return opyard.ops.nm.f(x)
+
+def backward():
+    (w * w).sum().backward()
+    found, w.grad = w.grad.tolist(), None
+    assert found == [2.0, 4.0]
+
+def grad_of_grad():
+    (first,) = opyard.autograd.grad((w * w * w).sum(), [w], create_graph=True)
+    (second,) = opyard.autograd.grad(first.sum(), [w])
+    assert second.tolist() == [6.0, 12.0]
+
+def hooked():
+    y = w * w
+    handle = y.register_hook(lambda grad: grad)
+    y.sum().backward()
+    handle.remove()
+    w.grad = None
+
+def without_gradients():
+    with opyard.autograd.no_grad():
+        return w * w
+
+TEXT = (
+    "graph(%x):\\n  %y = aten::neg(%x)\\n  %z = aten::neg(%x)\\n"
+    "  %s = aten::mul(%y, %z)\\n  return (%s)\\n"
+)
+graph = jit.parse_ir(TEXT)
+code = jit.compile(graph)
+python_code = jit.compile(jit.parse_ir("graph(%x):\\n  %y = nm::f(%x)\\n  return (%y)\\n"))
+
+def run_state():
+    state = jit.InterpreterState(code)
+    state.run_one_stage(x)
+    return state.save()
+
+def built():
+    b = jit.GraphBuilder()
+    b.output(b.input("x") + 1)
+    return b.graph
+
+def profiled():
+    with profiler.profile() as prof:
+        opyard.ops.aten.neg(x)
+    return str(prof.key_averages())
+
+def scoped():
+    with profiler.record_function("scope"):
+        pass
 
 def made():
     return Made()

@@ -22,13 +22,25 @@ OPERATIONS = {
     "texts": "repr(x); opyard.dispatch.explain(opyard.ops.sig.f, x)",
     "schemas": "opyard.schema.parse('f(Tensor(a!) x, *, int[2] n=[1, 2]) -> Tensor(a!)')",
     "attributes": "setattr(x, 'note', [x]); gc.collect(0)",
+    "gradients": "gradients()",
+    "gradients in Python": "Twice.apply(w).sum().backward()",
+    "graphs": "opyard.jit.compile(opyard.jit.parse_ir(TEXT))(x)",
+    "traces": "opyard.jit.trace(lambda x: opyard.ops.sig.f(x) + x, (x,))(x)",
+    "profiles": "profiled()",
+    "a custom operator": "custom(x)",
+    "answers of NumPy": "opyard.ops.aten.linalg_det(matrix)",
+    "large operators": "opyard.ops.aten.sort(large); large @ large",
+    "layers": "layer(matrix).sum().backward()",
+    "files": "opyard.save({'x': x}, FILE); opyard.load(FILE)",
 }
 
 PROGRAM = """
 import gc, random, signal, sys, threading
 import numpy as np
-import opyard, opyard.dispatch, opyard.futures, opyard.library, opyard.schema
-from opyard.library import Library, override
+import os, tempfile
+import opyard, opyard.autograd, opyard.dispatch, opyard.futures, opyard.library, opyard.schema
+from opyard import jit, nn, profiler
+from opyard.library import Library, custom_op, override
 
 lib = Library("sig", "FRAGMENT")
 for name in ("f(Tensor x)", "g(Tensor x, int[] n)", "deep(Tensor x)"):
@@ -79,6 +91,41 @@ def futures():
     done.set_result(1)
     assert then.wait() == 1
 
+w = opyard.tensor([1.0, 2.0]).requires_grad_()
+matrix = opyard.tensor([[1.0, 2.0], [3.0, 4.0]])
+large = opyard.ops.aten.rand([300, 300])
+layer = nn.Linear(2, 2)
+FILE = os.path.join(tempfile.mkdtemp(), "file")
+TEXT = "graph(%x):\\n  %y = sig::f(%x)\\n  %z = aten::mul(%y, %x)\\n  return (%z)\\n"
+
+@custom_op("sig::custom", mutates_args=())
+def custom(x: opyard.Tensor) -> opyard.Tensor:
+    return x.clone()
+
+class Twice(opyard.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 2
+
+def gradients():
+    y = w * w
+    y.register_hook(lambda grad: grad)
+    (first,) = opyard.autograd.grad(y.sum(), [w], create_graph=True)
+    first.sum().backward()
+    with opyard.autograd.no_grad():
+        opyard.ops.sig.f(w)
+
+def profiled():
+    with profiler.profile() as prof:
+        opyard.ops.sig.f(x)
+    prof.key_averages()
+
 def work():
     WORK
 
@@ -95,7 +142,7 @@ def handle(*args):
 
 work()  # the first use of each part is another test's
 signal.signal(signal.SIGALRM, handle)
-keys = opyard._C.local_keys()
+keys, gradient_mode = opyard._C.local_keys(), opyard._gradients.gradient_mode()
 random.seed(int(sys.argv[1]))
 for number in range(int(sys.argv[2])):
     armed = True
@@ -111,8 +158,14 @@ for number in range(int(sys.argv[2])):
     # thread's, and is restored by code that interrupts a thread at will.
     opyard._C.exchange_modes([])
     opyard._C.set_local_keys(*keys)
+    opyard._gradients.set_gradient_mode(gradient_mode)
+    opyard._profile.session._stop_all()
     assert opyard.ops.aten.add(x, x).tolist() == [2.0, 4.0]
     assert opyard.ops.sig.g(x, [1]) is x
+    w.grad = None
+    (w * w).sum().backward()
+    assert w.grad.tolist() == [2.0, 4.0]
+    assert jit.compile(jit.parse_ir(TEXT))(x).tolist() == [1.0, 4.0]
 gc.collect()
 opyard.dispatch.check_invariants()
 """

@@ -192,7 +192,7 @@ class _Backward:
         self._count = count  # of inputs
         self._name = name
         self._likes: list = []  # for each output what makes zeros like it, or None
-        self._used = False
+        self._used = False  # true when the engine has taken away what `_ctx` had saved
 
     def __call__(self, function: "_gradients.Function", gradients: tuple) -> tuple:
         ctx = self._ctx
@@ -216,10 +216,6 @@ class _Backward:
                 f"{self._count}, got {len(results)})"
             )
         return tuple(results[place] for place in self._places)
-
-    def release_saved(self) -> None:
-        self._ctx._saved = None
-        self._used = True
 
 
 class _FunctionMeta(type):

@@ -66,15 +66,20 @@ class _Mode:
         return wrapped
 
 
+# What was there before a block, with what was before those around it: a pair, or None. To take one
+# off needs no memory, as it would with a list.
+_Former = Any
+
+
 class _GradientMode(_Mode):
     _mode = _OFF
 
     def __init__(self) -> None:
-        self._former: list[int] = []
+        self._former: _Former = None
 
     def __enter__(self) -> None:
         former = _gradients.gradient_mode()
-        self._former.append(former)
+        self._former = former, self._former
         if former != 3:  # inference goes before both
             _gradients.set_gradient_mode(self._mode)
 
@@ -84,7 +89,8 @@ class _GradientMode(_Mode):
         error: "BaseException | None",
         trace: "TracebackType | None",
     ) -> None:
-        _gradients.set_gradient_mode(self._former.pop())
+        _gradients.set_gradient_mode(self._former[0])  # before anything that may fail
+        self._former = self._former[1]
 
 
 class _Switch(_GradientMode):
@@ -130,7 +136,7 @@ class set_grad_enabled(_GradientMode):
     def __enter__(self) -> None:
         super().__enter__()
         if self._first is not None:  # what was there before this object was made
-            self._former[-1], self._first = self._first, None
+            self._former, self._first = (self._first, self._former[1]), None
 
     def __call__(self, fn: _F) -> _F:
         if self._first is not None:  # a decorator sets nothing until the function is called
@@ -154,13 +160,15 @@ class inference_mode(_Mode):
 
     def __init__(self, mode: "bool | Callable" = True) -> None:
         self.mode = mode is not False
-        self._former: list[tuple[int, int, int]] = []
+        self._former: _Former = None
 
     def _fresh(self) -> "_Mode":
         return inference_mode(self.mode)
 
     def __enter__(self) -> None:
-        self._former.append(_gradients.enter_inference(self.mode))
+        entered: list = [None, self._former]  # first, since it may fail for want of memory
+        entered[0] = _gradients.enter_inference(self.mode)
+        self._former = entered
 
     def __exit__(
         self,
@@ -168,7 +176,8 @@ class inference_mode(_Mode):
         error: "BaseException | None",
         trace: "TracebackType | None",
     ) -> None:
-        _gradients.leave_inference(*self._former.pop())
+        _gradients.leave_inference(*self._former[0])
+        self._former = self._former[1]
 
 
 class detect_anomaly:
@@ -179,10 +188,10 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
-        self._former: list[tuple[bool, bool]] = []
+        self._former: _Former = None
 
     def __enter__(self) -> None:
-        self._former.append(_gradients.anomaly())
+        self._former = _gradients.anomaly(), self._former
         _gradients.set_anomaly(True, self.check_nan)
 
     def __exit__(
@@ -191,7 +200,8 @@ class detect_anomaly:
         error: "BaseException | None",
         trace: "TracebackType | None",
     ) -> None:
-        _gradients.set_anomaly(*self._former.pop())
+        _gradients.set_anomaly(*self._former[0])
+        self._former = self._former[1]
 
 
 def is_grad_enabled() -> bool:

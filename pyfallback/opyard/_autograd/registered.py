@@ -57,11 +57,7 @@ class _OperatorBackward:
             like_of(one) for result in results for one in (result if _is_list(result) else [result])
         ]
         self._tensor_arguments: list[bool] = []
-        self._used = False
-
-    def release_saved(self) -> None:
-        self._ctx._saved = None
-        self._used = True
+        self._used = False  # true when the engine has taken away what `_ctx` had saved
 
     def __call__(self, function: "_gradients.Function", gradients: tuple) -> tuple:
         if self._used:

@@ -165,7 +165,7 @@ def trace(
 
     name = getattr(function, "__name__", type(function).__name__)
     names = _names(function, args, kwargs, shape.paths())
-    graph = _graphs.trace(run, tensors, names, parts=stages > 1)
+    graph = _graphs.trace(run, tensors, names, stages > 1)
     traced = TracedFunction(name, graph, shape, outputs[0][1])
     if check_trace:
         _check(traced, function, copies, shape, len(args))

@@ -224,6 +224,7 @@ class profile(Results):
             self._begin()
 
     def _begin(self) -> None:
+        others = _tracer.is_active()
         _running.add(self)
         self._thread = _thread.get_ident()
         try:
@@ -231,10 +232,14 @@ class profile(Results):
                 _tracer.start(*self._options)
             else:
                 _tracer.start_in(self._options, self._folder, self._program)
-        except BaseException:
+            self._recording = True
+        except BaseException as error:
+            # An interrupt may come after the start.
+            if not others and not isinstance(error, Exception) and _tracer.is_active():
+                _tracer.stop()
+            self._recording = False
             _running.discard(self)
             raise
-        self._recording = True
         if self._has_steps:
             self._enter_step()
 
@@ -247,9 +252,15 @@ class profile(Results):
             return
         if self._has_steps:
             _tracer.exit_step(self._step_key)
-        trace = _tracer.stop()
-        self._recording = False
-        _running.discard(self)
+        try:
+            self._recording = False
+            _running.discard(self)
+            trace = _tracer.stop()
+        except BaseException:
+            if _tracer.is_active():
+                self._recording = True
+                _running.add(self)
+            raise
         if keep:
             name_threads(trace)
             trace.set_prefixes(prefixes())
