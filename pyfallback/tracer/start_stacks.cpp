@@ -52,6 +52,8 @@ profiler::StartStack stack_of(Tracer& tracer, PyThreadState* state, PyObject* fr
     frame = outer;
   }
   Py_XDECREF(frame);
+  // The frame behind may be missing for want of memory.
+  if (PyErr_Occurred() != nullptr) throw PythonErrorSet();
   std::reverse(stack.keys.begin(), stack.keys.end());
   std::reverse(stack.kinds.begin(), stack.kinds.end());
   return stack;
