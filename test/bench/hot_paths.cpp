@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "hot_graphs.h"
 #include "opyard/ffi/c_function.h"
 #include "opyard/library.h"
 #include "opyard/observe/observer.h"
@@ -195,6 +196,10 @@ void callback(const Subjects&, long times) {
   while (times-- > 0) keep(function(1.0));
 }
 
+void graph_operator(const Subjects& s, long times) { run_graph_operator(s.x, times); }
+void graph_int(const Subjects&, long times) { run_graph_int(times); }
+void graph_enter(const Subjects& s, long times) { run_graph_enter(s.x, times); }
+
 struct Path {
   const char* name;
   void (*run)(const Subjects&, long);
@@ -204,7 +209,8 @@ constexpr Path kPaths[] = {
     PATH(typed_reference), PATH(typed_counted),     PATH(typed_four),         PATH(typed_number),
     PATH(typed_list),      PATH(typed_to_boxed),    PATH(redispatch),         PATH(boxed),
     PATH(boxed_unchecked), PATH(registers),         PATH(boxed_fallback),     PATH(guards),
-    PATH(observed),        PATH(c_function_number), PATH(c_function_tensors), PATH(callback)};
+    PATH(observed),        PATH(c_function_number), PATH(c_function_tensors), PATH(callback),
+    PATH(graph_operator),  PATH(graph_int),         PATH(graph_enter)};
 #undef PATH
 
 int main(int count, char** words) {

@@ -1,6 +1,8 @@
 // test_jit_code.cpp: protects what a graph computes: calls, numbers, containers, branches, loops, stages.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "jit.h"
 #include "opyard/jit/interpreter_state.h"
 #include "opyard/jit/operation.h"
@@ -40,6 +42,51 @@ TEST(Code, NumbersAreComputedByInstructions) {
 )",
                      {-7, 0.5}),
             "-14; -13.5; True; -3.5; -4");
+}
+
+std::string served_on(std::string_view call, const Tensor& x, const Tensor& y) {
+  return run_text(
+      "graph(%x : Tensor, %y : Tensor):\n  %none : NoneType = prim::Constant()\n"
+      "  %undefined : Tensor = prim::Undefined()\n"
+      "  %list : Tensor[] = prim::ListConstruct(%x, %y)\n  %kernel : int = " +
+          std::string(call) + "\n  return (%kernel)\n",
+      {x, y});
+}
+
+// Tensors, lists of them, optional and undefined ones, in each place that a short call has. The
+// kernels are plain functions, so that these are called the short way.
+TEST(Code, EachArgumentThatCarriesKeysChoosesTheKernel) {
+  Library library(LibraryKind::Def, "keys_of_graphs");
+  const auto define = [&](const char* name, const char* arguments, auto on_cpu, auto on_meta) {
+    library.def(std::string(name) + arguments + " -> int");
+    library.impl(name, DispatchKey::CPU, on_cpu);
+    library.impl(name, DispatchKey::Meta, on_meta);
+  };
+  using Optional = std::optional<Tensor>;
+  using List = std::vector<Tensor>;
+  define(
+      "one", "(Tensor x)", +[](const Tensor&) { return std::int64_t{0}; },
+      +[](const Tensor&) { return std::int64_t{1}; });
+  define(
+      "two", "(Tensor x, Tensor y)", +[](const Tensor&, const Tensor&) { return std::int64_t{0}; },
+      +[](const Tensor&, const Tensor&) { return std::int64_t{1}; });
+  define(
+      "three", "(Tensor x, Tensor? y, Tensor z)",
+      +[](const Tensor&, const Optional&, const Tensor&) { return std::int64_t{0}; },
+      +[](const Tensor&, const Optional&, const Tensor&) { return std::int64_t{1}; });
+  define(
+      "list", "(Tensor x, Tensor[] y)", +[](const Tensor&, const List&) { return std::int64_t{0}; },
+      +[](const Tensor&, const List&) { return std::int64_t{1}; });
+  const Tensor cpu = f32({1}, {1});
+  const Tensor meta = Tensor::empty(cpu.sizes(), DType::Float32, Device{Backend::Meta, -1});
+  for (const char* const call :
+       {"keys_of_graphs::one(%y)", "keys_of_graphs::two(%x, %y)", "keys_of_graphs::two(%y, %x)",
+        "keys_of_graphs::two(%undefined, %y)", "keys_of_graphs::two(%y, %undefined)",
+        "keys_of_graphs::three(%x, %none, %y)", "keys_of_graphs::three(%x, %y, %x)",
+        "keys_of_graphs::three(%y, %none, %x)", "keys_of_graphs::list(%x, %list)"}) {
+    EXPECT_EQ(served_on(call, cpu, cpu), "0") << call;
+    EXPECT_EQ(served_on(call, cpu, meta), "1") << call;
+  }
 }
 
 TEST(Code, BranchesAndLoops) {
