@@ -225,3 +225,39 @@ def test_P10_a_load_that_begins_while_another_thread_forks_waits_for_it():
         limit=30,
     )
     assert done.code == 0, done.stderr
+
+
+DRAWS = """
+import os
+import opyard
+
+def draw():
+    return tuple(opyard.rand(4).tolist())
+
+def draws_of_children(count):
+    found = []
+    for _ in range(count):
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.write(write, repr((draw(), draw())).encode())
+            os._exit(0)
+        os.wait()
+        found.append(eval(os.read(read, 1000)))
+    return found
+
+opyard.manual_seed(7)
+draw()
+found = draws_of_children(3)
+mine = [draw(), draw()]
+opyard.manual_seed(7)
+assert draw() not in (one for child in found for one in child)
+assert draws_of_children(3) == found, "a seed repeats what children draw"
+assert [draw(), draw()] == mine, "what children draw is not taken from the parent"
+assert len({*mine, *(one for child in found for one in child)}) == 8
+print("done")
+"""
+
+
+def test_the_child_of_a_fork_draws_random_numbers_of_its_own():
+    ended = run(DRAWS)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "done\n", "")

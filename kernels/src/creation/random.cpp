@@ -4,6 +4,7 @@
 #include "creation/random.h"
 
 #include <opyard/value/generator.h>
+#include <pthread.h>
 
 #include <mutex>
 #include <numeric>
@@ -20,22 +21,51 @@
 namespace opyard::kernels {
 
 namespace {
+
+// SplitMix64's last steps: words that differ in a bit give words that differ in half of them.
+std::uint64_t mixed(std::uint64_t word) {
+  word += 0x9E3779B97F4A7C15;
+  word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9;
+  word = (word ^ (word >> 27)) * 0x94D049BB133111EB;
+  return word ^ (word >> 31);
+}
+
 struct Stream {
   std::mutex mutex;  // no user code runs under it
   std::uint64_t seed = 0, next = 0;
+  std::uint64_t children = 0;  // of this process since it was seeded
   bool seeded = false;
 };
+Stream& stream();
+
+// See random.h [Children].
+void before_fork() {
+  stream().mutex.lock();
+  ++stream().children;
+}
+void after_fork() { stream().mutex.unlock(); }
+void in_child() {
+  Stream& s = stream();
+  s.seed = mixed(s.seed ^ mixed(s.children));
+  s.next = s.children = 0;
+  s.mutex.unlock();
+}
+
 Stream& stream() {
-  static Stream& one = *new Stream;  // never ends: threads may draw at exit
+  static Stream& one = *[] {
+    pthread_atfork(&before_fork, &after_fork, &in_child);
+    return new Stream;  // never ends: threads may draw at exit
+  }();
   return one;
 }
+
 }  // namespace
 
 void seed_random_numbers(std::uint64_t seed) {
   Stream& s = stream();
   const std::lock_guard lock(s.mutex);
   s.seed = seed;
-  s.next = 0;
+  s.next = s.children = 0;
   s.seeded = true;
 }
 

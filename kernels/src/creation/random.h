@@ -5,6 +5,10 @@
 // once, and element i of its result comes from number i of these. So what a call gives depends on
 // the seed and on the calls before it, not on threads. PyTorch's numbers are others.
 //
+// [Children] The child of a fork draws other numbers than its parent and than its parent's other
+// children. Its seed follows from its parent's and from how many children that had since it was
+// seeded, so a program that seeds itself once repeats what its children draw, too.
+//
 // Depends on: nothing of this library.
 #pragma once
 
