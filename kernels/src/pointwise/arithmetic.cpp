@@ -28,6 +28,8 @@ Computation scaled(const Elementwise& call, const Loops& plain, const Loops& sca
   return {call.choose(scaled, dtype), dtype, dtype, call.number("alpha", alpha, dtype)};
 }
 
+bool is_one(const Scalar& alpha) { return alpha.is_integral() && alpha.to_int() == 1; }
+
 Computation sum(const Elementwise& call, const Scalar& alpha) {
   return scaled(call, loops().arithmetic.add, loops().arithmetic.add_scaled, alpha);
 }
@@ -40,6 +42,11 @@ Computation product(const Elementwise& call) {
 }
 
 Tensor add_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  if (is_one(alpha)) {
+    if (Tensor result = of_alike(loops().arithmetic.add, self, other); result.defined()) {
+      return result;
+    }
+  }
   const Elementwise call("aten::add.Tensor", self, other);
   return call.run(sum(call, alpha));
 }
@@ -61,6 +68,11 @@ Tensor& add_scalar_in_place(Tensor& self, const Scalar& other, const Scalar& alp
 }
 
 Tensor sub_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  if (is_one(alpha)) {
+    if (Tensor result = of_alike(loops().arithmetic.subtract, self, other); result.defined()) {
+      return result;
+    }
+  }
   const Elementwise call("aten::sub.Tensor", self, other);
   return call.run(difference(call, alpha));
 }
@@ -90,6 +102,9 @@ Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha)
 }
 
 Tensor mul_tensor(const Tensor& self, const Tensor& other) {
+  if (Tensor result = of_alike(loops().arithmetic.multiply, self, other); result.defined()) {
+    return result;
+  }
   const Elementwise call("aten::mul.Tensor", self, other);
   return call.run(product(call));
 }

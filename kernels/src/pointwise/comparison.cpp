@@ -14,6 +14,9 @@ namespace {
 
 template <typename Other>
 Tensor compare(const char* op, const Loops& loops, const Tensor& self, const Other& other) {
+  if constexpr (std::is_same_v<Other, Tensor>) {
+    if (Tensor result = of_alike(loops, self, other, DType::Bool); result.defined()) return result;
+  }
   const Elementwise call(op, self, other);
   const DType dtype = call.common();
   return call.run({call.choose(loops, dtype), dtype, DType::Bool});

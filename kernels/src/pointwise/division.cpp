@@ -103,6 +103,11 @@ Computation quotient(const Elementwise& call, std::optional<std::string_view> mo
 }
 
 Tensor div_tensor(const Tensor& self, const Tensor& other) {
+  if (self.defined() && category_of(self.dtype()) >= 2) {
+    if (Tensor result = of_alike(loops().arithmetic.divide, self, other); result.defined()) {
+      return result;
+    }
+  }
   const Elementwise call("aten::div.Tensor", self, other);
   return call.run(true_quotient(call));
 }

@@ -28,7 +28,56 @@ namespace {
           " in the other, and must be equal or 1 in one of them"});
 }
 
+// See [Small calls].
+bool is_simple(const Tensor& tensor) noexcept {
+  if (!tensor.defined()) return false;
+  const TensorImpl& impl = *tensor.impl();
+  return impl.policies() == 0 && impl.own_contiguous() && impl.own_device().is_cpu() &&
+         impl.own_numel() < kReleasingElements && (impl.data() != nullptr || impl.own_numel() == 0);
+}
+
+Loop find_own_loop(const Loops& loops, DType dtype) noexcept {
+  const int index = computed_index(dtype);
+  return index < 0 ? nullptr : loops.of[std::size_t(index)];
+}
+
+template <std::size_t count>
+Tensor run_simple(Loop loop, const std::array<const Tensor*, count>& inputs, DType dtype) {
+  const TensorImpl& first = *inputs[0]->impl();
+  Tensor result = Tensor::empty(first.own_sizes(), dtype);
+  std::array<std::byte*, count + 1> data{bytes_of(result)};
+  std::array<std::int64_t, count + 1> steps{std::int64_t(item_size(dtype))};
+  for (std::size_t i = 0; i < count; ++i) {
+    data[i + 1] = bytes_of(*inputs[i]);
+    steps[i + 1] = std::int64_t(item_size(first.dtype()));
+  }
+  const Number context{};
+  if (first.own_numel() > 0) loop(data.data(), steps.data(), first.own_numel(), &context);
+  return result;
+}
+
 }  // namespace
+
+Tensor of_alike(const Loops& loops, const Tensor& self) {
+  if (!is_simple(self)) return {};
+  const Loop loop = find_own_loop(loops, self.impl()->dtype());
+  if (loop == nullptr) return {};
+  return run_simple<1>(loop, {&self}, self.impl()->dtype());
+}
+
+Tensor of_alike(const Loops& loops, const Tensor& self, const Tensor& other, DType result) {
+  if (!is_simple(self) || !is_simple(other)) return {};
+  const TensorImpl &a = *self.impl(), &b = *other.impl();
+  if (a.dtype() != b.dtype() || !std::ranges::equal(a.own_sizes(), b.own_sizes())) return {};
+  const Loop loop = find_own_loop(loops, a.dtype());
+  if (loop == nullptr) return {};
+  return run_simple<2>(loop, {&self, &other}, result);
+}
+
+Tensor of_alike(const Loops& loops, const Tensor& self, const Tensor& other) {
+  if (!self.defined()) return {};
+  return of_alike(loops, self, other, self.impl()->dtype());
+}
 
 Elementwise::Input& Elementwise::next(const char* name, Role role) {
   OPYARD_ASSERT(count_ < kMostInputs);

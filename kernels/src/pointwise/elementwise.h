@@ -28,6 +28,15 @@ struct Computation {
   Number context{};
 };
 
+// [Small calls] What comes before the loop is most of the work of a small call. So tensors that are
+// all as the loop takes them, plain, row-major, few elements, of one dtype and of the same sizes,
+// take this shorter way, which makes the result and runs the loop (bench row small_add). For others
+// it gives an undefined tensor, and Elementwise says what is wrong with them, if anything is.
+Tensor of_alike(const Loops& loops, const Tensor& self);
+Tensor of_alike(const Loops& loops, const Tensor& self, const Tensor& other);
+// The same, with a result of another dtype than theirs.
+Tensor of_alike(const Loops& loops, const Tensor& self, const Tensor& other, DType result);
+
 class Elementwise {
  public:
   explicit Elementwise(const char* op) : op_(op) {}

@@ -66,6 +66,7 @@ Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
 }
 
 Tensor relu(const Tensor& self) {
+  if (Tensor result = of_alike(loops().selection.positive, self); result.defined()) return result;
   const Elementwise call("aten::relu", self);
   return call.run(same_dtype(call, loops().selection.positive));
 }

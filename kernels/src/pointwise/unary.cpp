@@ -15,11 +15,15 @@ namespace opyard::kernels {
 namespace {
 
 Tensor keeping_dtype(const char* op, const Loops& loops, const Tensor& self) {
+  if (Tensor result = of_alike(loops, self); result.defined()) return result;
   const Elementwise call(op, self);
   return call.run({call.choose(loops, self.dtype()), self.dtype(), self.dtype()});
 }
 
 Tensor in_floats(const char* op, const Loops& loops, const Tensor& self) {
+  if (self.defined() && category_of(self.dtype()) >= 2) {
+    if (Tensor result = of_alike(loops, self); result.defined()) return result;
+  }
   const Elementwise call(op, self);
   const DType dtype = float_for(self.dtype());
   return call.run({call.choose(loops, dtype), dtype, dtype});
