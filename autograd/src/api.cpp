@@ -139,7 +139,7 @@ void retain_gradient(const Tensor& tensor) {
   }
   auto held = CountedPtr<Accumulate>::share(&require_accumulate(tensor));
   history.function->hooks().retain(history.input, [held](const Tensor& gradient) {
-    held->set_gradient(records_gradients() ? gradient : detached(gradient));
+    held->apply({gradient});
     return Tensor();
   });
 }
@@ -160,6 +160,7 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> gradients,
               const BackwardOptions& options) {
   Run run = run_of(options, options.inputs);
   run.accumulate = true;
+  for (const Tensor& input : options.inputs) retain_gradient(input);  // nothing for a leaf
   execute(roots_of(roots, gradients), run);
 }
 

@@ -85,6 +85,32 @@ def test_G4_backward_for_some_inputs_accumulates_there_alone():
     assert w.grad.tolist() == [1]
 
 
+def test_G4_backward_for_what_is_no_leaf_accumulates_there():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    y.register_hook(lambda g: g * 10)
+    z = (y * y).sum()
+    z.backward(inputs=[y], retain_graph=True)
+    assert (x.grad, y.grad.tolist()) == (None, [40, 80])
+    z.backward(inputs=[x, y])
+    assert (x.grad.tolist(), y.grad.tolist()) == ([80, 160], [80, 160])
+    y = x * 2
+    (y * y * y).sum().backward(inputs=[y], create_graph=True)
+    assert (y.grad.tolist(), y.grad.requires_grad) == ([12, 48], True)
+
+
+def test_G15_what_is_retained_adds_up_over_several_runs():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    y.retain_grad()
+    y.retain_grad()
+    assert y.retains_grad and not (x * 2).retains_grad
+    z = (y * y).sum()
+    z.backward(retain_graph=True)
+    z.backward()
+    assert (y.grad.tolist(), y.grad.requires_grad) == ([8, 16], False)
+
+
 def test_G6_a_prehook_that_gives_false_stops_the_function():
     x = leaf([1.0])
     y = x * 2

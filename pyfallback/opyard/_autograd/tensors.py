@@ -12,10 +12,11 @@ from .runs import backward as _backward
 
 
 def _retains_grad(tensor: "_C.Tensor") -> bool:
-    return tensor in _retaining if not _gradients.is_leaf(tensor) else False
+    return _retaining.get(id(tensor)) is tensor and not _gradients.is_leaf(tensor)
 
 
-_retaining: "weakref.WeakKeyDictionary" = weakref.WeakKeyDictionary()
+# By id: tensors as keys would be compared with ==, element by element.
+_retaining: "weakref.WeakValueDictionary[int, _C.Tensor]" = weakref.WeakValueDictionary()
 
 
 def get(tensor: "_C.Tensor", name: str) -> Any:
@@ -57,7 +58,7 @@ def _run_backward(
 
 def _retain_grad(tensor: "_C.Tensor") -> None:
     _gradients.retain_grad(tensor)
-    _retaining[tensor] = True
+    _retaining[id(tensor)] = tensor
 
 
 def _register_hook(tensor: "_C.Tensor", hook: Callable) -> RemovableHandle:
