@@ -30,6 +30,15 @@ PyTypeObject* defining_type(PyTypeObject* type, const PyMethodDef* definition) {
   return descriptor->d_method == definition ? descriptor->d_common.d_type : type;
 }
 
+// Whether a function is a method of the instance that it is bound to. One that names a module is not:
+// pybind11 binds its functions to records of its own, whose type says nothing and which own the
+// definition.
+bool is_bound_to_instance(const PyCFunctionObject& function) {
+  PyObject* const self = function.m_self;
+  return self != nullptr && !PyModule_Check(self) && !PyType_Check(self) &&
+         !PyCapsule_CheckExact(self) && text_of(function.m_module).empty();
+}
+
 std::string name_of_function(PyObject* callable) {
   const auto* const object = reinterpret_cast<PyCFunctionObject*>(callable);
   const std::string name = object->m_ml->ml_name;
@@ -37,7 +46,7 @@ std::string name_of_function(PyObject* callable) {
   if (self != nullptr && PyType_Check(self)) {
     return class_name(reinterpret_cast<PyTypeObject*>(self)) + "." + name;
   }
-  if (self != nullptr && !PyModule_Check(self) && !PyCapsule_CheckExact(self)) {
+  if (is_bound_to_instance(*object)) {
     return class_name(defining_type(Py_TYPE(self), object->m_ml)) + "." + name;
   }
   const std::string module = text_of(object->m_module);
@@ -48,11 +57,9 @@ std::string name_of_function(PyObject* callable) {
 // instance is not, and its type keeps the definition.
 PyObject* holder_of(PyObject* callable) {
   if (!PyCFunction_Check(callable)) return callable;
-  PyObject* const self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
-  if (self == nullptr || PyModule_Check(self) || PyType_Check(self) || PyCapsule_CheckExact(self)) {
-    return callable;
-  }
-  return reinterpret_cast<PyObject*>(Py_TYPE(self));
+  const auto* const function = reinterpret_cast<PyCFunctionObject*>(callable);
+  if (!is_bound_to_instance(*function)) return callable;
+  return reinterpret_cast<PyObject*>(Py_TYPE(function->m_self));
 }
 
 CallEffect effect_of(PyObject* callable) {

@@ -124,6 +124,15 @@ def test_I18_names_of_functions_in_c_have_no_address():
     assert not any("0x" in label for label in labels)
 
 
+def test_I18_functions_that_pybind11_binds_are_named_by_their_module():
+    x = opyard.tensor([1.0, 2.0], requires_grad=True)
+    with profile() as prof:
+        (x * x).sum().backward()
+    labels = {event.name for event in prof.events() if event.kind == "C"}
+    assert "opyard._gradients.backward" in labels
+    assert not any("pybind11" in label for label in labels)
+
+
 def test_a_class_of_python_and_of_c_that_is_called_is_a_kind_of_its_own():
     class Made:
         pass
