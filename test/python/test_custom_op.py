@@ -453,9 +453,9 @@ def test_F13_tensors_by_position_only_or_by_name_only(make, ns):
     text = message_of(ValueError, make, by_position)
     assert "parameter 'x' takes its argument by position only" in text
     assert message_of(NotImplementedError, make, by_name) == (
-        f"custom_op: {ns}::by_name takes the tensor 'y' by keyword only, and autograd, which comes "
-        "later, will count tensors by position. Take it by position; only what results are written "
-        "to may be keyword-only, with Tag.out"
+        f"custom_op: {ns}::by_name takes the tensor 'y' by keyword only, and a backward gives its "
+        "gradients by position. Take it by position; only what results are written to may be "
+        "keyword-only, with Tag.out"
     )
 
 

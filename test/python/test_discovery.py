@@ -6,6 +6,7 @@ Suspect operators/packet.cpp, opyard/_tensor/methods.py, and __dir__ of the modu
 import importlib
 import inspect
 import pydoc
+import sys
 
 import pytest
 
@@ -134,6 +135,8 @@ def has_signature_or_refuses(cls):
     try:
         inspect.signature(cls)
     except ValueError:
+        if sys.version_info < (3, 11) and type(cls.__init__).__name__ == "instancemethod":
+            return  # pybind11's: CPython 3.10 does not look for a signature there
         with pytest.raises(TypeError, match="cannot create|is not called|are not made"):
             cls()
 
