@@ -122,11 +122,13 @@ PyObject* find_exception(const CarriedException& carried) noexcept {
 }
 
 void set_memory_error(const std::bad_alloc& error) noexcept {
-  if (typeid(error) == typeid(std::bad_alloc)) {
-    PyErr_NoMemory();
-  } else {
-    PyErr_SetString(PyExc_MemoryError, error.what());
-  }
+  // A plain one, of a kernel's vector for instance, says nothing but its own name. Where there is
+  // no memory for the text either, Python sets a MemoryError without one.
+  const bool is_plain = typeid(error) == typeid(std::bad_alloc);
+  PyErr_SetString(PyExc_MemoryError,
+                  is_plain ? "out of memory: C++ could not allocate what it needs for this call "
+                             "(std::bad_alloc, which does not say how many bytes)"
+                           : error.what());
 }
 
 void throw_python_error(Runtime& runtime) {

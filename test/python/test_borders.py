@@ -50,7 +50,12 @@ def names_of(exception):
 THROWN = {
     "nothing": (7, None, ""),
     "Error": (-5, IndexError, "an Error"),
-    "bad_alloc": (-5, MemoryError, ""),
+    "bad_alloc": (
+        -5,
+        MemoryError,
+        "out of memory: C++ could not allocate what it needs for this call (std::bad_alloc, which "
+        "does not say how many bytes)",
+    ),
     "runtime_error": (-5, RuntimeError, "a runtime_error"),
     "exception": (-5, RuntimeError, "odd"),
     "int": (-5, RuntimeError, "something was thrown that is no std::exception"),

@@ -167,6 +167,29 @@ def test_importing_opyard_loads_none(installed, ns, run_program):
     assert (done.stdout, done.stderr) == ("imported\nloaded\n", "")
 
 
+def test_looking_for_packages_imports_no_datetime(installed, ns, run_program):
+    """Which crashes CPython 3.13.0 as it ends, if several interpreters did so."""
+    installed(BRINGS)
+    done = run_program(
+        f"""
+        import sys, importlib.metadata, opyard
+        before = "datetime" in sys.modules  # up to CPython 3.12 importlib.metadata does it
+        opyard.ops.{ns}.f
+        print("datetime" in sys.modules and not before)
+        """
+    )
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_a_package_is_named_by_its_first_lines(installed, ns, tmp_path):
+    name = installed("raise OSError")
+    (tmp_path / "site" / f"{name}-1.5.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nVersion: 1.5 \nName:n\n\nName: no\n"
+    )
+    with pytest.raises(ImportError, match=r"\(distribution n 1\.5\) failed: OSError"):
+        want(ns)
+
+
 def test_the_environment_switches_it_off(installed, ns, monkeypatch):
     name = installed(BRINGS)
     monkeypatch.setenv("OPYARD_PLUGINS", "0")
