@@ -240,7 +240,8 @@ def impl(
 
     `types` is a device type such as "cpu", a dispatch key or its name, "default" for all devices
     (CompositeExplicitAutograd), or a list of these. Either all of them get the kernel, or none.
-    With `exclusive` it is refused if another library has a kernel at one of them.
+    With `exclusive` it is refused if another library has a kernel at one of them. A kernel that
+    another thread registers there in the same moment, and not as exclusive, may be covered.
 
     Raises ValueError for other types and for what names no operator, LookupError for one that is
     not defined, TypeError if `func` is not callable, RuntimeError for what cannot be registered.
