@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -120,6 +121,45 @@ TEST(ConcurrencyJit, H34_OfThreadsThatEnterOneStateOneRunsIt) {
     });
     ASSERT_EQ(ran.load(), 1);
     ASSERT_TRUE(state.is_finished());
+  }
+}
+
+// Whoever reads a state that another thread runs sees an error, never a value that dies meanwhile.
+TEST(ConcurrencyJit, H34_AStateThatRunsIsNotRead) {
+  const CodePtr code = compile(graph_of(kLoop));
+  const jit::Value* const last = code->graph().outputs()[1];
+  for (int round = 0; round < rounds(20); ++round) {
+    InterpreterState state(code);
+    std::atomic<bool> has_ended{false};
+    on_threads(kThreads, [&](int thread) {
+      if (thread == 0) {
+        while (!state.is_finished()) {
+          Values outputs;
+          try {
+            state.measure(true);
+            state.run_one_stage(Values{500}, outputs);
+          } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::BadGraph);  // it is being read
+          }
+        }
+        has_ended.store(true);
+        return;
+      }
+      while (!has_ended.load()) {
+        const auto is_read = [](auto&& reading) {
+          try {
+            reading();
+          } catch (const Error& error) {
+            EXPECT_NE(std::string_view(error.what()).find("in use"), std::string_view::npos);
+          }
+        };
+        is_read([&] { state.read(last); });
+        is_read([&] { state.live_values(); });
+        is_read([&] { state.save(); });
+        is_read([&] { state.times(); });
+        std::this_thread::yield();
+      }
+    });
   }
 }
 

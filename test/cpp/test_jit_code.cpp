@@ -167,6 +167,9 @@ TEST(Code, H42_AnUnknownKindIsNamed) {
   });
   EXPECT_EQ(thrown.kind, ErrorKind::BadGraph);
   EXPECT_NE(thrown.text.find("no_such::thing"), std::string::npos) << thrown.text;
+  EXPECT_THROWN(
+      compile(graph_of("graph(%x : Tensor):\n  %y : Tensor = aten::add.no(%x, %x)\n  return (%y)")),
+      BadGraph, "%y = aten::add (stage 0, <graph>:2:3): operator 'aten::add' has no overload 'no'");
 }
 
 }  // namespace

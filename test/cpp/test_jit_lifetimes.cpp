@@ -4,7 +4,9 @@
 // test compares. "test::fail_at" throws while a countdown says so.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "code/code_data.h"
 #include "jit.h"
@@ -295,18 +297,32 @@ TEST(Lifetimes, H33_AnOperationWithAWrongNumberOfOutputsIsNamed) {
 
 TEST(Lifetimes, H34_AStateIsForOneThread) {
   const GraphPtr graph = make_graph();
+  jit::Value* const input = graph->add_input("x");
+  input->set_type(parse_type("int"));
   Node* const node = graph->append_node(graph->create(prim::CppOp, {}, 0));
   InterpreterState* entered = nullptr;
-  std::string text;
+  std::vector<std::string> texts;
   node->set_payload(cpp_operation("enter", [&](std::span<const opyard::Value>, Values&) {
-    std::thread([&] { text = thrown_by([&] { entered->clone(); }).text; }).join();
+    std::thread([&] {
+      const auto try_to = [&](auto&& enter) { texts.push_back(thrown_by(enter).text); };
+      try_to([&] { entered->clone(); });
+      try_to([&] { entered->step(); });
+      try_to([&] { entered->run_to(node); });
+      try_to([&] { entered->read(input); });
+      try_to([&] { entered->live_values(); });
+      try_to([&] { entered->save(); });
+      try_to([&] { entered->times(); });
+    }).join();
   }));
   InterpreterState state(compile(graph));
   entered = &state;
   Values outputs;
-  state.run_one_stage({}, outputs);
-  EXPECT_EQ(text,
-            "this state is in use, by another thread or by an operation that it runs; clone it");
+  state.run_one_stage(Values{1}, outputs);
+  EXPECT_EQ(texts.size(), 7U);
+  for (const std::string& text : texts) {
+    EXPECT_EQ(text,
+              "this state is in use, by another thread or by an operation that it runs; clone it");
+  }
 }
 
 TEST(Lifetimes, H42_AConstantIsSharedAndAListIsNot) {

@@ -3,22 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "code/entered.h"
 #include "code/watch.h"
 
 namespace opyard::jit {
-
-// While it lives no other thread gets into the state.
-struct InterpreterState::Entered {
-  explicit Entered(const InterpreterState& state) : busy(state.busy_) {
-    OPYARD_CHECK(
-        !busy.exchange(true, std::memory_order_acquire), BadGraph,
-        "this state is in use, by another thread or by an operation that it runs; clone it");
-  }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
-  ~Entered() { busy.store(false, std::memory_order_release); }
-  std::atomic<bool>& busy;
-};
 
 namespace {
 
@@ -97,8 +85,10 @@ bool InterpreterState::step() {
 
 bool InterpreterState::run_to(const Node* node) {
   for (;;) {
-    const CodeData& data = code_->data();
-    if (at_ != nullptr && data.origins[data.index_of(at_)].node == node) return true;
+    {
+      const Entered entered(*this);
+      if (at_ != nullptr && this->node() == node) return true;
+    }
     if (!step()) return false;
   }
 }
@@ -170,6 +160,7 @@ void InterpreterState::measure(bool on) {
 }
 
 std::vector<InstructionTime> InterpreterState::times() const {
+  const Entered entered(*this);
   return watch_ == nullptr ? std::vector<InstructionTime>() : watch_->times;
 }
 
@@ -199,6 +190,7 @@ std::optional<std::size_t> InterpreterState::instruction() const noexcept {
 }
 
 std::optional<opyard::Value> InterpreterState::read(const Value* value) const {
+  const Entered entered(*this);
   const std::int64_t reg = code_->register_of(value);
   if (reg < 0 || registers_[std::size_t(reg)].is_none()) return std::nullopt;
   return registers_[std::size_t(reg)];
@@ -213,6 +205,7 @@ void InterpreterState::replace(const Value* value, opyard::Value by) {
 }
 
 std::vector<const Value*> InterpreterState::live_values() const {
+  const Entered entered(*this);
   std::vector<const Value*> live;
   const CodeData& data = code_->data();
   for (std::size_t i = 0; i < registers_.size(); ++i) {

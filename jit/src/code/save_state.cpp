@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "code/entered.h"
 #include "code/saved_state.h"
 #include "opyard/detail/value/dict_object.h"
 #include "opyard/jit/interpreter_state.h"
@@ -175,6 +176,7 @@ class Writer {
 }  // namespace
 
 std::string InterpreterState::save() const {
+  const Entered entered(*this);
   const CodeData& data = code_->data();
   Writer writer;
   writer.raw(kMagic);

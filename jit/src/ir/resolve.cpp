@@ -146,10 +146,13 @@ std::string list_types(const GivenTypes& types) {
   return '(' + text + ')';
 }
 
-[[noreturn]] OPYARD_COLD void refuse(std::string_view name, const GivenTypes& types,
+[[noreturn]] OPYARD_COLD void refuse(std::string_view name, std::string_view overload,
+                                     const GivenTypes& types,
                                      const std::vector<Callee>& candidates) {
   std::string text;
-  if (candidates.empty()) {
+  if (candidates.empty() && is_known_operator(name)) {
+    text = fmt::format("operator '{}' has no overload '{}'", name, overload);
+  } else if (candidates.empty()) {
     text = fmt::format("there is no operator '{}'", name);
   } else {
     text = fmt::format("no overload of '{}' takes {}", name, list_types(types));
@@ -208,7 +211,7 @@ std::optional<Choice> find_call(std::string_view name, std::string_view overload
 
 Choice choose_call(std::string_view name, std::string_view overload, const GivenTypes& types) {
   std::optional<Choice> choice = find_call(name, overload, types);
-  if (!choice) refuse(name, types, find_candidates(name, overload, overload.empty()));
+  if (!choice) refuse(name, overload, types, find_candidates(name, overload, overload.empty()));
   return *std::move(choice);
 }
 
