@@ -299,6 +299,14 @@ TEST(Expression, IsComputed) {
   EXPECT_EQ(run("max(x, 0)[1], None"), "int64[] 1; None");
   EXPECT_EQ(run("n * 2 + 1, n // 2"), "7; 1");
   EXPECT_EQ(run("x.add(x, alpha=2)"), "float32[2] 3 12");
+  EXPECT_EQ(run("sum(x, [0])"), "float32[] 5");
+  EXPECT_NE(thrown_by([] {
+              expression("add(x, x, 2)");
+            }).text.find("argument 'alpha' is given by name only"),
+            std::string::npos);
+  EXPECT_NE(thrown_by([] { expression("sum(x, 0)"); }).text.find("is given by name only"),
+            std::string::npos)
+      << "0 is no dtype";
   EXPECT_EQ(run("2 < x"), "bool[2] False True");
   EXPECT_EQ(run("aten.relu(-x) + aten.sum(x)"), "float32[2] 5 5");
   EXPECT_EQ(run("x.reshape([2, 1])"), "float32[2, 1] 1 4");

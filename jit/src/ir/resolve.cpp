@@ -7,6 +7,7 @@
 
 #include "ir/builtins.h"
 #include "ir/node_rules.h"
+#include "ir/written_call.h"
 #include "opyard/inspect/inspect.h"
 #include "opyard/registry/registry.h"
 #include "opyard/schema/relations.h"
@@ -81,8 +82,11 @@ struct Match {
   std::vector<int> given;  // see Choice
 };
 
+// What stands in a row without names: all inputs of a node, or the positional arguments of a call.
+enum class Row { Inputs, Positional };
+
 // Which of the given ones each argument is. False, with a reason, for one too many or given twice.
-bool arrange(const Schema& schema, const GivenTypes& types, Match& match) {
+bool arrange(const Schema& schema, const GivenTypes& types, Row row, Match& match) {
   const std::size_t count = schema.arguments.size();
   if (types.positional.size() > count && !schema.variadic_arguments) {
     match.reason = fmt::format("takes {} arguments, not {}", count, types.positional.size());
@@ -90,6 +94,10 @@ bool arrange(const Schema& schema, const GivenTypes& types, Match& match) {
   }
   match.given.assign(count, -1);
   for (std::size_t i = 0; i < std::min(count, types.positional.size()); ++i) {
+    if (row == Row::Positional && schema.arguments[i].keyword_only) {
+      match.reason = fmt::format("argument '{}' is given by name only", schema.arguments[i].name);
+      return false;
+    }
     match.given[i] = int(i);
   }
   for (std::size_t i = 0; i < types.by_name.size(); ++i) {
@@ -105,9 +113,9 @@ bool arrange(const Schema& schema, const GivenTypes& types, Match& match) {
   return true;
 }
 
-Match match_schema(const Schema& schema, const GivenTypes& types) {
+Match match_schema(const Schema& schema, const GivenTypes& types, Row row) {
   Match match;
-  if (!arrange(schema, types, match)) return match;
+  if (!arrange(schema, types, row, match)) return match;
   Bindings bindings;
   for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
     const Argument& argument = schema.arguments[i];
@@ -147,7 +155,7 @@ std::string list_types(const GivenTypes& types) {
 }
 
 [[noreturn]] OPYARD_COLD void refuse(std::string_view name, std::string_view overload,
-                                     const GivenTypes& types,
+                                     const GivenTypes& types, Row row,
                                      const std::vector<Callee>& candidates) {
   std::string text;
   if (candidates.empty() && is_known_operator(name)) {
@@ -159,7 +167,7 @@ std::string list_types(const GivenTypes& types) {
   }
   for (const Callee& candidate : candidates) {
     text += fmt::format("\n  {}\n    {}", opyard::to_string(candidate.schema()),
-                        match_schema(candidate.schema(), types).reason);
+                        match_schema(candidate.schema(), types, row).reason);
   }
   fail(ErrorKind::BadGraph, text);
 }
@@ -181,6 +189,29 @@ std::vector<Callee> find_candidates(std::string_view name, std::string_view over
   return found;
 }
 
+std::optional<Choice> find_best(std::string_view name, std::string_view overload,
+                                const GivenTypes& types, Row row) {
+  std::optional<Choice> best;
+  std::pair<std::size_t, std::size_t> best_rank;
+  for (const Callee& candidate : find_candidates(name, overload, overload.empty())) {
+    Match match = match_schema(candidate.schema(), types, row);
+    if (!match.reason.empty()) continue;
+    const std::pair rank(match.inexact, match.left_out);
+    if (best && rank >= best_rank) continue;
+    best = Choice{candidate, std::move(match.given)};
+    best_rank = rank;
+  }
+  return best;
+}
+
+Choice choose_best(std::string_view name, std::string_view overload, const GivenTypes& types,
+                   Row row) {
+  std::optional<Choice> choice = find_best(name, overload, types, row);
+  if (!choice)
+    refuse(name, overload, types, row, find_candidates(name, overload, overload.empty()));
+  return *std::move(choice);
+}
+
 std::vector<TypePtr> input_types(const Node& node) {
   std::vector<TypePtr> types;
   types.reserve(node.inputs().size());
@@ -196,23 +227,19 @@ const Schema& Callee::schema() const noexcept {
 
 std::optional<Choice> find_call(std::string_view name, std::string_view overload,
                                 const GivenTypes& types) {
-  std::optional<Choice> best;
-  std::pair<std::size_t, std::size_t> best_rank;
-  for (const Callee& candidate : find_candidates(name, overload, overload.empty())) {
-    Match match = match_schema(candidate.schema(), types);
-    if (!match.reason.empty()) continue;
-    const std::pair rank(match.inexact, match.left_out);
-    if (best && rank >= best_rank) continue;
-    best = Choice{candidate, std::move(match.given)};
-    best_rank = rank;
-  }
-  return best;
+  return find_best(name, overload, types, Row::Inputs);
+}
+
+std::optional<Choice> detail::find_written_call(std::string_view name, const GivenTypes& types) {
+  return find_best(name, "", types, Row::Positional);
 }
 
 Choice choose_call(std::string_view name, std::string_view overload, const GivenTypes& types) {
-  std::optional<Choice> choice = find_call(name, overload, types);
-  if (!choice) refuse(name, overload, types, find_candidates(name, overload, overload.empty()));
-  return *std::move(choice);
+  return choose_best(name, overload, types, Row::Inputs);
+}
+
+Choice detail::choose_written_call(std::string_view name, const GivenTypes& types) {
+  return choose_best(name, "", types, Row::Positional);
 }
 
 Callee choose_overload(std::string_view name, std::string_view overload,

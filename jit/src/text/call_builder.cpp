@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/written_call.h"
 #include "opyard/jit/constant.h"
 
 namespace opyard::jit::detail {
@@ -82,14 +83,14 @@ std::optional<Choice> find_call_as(const std::string& name, const std::vector<Va
                                    std::size_t positional_count, const NamedValues& by_name,
                                    bool lists, bool floats) {
   const Types types = types_of(given, positional_count, by_name, lists, floats);
-  return find_call(name, "", types.given());
+  return find_written_call(name, types.given());
 }
 
 [[noreturn]] OPYARD_COLD void refuse_call(const std::string& name, const std::vector<Value*>& given,
                                           std::size_t positional_count,
                                           const NamedValues& by_name) {
   const Types types = types_of(given, positional_count, by_name, false, false);
-  choose_call(name, "", types.given());
+  choose_written_call(name, types.given());
   fail(ErrorKind::Internal, "a call was refused and found");
 }
 
