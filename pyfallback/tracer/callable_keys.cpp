@@ -30,9 +30,9 @@ PyTypeObject* defining_type(PyTypeObject* type, const PyMethodDef* definition) {
   return descriptor->d_method == definition ? descriptor->d_common.d_type : type;
 }
 
-// Whether a function is a method of the instance that it is bound to. One that names a module is not:
-// pybind11 binds its functions to records of its own, whose type says nothing and which own the
-// definition.
+// Whether a function is a method of the instance that it is bound to. One that names a module is
+// not: pybind11 binds its functions to records of its own, whose type says nothing and which own
+// the definition.
 bool is_bound_to_instance(const PyCFunctionObject& function) {
   PyObject* const self = function.m_self;
   return self != nullptr && !PyModule_Check(self) && !PyType_Check(self) &&
