@@ -5,7 +5,7 @@
 // name a function only make one of four known things: a tensor's memory, a tensor on it, a
 // parameter, and an empty dict. The class and attributes of a tensor are left out. Each instruction
 // makes at most one item, so a pickle takes memory in proportion to its length; items may have
-// items that have them, and whoever walks them bounds the walk.
+// items that have them, and who walks them bounds the walk.
 //
 // Depends on: files/zip.h, value/value.h.
 #pragma once

@@ -82,7 +82,7 @@ struct Match {
   std::vector<int> given;  // see Choice
 };
 
-// What stands in a row without names: all inputs of a node, or the positional arguments of a call.
+// What is given without names: all inputs of a node, or the positional arguments of a call.
 enum class Row { Inputs, Positional };
 
 // Which of the given ones each argument is. False, with a reason, for one too many or given twice.
