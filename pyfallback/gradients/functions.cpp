@@ -336,8 +336,8 @@ void add_functions(py::module_& module) {
   py::class_<RegisteredDerivative>(module, "RegisteredDerivative")
       // As the parts of a Library have them.
       .def("reset", &RegisteredDerivative::undo)
-      .def("begin_again", [](RegisteredDerivative&) {})
-      .def("end_again", [](RegisteredDerivative&) {});
+      .def("begin_reload", [](RegisteredDerivative&) {})
+      .def("end_reload", [](RegisteredDerivative&) {});
   for (const char* name : {"Function", "SavedTensor", "RegisteredDerivative"}) {
     python::refuse_new(module.attr(name), "recording a call makes them");
     python::refuse_pickling(module.attr(name));

@@ -18,19 +18,19 @@ py::list values_in(const jit::GraphPtr& graph, const std::vector<const jit::Valu
   return shared;
 }
 
-// (peak, peak_at, peak_values, kept, unused_inputs, unused_outputs) of each stage; opyard.jit names
-// them.
+// (peak, peak_at, peak_values, live_after, unused_inputs, unused_outputs) of each stage; opyard.jit
+// names them.
 py::list lifetimes(const SharedCode& self) {
   const jit::GraphPtr& graph = self.code->graph_ptr();
   py::list stages;
   for (const jit::StageReport& stage : jit::lifetimes(*self.code)) {
-    py::list kept;
-    for (const auto& [value, node] : stage.kept) {
-      kept.append(py::make_tuple(share(graph, const_cast<jit::Value*>(value)),
-                                 share(graph, const_cast<jit::Node*>(node))));
+    py::list live_after;
+    for (const auto& [value, node] : stage.live_after) {
+      live_after.append(py::make_tuple(share(graph, const_cast<jit::Value*>(value)),
+                                       share(graph, const_cast<jit::Node*>(node))));
     }
     stages.append(py::make_tuple(stage.peak, stage.peak_at, values_in(graph, stage.peak_values),
-                                 kept, values_in(graph, stage.unused_inputs),
+                                 live_after, values_in(graph, stage.unused_inputs),
                                  values_in(graph, stage.unused_outputs)));
   }
   return stages;

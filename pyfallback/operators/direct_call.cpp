@@ -205,7 +205,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
     if (__builtin_expect(record.role == RecordRole::Watch, 0)) {
       const detail::CallDepth depth;
       detail::end_reading(outer);
-      return call_watched(runtime, record, keys, args, flags, names);
+      return call_observed(runtime, record, keys, args, flags, names);
     }
     const bool handled = leads_to_handlers(record);
     detail::end_reading(outer);
@@ -238,7 +238,7 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   }
   if (record.boxed == python_run_) return call_function(runtime, record, args, flags, names);
   if (record.role == RecordRole::Watch)
-    return call_watched(runtime, record, keys, args, flags, names);
+    return call_observed(runtime, record, keys, args, flags, names);
   return leads_to_handlers(record) ? call_handlers(runtime, overload, args, count, names) : nullptr;
 }
 
@@ -265,9 +265,9 @@ bool DirectCall::fits_cpp_call(PyObject* const* args, std::size_t count) const {
 
 // Inside a CallDepth. Watchers are told of a call that is made here, and of no other: so what could
 // make it go through the stack after all is asked first.
-[[gnu::aligned(64)]] PyObject* DirectCall::call_watched(Runtime& runtime, const Record& watch,
-                                                        DispatchKeySet keys, PyObject* const* args,
-                                                        std::size_t flags, PyObject* names) const {
+[[gnu::aligned(64)]] PyObject* DirectCall::call_observed(Runtime& runtime, const Record& watch,
+                                                         DispatchKeySet keys, PyObject* const* args,
+                                                         std::size_t flags, PyObject* names) const {
   const auto count = std::size_t(PyVectorcall_NARGS(flags));
   if (detail::wants_values(watch)) return nullptr;
   if ((!only_tensors_ || names != nullptr) && !are_ready(args, count, names)) return nullptr;
@@ -275,14 +275,14 @@ bool DirectCall::fits_cpp_call(PyObject* const* args, std::size_t count) const {
   if (record.call_as != CallAs::Guarded && names == nullptr) {
     if (record.signature != signature_) learn(record);
     if (cpp_call_ == nullptr || !fits_cpp_call(args, count)) return nullptr;
-    const detail::ObservedCall watched(op_, watch, keys);
+    const detail::ObservedCall observed(op_, watch, keys);
     return cpp_call_(runtime, cpp_site_, args, count, record.typed, record.context, keys);
   }
   if (record.boxed != python_run_) return nullptr;
   const PythonKernel& kernel = *static_cast<const PythonKernel*>(record.context);
   const KernelConvention& convention = kernel.convention;
   if (&kernel.runtime != &runtime || convention.with_keyset || convention.with_op) return nullptr;
-  const detail::ObservedCall watched(op_, watch, keys);
+  const detail::ObservedCall observed(op_, watch, keys);
   return call_function(runtime, record, args, flags, names);
 }
 

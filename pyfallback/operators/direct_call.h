@@ -49,8 +49,8 @@ class DirectCall {
                           PyObject* names) const;
   PyObject* call_view(Runtime& runtime, DispatchKeySet keys, PyObject* const* args,
                       std::size_t flags, PyObject* names) const;
-  PyObject* call_watched(Runtime& runtime, const Record& watch, DispatchKeySet keys,
-                         PyObject* const* args, std::size_t flags, PyObject* names) const;
+  PyObject* call_observed(Runtime& runtime, const Record& watch, DispatchKeySet keys,
+                          PyObject* const* args, std::size_t flags, PyObject* names) const;
   bool fits_cpp_call(PyObject* const* args, std::size_t count) const;
   PyObject* call_handlers(Runtime& runtime, PyObject* overload, PyObject* const* args,
                           std::size_t count, PyObject* names) const;

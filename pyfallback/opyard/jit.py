@@ -192,7 +192,7 @@ class StageLifetimes(NamedTuple):
     peak_at: int
     """The number of the first instruction if they do."""
     peak_values: list[Value]
-    kept: list[tuple[Value, Node]]
+    live_after: list[tuple[Value, Node]]
     """What lives on behind the stage, and the node of a later one, or the Return, that needs it."""
     unused_inputs: list[Value]
     """Never held."""

@@ -239,7 +239,7 @@ PyObject* implement_in_c(PyObject* self, PyObject* args) {
     library->set_source_location(location);
     library->implement(op_name, parse_key(key),
                        c_kernel(op, address, detail::show_c_function(path, function), c_form,
-                                released != 0 ? Gil::Released : Gil::Kept),
+                                released != 0 ? Gil::Released : Gil::Held),
                        override != 0);
     Py_RETURN_NONE;
   });
@@ -308,16 +308,16 @@ void take_back(PyObject* self) noexcept {
   if (library != nullptr) library->reset();
 }
 
-PyObject* begin_again(PyObject* self, PyObject*) {
+PyObject* begin_reload(PyObject* self, PyObject*) {
   return enter_from_python([&]() -> PyObject* {
-    library_of(self)->begin_again();
+    library_of(self)->begin_reload();
     Py_RETURN_NONE;
   });
 }
 
-PyObject* end_again(PyObject* self, PyObject*) {
+PyObject* end_reload(PyObject* self, PyObject*) {
   return enter_from_python([&]() -> PyObject* {
-    library_of(self)->end_again();
+    library_of(self)->end_reload();
     Py_RETURN_NONE;
   });
 }
@@ -360,9 +360,10 @@ PyMethodDef methods[] = {
     {"fallback", fallback, METH_VARARGS, "fallback(function, with_keyset, location)"},
     {"derivative", derivative, METH_VARARGS, "derivative(name, formulas, location)"},
     {"set_python_module", set_python_module, METH_VARARGS, "set_python_module(module, context)"},
-    {"begin_again", begin_again, METH_NOARGS,
-     "begin_again(): what is registered from here on replaces what stands"},
-    {"end_again", end_again, METH_NOARGS, "end_again(): takes back what was not registered again"},
+    {"begin_reload", begin_reload, METH_NOARGS,
+     "begin_reload(): what is registered from here on replaces what stands"},
+    {"end_reload", end_reload, METH_NOARGS,
+     "end_reload(): takes back what was not registered again"},
     {"reset", reset, METH_NOARGS, "reset(): takes every registration back"},
     {nullptr, nullptr, 0, nullptr}};
 

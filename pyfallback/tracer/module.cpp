@@ -213,11 +213,11 @@ PyObject* start_in(PyObject* module, PyObject* args) {
 PyObject* begin_child(PyObject* module, PyObject*) {
   return enter_tracer([&]() -> PyObject* {
     Tracer& tracer = *state_of(module).tracer;
-    const bool keeps = tracer.active && profiler::keeps_files();
+    const bool keeps = tracer.active && profiler::writes_files();
     if (keeps) {
       profiler::Window window;
       add_start_stacks(tracer, window);
-      profiler::keep_start_stacks(window.start_stacks());
+      profiler::write_start_stacks(window.start_stacks());
     }
     return PyBool_FromLong(keeps ? 1 : 0);
   });

@@ -22,7 +22,7 @@ std::atomic<pid_t> became{0};  // the last process that asked for it
 
 void note(const char* text) noexcept {
   try {
-    if (profiler::keeps_files()) profiler::keep_note(text, 1);
+    if (profiler::writes_files()) profiler::write_note(text, 1);
   } catch (const std::exception&) {  // one fewer is said
   }
 }

@@ -97,7 +97,7 @@ void Tracer::note_name_of_thread(PyFrameObject* frame, bool is_end) noexcept {
     profiler::Stream* const stream = profiler::Stream::current();
     if (name != nullptr && stream != nullptr) {
       profiler::ThreadName named{stream->handle(), stream->native_id(), text_of(name)};
-      profiler::keep_thread_name(named);
+      profiler::write_thread_name(named);
       if (is_end) ended_threads.push_back(std::move(named));
       if (ended_threads.size() > kMost) ended_threads.pop_front();
     }
@@ -132,7 +132,7 @@ bool Tracer::record_special(CodeWord word, PyObject* code, PyFrameObject* frame,
                             bool is_exit) noexcept {
   const bool is_thread = word.has(CodeFlag::ThreadBody);
   // At its begin for a recording in files alone, which a program that is killed leaves.
-  if (is_thread && frame != nullptr && (is_exit || profiler::keeps_files())) {
+  if (is_thread && frame != nullptr && (is_exit || profiler::writes_files())) {
     note_name_of_thread(frame, is_exit);
   }
   if (is_left_out(word, code)) return is_thread;  // its end is wanted all the same

@@ -128,8 +128,8 @@ int enter(const PythonTable* self, PythonScope* scope) {
 }
 void leave(const PythonTable*, PythonScope* scope) { end<HoldGil>(scope); }
 
-void let_go(const PythonTable*, PythonScope* scope) { begin<ReleaseGil>(scope); }
-void take_again(const PythonTable*, PythonScope* scope) { end<ReleaseGil>(scope); }
+void release_gil(const PythonTable*, PythonScope* scope) { begin<ReleaseGil>(scope); }
+void acquire_gil(const PythonTable*, PythonScope* scope) { end<ReleaseGil>(scope); }
 
 void begin_call(const PythonTable* self, PythonScope* scope) {
   begin<CalledFromPython>(scope, runtime_of(self));
@@ -174,8 +174,8 @@ constexpr PythonTable kTable = {kPythonTableVersion,
                                 unwrap_keys,
                                 enter,
                                 leave,
-                                let_go,
-                                take_again,
+                                release_gil,
+                                acquire_gil,
                                 begin_call,
                                 end_call,
                                 raise,

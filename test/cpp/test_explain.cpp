@@ -278,7 +278,7 @@ TEST(Explain, B41_TheErrorNamesOperatorKeyAndEveryKeyConsidered) {
       "     ADInplaceOrView        falls through, built in\n"
       "     BackendSelect          falls through, built in\n"
       "  -> XLA                    no kernel\n"
-      "Kernels stand at: CPU, AutogradCUDA.";
+      "Kernels are registered at: CPU, AutogradCUDA.";
   const Tensor x = tensor_with({K::XLA, K::AutogradXLA});
   const Operator& err = registry().require("t::err.over");
   EXPECT_THROWN(static_cast<void>(err.typed<Tensor(const Tensor&)>().call(x)), NoKernel, message);

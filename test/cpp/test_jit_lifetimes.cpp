@@ -440,11 +440,11 @@ TEST(Seeing, P2_AListIsNotRepeatedPastTheBudget) {
 TEST(Seeing, X24_TheReportSaysWhatLivesWhen) {
   EXPECT_EQ(to_string(lifetimes(*code_of(kStaged))),
             "stage 0: at most 3 values live, before instruction 3: %a, %dead, %c\n"
-            "  %a is kept for %d : Tensor = test_lifetimes::plus(%g, %a)\n"
+            "  %a lives on for %d : Tensor = test_lifetimes::plus(%g, %a)\n"
             "  unused inputs, never held: %unused\n"
             "  unused outputs, freed at once: %dead\n"
             "stage 1: at most 2 values live, before instruction 5: %a, %g\n"
-            "  %g is kept for an output of a later stage\n"
+            "  %g lives on for an output of a later stage\n"
             "  unused inputs, never held: none\n"
             "  unused outputs, freed at once: none\n"
             "stage 2: at most 1 values live, before instruction 7: %g\n"

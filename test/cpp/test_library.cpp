@@ -334,21 +334,21 @@ TEST(Library, X5_FilledOnceMoreItReplacesInPlaceAndKeepsOperators) {
   const Registry& registry = Registry::instance();
   const Operator& f = registry.require("again::f");
 
-  library.begin_again();
+  library.begin_reload();
   EXPECT_TRUE(inspect::has_kernel_at({"again::f", ""}, DispatchKey::CPU)) << "until replaced";
   library.def("f(Tensor x) -> Tensor");
   library.impl("f", DispatchKey::CPU, unchanged);
   EXPECT_THROW(library.def("f(Tensor x) -> Tensor"), Error) << "twice in one filling";
-  library.end_again();
+  library.end_reload();
   EXPECT_EQ(&registry.require("again::f"), &f);
   EXPECT_TRUE(inspect::has_kernel_at({"again::f", ""}, DispatchKey::CPU));
   EXPECT_FALSE(inspect::has_kernel_at({"again::f", ""}, DispatchKey::Meta));
   EXPECT_EQ(registry.find({"again::g", ""}), nullptr);
   EXPECT_THROW(library.def("f(Tensor x) -> Tensor"), Error) << "after the filling";
 
-  library.begin_again();
+  library.begin_reload();
   library.def("f(Tensor x, int n=1) -> Tensor");
-  library.end_again();
+  library.end_reload();
   EXPECT_NE(&registry.require("again::f"), &f);
   InlineStack<2> stack;
   stack.push(Value(Tensor::empty({})));

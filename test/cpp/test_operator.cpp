@@ -207,12 +207,12 @@ TEST(BoxedCall, D12_RedispatchUsesTheGivenSetAndNothingElse) {
   EXPECT_EQ(redispatch({K::CPU, K::ADInplaceOrView}), "cpu") << "past what falls through";
   EXPECT_THROWN(redispatch({K::XLA}), NoKernel,
                 "t::re has no kernel at XLA, where this call goes.\n"
-                "  -> XLA                    no kernel\nKernels stand at: Tracer, CPU.");
+                "  -> XLA                    no kernel\nKernels are registered at: Tracer, CPU.");
   EXPECT_THROWN(
       redispatch({}), NoKernel,
       "t::re was called without a tensor that carries dispatch keys, and it has no kernel "
       "for calls without one.\n"
-      "  -> Undefined              no kernel\nKernels stand at: Tracer, CPU.");
+      "  -> Undefined              no kernel\nKernels are registered at: Tracer, CPU.");
 }
 
 TEST(BoxedCall, D12_RedispatchOutsideOfACallOnAFreshThread) {

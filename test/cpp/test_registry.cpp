@@ -124,14 +124,16 @@ TEST(Registry, AKernelStandsAtARuntimeKeyOrAnAlias) {
   const Registration op = define("t::at(Tensor x) -> Tensor");
   EXPECT_THROWN(
       implement("t::at", K::Dense, echo("")), BadRegistration,
-      "t::at: a kernel cannot stand at Dense, which is a layer of many keys; name the key "
+      "t::at: a kernel cannot be registered at Dense, which is a layer of many keys; name the key "
       "of one backend, or an alias key");
-  EXPECT_THROWN(implement("t::at", K::ThreadEntry, echo("")), BadRegistration,
-                "t::at: a kernel cannot stand at ThreadEntry, which belongs to the dispatcher");
+  EXPECT_THROWN(
+      implement("t::at", K::ThreadEntry, echo("")), BadRegistration,
+      "t::at: a kernel cannot be registered at ThreadEntry, which belongs to the dispatcher");
   EXPECT_THROWN(implement("t::at", K(6), echo("at")), BadRegistration,
-                "t::at: a kernel cannot stand at DispatchKey(6), which is no dispatch key");
-  EXPECT_THROWN(implement("t::at", K(500), echo("at")), BadRegistration,
-                "t::at: a kernel cannot stand at DispatchKey(500), which is no dispatch key");
+                "t::at: a kernel cannot be registered at DispatchKey(6), which is no dispatch key");
+  EXPECT_THROWN(
+      implement("t::at", K(500), echo("at")), BadRegistration,
+      "t::at: a kernel cannot be registered at DispatchKey(500), which is no dispatch key");
   EXPECT_EQ(dump("t::at").find("Dense"), std::string::npos);
 }
 
@@ -172,8 +174,8 @@ TEST(Registry, TheSameOwnerReplacesAndAnotherStacks) {
   Registration second = implement("t::own", K::CPU, echo("second"), "", &owner);
   EXPECT_EQ(who_ran("t::own", {K::CPU}), "second");
   EXPECT_TRUE(warnings.texts().empty()) << "replacing one's own is no surprise";
-  EXPECT_FALSE(first.stands());
-  EXPECT_TRUE(second.stands());
+  EXPECT_FALSE(first.in_force());
+  EXPECT_TRUE(second.in_force());
   first.undo();
   EXPECT_EQ(who_ran("t::own", {K::CPU}), "second") << "the replaced registration undoes nothing";
   second.undo();
@@ -189,8 +191,8 @@ TEST(Registry, AnOwnKernelThatAnotherCoversIsReplacedByOneOnTop) {
   Registration cover = implement("t::covered", K::CPU, echo("cover"), "", &other);
   Registration second = implement("t::covered", K::CPU, echo("second"), "", &owner);
   EXPECT_EQ(who_ran("t::covered", {K::CPU}), "second");
-  EXPECT_FALSE(first.stands());
-  EXPECT_TRUE(cover.stands());
+  EXPECT_FALSE(first.in_force());
+  EXPECT_TRUE(cover.in_force());
   EXPECT_EQ(warnings.texts().size(), 2u) << "one for each that is covered";
   second.undo();
   EXPECT_EQ(who_ran("t::covered", {K::CPU}), "cover");
@@ -212,7 +214,7 @@ TEST(Registry, AnOwnKernelThatAnotherCoversStaysWhereTheWarningIsRaised) {
   set_warning_handler(former);
   EXPECT_EQ(who_ran("t::still_covered", {K::CPU}), "cover");
   cover.undo();
-  EXPECT_TRUE(first.stands());
+  EXPECT_TRUE(first.in_force());
   EXPECT_EQ(who_ran("t::still_covered", {K::CPU}), "first");
 }
 
@@ -344,7 +346,7 @@ TEST(Registry, B30_OneFallbackAKeySeenByOldAndNewOperators) {
                 "the fallback for Meta serves every operator and must be a boxed kernel or "
                 "Kernel::fallthrough()");
   EXPECT_THROWN(registry().implement_fallback(K::Autograd, boxed_echo(""), ""), BadRegistration,
-                "a fallback cannot stand at Autograd: it needs one runtime key");
+                "a fallback cannot be registered at Autograd: it needs one runtime key");
   fallback.undo();
   EXPECT_EQ(who_ran("t::old", {K::XLA}), "no kernel");
   EXPECT_EQ(who_ran("t::new", {K::XLA}), "no kernel");

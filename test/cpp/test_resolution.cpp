@@ -234,7 +234,7 @@ TEST_F(Resolution, B28_WhereEveryKeyFallsThroughTheErrorSaysSo) {
             "     BackendSelect          falls through, built in\n"
             "     CPU                    falls through, fallthrough\n"
             "  -> Undefined              no kernel\n"
-            "Kernels stand at: CPU, CUDA.");
+            "Kernels are registered at: CPU, CUDA.");
 }
 
 TEST_F(Resolution, B29_ACompositeThatFallsThroughEndsInAnErrorAndNotInALoop) {
@@ -253,7 +253,7 @@ TEST_F(Resolution, B29_TheAmbiguousStubExplainsItself) {
             "AutogradOther, so AutogradOther cannot tell which to differentiate. Register the "
             "composite kernel at CompositeExplicitAutograd, or a kernel at AutogradOther.\n"
             "  -> AutogradOther          ambiguous autogradother\n"
-            "Kernels stand at: QuantizedCPU, CompositeImplicitAutograd.");
+            "Kernels are registered at: QuantizedCPU, CompositeImplicitAutograd.");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(SchemaMalformed, C18_X9_EachTextIsRefusedWithItsWholeMessage) {
   std::set<std::string> texts;
   for (const auto& [line, text, message] : entries) {
     SCOPED_TRACE("malformed.txt:" + std::to_string(line));
-    EXPECT_TRUE(texts.insert(text).second) << "the text stands twice";
+    EXPECT_TRUE(texts.insert(text).second) << "the text is in the file twice";
     const Thrown thrown = thrown_by([&] { parse_schema(text); });
     EXPECT_EQ(thrown.kind, ErrorKind::BadSchema);
     EXPECT_EQ(thrown.text, message);

@@ -164,7 +164,7 @@ TEST(SchemaParse, C6_SymbolicTypesArePlainUnlessTheKernelTakesThem) {
       parse_schema("f(SymInt[2] s, SymBool? b, (SymFloat, Layout) p, Tensor(a!) x) -> SymInt[]");
   EXPECT_EQ(to_string(with_runtime_types(schema)),
             "f(int[] s, bool? b, (float, int) p, Tensor(a!) x) -> int[]");
-  EXPECT_EQ(to_string(with_runtime_types(schema, Symbolic::Kept)),
+  EXPECT_EQ(to_string(with_runtime_types(schema, Symbolic::AsSymbolic)),
             "f(SymInt[] s, SymBool? b, (SymFloat, int) p, Tensor(a!) x) -> SymInt[]");
 }
 

@@ -25,7 +25,7 @@ class Notes final : public Watcher {
  public:
   bool wants = false;
   bool wants_values() const noexcept override { return wants; }
-  void on_enter(const WatchedKernel& kernel, std::span<const Value> arguments) noexcept override {
+  void on_enter(const KernelRun& kernel, std::span<const Value> arguments) noexcept override {
     const std::lock_guard lock(mutex_);
     lines_.push_back(std::string(kernel.redispatch ? "redispatch " : "call ") +
                      to_string(kernel.op.name()) + " " +
@@ -33,7 +33,7 @@ class Notes final : public Watcher {
                      kernel.record.provenance.str() +
                      (kernel.boxed ? ", " + std::to_string(arguments.size()) + " values" : ""));
   }
-  void on_exit(const WatchedKernel& kernel) noexcept override {
+  void on_exit(const KernelRun& kernel) noexcept override {
     const std::lock_guard lock(mutex_);
     lines_.push_back("end " + to_string(kernel.op.name()));
   }

@@ -128,13 +128,13 @@ TEST(WhatIf, RefusesWhatHasNoAnswer) {
   const Registration op = define("t::f(Tensor x) -> Tensor");
   EXPECT_THROWN(static_cast<void>(inspect::what_if(kName, K::CPU, WhatIf::Removal)), BadValue,
                 "t::f: there is no kernel at CPU that could be taken back");
-  EXPECT_THROWN(static_cast<void>(inspect::what_if(kName, K::Dense, WhatIf::Kernel)),
-                BadRegistration,
-                "t::f: a kernel cannot stand at Dense, which is a layer of many keys; name the key "
-                "of one backend, or an alias key");
-  EXPECT_THROWN(static_cast<void>(inspect::what_if(kName, K::ThreadEntry, WhatIf::Kernel)),
-                BadRegistration,
-                "t::f: a kernel cannot stand at ThreadEntry, which belongs to the dispatcher");
+  EXPECT_THROWN(
+      static_cast<void>(inspect::what_if(kName, K::Dense, WhatIf::Kernel)), BadRegistration,
+      "t::f: a kernel cannot be registered at Dense, which is a layer of many keys; name the key "
+      "of one backend, or an alias key");
+  EXPECT_THROWN(
+      static_cast<void>(inspect::what_if(kName, K::ThreadEntry, WhatIf::Kernel)), BadRegistration,
+      "t::f: a kernel cannot be registered at ThreadEntry, which belongs to the dispatcher");
 }
 
 TEST(WhatIf, AnOperatorThatHasKernelsOnlyHasATable) {

@@ -138,7 +138,7 @@ def test_X2_what_if_that_changes_nothing(define):
     [
         (LookupError, "operator tt::nobody does not exist", ("tt::nobody",), {}),
         (LookupError, "Nope", (None, "Nope"), {}),
-        (RuntimeError, "a kernel cannot stand at Dense", (None, "Dense"), {}),
+        (RuntimeError, "a kernel cannot be registered at Dense", (None, "Dense"), {}),
         (ValueError, "no kernel at CUDA that could be", (None, "CUDA"), {"remove": True}),
         (ValueError, "not both", (None,), {"remove": True, "fallthrough": True}),
     ],

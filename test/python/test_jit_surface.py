@@ -168,10 +168,10 @@ def test_X24_lifetimes_say_the_peak_and_what_is_kept_for_whom():
     graph = jit.parse_ir(TWO_STAGES)
     code = jit.compile(graph)
     first, second = jit.lifetimes(code)
-    ((value, node),) = first.kept
+    ((value, node),) = first.live_after
     assert value.debug_name == "w" and node.kind == "aten::mul" and node.stage == 1
     assert first.peak == len(first.peak_values) >= 2
-    assert second.kept == [] and second.unused_inputs == []
+    assert second.live_after == [] and second.unused_inputs == []
     assert "w" in code.report()
 
 

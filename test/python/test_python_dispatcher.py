@@ -212,7 +212,7 @@ REFUSED = {
     "no key": (("Nowhere",), print, LookupError, "Nowhere"),
     "another class": ((int,), print, TypeError, "not for <class 'int'>"),
     "Tensor itself": ((Tensor,), print, TypeError, "Tensor has no __opyard_dispatch__"),
-    "a layer": (("Dense",), print, RuntimeError, "a kernel cannot stand at Dense"),
+    "a layer": (("Dense",), print, RuntimeError, "a kernel cannot be registered at Dense"),
 }
 
 

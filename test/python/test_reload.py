@@ -1,6 +1,6 @@
 """test_reload.py: modules that are reloaded and cells that are run again keep their operators.
 
-Suspect _library/reload.py, library.py, and begin_again() of registry/library.cpp.
+Suspect _library/reload.py, library.py, and begin_reload() of registry/library.cpp.
 """
 
 import gc
@@ -553,12 +553,12 @@ def test_X5_threads_find_the_old_kernel_or_the_new_one(module, ns, x):
 
 def test_X5_reloading_again_and_again_leaves_nothing_behind(module, ns, x):
     from opyard import _bind
-    from opyard._library import reload as _again
+    from opyard._library import reload
 
     def count():
         gc.collect()
         _bind.reclaim()
-        again = len(_again._sites), len(_again._runs), list(map(len, _again._overrides.values()))
+        again = len(reload._sites), len(reload._runs), list(map(len, reload._overrides.values()))
         return again, _bind.retired_count(), len(gc.get_objects())
 
     for _ in range(5):

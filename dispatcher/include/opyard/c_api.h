@@ -105,7 +105,7 @@ enum opyard_kind {
   OPYARD_KIND_LIMIT = 256
 };
 
-// Where a tensor lies: the position of a backend in keys.def, and an index, or -1 for the current
+// Where a tensor is: the position of a backend in keys.def, and an index, or -1 for the current
 // one.
 typedef struct opyard_device {
   uint8_t backend;
@@ -161,8 +161,8 @@ OPYARD_API int opyard_stack_create(opyard_stack** stack);
 OPYARD_API void opyard_stack_destroy(opyard_stack* stack);
 OPYARD_API size_t opyard_stack_size(const opyard_stack* stack);
 
-// The value at a place, counted from the bottom; None past the end. It may be kept as long as it
-// stays on the stack: pushing others moves it, but not what it leads to.
+// The value at a position, counted from the bottom; None past the end. It may be used as long as
+// it stays on the stack: pushing others moves it, but not what it leads to.
 OPYARD_API opyard_value opyard_get(const opyard_stack* stack, size_t index);
 
 // Put a value on top. Each takes an owner of its own of what it is given.
@@ -201,7 +201,7 @@ OPYARD_API int opyard_tensor_from_dlpack(DLManagedTensorVersioned* managed, opya
 // The tensor for another library, which gives it back through its deleter.
 OPYARD_API int opyard_tensor_to_dlpack(const opyard_tensor* tensor,
                                        DLManagedTensorVersioned** managed);
-// The tensor as it lies, borrowed: good as long as the tensor. To be written to only with `write`,
+// The tensor as it is, borrowed: good as long as the tensor. To be written to only with `write`,
 // which counts as a write to it, and raises BadValue if its memory is read-only. On cpu; for
 // other devices use the device's own functions and opyard_tensor_device(). BadValue for an
 // undefined tensor.
@@ -307,7 +307,7 @@ typedef void (*opyard_function)(void);
 
 // Makes a library as the block says, and runs the block. Where this fails nothing is registered.
 OPYARD_API int opyard_library_create(const opyard_block* block, opyard_library** library);
-// Takes back all that it registered. Null is allowed.
+// Unregisters all that it registered. Null is allowed.
 OPYARD_API void opyard_library_destroy(opyard_library* library);
 
 // Defines an operator. `options` may be null. BadSchema, BadRegistration.

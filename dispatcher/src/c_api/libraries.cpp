@@ -101,7 +101,7 @@ Kernel kernel_of(const opyard_kernel* given, bool& override) {
   Kernel made = Kernel::with_context(
       released ? &run_kernel_released : &run_kernel, context.get(),
       [](void* memory) { delete static_cast<KernelInC*>(memory); },
-      released ? Gil::Released : Gil::Kept);
+      released ? Gil::Released : Gil::Held);
   static_cast<void>(context.release());
   return made;
 }

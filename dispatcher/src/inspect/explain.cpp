@@ -77,7 +77,7 @@ std::string list_kernels(const Operator& op) {
   for (const DispatchKey key : inspect::keys_with_kernel(op)) {
     text += (text.empty() ? "" : ", ") + to_string(key);
   }
-  return text.empty() ? "It has no kernel at all." : "Kernels stand at: " + text + ".";
+  return text.empty() ? "It has no kernel at all." : "Kernels are registered at: " + text + ".";
 }
 
 std::string lines_of(const std::vector<ConsideredKey>& considered) {

@@ -15,7 +15,7 @@ namespace {
 
 class Log final : public Watcher {
  public:
-  void on_enter(const WatchedKernel& kernel, std::span<const Value>) noexcept override {
+  void on_enter(const KernelRun& kernel, std::span<const Value>) noexcept override {
     try {
       const std::string line =
           std::string(kernel.nesting, ' ') + (kernel.redispatch ? "[redispatch" : "[call") +
@@ -26,7 +26,7 @@ class Log final : public Watcher {
       std::fputs("[a call that no memory is left to show]\n", stderr);
     }
   }
-  void on_exit(const WatchedKernel&) noexcept override {}
+  void on_exit(const KernelRun&) noexcept override {}
 };
 constinit Log log_watcher;
 

@@ -37,7 +37,7 @@ const InterpreterTable* InterpreterTable::find(const Operator& op, Who who,
 // A reader of a new table finds the records of the others in it.
 void InterpreterTable::add(Operator& op, Who who, const Interpreter* interpreter) {
   const InterpreterTable* const others = find(op, Who::Others, nullptr);
-  const WatchedTable* const behind = WatchedTable::find(op);
+  const WatchTable* const behind = WatchTable::find(op);
   const auto fill = [&](InterpreterTable& table) {
     for (std::size_t slot = 0; slot < std::size_t(kSlotCount); ++slot) {
       const auto& from = others == nullptr ? op.table_.slots[slot] : others->slots[slot];
@@ -63,8 +63,8 @@ void InterpreterTable::link(Operator& op, InterpreterTable* table) noexcept {
 }
 
 // Its slots are written before the first one leads to the watchers.
-void WatchedTable::require(Operator& op) {
-  if (find(op) == nullptr) link(op, new WatchedTable);
+void WatchTable::require(Operator& op) {
+  if (find(op) == nullptr) link(op, new WatchTable);
 }
 
 void InterpreterTable::require(Operator& op, const Interpreter& interpreter) {
@@ -83,8 +83,8 @@ void InterpreterTable::release(const Operator& op, const Interpreter& interprete
 void InterpreterTable::destroy_all(const Operator& op) noexcept {
   for (InterpreterTable* table = first(op); table != nullptr;) {
     InterpreterTable* const gone = std::exchange(table, table->next);
-    if (gone->who == Who::Watched) {
-      delete static_cast<WatchedTable*>(gone);
+    if (gone->who == Who::Watch) {
+      delete static_cast<WatchTable*>(gone);
     } else {
       delete gone;
     }

@@ -26,8 +26,8 @@
 namespace opyard {
 
 struct InterpreterTable {
-  // Watched: what slots lead to behind the watchers; see registry/observed_call.cpp, [Behind].
-  enum class Who : std::uint8_t { Interpreter, Others, Outside, Watched };
+  // Watch: what slots lead to behind the watchers; see registry/observed_call.cpp, [Behind].
+  enum class Who : std::uint8_t { Interpreter, Others, Outside, Watch };
 
   const Who who;
   std::atomic<const Interpreter*> interpreter;  // null if it waits for one
@@ -40,7 +40,7 @@ struct InterpreterTable {
   }
   bool waits() const noexcept { return who == Who::Interpreter && interpreter.load() == nullptr; }
   // Whether it is the table of someone's calls.
-  bool is_seen() const noexcept { return !waits() && who != Who::Watched; }
+  bool is_seen() const noexcept { return !waits() && who != Who::Watch; }
 
   static InterpreterTable* first(const Operator& op) noexcept {
     return op.interpreter_tables_.load(std::memory_order_acquire);
@@ -60,16 +60,16 @@ struct InterpreterTable {
   static void add(Operator& op, Who who, const Interpreter* interpreter);
 };
 
-// Made when an operator is watched first, and kept.
-struct WatchedTable : InterpreterTable {
-  // A word for each slot: WatchedKernel::note.
+// Made when watchers are first put in front of an operator; lives as long as it.
+struct WatchTable : InterpreterTable {
+  // A word for each slot: KernelRun::note.
   mutable std::atomic<std::uint64_t> notes[kSlotCount] = {};
 
-  WatchedTable() noexcept : InterpreterTable{Who::Watched, nullptr, nullptr, {}} {}
-  // Null if the operator was never watched.
-  static WatchedTable* find(const Operator& op) noexcept {
+  WatchTable() noexcept : InterpreterTable{Who::Watch, nullptr, nullptr, {}} {}
+  // Null if watchers were never in front of the operator.
+  static WatchTable* find(const Operator& op) noexcept {
     for (InterpreterTable* table = first(op); table != nullptr; table = table->next) {
-      if (table->who == Who::Watched) return static_cast<WatchedTable*>(table);
+      if (table->who == Who::Watch) return static_cast<WatchTable*>(table);
     }
     return nullptr;
   }

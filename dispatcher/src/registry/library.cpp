@@ -113,11 +113,11 @@ void Library::reset() noexcept {
     const Registration last = std::move(registrations_.back());
     registrations_.pop_back();
   }
-  end_again();
+  end_reload();
 }
 
-void Library::begin_again() {
-  check_not_moved("begin_again()");
+void Library::begin_reload() {
+  check_not_moved("begin_reload()");
   // The claim of a namespace is not made again.
   const std::size_t kept = kind_ == LibraryKind::Def && !registrations_.empty() ? 1 : 0;
   former_.reserve(former_.size() + registrations_.size());
@@ -131,7 +131,7 @@ void Library::begin_again() {
   python_context_.clear();
 }
 
-void Library::end_again() noexcept {
+void Library::end_reload() noexcept {
   reload_ = 0;
   while (!former_.empty()) {
     const Registration last = std::move(former_.back());
@@ -161,7 +161,7 @@ std::string Library::provenance() const {
 void Library::make_room() {
   if (registrations_.size() < registrations_.capacity()) return;
   std::erase_if(registrations_,
-                [](const Registration& registration) { return !registration.stands(); });
+                [](const Registration& registration) { return !registration.in_force(); });
   registrations_.reserve(2 * registrations_.size() + 4);
 }
 

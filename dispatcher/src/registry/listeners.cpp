@@ -64,10 +64,10 @@ void Listeners::replay(std::uint64_t id) {
     lock.unlock();
     node->defined(op);  // where it throws, the listener is removed
     lock.lock();
-    for (bool stands = true; node->changes > 0; stands = !stands) {
+    for (bool defined = true; node->changes > 0; defined = !defined) {
       --node->changes;
       lock.unlock();
-      stands ? node->undefined(op) : node->defined(op);
+      defined ? node->undefined(op) : node->defined(op);
       lock.lock();
     }
     node->replaying = nullptr;

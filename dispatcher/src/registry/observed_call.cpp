@@ -1,9 +1,9 @@
 // registry/observed_call.cpp: telling observers and watchers of calls.
 //
 // [Behind] What a slot leads to without the record that watches is in a table of the operator's
-// own, the view Watched (registry/interpreter_tables.h), so that a call finds it without a lock. It
+// own, its WatchTable (registry/interpreter_tables.h), so that a call finds it without a lock. It
 // is written before the slots are; a call that read the slot before reads either what was there or
-// what has replaced it, and both are kept for as long as it is inside (registry/reclaim.cpp).
+// what has replaced it, and both live for as long as it is inside (registry/reclaim.cpp).
 #include "opyard/detail/registry/observed_call.h"
 
 #include <algorithm>
@@ -96,9 +96,9 @@ struct Watchers {
 };
 constinit Watchers watchers;
 
-// How many watched kernels this thread is inside of, and the innermost: its operator, and below it
-// whether it is a handler, and the depth of calls. A kernel that calls raises the depth; one that
-// redispatches does not, nor is what a handler calls of its own operator another call of it.
+// How many kernels of observed calls this thread is inside of, and the innermost: its operator, and
+// below it whether it is a handler, and the depth of calls. A kernel that calls raises the depth;
+// one that redispatches does not, nor is what a handler calls of its own operator another call of it.
 struct Position {
   std::uint64_t innermost;
   std::uint32_t nesting;
@@ -160,7 +160,7 @@ class CoveredCall {
  private:
   const std::uint64_t outer_;
   const std::uint8_t told_;
-  const WatchedKernel kernel_;
+  const KernelRun kernel_;
 };
 
 }  // namespace
@@ -170,8 +170,8 @@ namespace detail {
 // The record's boxed function.
 struct BoxedWatch {
   static void run(const Record&, const Operator& op, DispatchKeySet keys, Stack& stack) {
-    const ObservedCall watched(op, keys, stack);
-    op.run_boxed(watched.next(), keys, stack);
+    const ObservedCall observed(op, keys, stack);
+    op.run_boxed(observed.next(), keys, stack);
   }
 };
 
@@ -190,7 +190,7 @@ bool wants_values(const Record& record) noexcept {
 
 const Record& record_behind(const Operator& op, DispatchKeySet keys) noexcept {
   const auto slot = std::size_t(runtime_index(keys));
-  const Record& record = *WatchedTable::find(op)->slots[slot].load(std::memory_order_acquire);
+  const Record& record = *WatchTable::find(op)->slots[slot].load(std::memory_order_acquire);
   return record.role == RecordRole::PerInterpreter ? op.record_here(keys) : record;
 }
 
@@ -213,7 +213,7 @@ ObservedCall::ObservedCall(const Operator& op, DispatchKeySet keys, Stack& stack
 
 // See [Behind].
 void ObservedCall::begin_watching(std::span<const Value> arguments) noexcept {
-  const WatchedTable& behind = *WatchedTable::find(op_);
+  const WatchTable& behind = *WatchTable::find(op_);
   const auto slot = std::size_t(runtime_index(keys_));
   next_ = behind.slots[slot].load(std::memory_order_acquire);
   if (__builtin_expect(next_->role == RecordRole::PerInterpreter, 0)) {
@@ -228,11 +228,11 @@ void ObservedCall::begin_watching(std::span<const Value> arguments) noexcept {
   ++here.nesting;
   told_ = watchers.on.load(std::memory_order_acquire);
   if (told_ == 0) return;
-  const WatchedKernel told = kernel();
+  const KernelRun told = kernel();
   watchers.tell(told_, [&](Watcher& watcher) { watcher.on_enter(told, arguments); });
 }
 
-WatchedKernel ObservedCall::kernel() const noexcept {
+KernelRun ObservedCall::kernel() const noexcept {
   return {op_, keys_, *next_, redispatch_, boxed_, position.nesting, note_};
 }
 
@@ -242,7 +242,7 @@ ObservedCall::~ObservedCall() {
     return;
   }
   if (told_ != 0) {
-    const WatchedKernel told = kernel();
+    const KernelRun told = kernel();
     watchers.tell(told_, [&](Watcher& watcher) { watcher.on_exit(told); });
   }
   position.innermost = outer_depth_;
@@ -271,7 +271,7 @@ void run_covered(const Operator& op, const Record& record, DispatchKeySet keys, 
     const PassingOn passing(op, keys, passed_on);
     return op.run_boxed(record, keys, stack);
   }
-  const CoveredCall watched(op, record, keys, stack, passed_on);
+  const CoveredCall covered(op, record, keys, stack, passed_on);
   op.run_boxed(record, keys, stack);
 }
 
@@ -280,7 +280,7 @@ void start_watching(Watcher& watcher) {
   const std::lock_guard lock(registry.state_->mutex);
   if (watchers.bit_of(watcher) != 0) return;
   const std::uint8_t bit = watchers.add(watcher);
-  if (watchers.on.load(std::memory_order_relaxed) == 0) registry.set_watched(true);
+  if (watchers.on.load(std::memory_order_relaxed) == 0) registry.set_watch(true);
   watchers.on.fetch_or(bit, std::memory_order_release);
 }
 
@@ -291,19 +291,19 @@ void stop_watching(Watcher& watcher) noexcept {
   if (bit == 0) return;
   const auto rest =
       std::uint8_t(watchers.on.fetch_and(std::uint8_t(~bit), std::memory_order_release) & ~bit);
-  if (rest == 0) registry.set_watched(false);
+  if (rest == 0) registry.set_watch(false);
 }
 
 bool is_watching(const Watcher& watcher) noexcept { return watchers.bit_of(watcher) != 0; }
 
-void Registry::set_watched(bool watched) {
-  if (watched) {
+void Registry::set_watch(bool on) {
+  if (on) {
     for (const auto& [name, entry] : state_->entries) {
-      if (entry->op != nullptr) WatchedTable::require(*entry->op);
+      if (entry->op != nullptr) WatchTable::require(*entry->op);
     }
   }
-  state_->common.watched = watched;
-  for (const auto& [name, entry] : state_->entries) entry->set_watched(watched);
+  state_->common.watching = on;
+  for (const auto& [name, entry] : state_->entries) entry->set_watch(on);
 }
 
 }  // namespace opyard

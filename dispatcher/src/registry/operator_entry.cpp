@@ -31,7 +31,7 @@ namespace {
                                  ? "belongs to the dispatcher"
                                  : "is a layer of many keys; name the key of one backend, "
                                    "or an alias key";
-  fail(ErrorKind::BadRegistration, fmt::format("{}: a kernel cannot stand at {}, which {}",
+  fail(ErrorKind::BadRegistration, fmt::format("{}: a kernel cannot be registered at {}, which {}",
                                                to_string(name), to_string(key), reason));
 }
 
@@ -257,7 +257,7 @@ Resolved OperatorEntry::resolve(DispatchKey key, const Common& common,
 }
 
 void OperatorEntry::prepare_views(Operator& live, const Common& common) const {
-  if (common.watched) WatchedTable::require(live);
+  if (common.watching) WatchTable::require(live);
   if (!common.several()) return;
   const auto require = [&](const auto& registered) {
     for (const auto& one : registered) {
@@ -282,7 +282,7 @@ void OperatorEntry::publish(const Common& common) const {
       view.slots[slot].store(seen[slot], std::memory_order_release);
     }
   });
-  WatchedTable* const behind = common.watched ? WatchedTable::find(*op) : nullptr;
+  WatchTable* const behind = common.watching ? WatchTable::find(*op) : nullptr;
   std::uint64_t stays = DispatchKeySet::kBackendBits;  // and layers with a slot that takes calls
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     if (table[slot]->role != RecordRole::Fallthrough) {
@@ -299,12 +299,12 @@ void OperatorEntry::publish(const Common& common) const {
   table_changes.fetch_add(1, std::memory_order_release);
 }
 
-void OperatorEntry::set_watched(bool watched) const noexcept {
+void OperatorEntry::set_watch(bool on) const noexcept {
   if (op == nullptr) return;
-  WatchedTable& behind = *WatchedTable::find(*op);
+  WatchTable& behind = *WatchTable::find(*op);
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     std::atomic<const Record*>& front = op->table_.slots[slot];
-    if (watched) {
+    if (on) {
       const Record* const record = front.load(std::memory_order_relaxed);
       behind.slots[slot].store(record, std::memory_order_release);
       if (takes_calls(*record)) front.store(&watch_record(), std::memory_order_release);
@@ -364,21 +364,21 @@ std::string OperatorEntry::find_drift(const Common& common) const {
         }
       });
   if (!drift_of_view.empty()) return drift_of_view;
-  const WatchedTable* const behind = common.watched ? WatchedTable::find(*op) : nullptr;
-  if (common.watched && behind == nullptr) {
-    return fmt::format("{} is not watched, while others are", to_string(name));
+  const WatchTable* const behind = common.watching ? WatchTable::find(*op) : nullptr;
+  if (common.watching && behind == nullptr) {
+    return fmt::format("{} does not lead to the watchers, while others do", to_string(name));
   }
   std::uint64_t stays = DispatchKeySet::kBackendBits | detail::kThreadEntryBit;
   for (unsigned slot = 0; slot < unsigned(kSlotCount); ++slot) {
     const DispatchKey key = key_of_slot(slot);
     const Record* found = op->table_.slots[slot].load(std::memory_order_acquire);
     const Record* const wanted = computed[slot];
-    const bool is_watched = found == &watch_record();
-    if (is_watched != (behind != nullptr && takes_calls(*wanted))) {
-      return fmt::format("{} at {} is {}watched", to_string(name), to_string(key),
-                         is_watched ? "" : "not ");
+    const bool leads_to_watchers = found == &watch_record();
+    if (leads_to_watchers != (behind != nullptr && takes_calls(*wanted))) {
+      return fmt::format("{} at {} {} to the watchers", to_string(name), to_string(key),
+                         leads_to_watchers ? "leads" : "does not lead");
     }
-    if (is_watched) found = behind->slots[slot].load(std::memory_order_acquire);
+    if (leads_to_watchers) found = behind->slots[slot].load(std::memory_order_acquire);
     if (found != wanted) {
       return fmt::format("{} at {}: the table holds \"{}\", registrations make it \"{}\" [{}]",
                          to_string(name), to_string(key), found->provenance.str(),

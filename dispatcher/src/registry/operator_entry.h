@@ -31,7 +31,7 @@ namespace opyard {
 // What the tables of all operators share.
 struct Common {
   KernelStacks fallbacks;  // one a key that serves all, or one for each interpreter
-  bool watched = false;    // slots lead to watchers first; see registry/observed_call.cpp
+  bool watching = false;   // slots lead to watchers first; see registry/observed_call.cpp
   bool armed = false;      // gradients are recorded; see registry/recorder.h
   std::vector<const Interpreter*> interpreters;  // those that take part
 
@@ -125,8 +125,8 @@ struct OperatorEntry {
   // Writes slots and mask of the live operator so that they equal what resolve() says.
   void publish(const Common& common) const;
   // Puts the record that watches in front of the slots, or takes it away, without resolving them
-  // anew. The operator has its view Watched.
-  void set_watched(bool watched) const noexcept;
+  // anew. The operator has its WatchTable.
+  void set_watch(bool on) const noexcept;
   // Makes every call of an operator raise OperatorGone.
   static void mark_removed(Operator& op);
   // Whether a typed handle was ever made of it.

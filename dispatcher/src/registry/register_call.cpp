@@ -56,8 +56,8 @@ void Operator::run_from_registers(const Record& record, DispatchKeySet keys,
     }
   }
   if (detail::watches(record) && !detail::wants_values(record)) {
-    const detail::ObservedCall watched(*this, record, keys);
-    return run_from_registers(watched.next(), watched.keys(), call);
+    const detail::ObservedCall observed(*this, record, keys);
+    return run_from_registers(observed.next(), observed.keys(), call);
   }
   if (schema_.variadic_arguments || schema_.variadic_results) refuse_open_count(*this);
   InlineStack<16> stack;

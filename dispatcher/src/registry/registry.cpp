@@ -415,7 +415,8 @@ Registration Registry::implement_fallback(DispatchKey key, Kernel kernel, std::s
   if (!is_known(key) || !is_runtime_key(key) || key == DispatchKey::Undefined ||
       key == DispatchKey::ThreadEntry) {
     fail(ErrorKind::BadRegistration,
-         fmt::format("a fallback cannot stand at {}: it needs one runtime key", to_string(key)));
+         fmt::format("a fallback cannot be registered at {}: it needs one runtime key",
+                     to_string(key)));
   }
   std::unique_ptr<Record> record = record_of(std::move(kernel), std::move(provenance));
   if (record->typed != nullptr) {
@@ -572,12 +573,14 @@ void Registry::undo(std::uint64_t id) noexcept {
   freed = collect_retired();
 }
 
-bool Registry::stands(std::uint64_t id) const noexcept {
+bool Registry::in_force(std::uint64_t id) const noexcept {
   const std::lock_guard lock(state_->mutex);
   return state_->targets.contains(id);
 }
 
-bool Registration::stands() const noexcept { return id_ != 0 && Registry::instance().stands(id_); }
+bool Registration::in_force() const noexcept {
+  return id_ != 0 && Registry::instance().in_force(id_);
+}
 
 void Registration::undo() noexcept {
   if (id_ != 0) Registry::instance().undo(std::exchange(id_, 0));

@@ -118,7 +118,7 @@ class ArgumentParser {
   void note_star(const Token& star) {
     second_star_ = star_.has_value();
     if (second_star_) {
-      cursor_.report(star.span(), "'*' stands twice; it begins the keyword-only arguments",
+      cursor_.report(star.span(), "'*' is written twice; it begins the keyword-only arguments",
                      without_star(star));
     } else {
       star_ = star;

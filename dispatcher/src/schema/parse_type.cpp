@@ -13,7 +13,7 @@ namespace {
 
 // Where `|name` would be taken out of a set: from the word before the bar.
 void report_repeated(SchemaCursor& cursor, const Token& name, std::size_t before_bar) {
-  cursor.report(name.span(), fmt::format("alias set {} stands twice", describe(name)),
+  cursor.report(name.span(), fmt::format("alias set {} is written twice", describe(name)),
                 SchemaFix{before_bar, name.end(), ""});
 }
 
@@ -216,7 +216,7 @@ ParsedType parse_type(SchemaCursor& cursor, std::size_t outer_depth) {
       continue;
     }
     if (parsed.type->kind() == TypeKind::Optional) {
-      cursor.report(word.span(), "'?' stands twice", SchemaFix{word.offset, word.end(), ""});
+      cursor.report(word.span(), "'?' is written twice", SchemaFix{word.offset, word.end(), ""});
     }
     cursor.expect("?");
     parsed.type = optional_of(std::move(parsed.type));

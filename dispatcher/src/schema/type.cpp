@@ -112,7 +112,7 @@ TypePtr named_type(TypeKind kind, std::string name) {
 bool equal(const Type& a, const Type& b) { return compare(a, b) == 0; }
 
 TypePtr runtime_type(const Type& type, Symbolic symbolic) {
-  if (is_symbolic(type.kind()) && symbolic == Symbolic::Kept) return TypePtr::share(&type);
+  if (is_symbolic(type.kind()) && symbolic == Symbolic::AsSymbolic) return TypePtr::share(&type);
   if (is_base(type.kind())) return base_type(runtime_kind(type.kind()));
   if (type.elements().empty()) return TypePtr::share(&type);
   std::vector<TypePtr> elements;

@@ -21,7 +21,7 @@ const CachedGeometry* find_symbolic(const TensorImpl& tensor) {
 CachedGeometry::~CachedGeometry() = default;
 
 CachedGeometry& CachedGeometry::of(const TensorImpl& tensor) {
-  if (!tensor.cached_geometry()) tensor.keep_geometry(make_counted<CachedGeometry>());
+  if (!tensor.cached_geometry()) tensor.cache_geometry(make_counted<CachedGeometry>());
   return static_cast<CachedGeometry&>(*tensor.cached_geometry());
 }
 

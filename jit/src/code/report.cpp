@@ -66,7 +66,7 @@ std::vector<StageReport> lifetimes(const Code& code) {
   }
   for (std::size_t stage = 0; stage < report.size(); ++stage) {
     for (const Value* const value : values_of(data, live_behind(data, plan, stage))) {
-      report[stage].kept.emplace_back(value, later_user(data, value, stage));
+      report[stage].live_after.emplace_back(value, later_user(data, value, stage));
     }
     for (const StageInput& input : data.stages[stage].inputs) {
       if (input.target == kNoRegister) report[stage].unused_inputs.push_back(input.value);
@@ -82,9 +82,9 @@ std::string to_string(const std::vector<StageReport>& report) {
     const StageReport& stage = report[i];
     text += fmt::format("stage {}: at most {} values live, before instruction {}: {}\n", i,
                         stage.peak, stage.peak_at, names_of(stage.peak_values));
-    for (const auto& [value, node] : stage.kept) {
+    for (const auto& [value, node] : stage.live_after) {
       text += fmt::format(
-          "  %{} is kept for {}\n", value->printed_name(),
+          "  %{} lives on for {}\n", value->printed_name(),
           node->kind() == prim::Return ? "an output of a later stage" : to_string(*node));
     }
     text += fmt::format("  unused inputs, never held: {}\n", names_of(stage.unused_inputs));

@@ -106,7 +106,7 @@ void open_files() {
 
 }  // namespace
 
-bool keeps_files() noexcept {
+bool writes_files() noexcept {
   open_files_of_child();
   return journal.load() >= 0;
 }
@@ -120,8 +120,8 @@ void begin_files(const std::string& folder, const std::string& program) {
 void end_files(const Recording& recording) {
   end_file_blocks();
   child_has_none.store(false);
-  for (const ThreadName& thread : recording.thread_names) keep_thread_name(thread);
-  for (const auto& [text, number] : recording.notes) keep_note(text, number);
+  for (const ThreadName& thread : recording.thread_names) write_thread_name(thread);
+  for (const auto& [text, number] : recording.notes) write_note(text, number);
   append(Record(JournalKind::End).pair(recording.end).finish());
   const int file = journal.exchange(-1);
   if (file >= 0) ::close(file);
@@ -135,7 +135,7 @@ void keep_name(std::uint32_t key, const Name& name) noexcept {
   }
 }
 
-void keep_start_stacks(const std::vector<StartStack>& stacks) {
+void write_start_stacks(const std::vector<StartStack>& stacks) {
   for (const StartStack& stack : stacks) {
     Record record(JournalKind::Stack);
     record.number(stack.handle).number(std::uint64_t(stack.native_id)).number(stack.keys.size());
@@ -146,13 +146,13 @@ void keep_start_stacks(const std::vector<StartStack>& stacks) {
   }
 }
 
-void keep_thread_name(const ThreadName& thread) {
+void write_thread_name(const ThreadName& thread) {
   Record record(JournalKind::Thread);
   record.number(thread.handle).number(std::uint64_t(thread.native_id));
   append(record.text(thread.name).finish());
 }
 
-void keep_note(const std::string& text, std::uint64_t number) {
+void write_note(const std::string& text, std::uint64_t number) {
   append(Record(JournalKind::Note).number(number).text(text).finish());
 }
 

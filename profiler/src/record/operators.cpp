@@ -27,7 +27,7 @@ std::uint32_t number_of(const Record& record) noexcept {
   return std::uint32_t(record.order << 4 | std::uint64_t(record.role)) | 0x8000'0000u;
 }
 
-std::uint32_t make_key(const WatchedKernel& kernel) noexcept {
+std::uint32_t make_key(const KernelRun& kernel) noexcept {
   try {
     Name name;
     name.text = to_string(kernel.op.name());
@@ -55,7 +55,7 @@ constexpr std::size_t kLists = 256;
 constinit std::atomic<const KnownKernel*> known_kernels[kLists]{};
 
 // See [Several interpreters]. Two threads may make the same entry: that is harmless.
-std::uint32_t find_key(const WatchedKernel& kernel) noexcept {
+std::uint32_t find_key(const KernelRun& kernel) noexcept {
   const std::uint32_t number = number_of(kernel.record);
   const auto slot = unsigned(runtime_index(kernel.keys));
   const std::size_t hash = (reinterpret_cast<std::uintptr_t>(&kernel.op) >> 6) + slot * 31 + number;
@@ -76,7 +76,7 @@ std::uint32_t find_key(const WatchedKernel& kernel) noexcept {
 }
 
 // See [Names].
-std::uint32_t key_of(const WatchedKernel& kernel) noexcept {
+std::uint32_t key_of(const KernelRun& kernel) noexcept {
   if (__builtin_expect(kernel.note == nullptr, 0)) return find_key(kernel);
   const std::uint32_t number = number_of(kernel.record);
   const std::uint64_t note = kernel.note->load(std::memory_order_relaxed);
@@ -88,11 +88,11 @@ std::uint32_t key_of(const WatchedKernel& kernel) noexcept {
   return key;
 }
 
-SpanKind kind_of(const WatchedKernel& kernel) noexcept {
+SpanKind kind_of(const KernelRun& kernel) noexcept {
   return kernel.redispatch ? SpanKind::Kernel : SpanKind::Operator;
 }
 
-std::uint16_t slot_of_call(const WatchedKernel& kernel) noexcept {
+std::uint16_t slot_of_call(const KernelRun& kernel) noexcept {
   return std::uint16_t(runtime_index(kernel.keys));
 }
 
@@ -103,7 +103,7 @@ class OperatorWatcher final : public Watcher {
   bool wants_values() const noexcept override {
     return with_shapes.load(std::memory_order_relaxed);
   }
-  void on_enter(const WatchedKernel& kernel, std::span<const Value> arguments) noexcept override {
+  void on_enter(const KernelRun& kernel, std::span<const Value> arguments) noexcept override {
     const EventKind event = enter_of(kind_of(kernel));
     const std::uint32_t key = key_of(kernel);
     if (__builtin_expect(!kernel.boxed || !wants_values(), 1)) {
@@ -114,7 +114,7 @@ class OperatorWatcher final : public Watcher {
       stream->append(event, key, slot_of_call(kernel), shapes.data(), shapes.count());
     }
   }
-  void on_exit(const WatchedKernel& kernel) noexcept override {
+  void on_exit(const KernelRun& kernel) noexcept override {
     record(exit_of(kind_of(kernel)), key_of(kernel));
   }
 };

@@ -46,7 +46,7 @@ Session::Session(const SessionOptions& options) {
     window_ = std::make_unique<Window>();
     if (!options.folder.empty()) begin_files(options.folder, options.program);
     start_all(options, *window_, started_);
-    if (keeps_files()) keep_start_stacks(window_->start_stacks());
+    if (writes_files()) write_start_stacks(window_->start_stacks());
   } catch (...) {
     give_up();
     throw;
@@ -76,7 +76,7 @@ Recording Session::end() {
   Recording recording = window_->end();
   recording.thread_names = std::move(report.thread_names);
   recording.notes = std::move(report.notes);
-  if (const std::uint64_t beside = blocks_beside_file(); keeps_files() && beside != 0) {
+  if (const std::uint64_t beside = blocks_beside_file(); writes_files() && beside != 0) {
     recording.notes.emplace_back("blocks that had no room in a file", beside);
   }
   end_files(recording);

@@ -38,7 +38,7 @@ struct Options {
   // A python program, such as that of a virtual environment, whose packages are used. Empty: the
   // library's own.
   std::string executable = "";
-  // Folders that each interpreter looks into first when it imports: where opyard lies, and one's
+  // Folders that each interpreter looks into first when it imports: where opyard is, and one's
   // own modules.
   std::vector<std::string> path = {};
 };

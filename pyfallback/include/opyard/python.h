@@ -106,9 +106,9 @@ struct PythonTable {
   // take_error(), and nothing is to be left.
   int (*enter)(const PythonTable* self, PythonScope* scope);
   void (*leave)(const PythonTable* self, PythonScope* scope);
-  // With the GIL held: lets go of it until take_again.
-  void (*let_go)(const PythonTable* self, PythonScope* scope);
-  void (*take_again)(const PythonTable* self, PythonScope* scope);
+  // With the GIL held: releases it until acquire_gil.
+  void (*release_gil)(const PythonTable* self, PythonScope* scope);
+  void (*acquire_gil)(const PythonTable* self, PythonScope* scope);
   // Around what Python calls, with the GIL held: `enter` inside of it finds the GIL by a
   // comparison.
   void (*begin_call)(const PythonTable* self, PythonScope* scope);
@@ -124,7 +124,7 @@ struct PythonTable {
   // Takes the exception that is set; assigns an Error that carries it. 0, or -1: none was set. With
   // the GIL held.
   int (*take_exception)(const PythonTable* self, std::optional<Error>* error);
-  // Gives a reference back that C++ kept, on any thread, with the GIL or without.
+  // Gives back a reference that C++ held, on any thread, with the GIL or without.
   void (*drop)(const PythonTable* self, PyObject* object);
 
   // ---- Calls. With the GIL held.
@@ -177,11 +177,11 @@ class HoldPython {
 class WithoutPython {
  public:
   explicit WithoutPython(const PythonTable& table) : table_(table) {
-    table.let_go(&table, &scope_);
+    table.release_gil(&table, &scope_);
   }
   WithoutPython(const WithoutPython&) = delete;
   WithoutPython& operator=(const WithoutPython&) = delete;
-  ~WithoutPython() { table_.take_again(&table_, &scope_); }
+  ~WithoutPython() { table_.acquire_gil(&table_, &scope_); }
 
  private:
   const PythonTable& table_;

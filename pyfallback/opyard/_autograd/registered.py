@@ -19,10 +19,10 @@ class _Part:
     def reset(self) -> None:
         self.registration.reset()
 
-    def begin_again(self) -> None:
+    def begin_reload(self) -> None:
         """What is registered again takes its place."""
 
-    def end_again(self) -> None:
+    def end_reload(self) -> None:
         """There is nothing to be taken back."""
 
 

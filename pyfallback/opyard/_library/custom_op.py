@@ -323,7 +323,7 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
         except BaseException:
             if was_exchanged:
                 self._definition._destroy()
-                old._define_again()
+                old._restore_definition()
             self._kernels._destroy()
             raise
         _ops.note(functools.partial(self._give_way, old))
@@ -360,14 +360,14 @@ class CustomOpDef(_C.OpCaller, Generic[_P, _R]):
 
     def _exchanged_definition(self, old: "CustomOpDef") -> Library:
         old._definition._end()
-        _ops.note(old._define_again)
+        _ops.note(old._restore_definition)
         try:
             return self._made_definition(self._provenance)
         except BaseException:
-            old._define_again()
+            old._restore_definition()
             raise
 
-    def _define_again(self) -> None:
+    def _restore_definition(self) -> None:
         """With the library that it had: others may have notes of that. No listener can refuse it:
         what one raises goes to sys.unraisablehook."""
         if not self._definition._end.alive:

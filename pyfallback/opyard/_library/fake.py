@@ -193,7 +193,7 @@ def register_fake(
         site = None if lib is not None else site_in_run(_outer_frame(), ("fake kernel", name))
         # A library that is made again replaces what it had registered, and so does the code that
         # has registered without one; see _library/reload.py.
-        again = lib._is_made_again if lib is not None else site and site == _known_fakes.get(name)
+        again = lib._is_reloading if lib is not None else site and site == _known_fakes.get(name)
         if not override and not again:
             _check_free(name)
         _check_module(name, getattr(fn, "__module__", "") or "")

@@ -165,8 +165,8 @@ class Library:
         self._fallbacks: dict[str, _C.Library] = {}
         self._former_rules: list[Any] = []
         self._python_module = ("", "")
-        self._is_made_again = False  # and what it had registered before may be replaced
-        self._implemented_again: set[tuple[str, str]] = set()
+        self._is_reloading = False  # and what it had registered before may be replaced
+        self._implemented_in_reload: set[tuple[str, str]] = set()
         if former is None or not former._hand_over(self, _provenance()):
             self._open(_provenance())
         else:
@@ -188,11 +188,11 @@ class Library:
         """Gives all that is registered to a library that is made again, which then replaces it."""
         if not self._end.alive:
             return False  # it was taken back
-        self._end_again()
+        self._end_reload()
         to._library, to._fallbacks = self._library, self._fallbacks
         to._defined.extend(self._defined)
         to._implemented |= self._implemented
-        to._is_made_again = True
+        to._is_reloading = True
         parts = list(self._parts)
         self._parts.clear()
         self._end.detach()
@@ -203,7 +203,7 @@ class Library:
         for part in parts:
             if isinstance(part, _C.Library):
                 to._parts.append(part)
-                part.begin_again()
+                part.begin_reload()
             else:
                 to._former_rules.append(part)
         return True
@@ -213,18 +213,18 @@ class Library:
         made = _ops.recording()
         return self._library if made is None else made.target_of(self)
 
-    def _end_again(self) -> None:
+    def _end_reload(self) -> None:
         """Takes back what was not registered again; see _library/reload.py."""
-        if self._is_made_again:
-            self._is_made_again = False
-            self._implemented = self._implemented_again
+        if self._is_reloading:
+            self._is_reloading = False
+            self._implemented = self._implemented_in_reload
         while self._former_rules:
             self._former_rules.pop().reset()
         if not self._end.alive:
             return
         for part in self._parts:
             if isinstance(part, _C.Library):
-                part.end_again()
+                part.end_reload()
         _forget(self._defined)
 
     def __repr__(self) -> str:
@@ -346,8 +346,8 @@ class Library:
             target.impl(name, _function(fn), key, 0, _ONLY_ASKED, _provenance())
 
     def _note_kernel(self, name: str, key: str, target: Any) -> None:
-        if self._is_made_again:
-            self._implemented_again.add((name, key))
+        if self._is_reloading:
+            self._implemented_in_reload.add((name, key))
         if (name, key) not in self._implemented:
             self._implemented.add((name, key))
             if target is not self._library:

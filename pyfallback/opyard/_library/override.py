@@ -137,7 +137,7 @@ class override:
         self._libraries = list(libraries.values())
         self._state = "live"
         for library in self._libraries:
-            library.end_again()
+            library.end_reload()
         _ops.note(self.remove)
 
     def _is_as(self, other: "override") -> bool:
@@ -152,7 +152,7 @@ class override:
         self._state = "removed"
         libraries, self._libraries = self._libraries, []
         for library in libraries:
-            library.begin_again()
+            library.begin_reload()
         namespaces = dict.fromkeys(each.partition("::")[0] for each in self.operators)
         return dict(zip(namespaces, libraries, strict=False))
 

@@ -70,7 +70,7 @@ class _Run:
         for reference in libraries:
             library = reference()
             if library is not None:
-                library._end_again()
+                library._end_reload()
         for overrides in self.former_overrides.values():
             while overrides:
                 made = overrides.pop()()

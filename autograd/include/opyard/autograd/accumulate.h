@@ -1,7 +1,7 @@
 // opyard/autograd/accumulate.h: the function of a leaf, which adds up its gradient: x.grad.
 //
 // It belongs to the state of its tensor and knows nothing of the tensor itself, so that neither
-// keeps the other alive. A tensor that is no leaf has one too if its gradient is to be kept.
+// keeps the other alive. A tensor that is no leaf has one too if it retains its gradient.
 //
 // Threads: any; the gradient is taken and put back under one lock for all, and added without it.
 //

@@ -43,8 +43,8 @@ class OPYARD_API SavedTensor {
 
 // The same tensor without history: same memory, same version.
 OPYARD_API Tensor detached(const Tensor& tensor);
-// A handle for keeping the tensor for a function: without history, and kept alive by nothing
-// that its storage keeps. Memory that belongs to a caller is copied.
+// A handle by which a function saves the tensor: without history, and owned by nothing that its
+// storage owns. Memory that belongs to a caller is copied.
 OPYARD_API Tensor saved_apart(const Tensor& tensor);
 
 }  // namespace opyard::autograd

@@ -3,14 +3,14 @@
 //   auto staged = make_counted<Staged>(compile(graph), compile(graph_with_backward), wrt, outputs);
 //   staged->run(inputs, results);       // results have one Function, the whole graph's, as history
 //
-// What passes::differentiate() made of a graph joins the engine here: a run keeps the interpreter
+// What passes::differentiate() made of a graph joins the engine here: a run holds the interpreter
 // state behind the first stage, and its function runs the second one from there.
 //
-// [Kept] The state holds what the backward needs, the function what the inputs were. A write to any
-// of it meanwhile is found, as it is in what other functions saved: the run raises BadValue.
+// [State] The state holds what the backward needs, the function what the inputs were. A write to
+// any of it meanwhile is found, as it is in what other functions saved: the run raises BadValue.
 //
 // [Replay] If the backward is itself recorded (create_graph), or not all results got a gradient,
-// the first stage is run once more, with each call recorded by itself, and the engine runs
+// the first stage is run again, with each call recorded by itself, and the engine runs
 // backward from there: for these the result is what it is without a graph.
 //
 // Threads: a Staged is used by any number of threads, and so is a function that it made.
@@ -36,7 +36,7 @@ class OPYARD_API Staged final : public Counted {
          std::vector<std::size_t> outputs);
 
   const jit::Code& forward() const noexcept { return *forward_; }
-  // With gradients off nothing is kept. Raises what a run raises.
+  // With gradients off nothing is saved. Raises what a run raises.
   void run(std::span<const Value> inputs, std::span<Value> results) const;
 
  private:
@@ -47,7 +47,7 @@ class OPYARD_API Staged final : public Counted {
   const jit::CodePtr both_;
   const std::vector<std::size_t> wrt_;
   const std::vector<std::size_t> outputs_;
-  std::vector<const jit::Value*> kept_;  // by the state, behind the first stage
+  std::vector<const jit::Value*> held_;  // by the state, behind the first stage
 };
 
 }  // namespace opyard::autograd

@@ -1,4 +1,4 @@
-// opyard/autograd/tensor_state.h: what is kept beside a tensor, and beside its storage.
+// opyard/autograd/tensor_state.h: the gradient state of a tensor, and that of its storage.
 //
 // A leaf is a tensor that no recorded call gave: a gradient is accumulated for it if it requires
 // one. The others have a history: the edge to the function that gave them.
@@ -69,7 +69,7 @@ class OPYARD_API StorageState final : public Counted {
   std::atomic<std::uint32_t> generation{0};
 };
 
-// Null if nothing is kept.
+// Null if it has none.
 inline TensorState* find_state(const Tensor& tensor) noexcept {
   return static_cast<TensorState*>(tensor.impl()->gradient_state().get());
 }
@@ -110,10 +110,10 @@ inline bool requires_gradient(const Tensor& tensor) noexcept {
 }
 OPYARD_API bool is_leaf(const Tensor& tensor);
 
-// The result of a recorded call. What keeps the gradient of a tensor that has a
-// history already keeps that of the new one.
+// The result of a recorded call. What retains the gradient of a tensor that has a
+// history already retains that of the new one.
 OPYARD_API void set_history(const Tensor& result, Edge history);
-// Where the gradient of a tensor is kept; made if it is missing.
+// Where the gradient of a tensor is stored; made if it is missing.
 OPYARD_API Accumulate& require_accumulate(const Tensor& tensor);
 
 }  // namespace opyard::autograd

@@ -1,9 +1,9 @@
 // opyard/base/cached_memory.h: freed memory of tensors that waits for the next ones.
 //
-// Fresh pages cost more than the arithmetic that fills them, so a thread keeps what it gave back
-// and takes it again for tensors of about that size: up to 64 MiB a thread and 256 MiB a process.
+// Fresh pages cost more than the arithmetic that fills them, so a thread caches what it freed
+// and uses it again for tensors of about that size: up to 64 MiB a thread and 256 MiB a process.
 // A thread's blocks go back to the system when it ends, and all of them if an allocation fails,
-// which is then tried again. Nothing is kept with an allocator of the host's, while allocations are
+// which is then tried again. Nothing is cached with an allocator of the host, while allocations are
 // counted (base/alloc.h), and under the address and the thread sanitizer.
 //
 // Any function may be called on any thread.

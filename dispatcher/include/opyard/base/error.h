@@ -1,7 +1,7 @@
 // opyard/base/error.h: how a failure is named, carried and shown.
 //
 // Inside C++ a failure is an exception of type opyard::Error. At the C and Python
-// borders it becomes a status code plus one error kept per thread, because neither
+// borders it becomes a status code plus one error stored per thread, because neither
 // a C caller nor a function of a CPython type may see a C++ exception fly past. A failure of our
 // own making is OPYARD_ASSERT, whose text says that it is our bug.
 //

@@ -4,8 +4,8 @@
 // standard error stream. warn() holds no lock while the handler runs.
 //
 //   warn(kind, text)            from a kernel: the handler may keep it until the call from the
-//                               host is about to return, which then fails where a filter says so
-//   warn_at_once(kind, text)    from code that takes everything back where a filter makes an error
+//                               host is about to return, which then fails if a filter says so
+//   warn_at_once(kind, text)    from code that undoes everything if a filter makes an error
 //                               of the warning: what the handler throws comes out
 //   warn_late(text)             from a destructor
 //   OPYARD_WARN(kind, text)     warn() with the place in the source added

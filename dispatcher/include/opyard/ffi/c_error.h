@@ -1,6 +1,6 @@
 // opyard/ffi/c_error.h: how a C function fails, and how a C program learns of a failure. C99 and C++.
 //
-// A failure is a status and one error kept for the thread: a kind and a text.
+// A failure is a status and one error stored for the thread: a kind and a text.
 //
 //   int scale(DLTensor* x, double factor) {                    double root(double x) {
 //     if (x->dtype.bits != 64)                                   if (x < 0)
@@ -31,8 +31,8 @@ enum opyard_status {
   OPYARD_STATUS_COUNT
 };
 
-// Keeps an error for this thread in place of the former one, and gives `status` back. The text is
-// copied; a null pointer is an empty one. A status that is none of the above is kept as
+// Sets this thread's error in place of the former one, and gives `status` back. The text is
+// copied; a null pointer is an empty one. A status that is none of the above is stored as
 // OPYARD_ERROR_Foreign, and OPYARD_OK as OPYARD_ERROR_Internal.
 OPYARD_API int opyard_set_error(int status, const char* message);
 

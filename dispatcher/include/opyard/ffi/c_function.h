@@ -34,10 +34,10 @@
 // memory of an argument alive. The refusal says which argument it is about.
 //
 // [Ownership] What an argument points to is borrowed for the call: it is neither written to, unless
-// it is a DLTensor* of Tensor(a!), nor kept. Texts are UTF-8, end with a zero byte and have none
+// it is a DLTensor* of Tensor(a!), nor held. Texts are UTF-8, end with a zero byte and have none
 // inside. A result of char** or T** is memory from malloc(), which the receiver frees with free(),
 // null being the empty list; a DLManagedTensorVersioned* is given back through its deleter. Tensors
-// lie on the cpu.
+// are on the cpu.
 //
 // [Failure] A function that returns a status fails by another one than OPYARD_OK, and then its
 // out-pointers are not looked at; it may leave a text with opyard_set_error(). Any function fails
@@ -91,7 +91,7 @@ OPYARD_API CForm parse_c_form(std::string_view name);
 //
 // Raises Unsupported if the schema has no such signature, BadArgument for a null address.
 OPYARD_API Kernel c_kernel(const Operator& op, const void* function, std::string shown,
-                           CForm form = CForm::Standard, Gil gil = Gil::Kept);
+                           CForm form = CForm::Standard, Gil gil = Gil::Held);
 
 // Registers the C function of this name from a shared library as a kernel of an operator that is
 // defined already, at a key as Library::impl() does. The library is opened for itself, with what it

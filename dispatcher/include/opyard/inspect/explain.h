@@ -26,7 +26,7 @@ struct ConsideredKey {
   DispatchKey key;
   bool taken;              // the route stops here
   std::string reason;      // "falls through", "kernel", "backend fallback", "no kernel", …
-  std::string provenance;  // where that was registered; empty where nothing was
+  std::string provenance;  // where that was registered; empty if nothing was
 };
 
 struct Explanation {

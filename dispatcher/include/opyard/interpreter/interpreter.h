@@ -1,6 +1,6 @@
 // opyard/interpreter/interpreter.h: an interpreter, as C++ sees one.
 //
-// C++ objects can own objects of an interpreter without knowing its language: they keep an
+// C++ objects can own objects of an interpreter without knowing its language: they hold an
 // opaque pointer and a tag. The tag is an Interpreter: a leaked object, so that it may
 // outlive the plugin that made it, with an atomic pointer to a table of functions. When the
 // interpreter ends the pointer is swapped for a table that lives in libopyard ("disarmed").
@@ -8,7 +8,7 @@
 //   tag->decref(object, false)     asks the interpreter: interpreter_functions.def has all of it
 //
 //   Interpreter { vtable ──> the plugin's table, later the disarmed one of libopyard
-//                 context ─> what the plugin keeps for this interpreter }
+//                 context ─> what the plugin holds for this interpreter }
 //
 // Depends on: base/error.h, keys/dispatch_key_set.h, interpreter/interpreter_functions.def.
 #pragma once

@@ -22,11 +22,11 @@ class OPYARD_API Observer {
   // Whether it wants to see arguments and results. Asked at every call; if all observers of a
   // thread say no, nothing is boxed for them.
   virtual bool wants_values() const noexcept { return false; }
-  // `keys` is what the call takes below the Observe layer. The arguments lie on top of the stack;
+  // `keys` is what the call takes below the Observe layer. The arguments are on top of the stack;
   // null if no one wanted values and the call has no stack.
   virtual void on_enter(const Operator& op, DispatchKeySet keys,
                         const Stack* arguments) noexcept = 0;
-  // The call returned, and the results lie on top of the stack, or it threw, and there is none.
+  // The call returned, and the results are on top of the stack, or it threw, and there is none.
   virtual void on_exit(const Operator& op, bool threw, const Stack* results) noexcept = 0;
 };
 

@@ -1,7 +1,7 @@
 // opyard/plugin/c_plugin.h: how a shared library that is written in C offers its operators. C99 and C++.
 //
 // A plugin in C exports one function, opyard_c_plugin_v1, which a macro writes. It leads to a list
-// of blocks; load_library() runs each of them with a library of its own, and takes them back
+// of blocks; load_library() runs each of them with a library of its own, and unregisters them
 // together. Where one fails, nothing of the plugin is registered.
 //
 //   static int register_demo(opyard_library* library) {

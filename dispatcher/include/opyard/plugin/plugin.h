@@ -1,7 +1,7 @@
 // opyard/plugin/plugin.h: loading operator libraries at run time, and taking them back.
 //
 // A plugin is a shared library with OPYARD_LIBRARY blocks. Loading it runs the blocks;
-// unloading takes all that they registered back, and never unmaps code, since a thread may be
+// unloading unregisters all that they registered, and never unmaps code, since a thread may be
 // in the middle of it. Loading again runs the blocks again, those of the new file if it was
 // rebuilt in the meantime.
 //
@@ -22,7 +22,7 @@ namespace opyard {
 // minor version of Opyard; and what a block throws, with nothing left registered.
 OPYARD_API void load_library(const std::string& path);
 
-// Takes back what the plugin registered. Gives the number of records that calls still under
+// Unregisters what the plugin registered. Gives the number of records that calls still under
 // way keep alive. Raises NotFound if no plugin of that path is loaded.
 OPYARD_API std::size_t unload_library(const std::string& path);
 

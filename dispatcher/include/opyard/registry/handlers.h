@@ -22,7 +22,7 @@
 
 namespace opyard {
 
-// The layers that lie above handlers and are excluded while one runs. Batched is not among them:
+// The layers that are above handlers and are excluded while one runs. Batched is not among them:
 // what a handler unwraps may be batched.
 inline constexpr DispatchKeySet kLayersAboveHandlers{DispatchKey::ADInplaceOrView,
                                                      DispatchKey::AboveADInplaceOrView1,

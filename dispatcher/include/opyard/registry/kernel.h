@@ -42,7 +42,7 @@ namespace opyard {
 using BoxedKernel = void (*)(const Operator&, DispatchKeySet, Stack&);
 
 // Whether the lock of the interpreter, if the caller holds it, is held while a kernel runs.
-enum class Gil { Kept, Released };
+enum class Gil { Held, Released };
 
 namespace detail {
 
@@ -314,13 +314,13 @@ class Kernel {
   }
 
   // Raises BadRegistration for a null pointer.
-  OPYARD_API static Kernel boxed(BoxedKernel function, Gil gil = Gil::Kept);
+  OPYARD_API static Kernel boxed(BoxedKernel function, Gil gil = Gil::Held);
   OPYARD_API static Kernel fallthrough();
   // A boxed function with a context of its own, destroyed once no call can use it; one that is
   // marked Released releases the lock itself. If this raises bad_alloc, or BadRegistration for a
   // null function, the context is still the caller's.
   OPYARD_API static Kernel with_context(BoxedFunction function, void* context,
-                                        void (*destroy)(void*), Gil gil = Gil::Kept);
+                                        void (*destroy)(void*), Gil gil = Gil::Held);
 
   Kernel(Kernel&&) noexcept = default;
   Kernel& operator=(Kernel&&) noexcept = default;

@@ -22,7 +22,7 @@ namespace opyard {
 
 enum class LibraryKind { Def, Fragment, Impl };
 
-// A batch of registrations with one lifetime: its end takes all of them back. Used by one
+// A batch of registrations with one lifetime: its end unregisters all of them. Used by one
 // thread at a time.
 //
 // Every function raises what parse_schema() and Registry raise, and BadRegistration for what
@@ -82,16 +82,16 @@ class OPYARD_API Library {
   // this, and what to tell a caller without it. Warns if one was named already.
   void set_python_module(std::string module, std::string context = "");
 
-  // Takes everything back now.
+  // Unregisters everything now.
   void reset() noexcept;
 
-  // From here on the library is filled once more: what it registers replaces, in its place, what it
-  // had registered for the same operator and key, so that calls notice nothing, and an operator
-  // that is defined with the same schema stays. What is not registered again stays until
-  // end_again().
-  void begin_again();
-  // Takes back what was not registered again since begin_again().
-  void end_again() noexcept;
+  // The code that fills the library runs again from here on. What it registers replaces, in its
+  // place, what the library had for the same operator and key, so that calls notice nothing, and an
+  // operator that is defined with the same schema stays. What is not registered again stays until
+  // end_reload().
+  void begin_reload();
+  // Unregisters what was not registered again since begin_reload().
+  void end_reload() noexcept;
 
   LibraryKind kind() const noexcept { return kind_; }
   const std::string& name_space() const noexcept { return name_space_; }
@@ -129,7 +129,7 @@ class OPYARD_API Library {
   // What tells this library from others in the registry; moves with it.
   std::unique_ptr<char> owner_;
   std::vector<Registration> registrations_;  // in order; unregistered in reverse
-  // Of begin_again(): what was registered before it, and what may be replaced.
+  // Of begin_reload(): what was registered before it, and what may be replaced.
   std::vector<Registration> former_;
   ReloadMark reload_ = 0;
 };

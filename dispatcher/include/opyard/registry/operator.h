@@ -67,7 +67,7 @@ class CallDepth {
   ~CallDepth() { __atomic_store_n(&local_block.call_depth, outer_, __ATOMIC_RELEASE); }
 
  private:
-  // Kept, not read again: a kernel that counts references ends with a lock instruction, and a
+  // Stored, not read again: a kernel that counts references ends with a lock instruction, and a
   // load behind that would wait for it (bench row typed_counted).
   const std::uint64_t outer_;
 };
@@ -130,9 +130,9 @@ class OPYARD_API Operator {
   DispatchKeySet call_keys(std::span<const Value> arguments) const;
   // The same from the union of the arguments' keys.
   DispatchKeySet call_keys(DispatchKeySet arguments) const noexcept {
-    const std::uint64_t kept =
+    const std::uint64_t mask =
         table_.mask.load(std::memory_order_relaxed) & detail::local_block.keep;
-    return {DispatchKeySet::RAW, (arguments.raw() | detail::local_block.include) & kept};
+    return {DispatchKeySet::RAW, (arguments.raw() | detail::local_block.include) & mask};
   }
   // The keys that these arguments carry.
   DispatchKeySet argument_keys(std::span<const Value> arguments) const;
@@ -175,7 +175,7 @@ class OPYARD_API Operator {
   friend struct OperatorEntry;
   friend struct InterpreterTable;
 
-  // The mask lies beside the slots of the commonest backends, in one cache line.
+  // The mask is beside the slots of the commonest backends, in one cache line.
   struct Table {
     std::atomic<std::uint64_t> mask;
     std::atomic<const Record*> slots[kSlotCount];

@@ -26,11 +26,11 @@ class OPYARD_API Registration {
   }
   ~Registration() { undo(); }
 
-  // Takes the registration back now; once is enough. Does nothing if it was replaced by a
-  // later one of the same library.
+  // Unregisters now; once is enough. Does nothing if the registration was replaced by a later one
+  // of the same library.
   void undo() noexcept;
   // Whether it is in force: neither undone nor replaced by a later one of the same library.
-  bool stands() const noexcept;
+  bool in_force() const noexcept;
   // Keeps it for ever.
   void keep() noexcept { id_ = 0; }
 

@@ -53,8 +53,8 @@ struct RegistrationListener;  // registry/listener.h
 // alone; null is no one's.
 using Owner = const void*;
 
-// Says that an owner registers its things once more: what it registered with a number up to this
-// one may be replaced, in its place, by what it registers now. 0: nothing may.
+// A reload of an owner's registrations: those that it made with a number up to this one may be
+// replaced, in their places, by what it registers now. 0: none may.
 using ReloadMark = std::uint64_t;
 
 // How the aliases of an operator are known.
@@ -160,11 +160,11 @@ class OPYARD_API Registry {
   friend struct RegistryAccess;                                  // of the questions
   Registry();
   // Puts the record of the role Watch in front of all slots, or takes it away. Raises bad_alloc.
-  void set_watched(bool watched);
+  void set_watch(bool on);
   void arm(const RecorderFunctions& functions);
   ~Registry() = delete;  // lives as long as the process
   void undo(std::uint64_t id) noexcept;
-  bool stands(std::uint64_t id) const noexcept;
+  bool in_force(std::uint64_t id) const noexcept;
 
   struct State;
   State* const state_;

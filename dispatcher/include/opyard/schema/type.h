@@ -81,7 +81,7 @@ OPYARD_API std::string to_string(const Type& type);
 
 // What becomes of SymInt, SymFloat and SymBool where a kernel's types are asked for: most
 // kernels take int, float and bool in their place; one of the symbolic kind takes them as such.
-enum class Symbolic { AsPlain, Kept };
+enum class Symbolic { AsPlain, AsSymbolic };
 
 // The type a kernel sees at run time: ScalarType is int, SymInt[] is int[], size hints go.
 OPYARD_API TypePtr runtime_type(const Type& type, Symbolic symbolic = Symbolic::AsPlain);

@@ -59,7 +59,7 @@ OPYARD_API Tensor adopt_dlpack(const dlpack::DLTensor& array, bool read_only, vo
                                Storage::Deleter deleter);
 
 // What a table says of a tensor without owning it: good while the tensor lives. Shape and strides
-// lie in the tensor, and no one may write to them. Raises what to_dlpack() does, but for memory
+// are in the tensor, and no one may write to them. Raises what to_dlpack() does, but for memory
 // that is read-only, which this cannot say.
 OPYARD_API void borrow_dlpack(const Tensor& tensor, dlpack::DLTensor& out);
 

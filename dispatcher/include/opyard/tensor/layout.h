@@ -1,4 +1,4 @@
-// opyard/tensor/layout.h: how elements lie in a storage.
+// opyard/tensor/layout.h: how elements are ordered in a storage.
 //
 // The numbers are those that schemas print, and are ABI.
 //
@@ -15,7 +15,7 @@ enum class Layout : std::uint8_t { Strided = 0, Sparse = 1 };
 
 enum class MemoryFormat : std::uint8_t {
   Contiguous = 0,    // the last dimension is densest
-  Preserve = 1,      // as the source lies
+  Preserve = 1,      // as the source is
   ChannelsLast = 2,  // N, H, W, C in memory for sizes N, C, H, W
   ChannelsLast3d = 3,
 };

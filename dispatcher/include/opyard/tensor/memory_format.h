@@ -1,9 +1,9 @@
-// opyard/tensor/memory_format.h: tensors whose dimensions lie in memory in another order.
+// opyard/tensor/memory_format.h: tensors whose dimensions are in another order in memory.
 //
-//   Contiguous       the last dimension is densest: rows of an N, C, H, W tensor lie one after another
+//   Contiguous       the last dimension is densest: rows of an N, C, H, W tensor follow each other
 //   ChannelsLast     of 4 dimensions N, C, H, W: C is densest, then W, H, N
 //   ChannelsLast3d   of 5 dimensions N, C, D, H, W: C is densest, then W, H, D, N
-//   Preserve         as the source lies; if there is no source, it means nothing
+//   Preserve         as the source is; if there is no source, it means nothing
 //
 // Depends on: tensor/tensor.h.
 #pragma once
@@ -16,8 +16,8 @@ namespace opyard {
 // another number of dimensions or a stride does not fit in 64 bits, BadValue for Preserve.
 OPYARD_API DimVector strides_in(MemoryFormat format, IntSpan sizes);
 
-// Whether a tensor lies in a format without gaps; dimensions of size 1 lie anywhere. False where
-// the format is for another number of dimensions. Raises BadValue for Preserve.
+// Whether a tensor is in a format without gaps; strides of dimensions of size 1 do not count. False
+// if the format is for another number of dimensions. Raises BadValue for Preserve.
 OPYARD_API bool is_contiguous_in(MemoryFormat format, const Tensor& tensor);
 
 // Whether its strides grow in the order of a format, gaps or not. False if the format is for

@@ -55,12 +55,12 @@ class OPYARD_API Storage : public Counted {
   std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
 
-  // What those who record gradients keep beside the storage, such as the history of writes to it;
+  // What those who record gradients store with the storage, such as the history of writes to it;
   // empty as a rule. It owns nothing that owns the storage.
   SetOnce<Counted>& gradient_state() const noexcept { return gradient_state_; }
 
-  // Another storage on the same memory, for those who are kept alive by what is beside this one: it
-  // keeps the memory, and not what is beside it. Always the same one. Raises bad_alloc.
+  // Another storage on the same memory, for those that this one's gradient state owns: it owns the
+  // memory, and no gradient state. Always the same one. Raises bad_alloc.
   CountedPtr<Storage> second();
   // The version of the memory: of a second storage that of the first, also after its end.
   std::uint32_t shared_version() const {

@@ -24,7 +24,7 @@ namespace opyard {
 
 namespace detail {
 
-// Where the elements of N tensors lie: sizes and each tensor's strides, with dimensions joined
+// Where the elements of N tensors are: sizes and each tensor's strides, with dimensions joined
 // if all of them go on seamlessly. Never without a dimension.
 template <std::size_t N>
 struct LoopPlan {

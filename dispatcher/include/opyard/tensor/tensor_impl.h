@@ -21,7 +21,7 @@
 // What a tensor was made with, whatever its policies, is what own_sizes() and the like give.
 //
 // [Marks] What is true of a tensor because of how it was made, and of every view of it. The bits
-// belong to those who record gradients; here they are only kept and handed on. A detached tensor
+// belong to those who record gradients; here they are only stored and handed on. A detached tensor
 // and its views are a group, which has a number: writes that are recorded in one group are no
 // history of the memory's other tensors.
 //
@@ -98,7 +98,7 @@ class OPYARD_API TensorImpl final : public Counted {
   // The first of a group of its own. Numbers come again after 2^32 - 1 of them.
   void detach() noexcept;
 
-  // What those who record gradients keep beside the tensor; empty as a rule.
+  // What those who record gradients store with the tensor; empty as a rule.
   SetOnce<Counted>& gradient_state() const noexcept { return gradient_state_; }
 
   IntSpan sizes() const {
@@ -130,10 +130,10 @@ class OPYARD_API TensorImpl final : public Counted {
   Device own_device() const noexcept { return storage_->device(); }
   bool own_contiguous() const noexcept { return contiguous_; }
 
-  // What answers for the custom and the symbolic parts keep beside the tensor, for as long as it
+  // What answers for the custom and the symbolic parts cache with the tensor, for as long as it
   // lives. Written with the interpreter's lock held, or while no other thread can see the tensor.
   const CountedPtr<Counted>& cached_geometry() const noexcept { return cached_geometry_; }
-  void keep_geometry(CountedPtr<Counted> geometry) const noexcept {
+  void cache_geometry(CountedPtr<Counted> geometry) const noexcept {
     cached_geometry_ = std::move(geometry);
   }
   // The interpreter whose class defines parts of this tensor.

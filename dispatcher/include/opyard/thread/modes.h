@@ -79,7 +79,7 @@ OPYARD_API ModePtr remove_mode(std::size_t position) noexcept;
 OPYARD_API std::vector<ModePtr> exchange_modes(std::vector<ModePtr> modes);
 
 // Hides all modes but the outermost `left` for a scope. Those that are pushed meanwhile and not
-// taken away lie outside of the hidden ones afterwards.
+// taken away are outside of the hidden ones afterwards.
 class OPYARD_API HideModes {
  public:
   explicit HideModes(std::size_t left);

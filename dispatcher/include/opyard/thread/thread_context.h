@@ -8,7 +8,7 @@
 //
 // A context has the include and exclude sets, the gradient mode, the modes, and the dispatcher of
 // its own. Observers are not part of it: they belong to the thread that they were installed on.
-// Copying one counts; it may be kept for as long as wanted, entered on several threads at once, and
+// Copying one counts; it may be held for as long as wanted, entered on several threads at once, and
 // dropped on any.
 //
 // Depends on: keys/gradient_mode.h, thread/modes.h, thread/thread_dispatcher.h.

@@ -42,7 +42,7 @@ class CachedAnswer {
   std::vector<std::vector<T>> blocks_;
 };
 
-// What is kept beside a tensor: TensorImpl::cached_geometry(). Guarded as that says.
+// What is cached with a tensor: TensorImpl::cached_geometry(). Guarded as that says.
 class OPYARD_API CachedGeometry final : public Counted {
  public:
   // Of this tensor; made if there is none.

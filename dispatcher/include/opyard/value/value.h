@@ -50,7 +50,7 @@ enum class Kind : std::uint8_t {
 
 constexpr bool is_heap(Kind kind) { return int(kind) >= 32; }
 OPYARD_API const char* name_of(Kind kind) noexcept;
-// The kind with this tag. Raises Unsupported for a tag that is kept for a kind to come, and
+// The kind with this tag. Raises Unsupported for a tag that is reserved for a later kind, and
 // BadValue for any other.
 OPYARD_API Kind require_kind(std::int64_t tag);
 

@@ -8,7 +8,7 @@
 
 namespace opyard {
 
-// A value that lies in its 16 bytes is remembered as it is; of others the object is watched.
+// A value that is in its 16 bytes is copied as it is; of others the object is watched.
 class OPYARD_API WeakValue {
  public:
   // None, which never expires.

@@ -4,7 +4,7 @@
 //        └───────────────────────────────────────────────┘
 //
 // Param's outputs are the block's inputs, Return's inputs are the block's outputs. The two are not
-// seen by who walks over the nodes.
+// seen by those who walk over the nodes.
 //
 // Depends on: jit/node.h.
 #pragma once

@@ -31,7 +31,7 @@ namespace opyard::jit {
 
 inline constexpr const char* kBlockFunctionsOperator = "opyard_fusion::block_functions";
 
-// Operand i begins at data[i], the written one first, and its next element lies steps[i] bytes
+// Operand i begins at data[i], the written one first, and its next element is steps[i] bytes
 // further. What is written is apart from what is read, or exactly on an operand whose elements have
 // its size. `context` has 16 bytes, which are 0.
 using BlockLoop = void (*)(std::byte* const* data, const std::int64_t* steps, std::int64_t count,
@@ -73,7 +73,7 @@ struct BlockFunction {
   std::array<BlockLoop, kDTypes> loops;            // null: not there
 };
 
-// How a tensor lies in memory.
+// How a tensor is laid out in memory.
 struct BlockGeometry {
   const std::int64_t* sizes;
   const std::int64_t* strides;

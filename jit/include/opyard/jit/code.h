@@ -4,7 +4,7 @@
 //   code->run(inputs, outputs);              a graph of one stage, with registers on the C stack
 //   InterpreterState state(code);            stage by stage: jit/interpreter_state.h
 //
-// [Registers] Each value has a register, which is an opyard::Value. Constants have none: they lie
+// [Registers] Each value has a register, which is an opyard::Value. Constants have none: they are
 // in the code and are shared by all runs; a list or dict that someone could change is copied for
 // each run. An input that nothing uses has no register and is never held.
 //

@@ -6,7 +6,7 @@
 // results become one prim::FusionGroup, whose Subgraph has them. Nothing that is between them
 // moves: a write, a call of anything else, a branch and a stage end a row.
 //
-// [Running] A group reads its inputs a block at a time if they are on the CPU, lie in memory in any
+// [Running] A group reads its inputs a block at a time if they are on the CPU, are in memory in any
 // order, and broadcast to the sizes that every operator's result has, where the dtypes that each
 // operator's tensors have are one: float32, float64 or int64, and bool for what is compared.
 // Otherwise, and where gradients are recorded or a call would not reach the kernels, it calls its

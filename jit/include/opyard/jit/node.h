@@ -47,7 +47,7 @@ class OPYARD_API Node {
   const std::string& scope() const noexcept { return scope_; }
   void set_scope(std::string scope);
   bool is_destroyed() const noexcept { return destroyed_; }
-  // How many nodes its graph had made before it, for tables; it is kept for ever.
+  // How many nodes its graph had made before it, for tables; it never changes.
   std::size_t index() const noexcept { return index_; }
   // What an operation of another layer, such as a PythonOp, hangs on its node; or null.
   const CountedPtr<Counted>& payload() const noexcept { return payload_; }

@@ -3,7 +3,7 @@
 //   passes::eliminate_dead_code(*graph);
 //
 // Every pass asks the alias analysis (jit/aliases.h): a write is a barrier to all that may see it.
-// Stages are kept: nothing moves from one into another, since a caller may write what it was given
+// Stages stay: nothing moves from one into another, since a caller may write what it was given
 // in between. What a pass may change: a node that is not needed does not run, so it raises no error
 // either, and layers and overrides do not see its call.
 //

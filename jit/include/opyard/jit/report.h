@@ -22,7 +22,7 @@ struct StageReport {
   std::size_t peak_at = 0;
   std::vector<const Value*> peak_values;
   // What lives on behind the stage, and the node of a later stage, or the Return, that needs it.
-  std::vector<std::pair<const Value*, const Node*>> kept;
+  std::vector<std::pair<const Value*, const Node*>> live_after;
   std::vector<const Value*> unused_inputs;   // never held
   std::vector<const Value*> unused_outputs;  // of nodes; freed at once
 };

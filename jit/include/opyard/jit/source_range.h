@@ -10,7 +10,7 @@
 namespace opyard::jit {
 
 struct SourceRange {
-  // Shared by all nodes of one text; null where nothing is known.
+  // Shared by all nodes of one text; null if nothing is known.
   std::shared_ptr<const std::string> file;
   std::uint32_t line = 0;    // from 1
   std::uint32_t column = 0;  // from 1; 0 if it is not known

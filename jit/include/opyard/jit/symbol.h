@@ -4,7 +4,7 @@
 //   prim::If, attr::value                    the ones that symbols.def lists
 //
 // A symbol is a dense number: equal names have equal numbers, a new name gets the next one, and a
-// number is never given away again. Names are kept for the life of the process.
+// number is never given away again. Names live as long as the process.
 //
 // Threads: all functions may be called on any thread.
 //

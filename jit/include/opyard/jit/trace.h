@@ -16,14 +16,14 @@
 //
 // [Identity] A tensor that a recorded call gave, or that is an input, is known by its TensorImpl:
 // passed to another call it is that value of the graph. A tensor that is not known is a constant of
-// the graph, with its memory. All of them are kept until the trace ends, so that no address is used
-// twice. A tensor that is not known but lies in the memory of one that is, as an array of another
+// the graph, with its memory. All of them are held until the trace ends, so that no address is used
+// twice. A tensor that is not known but is in the memory of one that is, as an array of another
 // library may, is an error: the graph would hold the numbers of the example.
 //
 // [Constants] Equal numbers, texts and lists are one constant; so is the same tensor. Those that
 // nothing uses in the end are gone.
 //
-// A call that gives numbers has them recorded as outputs that nothing uses; whoever uses such a
+// A call that gives numbers has them recorded as outputs that nothing uses: code that uses such a
 // number uses a constant. What a layer above the trace does between two calls is not in the graph.
 //
 // [Functions] A function that is no operator, such as one with a backward of its own, is a node
@@ -75,7 +75,7 @@ class OPYARD_API Trace {
   // Before the recording. A tensor that is an input already raises BadArgument: copy it, or alias()
   // it.
   Value* add_input(const Tensor& tensor, std::string_view name = {});
-  // A tensor that the program made of its own numbers, anew at each run: where it is used first the
+  // A tensor that the program made of its own numbers, anew at each run: where it is first used the
   // graph makes a copy of what it is then, so that a run can write into it.
   void add_made(const Tensor& tensor);
   // The value that the tensor is now; null if it is not known.

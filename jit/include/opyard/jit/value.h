@@ -35,9 +35,9 @@ class OPYARD_API Value {
   Value(const Value&) = delete;
   Value& operator=(const Value&) = delete;
 
-  // Of its graph alone; kept while it lives.
+  // Of its graph alone; never changes.
   std::uint64_t unique() const noexcept { return unique_; }
-  // How many values its graph had made before it, for tables; it is kept for ever.
+  // How many values its graph had made before it, for tables; it never changes.
   std::size_t index() const noexcept { return index_; }
   // A name that a person gave it, or empty.
   const std::string& debug_name() const noexcept { return name_; }

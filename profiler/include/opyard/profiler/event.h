@@ -33,7 +33,7 @@ enum class MarkKind : std::uint8_t {
 inline constexpr int kSpanKinds = int(SpanKind::kCount);
 inline constexpr int kMarkKinds = int(MarkKind::kCount);
 
-// What an event holds as its kind: a span's enter and exit lie side by side, marks follow them.
+// What an event holds as its kind: a span's enter and exit are neighbours, marks follow them.
 enum class EventKind : std::uint8_t {};
 constexpr EventKind enter_of(SpanKind span) { return EventKind(2 * int(span)); }
 constexpr EventKind exit_of(SpanKind span) { return EventKind(2 * int(span) + 1); }

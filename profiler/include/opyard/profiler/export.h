@@ -26,7 +26,7 @@ inline std::int64_t process_of(const Trace& trace, const ExportOptions& options,
                                const Track& track) {
   return track.process == 0 ? options.process_id : trace.processes[track.process - 1].id;
 }
-// What a track is called where nothing says its process: with that, if there are several.
+// What a track is called if nothing beside it says its process: with that, if there are several.
 inline std::string prefix_of(const Trace& trace, const ExportOptions& options, const Track& track) {
   if (trace.processes.empty()) return {};
   return "process " + std::to_string(process_of(trace, options, track)) + ": ";

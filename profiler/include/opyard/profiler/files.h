@@ -1,11 +1,11 @@
 // opyard/profiler/files.h: recordings in files, which outlive their process.
 //
-// A session with a folder keeps there what is recorded, too. Each process has two files: one of
+// A session with a folder writes there what is recorded, too. Each process has two files: one of
 // blocks, which is mapped and so has each event that was written, and a journal of everything
 // else: names, the stacks at the begin, the clock. A child of fork() begins files of its own with
 // its first event, and records until it ends.
 //
-// Whoever reads a folder, after its processes have ended or while they go on, gets a recording of
+// One who reads a folder, after its processes have ended or while they go on, gets a recording of
 // each. A file that was damaged loses events, and is no error.
 //
 // Depends on: profiler/trace.h.
@@ -19,14 +19,14 @@
 
 namespace opyard::profiler {
 
-// Whether what this process records is kept in files.
-OPYARD_API bool keeps_files() noexcept;
+// Whether what this process records is written to files.
+OPYARD_API bool writes_files() noexcept;
 // Stacks of a child, at its begin.
-OPYARD_API void keep_start_stacks(const std::vector<StartStack>& stacks);
-// What a thread is called, as long as it says nothing else. Nothing if no files are kept; so below.
-OPYARD_API void keep_thread_name(const ThreadName& thread);
+OPYARD_API void write_start_stacks(const std::vector<StartStack>& stacks);
+// What a thread is called, as long as it says nothing else. Without files nothing; so below.
+OPYARD_API void write_thread_name(const ThreadName& thread);
 // For the report of quality, by a process that may not reach its end.
-OPYARD_API void keep_note(const std::string& text, std::uint64_t number);
+OPYARD_API void write_note(const std::string& text, std::uint64_t number);
 
 struct ProcessRecording {
   std::int64_t id = 0;

@@ -2,8 +2,8 @@
 //
 // A Window is what a profile is: it notes where each thread's stream was when it began, and at its
 // end takes what was written since as a Recording. Windows are independent of each other. While
-// there is none, blocks that are full are written again from the start: events of whoever is late
-// cost no memory.
+// there is none, blocks that are full are written again from the start: events of a writer that is
+// late cost no memory.
 //
 // What is recorded at all is decided by those who record: a tracer of Python, the watch on
 // operators.
@@ -97,7 +97,7 @@ class OPYARD_API Window {
   friend Recording copy_ring_blocks(Window& window);
   struct Start {
     std::uint64_t stream;
-    Block* block;  // kept
+    Block* block;  // held
     std::uint32_t event;
     std::uint64_t lost;
   };

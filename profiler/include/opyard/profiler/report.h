@@ -1,6 +1,6 @@
 // opyard/profiler/report.h: a trace as one HTML file that needs nothing else.
 //
-// The page is made by profiler/report/; behind it lies what it shows, in base64:
+// The page is made by profiler/report/; behind it is what it shows, in base64:
 //
 //   "OPR1", u32 the length of the head, the head as JSON, then for each track its columns
 //

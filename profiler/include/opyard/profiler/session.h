@@ -1,4 +1,4 @@
-// opyard/profiler/session.h: recording, from start to stop: a window, and whoever writes into it.
+// opyard/profiler/session.h: recording, from start to stop: a window, and those who write into it.
 //
 // A source brings events of one sort: the Python tracer, say. It
 // joins by register_source(), so this library links none of them. A session starts every source
@@ -42,7 +42,7 @@ struct SessionOptions {
   bool memory = false;       // memory of tensors that is taken and given back
   bool devices = true;       // what happens on devices: streams, events, synchronisation
   CallOptions calls{};       // if `python`
-  // Not empty: what is recorded is kept there, too, by this process and those that it forks; see
+  // Not empty: what is recorded is written there, too, by this process and those that it forks; see
   // profiler/files.h.
   std::string folder;
   std::string program;  // what the process is called there

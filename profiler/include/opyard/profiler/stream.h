@@ -29,7 +29,7 @@ class MappedBlocks;  // see profiler/src/files/mapped_blocks.h
 class Stream;
 
 // What a block holds, 64 KiB, in memory and in files alike. Events follow each other to the first
-// that has no time; a file is zeros where nothing was written.
+// that has no time; a file is zeros wherever nothing was written.
 struct BlockData {
   static constexpr std::uint64_t kMagic = 0x0001'6b6c'6279'706f;  // "opybk" and a version
   static constexpr std::size_t kEvents = 4093;

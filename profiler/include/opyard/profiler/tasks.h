@@ -2,7 +2,7 @@
 //
 // Behind the enter of a coroutine there is one word: which coroutine it is, and the name of its
 // task if a task runs it. A task that sets no name of its own is called "Task-5": its number is
-// kept apart, so that a million tasks have one name. Each task gets a track: one span from its
+// stored apart, so that a million tasks have one name. Each task gets a track: one span from its
 // first run to its last, inside it one for each time that it awaited something. Such a track is
 // made of others, so tables leave it out.
 //

@@ -1,9 +1,9 @@
 // opyard/detail/base/free_list.h: memory that dead objects of a class leave for the next ones.
 //
 // As a rule a tensor lives for a call or two, and malloc and free are a fifth of the instructions
-// of such a life (bench row fresh). So each thread keeps a few blocks that it gave back, of the one
-// size that it takes from here. Nothing is kept where somebody looks: with an allocator of the
-// host's, while allocations are counted, under the address sanitizer, and on a thread that is about
+// of such a life (bench row fresh). So each thread caches a few blocks that it freed, of the one
+// size that it takes from here. Nothing is cached where that would hide frees: with an allocator of
+// the host's, while allocations are counted, under the address sanitizer, and on a thread about
 // to end.
 //
 //   constinit __thread FreeList spare __attribute__((tls_model("initial-exec"))) = {};

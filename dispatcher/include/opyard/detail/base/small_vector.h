@@ -77,7 +77,7 @@ class SmallVector {
     data()[size_++] = copy;
   }
   void resize(std::size_t count, const T& value = T{}) {
-    const T copy = value;  // it may lie in the memory that growing gives back
+    const T copy = value;  // it may be in the memory that growing frees
     reserve(count);
     if (count > size_) std::fill(data() + size_, data() + count, copy);
     size_ = static_cast<std::uint32_t>(count);

@@ -43,7 +43,7 @@ struct RuntimeLayout {
 };
 
 // The position of the highest bit, for sets that have one. A single instruction: counting leading
-// zeros takes four, and the compiler widens what it gives once more.
+// zeros takes four, and the compiler then widens the result again.
 constexpr std::size_t highest_bit(std::uint64_t bits) noexcept {
 #ifdef __x86_64__
   if (!std::is_constant_evaluated()) {

@@ -54,7 +54,7 @@ template <typename T>
 struct ListArgument {
   static constexpr bool carries_keys = kItemCarriesKeys<T>;
   static_assert(!kIsSpan<T>,
-                "a list cannot hold spans, since nobody would own what they show; write "
+                "a list cannot hold spans, since no one would own what they show; write "
                 "std::vector<std::vector<T>>");
   template <typename Items>
   static DispatchKeySet keys(const Items& items) noexcept {
@@ -201,7 +201,7 @@ template <typename... T>
 struct ArgumentOf<std::tuple<T...>> {
   static_assert(sizeof...(T) > 0, "a tuple of no elements is no argument");
   static_assert(!(detail::kIsSpan<T> || ...),
-                "a tuple cannot hold spans, since nobody would own what they show; write "
+                "a tuple cannot hold spans, since no one would own what they show; write "
                 "std::vector<T>");
   static constexpr bool carries_keys = false;
   static TypePtr type() { return compound_type(TypeKind::Tuple, {ArgumentOf<T>::type()...}); }

@@ -1,4 +1,4 @@
-// opyard/detail/registry/observed_call.h: a typed call that somebody watches.
+// opyard/detail/registry/observed_call.h: a typed call that observers or watchers are told of.
 //
 // Observers and watchers are told by records that take boxes. A typed call need not box for them,
 // unless one wants to see values: they are told on the way in and on the way out, and the call goes
@@ -38,7 +38,7 @@ class OPYARD_API ObservedCall {
   DispatchKeySet keys_;
   const Record* next_;
   const RecordRole role_;
-  // Of the role Watch: which watchers were told, of what, and how this thread stood in calls
+  // Of the role Watch: which watchers were told, of what, and which calls this thread was in
   // before.
   std::uint8_t told_ = 0;
   bool redispatch_ = false;
@@ -51,7 +51,7 @@ class OPYARD_API ObservedCall {
   friend struct BoxedWatch;
   ObservedCall(const Operator& op, DispatchKeySet keys, Stack& stack);
   void begin_watching(std::span<const Value> arguments) noexcept;
-  WatchedKernel kernel() const noexcept;
+  KernelRun kernel() const noexcept;
 };
 
 }  // namespace opyard::detail

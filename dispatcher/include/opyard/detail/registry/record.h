@@ -12,7 +12,7 @@
 // The third calls the record's typed function, which it is given with its context, so that a record
 // that may be called Direct can be left before the call; see registry/register_call.h.
 //
-// The context and the set come last, so that the arguments lie where a kernel without them expects
+// The context and the set come last, so that the arguments are where a kernel without them expects
 // them; see registry/kernel.h, [Functions without a key set].
 //
 // The key set that a kernel receives is the one its call was dispatched with, so that a

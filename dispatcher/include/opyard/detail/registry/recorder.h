@@ -1,6 +1,6 @@
 // opyard/detail/registry/recorder.h: who records gradients, in the tables of operators.
 //
-// Nothing here knows what a gradient is. A derivative is kept beside its operator as text; the
+// Nothing here knows what a gradient is. A derivative is stored with its operator as text; the
 // library that reads it, and records, hands its functions over once:
 //
 //   arm_recorder(functions)     from now on, in every table, for every interpreter, and never disarmed
@@ -12,7 +12,7 @@
 // [Order] A user's kernel or fallback at an Autograd key goes before the recorder. So does a
 // composite kernel, unless its operator has a derivative.
 //
-// [May need] A tensor may need a gradient if those who record keep something beside it, or beside
+// [May need] A tensor may need a gradient if those who record store something with it, or with
 // its storage, or have marked it as a view that gradients must not be lost through. That says no
 // more than that record() has to look.
 //

@@ -161,8 +161,8 @@ class TypedOperator<R(A...)> {
       return run_record(op, next, below, std::forward<A>(arguments)...);
     }
     if (detail::watches(record) && !detail::wants_values(record)) {
-      const detail::ObservedCall watched(op, record, keys);
-      return run_record(op, watched.next(), watched.keys(), std::forward<A>(arguments)...);
+      const detail::ObservedCall observed(op, record, keys);
+      return run_record(op, observed.next(), observed.keys(), std::forward<A>(arguments)...);
     }
     InlineStack<sizeof...(A) + 4> stack;
     (detail::Argument<A>::box(stack, arguments), ...);

@@ -9,7 +9,7 @@
 // tells all watchers and goes on to what the slot leads to without it. Starting and stopping
 // rewrite the tables; while no one watches nothing of it is on the path of a call.
 //
-// The dispatch log (registry/dispatch_log.h) is one watcher, a profile another. Whoever wants to
+// The dispatch log (registry/dispatch_log.h) is one watcher, a profile another. What wants to
 // see the calls of one thread within a scope takes observe/observer.h.
 //
 // Depends on: registry/record.h.
@@ -27,13 +27,13 @@ namespace opyard {
 class Operator;
 
 // One run of a kernel.
-struct WatchedKernel {
+struct KernelRun {
   const Operator& op;
   DispatchKeySet keys;    // the highest one names the slot
   const Record& record;   // what takes the call; may be one that raises, such as a missing kernel
   bool redispatch;        // another kernel of this thread passed the call on
   bool boxed;             // the call has its arguments on a stack
-  std::uint32_t nesting;  // how many watched kernels this thread is inside of, with this one
+  std::uint32_t nesting;  // how many kernels of observed calls this thread is inside of
   // A word for a profile, of this operator and slot, which is 0 at first; null if interpreters see
   // different records there. A registration does not change it.
   std::atomic<std::uint64_t>* note;
@@ -45,9 +45,9 @@ class OPYARD_API Watcher {
   // Whether it wants to see arguments. If it does, calls without a stack get one.
   virtual bool wants_values() const noexcept { return false; }
   // The arguments of a call that is boxed; none for others.
-  virtual void on_enter(const WatchedKernel& kernel, std::span<const Value> arguments) noexcept = 0;
+  virtual void on_enter(const KernelRun& kernel, std::span<const Value> arguments) noexcept = 0;
   // The kernel returned, or threw. Told if on_enter() was, even after stop_watching().
-  virtual void on_exit(const WatchedKernel& kernel) noexcept = 0;
+  virtual void on_exit(const KernelRun& kernel) noexcept = 0;
 
  protected:
   ~Watcher() =

@@ -9,9 +9,9 @@
 //                         │  own()                release()
 //                         └───────> with an owner ──────────> a tensor as any other
 //
-// While it is exported the memory belongs to the caller, who keeps it alive. Where somebody kept
-// the tensor, or something on its storage, the caller gives the storage an owner of the memory and
-// lets go.
+// While it is exported the memory belongs to the caller, who keeps it alive. If the tensor, or
+// something on its storage, lives on after the call, the caller gives the storage an owner of the
+// memory and lets go.
 //
 // [Unresolved] A borrowed struct does not say whether the memory may be written. Then the storage
 // asks the exporter, out of line and on any thread, once someone asks it (Storage::read_only) or
@@ -59,7 +59,7 @@ class OPYARD_API ExportedTensor {
   // the array or it is out of the ordinary: no elements, more than kMostDims dimensions, strides
   // below zero or between elements. Strides are null for row-major order without gaps.
   //
-  // Not in a struct: sizes and strides that lie side by side are loaded at once right after they
+  // Not in a struct: sizes and strides that are side by side are loaded at once right after they
   // were stored apart, and the processor waits (10 ns; bench row foreign_buffer).
   bool stand_for(void* data, IntSpan sizes, const std::int64_t* strides, DType dtype,
                  MemoryAccess access, Unit unit = Unit::Elements) noexcept;
