@@ -20,22 +20,41 @@ TOOLS = Path(sys.executable).parent
 LAYERS = ["dispatcher", "jit", "autograd", "profiler", "remote", "kernels", "pyfallback"]
 # What a layer may do without the ones between.
 NEEDS_ONLY = {"profiler": ["dispatcher"]}
-IDEAS = [
-    "base",
-    "text",
-    "keys",
-    "interpreter",
-    "thread",
-    "observe",
-    "pool",
-    "tensor",
-    "value",
-    "schema",
-    "registry",
-    "inspect",
-    "ffi",
-    "plugin",
-]
+# The folders of a layer, with the same order.
+IDEAS = {
+    "dispatcher": [
+        "base",
+        "text",
+        "keys",
+        "interpreter",
+        "thread",
+        "observe",
+        "pool",
+        "tensor",
+        "value",
+        "schema",
+        "registry",
+        "inspect",
+        "ffi",
+        "plugin",
+        "c_api",
+    ],
+    "jit": ["ir", "text", "passes", "code", "trace", "files", "exported", "models"],
+    "profiler": ["files", "record", "trace", "exports"],
+    "kernels": [
+        "loops",
+        "common",
+        "matrix",
+        "pointwise",
+        "reduction",
+        "creation",
+        "geometry",
+        "indexing",
+        "neural",
+        "gradients",
+        "composition",
+    ],
+}
 # The rooms of the Python plugin, and those of its package; `include` is what it offers others.
 ROOMS = [
     "include",
@@ -55,6 +74,7 @@ ROOMS = [
     "tracer",
 ]
 MOST_FILES_OF_A_ROOM = 35
+SOURCES = [".h", ".cpp", ".def", ".py"]
 PACKAGE = Path("pyfallback/opyard")
 PACKAGE_ROOMS = [
     "_core",
@@ -178,7 +198,7 @@ def check_machine_paths() -> Iterator[str]:
 
 
 def idea_of(path: Path) -> tuple[int, str]:
-    """The folder of a layer that a file is in, and its number; in none is above all of them."""
+    """The number and the name of the folder of a layer that a file is in, lowest first."""
     parts = path.parts[1:-1]
     if path.parts[0] == "pyfallback":
         for number, room in enumerate(ROOMS):
@@ -188,9 +208,14 @@ def idea_of(path: Path) -> tuple[int, str]:
     # <layer>/include/opyard/[detail/][<layer>/]<idea>/ or <layer>/src/<idea>/
     inner = [part for part in parts if part not in ("include", "src", "opyard", "detail")]
     idea = inner[0] if inner and inner[0] != path.parts[0] else inner[1] if len(inner) > 1 else ""
-    if path.parts[0] != "dispatcher":
-        return 0, idea
-    return (IDEAS.index(idea), idea) if idea in IDEAS else (len(IDEAS), idea)
+    ideas = IDEAS.get(path.parts[0], [""])
+    if idea in ideas:
+        return ideas.index(idea), idea
+    if idea:
+        return len(ideas), idea
+    # Headers of a layer as a whole gather its ideas in dispatcher/, elsewhere all ideas share them.
+    is_shared = path.suffix != ".cpp" and path.parts[0] != "dispatcher"
+    return (-1 if is_shared else len(ideas) - 1), idea
 
 
 def place_of(path: Path) -> tuple[int, int] | None:
@@ -304,19 +329,21 @@ def in_package(*suffixes: str) -> list[Path]:
 
 
 def check_rooms() -> Iterator[str]:
-    """No folder of the Python plugin is too full, and none is unknown to the order of rooms."""
-    count: dict[str, int] = {}
-    for path in listed("pyfallback/*.h", "pyfallback/*.cpp", "pyfallback/*.def"):
-        number, room = idea_of(path)
-        count[room] = count.get(room, 0) + 1
-        if number == len(ROOMS) and path.name != "module.cpp":
+    """No folder of the product is too full, and none is unknown to the orders."""
+    count: dict[Path, int] = {}
+    for path in listed(*(f"{layer}/*{suffix}" for layer in LAYERS for suffix in SOURCES)):
+        layer = path.parts[0]
+        count[path.parent] = count.get(path.parent, 0) + 1
+        if path.suffix == ".py":
+            continue
+        number = idea_of(path)[0]
+        if layer == "pyfallback" and number == len(ROOMS) and path.name != "module.cpp":
             yield f"{path}: is in no room; ROOMS in tools/lint.py lists them"
-    for path in in_package(".py"):
-        room = str(path.parent.relative_to("pyfallback"))
-        count[room] = count.get(room, 0) + 1
-    for room, files in count.items():
+        if layer in IDEAS and number == len(IDEAS[layer]):
+            yield f"{path}: is of no idea; IDEAS in tools/lint.py lists them"
+    for folder, files in count.items():
         if files > MOST_FILES_OF_A_ROOM:
-            yield f"pyfallback/{room}: {files} files; {MOST_FILES_OF_A_ROOM} are enough for a room"
+            yield f"{folder}: {files} files; {MOST_FILES_OF_A_ROOM} are enough for a folder"
 
 
 def package_room(path: Path) -> int:

@@ -83,6 +83,13 @@ UPWARD = [
     # layers
     ("dispatcher/src/registry/registry.cpp", "kernels/src/common/check.h"),
     ("kernels/src/common/check.cpp", "pyfallback/runtime/gil.h"),
+    # the ideas of the other layers
+    ("jit/src/ir/node.cpp", "text/value_names.h"),
+    ("jit/src/files/json.cpp", "exported/zip.h"),
+    ("jit/src/exported/program.cpp", "models/model_file.h"),
+    ("profiler/src/trace/replay.cpp", "exports/report_bars.h"),
+    ("kernels/loops/unary.cpp", "kernels/src/common/check.h"),
+    ("kernels/src/common/check.cpp", "pointwise/elementwise.h"),
     # the rooms of the Python plugin
     ("pyfallback/runtime/gil.cpp", "objects/values/dtype.h"),
     ("pyfallback/runtime/drop_list.cpp", "objects/tensor/tensor.h"),
@@ -152,12 +159,16 @@ def test_folders_in_a_circle_are_refused_also_without_an_order(lint, plant):
 
 def test_a_room_that_is_too_full_or_not_in_the_order_is_refused(lint, plant):
     plant("pyfallback/elsewhere/planted.cpp", "\n")
+    plant("jit/src/elsewhere/planted.cpp", "\n")
     for number in range(lint.MOST_FILES_OF_A_ROOM):
+        plant(f"jit/src/models/planted_{number}.cpp", "\n")
         plant(f"pyfallback/vtable/planted_{number}.cpp", "\n")
     faults = list(lint.check_rooms())
-    assert len(faults) == 2
-    assert "pyfallback/elsewhere/planted.cpp: is in no room" in faults[0]
-    assert re.match(r"pyfallback/vtable: \d+ files", faults[1])
+    assert len(faults) == 4
+    assert "jit/src/elsewhere/planted.cpp: is of no idea" in faults[0]
+    assert "pyfallback/elsewhere/planted.cpp: is in no room" in faults[1]
+    assert re.match(r"jit/src/models: \d+ files", faults[2])
+    assert re.match(r"pyfallback/vtable: \d+ files", faults[3])
 
 
 def test_what_users_read_includes_no_inner_header(lint, plant):

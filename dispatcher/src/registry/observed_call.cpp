@@ -98,7 +98,7 @@ constinit Watchers watchers;
 
 // How many kernels of observed calls this thread is inside of, and the innermost: its operator, and
 // below it whether it is a handler, and the depth of calls. A kernel that calls raises the depth;
-// one that redispatches does not, nor is what a handler calls of its own operator another call of it.
+// one that redispatches does not. What a handler calls of its own operator is no other call of it.
 struct Position {
   std::uint64_t innermost;
   std::uint32_t nesting;

@@ -1,5 +1,5 @@
-// files/pickle.cpp: the machine of [Steps]; whatever it is told is checked before it is done.
-#include "files/pickle.h"
+// exported/pickle.cpp: the machine of [Steps]; whatever it is told is checked before it is done.
+#include "exported/pickle.h"
 
 #include <bit>
 #include <cstring>

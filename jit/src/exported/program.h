@@ -1,12 +1,12 @@
-// files/exported.h: programs of torch.export: their archive, and their graph.
+// exported/program.h: programs of torch.export: their archive, and their graph.
 //
-// Depends on: files/json.h, files/zip.h, jit/files/model.h.
+// Depends on: files/json.h, exported/zip.h, jit/files/model.h.
 #pragma once
 
 #include <string>
 
+#include "exported/zip.h"
 #include "files/json.h"
-#include "files/zip.h"
 #include "opyard/jit/files/model.h"
 
 namespace opyard::jit {

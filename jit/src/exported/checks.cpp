@@ -1,11 +1,11 @@
-// files/exported_checks.cpp: see exported_checks.h; sizes are numbers or expressions of names.
-#include "files/exported_checks.h"
+// exported/checks.cpp: see exported/checks.h; sizes are numbers or expressions of names.
+#include "exported/checks.h"
 
 #include <cstdint>
 
 #include <fmt/format.h>
 
-#include "files/exported.h"
+#include "exported/program.h"
 #include "files/sizes.h"
 
 namespace opyard::jit {

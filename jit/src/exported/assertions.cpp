@@ -1,7 +1,7 @@
-// files/exported_assertions.cpp: what a program asserts about sizes; see [Checks].
+// exported/assertions.cpp: what a program asserts about sizes; see [Checks].
 #include <fmt/format.h>
 
-#include "files/exported_nodes.h"
+#include "exported/nodes.h"
 #include "opyard/base/error.h"
 
 namespace opyard::jit {

@@ -1,5 +1,5 @@
-// files/run_times.cpp: laps of a stopwatch, and the instructions' times summed by operator.
-#include "files/run_times.h"
+// models/run_times.cpp: laps of a stopwatch, and the instructions' times summed by operator.
+#include "models/run_times.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
-// files/model_file.cpp: see [Formats]; what is written is read again before it is said to be saved.
-#include "files/model_file.h"
+// models/model_file.cpp: see [Formats]; what is written is read again before it is said to be saved.
+#include "models/model_file.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// files/run_files.cpp: load, read, run, write, compare, and only then measure.
+// models/run_files.cpp: load, read, run, write, compare, and only then measure.
 #include "opyard/jit/files/run_files.h"
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 #include "files/comparison.h"
 #include "files/json.h"
-#include "files/run_times.h"
+#include "models/run_times.h"
 #include "opyard/base/error.h"
 #include "opyard/jit/files/npy.h"
 #include "opyard/tensor/make.h"

@@ -1,12 +1,12 @@
-// files/exported_nodes.cpp: calls of operators and of functions on sizes, and what they give.
-#include "files/exported_nodes.h"
+// exported/nodes.cpp: calls of operators and of functions on sizes, and what they give.
+#include "exported/nodes.h"
 
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "files/exported.h"
-#include "files/exported_names.h"
+#include "exported/names.h"
+#include "exported/program.h"
 #include "opyard/base/error.h"
 #include "opyard/jit/resolve.h"
 #include "opyard/registry/registry.h"

@@ -1,12 +1,12 @@
-// files/exported.cpp: the archive of torch.export.save(): versions, weights, and the program in it.
-#include "files/exported.h"
+// exported/program.cpp: the archive of torch.export.save(): versions, weights, and the program in it.
+#include "exported/program.h"
 
 #include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "files/exported_example.h"
+#include "exported/example.h"
 #include "files/file_dtypes.h"
 #include "opyard/base/error.h"
 

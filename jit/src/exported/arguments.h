@@ -1,4 +1,4 @@
-// files/exported_arguments.h: arguments of an exported program as values of a graph.
+// exported/arguments.h: arguments of an exported program as values of a graph.
 //
 // Depends on: files/json.h, jit/graph.h.
 #pragma once

@@ -1,5 +1,5 @@
-// files/zip.cpp: the directory at the end of an archive, checked against the file.
-#include "files/zip.h"
+// exported/zip.cpp: the directory at the end of an archive, checked against the file.
+#include "exported/zip.h"
 
 #include <array>
 #include <cstring>

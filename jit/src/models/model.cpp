@@ -1,8 +1,8 @@
-// files/model.cpp: a model is loaded, and runs.
+// models/model.cpp: a model is loaded, and runs.
 #include "opyard/jit/files/model.h"
 
-#include "files/exported.h"
-#include "files/model_file.h"
+#include "exported/program.h"
+#include "models/model_file.h"
 
 namespace opyard::jit {
 

@@ -1,4 +1,4 @@
-// files/exported_graph.cpp: the inputs, nodes and outputs of an exported program as a graph.
+// exported/graph.cpp: the inputs, nodes and outputs of an exported program as a graph.
 //
 // [Order] The state comes first among the graph's inputs, then what is passed. Buffers and inputs
 // that the program gives back changed are written at the end, by aten::copy_, before it returns.
@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "files/exported.h"
-#include "files/exported_arguments.h"
-#include "files/exported_checks.h"
-#include "files/exported_nodes.h"
-#include "files/exported_tree.h"
+#include "exported/arguments.h"
+#include "exported/checks.h"
+#include "exported/nodes.h"
+#include "exported/program.h"
+#include "exported/tree.h"
 #include "opyard/base/error.h"
 
 namespace opyard::jit {

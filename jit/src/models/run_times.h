@@ -1,4 +1,4 @@
-// files/run_times.h: where the time of a run of a model went, as tables for people.
+// models/run_times.h: where the time of a run of a model went, as tables for people.
 //
 // Depends on: jit/files/model.h.
 #pragma once

@@ -1,4 +1,4 @@
-// files/model_file.h: models in our own form: a safetensors file with the graph's text as metadata.
+// models/model_file.h: models in our own form: a safetensors file with the graph's text as metadata.
 //
 // [Formats] What is written is format 3:
 //   tensors    the state by name, and "opyard.constant.N", the value of the Nth <Tensor> in

@@ -1,4 +1,4 @@
-// files/pickle.h: the pickles of torch.save(), decoded without a name being looked up or called.
+// exported/pickle.h: the pickles of torch.save(), decoded without a name being looked up or called.
 //
 // [Steps] A pickle is a program for a machine with a stack. Of its instructions those are taken
 // that torch.save() writes for tensors, tuples, lists, dicts, numbers, texts and None. Those that
@@ -7,7 +7,7 @@
 // makes at most one item, so a pickle takes memory in proportion to its length; items may have
 // items that have them, and who walks them bounds the walk.
 //
-// Depends on: files/zip.h, value/value.h.
+// Depends on: exported/zip.h, value/value.h.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "files/zip.h"
+#include "exported/zip.h"
 #include "opyard/value/value.h"
 
 namespace opyard::jit {

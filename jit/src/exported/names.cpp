@@ -1,5 +1,5 @@
-// files/exported_names.cpp: the list of functions on sizes; targets and stacks are taken apart.
-#include "files/exported_names.h"
+// exported/names.cpp: the list of functions on sizes; targets and stacks are taken apart.
+#include "exported/names.h"
 
 #include <algorithm>
 #include <array>

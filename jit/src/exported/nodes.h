@@ -1,4 +1,4 @@
-// files/exported_nodes.h: the nodes of an exported program as nodes of a graph.
+// exported/nodes.h: the nodes of an exported program as nodes of a graph.
 //
 // [Checks] Assertions on sizes become prim::If nodes that raise. Those on the dtype of a tensor in
 // between go: they follow from the inputs, which are checked.
@@ -18,7 +18,7 @@
 // contiguous there may not be here. So aten::view becomes aten::reshape, which is the same view
 // where there can be one, and a copy else.
 //
-// Depends on: files/exported_arguments.h, files/exported_refusals.h.
+// Depends on: exported/arguments.h, exported/refusals.h.
 #pragma once
 
 #include <optional>
@@ -27,8 +27,8 @@
 #include <string>
 #include <vector>
 
-#include "files/exported_arguments.h"
-#include "files/exported_refusals.h"
+#include "exported/arguments.h"
+#include "exported/refusals.h"
 #include "opyard/schema/schema.h"
 
 namespace opyard::jit {
@@ -64,12 +64,12 @@ class NodeConverter {
   Value* number_of(Value* given, const std::string& kind);
   void define_items(Value* list, const Json& names, ExportedValues& values);
 
-  // exported_assertions.cpp
+  // exported/assertions.cpp
   void convert_assertion(const std::string& target, const Json& node, ExportedValues& values);
   Value* compare(const char* function, Value* left, Value* right);
   void raise_unless(Value* truth, const std::string& message);
 
-  // exported_control.cpp
+  // exported/control.cpp
   static bool is_control_flow(const std::string& target);
   bool convert_control_flow(const std::string& target, const Json& node, const SourceRange& place,
                             ExportedValues& values);

@@ -1,5 +1,5 @@
-// files/exported_refusals.cpp: the list of what cannot run, and the names that go with it.
-#include "files/exported_refusals.h"
+// exported/refusals.cpp: the list of what cannot run, and the names that go with it.
+#include "exported/refusals.h"
 
 #include <algorithm>
 

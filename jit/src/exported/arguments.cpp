@@ -1,11 +1,11 @@
-// files/exported_arguments.cpp: each kind of argument that a program has, by its tag.
-#include "files/exported_arguments.h"
+// exported/arguments.cpp: each kind of argument that a program has, by its tag.
+#include "exported/arguments.h"
 
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "files/exported.h"
+#include "exported/program.h"
 #include "opyard/base/error.h"
 #include "opyard/value/list.h"
 

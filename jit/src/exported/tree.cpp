@@ -1,5 +1,5 @@
-// files/exported_tree.cpp: PyTorch's tree specs, read and said in our form.
-#include "files/exported_tree.h"
+// exported/tree.cpp: PyTorch's tree specs, read and said in our form.
+#include "exported/tree.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// files/exported_checks.h: what an exported program says of its inputs: dtypes, sizes, ranges.
+// exported/checks.h: what an exported program says of its inputs: dtypes, sizes, ranges.
 //
 // Depends on: files/json.h, jit/files/model.h.
 #pragma once

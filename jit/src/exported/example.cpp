@@ -1,10 +1,10 @@
-// files/exported_example.cpp: a decoded example, flattened as the model's inputs are nested.
-#include "files/exported_example.h"
+// exported/example.cpp: a decoded example, flattened as the model's inputs are nested.
+#include "exported/example.h"
 
 #include <fmt/format.h>
 
+#include "exported/pickle.h"
 #include "files/json.h"
-#include "files/pickle.h"
 #include "opyard/base/error.h"
 
 namespace opyard::jit {

@@ -1,16 +1,16 @@
-// files/exported_example.h: the inputs that a program was exported with, which its archive has.
+// exported/example.h: the inputs that a program was exported with, which its archive has.
 //
 // They are a pickle in an archive of their own. It is decoded by fixed steps: tensors, containers,
 // numbers, texts and None are made, and no name in it is looked up or called.
 //
-// Depends on: files/zip.h, jit/files/model.h.
+// Depends on: exported/zip.h, jit/files/model.h.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "files/zip.h"
+#include "exported/zip.h"
 #include "opyard/jit/files/model.h"
 
 namespace opyard::jit {

@@ -1,9 +1,9 @@
-// files/exported_control.cpp: cond, while_loop and gradient modes; see [Control flow].
+// exported/control.cpp: cond, while_loop and gradient modes; see [Control flow].
 #include <limits>
 
 #include <fmt/format.h>
 
-#include "files/exported_nodes.h"
+#include "exported/nodes.h"
 #include "opyard/base/error.h"
 
 namespace opyard::jit {

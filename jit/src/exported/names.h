@@ -1,4 +1,4 @@
-// files/exported_names.h: what a node of an exported program calls, and where it came from.
+// exported/names.h: what a node of an exported program calls, and where it came from.
 //
 // Depends on: files/json.h, jit/source_range.h, schema/schema.h.
 #pragma once
