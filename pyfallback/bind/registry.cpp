@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "opyard/inspect/inspect.h"
-#include "opyard/keys/alias.h"
+#include "opyard/keys/alias_keys.h"
 #include "opyard/registry/dispatch_log.h"
 #include "opyard/registry/registry.h"
 #include "opyard/schema/parse.h"

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "opyard/keys/alias.h"
+#include "opyard/keys/alias_keys.h"
 #include "opyard/keys/key_set_hash.h"
 #include "thrown_by.h"
 

@@ -16,7 +16,7 @@
 #include "opyard/detail/keys/named_keys.h"
 #include "opyard/ffi/c_function.h"
 #include "opyard/inspect/inspect.h"
-#include "opyard/keys/alias.h"
+#include "opyard/keys/alias_keys.h"
 #include "opyard/plugin/plugin.h"
 #include "opyard/registry/library.h"
 #include "opyard/value/deep_copy.h"

@@ -1,6 +1,6 @@
 // c_api/keys.cpp: sets of dispatch keys, and what a thread adds to them, from C.
 #include "c_api/handles.h"
-#include "opyard/keys/alias.h"
+#include "opyard/keys/alias_keys.h"
 #include "opyard/keys/local.h"
 
 using namespace opyard;         // NOLINT

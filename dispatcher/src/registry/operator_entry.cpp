@@ -17,7 +17,7 @@
 #include <bitset>
 #include <iterator>
 
-#include "opyard/keys/alias.h"
+#include "opyard/keys/alias_keys.h"
 #include "registry/built_in_records.h"
 #include "registry/interpreter_tables.h"
 #include "registry/signature.h"

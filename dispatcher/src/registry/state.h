@@ -1,6 +1,6 @@
 // registry/state.h: what the registry holds.
 //
-// Depends on: registry/operator_entry.h, registry/history.h, registry/listeners.h.
+// Depends on: registry/operator_entry.h, registry/history_ring.h, registry/listener_list.h.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 #include "opyard/detail/base/mutex.h"
 #include "opyard/registry/registry.h"
-#include "registry/history.h"
-#include "registry/listeners.h"
+#include "registry/history_ring.h"
+#include "registry/listener_list.h"
 #include "registry/operator_entry.h"
 
 namespace opyard {
@@ -47,7 +47,7 @@ struct Registry::State {
   Common common;
   std::map<std::string, std::vector<Claim>> claims;
   Listeners listeners{mutex};
-  History history;
+  HistoryRing history;
   std::unordered_map<std::uint64_t, Target> targets;  // by registration
   std::uint64_t last_id = 0;
   SharedText last_text;

@@ -18,7 +18,7 @@
 //
 // A SymInt, SymFloat or SymBool (value/sym.h) that is plain is an Int, Double or Bool.
 //
-// Depends on: tensor/tensor.h, value/objects.h, value/object.h, value/generator.h, value/sym.h.
+// Depends on: tensor/tensor.h, value/heap_values.h, value/object.h, value/generator.h, value/sym.h.
 #pragma once
 
 #include <complex>
@@ -34,8 +34,8 @@
 #include "opyard/tensor/stream.h"
 #include "opyard/tensor/tensor.h"
 #include "opyard/value/generator.h"
+#include "opyard/value/heap_values.h"
 #include "opyard/value/object.h"
-#include "opyard/value/objects.h"
 #include "opyard/value/sym.h"
 
 namespace opyard {

@@ -1,4 +1,4 @@
-// registry/history.h: the registry's memory of its changes, a ring.
+// registry/history_ring.h: the registry's memory of its changes, a ring.
 //
 // Everything here is called with the registry's lock held. The ring is made before the first
 // change; from then on writing an event down needs no memory and cannot fail, so it can come
@@ -19,7 +19,7 @@
 
 namespace opyard {
 
-class History {
+class HistoryRing {
  public:
   // Raises bad_alloc.
   void prepare() {
@@ -43,9 +43,9 @@ class History {
   // Oldest first. Raises bad_alloc.
   std::vector<RegistryEvent> events() const {
     std::vector<RegistryEvent> events;
-    const std::uint64_t kept = std::min<std::uint64_t>(last_, kHistoryLength);
-    events.reserve(kept);
-    for (std::uint64_t number = last_ - kept; number < last_; ++number) {
+    const std::uint64_t held = std::min<std::uint64_t>(last_, kHistoryLength);
+    events.reserve(held);
+    for (std::uint64_t number = last_ - held; number < last_; ++number) {
       const Entry& entry = ring_[number % kHistoryLength];
       events.push_back({number + 1, entry.time, entry.thing, entry.added, entry.name.text(),
                         entry.key, entry.provenance.text(), entry.registration});

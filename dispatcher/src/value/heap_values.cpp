@@ -1,5 +1,5 @@
-// value/objects.cpp: the ends of what values point to.
-#include "opyard/value/objects.h"
+// value/heap_values.cpp: the ends of what values point to.
+#include "opyard/value/heap_values.h"
 
 #include <new>
 

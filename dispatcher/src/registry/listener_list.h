@@ -1,4 +1,4 @@
-// registry/listeners.h: who hears of operators, and what each has heard.
+// registry/listener_list.h: who hears of operators, and what each has heard.
 //
 // [Once, in order] A listener hears of each life of an operator's definition once, and of its end
 // after its beginning, whichever threads define, unregister and add listeners at the same time.

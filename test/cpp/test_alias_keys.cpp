@@ -1,5 +1,5 @@
-// test_alias.cpp: protects what alias keys mean, key by key.
-#include "opyard/keys/alias.h"
+// test_alias_keys.cpp: protects what alias keys mean, key by key.
+#include "opyard/keys/alias_keys.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// registry/listeners.cpp: telling listeners; see [Once, in order] in the header.
-#include "registry/listeners.h"
+// registry/listener_list.cpp: telling listeners; see [Once, in order] in the header.
+#include "registry/listener_list.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,9 +1,9 @@
-// keys/alias.cpp: the sets behind the alias keys.
+// keys/alias_keys.cpp: the sets behind the alias keys.
 //
 // The sets are products of layers and backends, so each is written as a layer list times a
 // backend list. CompositeExplicitAutogradNonFunctional leaves out what a functional
 // backend (XLA, Lazy) or a sparse layout cannot honour: kernels that alias their input.
-#include "opyard/keys/alias.h"
+#include "opyard/keys/alias_keys.h"
 
 #include <fmt/format.h>
 
