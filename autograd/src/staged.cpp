@@ -167,7 +167,7 @@ Staged::Staged(std::string name, jit::CodePtr forward, jit::CodePtr both,
                "Staged: takes a code of one stage, and one with its backward as a second stage, "
                "which takes a gradient for each of `outputs` and gives one for each of `wrt`");
   const std::vector<jit::StageReport> stages = jit::lifetimes(*both_);
-  for (const auto& [value, node] : stages.front().kept) held_.push_back(value);
+  for (const auto& [value, node] : stages.front().live_after) held_.push_back(value);
 }
 
 void Staged::run(std::span<const Value> inputs, std::span<Value> results) const {
