@@ -95,7 +95,7 @@ const Tensor& require_gradient(const Tensor& tensor, bool required) {
                "only Tensors of floating point and complex dtype can require gradients, and this "
                "one is " +
                    describe(tensor));
-  OPYARD_CHECK(!tensor.impl()->has_mark(TensorImpl::kInference), BadValue,
+  OPYARD_CHECK(!tensor.impl()->has_mark(TensorImpl::kInference) || is_inference(), BadValue,
                "an inference tensor cannot require a gradient; it was made under inference_mode: "
                "clone() it first");
   arm();
@@ -142,6 +142,13 @@ void retain_gradient(const Tensor& tensor) {
     held->apply({gradient});
     return Tensor();
   });
+}
+
+bool retains_gradient(const Tensor& tensor) {
+  require_defined(tensor, "retains_grad");
+  const Edge history = history_of(tensor);
+  const Hooks* const hooks = history ? history.function->find_hooks() : nullptr;
+  return hooks != nullptr && hooks->retains(history.input);
 }
 
 std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook, Hooks::Held held) {

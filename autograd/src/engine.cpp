@@ -38,6 +38,9 @@ constexpr int kDeepest = 60;
 struct RunState;
 constinit thread_local RunState* current_run = nullptr;
 constinit thread_local int depth = 0;
+// How many functions the last run of this thread had: in a training loop the next one has as many.
+constinit thread_local std::size_t usual_count = 0;
+constexpr std::size_t kMostUsual = 1024;
 
 struct Task {
   explicit Task(Function* of) : function(of) {}
@@ -164,6 +167,9 @@ struct RunState {
   }
 
   void count() {
+    tasks.reserve(usual_count);
+    targets.reserve(2 * usual_count);
+    numbers.reserve(usual_count);
     for (const Root& root : roots) {
       if (root.edge) number_of(root.edge.function.get());
     }
@@ -177,6 +183,7 @@ struct RunState {
         if (number != kNobody) ++tasks[number].dependencies;
       }
     }
+    usual_count = std::min(tasks.size(), kMostUsual);
     for (std::size_t i = 0; i < run.inputs.size(); ++i) {
       Function* const function = run.inputs[i].function.get();
       if (function == nullptr) continue;
@@ -321,16 +328,16 @@ struct RunState {
     }
   }
 
-  static Gradients apply_told(Function& function, Gradients& gradients) {
+  Gradients apply_told(Function& function, Gradients& gradients) const {
     const Telling telling(function);
-    return function.apply(std::move(gradients));
+    return run.keep_graph ? function.apply(std::move(gradients))
+                          : function.apply_last(std::move(gradients));
   }
 
   Gradients apply(Function& function, const Hooks* hooks, Gradients& gradients) {
     Gradients given;
     if (__builtin_expect(hooks != nullptr, 0)) given = gradients;
     Gradients results = apply_told(function, gradients);
-    if (!run.keep_graph) function.release_saved();
     if (hooks != nullptr) hooks->run_after(function, results, given);
     while (results.size() > function.edge_count()) {
       if (results.back().defined()) refuse_count(function, results.size());

@@ -55,35 +55,33 @@ void SavedValues::refuse() {
 
 void FormulaFunction::save_argument(std::uint32_t source, const Value& value) {
   if (value.is_tensor()) {
-    saved_.items.emplace_back(source, value.tensor_unchecked(), false);
+    saved_.add(source, value.tensor_unchecked(), false);
   } else if (is_list_of_tensors(value)) {
     for (const Value& item : value.items_unchecked()) {
-      saved_.items.emplace_back(source, item.is_tensor() ? item.tensor_unchecked() : Tensor(),
-                                false, true);
+      saved_.add(source, item.is_tensor() ? item.tensor_unchecked() : Tensor(), false, true);
     }
   } else {
-    saved_.items.emplace_back(source, kept(value));
+    saved_.add(source, kept(value));
   }
 }
 
 void FormulaFunction::save_result(std::uint32_t source, const Value& value) {
   if (!value.is_tensor()) {
-    saved_.items.emplace_back(source, kept(value));
+    saved_.add(source, kept(value));
     return;
   }
-  SavedValues::Item& item = saved_.items.emplace_back(source, value.tensor_unchecked(), true);
+  SavedValues::Item& item = saved_.add(source, value.tensor_unchecked(), true);
   item.tensor.set_result(std::uint32_t(formulas_->sources[source].index));
 }
 
 void FormulaFunction::save_sizes(std::uint32_t source, IntSpan sizes, const Value& result) {
   if (result.is_tensor() && std::ranges::equal(sizes, result.tensor_unchecked().sizes())) return;
-  saved_.items.emplace_back(source,
-                            Value::of(std::vector<std::int64_t>(sizes.begin(), sizes.end())));
+  saved_.add(source, Value::of(std::vector<std::int64_t>(sizes.begin(), sizes.end())));
 }
 
 void FormulaFunction::save_answer(std::uint32_t source, std::span<const Value> arguments,
                                   std::span<const Value> results) {
-  saved_.items.emplace_back(source, ask(formulas_->sources[source], arguments, results));
+  saved_.add(source, ask(formulas_->sources[source], arguments, results));
 }
 
 void FormulaFunction::save_arguments(std::span<const Value> arguments,
@@ -143,7 +141,7 @@ void FormulaFunction::read(std::size_t source, const Gradients& gradients, Stack
     return to.push(gradient_of_result(from.index, gradients));
   }
   std::vector<Value> several;
-  for (const SavedValues::Item& item : saved_.items) {
+  for (const SavedValues::Item& item : saved_.items()) {
     if (item.source != source) continue;
     if (item.is_of_list) {
       several.emplace_back(item.tensor.empty() ? Value() : Value(item.tensor.take_out(*this)));
@@ -203,19 +201,34 @@ void FormulaFunction::refuse_complex(const Tensor& gradient) const {
            "give the operator a backward function (opyard.autograd.Function)");
 }
 
-Gradients FormulaFunction::apply(Gradients gradients) {
-  Gradients out(edge_count());
+bool FormulaFunction::is_any_defined(const Gradients& gradients) const {
   bool any = false;
   for (const Tensor& gradient : gradients) {
     any = any || gradient.defined();
     if (gradient.defined() && is_complex(gradient.dtype())) refuse_complex(gradient);
   }
-  if (!any) return out;
-  saved_.while_saved([&] {
-    for (std::size_t i = 0; i < formulas_->codes.size(); ++i) {
-      if ((needed_ >> i & 1) != 0) run(formulas_->codes[i], gradients, out);
-    }
-  });
+  return any;
+}
+
+void FormulaFunction::run_needed(const Gradients& gradients, Gradients& out) {
+  for (std::size_t i = 0; i < formulas_->codes.size(); ++i) {
+    if ((needed_ >> i & 1) != 0) run(formulas_->codes[i], gradients, out);
+  }
+}
+
+Gradients FormulaFunction::apply(Gradients gradients) {
+  Gradients out(edge_count());
+  if (is_any_defined(gradients)) saved_.while_saved([&] { run_needed(gradients, out); });
+  return out;
+}
+
+Gradients FormulaFunction::apply_last(Gradients gradients) {
+  Gradients out(edge_count());
+  if (is_any_defined(gradients)) {
+    saved_.while_saved_last([&] { run_needed(gradients, out); });
+  } else {
+    saved_.give_up();
+  }
   return out;
 }
 

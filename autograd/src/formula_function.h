@@ -3,9 +3,11 @@
 // It holds what the formulas need, and no more; a run takes it out, checks that it was not written
 // meanwhile, and runs the code.
 //
-// [Giving up] Runs count themselves while they read what is saved. Who gives it up says so in the
-// same word; the last run then drops it. So runs on several threads take no lock. Dropping is
-// noted in one step with finding that no run reads, so that it is done once.
+// [Giving up] Only tensors are given up: a function that saved none runs again though the graph was
+// not kept, as in PyTorch, and touches no atomic. Otherwise runs count themselves while they read
+// what is saved. A run that does not keep the graph takes what is saved if no one reads it, in one
+// step, and drops it at its end; if others read, it says in the same word that it is given up, and
+// the last of them drops it. So runs on several threads take no lock.
 //
 // Depends on: autograd/derivative.h, autograd/saved_tensor.h.
 #pragma once
@@ -22,6 +24,7 @@ class SavedValues {
   // Runs `read` unless it was given up. Raises BadValue (G9) for that.
   template <typename Read>
   void while_saved(const Read& read) const {
+    if (!has_tensors_) return read();
     if ((word_.fetch_add(1, std::memory_order_acq_rel) & kGivenUp) != 0) {
       leave();
       refuse();
@@ -32,15 +35,31 @@ class SavedValues {
     } at_end{*this};
     read();
   }
+  // The same, and gives it up unless `read` throws.
+  template <typename Read>
+  void while_saved_last(const Read& read) {
+    if (!take()) {
+      while_saved(read);
+      return give_up();
+    }
+    struct PutBack {
+      SavedValues* values;
+      ~PutBack() {
+        if (values != nullptr) values->put_back();
+      }
+    } unless_done{this};
+    read();
+    unless_done.values = nullptr;
+    items_.clear();
+  }
   void give_up() noexcept {
-    std::uint32_t unread = 0;
-    if (word_.compare_exchange_strong(unread, kGivenUp | kDropped, std::memory_order_acq_rel)) {
-      items.clear();
+    if (!has_tensors_) return;
+    if (take()) {
+      items_.clear();
     } else if (word_.fetch_or(kGivenUp, std::memory_order_acq_rel) == 0) {
       drop();
     }
   }
-  bool given_up() const noexcept { return (word_.load(std::memory_order_acquire) & kGivenUp) != 0; }
 
   struct Item {
     explicit Item(std::uint32_t of, Value kept = {}) : source(of), value(std::move(kept)) {}
@@ -52,11 +71,26 @@ class SavedValues {
     SavedTensor tensor;
     Value value;
   };
-  Few<Item, 2> items;
+  // Only while the call is recorded.
+  Item& add(std::uint32_t source, Value value) {
+    return items_.emplace_back(source, std::move(value));
+  }
+  Item& add(std::uint32_t source, const Tensor& tensor, bool is_result, bool one_of_list = false) {
+    has_tensors_ = true;
+    return items_.emplace_back(source, tensor, is_result, one_of_list);
+  }
+  // Inside of `read`.
+  const Few<Item, 2>& items() const noexcept { return items_; }
 
   [[noreturn]] static void refuse();
 
  private:
+  bool take() noexcept {
+    std::uint32_t unread = 0;
+    return has_tensors_ &&
+           word_.compare_exchange_strong(unread, kGivenUp | kDropped, std::memory_order_acq_rel);
+  }
+  void put_back() noexcept { word_.fetch_and(~(kGivenUp | kDropped), std::memory_order_acq_rel); }
   void leave() const noexcept {
     if (word_.fetch_sub(1, std::memory_order_acq_rel) == (kGivenUp | 1)) drop();
   }
@@ -65,12 +99,14 @@ class SavedValues {
     if (!word_.compare_exchange_strong(given_up, kGivenUp | kDropped, std::memory_order_acq_rel)) {
       return;  // a run that will be refused reads, and drops when it leaves; or it is dropped
     }
-    const_cast<SavedValues&>(*this).items.clear();
+    const_cast<SavedValues&>(*this).items_.clear();
   }
 
   static constexpr std::uint32_t kGivenUp = 0x8000'0000;
   static constexpr std::uint32_t kDropped = 0x4000'0000;
   mutable std::atomic<std::uint32_t> word_{0};
+  bool has_tensors_ = false;
+  Few<Item, 2> items_;
 };
 
 // An argument that is written in place, and a copy of it if a formula reads what was there before.
@@ -93,6 +129,7 @@ class FormulaFunction final : public Function {
   static void operator delete(void* memory, std::size_t bytes) noexcept;
 
   Gradients apply(Gradients gradients) override;
+  Gradients apply_last(Gradients gradients) override;
   std::string name() const override { return formulas_->name; }
   std::atomic<std::uint32_t>* note() const noexcept override { return &formulas_->note; }
   void release_saved() noexcept override { saved_.give_up(); }
@@ -118,6 +155,8 @@ class FormulaFunction final : public Function {
   void give(const FormulaCode& code, std::size_t output, Value value, Gradients& out) const;
   Value gradient_of_result(std::size_t result, const Gradients& gradients) const;
   void run(const FormulaCode& code, const Gradients& gradients, Gradients& out);
+  void run_needed(const Gradients& gradients, Gradients& out);
+  bool is_any_defined(const Gradients& gradients) const;
 
   const CountedPtr<const FormulaSet> formulas_;
   const std::uint64_t needed_;

@@ -60,6 +60,12 @@ void Function::end() const noexcept {
   is_dismantling = false;
 }
 
+Gradients Function::apply_last(Gradients gradients) {
+  Gradients results = apply(std::move(gradients));
+  release_saved();
+  return results;
+}
+
 std::uint32_t Function::add_input() {
   inputs_.emplace_back();
   return std::uint32_t(inputs_.size() - 1);

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
+#include <atomic>
 #include <utility>
 
 #include "calls.h"
@@ -279,15 +279,17 @@ Value HandleBuilder::take(CountedPtr<const Handle> below) {
   return Value(make_counted<Handle>(dummy_, std::move(outputs_), std::move(below)));
 }
 
+// Each step may be done twice, by two threads. With std::call_once the child of a fork would wait
+// for ever for a thread that was inside.
 void join_graphs() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    register_class<Handle>(jit::kHandleClass);
-    jit::set_operation(jit::prim::Eval, make_counted<Eval>());
-    static constexpr jit::HandleNodes functions = {&add_handle_of_stage, &reached_by,
-                                                   &create_eval_of_stage};
-    jit::set_handle_nodes(functions);
-  });
+  static constinit std::atomic<bool> joined{false};
+  if (joined.load(std::memory_order_acquire)) return;
+  register_class<Handle>(jit::kHandleClass);
+  jit::set_operation(jit::prim::Eval, make_counted<Eval>());
+  static constexpr jit::HandleNodes functions = {&add_handle_of_stage, &reached_by,
+                                                 &create_eval_of_stage};
+  jit::set_handle_nodes(functions);
+  joined.store(true, std::memory_order_release);
 }
 
 jit::Value* add_handle(jit::Node& node, std::optional<std::vector<bool>> requires_gradient) {

@@ -49,13 +49,14 @@ std::vector<Hooks::Held> Hooks::held() const {
   return all;
 }
 
+bool Hooks::retains(std::uint32_t input) const {
+  const std::lock_guard lock(gradients_lock());
+  return std::any_of(hooks_.begin(), hooks_.end(),
+                     [&](const Hook& one) { return one.retains && one.input == input; });
+}
+
 void Hooks::retain(std::uint32_t input, OfTensor keep) {
-  {
-    const std::lock_guard lock(gradients_lock());
-    for (const Hook& one : hooks_) {
-      if (one.retains && one.input == input) return;
-    }
-  }
+  if (retains(input)) return;
   add(Hook{0, input, true, std::make_shared<const OfTensor>(std::move(keep)), {}, {}, {}});
 }
 

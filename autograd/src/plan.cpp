@@ -120,6 +120,9 @@ const Needs& Plan::add(std::uint64_t of) const {
         break;
       case Source::Kind::Argument:
         fresh->before.push_back(i);
+        for (std::size_t j = 0; j < tensors.size(); ++j) {
+          if (tensors[j].argument == source.index) fresh->saved |= std::uint64_t{1} << j;
+        }
         break;
       case Source::Kind::Answer:
         if (source.asks_results()) fresh->is_plain = false;

@@ -28,6 +28,7 @@ struct Needs {
   std::uint64_t tensors;                // bit i: Plan::tensors[i] needs one
   std::uint64_t edges = 0;              // those of them through which one flows
   std::uint64_t codes = 0;              // the formulas that run
+  std::uint64_t saved = 0;              // the tensors that are saved
   std::vector<std::uint32_t> before{};  // sources that are saved before the call
   std::vector<std::uint32_t> after{};   // and after it
   bool is_plain = true;  // no formula is missing, and no answer needs the arguments later

@@ -6,6 +6,7 @@
 // Depends on: nothing of ours.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -26,11 +27,17 @@ class PointerMap {
   }
   // The number of a key, and whether it is a new one.
   std::pair<Number, bool> insert(const Key* key, Number number) {
-    if (const Number* const known = find(key)) return {*known, false};
-    if (2 * (count_ + 1) > places_.size()) grow();
-    put(key, number);
+    if (2 * (count_ + 1) > places_.size()) resize(places_.size() * 2);
+    std::size_t i = start(key);
+    for (; places_[i].first != nullptr; i = (i + 1) & (places_.size() - 1)) {
+      if (places_[i].first == key) return {places_[i].second, false};
+    }
+    places_[i] = {key, number};
     ++count_;
     return {number, true};
+  }
+  void reserve(std::size_t count) {
+    if (2 * count > places_.size()) resize(std::bit_ceil(2 * count));
   }
 
  private:
@@ -45,8 +52,8 @@ class PointerMap {
     while (places_[i].first != nullptr) i = (i + 1) & (places_.size() - 1);
     places_[i] = {key, number};
   }
-  void grow() {
-    std::vector<Place> former(places_.size() * 2);
+  void resize(std::size_t places) {
+    std::vector<Place> former(places);
     former.swap(places_);
     for (const auto& [key, number] : former) {
       if (key != nullptr) put(key, number);

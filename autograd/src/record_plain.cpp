@@ -30,7 +30,7 @@ struct Tensors {
   static constexpr std::size_t kMost = 64;  // see Plan::is_plain
 
   std::uint64_t needing = 0;       // which of them need a gradient
-  bool refused = false;            // one must not, for which the long way has the text
+  std::uint64_t inference = 0;     // which of them must not be saved
   const TensorImpl* impls[kMost];  // compared, never followed after the call
   Target targets[kMost];           // of those that need a gradient: what their edges lead to
 
@@ -46,7 +46,9 @@ struct Tensors {
         value.is_tensor() ? value.tensor_unchecked().impl().get() : nullptr;
     impls[i] = impl;
     if (impl == nullptr) return;
-    refused = refused || impl->has_mark(TensorImpl::kInference);
+    if (__builtin_expect(impl->has_mark(TensorImpl::kInference), 0)) {
+      inference |= std::uint64_t{1} << i;
+    }
     if (!is_floating_point(impl->dtype()) && !is_complex(impl->dtype())) return;
     targets[i] = {};
     if (impl->storage()->gradient_state()) {
@@ -187,7 +189,8 @@ Recorded record_plain(const Plan& plan, const Operator& op, DispatchKeySet keys,
   const Tensors tensors(plan, arguments);
   if (tensors.needing == 0) return Recorded::NotNeeded;
   const Needs& needs = plan.needs(tensors.needing);
-  if (tensors.refused || !needs.is_plain) return Recorded::NotPlain;
+  const bool is_refused = (tensors.inference & needs.saved) != 0;  // the long way has the text
+  if (is_refused || !needs.is_plain) return Recorded::NotPlain;
   PlainCall call(plan, needs, tensors, arguments);
   tell_of_call(call.function());
   {

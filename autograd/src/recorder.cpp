@@ -200,13 +200,6 @@ class Recording {
                        "without out, or call it under no_grad",
                        to_string(op_.name())));
     }
-    each_tensor(plan_, call_.arguments(), [&](std::size_t argument, const Tensor& tensor) {
-      if (!tensor.defined() || !tensor.impl()->has_mark(TensorImpl::kInference)) return;
-      fail(ErrorKind::BadValue,
-           fmt::format("{}: argument '{}' is an inference tensor, which cannot be saved for "
-                       "backward; it was made under inference_mode: clone() it first",
-                       to_string(op_.name()), op_.schema().arguments[argument].name));
-    });
     const bool has_formula = plan_.formulas || plan_.custom;
     if (has_formula) return;
     if (!plan_.written.empty() || plan_.is_view) {
@@ -291,6 +284,7 @@ class Recording {
       return add_edges(*function_);
     }
     if (needed == 0 && written_.empty()) return;  // no gradient flows through
+    refuse_saved_inference(needed);
     formula_ = make_counted<FormulaFunction>(plan_.formulas, needed, counts_);
     for (Overwritten& one : written_) {
       if (plan_.reads_original || is_given_twice(one.tensor)) one.original = copy_of(one.tensor);
@@ -298,6 +292,22 @@ class Recording {
     formula_->save_arguments(kept(), {written_.data(), written_.size()});
     add_edges(*formula_);
     function_ = formula_;
+  }
+  void refuse_saved_inference(std::uint64_t needed) {
+    for (std::size_t i = 0; i < plan_.formulas->sources.size(); ++i) {
+      const Source& source = plan_.formulas->sources[i];
+      if (source.kind != Source::Kind::Argument || (plan_.formulas->used_by[i] & needed) == 0) {
+        continue;
+      }
+      each_tensor(plan_, kept(), [&](std::size_t argument, const Tensor& tensor) {
+        if (argument != source.index || !tensor.defined()) return;
+        if (!tensor.impl()->has_mark(TensorImpl::kInference)) return;
+        fail(ErrorKind::BadValue,
+             fmt::format("{}: argument '{}' is an inference tensor, which cannot be saved for "
+                         "backward; it was made under inference_mode: clone() it first",
+                         to_string(op_.name()), op_.schema().arguments[argument].name));
+      });
+    }
   }
   // h.mul_(h)
   bool is_given_twice(const Tensor& written) {

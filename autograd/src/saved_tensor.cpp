@@ -39,12 +39,16 @@ Tensor on(CountedPtr<Storage> storage, const Tensor& like) {
 
 }  // namespace
 
-Tensor detached(const Tensor& tensor) {
-  auto other = make_counted<TensorImpl>(
+Tensor another_handle(const Tensor& tensor) {
+  return Tensor(make_counted<TensorImpl>(
       *tensor.impl(),
-      tensor.keys() - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot});
-  other->detach();
-  return Tensor(std::move(other));
+      tensor.keys() - DispatchKeySet{DispatchKey::Python, DispatchKey::PythonTLSSnapshot}));
+}
+
+Tensor detached(const Tensor& tensor) {
+  Tensor other = another_handle(tensor);
+  other.impl()->detach();
+  return other;
 }
 
 Tensor saved_apart(const Tensor& tensor) {
@@ -59,6 +63,10 @@ Tensor saved_apart(const Tensor& tensor) {
 
 SavedTensor::SavedTensor(const Tensor& tensor, bool is_result) : is_result_(is_result) {
   if (!tensor.defined()) return;
+  OPYARD_CHECK(!tensor.impl()->has_mark(TensorImpl::kInference), BadValue,
+               describe(tensor) +
+                   " is an inference tensor, which cannot be saved for backward; it "
+                   "was made under inference_mode: clone() it first");
   Storage& storage = *tensor.impl()->storage();
   if (storage.is_borrowed()) {
     const GradientModeGuard off(GradientMode::NoGradients);

@@ -1,6 +1,8 @@
 // autograd/tensor_state.cpp: what a tensor's history is by now.
 #include "opyard/autograd/tensor_state.h"
 
+#include <fmt/format.h>
+
 #include "calls.h"
 #include "opyard/autograd/hooks.h"
 #include "opyard/detail/base/free_list.h"
@@ -59,10 +61,32 @@ bool is_of_another_dtype(const Tensor& tensor) {
   return storage != nullptr && storage->history && storage->dtype != tensor.dtype();
 }
 
+// How often the memory was written so far, with gradients on, by tensors of the group.
+std::uint32_t generation_of_memory(const TensorImpl& impl) noexcept {
+  auto* state = static_cast<StorageState*>(impl.storage()->gradient_state().get());
+  while (state != nullptr && state->group != impl.detached_group()) state = state->next.get();
+  return state == nullptr ? 0 : state->generation.load(std::memory_order_acquire);
+}
+
+// See [Given views].
+void refuse_written_view(const Tensor& tensor) {
+  if (!tensor.impl()->has_mark(TensorImpl::kMadeWithoutGradients)) return;
+  const TensorState* const state = find_state(tensor);
+  if (state == nullptr || !state->history) return;
+  if (state->storage_generation == generation_of_memory(*tensor.impl())) return;
+  fail(ErrorKind::BadValue,
+       fmt::format("{} is a view of an argument, given by {}, and the argument, or another view of "
+                   "it, has been modified in place since: what {} would give as its gradient is "
+                   "that of before. Give a clone() from forward, or write before the call",
+                   describe(tensor), state->history.function->name(),
+                   state->history.function->name()));
+}
+
 // Takes the history anew if the storage has a newer one.
 void refresh(const Tensor& tensor) {
   StorageState* const storage = find_storage_state(tensor);
-  if (storage == nullptr || !storage->history) return;
+  if (storage == nullptr) return refuse_written_view(tensor);
+  if (!storage->history) return;
   const std::uint32_t generation = storage->generation.load(std::memory_order_acquire);
   TensorState* state = find_state(tensor);
   if (state != nullptr && state->storage_generation == generation) return;
@@ -123,9 +147,13 @@ void set_history(const Tensor& result, Edge history) {
                                                    history.input);
   }
   state.history = std::move(history);
-  if (const StorageState* const storage = find_storage_state(result)) {
-    state.storage_generation = storage->generation.load(std::memory_order_acquire);
-  }
+  state.storage_generation = generation_of_memory(*result.impl());
+}
+
+void set_history_of_given_view(const Tensor& result, Edge history) {
+  TensorImpl& impl = *result.impl();
+  impl.set_marks(std::uint8_t(impl.marks() | TensorImpl::kMadeWithoutGradients));
+  set_history(result, std::move(history));
 }
 
 Accumulate& require_accumulate(const Tensor& tensor) {

@@ -100,6 +100,11 @@ const char* write_refusal(const Tensor& tensor, bool any_needs) {
            "the view alone, by select() or narrow()";
   }
   if (tensor.impl()->has_mark(TensorImpl::kMadeWithoutGradients)) {
+    if (state != nullptr && state->history) {
+      return "a view that a Function gave of one of its arguments is being modified in place with "
+             "gradients on. Give a clone() from its forward, or write the argument there and mark "
+             "it with mark_dirty()";
+    }
     return "a view that was made under no_grad, of a tensor with a history, is being modified in "
            "place with gradients on. Make the view with gradients on, or write under no_grad, or "
            "detach it";

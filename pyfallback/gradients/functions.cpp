@@ -48,8 +48,7 @@ class PythonFunction final : public Function {
         python::clear_or_report(PyExc_AttributeError, backward_.get());
         return;
       }
-      if (PyObject_SetAttrString(context.ptr(), "_saved", Py_None) != 0 ||
-          PyObject_SetAttrString(backward_.get(), "_used", Py_True) != 0) {
+      if (PyObject_SetAttrString(context.ptr(), "_saved", Py_None) != 0) {
         PyErr_WriteUnraisable(backward_.get());
       }
     } catch (const Error&) {
@@ -174,10 +173,21 @@ SharedFunction make_python_function(const std::string& name, const py::list& inp
   return {std::move(function)};
 }
 
-py::object give_history(const py::object& tensor, const SharedFunction& function) {
+// `inputs` are what the function has edges to: a result may be on the memory of one of them.
+py::object give_history(const py::object& tensor, const SharedFunction& function,
+                        const py::list& inputs) {
   return guarded_call([&] {
     const Tensor& result = tensor_of(tensor);
-    set_history(result, {function.function, function.function->add_input(Expected(result))});
+    Edge history{function.function, function.function->add_input(Expected(result))};
+    bool is_view = false;
+    for (const py::handle input : inputs) {
+      is_view |= tensor_of(input).impl()->storage() == result.impl()->storage();
+    }
+    if (is_view) {
+      set_history_of_given_view(result, std::move(history));
+    } else {
+      set_history(result, std::move(history));
+    }
     return Py_NewRef(Py_None);
   });
 }

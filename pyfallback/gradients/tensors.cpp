@@ -45,6 +45,9 @@ py::object retain(const py::object& tensor) {
     return Py_NewRef(Py_None);
   });
 }
+py::object get_retains(const py::object& tensor) {
+  return guarded_call([&] { return PyBool_FromLong(retains_gradient(tensor_of(tensor))); });
+}
 
 // A Python function as a hook of a tensor.
 Hooks::OfTensor hook_of(const std::shared_ptr<Held>& kept) {
@@ -79,6 +82,10 @@ py::object add_tensor_hook(const py::object& tensor, const py::object& hook) {
   return py::make_tuple(SharedFunction{edge.function}, number);
 }
 
+py::object another_handle_of(const py::object& tensor) {
+  return guarded_call([&] { return to_object(table(), another_handle(tensor_of(tensor))); });
+}
+
 py::object detached_of(const py::object& tensor) {
   return guarded_call([&] { return to_object(table(), detached(tensor_of(tensor))); });
 }
@@ -94,8 +101,10 @@ void add_tensors(py::module_& module) {
   module.def("grad_fn", &get_function);
   module.def("output_nr", &get_output_nr);
   module.def("retain_grad", &retain);
+  module.def("retains_grad", &get_retains);
   module.def("add_tensor_hook", &add_tensor_hook);
   module.def("detached", &detached_of);
+  module.def("another_handle", &another_handle_of);
 }
 
 }  // namespace opyard::gradients

@@ -210,3 +210,91 @@ def test_the_gradient_of_a_gather_by_int32():
     x = leaf([1.0, 2.0], [3.0, 4.0])
     aten.gather(x, 1, opyard.tensor([[0, 0], [1, 1]], dtype=opyard.int32)).sum().backward()
     assert x.grad.tolist() == [[2, 0], [0, 2]]
+
+
+class First(autograd.Function):
+    """Gives a view of its argument."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x[0]
+
+    @staticmethod
+    def backward(ctx, grad):
+        return aten.stack([grad, grad * 0])
+
+
+class Same(autograd.Function):
+    """Gives its argument."""
+
+    @staticmethod
+    def forward(ctx, x, other=None):
+        return x if other is None else other
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 5, None
+
+
+GIVEN_VIEWS = {
+    "a view": lambda x: First.apply(x),
+    "the argument": lambda x: Same.apply(x),
+    "a view of a given view": lambda x: Same.apply(x)[1],
+}
+
+
+@pytest.mark.parametrize("given", GIVEN_VIEWS)
+def test_G16_a_view_that_a_function_gave_is_refused_when_its_memory_was_written(given):
+    """Its history is that of the Function, which knows nothing of the write."""
+    w = leaf(1.0, 2.0)
+    x = w * 1
+    y = GIVEN_VIEWS[given](x)
+    before = y * 2
+    x.mul_(3)
+    with pytest.raises(ValueError, match="is a view of an argument, given by"):
+        y.sum()
+    with pytest.raises(ValueError, match="is a view of an argument"):
+        y.sum().backward()
+    assert "Invalid" in repr(y)
+    before.sum().backward()
+    assert w.grad.tolist() == {"a view": [2.0, 0.0], "the argument": [10.0, 10.0]}.get(
+        given, [0.0, 10.0]
+    )
+
+
+@pytest.mark.parametrize("given", GIVEN_VIEWS)
+def test_G16_a_view_that_a_function_gave_is_not_written(given):
+    x = leaf(1.0, 2.0) * 1
+    y = GIVEN_VIEWS[given](x)
+    with pytest.raises(ValueError, match="a view that a Function gave of one of its arguments"):
+        y.mul_(2)
+    with autograd.no_grad():
+        y.mul_(2)
+    assert y.sum().requires_grad
+
+
+def test_G16_an_argument_without_history_that_is_given_on_keeps_the_functions():
+    x, plain = leaf(1.0), opyard.zeros(1, dtype=opyard.float64)
+    y = Same.apply(x, plain)
+    assert y.requires_grad and not plain.requires_grad
+    y.sum().backward()
+    assert x.grad.tolist() == [5.0]
+    plain.add_(x.detach())
+    y.sum().backward()
+    plain.add_(x)
+    with pytest.raises(ValueError, match="given by SameBackward"):
+        y.sum()
+
+
+def test_G16_a_gradient_of_what_is_no_tensor_is_refused():
+    class Scaled(autograd.Function):
+        @staticmethod
+        def forward(ctx, x, by):
+            return x * by
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2, grad
+
+    with pytest.raises(RuntimeError, match="different than None at position 2"):
+        Scaled.apply(leaf(1.0), 2.0).backward()

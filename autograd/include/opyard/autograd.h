@@ -40,6 +40,8 @@ OPYARD_API Tensor gradient_of(const Tensor& tensor);
 OPYARD_API void set_gradient(const Tensor& tensor, const Tensor& gradient);
 // The gradient of a tensor that is no leaf is held as well.
 OPYARD_API void retain_gradient(const Tensor& tensor);
+// Whether it is, by retain_gradient() or as an input of a backward().
+OPYARD_API bool retains_gradient(const Tensor& tensor);
 // The hook sees the tensor's gradient, and gives another one or an undefined tensor. Raises
 // BadValue for a tensor that requires none.
 OPYARD_API std::uint64_t add_hook(const Tensor& tensor, Hooks::OfTensor hook,

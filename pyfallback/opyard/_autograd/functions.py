@@ -100,7 +100,8 @@ class FunctionCtx:
         self._saved: list | None = []
         self._dirty: tuple = ()
         self._non_differentiable: tuple = ()
-        self._function: _gradients.Function | None = None
+        # The function that runs, once for each thread that runs it: each takes its own off.
+        self._running: list[_gradients.Function] = []
 
     if TYPE_CHECKING:
 
@@ -132,7 +133,8 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> "tuple[_C.Tensor, ...]":
         """What was kept, or None. Raises ValueError if it was written since, or freed."""
-        if self._saved is None:
+        kept = self._saved  # read once: another thread's run may free it
+        if kept is None:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved "
                 "tensors after they have already been freed). Give keep_graph=True "
@@ -140,7 +142,8 @@ class FunctionCtx:
             )
         if self._to_save:
             return tuple(self._to_save)
-        return tuple(saved.take_out(self._function) for saved in self._saved)
+        function = self._running[-1] if self._running else None
+        return tuple(saved.take_out(function) for saved in kept)
 
     def _keep(self, outputs: list) -> None:
         """Saves what save_for_backward() was given, now that the outputs are known."""
@@ -192,20 +195,16 @@ class _Backward:
         self._count = count  # of inputs
         self._name = name
         self._likes: list = []  # for each output what makes zeros like it, or None
-        self._used = False  # true when the engine has taken away what `_ctx` had saved
 
     def __call__(self, function: "_gradients.Function", gradients: tuple) -> tuple:
         ctx = self._ctx
-        if self._used:
-            ctx._saved = None
-            ctx.saved_tensors  # noqa: B018
         if ctx.materialize_grads:
             gradients = materialized(gradients, self._likes)
-        ctx._function = function
+        ctx._running.append(function)
         try:
             results = self._call(ctx, *gradients)
         finally:
-            ctx._function = None
+            ctx._running.pop()
         if not isinstance(results, tuple):
             results = (results,)
         while len(results) > self._count and results[-1] is None:
@@ -215,6 +214,12 @@ class _Backward:
                 f"function {self._name} returned an incorrect number of gradients (expected "
                 f"{self._count}, got {len(results)})"
             )
+        for place, result in enumerate(results):
+            if result is not None and place not in self._places:
+                raise RuntimeError(
+                    f"function {self._name} returned a gradient different than None at position "
+                    f"{place + 1}, but the argument of forward there is no Tensor"
+                )
         return tuple(results[place] for place in self._places)
 
 
@@ -338,7 +343,8 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
             _gradients.begin_write(one, cls.__name__)
     name = cls._backward_name
     backward = _Backward(cls.backward, ctx, places, len(args), name)
-    function = _gradients.make_function(name, [args[i] for i in places], backward)
+    inputs = [args[i] for i in places]
+    function = _gradients.make_function(name, inputs, backward)
     for number, output in enumerate(outputs):
         backward._likes.append(None)
         if not isinstance(output, _C.Tensor):
@@ -348,14 +354,16 @@ def _record(cls: "type[Function]", ctx: FunctionCtx, args: tuple, results: Any) 
             _gradients.skip_output(function)
             continue
         is_written = _same(output, ctx._dirty)
-        if not is_written and (_same(output, args) or output.requires_grad):
+        if not is_written and _same(output, args):
+            output = outputs[number] = _gradients.another_handle(output)
+        elif not is_written and output.requires_grad:
             output = outputs[number] = _gradients.detached(output)
         backward._likes[number] = like_of(output)
         output.__dict__  # noqa: B018 - so that the collector sees the wrapper, and by it `ctx`
         if is_written:
             _gradients.record_write(output, function)
         else:
-            _gradients.set_history(output, function)
+            _gradients.set_history(output, function, inputs)
     ctx._keep(outputs)
     return tuple(outputs) if isinstance(results, tuple) else outputs[0]
 
@@ -388,7 +396,7 @@ def once_differentiable(fn: Callable) -> Callable:
         for one in outputs:
             if isinstance(one, _C.Tensor):
                 one = _gradients.detached(one)
-                _gradients.set_history(one, function)
+                _gradients.set_history(one, function, [])
             marked.append(one)
         return tuple(marked) if isinstance(results, tuple) else marked[0]
 

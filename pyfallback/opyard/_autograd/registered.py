@@ -57,12 +57,8 @@ class _OperatorBackward:
             like_of(one) for result in results for one in (result if _is_list(result) else [result])
         ]
         self._tensor_arguments: list[bool] = []
-        self._used = False  # true when the engine has taken away what `_ctx` had saved
 
     def __call__(self, function: "_gradients.Function", gradients: tuple) -> tuple:
-        if self._used:
-            self._ctx._saved = None
-            self._ctx.saved_tensors  # noqa: B018
         if self._ctx.materialize_grads:
             gradients = materialized(gradients, self._likes)
         given: list = []
@@ -74,11 +70,11 @@ class _OperatorBackward:
             else:
                 given.append(list(gradients[at : at + length]))
                 at += length
-        self._ctx._function = function
+        self._ctx._running.append(function)
         try:
             results = self._backward(self._ctx, *given)
         finally:
-            self._ctx._function = None
+            self._ctx._running.pop()
         if not isinstance(results, tuple):
             results = (results,)
         count, whole = self._passed, len(self._kinds)

@@ -1,6 +1,5 @@
 """What `_C.Tensor` asks about gradients: attributes and methods by their names."""
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -11,20 +10,10 @@ from .modes import enable_grad
 from .runs import backward as _backward
 
 
-def _retains_grad(tensor: "_C.Tensor") -> bool:
-    return _retaining.get(id(tensor)) is tensor and not _gradients.is_leaf(tensor)
-
-
-# By id: tensors as keys would be compared with ==, element by element.
-_retaining: "weakref.WeakValueDictionary[int, _C.Tensor]" = weakref.WeakValueDictionary()
-
-
 def get(tensor: "_C.Tensor", name: str) -> Any:
     if name == "grad_fn":
         function = _gradients.grad_fn(tensor)
         return None if function is None else Node(function)
-    if name == "retains_grad":
-        return _retains_grad(tensor)
     return getattr(_gradients, name)(tensor)
 
 
@@ -58,7 +47,6 @@ def _run_backward(
 
 def _retain_grad(tensor: "_C.Tensor") -> None:
     _gradients.retain_grad(tensor)
-    _retaining[id(tensor)] = tensor
 
 
 def _register_hook(tensor: "_C.Tensor", hook: Callable) -> RemovableHandle:

@@ -50,7 +50,10 @@ def format_tensor(tensor: "_C.Tensor") -> str:
 def _gradient_note(tensor: "_C.Tensor") -> list[str]:
     if not tensor.requires_grad:
         return []
-    function = tensor.grad_fn
+    try:
+        function = tensor.grad_fn
+    except ValueError:  # a view that may not be used any more
+        return ["grad_fn=<Invalid>"]
     return ["requires_grad=True" if function is None else f"grad_fn=<{function.name()}>"]
 
 

@@ -68,12 +68,14 @@ class OPYARD_API Function : public Counted {
   // From the gradients of the inputs to those of the edges: as many, or fewer if the rest is
   // undefined.
   virtual Gradients apply(Gradients gradients) = 0;
+  // The same in a run that does not keep the graph: what was saved is given up unless it throws.
+  virtual Gradients apply_last(Gradients gradients);
   virtual std::string name() const = 0;
   // What it keeps of an interpreter, or null.
   virtual HeldObject* held_object() noexcept { return nullptr; }
   // A word that a profile keeps, shared by all functions of this name; or null.
   virtual std::atomic<std::uint32_t>* note() const noexcept { return nullptr; }
-  // Gives up what was saved; a second run then raises.
+  // Gives up the tensors that were saved; a second run that needs them raises.
   virtual void release_saved() noexcept {}
 
   std::uint64_t sequence() const noexcept { return sequence_; }

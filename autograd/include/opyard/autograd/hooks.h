@@ -45,6 +45,7 @@ class OPYARD_API Hooks {
   std::uint64_t add(After hook, Held held = {});
   // Runs after those of the tensor, once for each input however often it is added.
   void retain(std::uint32_t input, OfTensor keep);
+  bool retains(std::uint32_t input) const;
   // Whether there was such a hook.
   bool remove(std::uint64_t number) noexcept;
   // Takes what keeps the gradient of an input to another function, as when a tensor is written in

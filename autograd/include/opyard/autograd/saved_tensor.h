@@ -43,6 +43,8 @@ class OPYARD_API SavedTensor {
 
 // The same tensor without history: same memory, same version.
 OPYARD_API Tensor detached(const Tensor& tensor);
+// Another tensor on the same memory, of the same group, and without history.
+OPYARD_API Tensor another_handle(const Tensor& tensor);
 // A handle by which a function saves the tensor: without history, and owned by nothing that its
 // storage owns. Memory that belongs to a caller is copied.
 OPYARD_API Tensor saved_apart(const Tensor& tensor);

@@ -9,6 +9,9 @@
 // tensor and its views have a history of their own there, that of the writes among themselves. A
 // view that was made without gradients of what had a history never looks there.
 //
+// [Given views] A Function's result that is on the memory of an argument has the Function's history
+// for good, and is no longer right when the memory is written: then asking for it raises.
+//
 // Threads: tensors may be used on any number of threads; one that is written in place, or told that
 // it requires a gradient, is used by no other thread meanwhile.
 //
@@ -92,7 +95,8 @@ OPYARD_API Edge edge_of_otherwise(const Tensor& tensor);
 // Where its gradient goes: its history, or what accumulates it; an empty edge if it requires none.
 inline Edge edge_of(const Tensor& tensor) {
   const TensorState* const state = find_state(tensor);
-  if (__builtin_expect(find_storage_state(tensor) != nullptr, 0)) return edge_of_otherwise(tensor);
+  const bool on_written = bool(tensor.impl()->storage()->gradient_state());
+  if (__builtin_expect(on_written, 0)) return edge_of_otherwise(tensor);
   if (state == nullptr) return {};
   if (state->history) return state->history;
   if (!state->required.load(std::memory_order_relaxed)) return {};
@@ -113,6 +117,8 @@ OPYARD_API bool is_leaf(const Tensor& tensor);
 // The result of a recorded call. What retains the gradient of a tensor that has a
 // history already retains that of the new one.
 OPYARD_API void set_history(const Tensor& result, Edge history);
+// The result of a Function, which is on the memory of one of its arguments. See [Given views].
+OPYARD_API void set_history_of_given_view(const Tensor& result, Edge history);
 // Where the gradient of a tensor is stored; made if it is missing.
 OPYARD_API Accumulate& require_accumulate(const Tensor& tensor);
 
