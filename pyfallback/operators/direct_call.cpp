@@ -183,19 +183,27 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   const std::uint32_t outer = detail::begin_reading();
   keys = op_.call_keys(keys);
   const Record& record = op_.record(keys);
-  if (record.call_as != CallAs::Guarded && names == nullptr) {
-    if (__builtin_expect(record.signature != signature_, 0)) learn(record);
-    const TypedFunction function = record.typed;
-    void* const context = record.context;
+  const auto call_cpp = [&](const Record& kernel, DispatchKeySet with) -> PyObject* {
+    if (__builtin_expect(kernel.signature != signature_, 0)) learn(kernel);
+    const TypedFunction function = kernel.typed;
+    void* const context = kernel.context;
     detail::end_reading(outer);
     if (cpp_call_ == nullptr) return nullptr;
-    return cpp_call_(runtime, cpp_site_, args, std::size_t(count), function, context, keys);
-  }
+    return cpp_call_(runtime, cpp_site_, args, std::size_t(count), function, context, with);
+  };
+  if (record.call_as != CallAs::Guarded && names == nullptr) return call_cpp(record, keys);
   if (record.boxed != python_run_) {
     if (record.role == RecordRole::Recorder) {
+      if (!passes_recorder(record, args, std::size_t(count), names)) {
+        detail::end_reading(outer);
+        return nullptr;
+      }
+      const DispatchKeySet below = detail::below_layer(keys);
+      const Record& kernel = op_.record(below);
+      if (kernel.call_as != CallAs::Guarded && names == nullptr) return call_cpp(kernel, below);
       const detail::CallDepth depth;
       detail::end_reading(outer);
-      return pass_recorder(runtime, record, keys, overload, args, flags, names);
+      return call_below_recorder(runtime, below, overload, args, flags, names);
     }
     if (__builtin_expect(record.role == RecordRole::PerInterpreter, 0)) {
       const detail::CallDepth depth;
@@ -216,19 +224,30 @@ DirectCall::DirectCall(Runtime& runtime, const Operator& op)
   return call_function(runtime, record, args, flags, names);
 }
 
-// Inside a CallDepth. A call that has to be recorded goes through the stack.
-[[gnu::aligned(64)]] PyObject* DirectCall::pass_recorder(Runtime& runtime, const Record& recorder,
-                                                         DispatchKeySet keys, PyObject* overload,
-                                                         PyObject* const* args, std::size_t flags,
-                                                         PyObject* names) const {
-  const auto count = std::size_t(PyVectorcall_NARGS(flags));
+// Whether nothing of the call has to be recorded. What has to goes through the stack.
+[[gnu::always_inline]] inline bool DirectCall::passes_recorder(const Record& recorder,
+                                                               PyObject* const* args,
+                                                               std::size_t count,
+                                                               PyObject* names) const {
   bool may_need = false;
+  if (only_tensors_ && names == nullptr) {
+    for (std::size_t i = 0; i < count; ++i) {
+      may_need |= detail::may_need_gradient(*tensor_unchecked(args[i]).impl());
+    }
+    return detail::passes(recorder, may_need);
+  }
   each_argument(args, count, names, [&](const Parameter& parameter, PyObject* given) {
     if (!is_for_tensors(parameter.ready) || given == Py_None) return;
     may_need |= detail::may_need_gradient(*tensor_unchecked(given).impl());
   });
-  if (!detail::passes(recorder, may_need)) return nullptr;
-  keys = detail::below_layer(keys);
+  return detail::passes(recorder, may_need);
+}
+
+// Inside a CallDepth.
+[[gnu::aligned(64)]] PyObject* DirectCall::call_below_recorder(
+    Runtime& runtime, DispatchKeySet keys, PyObject* overload, PyObject* const* args,
+    std::size_t flags, PyObject* names) const {
+  const auto count = std::size_t(PyVectorcall_NARGS(flags));
   const Record& below = op_.record(keys);
   const Record& record = below.role == RecordRole::Kernel ? below : op_.follow(keys);
   if (record.call_as != CallAs::Guarded && names == nullptr) {
