@@ -107,5 +107,25 @@ TEST_F(ConcurrencyAutograd, G9_OneGraphThatIsNotKeptIsRunByOneOfThem) {
   }
 }
 
+TEST_F(ConcurrencyAutograd, G9_RunsThatKeepAGraphAndOneThatDoesNot) {
+  for (int i = 0; i < kRounds / 10; ++i) {
+    const Tensor x = number(3);
+    require_gradient(x);
+    const Tensor y = mul(mul(x, x), x);
+    std::atomic<int> ended{0};
+    on_threads(kThreads, [&](int thread) {
+      try {
+        const Gradients found = grad({&y, 1}, {&x, 1}, {}, {.keep_graph = thread != 0});
+        EXPECT_EQ(*found[0].data<float>(), 27.0F);
+        ++ended;
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("a second time"), std::string::npos);
+      }
+    });
+    EXPECT_GE(ended.load(), 1) << "the one that does not keep it refuses others, and ends";
+    EXPECT_THROW(grad({&y, 1}, {&x, 1}), Error);
+  }
+}
+
 }  // namespace
 }  // namespace opyard

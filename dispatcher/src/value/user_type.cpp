@@ -32,6 +32,10 @@ Table& table() {
   return made;
 }
 
+// Made while the library is loaded: made at its first use, the child of a fork would wait for ever
+// if another thread was making it.
+[[maybe_unused]] const Table& made_at_load = table();
+
 bool is_word(std::string_view text) {
   const auto letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
