@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "objects/convert/convert.h"
 #include "objects/convert/foreign_results.h"
@@ -108,6 +109,22 @@ bool may_run_code(const Runtime& runtime, PyObject* object) noexcept {
     if (is_nested || may_run_code(runtime, item)) return true;
   }
   return false;
+}
+
+// The tensor that a number beside it promotes with: of the highest category, or null. A condition
+// is of the lowest.
+PyObject* promoting_tensor(const Runtime& runtime, std::span<PyObject* const> args) {
+  const auto category = [](PyObject* given) {
+    const DType dtype = tensor_unchecked(given).dtype();
+    if (dtype == DType::Bool) return 0;
+    return is_integral(dtype) ? 1 : is_floating_point(dtype) ? 2 : 3;
+  };
+  PyObject* found = nullptr;
+  for (PyObject* const given : args) {
+    if (!is_tensor(runtime, given)) continue;
+    if (found == nullptr || category(given) > category(found)) found = given;
+  }
+  return found;
 }
 
 }  // namespace
@@ -253,15 +270,14 @@ bool CallPlan::bind_numbers(Runtime& runtime, PyObject* const* args, Py_ssize_t 
                             PyObject* names, Stack& stack, ForeignArguments& arrays,
                             std::vector<Owned>& made) const {
   if (!takes_numbers_ || count > positional_) return false;
-  PyObject* const* const tensor =
-      std::find_if(args, args + count, [&](PyObject* given) { return is_tensor(runtime, given); });
-  if (tensor == args + count) return false;
+  PyObject* const tensor = promoting_tensor(runtime, {args, std::size_t(count)});
+  if (tensor == nullptr) return false;
   const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
   std::vector<PyObject*> all(args, args + count + named);
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (!parameters_[std::size_t(i)].is_tensor || parameters_[std::size_t(i)].is_written) continue;
     if (is_tensor(runtime, args[i]) || !is_number(args[i]) || !fits_64_bits(args[i])) continue;
-    made.push_back(number_beside(runtime, args[i], tensor_unchecked(*tensor)));
+    made.push_back(number_beside(runtime, args[i], tensor_unchecked(tensor)));
     all[std::size_t(i)] = made.back().get();
   }
   ArgumentMismatch mismatch;

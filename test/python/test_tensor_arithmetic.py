@@ -123,6 +123,56 @@ def test_a_number_on_the_left_promotes_like_one_on_the_right(symbol, dtype):
         assert symbol(number, tensor).dtype is symbol(tensor, number).dtype, number
 
 
+# As in PyTorch; only that has float16's complex numbers.
+WIDER = {
+    "bool": {2: "int64", 1.5: "float32", 2j: "complex64"},
+    "int": {1.5: "float32", 2j: "complex64"},
+    "float": {2j: "complex64"},
+    "complex": {},
+}
+KINDS = {
+    "bool": ["bool"],
+    "int": ["uint8", "int8", "int16", "int32", "int64"],
+    "float": ["float16", "bfloat16", "float32", "float64"],
+    "complex": ["complex64", "complex128"],
+}
+
+
+@pytest.mark.parametrize("dims", [0, 1])
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [(kind, dtype) for kind, dtypes in KINDS.items() for dtype in dtypes]
+)
+def test_a_number_widens_a_tensor_by_its_kind_alone(kind, dtype, dims):
+    x = opyard.ones(*[2] * dims, dtype=getattr(opyard, dtype))
+    truth = opyard.ones(*[2] * dims, dtype=opyard.bool)
+    for number in (True, 2, 1.5, 2j):
+        wanted = WIDER[kind].get(number if number is not True else None, dtype)
+        if dtype == "float64" and number == 2j:
+            wanted = "complex128"
+        results = {
+            "x + n": x + number,
+            "n + x": number + x,
+            "x * n": x * number,
+            "where(c, x, n)": opyard.where(truth, x, number),
+            "where(c, n, x)": opyard.where(truth, number, x),
+        }
+        if kind != "bool" and number is not True:
+            results |= {"x - n": x - number, "n - x": number - x, "x ** n": x**number}
+        if kind in ("int", "float") and number != 2j:
+            results |= {"x // n": x // number, "n // x": number // x, "n % x": number % x}
+        for text, result in results.items():
+            assert result.dtype is getattr(opyard, wanted), (text, number)
+        quotient = wanted if kind in ("float", "complex") or number in (1.5, 2j) else "float32"
+        assert (x / number).dtype is (number / x).dtype is getattr(opyard, quotient), number
+
+
+def test_an_int_that_a_tensor_cannot_hold_wraps_beside_it():
+    for x in (opyard.tensor(7, dtype=opyard.int8), opyard.tensor([7], dtype=opyard.int8)):
+        assert opyard.where(x != x, x, 300).item() == 44
+        assert (300 % x).item() == 44 % 7
+        assert abs((300 / x).item() - 300 / 7) < 1e-5  # computed in floats
+
+
 def test_dividing_a_number_rounds_once():
     numbers = np.arange(1, 200, dtype=np.float32)
     for number in (3.0, 7, 0.1):

@@ -19,6 +19,8 @@
 #include "objects/values/integer.h"
 #include "runtime/types.h"
 
+#include <bit>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -94,24 +96,50 @@ Number number_from(PyObject* plain, AtenName op) {
                                    "; accepted are Tensors, floats, and ints from " + kInt64Range);
 }
 
-// The dtype in which a number meets tensors of `other`: the tensor's own, unless the number is
-// of a higher category (bool, int, float, complex). Narrow types give way to the ones that hold
-// any number.
-DType dtype_beside(Number::Kind number, DType other) {
-  if (number == Number::Kind::Complex) {
-    const bool is_wide = other == DType::Float64 || other == DType::ComplexDouble;
-    return is_wide ? DType::ComplexDouble : DType::ComplexFloat;
-  }
-  if (other == DType::Float64 || is_complex(other)) return DType::Float64;
-  if (is_floating_point(other) || number == Number::Kind::Float) return DType::Float32;
-  return other == DType::Bool && number == Number::Kind::Bool ? DType::Bool : DType::Int64;
+bool is_higher(Number::Kind number, DType than) {
+  if (is_complex(than)) return false;
+  if (is_floating_point(than)) return number == Number::Kind::Complex;
+  return number > (than == DType::Bool ? Number::Kind::Bool : Number::Kind::Int);
 }
 
-// See [Reflected].
+// The dtype that keeps a number as exact as an operator may need it, and that promotes beside
+// tensors with dimensions as the number does.
+DType exact_dtype(Number::Kind number, DType other) {
+  const bool is_wide = other == DType::Float64 || other == DType::ComplexDouble;
+  switch (number) {
+    case Number::Kind::Bool:
+      return DType::Bool;
+    case Number::Kind::Int:
+      return DType::Int64;
+    case Number::Kind::Float:
+      return is_wide ? DType::Float64 : DType::Float32;
+    case Number::Kind::Complex:
+      return is_wide ? DType::ComplexDouble : DType::ComplexFloat;
+  }
+  fail(ErrorKind::Internal, "a number of no kind");
+}
+
+// In a dtype of the number's kind, or of a higher one; integers wrap.
+void store_wrapped(Number number, const Tensor& to) {
+  if (number.kind == Number::Kind::Int && is_integral(to.dtype())) {
+    // The lowest bytes, which is where little-endian machines begin.
+    static_assert(std::endian::native == std::endian::little);
+    std::memcpy(to.mutable_raw(), &number.integer, item_size(to.dtype()));
+    return;
+  }
+  store_number(to.dtype(), number, to.mutable_raw());
+}
+
+// Beside a tensor without dimensions a tensor without dimensions counts as much as that; a number
+// counts only if its category (bool, int, float, complex) is higher. So it takes the other one's
+// dtype. See [Reflected].
 Owned number_as_tensor(Runtime& runtime, AtenName op, PyObject* number, const Tensor& other) {
   const Number value = number_from(plain_number(number).get(), op);
-  const Tensor tensor = Tensor::empty({}, dtype_beside(value.kind, other.dtype()));
-  store_number(tensor.dtype(), value, tensor.mutable_raw());  // these dtypes hold any number
+  const bool is_quotient = op == AtenName::div && is_integral(other.dtype());  // a float anyhow
+  const bool yields = other.dim() == 0 && !is_quotient && !is_higher(value.kind, other.dtype());
+  const Tensor tensor =
+      Tensor::empty({}, yields ? other.dtype() : exact_dtype(value.kind, other.dtype()));
+  store_wrapped(value, tensor);
   return wrap(runtime, tensor);
 }
 

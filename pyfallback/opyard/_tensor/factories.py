@@ -119,10 +119,20 @@ def stack(tensors: Sequence[_Array], dim: int = 0) -> Any:
     return ops.aten.stack(tensors, dim)
 
 
+def _beside(other: Any, value: Any) -> Any:
+    """A number as a tensor that widens `other` no more than the number does."""
+    made = _as_tensor(value)
+    is_number = isinstance(value, (int, float, complex))
+    if not is_number or not isinstance(other, _C.Tensor) or other.dim() > 0:
+        return made
+    nothing = type(value)(0)  # the operator promotes by the number's type alone
+    return ops.aten.to(made, ops.aten.add(other, nothing).dtype)
+
+
 @overload
 def where(condition: _C.Tensor, x: Any, y: Any) -> _C.Tensor: ...
 @overload
 def where(condition: _Array, x: Any, y: Any) -> Any: ...
 def where(condition: _Array, x: Any, y: Any) -> Any:
     """Elements of x where the condition holds, else of y; either may be a number."""
-    return ops.aten.where(condition, _as_tensor(x), _as_tensor(y))
+    return ops.aten.where(condition, _beside(y, x), _beside(x, y))
